@@ -1,0 +1,41 @@
+# `make demo` and `make test` set up everything they need in .venv, once.
+PYTHON ?= python3
+BIN := .venv/bin
+READY := .venv/.ready
+
+.DEFAULT_GOAL := help
+.PHONY: help demo test lint format clean
+
+help:
+	@echo "make demo    solve a bundled instance"
+	@echo "make test    lint, type check, all tests, coverage floor"
+	@echo "make lint    lint and type check only"
+	@echo "make format  format and fix what can be fixed"
+	@echo "make clean   remove .venv, caches and build products"
+
+$(READY): pyproject.toml constraints.txt
+	$(PYTHON) -m venv .venv
+	$(BIN)/python -m pip install --quiet -c constraints.txt -e '.[dev]'
+	@touch $@
+
+demo: $(READY)
+	$(BIN)/spacevrp demo
+
+lint: $(READY)
+	$(BIN)/ruff check .
+	$(BIN)/ruff format --check .
+	$(BIN)/mypy
+
+# Two workers with one thread each: more threads would only wait for each other.
+test: export OMP_NUM_THREADS = 1
+test: lint
+	$(BIN)/python -m pytest -n 2 --cov --cov-report=term
+
+format: $(READY)
+	$(BIN)/ruff check --fix .
+	$(BIN)/ruff format .
+
+clean:
+	rm -rf .venv build dist src/*.egg-info .coverage .coverage.* htmlcov \
+		.pytest_cache .mypy_cache .ruff_cache .hypothesis
+	find src tests -type d -name __pycache__ -prune -exec rm -rf {} +

@@ -1,0 +1,55 @@
+"""spacevrp: one neural model for every vehicle routing problem.
+
+The names below are the public face. They are loaded on first use, so that ``import spacevrp`` is
+instant and never imports torch.
+"""
+
+from __future__ import annotations
+
+from importlib import import_module
+from typing import TYPE_CHECKING, Any
+
+__version__ = "0.1.0.dev0"
+
+if TYPE_CHECKING:
+    from spacevrp.formats import read as read
+    from spacevrp.generate import generate as generate
+    from spacevrp.problems.errors import SpacevrpError as SpacevrpError
+    from spacevrp.problems.problem import Problem as Problem
+    from spacevrp.problems.referee import judge as judge
+    from spacevrp.problems.solution import Solution as Solution
+    from spacevrp.problems.variants import VARIANTS as VARIANTS
+    from spacevrp.problems.variants import Variant as Variant
+    from spacevrp.problems.variants import parse_variant as parse_variant
+    from spacevrp.solver import Solver as Solver
+    from spacevrp.solver import solve as solve
+
+# Public name -> the module that defines it.
+_HOMES = {
+    "Problem": "spacevrp.problems.problem",
+    "Solution": "spacevrp.problems.solution",
+    "Solver": "spacevrp.solver",
+    "SpacevrpError": "spacevrp.problems.errors",
+    "VARIANTS": "spacevrp.problems.variants",
+    "Variant": "spacevrp.problems.variants",
+    "generate": "spacevrp.generate",
+    "judge": "spacevrp.problems.referee",
+    "parse_variant": "spacevrp.problems.variants",
+    "read": "spacevrp.formats",
+    "solve": "spacevrp.solver",
+}
+
+__all__ = ["__version__", *_HOMES]
+
+
+def __getattr__(name: str) -> Any:
+    """Load a public name from its home on first use."""
+    if name not in _HOMES:
+        raise AttributeError(f"module 'spacevrp' has no attribute {name!r}")
+    value = getattr(import_module(_HOMES[name]), name)
+    globals()[name] = value
+    return value
+
+
+def __dir__() -> list[str]:
+    return sorted(__all__)

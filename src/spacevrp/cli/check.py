@@ -1,0 +1,181 @@
+"""``spacevrp check``: judge the solutions in a file with the referee."""
+
+from __future__ import annotations
+
+import argparse
+import json
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from spacevrp.formats import SolvedInstance
+    from spacevrp.problems.problem import Problem
+    from spacevrp.problems.referee import Verdict
+
+FEASIBLE, NOT_FEASIBLE = 0, 1
+# A claimed cost may be off by what printing with few digits does.
+_COST_RELATIVE, _COST_ABSOLUTE = 1e-6, 1e-5
+
+
+@dataclass(frozen=True)
+class _Finding:
+    """The verdict on one instance beside the cost its file claims, if it claims one."""
+
+    verdict: Verdict
+    claimed: float | None
+
+    @property
+    def claim_is_wrong(self) -> bool:
+        cost = self.verdict.cost
+        if self.claimed is None or self.claimed == cost:
+            return False
+        return not abs(self.claimed - cost) <= _COST_ABSOLUTE + _COST_RELATIVE * abs(cost)
+
+    @property
+    def is_right(self) -> bool:
+        return self.verdict.feasible and not self.claim_is_wrong
+
+    def complaints(self) -> list[str]:
+        """Everything wrong with it, in words."""
+        messages = [violation.message for violation in self.verdict.violations]
+        if self.claimed is not None and self.claim_is_wrong:
+            messages.append(
+                f"the solution claims {_write(self.claimed)}, costs {_write(self.verdict.cost)}"
+            )
+        return messages
+
+
+def add_arguments(parser: argparse.ArgumentParser) -> None:
+    """Declare the arguments of ``spacevrp check``."""
+    parser.epilog = (
+        "Exit code 0: every solution keeps every rule and costs what it claims; 1: some do not, "
+        "and every violation is printed; 2: a file cannot be read. Instances and nodes are "
+        "numbered from 0 as in the file, routes from 1."
+    )
+    parser.add_argument(
+        "file", metavar="FILE", type=Path, help="instances: .vrp, .json, .npz or Solomon text"
+    )
+    parser.add_argument(
+        "solution", metavar="SOLUTION", type=Path, help="their solutions: .json or .sol"
+    )
+    parser.add_argument(
+        "--format", choices=("table", "json"), default="table", help="default: table"
+    )
+
+
+def run(args: argparse.Namespace) -> int:
+    """Judge and report."""
+    # Imported here, so that help stays instant.
+    from spacevrp.formats import read, read_solution
+    from spacevrp.problems.problem import Problem
+
+    content = read(args.file)
+    problems = [content] if isinstance(content, Problem) else list(content)
+    # A .sol lists customers only; the instance says where their depot is.
+    plans = read_solution(args.solution, problems[0] if problems else None).instances
+    findings = _judge_all(args.solution, problems, plans)
+    disagreement = None
+    if len(problems) != len(plans):
+        disagreement = (
+            f"{args.file} has {_count(len(problems), 'instance')}, "
+            f"{args.solution} solves {len(plans)}"
+        )
+    all_right = disagreement is None and all(finding.is_right for finding in findings)
+    if args.format == "json":
+        print(json.dumps(_as_record(problems, findings, disagreement, all_right), indent=2))
+    else:
+        print("\n".join(_as_lines(findings, disagreement, all_right)))
+    return FEASIBLE if all_right else NOT_FEASIBLE
+
+
+def _judge_all(
+    path: Path,
+    problems: Sequence[Problem],
+    plans: Sequence[SolvedInstance],
+) -> list[_Finding]:
+    """Judge instance by instance; where the numbers of instances differ, as many as have both."""
+    from spacevrp.problems.errors import SolutionError
+    from spacevrp.problems.referee import judge
+
+    findings = []
+    for number, (problem, plan) in enumerate(zip(problems, plans, strict=False)):
+        try:
+            verdict = judge(problem, plan.routes)
+        except SolutionError as error:
+            where = f"{path}, instance {number}" if len(plans) > 1 else str(path)
+            raise SolutionError(f"{where}: {error}") from None
+        findings.append(_Finding(verdict, plan.cost))
+    return findings
+
+
+def _as_record(
+    problems: Sequence[Problem],
+    findings: Sequence[_Finding],
+    disagreement: str | None,
+    all_right: bool,
+) -> dict[str, object]:
+    instances = [
+        {
+            "variant": problem.variant_name,
+            "cost": _finite(finding.verdict.cost),
+            "claimed_cost": _finite(finding.claimed),
+            "cost_agrees": not finding.claim_is_wrong,
+            "feasible": finding.verdict.feasible,
+            "violations": [
+                {"code": v.code, "message": v.message, "route": v.route, "node": v.node}
+                for v in finding.verdict.violations
+            ],
+        }
+        for problem, finding in zip(problems, findings, strict=False)
+    ]
+    return {"ok": all_right, "disagreement": disagreement, "instances": instances}
+
+
+def _as_lines(findings: Sequence[_Finding], disagreement: str | None, all_right: bool) -> list[str]:
+    lines = []
+    for number, finding in enumerate(findings):
+        prefix = f"instance {number}: " if len(findings) > 1 else ""
+        lines.append(f"{prefix}cost {_write(finding.verdict.cost)}")
+        lines += [f"{prefix}{complaint}" for complaint in finding.complaints()]
+    if disagreement is not None:
+        lines.append(disagreement)
+    if all_right:
+        lines.append("feasible" if len(findings) == 1 else _summarise_many(findings))
+    elif len(findings) == 1 and disagreement is None:
+        broken = len(findings[0].verdict.violations)
+        lines.append(
+            f"not feasible: {_count(broken, 'violation')}"
+            if broken
+            else "feasible, but not at the claimed cost"
+        )
+    else:
+        lines.append(_summarise_many(findings))
+    return lines
+
+
+def _summarise_many(findings: Sequence[_Finding]) -> str:
+    feasible = sum(finding.verdict.feasible for finding in findings)
+    summary = f"{feasible} of {_count(len(findings), 'instance')} feasible"
+    wrong_claims = sum(finding.claim_is_wrong for finding in findings)
+    if wrong_claims:
+        summary += f", {_count(wrong_claims, 'wrong cost')}"
+    if findings:
+        mean = math.fsum(finding.verdict.cost for finding in findings) / len(findings)
+        summary += f", mean cost {_write(mean)}"
+    return summary
+
+
+def _count(number: int, noun: str) -> str:
+    return f"{number} {noun}" if number == 1 else f"{number} {noun}s"
+
+
+def _write(cost: float) -> str:
+    return f"{cost:.10g}"
+
+
+def _finite(value: float | None) -> float | None:
+    # JSON has no infinity.
+    return value if value is not None and math.isfinite(value) else None

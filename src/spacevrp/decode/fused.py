@@ -1,0 +1,187 @@
+"""Whole rollouts in one kernel launch, for instances of at most 128 nodes and one depot."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+
+import torch
+from torch import Tensor
+
+from spacevrp.env import Environment
+from spacevrp.env.rules import TOLERANCE
+from spacevrp.model.decoder import DecoderTables
+from spacevrp.tensors import Batch
+
+# Nodes fit one tile, and their visits four 32-bit words.
+MAX_NODES = 128
+
+
+@dataclass(frozen=True)
+class Trace:
+    """Finished solutions and what a replay needs. Histories are time-major: (B, T, P)."""
+
+    action: Tensor  # (B, T, P) int32; moves after the start
+    cost: Tensor  # (B, P)
+    steps: Tensor  # (B, P) int32; moves until the solution was finished
+    starts: Tensor  # (B, P) int64
+    signal: Tensor | None = None  # (B, T, P)
+    allowed: Tensor | None = None  # (B, T, P, N) int8
+
+    def sequences(self, batch: Batch) -> Tensor:
+        """Origin, start and moves, (B, P, T + 2), as a step-by-step rollout gives them."""
+        origin = torch.where(batch.has_depot.unsqueeze(1), 0, self.starts)
+        # A finished solution idles where it stopped; what lies beyond was never written.
+        time = torch.arange(self.action.shape[1], device=self.action.device)
+        written = time.unsqueeze(0).unsqueeze(0) < self.steps.unsqueeze(-1)  # (B, P, T)
+        moves = self.action.transpose(1, 2).long()
+        last = (self.steps.long() - 1).clamp(min=0).unsqueeze(-1)
+        resting = torch.where(
+            self.steps.unsqueeze(-1) > 0, moves.gather(2, last), self.starts.unsqueeze(-1)
+        )
+        moves = torch.where(written, moves, resting)
+        return torch.cat([origin.unsqueeze(-1), self.starts.unsqueeze(-1), moves], dim=-1)
+
+
+def supports(environment: Environment) -> bool:
+    """Whether the kernel can take this batch."""
+    return environment.num_depots <= 1 and environment.batch.num_nodes <= MAX_NODES
+
+
+def fused_rollout(
+    environment: Environment,
+    tables: DecoderTables,
+    starts: Tensor,
+    seed: Tensor,
+    *,
+    sample: bool,
+    record: bool = False,
+    max_steps: int | None = None,
+    block: int = 64,
+    dtype: torch.dtype = torch.bfloat16,
+) -> Trace:
+    """Complete a solution from each start node (B, P) in one launch.
+
+    Parameters
+    ----------
+    seed
+        (1,) int64 on the device, so that a captured graph can be replayed with a new one.
+    max_steps
+        Length of the histories; solutions that need more moves count as stuck.
+    block
+        Trajectories a program.
+    """
+    # Imported here: Triton is only there where it is needed.
+    import triton
+
+    from spacevrp.decode.fused_kernel import INSTANCE_ROWS, NODE_ROWS, rollout_kernel
+
+    batch = environment.batch
+    if not supports(environment):
+        raise ValueError(
+            f"expected at most {MAX_NODES} nodes and one depot, received "
+            f"{batch.num_nodes} nodes and {environment.num_depots} depots"
+        )
+    size, trajectories = starts.shape
+    nodes, device = batch.num_nodes, batch.device
+    width = tables.embedding.shape[-1]
+    max_steps = max_steps or environment.max_steps
+    block_nodes = max(16, triton.next_power_of_2(nodes))
+    node_table, instance_table = pack(batch, tables, block_nodes, NODE_ROWS, INSTANCE_ROWS)
+    same_duration = batch.duration is batch.distance
+    action = torch.zeros((size, max_steps, trajectories), dtype=torch.int32, device=device)
+    cost = torch.empty((size, trajectories), dtype=torch.float32, device=device)
+    steps = torch.empty((size, trajectories), dtype=torch.int32, device=device)
+    signal = allowed = None
+    if record:
+        signal = torch.zeros((size, max_steps, trajectories), dtype=torch.float32, device=device)
+        shape = (size, max_steps, trajectories, nodes)
+        allowed = torch.empty(shape, dtype=torch.int8, device=device)
+    rollout_kernel[(size, triton.cdiv(trajectories, block))](
+        tables.embedding.to(dtype).contiguous(),
+        tables.keyed.to(dtype).contiguous(),
+        tables.query_first.float().contiguous(),
+        tables.query_last.float().contiguous(),
+        tables.state_weight.float().contiguous(),
+        tables.zscore.float().contiguous(),
+        batch.distance.float().contiguous(),
+        batch.duration.float().contiguous(),
+        node_table,
+        instance_table,
+        starts.to(torch.int32).contiguous(),
+        seed,
+        action,
+        action if signal is None else signal,
+        action if allowed is None else allowed,
+        cost,
+        steps,
+        trajectories,
+        max_steps,
+        nodes,
+        WIDTH=width,
+        BLOCK_N=block_nodes,
+        BLOCK_P=block,
+        NODE_COUNT=len(NODE_ROWS),
+        INSTANCE_COUNT=len(INSTANCE_ROWS),
+        TOLERANCE=TOLERANCE,
+        CLIPPING=tables.clipping,
+        SCALE=1.0 / math.sqrt(width),
+        SAMPLE=sample,
+        RECORD=record,
+        SAME_DURATION=same_duration,
+        num_warps=8,
+    )
+    return Trace(action, cost, steps, starts, signal, allowed)
+
+
+def pack(
+    batch: Batch,
+    tables: DecoderTables,
+    block_nodes: int,
+    node_rows: tuple[str, ...],
+    instance_rows: tuple[str, ...],
+) -> tuple[Tensor, Tensor]:
+    """The kernel's tables: (B, rows, block_nodes) a node and (B, rows) an instance, float32."""
+    customers = batch.is_node & ~batch.is_depot
+    per_node = {
+        "customer": customers,
+        "demand": batch.demand,
+        "opening": batch.opening,
+        "closing": batch.closing,
+        "service": batch.service,
+        "prize": batch.revealed_prize,
+        "penalty": batch.penalty,
+        "compulsory": batch.compulsory,
+        "delivery": batch.is_delivery,
+        "paired_step": batch.is_pickup.float() - batch.is_delivery.float(),
+        "partner": batch.partner,
+        "home": batch.distance[:, :, 0],
+        "home_duration": batch.duration[:, :, 0],
+    }
+    per_instance = {
+        "capacity": batch.capacity,
+        "limited": torch.isfinite(batch.capacity),
+        "load_tolerance": batch.load_tolerance,
+        "load_rule": batch.load_rule,
+        "max_length": batch.max_length,
+        "min_prize": batch.min_prize,
+        "max_routes": batch.max_routes,
+        "open_routes": batch.open_routes,
+        "backhaul_last": batch.backhaul_last,
+        "has_depot": batch.has_depot,
+        "orienteering": batch.orienteering,
+        "prize_collecting": batch.prize_collecting,
+        "read_weight": tables.read_weight,
+        "match_weight": tables.match_weight,
+        "customers": customers.sum(dim=1),
+        "compulsory": batch.compulsory.sum(dim=1),
+        "linehauls": (customers & (batch.demand > 0)).sum(dim=1),
+        "penalty": batch.penalty.sum(dim=1),
+        "depot_opening": batch.opening[:, 0],
+        "depot_closing": batch.closing[:, 0],
+    }
+    missing = block_nodes - batch.num_nodes
+    node_table = torch.stack([per_node[name].float() for name in node_rows], dim=1)
+    node_table = torch.nn.functional.pad(node_table, (0, missing))
+    instance_table = torch.stack([per_instance[name].float() for name in instance_rows], dim=1)
+    return node_table.contiguous(), instance_table.contiguous()

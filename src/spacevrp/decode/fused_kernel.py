@@ -1,0 +1,439 @@
+"""One Triton kernel that decodes whole solutions.
+
+A program owns a tile of trajectories of one instance. Keys, values and embeddings stay on the
+multiprocessor while it takes every step: rules, readout, compatibility, choice, transition. It is
+the twin of ``environment.mask``, ``decoder.logits``, ``choose`` and ``environment.step`` for
+instances with at most one depot.
+
+Visited customers and deliveries whose pickup is still to come share one bit a node (``blocked``),
+held in four 32-bit words a trajectory.
+"""
+
+from __future__ import annotations
+
+import triton
+import triton.language as tl
+
+# Rows of the packed per-node table and of the per-instance table (see fused.py, which fills them).
+NODE_ROWS = (
+    "customer",
+    "demand",
+    "opening",
+    "closing",
+    "service",
+    "prize",
+    "penalty",
+    "compulsory",
+    "delivery",
+    "paired_step",
+    "partner",
+    "home",
+    "home_duration",
+)
+INSTANCE_ROWS = (
+    "capacity",
+    "limited",
+    "load_tolerance",
+    "load_rule",
+    "max_length",
+    "min_prize",
+    "max_routes",
+    "open_routes",
+    "backhaul_last",
+    "has_depot",
+    "orienteering",
+    "prize_collecting",
+    "read_weight",
+    "match_weight",
+    "customers",
+    "compulsory",
+    "linehauls",
+    "penalty",
+    "depot_opening",
+    "depot_closing",
+)
+_N = {name: index for index, name in enumerate(NODE_ROWS)}
+_I = {name: index for index, name in enumerate(INSTANCE_ROWS)}
+
+CUSTOMER = tl.constexpr(_N["customer"])
+DEMAND = tl.constexpr(_N["demand"])
+OPENING = tl.constexpr(_N["opening"])
+CLOSING = tl.constexpr(_N["closing"])
+SERVICE = tl.constexpr(_N["service"])
+PRIZE = tl.constexpr(_N["prize"])
+PENALTY = tl.constexpr(_N["penalty"])
+COMPULSORY = tl.constexpr(_N["compulsory"])
+DELIVERY = tl.constexpr(_N["delivery"])
+PAIRED_STEP = tl.constexpr(_N["paired_step"])
+PARTNER = tl.constexpr(_N["partner"])
+HOME = tl.constexpr(_N["home"])
+HOME_DURATION = tl.constexpr(_N["home_duration"])
+
+I_CAPACITY = tl.constexpr(_I["capacity"])
+I_LIMITED = tl.constexpr(_I["limited"])
+I_LOAD_TOLERANCE = tl.constexpr(_I["load_tolerance"])
+I_LOAD_RULE = tl.constexpr(_I["load_rule"])
+I_MAX_LENGTH = tl.constexpr(_I["max_length"])
+I_MIN_PRIZE = tl.constexpr(_I["min_prize"])
+I_MAX_ROUTES = tl.constexpr(_I["max_routes"])
+I_OPEN = tl.constexpr(_I["open_routes"])
+I_BACKHAUL_LAST = tl.constexpr(_I["backhaul_last"])
+I_HAS_DEPOT = tl.constexpr(_I["has_depot"])
+I_ORIENTEERING = tl.constexpr(_I["orienteering"])
+I_PRIZE_COLLECTING = tl.constexpr(_I["prize_collecting"])
+I_READ = tl.constexpr(_I["read_weight"])
+I_MATCH = tl.constexpr(_I["match_weight"])
+I_CUSTOMERS = tl.constexpr(_I["customers"])
+I_COMPULSORY = tl.constexpr(_I["compulsory"])
+I_LINEHAULS = tl.constexpr(_I["linehauls"])
+I_PENALTY = tl.constexpr(_I["penalty"])
+I_DEPOT_OPENING = tl.constexpr(_I["depot_opening"])
+I_DEPOT_CLOSING = tl.constexpr(_I["depot_closing"])
+
+BIG = tl.constexpr(1e30)
+
+
+@triton.jit
+def _bit(word0, word1, word2, word3, node):
+    """Bit ``node`` (any shape that broadcasts) of a 128-bit set."""
+    word = tl.where(node < 32, word0, tl.where(node < 64, word1, tl.where(node < 96, word2, word3)))
+    return (word >> (node % 32)) & 1
+
+
+@triton.jit
+def _with_bit(word, index, node, active):
+    """``word`` number ``index`` of a set, with bit ``node`` set where ``active``."""
+    hit = active & ((node // 32) == index)
+    return tl.where(hit, word | (1 << (node % 32)), word)
+
+
+@triton.jit
+def _without_bit(word, index, node, active):
+    hit = active & ((node // 32) == index)
+    return tl.where(hit, word & ~(1 << (node % 32)), word)
+
+
+@triton.jit
+def _word(flags, cols, index):
+    """Word ``index`` of the set of columns whose flag is 1."""
+    inside = (cols // 32) == index
+    return tl.sum(tl.where(inside, flags << (cols % 32), 0), axis=0)
+
+
+@triton.jit
+def _tanh(x):
+    # Saturates instead of overflowing: exp of a large number is inf, and 2 / inf is 0.
+    return 1.0 - 2.0 / (tl.exp(2.0 * x) + 1.0)
+
+
+@triton.jit
+def rollout_kernel(
+    embedding_ptr,
+    keyed_ptr,
+    first_ptr,
+    last_ptr,
+    state_ptr,
+    zscore_ptr,
+    distance_ptr,
+    duration_ptr,
+    node_ptr,
+    instance_ptr,
+    start_ptr,
+    seed_ptr,
+    action_ptr,
+    signal_ptr,
+    allowed_ptr,
+    cost_ptr,
+    steps_ptr,
+    trajectories,
+    max_steps,
+    nodes,
+    WIDTH: tl.constexpr,
+    BLOCK_N: tl.constexpr,
+    BLOCK_P: tl.constexpr,
+    NODE_COUNT: tl.constexpr,
+    INSTANCE_COUNT: tl.constexpr,
+    TOLERANCE: tl.constexpr,
+    CLIPPING: tl.constexpr,
+    SCALE: tl.constexpr,
+    SAMPLE: tl.constexpr,
+    RECORD: tl.constexpr,
+    SAME_DURATION: tl.constexpr,
+):
+    """Decode a tile of trajectories of one instance, from their starts to their ends."""
+    b = tl.program_id(0).to(tl.int64)
+    p = tl.program_id(1) * BLOCK_P + tl.arange(0, BLOCK_P)  # (P,)
+    exists = p < trajectories
+    cols = tl.arange(0, BLOCK_N)  # (N,)
+    dims = tl.arange(0, WIDTH)  # (D,)
+    real = cols < nodes
+
+    keyed = keyed_ptr + b * nodes * 2 * WIDTH + cols[:, None] * 2 * WIDTH + dims[None, :]
+    value_sum = tl.load(keyed, mask=real[:, None], other=0.0)  # (N, D)
+    key_sum = tl.load(keyed + WIDTH, mask=real[:, None], other=0.0)  # (N, D)
+    embedding = tl.load(
+        embedding_ptr + b * nodes * WIDTH + cols[None, :] * WIDTH + dims[:, None],
+        mask=real[None, :],
+        other=0.0,
+    )  # (D, N)
+    state_weight = tl.load(state_ptr + b * WIDTH + dims)  # (D,)
+
+    inst = instance_ptr + b * INSTANCE_COUNT
+    capacity = tl.load(inst + I_CAPACITY)
+    load_slack = tl.load(inst + I_LOAD_TOLERANCE)
+    # Flags become integers before they are compared: scalars and tiles of truth values then mix.
+    load_rule = tl.load(inst + I_LOAD_RULE).to(tl.int32)
+    max_length = tl.load(inst + I_MAX_LENGTH)
+    min_prize = tl.load(inst + I_MIN_PRIZE)
+    max_routes = tl.load(inst + I_MAX_ROUTES)
+    is_open = tl.load(inst + I_OPEN).to(tl.int32) > 0
+    backhaul_last = tl.load(inst + I_BACKHAUL_LAST).to(tl.int32) > 0
+    has_depot = tl.load(inst + I_HAS_DEPOT).to(tl.int32) > 0
+    orienteering = tl.load(inst + I_ORIENTEERING).to(tl.int32) > 0
+    prize_collecting = tl.load(inst + I_PRIZE_COLLECTING).to(tl.int32) > 0
+    read_weight = tl.load(inst + I_READ)
+    match_weight = tl.load(inst + I_MATCH)
+    depot_opening = tl.load(inst + I_DEPOT_OPENING)
+    depot_closing = tl.load(inst + I_DEPOT_CLOSING)
+    is_single = load_rule == 0
+    is_paper = load_rule == 1
+    is_separate = load_rule == 2
+    is_paired = load_rule == 3
+    free_return = is_open | (has_depot == 0)
+    limited = tl.load(inst + I_LIMITED).to(tl.int32) > 0
+
+    node = node_ptr + b * NODE_COUNT * BLOCK_N
+    customer = tl.load(node + CUSTOMER * BLOCK_N + cols)
+    demand = tl.load(node + DEMAND * BLOCK_N + cols)
+    opening = tl.load(node + OPENING * BLOCK_N + cols)
+    closing = tl.load(node + CLOSING * BLOCK_N + cols)
+    service = tl.load(node + SERVICE * BLOCK_N + cols)
+    delivery = tl.load(node + DELIVERY * BLOCK_N + cols)
+    home = tl.load(node + HOME * BLOCK_N + cols)  # distance from a node to the depot
+    home_duration = tl.load(node + HOME_DURATION * BLOCK_N + cols)
+    way_home = tl.where(free_return, 0.0, home)
+    has_way = (tl.abs(home) < BIG) & (tl.abs(home_duration) < BIG)
+
+    # Blocked at the start: whatever is no customer, and deliveries before their pickup.
+    flags = ((customer == 0) | (delivery > 0)).to(tl.int32)
+    zero_i = tl.zeros([BLOCK_P], dtype=tl.int32)
+    zero = tl.zeros([BLOCK_P], dtype=tl.float32)
+    blocked0 = zero_i + _word(flags, cols, 0)
+    blocked1 = zero_i + _word(flags, cols, 1)
+    blocked2 = zero_i + _word(flags, cols, 2)
+    blocked3 = zero_i + _word(flags, cols, 3)
+
+    start = tl.load(start_ptr + b * trajectories + p, mask=exists, other=0).to(tl.int32)
+    first = tl.where(has_depot, zero_i, start)
+    query_first = tl.load(
+        first_ptr + b * nodes * WIDTH + first[:, None] * WIDTH + dims[None, :]
+    ).to(tl.float32)  # (P, D)
+
+    current = first
+    left = zero + tl.load(inst + I_CUSTOMERS)
+    owed = zero + tl.load(inst + I_COMPULSORY)
+    linehauls = zero + tl.load(inst + I_LINEHAULS)
+    skipped = zero + tl.load(inst + I_PENALTY)
+    used = tl.where(is_paper & limited & (linehauls == 0), capacity, zero)
+    credit = zero
+    clock = zero + depot_opening
+    length = zero
+    collected = zero
+    pending = zero
+    backhauled = zero_i
+    routes = zero
+    travelled = zero
+    stuck = zero_i
+    done = tl.where(exists, zero_i, zero_i + 1)
+    steps = zero_i
+
+    action = start
+    # Every round first makes the move chosen before (at first, the given start), then chooses.
+    t = 0
+    remaining = tl.sum(1 - done, axis=0)
+    while (t <= max_steps) & (remaining > 0):
+        # ------------------------------------------------------------------ transition
+        active = done == 0
+        at_node = node + action
+        to_depot = has_depot & (action == 0)
+        from_depot = has_depot & (current == 0)
+        bit = _bit(blocked0, blocked1, blocked2, blocked3, action)
+        serves = active & (to_depot == 0) & (bit == 0)
+        stays = active & (serves == 0) & (action == current)
+        enough = (collected >= min_prize - TOLERANCE) | (left == 0)
+        finishing = (owed == 0) & enough
+        stuck = tl.where(stays & ((from_depot & finishing) == 0), 1, stuck)
+        arc = b * nodes * nodes + current * nodes + action
+        leg = tl.load(distance_ptr + arc)
+        if SAME_DURATION:
+            ride = leg
+        else:
+            ride = tl.load(duration_ptr + arc)
+        free = (from_depot & to_depot) | (is_open & to_depot) | stays | (active == 0)
+        travelled += tl.where(free, 0.0, leg)
+
+        load = tl.load(at_node + DEMAND * BLOCK_N)
+        above = used + load
+        gathered = credit + tl.maximum(-load, 0.0)
+        mixed = tl.where(load > 0, above, tl.maximum(used, gathered))
+        next_used = tl.where(is_single, tl.maximum(above, 0.0), above)
+        next_used = tl.where(is_separate, mixed, next_used)
+        next_used = tl.where(is_paired, used - load, next_used)
+        next_credit = tl.where(
+            is_single,
+            tl.maximum(credit - load, 0.0),
+            tl.where(is_separate, gathered, credit),
+        )
+        ready = tl.maximum(clock + ride, tl.load(at_node + OPENING * BLOCK_N))
+        ready += tl.load(at_node + SERVICE * BLOCK_N)
+        pair_step = tl.load(at_node + PAIRED_STEP * BLOCK_N)  # 1 pickup, -1 delivery, 0 neither
+        partner = tl.load(at_node + PARTNER * BLOCK_N).to(tl.int32)
+
+        used = tl.where(serves, next_used, used)
+        credit = tl.where(serves, next_credit, credit)
+        clock = tl.where(serves, ready, clock)
+        length = tl.where(serves, length + leg, length)
+        collected += tl.where(serves, tl.load(at_node + PRIZE * BLOCK_N), 0.0)
+        skipped -= tl.where(serves, tl.load(at_node + PENALTY * BLOCK_N), 0.0)
+        owed -= tl.where(serves, tl.load(at_node + COMPULSORY * BLOCK_N), 0.0)
+        left -= tl.where(serves, 1.0, 0.0)
+        linehauls -= tl.where(serves & (load > 0), 1.0, 0.0)
+        pending += tl.where(serves, pair_step, 0.0)
+        backhauled = tl.where(serves & (load < 0), 1, backhauled)
+        routes += tl.where(serves & from_depot, 1.0, 0.0)
+        blocked0 = _with_bit(blocked0, 0, action, serves)
+        blocked1 = _with_bit(blocked1, 1, action, serves)
+        blocked2 = _with_bit(blocked2, 2, action, serves)
+        blocked3 = _with_bit(blocked3, 3, action, serves)
+        unlocks = serves & (pair_step > 0)
+        blocked0 = _without_bit(blocked0, 0, partner, unlocks)
+        blocked1 = _without_bit(blocked1, 1, partner, unlocks)
+        blocked2 = _without_bit(blocked2, 2, partner, unlocks)
+        blocked3 = _without_bit(blocked3, 3, partner, unlocks)
+        current = tl.where(active, action, current)
+
+        at_home = active & to_depot
+        fresh_used = tl.where(is_paper & limited & (linehauls == 0), capacity, zero)
+        used = tl.where(at_home, fresh_used, used)
+        credit = tl.where(at_home, 0.0, credit)
+        clock = tl.where(at_home, depot_opening, clock)
+        length = tl.where(at_home, 0.0, length)
+        backhauled = tl.where(at_home, 0, backhauled)
+        closes = active & (has_depot == 0) & (left == 0)
+        last_leg = tl.load(distance_ptr + b * nodes * nodes + current * nodes + first)
+        travelled += tl.where(closes, last_leg, 0.0)
+        for_good = at_home & ((left == 0) | (routes >= max_routes))
+        done = tl.where(stays | for_good | closes, 1, done)
+
+        # ------------------------------------------------------------------------ rules
+        rows = b * nodes * nodes + current[:, None] * nodes + cols[None, :]  # (P, N)
+        zrow = tl.load(zscore_ptr + rows, mask=real[None, :], other=0.0)
+        drow = tl.load(distance_ptr + rows, mask=real[None, :], other=0.0)
+        if SAME_DURATION:
+            rides = drow
+        else:
+            rides = tl.load(duration_ptr + rows, mask=real[None, :], other=0.0)
+        bits = _bit(
+            blocked0[:, None],
+            blocked1[:, None],
+            blocked2[:, None],
+            blocked3[:, None],
+            cols[None, :],
+        )
+        goods = demand[None, :]
+        above_n = used[:, None] + goods
+        above_floor = tl.maximum(above_n, 0.0)
+        below = tl.maximum(credit[:, None] - goods, 0.0)
+        gathered_n = credit[:, None] + tl.maximum(-goods, 0.0)
+        mixed_n = tl.where(goods > 0, above_n, tl.maximum(used[:, None], gathered_n))
+        peak = tl.where(is_single, above_floor + below, above_n)
+        peak = tl.where(is_separate, mixed_n, peak)
+        peak = tl.where(is_paired, used[:, None] - goods, peak)
+        fits = (peak <= capacity + load_slack) & ((is_paper == 0) | (above_n >= -load_slack))
+        precedes = ((backhaul_last & (backhauled[:, None] > 0)) == 0) | (goods <= 0)
+        arrival = clock[:, None] + rides
+        begin = tl.maximum(arrival, opening[None, :])
+        back = begin + service[None, :] + home_duration[None, :]
+        in_time = (arrival <= closing[None, :] + TOLERANCE) & (
+            (back <= depot_closing + TOLERANCE) | free_return
+        )
+        in_length = length[:, None] + drow + way_home[None, :] <= max_length + TOLERANCE
+        arc_there = (tl.abs(drow) < BIG) & (tl.abs(rides) < BIG) & (has_way[None, :] | free_return)
+        at_depot = has_depot & (current == 0)
+        vehicle = (at_depot == 0) | (routes < max_routes)
+        moves = (bits == 0) & fits & precedes & in_time & in_length & arc_there & vehicle[:, None]
+        enough = (collected >= min_prize - TOLERANCE) | (left == 0)
+        finishing = (owed == 0) & enough
+        home_leg = tl.load(distance_ptr + b * nodes * nodes + current * nodes)
+        goes_home = (
+            (at_depot == 0)
+            & (pending == 0)
+            & ((routes < max_routes) | finishing)
+            & ((tl.abs(home_leg) < BIG) | is_open)
+        )
+        depot_move = has_depot & (goes_home | (at_depot & finishing))
+        moves = moves | (depot_move[:, None] & (cols[None, :] == 0))
+        any_move = tl.max(moves.to(tl.int32), axis=1)
+        idle = (done == 1) | (any_move == 0)
+        moves = (moves & (idle[:, None] == 0)) | (
+            idle[:, None] & (cols[None, :] == current[:, None])
+        )
+
+        # ------------------------------------------------------------------------ logits
+        share = (capacity - used) / tl.where(limited, capacity, 1.0)
+        wanted = tl.maximum(min_prize - collected, 0.0) / tl.maximum(min_prize, 1e-6)
+        signal = tl.where(prize_collecting, wanted, zero)
+        signal = tl.where(orienteering, (max_length - length) / max_length, signal)
+        signal = tl.where(limited, share, signal)
+
+        bias = tl.where(moves, -read_weight * zrow, -BIG)
+        weight = tl.exp(bias - tl.max(bias, axis=1)[:, None])  # 0 where illegal
+        weight = tl.where(moves, weight, 0.0).to(value_sum.dtype)
+        numerator = tl.dot(weight, value_sum)  # (P, D)
+        denominator = tl.dot(weight, key_sum)
+        query = query_first + tl.load(
+            last_ptr + b * nodes * WIDTH + current[:, None] * WIDTH + dims[None, :]
+        ).to(tl.float32)
+        query += signal[:, None] * state_weight[None, :]
+        context = numerator / tl.maximum(denominator, 1e-37) / (1.0 + tl.exp(-query))
+        match = tl.dot(context.to(embedding.dtype), embedding)  # (P, N)
+        score = CLIPPING * _tanh(match * SCALE - match_weight * zrow)
+        score = tl.where(moves, score, -BIG)
+
+        # ------------------------------------------------------------------------ choice
+        if SAMPLE:
+            chance = tl.exp(score - tl.max(score, axis=1)[:, None])
+            chance = tl.where(moves, chance, 0.0)
+            total = tl.cumsum(chance, axis=1)
+            seed = tl.load(seed_ptr)
+            offset = ((b * trajectories + p) * (max_steps + 1) + t).to(tl.int32)
+            uniform = tl.rand(seed, offset)
+            level = tl.maximum(uniform, 1e-7) * tl.sum(chance, axis=1)
+            # The last legal node whose share begins below the level: legal whatever the rounding.
+            before = moves & (total - chance < level[:, None])
+            choice = tl.max(tl.where(before, cols[None, :], 0), axis=1)
+        else:
+            choice = tl.argmax(score, axis=1)
+        choice = tl.where(idle, current, choice.to(tl.int32))
+
+        running = (done == 0) & exists
+        if t < max_steps:
+            where = (b * max_steps + t) * trajectories + p
+            tl.store(action_ptr + where, choice, mask=exists)
+            if RECORD:
+                tl.store(signal_ptr + where, signal, mask=exists)
+                tl.store(
+                    allowed_ptr + where[:, None] * nodes + cols[None, :],
+                    moves.to(tl.int8),
+                    mask=exists[:, None] & real[None, :],
+                )
+        steps += tl.where(running, 1, 0)
+        action = choice
+        remaining = tl.sum(1 - done, axis=0)
+        t += 1
+
+    cost = tl.where(orienteering, -collected, travelled + skipped)
+    failed = (stuck == 1) | (done == 0)
+    cost = tl.where(failed, float("inf"), cost)
+    tl.store(cost_ptr + b * trajectories + p, cost, mask=exists)
+    tl.store(steps_ptr + b * trajectories + p, tl.minimum(steps, max_steps), mask=exists)

@@ -1,0 +1,144 @@
+"""Rollouts by single steps: the reference path, on any device and for any size."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+
+import torch
+from torch import Tensor
+
+from spacevrp.decode.signal import problem_signal
+from spacevrp.env import Environment, State
+from spacevrp.env.rules import at
+from spacevrp.model.decoder import DecoderTables, logits
+
+# Asking the device whether all solutions are finished makes it wait: ask only every so often.
+_STEPS_BETWEEN_QUESTIONS = 8
+
+
+@dataclass(frozen=True)
+class Decisions:
+    """All that is needed to compute the probabilities of a rollout again."""
+
+    first: Tensor  # (B, P, T) int64
+    current: Tensor  # (B, P, T) int64
+    signal: Tensor  # (B, P, T)
+    allowed: Tensor  # (B, P, T, N) bool
+    action: Tensor  # (B, P, T) int64
+    active: Tensor  # (B, P, T) bool; False once the solution is finished
+
+
+@dataclass(frozen=True)
+class Rollout:
+    """Finished solutions."""
+
+    sequence: Tensor  # (B, P, T) int64; origin, start, then every move
+    cost: Tensor  # (B, P) in units of distance; inf where stuck
+    decisions: Decisions | None = None
+
+
+@torch.no_grad()
+def rollout(
+    environment: Environment,
+    tables: DecoderTables,
+    starts: Tensor,
+    *,
+    sample: bool = False,
+    generator: torch.Generator | None = None,
+    dtype: torch.dtype | None = None,
+    record: bool = False,
+) -> Rollout:
+    """Complete a solution from each start node (B, P), greedily or by sampling.
+
+    Parameters
+    ----------
+    sample
+        Draw moves instead of taking the likeliest.
+    generator
+        Random numbers for sampling.
+    dtype
+        Type of the decoder's matrix products.
+    record
+        Keep what a replay needs.
+    """
+    batch = environment.batch
+    limit = environment.max_steps
+    state = environment.begin(starts)
+    sequence = starts.new_zeros((*starts.shape, limit + 2))
+    origin = torch.where(batch.has_depot.unsqueeze(1), environment.first_depots(starts), starts)
+    sequence[..., 0], sequence[..., 1] = origin, starts
+    kept: list[tuple[Tensor, ...]] = []
+    taken = 0
+    for step in range(limit):
+        if step % _STEPS_BETWEEN_QUESTIONS == 0 and bool(state.done.all()):
+            break
+        allowed = environment.mask(state)
+        signal = problem_signal(batch, state)
+        scores = logits(tables, state.origin, state.current, signal, allowed, dtype)
+        action = choose(scores, sample=sample, generator=generator)
+        if environment.num_depots > 1:
+            action = look_ahead(
+                environment, tables, state, action, sample=sample, generator=generator, dtype=dtype
+            )
+        if record:
+            kept.append((state.origin, state.current, signal, allowed, action, ~state.done))
+        state = environment.step(state, action)
+        taken = step + 1
+        sequence[..., taken + 1] = action
+    cost = torch.where(state.done, environment.cost(state), torch.inf)
+    decisions = None
+    if record:
+        decisions = Decisions(*(torch.stack(column, dim=2) for column in zip(*kept, strict=True)))
+    return Rollout(sequence[..., : taken + 2], cost, decisions)
+
+
+def choose(scores: Tensor, *, sample: bool, generator: torch.Generator | None = None) -> Tensor:
+    """The likeliest node, or a draw in proportion to the probabilities (Gumbel's trick), (B, P)."""
+    if sample:
+        uniform = torch.rand(
+            scores.shape, generator=generator, device=scores.device, dtype=scores.dtype
+        )
+        # Kept away from 0 and 1: the double logarithm must stay finite.
+        noise = -torch.log(-torch.log(uniform.clamp(1e-10, 1.0 - 1e-7)))
+        scores = scores + noise
+    return scores.argmax(dim=-1)
+
+
+def look_ahead(
+    environment: Environment,
+    tables: DecoderTables,
+    state: State,
+    action: Tensor,
+    *,
+    sample: bool,
+    generator: torch.Generator | None,
+    dtype: torch.dtype | None,
+) -> Tensor:
+    """At a depot, compare all depots before the next route and move to the most confident one.
+
+    For each depot the decoder is asked as if the vehicle stood there; the depot with the highest
+    probability of any single customer wins. If that is the present one, its customer is served,
+    otherwise the move is the (free) switch.
+    """
+    batch = environment.batch
+    chooses = batch.is_depot.sum(dim=1, keepdim=True) > 1  # beside others in a mixed batch
+    at_depot = at(batch.is_depot, state.current) & ~state.done & ~state.switched & (state.left > 0)
+    at_depot = at_depot & chooses
+    best_chance = torch.full_like(state.length, -torch.inf)
+    best_move = action
+    for depot in range(environment.num_depots):
+        there = torch.full_like(state.current, depot)
+        standing = replace(state, current=there, origin=there, clock=at(batch.opening, there))
+        customers = environment.customer_moves(standing)
+        exists = at(batch.is_depot, there) & customers.any(dim=-1)
+        # Where nothing can be served, any row will do: it never wins.
+        legal = torch.where(exists.unsqueeze(-1), customers, torch.ones_like(customers))
+        signal = problem_signal(batch, standing)
+        scores = logits(tables, there, there, signal, legal, dtype)
+        chance = scores.amax(dim=-1) - scores.logsumexp(dim=-1)
+        move = choose(scores, sample=sample, generator=generator)
+        move = torch.where(state.current == there, move, there)
+        better = exists & (chance > best_chance)
+        best_chance = torch.where(better, chance, best_chance)
+        best_move = torch.where(better, move, best_move)
+    return torch.where(at_depot & torch.isfinite(best_chance), best_move, action)

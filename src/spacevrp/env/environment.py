@@ -1,0 +1,280 @@
+"""The environment: masks as conjunctions of rules, and a pure step."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import torch
+import torch.nn.functional as F
+from torch import Tensor
+
+from spacevrp.env import rules
+from spacevrp.env.load import load_after
+from spacevrp.env.rules import at
+from spacevrp.env.state import State
+from spacevrp.tensors import LOAD_RULE_CODES, Batch
+
+
+class Environment:
+    """The rules of one batch.
+
+    Nothing here asks for a variant, waits for the device or changes a shape, so one traced step
+    serves every batch of the same width.
+
+    Parameters
+    ----------
+    batch
+        The instances.
+    num_depots
+        Depots of the instance with most of them. Counted where not given, which waits for the
+        device once.
+    """
+
+    def __init__(self, batch: Batch, num_depots: int | None = None) -> None:
+        self.batch = batch
+        if num_depots is None:
+            num_depots = int(batch.is_depot.sum(dim=1).max())
+        self.num_depots = num_depots
+        self._servable = servable_from_depots(batch, num_depots) if num_depots > 1 else None
+
+    # ---------------------------------------------------------------------------------- begin
+
+    def first_depots(self, starts: Tensor) -> Tensor:
+        """The depot that serves each start customer (B, P) most cheaply on its own, (B, P)."""
+        batch = self.batch
+        if self._servable is None:
+            return torch.zeros_like(starts)
+        depots = slice(0, self.num_depots)
+        there = batch.distance[:, depots]  # (B, K, N)
+        back = batch.distance[:, :, depots].transpose(1, 2)
+        cost = there + torch.where(batch.open_routes[:, None, None], 0.0, back)
+        cost = cost.masked_fill(~self._servable, torch.inf)
+        return at(cost.argmin(dim=1), starts)
+
+    def begin(self, starts: Tensor) -> State:
+        """Partial solutions that have just served their start nodes (B, P)."""
+        batch = self.batch
+        shape = starts.shape
+        nodes = batch.num_nodes
+        origin = torch.where(batch.has_depot.unsqueeze(1), self.first_depots(starts), starts)
+        zero = batch.distance.new_zeros(shape)
+        count = torch.zeros_like(starts)
+        no = torch.zeros(shape, dtype=torch.bool, device=batch.device)
+        customers = batch.is_node & ~batch.is_depot
+        state = State(
+            current=origin,
+            origin=origin,
+            visited=torch.zeros(*shape, nodes, dtype=torch.bool, device=batch.device),
+            used=zero,
+            credit=zero,
+            clock=at(batch.opening, origin),
+            length=zero,
+            collected=zero,
+            pending=count,
+            backhauled=no,
+            routes=count,
+            left=customers.sum(dim=1, keepdim=True).expand(shape),
+            owed=batch.compulsory.sum(dim=1, keepdim=True).expand(shape),
+            switched=no,
+            done=no,
+            stuck=no,
+            travelled=zero,
+        )
+        state = replace(state, used=self._used_at_depot(state))
+        # A start that no rule would allow is no solution: say so instead of counting it.
+        illegal = ~at_node(self.customer_moves(state), starts)
+        state = self.step(state, starts)
+        return replace(state, done=state.done | illegal, stuck=state.stuck | illegal)
+
+    # ----------------------------------------------------------------------------------- mask
+
+    def mask(self, state: State) -> Tensor:
+        """Legal moves, (B, P, N) bool. Finished solutions stay where they are.
+
+        A partial solution that is not finished and has no legal move also stays: the step then
+        marks it stuck.
+        """
+        batch = self.batch
+        customers = self.customer_moves(state)
+        allowed = customers | self._depot_moves(state, customers)
+        stay = F.one_hot(state.current, batch.num_nodes).bool()
+        idle = state.done | ~allowed.any(dim=-1)
+        return torch.where(idle.unsqueeze(-1), stay, allowed)
+
+    def customer_moves(self, state: State) -> Tensor:
+        """Customers that can be served next, (B, P, N)."""
+        batch = self.batch
+        legs = rules.legs(batch, state)
+        return (
+            rules.unvisited_customers(batch, state)
+            & rules.arc_exists(batch, state, legs)
+            & rules.load_fits(batch, state)
+            & rules.linehaul_before_backhaul(batch, state)
+            & rules.window_fits(batch, state, legs)
+            & rules.length_fits(batch, state, legs)
+            & rules.pickup_before_delivery(batch, state)
+            & rules.vehicle_left(batch, state)
+        )
+
+    def _depot_moves(self, state: State, customers: Tensor) -> Tensor:
+        """Home from a customer; from a depot, finish there or switch to another one."""
+        batch = self.batch
+        at_depot = at(batch.is_depot, state.current)
+        home_exists = torch.isfinite(
+            batch.distance[
+                torch.arange(batch.size, device=batch.device).unsqueeze(1),
+                state.current,
+                state.origin,
+            ]
+        )
+        home_exists = home_exists | batch.open_routes.unsqueeze(1)
+        goes_home = ~at_depot & rules.may_return(batch, state) & home_exists
+        # At a depot, staying means to finish although optional customers are left.
+        finishes = at_depot & rules.may_finish(batch, state)
+        to_origin = F.one_hot(state.origin, batch.num_nodes).bool()
+        moves = to_origin & (goes_home | finishes).unsqueeze(-1) & batch.has_depot[:, None, None]
+        if self._servable is None:
+            return moves
+        may_switch = at_depot & ~state.switched & (state.left > 0)
+        return moves | (self._useful_depots(state) & may_switch.unsqueeze(-1) & ~to_origin)
+
+    def _useful_depots(self, state: State) -> Tensor:
+        """Depots from which some unvisited customer can be served first, (B, P, N)."""
+        batch = self.batch
+        assert self._servable is not None  # only called with several depots
+        first = (
+            rules.unvisited_customers(batch, state)
+            & rules.load_fits(batch, state)
+            & rules.pickup_before_delivery(batch, state)
+        )
+        open_customers = first.to(batch.distance.dtype)
+        counts = open_customers @ self._servable.transpose(1, 2).to(open_customers)  # (B, P, K)
+        useful = F.pad(counts > 0, (0, batch.num_nodes - self.num_depots))
+        return useful & batch.is_depot.unsqueeze(1)
+
+    # ----------------------------------------------------------------------------------- step
+
+    def step(self, state: State, action: Tensor) -> State:
+        """The state after moving to ``action`` (B, P)."""
+        batch = self.batch
+        active = ~state.done
+        from_depot = at(batch.is_depot, state.current)
+        to_depot = at(batch.is_depot, action)
+        serves = active & ~to_depot & ~at_node(state.visited, action)
+        stays = active & ~serves & (action == state.current)
+        stuck = stays & ~(from_depot & rules.may_finish(batch, state))
+        switches = active & from_depot & to_depot & ~stays
+
+        index = torch.arange(batch.size, device=batch.device).unsqueeze(1)
+        distance = batch.distance[index, state.current, action]
+        duration = batch.duration[index, state.current, action]
+        free = (from_depot & to_depot) | (batch.open_routes.unsqueeze(1) & to_depot) | stays
+        leg = torch.where(free | ~active, 0.0, distance)
+
+        visited = state.visited | (F.one_hot(action, batch.num_nodes).bool() & serves.unsqueeze(-1))
+        arrival = state.clock + duration
+        ready = torch.maximum(arrival, at(batch.opening, action)) + at(batch.service, action)
+        demand = at(batch.demand, action)
+        used, credit, _, _ = load_after(
+            batch.load_rule.unsqueeze(1), state.used, state.credit, demand
+        )
+        at_home = active & to_depot
+        one = serves.to(state.left.dtype)
+        after = State(
+            current=torch.where(active, action, state.current),
+            origin=torch.where(at_home, action, state.origin),
+            visited=visited,
+            used=torch.where(serves, used, state.used),
+            credit=torch.where(serves, credit, state.credit),
+            clock=torch.where(serves, ready, state.clock),
+            length=torch.where(serves, state.length + distance, state.length),
+            collected=state.collected + torch.where(serves, at(batch.revealed_prize, action), 0.0),
+            pending=state.pending
+            + one * (at(batch.is_pickup, action).long() - at(batch.is_delivery, action).long()),
+            backhauled=state.backhauled | (serves & (demand < 0)),
+            routes=state.routes + (serves & from_depot).to(state.routes.dtype),
+            left=state.left - one,
+            owed=state.owed - one * at(batch.compulsory, action).to(one.dtype),
+            switched=switches,
+            done=state.done,
+            stuck=state.stuck | stuck,
+            travelled=state.travelled + leg,
+        )
+        after = self._start_afresh(after, at_home)
+        return self._finish(after, stays, at_home)
+
+    def _start_afresh(self, state: State, at_home: Tensor) -> State:
+        """Reset what belongs to a route wherever a vehicle stands at its depot."""
+        zero = torch.zeros_like(state.length)
+        return replace(
+            state,
+            used=torch.where(at_home, self._used_at_depot(state), state.used),
+            credit=torch.where(at_home, zero, state.credit),
+            clock=torch.where(at_home, at(self.batch.opening, state.current), state.clock),
+            length=torch.where(at_home, zero, state.length),
+            backhauled=state.backhauled & ~at_home,
+        )
+
+    def _used_at_depot(self, state: State) -> Tensor:
+        """0, except under the rule `paper` when only backhauls are left: then it leaves empty."""
+        batch = self.batch
+        linehauls = rules.unvisited_customers(batch, state) & (batch.demand > 0).unsqueeze(1)
+        leaves_empty = (
+            (batch.load_rule == LOAD_RULE_CODES["paper"]) & torch.isfinite(batch.capacity)
+        ).unsqueeze(1) & ~linehauls.any(dim=-1)
+        capacity = batch.capacity.unsqueeze(1).expand_as(state.length)
+        return torch.where(leaves_empty, capacity, torch.zeros_like(state.length))
+
+    def _finish(self, state: State, stays: Tensor, at_home: Tensor) -> State:
+        """Mark finished solutions; close the tour where there is no depot."""
+        batch = self.batch
+        no_route_left = state.routes >= batch.max_routes.unsqueeze(1)
+        home_for_good = at_home & ((state.left == 0) | no_route_left)
+        closes = ~batch.has_depot.unsqueeze(1) & (state.left == 0) & ~state.done
+        index = torch.arange(batch.size, device=batch.device).unsqueeze(1)
+        closing_leg = batch.distance[index, state.current, state.origin]
+        return replace(
+            state,
+            done=state.done | stays | home_for_good | closes,
+            travelled=state.travelled + torch.where(closes, closing_leg, 0.0),
+        )
+
+    # ------------------------------------------------------------------------------ objective
+
+    def cost(self, state: State) -> Tensor:
+        """Cost in units of distance (minus the prize for orienteering), (B, P); inf if stuck."""
+        batch = self.batch
+        skipped = torch.where(state.visited, 0.0, batch.penalty.unsqueeze(1)).sum(dim=-1)
+        cost = state.travelled + skipped
+        cost = torch.where(batch.orienteering.unsqueeze(1), -state.collected, cost)
+        return torch.where(state.stuck, torch.inf, cost)
+
+    @property
+    def max_steps(self) -> int:
+        """No solution takes more moves: every customer alone, each after a switch of depots."""
+        moves_a_customer = 3 if self.num_depots > 1 else 2
+        return moves_a_customer * self.batch.num_nodes + 1
+
+
+def at_node(values: Tensor, nodes: Tensor) -> Tensor:
+    """Entries (B, P) of values (B, P, N) at nodes (B, P)."""
+    return values.gather(2, nodes.unsqueeze(-1)).squeeze(-1)
+
+
+def servable_from_depots(batch: Batch, num_depots: int) -> Tensor:
+    """Customers that a route of their own can serve from each depot, (B, K, N) bool."""
+    depots = slice(0, num_depots)
+    there, back = batch.distance[:, depots], batch.distance[:, :, depots].transpose(1, 2)
+    time_there = batch.duration[:, depots]
+    time_back = batch.duration[:, :, depots].transpose(1, 2)
+    is_open = batch.open_routes[:, None, None]
+    arrival = batch.opening[:, depots].unsqueeze(-1) + time_there
+    start = torch.maximum(arrival, batch.opening.unsqueeze(1))
+    home = start + batch.service.unsqueeze(1) + time_back
+    in_time = arrival <= batch.closing.unsqueeze(1) + rules.TOLERANCE
+    in_time &= is_open | (home <= batch.closing[:, depots].unsqueeze(-1) + rules.TOLERANCE)
+    length = there + torch.where(is_open, 0.0, back)
+    in_length = length <= batch.max_length[:, None, None] + rules.TOLERANCE
+    customers = (batch.is_node & ~batch.is_depot).unsqueeze(1)
+    exists = torch.isfinite(length) & batch.is_depot[:, depots].unsqueeze(-1)
+    return in_time & in_length & customers & exists

@@ -1,0 +1,30 @@
+"""What a partial solution is: everything the rules need to know, and nothing else."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from torch import Tensor
+
+
+@dataclass(frozen=True)
+class State:
+    """P partial solutions of each of B instances."""
+
+    current: Tensor  # (B, P) int64; the node the vehicle is at
+    origin: Tensor  # (B, P) int64; depot of the running route; without depots, the first node
+    visited: Tensor  # (B, P, N) bool; customers already served
+    used: Tensor  # (B, P) capacity that no later delivery can use (see load.py)
+    credit: Tensor  # (B, P) the second running number of the load rules
+    clock: Tensor  # (B, P) time at which the vehicle is ready to leave
+    length: Tensor  # (B, P) length of the running route
+    collected: Tensor  # (B, P) prize collected, as revealed
+    pending: Tensor  # (B, P) int64; pickups on board, not yet delivered
+    backhauled: Tensor  # (B, P) bool; the running route has served a backhaul
+    routes: Tensor  # (B, P) int64; routes begun
+    left: Tensor  # (B, P) int64; customers not yet visited
+    owed: Tensor  # (B, P) int64; compulsory customers not yet visited
+    switched: Tensor  # (B, P) bool; the last move changed depots
+    done: Tensor  # (B, P) bool
+    stuck: Tensor  # (B, P) bool; ended without a legal move, so the plan is incomplete
+    travelled: Tensor  # (B, P) distance that counts towards the cost

@@ -1,0 +1,116 @@
+"""From the fields of a file to a problem: what variants mean, and errors that name the file."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from spacevrp.problems.distances import Array, Distances, Metric
+from spacevrp.problems.errors import FormatError, ProblemError, UnsupportedError, VariantError
+from spacevrp.problems.features import Features
+from spacevrp.problems.problem import Problem
+from spacevrp.problems.variants import parse_variant
+
+# What the flags are where neither the file nor a variant says anything.
+NEUTRAL_FLAGS: dict[str, Any] = {
+    "load_rule": "separate",
+    "open_routes": False,
+    "backhaul_last": False,
+    "maximise_prize": False,
+    "max_routes": None,
+}
+
+
+def flags_of(features: Features) -> dict[str, Any]:
+    """What a named variant means beyond its numbers."""
+    return {
+        "load_rule": "single",
+        "open_routes": features.open_routes,
+        "backhaul_last": features.backhaul_last,
+        "maximise_prize": features.orienteering,
+        "max_routes": None if features.several_routes else 1,
+    }
+
+
+def read_as(variant: str, fields: dict[str, Any]) -> dict[str, Any]:
+    """The fields of one instance with the flags of the variant the caller asks for.
+
+    A limit on the number of routes that the file states stays where the variant has several routes.
+    """
+    flags = flags_of(parse_variant(variant).features)
+    if flags["max_routes"] is None:
+        del flags["max_routes"]
+    return {**fields, **flags, "variant": variant}
+
+
+def build(
+    path: Path,
+    fields: dict[str, Any],
+    *,
+    variant: str | None,
+    where: str = "",
+    labels: Sequence[int] = (),
+) -> Problem:
+    """The problem, or one error that names the file.
+
+    ``labels`` are the numbers that the file itself gives to the nodes, where they differ from ours.
+    """
+    try:
+        return Problem(**(read_as(variant, fields) if variant is not None else fields))
+    except (ProblemError, VariantError) as error:
+        place = f"{path}: {where}" if where else str(path)
+        node = error.node if isinstance(error, ProblemError) else None
+        label = "" if node is None or not labels else f" (number {labels[node]} in the file)"
+        raise FormatError(f"{place}: {error}{label}") from error
+
+
+def measured(path: Path, coordinates: Array, metric: Metric, rounding: str | None) -> Distances:
+    """Distances from coordinates, with the caller's rounding policy in place of the file's."""
+    if rounding is not None:
+        metric = Metric(metric.geometry, rounding)
+    try:
+        return Distances(coordinates=coordinates, metric=metric)
+    except ProblemError as error:
+        raise FormatError(f"{path}: {error}") from error
+
+
+def tabled(path: Path, matrix: Any, rounding: str | None, *, field: str) -> Distances:
+    """Distances from a matrix, to which no rounding policy applies."""
+    if rounding is not None:
+        raise UnsupportedError(
+            f"{path}: rounding {rounding!r} applies to coordinates, and the file holds a matrix"
+        )
+    try:
+        return Distances(matrix=matrix, field=field)
+    except ProblemError as error:
+        raise FormatError(f"{path}: {error}") from error
+
+
+def same_distances(left: Distances, right: Distances) -> bool:
+    """Whether two tables hold the same numbers in the same form."""
+    if left is right:
+        return True
+    if left.coordinates is None or right.coordinates is None:
+        if left.coordinates is not None or right.coordinates is not None:
+            return False
+        return bool(np.array_equal(left.matrix(), right.matrix()))
+    return left.metric == right.metric and np.array_equal(left.coordinates, right.coordinates)
+
+
+def neutral_value(problem: Problem, field: str) -> Any:
+    """What a field of the problem holds where the feature is absent."""
+    if field in ("depots", "pairs"):
+        return ()
+    if field in ("capacity", "max_length"):
+        return np.inf
+    if field == "min_prize":
+        return 0.0
+    if field == "revealed_prize":
+        return None
+    if field == "windows":
+        return np.tile([0.0, np.inf], (problem.size, 1))
+    skipped = np.inf if field == "penalty" and not problem.maximise_prize else 0.0
+    return np.full(problem.size, skipped)

@@ -1,0 +1,248 @@
+"""One instance as JSON: every field of a problem, each under its own name (docs/formats.md)."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable
+from difflib import get_close_matches
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from spacevrp.formats.building import (
+    NEUTRAL_FLAGS,
+    build,
+    flags_of,
+    measured,
+    neutral_value,
+    same_distances,
+    tabled,
+)
+from spacevrp.formats.files import fail, shown, write_bytes
+from spacevrp.formats.json_text import (
+    as_json,
+    list_at,
+    number_at,
+    parse_object,
+    whole_at,
+    write_value,
+)
+from spacevrp.problems.distances import Distances, Metric
+from spacevrp.problems.errors import FormatError, ProblemError, VariantError
+from spacevrp.problems.problem import Problem
+from spacevrp.problems.variants import parse_variant
+
+FORMAT = "spacevrp-instance"
+VERSION = 1
+
+_Reader = Callable[[Path, str, Any], Any]
+
+
+# ------------------------------------------------------------------------- how each field is read
+
+
+def _text(path: Path, where: str, value: Any) -> str:
+    if not isinstance(value, str):
+        raise fail(path, where, expected="a string", received=as_json(value))
+    return value
+
+
+def _flag(path: Path, where: str, value: Any) -> bool:
+    if not isinstance(value, bool):
+        raise fail(path, where, expected="true or false", received=as_json(value))
+    return value
+
+
+def _limit(path: Path, where: str, value: Any) -> float:
+    return math.inf if value is None else number_at(path, where, value)
+
+
+def _or_none(reader: _Reader) -> _Reader:
+    return lambda path, where, value: None if value is None else reader(path, where, value)
+
+
+def _per_node(entry: _Reader) -> _Reader:
+    def read(path: Path, where: str, value: Any) -> list[Any]:
+        return [
+            entry(path, f"{where}, node {node}", item)
+            for node, item in enumerate(list_at(path, where, value))
+        ]
+
+    return read
+
+
+def _couple(first: _Reader, second: _Reader) -> _Reader:
+    def read(path: Path, where: str, value: Any) -> tuple[Any, Any]:
+        if not isinstance(value, list) or len(value) != 2:
+            raise fail(path, where, expected="a list of two", received=as_json(value))
+        return first(path, where, value[0]), second(path, where, value[1])
+
+    return read
+
+
+def _nodes(path: Path, where: str, value: Any) -> tuple[int, ...]:
+    return tuple(whole_at(path, where, node) for node in list_at(path, where, value))
+
+
+def _pair_list(path: Path, where: str, value: Any) -> tuple[tuple[int, int], ...]:
+    couple = _couple(whole_at, whole_at)
+    return tuple(couple(path, where, pair) for pair in list_at(path, where, value))
+
+
+def _metric(path: Path, where: str, value: Any) -> Metric:
+    if not isinstance(value, dict):
+        raise fail(path, where, expected="geometry and rounding", received=as_json(value))
+    _refuse_unknown(path, where, value, ("geometry", "rounding"))
+    named = {key: _text(path, f"{where}, {key}", name) for key, name in value.items()}
+    try:
+        return Metric(**named)
+    except ProblemError as error:
+        raise FormatError(f"{path}: {error}") from None
+
+
+_locations = _per_node(_couple(number_at, number_at))
+_matrix = _per_node(_per_node(_limit))
+
+# Key of the file (and field of Problem) -> how its value is read.
+_FIELDS: dict[str, _Reader] = {
+    "name": _text,
+    "variant": _or_none(_text),
+    "depots": _nodes,
+    "demand": _per_node(number_at),
+    "capacity": _limit,
+    "load_rule": _text,
+    "windows": _per_node(_couple(number_at, _limit)),
+    "service": _per_node(number_at),
+    "max_length": _limit,
+    "open_routes": _flag,
+    "backhaul_last": _flag,
+    "prize": _per_node(number_at),
+    "penalty": _per_node(_limit),
+    "min_prize": number_at,
+    "revealed_prize": _or_none(_per_node(number_at)),
+    "maximise_prize": _flag,
+    "pairs": _pair_list,
+    "max_routes": _or_none(whole_at),
+}
+_KEYS = ("format", "version", "locations", "matrix", "durations", "metric", *_FIELDS)
+
+
+def _refuse_unknown(path: Path, where: str, table: dict[str, Any], known: tuple[str, ...]) -> None:
+    for key in table:
+        if key not in known:
+            nearest = get_close_matches(key, known, n=1, cutoff=0.0)[0]
+            prefix = f"{where}, " if where else ""
+            raise FormatError(
+                f"{path}: {prefix}unknown key {shown(key)!r}; the nearest known one is {nearest!r}"
+            )
+
+
+# ---------------------------------------------------------------------------------------- reading
+
+
+def read_json(
+    path: str | Path, *, rounding: str | None = None, variant: str | None = None
+) -> Problem:
+    """The instance of a JSON file."""
+    path = Path(path)
+    document = parse_object(path)
+    if "instances" in document and "matrix" not in document and "locations" not in document:
+        raise fail(path, "", expected="an instance", received="a solution (it has 'instances')")
+    _refuse_unknown(path, "", document, _KEYS)
+    for key, only in (("format", FORMAT), ("version", VERSION)):
+        held = document.get(key, only)
+        if held != only or isinstance(held, bool):
+            raise fail(path, key, expected=repr(only), received=as_json(held))
+    fields = {
+        key: reader(path, key, document[key]) for key, reader in _FIELDS.items() if key in document
+    }
+    declared = fields.get("variant")
+    if declared is not None:
+        try:
+            fields = {**flags_of(parse_variant(declared).features), **fields}
+        except VariantError as error:
+            raise FormatError(f"{path}: {error}") from None
+    fields["distances"] = _read_distances(path, "", document, rounding)
+    if document.get("durations") is not None:
+        held = document["durations"]
+        nested = held if isinstance(held, dict) else {"matrix": held}
+        _refuse_unknown(path, "durations", nested, ("locations", "matrix", "metric"))
+        fields["durations"] = _read_distances(path, "durations", nested, None)
+    fields.setdefault("name", path.stem)
+    return build(path, fields, variant=variant)
+
+
+def _read_distances(
+    path: Path, prefix: str, table: dict[str, Any], rounding: str | None
+) -> Distances:
+    def where(key: str) -> str:
+        return f"{prefix}, {key}" if prefix else key
+
+    if ("locations" in table) == ("matrix" in table):
+        received = "both" if "matrix" in table else "neither"
+        raise fail(path, prefix, expected="either 'locations' or 'matrix'", received=received)
+    if "matrix" in table:
+        if "metric" in table:
+            raise fail(path, where("metric"), expected="nothing beside a matrix", received="one")
+        matrix = _matrix(path, where("matrix"), table["matrix"])
+        return tabled(path, matrix, rounding, field=prefix or "matrix")
+    metric = _metric(path, where("metric"), table["metric"]) if "metric" in table else Metric()
+    points = _locations(path, where("locations"), table["locations"])
+    return measured(path, np.array(points, dtype=np.float64), metric, rounding)
+
+
+# ---------------------------------------------------------------------------------------- writing
+
+
+def write_json(path: str | Path, problem: Problem) -> None:
+    """Write one problem; reading the file gives an equal one."""
+    document: dict[str, Any] = {"format": FORMAT, "version": VERSION}
+    if problem.name:
+        document["name"] = problem.name
+    if problem.variant is not None:
+        document["variant"] = problem.variant
+    document |= _distances_document(problem.distances)
+    if not same_distances(problem.durations, problem.distances):
+        durations = _distances_document(problem.durations)
+        document["durations"] = durations.get("matrix", durations)
+    flags = NEUTRAL_FLAGS
+    if problem.variant is not None:
+        flags = flags_of(parse_variant(problem.variant).features)
+    for key in _FIELDS:
+        if key in ("name", "variant"):
+            continue
+        value = getattr(problem, key)
+        absent = flags[key] if key in flags else neutral_value(problem, key)
+        if value is None or absent is None:
+            is_absent = value is absent
+        else:
+            is_absent = bool(np.array_equal(value, absent))
+        if not is_absent:
+            document[key] = _plain(value)
+    lines = [f"  {write_value(key)}: {write_value(value)}" for key, value in document.items()]
+    text = "{\n" + ",\n".join(lines) + "\n}\n"
+    write_bytes(Path(path), text.encode("utf-8", errors="replace"))
+
+
+def _distances_document(distances: Distances) -> dict[str, Any]:
+    if distances.coordinates is None:
+        return {"matrix": _plain(distances.matrix())}
+    document: dict[str, Any] = {"locations": _plain(distances.coordinates)}
+    if distances.metric != Metric():
+        metric = distances.metric
+        document["metric"] = {"geometry": metric.geometry, "rounding": metric.rounding}
+    return document
+
+
+def _plain(value: Any) -> Any:
+    """The value for JSON: infinity as null, whole numbers without a point, every float exactly."""
+    if isinstance(value, np.ndarray):
+        return [_plain(item) for item in value.tolist()]
+    if isinstance(value, list | tuple):
+        return [_plain(item) for item in value]
+    if isinstance(value, float):
+        if math.isinf(value):
+            return None
+        return int(value) if value.is_integer() and abs(value) < 2**53 else value
+    return value

@@ -1,0 +1,87 @@
+"""JSON read strictly: no repeated keys, no NaN, no infinity, no unbounded nesting."""
+
+from __future__ import annotations
+
+import json
+import math
+from pathlib import Path
+from typing import Any
+
+from spacevrp.formats.files import fail, read_text, shown
+from spacevrp.problems.errors import FormatError
+
+
+class _Strict(ValueError):
+    """Something JSON's own grammar lets pass."""
+
+
+def _no_repeats(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
+    table = dict(pairs)
+    if len(table) < len(pairs):
+        seen: set[str] = set()
+        for key, _ in pairs:
+            if key in seen:
+                raise _Strict(f"the key {shown(key)} stands twice")
+            seen.add(key)
+    return table
+
+
+def _no_constants(name: str) -> Any:
+    raise _Strict(f"{name} is no number of JSON; write null for infinity")
+
+
+def parse_object(path: Path) -> dict[str, Any]:
+    """The one object a JSON file holds."""
+    text = read_text(path)
+    try:
+        document = json.loads(text, object_pairs_hook=_no_repeats, parse_constant=_no_constants)
+    except json.JSONDecodeError as error:
+        raise FormatError(f"{path}: line {error.lineno}: not JSON: {error.msg}") from None
+    except RecursionError:
+        raise FormatError(f"{path}: not read: brackets nested too deeply") from None
+    except (ValueError, MemoryError) as error:  # also a whole number of thousands of digits
+        raise FormatError(f"{path}: not read: {shown(str(error))}") from None
+    if not isinstance(document, dict):
+        raise fail(path, "", expected="a JSON object", received=type(document).__name__)
+    return document
+
+
+def number_at(path: Path, where: str, value: object) -> float:
+    """A finite number."""
+    if isinstance(value, bool) or not isinstance(value, int | float):
+        raise fail(path, where, expected="a number", received=as_json(value))
+    try:
+        number = float(value)
+    except OverflowError:
+        number = math.inf
+    if not math.isfinite(number):
+        raise fail(path, where, expected="a finite number", received=as_json(value))
+    return number
+
+
+def whole_at(path: Path, where: str, value: object) -> int:
+    """A whole number, not a float that happens to be one."""
+    if isinstance(value, bool) or not isinstance(value, int):
+        raise fail(path, where, expected="a whole number", received=as_json(value))
+    return value
+
+
+def list_at(path: Path, where: str, value: object) -> list[Any]:
+    """A list."""
+    if not isinstance(value, list):
+        raise fail(path, where, expected="a list", received=as_json(value))
+    return value
+
+
+def as_json(value: object) -> str:
+    """A parsed value as it stood in the file, for messages."""
+    if isinstance(value, list | dict):
+        return f"a {'list' if isinstance(value, list) else 'table'} of {len(value)}"
+    if isinstance(value, int) and not isinstance(value, bool) and abs(value) > 10**30:
+        return "a huge whole number"  # printing it may itself be refused
+    return json.dumps(value)
+
+
+def write_value(value: object) -> str:
+    """A value as compact JSON; infinity must have become null before."""
+    return json.dumps(value, allow_nan=False, ensure_ascii=False)

@@ -1,0 +1,360 @@
+"""The .npz batch: many instances of one variant and one size in stacked arrays, depots first."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from spacevrp.formats.archive import Archive, write_archive
+from spacevrp.formats.building import (
+    build,
+    flags_of,
+    measured,
+    neutral_value,
+    same_distances,
+    tabled,
+)
+from spacevrp.formats.files import fail, shown, warn
+from spacevrp.problems.distances import Array, Metric
+from spacevrp.problems.errors import FormatError, UnsupportedError, VariantError
+from spacevrp.problems.features import Features
+from spacevrp.problems.problem import Problem
+from spacevrp.problems.variants import Variant, name_features, parse_variant
+
+# Keys that start so are results or notes of whoever made the file: not part of the instances.
+IGNORED_PREFIX = "ref_"
+
+
+@dataclass(frozen=True)
+class _Key:
+    """One array: its shape in letters (B instances, N nodes), and whether inf may occur."""
+
+    shape: str
+    may_be_infinite: bool = False
+
+
+_KEYS = {
+    "coords": _Key("BN2"),
+    "matrix": _Key("BNN", may_be_infinite=True),
+    "demand": _Key("BN"),
+    "capacity": _Key("B", may_be_infinite=True),
+    "max_length": _Key("B", may_be_infinite=True),
+    "tw": _Key("BN2", may_be_infinite=True),
+    "service": _Key("BN"),
+    "prize": _Key("BN"),
+    "penalty": _Key("BN", may_be_infinite=True),
+    "min_prize": _Key("B"),
+    "revealed_prize": _Key("BN"),
+}
+# Key of the file -> field of Problem.
+_FIELDS = {
+    "demand": "demand",
+    "capacity": "capacity",
+    "max_length": "max_length",
+    "tw": "windows",
+    "service": "service",
+    "prize": "prize",
+    "penalty": "penalty",
+    "min_prize": "min_prize",
+    "revealed_prize": "revealed_prize",
+}
+
+
+def _required(features: Features) -> tuple[str, ...]:
+    """The keys that a variant cannot do without, beside the distances."""
+    needs = {
+        "demand": features.capacity,
+        "capacity": features.capacity,
+        "max_length": features.length_limit,
+        "tw": features.time_windows,
+        "prize": features.orienteering or features.prize_collecting,
+        "penalty": features.prize_collecting,
+        "min_prize": features.prize_collecting,
+    }
+    return tuple(key for key, is_needed in needs.items() if is_needed)
+
+
+# ---------------------------------------------------------------------------------------- reading
+
+
+def load_arrays(path: str | Path, *, variant: str | None = None) -> dict[str, Any]:
+    """The arrays of a batch, shapes and types checked.
+
+    Returns ``variant`` (str), ``num_depots`` (int) and float64 arrays under the keys of the file;
+    scalars that hold for the whole batch come back as (B,). ``variant`` replaces the file's own.
+    """
+    path = Path(path)
+    with Archive(path) as archive:
+        legal = {"variant", "num_depots", *_KEYS}
+        for key in archive.keys:
+            if key not in legal and not key.startswith(IGNORED_PREFIX):
+                warn(path, f"unknown key {shown(key)} left out")
+        settled = _variant(archive, variant)
+        num_depots = _num_depots(archive, settled.features)
+        held = {key: _numbers(archive, key) for key in _KEYS if key in archive.keys}
+    arrays: dict[str, Any] = {"variant": settled.name, "num_depots": num_depots}
+    return arrays | _checked(path, settled, held)
+
+
+def _variant(archive: Archive, override: str | None) -> Variant:
+    path = archive.path
+    name = override
+    if name is None:
+        if "variant" not in archive.keys:
+            raise fail(
+                path, "key variant", expected="a name such as CVRPTW", received="no such key"
+            )
+        held = archive["variant"]
+        if held.size != 1 or held.dtype.kind not in "US":
+            received = f"shape {held.shape} of type {held.dtype}"
+            raise fail(path, "key variant", expected="one string", received=received)
+        value = held.reshape(-1)[0]
+        name = value.decode("latin-1") if isinstance(value, bytes) else str(value)
+    try:
+        return parse_variant(name)
+    except VariantError as error:
+        raise FormatError(f"{path}: key variant: {error}") from None
+
+
+def _num_depots(archive: Archive, features: Features) -> int:
+    if "num_depots" not in archive.keys:
+        raise fail(
+            archive.path, "key num_depots", expected="a whole number", received="no such key"
+        )
+    held = archive["num_depots"]
+    if held.dtype.kind not in "iu" or held.size == 0 or (held != held.reshape(-1)[0]).any():
+        received = f"shape {held.shape} of type {held.dtype}"
+        raise fail(archive.path, "key num_depots", expected="one whole number", received=received)
+    count = int(held.reshape(-1)[0])
+    if count < 0 or (count > 0) != features.depot:
+        expected = "at least 1" if features.depot else "0 where the variant has no depot"
+        raise fail(archive.path, "key num_depots", expected=expected, received=count)
+    return count
+
+
+def _numbers(archive: Archive, key: str) -> Array:
+    held = archive[key]
+    if held.dtype.kind not in "iuf":
+        raise fail(
+            archive.path, f"key {key}", expected="numbers", received=f"values of type {held.dtype}"
+        )
+    with np.errstate(over="ignore"):  # a long double beyond float64 becomes inf, refused below
+        return np.array(held, dtype=np.float64)
+
+
+def _checked(path: Path, variant: Variant, held: dict[str, Array]) -> dict[str, Array]:
+    """The arrays with agreeing shapes, without NaN, and with everything the variant needs."""
+    sources = [key for key in ("coords", "matrix") if key in held]
+    if len(sources) != 1:
+        received = "both" if sources else "neither"
+        raise fail(path, "", expected="either key coords or key matrix", received=received)
+    for key in _required(variant.features):
+        if key not in held:
+            raise fail(
+                path,
+                f"key {key}",
+                expected=f"an array, as {variant.name} needs it",
+                received="no such key",
+            )
+    source = held[sources[0]]
+    if source.ndim != 3 or 0 in source.shape:
+        letters = ", ".join(_KEYS[sources[0]].shape)
+        raise fail(
+            path, f"key {sources[0]}", expected=f"shape ({letters})", received=f"{source.shape}"
+        )
+    lengths = {"B": source.shape[0], "N": source.shape[1], "2": 2}
+    return {
+        key: _check_array(path, key, array, tuple(lengths[letter] for letter in _KEYS[key].shape))
+        for key, array in held.items()
+    }
+
+
+def _check_array(path: Path, key: str, array: Array, shape: tuple[int, ...]) -> Array:
+    if len(shape) == 1 and array.ndim == 0:
+        array = np.full(shape, array)  # one value for the whole batch
+    if array.shape != shape:
+        raise fail(path, f"key {key}", expected=f"shape {shape}", received=f"shape {array.shape}")
+    bad = np.isnan(array) if _KEYS[key].may_be_infinite else ~np.isfinite(array)
+    if bad.any():
+        index = tuple(int(position) for position in np.argwhere(bad)[0])
+        node = f", node {index[1]}" if len(index) > 1 else ""
+        expected = "a number" if _KEYS[key].may_be_infinite else "a finite number"
+        raise fail(
+            path,
+            f"instance {index[0]}: key {key}{node}",
+            expected=expected,
+            received=str(array[index]),
+        )
+    return array
+
+
+def read_npz(
+    path: str | Path, *, rounding: str | None = None, variant: str | None = None
+) -> list[Problem]:
+    """All instances of a batch, as problems of the variant the file (or the caller) names."""
+    path = Path(path)
+    arrays = load_arrays(path, variant=variant)
+    features = parse_variant(arrays["variant"]).features
+    depots = tuple(range(arrays["num_depots"]))
+    source = arrays["coords"] if "coords" in arrays else arrays["matrix"]  # (B, N, 2 or N)
+    size = source.shape[1]
+    shared = {
+        "variant": arrays["variant"],
+        "depots": depots,
+        "pairs": _pairs(path, features, depots, size),
+        **flags_of(features),
+    }
+    problems = []
+    for index in range(len(source)):
+        fields = {field: arrays[key][index] for key, field in _FIELDS.items() if key in arrays}
+        where = f"instance {index}"
+        if "coords" in arrays:
+            fields["distances"] = measured(path, source[index], Metric(), rounding)
+        else:
+            fields["distances"] = tabled(path, source[index], rounding, field=f"{where}: matrix")
+        fields |= shared | {"name": f"{path.stem}[{index}]"}
+        problems.append(build(path, fields, variant=None, where=where))
+    return problems
+
+
+def _pairs(
+    path: Path, features: Features, depots: tuple[int, ...], size: int
+) -> tuple[tuple[int, int], ...]:
+    """Pickup and delivery of a paired variant: the first half of the customers, then the second."""
+    if not features.pickup_delivery:
+        return ()
+    customers = size - len(depots)
+    if customers % 2:
+        raise fail(
+            path, "", expected="as many pickups as deliveries", received=f"{customers} nodes"
+        )
+    half = customers // 2
+    return tuple((node, node + half) for node in range(len(depots), len(depots) + half))
+
+
+# ---------------------------------------------------------------------------------------- writing
+
+
+def write_npz(path: str | Path, problems: Sequence[Problem]) -> None:
+    """Write instances of one variant, one size and one number of depots as a batch.
+
+    Depots come first in the file, in the order of ``Problem.depots``, then the customers in their
+    own order; routes for the file use that numbering. What the batch cannot hold is refused with
+    :class:`UnsupportedError`.
+    """
+    path = Path(path)
+    if not problems:
+        raise UnsupportedError(f"{path}: a batch needs at least one instance")
+    names = [_batch_variant(path, index, problem) for index, problem in enumerate(problems)]
+    kinds = {
+        (
+            name,
+            problem.size,
+            len(problem.depots),
+            problem.distances.coordinates is None,
+            problem.revealed_prize is None,
+        )
+        for name, problem in zip(names, problems, strict=True)
+    }
+    if len(kinds) > 1:
+        first, second = sorted(kinds)[:2]
+        raise UnsupportedError(
+            f"{path}: a batch holds one (variant, size, depots, matrix or not, prizes revealed or "
+            f"not); received {first} and {second}"
+        )
+    variant = parse_variant(names[0])
+    orders = [np.array([*problem.depots, *problem.customers]) for problem in problems]  # (N,) each
+    for index, (problem, order) in enumerate(zip(problems, orders, strict=True)):
+        _refuse_unheld(f"{path}: instance {index}", problem, order, variant.features)
+    write_archive(path, _stacked(problems, orders, variant))
+
+
+def _batch_variant(path: Path, index: int, problem: Problem) -> str:
+    name = problem.variant or name_features(problem.features)
+    if name is None:
+        raise UnsupportedError(
+            f"{path}: instance {index}: {problem.variant_name} is none of the named variants, "
+            "which is all that a batch can hold; write it as .json"
+        )
+    return name
+
+
+def _refuse_unheld(
+    where: str, problem: Problem, order: NDArray[np.intp], features: Features
+) -> None:
+    """Refuse what the keys of the batch cannot say."""
+    flags = flags_of(features)
+    # Elsewhere all load rules mean the same.
+    mixes_loads = features.backhaul and not features.backhaul_last
+    rank = np.empty_like(order)
+    rank[order] = np.arange(len(order))
+    pairs = {(int(rank[pickup]), int(rank[delivery])) for pickup, delivery in problem.pairs}
+    customers = len(problem.customers)
+    first = len(problem.depots)
+    regular = {(node, node + customers // 2) for node in range(first, first + customers // 2)}
+    unheld = {
+        "durations": not same_distances(problem.durations, problem.distances),
+        "metric": problem.distances.metric != Metric(),
+        "load_rule": mixes_loads and problem.load_rule != flags["load_rule"],
+        "max_routes": problem.max_routes != flags["max_routes"],
+        "pairs": features.pickup_delivery and pairs != regular,
+        "open_routes": problem.open_routes != flags["open_routes"],
+        "backhaul_last": problem.backhaul_last != flags["backhaul_last"],
+        "maximise_prize": problem.maximise_prize != flags["maximise_prize"],
+    }
+    for field, is_unheld in unheld.items():
+        if is_unheld:
+            raise UnsupportedError(
+                f"{where}: a batch of its variant cannot hold its {field}; write it as .json"
+            )
+
+
+def _stacked(
+    problems: Sequence[Problem], orders: list[NDArray[np.intp]], variant: Variant
+) -> dict[str, NDArray[Any]]:
+    """The arrays of the file, each only where it says something."""
+    arrays: dict[str, NDArray[Any]] = {
+        "variant": np.array(variant.name),
+        "num_depots": np.array(len(problems[0].depots), dtype=np.int64),
+    }
+    reordered = [
+        problem.distances.reordered(order) for problem, order in zip(problems, orders, strict=True)
+    ]
+    if reordered[0].coordinates is not None:
+        arrays["coords"] = np.stack([distances.coordinates for distances in reordered])  # type: ignore[misc]
+    else:
+        arrays["matrix"] = np.stack([distances.matrix() for distances in reordered])
+    required = _required(variant.features)
+    for key, field in _FIELDS.items():
+        values = [getattr(problem, field) for problem in problems]
+        plain_values = [_plain(problem, field) for problem in problems]
+        is_neutral = all(
+            value is None
+            or (field != "revealed_prize" and bool((np.asarray(value) == plain).all()))
+            for value, plain in zip(values, plain_values, strict=True)
+        )
+        if is_neutral and key not in required:
+            continue
+        rows = [
+            _ordered(plain if value is None else value, order)
+            for value, plain, order in zip(values, plain_values, orders, strict=True)
+        ]
+        arrays[key] = np.stack(rows)
+    if "penalty" in arrays:
+        arrays["penalty"][:, : len(problems[0].depots)] = 0.0  # a depot is never skipped
+    return arrays
+
+
+def _ordered(values: Array | float, order: NDArray[np.intp]) -> Array:
+    array = np.asarray(values, dtype=np.float64)
+    return array[order] if array.ndim else array
+
+
+def _plain(problem: Problem, field: str) -> Any:
+    """What the file holds for a problem that says nothing."""
+    return problem.prize if field == "revealed_prize" else neutral_value(problem, field)

@@ -1,0 +1,294 @@
+"""Solutions in files: our JSON for a batch, and VRPLIB's .sol for one instance with one depot."""
+
+from __future__ import annotations
+
+import math
+import re
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, Protocol
+
+from spacevrp.formats.files import fail, read_head, read_lines, shown, sniff, warn, write_bytes
+from spacevrp.formats.json_text import (
+    as_json,
+    list_at,
+    number_at,
+    parse_object,
+    whole_at,
+    write_value,
+)
+from spacevrp.problems.errors import FormatError, UnsupportedError
+from spacevrp.problems.problem import Problem
+
+Routes = tuple[tuple[int, ...], ...]
+
+_ROUTE_LINE = re.compile(r"route\s*#?\s*\d*\s*:(.*)", re.I)
+_COST_LINE = re.compile(r"cost\s*:?\s*(\S+)", re.I)
+
+
+class Solved(Protocol):
+    """Anything that knows its routes, what they cost and whether they keep the rules."""
+
+    @property
+    def routes(self) -> Routes: ...
+
+    @property
+    def cost(self) -> float | None: ...
+
+    @property
+    def feasible(self) -> bool | None: ...
+
+
+@dataclass(frozen=True)
+class SolvedInstance:
+    """One instance as a file states it: cost and verdict are the file's own claims."""
+
+    routes: Routes
+    cost: float | None = None
+    feasible: bool | None = None
+
+
+@dataclass(frozen=True)
+class SolutionFile:
+    """A file of solutions, one entry an instance."""
+
+    variant: str | None
+    instances: tuple[SolvedInstance, ...]
+    seconds: float | None = None
+    device: str | None = None
+
+
+# ---------------------------------------------------------------------------------------- reading
+
+
+def read_solution(path: str | Path, problem: Problem | None = None) -> SolutionFile:
+    """The solutions of a file, JSON or .sol by its content.
+
+    A .sol file lists customers only. ``problem`` tells where the depot is and whether routes are
+    closed; without it routes are closed at node 0.
+    """
+    path = Path(path)
+    head = read_head(path)
+    kind = sniff(head)
+    if kind == "json" or (kind is None and path.suffix.lower() == ".json"):
+        return _read_json(path)
+    if kind == "sol":
+        return _read_sol(path, problem)
+    received = f"what looks like {kind}" if kind else "neither"
+    expected = "a solution in JSON or lines such as 'Route #1: 3 5'"
+    raise fail(path, "", expected=expected, received=received)
+
+
+def _read_json(path: Path) -> SolutionFile:
+    document = parse_object(path)
+    if "instances" not in document:
+        raise fail(path, "instances", expected="a list of solutions", received="no such key")
+    _warn_unknown(path, "", document, ("variant", "instances", "seconds", "device"))
+    instances = []
+    for number, entry in enumerate(list_at(path, "instances", document["instances"])):
+        where = f"instance {number}"
+        if not isinstance(entry, dict):
+            raise fail(path, where, expected="a table with routes", received=as_json(entry))
+        _warn_unknown(path, f"{where}, ", entry, ("cost", "routes", "feasible"))
+        if "routes" not in entry:
+            raise fail(path, f"{where}, routes", expected="a list", received="no such key")
+        feasible = entry.get("feasible")
+        if feasible is not None and not isinstance(feasible, bool):
+            raise fail(
+                path, f"{where}, feasible", expected="true or false", received=as_json(feasible)
+            )
+        cost = entry.get("cost")
+        instances.append(
+            SolvedInstance(
+                _json_routes(path, where, entry["routes"]),
+                None if cost is None else number_at(path, f"{where}, cost", cost),
+                feasible,
+            )
+        )
+    for key in ("variant", "device"):
+        if not isinstance(document.get(key), str | None):
+            raise fail(path, key, expected="a string", received=as_json(document[key]))
+    seconds = document.get("seconds")
+    return SolutionFile(
+        document.get("variant"),
+        tuple(instances),
+        None if seconds is None else number_at(path, "seconds", seconds),
+        document.get("device"),
+    )
+
+
+def _json_routes(path: Path, where: str, value: object) -> Routes:
+    routes = []
+    for number, route in enumerate(list_at(path, f"{where}, routes", value), start=1):
+        place = f"{where}, route {number}"
+        nodes = tuple(whole_at(path, place, node) for node in list_at(path, place, route))
+        if any(node < 0 for node in nodes):
+            raise fail(path, place, expected="nodes counted from 0", received=min(nodes))
+        routes.append(nodes)
+    return tuple(routes)
+
+
+def _warn_unknown(path: Path, prefix: str, table: dict[str, Any], known: tuple[str, ...]) -> None:
+    for key in table:
+        if key not in known:
+            warn(path, f"{prefix}unknown key {shown(key)} left out")
+
+
+def _read_sol(path: Path, problem: Problem | None) -> SolutionFile:
+    lists: list[list[int]] = []
+    cost: float | None = None
+    left_out: list[str] = []
+    for number, line in read_lines(path):
+        if not line:
+            continue
+        if route := _ROUTE_LINE.fullmatch(line):
+            customers = [_customer(path, number, token) for token in route[1].split()]
+            if customers:
+                lists.append(customers)
+            else:
+                left_out.append(f"line {number}: a route without customers")
+        elif stated := _COST_LINE.fullmatch(line):
+            if cost is not None:
+                raise fail(path, f"line {number}", expected="one cost", received="a second one")
+            cost = _cost(path, number, stated[1])
+        else:
+            left_out.append(f"line {number}: {shown(line)!r}")
+    if not lists:
+        raise fail(path, "", expected="customers in some route", received="none")
+    if left_out:
+        more = f" (and {len(left_out) - 1} more lines)" if len(left_out) > 1 else ""
+        warn(path, f"{left_out[0]} left out{more}")
+    if cost is None:
+        warn(path, "no Cost at the end: the file may be cut short")
+    if problem is None:
+        routes: Routes = tuple((0, *customers, 0) for customers in lists)
+    else:
+        try:
+            routes = routes_from_sol(problem, lists)
+        except FormatError as error:
+            raise FormatError(f"{path}: {error}") from None
+    return SolutionFile(None, (SolvedInstance(routes, cost),))
+
+
+def _customer(path: Path, line: int, token: str) -> int:
+    # Twelve digits are more nodes than anybody has; int() itself refuses thousands of them.
+    if not (token.isascii() and token.isdigit() and len(token) <= 12 and int(token) > 0):
+        raise fail(path, f"line {line}", expected="customers counted from 1", received=token)
+    return int(token)
+
+
+def _cost(path: Path, line: int, token: str) -> float:
+    try:
+        cost = float(token)
+    except ValueError:
+        cost = math.nan
+    if not math.isfinite(cost):
+        raise fail(path, f"line {line}, cost", expected="a number", received=token)
+    return cost
+
+
+def routes_from_sol(problem: Problem, customer_lists: Iterable[Sequence[int]]) -> Routes:
+    """Routes with their depot from lists of customer numbers.
+
+    Customer k is the k-th node that is not the depot, counted from 1: node k itself where the depot
+    is node 0, as in every CVRPLIB file.
+    """
+    depot = _only_depot(problem, "read")
+    customers = problem.customers
+    routes = []
+    for number, listed in enumerate(customer_lists, start=1):
+        for customer in listed:
+            if not 1 <= customer <= len(customers):
+                raise FormatError(
+                    f"route {number}: expected customers 1 to {len(customers)}, received {customer}"
+                )
+        nodes = [customers[customer - 1] for customer in listed]
+        routes.append((depot, *nodes) if problem.open_routes else (depot, *nodes, depot))
+    return tuple(routes)
+
+
+def _only_depot(problem: Problem, verb: str) -> int:
+    if len(problem.depots) != 1:
+        raise UnsupportedError(
+            f".sol lists customers of one depot and cannot be {verb} for "
+            f"{len(problem.depots)} depots; use JSON"
+        )
+    return problem.depots[0]
+
+
+# ---------------------------------------------------------------------------------------- writing
+
+
+def solution_document(
+    variant: str | None,
+    solutions: Iterable[Solved],
+    *,
+    seconds: float | None = None,
+    device: str | None = None,
+) -> dict[str, Any]:
+    """The JSON document of a batch of solutions, as ``spacevrp solve`` prints it."""
+    instances = [
+        {
+            "cost": None if s.cost is None or not math.isfinite(s.cost) else float(s.cost),
+            "routes": [[int(node) for node in route] for route in s.routes],
+            "feasible": None if s.feasible is None else bool(s.feasible),
+        }
+        for s in solutions
+    ]
+    return {"variant": variant, "instances": instances, "seconds": seconds, "device": device}
+
+
+def solution_json(document: dict[str, Any]) -> str:
+    """The document as text, one instance a line."""
+    lines = [write_value(entry) for entry in document["instances"]]
+    block = "[\n    " + ",\n    ".join(lines) + "\n  ]" if lines else "[]"
+    items = [
+        f"  {write_value(key)}: {block if key == 'instances' else write_value(value)}"
+        for key, value in document.items()
+    ]
+    return "{\n" + ",\n".join(items) + "\n}\n"
+
+
+def solution_sol(problem: Problem, solution: Solved) -> str:
+    """The routes of one instance as VRPLIB's .sol text."""
+    depot = _only_depot(problem, "written")
+    number_of = {node: number for number, node in enumerate(problem.customers, start=1)}
+    lines = []
+    for number, route in enumerate(solution.routes, start=1):
+        unknown = [node for node in route if node != depot and node not in number_of]
+        if unknown:
+            raise UnsupportedError(f".sol: route {number} visits node {unknown[0]}, which is none")
+        listed = " ".join(str(number_of[node]) for node in route if node != depot)
+        lines.append(f"Route #{number}: {listed}")
+    if solution.cost is not None:
+        cost = float(solution.cost)
+        lines.append(f"Cost {int(cost) if cost.is_integer() else repr(cost)}")
+    return "\n".join(lines) + "\n"
+
+
+def write_solution(
+    path: str | Path,
+    solutions: Solved | Sequence[Solved],
+    *,
+    problem: Problem | None = None,
+    variant: str | None = None,
+    seconds: float | None = None,
+    device: str | None = None,
+) -> None:
+    """Write solutions: JSON unless the file is called .sol, which needs the one ``problem``."""
+    path = Path(path)
+    several = list(solutions) if isinstance(solutions, Sequence) else [solutions]
+    if variant is None and problem is not None:
+        variant = problem.variant_name
+    if path.suffix.lower() == ".sol":
+        if problem is None or len(several) != 1:
+            raise UnsupportedError(
+                f"{path}: .sol holds one solution of a given problem; write .json instead"
+            )
+        text = solution_sol(problem, several[0])
+    elif path.suffix.lower() == ".json":
+        text = solution_json(solution_document(variant, several, seconds=seconds, device=device))
+    else:
+        raise UnsupportedError(f"{path}: solutions are written as .json or .sol")
+    write_bytes(path, text.encode())

@@ -1,0 +1,216 @@
+"""The grammar of TSPLIB and VRPLIB files: ``KEY : value`` lines and sections of numbers."""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass, field
+from pathlib import Path
+
+import numpy as np
+
+from spacevrp.formats.files import fail, read_lines, warn
+from spacevrp.problems.distances import Array
+from spacevrp.problems.errors import FormatError
+
+_KEY = re.compile(r"([A-Za-z][A-Za-z0-9_]*)\s*:(.*)")
+_SECTION = re.compile(r"([A-Za-z][A-Za-z0-9_]*_SECTION)\s*:?", re.I)
+# Lines are split into numbers this many at a time, so that a large matrix never stands in memory
+# as millions of small strings.
+_LINES_AT_ONCE = 1000
+# Longer lines hold numbers, or nothing: they are not tried as keys and headings.
+_LONGEST_HEADING = 10_000
+# More keys than any format has: the file is noise, and each would be warned of.
+_MOST_KEYS = 100
+
+
+@dataclass(frozen=True)
+class Section:
+    """The lines of one section, with their numbers in the file."""
+
+    name: str
+    line: int
+    rows: list[tuple[int, str]] = field(default_factory=list)
+
+    def where(self, line: int | None = None) -> str:
+        """The place for a message."""
+        return f"line {self.line if line is None else line}, {self.name}"
+
+
+@dataclass(frozen=True)
+class Document:
+    """A file taken apart: keys with their line and value, and sections."""
+
+    path: Path
+    keys: dict[str, tuple[int, str]] = field(default_factory=dict)
+    sections: dict[str, Section] = field(default_factory=dict)
+
+    def fail(self, where: str, *, expected: str, received: object) -> FormatError:
+        """An error in this file."""
+        return fail(self.path, where, expected=expected, received=received)
+
+    def text(self, key: str) -> str | None:
+        """The value of a key, or None."""
+        return self.keys[key][1] if key in self.keys else None
+
+    def where(self, key: str) -> str:
+        """The place of a key for a message."""
+        return f"line {self.keys[key][0]}, {key}"
+
+    def number(self, key: str) -> float | None:
+        """The value of a key as a number, or None."""
+        if key not in self.keys:
+            return None
+        return parse_numbers(self, self.where(key), [self.keys[key][1]])[0]
+
+    def whole(self, key: str) -> int | None:
+        """The value of a key as a whole number, or None."""
+        number = self.number(key)
+        if number is None:
+            return None
+        if not number.is_integer():
+            raise self.fail(self.where(key), expected="a whole number", received=self.text(key))
+        return int(number)
+
+
+def parse_document(path: Path) -> Document:
+    """Take a file apart, one line at a time."""
+    document = Document(path)
+    section: Section | None = None
+    ended = 0
+    for number, line in read_lines(path):
+        if not line or ended:
+            if line and ended == 1:
+                warn(path, f"line {number}: text after EOF left out")
+                ended = 2
+            continue
+        if line.upper() == "EOF":
+            ended, section = 1, None
+            continue
+        short = line if len(line) <= _LONGEST_HEADING else ""
+        if header := _SECTION.fullmatch(short):
+            name = header[1].upper()
+            if name in document.sections:
+                first = document.sections[name].line
+                raise document.fail(
+                    f"line {number}, {name}", expected="every section once",
+                    received=f"it again after line {first}",
+                )  # fmt: skip
+            section = document.sections[name] = Section(name, number)
+        elif entry := _KEY.fullmatch(short):
+            _add_key(document, number, entry[1].upper(), entry[2].strip())
+            section = None
+        elif section is not None:
+            section.rows.append((number, line))
+        else:
+            raise document.fail(
+                f"line {number}", expected="KEY : value or a section", received=line
+            )
+    if not ended:
+        warn(path, "no EOF at the end: the file may be cut short")
+    return document
+
+
+def _add_key(document: Document, number: int, key: str, value: str) -> None:
+    if key in document.keys and key != "COMMENT":  # comments of several lines repeat the key
+        first = document.keys[key][0]
+        raise document.fail(
+            f"line {number}, {key}",
+            expected="every key once",
+            received=f"it again after line {first}",
+        )
+    if len(document.keys) == _MOST_KEYS:
+        raise document.fail(
+            f"line {number}", expected=f"{_MOST_KEYS} keys", received="more of them"
+        )
+    document.keys[key] = (number, value)
+
+
+def parse_numbers(document: Document, where: str, tokens: list[str]) -> list[float]:
+    """Finite numbers in plain decimal notation."""
+    try:
+        numbers = [float(token) for token in tokens]
+    except ValueError:
+        bad = next(token for token in tokens if not _is_number(token))
+        raise document.fail(where, expected="a number", received=bad) from None
+    if not np.isfinite(numbers).all():
+        bad = next(token for token, n in zip(tokens, numbers, strict=True) if not np.isfinite(n))
+        raise document.fail(where, expected="a finite number", received=bad)
+    # Python also reads 1_000 and the digits of other scripts, which no other program would.
+    for token in tokens:
+        if "_" in token or not token.isascii():
+            raise document.fail(where, expected="a number", received=token)
+    return numbers
+
+
+def _is_number(token: str) -> bool:
+    try:
+        float(token)
+    except ValueError:
+        return False
+    return True
+
+
+def parse_rows(document: Document, section: Section, columns: int, most: int) -> Array:
+    """The rows of a section of fixed width, (rows, columns); more than ``most`` are refused."""
+    values: list[list[float]] = []
+    for number, line in section.rows:
+        tokens = line.split()
+        if len(tokens) != columns:
+            raise document.fail(
+                section.where(number),
+                expected=f"{columns} numbers",
+                received=f"{len(tokens)}: {line}",
+            )
+        if len(values) == most:
+            raise document.fail(
+                section.where(number), expected=f"{most} rows", received="more of them"
+            )
+        values.append(parse_numbers(document, section.where(number), tokens))
+    return np.array(values, dtype=np.float64).reshape(len(values), columns)
+
+
+def parse_stream(document: Document, section: Section, count: int) -> Array:
+    """Exactly ``count`` numbers of a section, however they are broken into lines, (count,)."""
+    parts: list[Array] = []
+    total = 0
+    for start in range(0, len(section.rows), _LINES_AT_ONCE):
+        rows = section.rows[start : start + _LINES_AT_ONCE]
+        try:
+            text = " ".join(line for _, line in rows)
+            if "_" in text or not text.isascii():
+                raise ValueError  # see parse_numbers
+            numbers = np.array([float(token) for token in text.split()])
+            if not np.isfinite(numbers).all():
+                raise ValueError
+        except ValueError:
+            for number, line in rows:  # once more, slowly, for the place
+                parse_numbers(document, section.where(number), line.split())
+            raise
+        total += len(numbers)
+        if total > count:
+            break
+        parts.append(numbers)
+    if total != count:
+        received = f"{total}" if total < count else "more"
+        raise document.fail(section.where(), expected=f"{count} numbers", received=received)
+    return np.concatenate(parts) if parts else np.zeros(0)
+
+
+def parse_list(document: Document, section: Section) -> list[int]:
+    """Whole numbers up to the closing -1, which must be there."""
+    numbers: list[int] = []
+    closed = False
+    for number, line in section.rows:
+        for token, value in zip(
+            line.split(), parse_numbers(document, section.where(number), line.split()), strict=True
+        ):
+            if closed or not value.is_integer():
+                expected = "nothing after -1" if closed else "a whole number"
+                raise document.fail(section.where(number), expected=expected, received=token)
+            if value == -1:
+                closed = True
+            else:
+                numbers.append(int(value))
+    if not closed:
+        raise document.fail(section.where(), expected="-1 at its end", received="none")
+    return numbers

@@ -1,0 +1,344 @@
+"""Random batches for training: any mix of variants at once, drawn on the device they are used on.
+
+The recipe is that of the test sets. Nothing here waits for the device or depends on drawn values in
+its shapes, so that a draw can be captured in a CUDA graph.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+
+import torch
+from torch import Tensor
+
+from spacevrp.generate import recipe
+from spacevrp.generate.closure import min_plus_closure
+from spacevrp.problems.errors import ProblemError
+from spacevrp.problems.features import Features
+from spacevrp.problems.problem import BASE_TOLERANCE
+from spacevrp.problems.variants import Variant
+from spacevrp.tensors.batch import LOAD_RULE_CODES, PAIRED_LOAD, Batch
+
+
+def sample(
+    variants: Sequence[Variant],
+    size: int,
+    generator: torch.Generator | None = None,
+    device: torch.device | str = "cpu",
+    num_nodes: int | None = None,
+    load_rule: str = "single",
+) -> Batch:
+    """One random instance per entry of ``variants``; to draw often, keep a :class:`Sampler`."""
+    return Sampler(variants, size, device, num_nodes, load_rule).draw(generator)
+
+
+class Sampler:
+    """Draws batches of a fixed list of variants.
+
+    Parameters
+    ----------
+    variants
+        The variant of each instance of the batch.
+    size
+        Number of customers (nodes, for the TSP) of all instances.
+    device
+        Where everything is drawn.
+    num_nodes
+        Width to pad to; as wide as the widest instance by default.
+    load_rule
+        The rule under which loads are kept while plans are constructed.
+    dtype
+        Type of the numbers: float32 or float64.
+    """
+
+    def __init__(
+        self,
+        variants: Sequence[Variant],
+        size: int,
+        device: torch.device | str = "cpu",
+        num_nodes: int | None = None,
+        load_rule: str = "single",
+        dtype: torch.dtype = torch.float32,
+    ) -> None:
+        all_features = [variant.features for variant in variants]
+        if not all_features:
+            raise ProblemError("variants", expected="at least one", received="none")
+        if load_rule not in LOAD_RULE_CODES:
+            raise ProblemError(
+                "load_rule", expected=f"one of {tuple(LOAD_RULE_CODES)}", received=repr(load_rule)
+            )
+        for features in all_features:
+            recipe.check_size(features, size)
+        width = max(recipe.num_nodes(features, size) for features in all_features)
+        if num_nodes is not None and num_nodes < width:
+            raise ProblemError("num_nodes", expected=f"at least {width}", received=repr(num_nodes))
+        self.size = size
+        self.num_nodes = num_nodes or width
+        self.device = torch.device(device)
+        self.dtype = dtype
+        self._settle_flags(all_features)
+        self._settle_nodes(all_features)
+        self._settle_numbers(all_features)
+        self._settle_batch(all_features, load_rule)
+
+    # --------------------------------------------------------------- what is the same in every draw
+
+    def _settle_flags(self, all_features: list[Features]) -> None:
+        def flags(name: str) -> Tensor:
+            return self._tensor([getattr(features, name) for features in all_features])  # (B,)
+
+        self._flag = {
+            name: flags(name)
+            for name in (
+                "capacity",
+                "backhaul",
+                "time_windows",
+                "orienteering",
+                "prize_collecting",
+                "stochastic_prizes",
+            )
+        }
+        # Whether a part of the recipe is needed at all.
+        self._any = {
+            name: any(getattr(features, name) for features in all_features) for name in self._flag
+        }
+        rows: dict[bool, list[int]] = {False: [], True: []}
+        for row, features in enumerate(all_features):
+            rows[features.asymmetric].append(row)
+        self._symmetric_rows = self._tensor(rows[False], torch.int64)
+        self._asymmetric_rows = self._tensor(rows[True], torch.int64)
+
+    def _settle_nodes(self, all_features: list[Features]) -> None:
+        """Depots first, then customers, then padding; pairs are pickups, then deliveries."""
+        position = torch.arange(self.num_nodes, device=self.device)  # (N,)
+        depots = self._tensor([recipe.num_depots(features) for features in all_features])[:, None]
+        half = self.size // 2
+        self._most_depots = max(recipe.num_depots(features) for features in all_features)
+        self._is_node = position < depots + self.size  # (B, N)
+        self._is_depot = position < depots  # (B, N)
+        self._is_customer = self._is_node & ~self._is_depot
+        self._is_arc = self._is_node[:, :, None] & self._is_node[:, None, :]  # (B, N, N)
+        self._no_way = ~self._is_arc[self._asymmetric_rows]  # (A, N, N)
+        paired = self._tensor([features.pickup_delivery for features in all_features])[:, None]
+        self._is_pickup = paired & self._is_customer & (position < depots + half)
+        self._is_delivery = paired & self._is_customer & ~self._is_pickup
+        self._partner = (
+            position + half * self._is_pickup.long() - half * self._is_delivery.long()
+        )  # (B, N)
+        # A delivery asks for what its pickup hands over: both read the pickup's draw.
+        self._drawn_at = torch.where(self._is_delivery, self._partner, position)
+
+    def _settle_numbers(self, all_features: list[Features]) -> None:
+        def numbers(rule: Callable[[Features], float]) -> Tensor:
+            return self._tensor([rule(features) for features in all_features], self.dtype)  # (B,)
+
+        size = self.size
+        self._reach_limit = numbers(lambda features: recipe.reach_limit(features, size))
+        self._horizon = numbers(recipe.horizon)
+        # Finite everywhere, so that instances without windows cannot turn into NaN.
+        self._clock_end = torch.where(self._flag["time_windows"], self._horizon, 0.0)
+        self._narrowest = numbers(lambda features: recipe.half_width(features)[0])
+        self._widest = torch.where(
+            self._flag["time_windows"],
+            numbers(lambda features: recipe.half_width(features)[1]),
+            0.0,
+        )
+        self._service = torch.where(
+            self._flag["time_windows"][:, None] & self._is_customer,
+            torch.tensor(recipe.SERVICE, dtype=self.dtype, device=self.device),
+            0.0,
+        )  # (B, N)
+
+    def _settle_batch(self, all_features: list[Features], load_rule: str) -> None:
+        """The fields of the batch that no draw changes."""
+        count, position = len(all_features), torch.arange(self.num_nodes, device=self.device)
+        capacities = [recipe.capacity(features, self.size) for features in all_features]
+        rules = [
+            PAIRED_LOAD if features.pickup_delivery else LOAD_RULE_CODES[load_rule]
+            for features in all_features
+        ]
+        fleets = [
+            recipe.num_nodes(features, self.size) + 1 if features.several_routes else 1
+            for features in all_features
+        ]
+
+        def flags(name: str) -> Tensor:
+            return self._tensor([getattr(features, name) for features in all_features])
+
+        optional = self._flag["orienteering"] | self._flag["prize_collecting"]
+        self._fixed = {
+            "unit": torch.ones(count, dtype=torch.float64, device=self.device),
+            "is_node": self._is_node,
+            "is_depot": self._is_depot,
+            "capacity": self._tensor(capacities, self.dtype),
+            "load_tolerance": self._tensor([_load_tolerance(c) for c in capacities], self.dtype),
+            "load_rule": self._tensor(rules, torch.int64),
+            "service": self._service,
+            "max_length": self._tensor(
+                [recipe.max_length(features, self.size) for features in all_features], self.dtype
+            ),
+            "compulsory": self._is_customer & ~optional[:, None],
+            "partner": self._partner,
+            "is_pickup": self._is_pickup,
+            "is_delivery": self._is_delivery,
+            "max_routes": self._tensor(fleets, torch.int64),
+            "open_routes": flags("open_routes"),
+            "backhaul_last": flags("backhaul_last"),
+            "several_routes": flags("several_routes"),
+            "has_depot": flags("depot"),
+            "orienteering": flags("orienteering"),
+            "prize_collecting": flags("prize_collecting"),
+            "backhaul": flags("backhaul"),
+            "paired": flags("pickup_delivery"),
+            "windowed": flags("time_windows"),
+            "attributes": self._tensor(
+                [list(features.attributes) for features in all_features], self.dtype
+            ),
+            "node_of": torch.where(self._is_node, position, -1),
+        }
+
+    def _tensor(self, values: Sequence[object], dtype: torch.dtype | None = None) -> Tensor:
+        return torch.tensor(values, dtype=dtype, device=self.device)
+
+    # -------------------------------------------------------------------------------- what is drawn
+
+    def draw(self, generator: torch.Generator | None = None) -> Batch:
+        """A fresh batch. Fields that no draw changes are the same tensors every time.
+
+        ``generator`` must live on the sampler's device; None takes the device's own. To capture
+        a draw in a CUDA graph with a generator of one's own, register it with the graph.
+        """
+        distance = self._draw_distance(generator)
+        out, back = self._ways(distance)
+        opening, closing = self._draw_windows(generator, out, back)
+        prize, revealed, penalty = self._draw_prizes(generator, out)
+        collectable = revealed.double().sum(dim=1).clamp(max=recipe.MIN_PRIZE)
+        return Batch(
+            distance=distance,
+            duration=distance,
+            demand=self._draw_demand(generator),
+            opening=opening,
+            closing=closing,
+            prize=prize,
+            revealed_prize=revealed,
+            penalty=penalty,
+            min_prize=torch.where(self._flag["prize_collecting"], collectable, 0.0).to(self.dtype),
+            **self._fixed,
+        )
+
+    def _uniform(self, generator: torch.Generator | None, *shape: int) -> Tensor:
+        return torch.rand(shape, generator=generator, device=self.device, dtype=self.dtype)
+
+    def _per_node(self, generator: torch.Generator | None) -> Tensor:
+        return self._uniform(generator, *self._is_node.shape)
+
+    def _draw_distance(self, generator: torch.Generator | None) -> Tensor:
+        """(B, N, N); every customer is in reach where that matters, padding is 0."""
+        count, nodes = self._is_node.shape
+        distance = torch.empty((count, nodes, nodes), dtype=self.dtype, device=self.device)
+        if len(self._symmetric_rows):
+            points = self._uniform(generator, len(self._symmetric_rows), nodes, 2)
+            x, y = points.unbind(dim=2)
+            squared = (x[:, :, None] - x[:, None, :]).square_()  # (S, N, N)
+            squared += (y[:, :, None] - y[:, None, :]).square_()
+            distance.index_copy_(0, self._symmetric_rows, squared.sqrt_())
+        if len(self._asymmetric_rows):
+            shape = (len(self._asymmetric_rows), nodes, nodes)
+            matrix = torch.randint(
+                recipe.MATRIX_SCALE,
+                shape,
+                generator=generator,
+                device=self.device,
+                dtype=self.dtype,  # whole numbers below 2^24 are exact
+            )
+            # No way leads through padding.
+            matrix.masked_fill_(self._no_way, torch.inf)
+            matrix.diagonal(dim1=1, dim2=2).zero_()
+            closed = min_plus_closure(matrix) / recipe.MATRIX_SCALE
+            distance.index_copy_(0, self._asymmetric_rows, closed)
+        distance = torch.where(self._is_arc, distance, 0.0)
+        return self._shrink_to_reach(distance)
+
+    def _ways(self, distance: Tensor) -> tuple[Tensor, Tensor]:
+        """The longest ways from any depot to each node, and back to any, (B, N) each."""
+        most = self._most_depots
+        if not most:
+            nowhere = torch.zeros_like(distance[:, 0])
+            return nowhere, nowhere
+        is_depot = self._is_depot[:, :most]  # (B, most)
+        out = torch.where(is_depot[:, :, None], distance[:, :most], 0.0).amax(dim=1)
+        back = torch.where(is_depot[:, None], distance[:, :, :most], 0.0).amax(dim=2)
+        return out, back
+
+    def _shrink_to_reach(self, distance: Tensor) -> Tensor:
+        """The test sets draw anew where a customer is out of reach; here the whole map shrinks."""
+        out, back = self._ways(distance)
+        reach = torch.where(self._is_customer, out + back, 0.0).amax(dim=1)  # (B,)
+        factor = (self._reach_limit / reach).clamp(max=1.0)  # a reach of 0 gives inf, hence 1
+        return distance * factor[:, None, None]
+
+    def _draw_demand(self, generator: torch.Generator | None) -> Tensor:
+        if not self._any["capacity"]:
+            return torch.zeros(self._is_node.shape, dtype=self.dtype, device=self.device)
+        goods = torch.randint(
+            recipe.SMALLEST_DEMAND,
+            recipe.LARGEST_DEMAND + 1,
+            self._is_node.shape,
+            generator=generator,
+            device=self.device,
+            dtype=self.dtype,
+        ).gather(1, self._drawn_at)
+        is_handed_over = self._is_pickup
+        if self._any["backhaul"]:
+            keys = torch.where(self._is_customer, self._per_node(generator), 2.0)
+            chosen = keys.topk(recipe.num_backhauls(self.size), dim=1, largest=False).indices
+            is_backhaul = torch.zeros_like(self._is_node).scatter_(1, chosen, True)
+            is_handed_over = is_handed_over | (is_backhaul & self._flag["backhaul"][:, None])
+        signed = torch.where(is_handed_over, -goods, goods)
+        return torch.where(self._flag["capacity"][:, None] & self._is_customer, signed, 0.0)
+
+    def _draw_windows(
+        self, generator: torch.Generator | None, out: Tensor, back: Tensor
+    ) -> tuple[Tensor, Tensor]:
+        """Opening and closing times, (B, N) each."""
+        if not self._any["time_windows"]:
+            zeros = torch.zeros(self._is_node.shape, dtype=self.dtype, device=self.device)
+            return zeros, zeros + torch.inf
+        end = self._clock_end[:, None]
+        latest = end - back - recipe.SERVICE
+        centre = out + self._per_node(generator) * (latest - out)
+        spread = (self._widest - self._narrowest)[:, None]
+        half = self._narrowest[:, None] + self._per_node(generator) * spread
+        windowed = self._flag["time_windows"][:, None]
+        at_customer = windowed & self._is_customer
+        opening = torch.where(at_customer, (centre - half).clamp(min=0.0), 0.0)
+        at_depot = torch.where(self._is_depot, self._horizon[:, None], torch.inf)
+        closing = torch.where(at_customer, torch.minimum(centre + half, end), at_depot)
+        return opening, closing
+
+    def _draw_prizes(
+        self, generator: torch.Generator | None, out: Tensor
+    ) -> tuple[Tensor, Tensor, Tensor]:
+        """Expected prizes, real prizes and penalties, (B, N) each."""
+        prize = torch.zeros(self._is_node.shape, dtype=self.dtype, device=self.device)
+        penalty = revealed = prize
+        if self._any["orienteering"]:
+            at_customer = self._flag["orienteering"][:, None] & self._is_customer
+            share = out / out.amax(dim=1, keepdim=True)
+            steps = (1.0 + (recipe.PRIZE_STEPS * share).floor()) / (1.0 + recipe.PRIZE_STEPS)
+            prize = revealed = torch.where(at_customer, steps, prize)
+        if self._any["prize_collecting"]:
+            at_customer = self._flag["prize_collecting"][:, None] & self._is_customer
+            collected = self._per_node(generator) * recipe.largest_prize(self.size)
+            charged = self._per_node(generator) * recipe.largest_penalty(self.size)
+            prize = revealed = torch.where(at_customer, collected, prize)
+            penalty = torch.where(at_customer, charged, penalty)
+        if self._any["stochastic_prizes"]:
+            real = self._per_node(generator) * (2.0 * prize)
+            revealed = torch.where(self._flag["stochastic_prizes"][:, None], real, prize)
+        return prize, revealed, penalty
+
+
+def _load_tolerance(capacity: float) -> float:
+    """As for any instance whose demands are whole numbers."""
+    return min(BASE_TOLERANCE * capacity, 0.5) if capacity < torch.inf else 0.0

@@ -1,0 +1,94 @@
+"""Every choice about the network, the paper's ablations included, in one place."""
+
+from __future__ import annotations
+
+from dataclasses import asdict, dataclass, fields
+from typing import Any, Literal, get_args
+
+from spacevrp.problems.errors import SpacevrpError
+
+Representation = Literal["bidirectional", "averaged", "identifiers"]
+PivotChoice = Literal["furthest", "random"]
+Projections = Literal["wdad", "hypernetwork"]
+
+
+@dataclass(frozen=True)
+class ModelConfig:
+    """Hyperparameters of the network; the defaults are the paper's model.
+
+    Attributes
+    ----------
+    width, layers, feedforward
+        Embedding width, number of encoder layers, hidden width of their feed-forward part.
+    pivots
+        Number of pivots M.
+    representation
+        ``bidirectional``: distances to and from the pivots; ``averaged``: their mean over the two
+        directions; ``identifiers``: no pivots, random numbers tell nodes apart and geometry comes
+        from the distance biases alone.
+    pivot_choice
+        ``furthest`` pivot sampling, or ``random`` pivots.
+    depot_seed
+        Whether the depots are the first pivots.
+    projections
+        Decoder projections by weight-decomposed adapters (``wdad``) or generated from the problem
+        representation as a whole (``hypernetwork``).
+    rank, heads
+        Rank and number of adapter heads of each attribute. (The paper's single-head ablation keeps
+        the total rank: ``rank=96, heads=1``.)
+    clipping
+        Logits lie between plus and minus this number.
+    """
+
+    width: int = 128
+    layers: int = 12
+    feedforward: int = 512
+    pivots: int = 8
+    representation: Representation = "bidirectional"
+    pivot_choice: PivotChoice = "furthest"
+    depot_seed: bool = True
+    projections: Projections = "wdad"
+    rank: int = 32
+    heads: int = 3
+    clipping: float = 50.0
+
+    def __post_init__(self) -> None:
+        for name in ("width", "layers", "feedforward", "pivots", "rank", "heads"):
+            value = getattr(self, name)
+            if isinstance(value, bool) or not isinstance(value, int) or value < 1:
+                raise SpacevrpError(
+                    f"model.{name}: expected a whole number >= 1, received {value!r}"
+                )
+        choices = {
+            "representation": get_args(Representation),
+            "pivot_choice": get_args(PivotChoice),
+            "projections": get_args(Projections),
+        }
+        for name, allowed in choices.items():
+            if getattr(self, name) not in allowed:
+                received = getattr(self, name)
+                raise SpacevrpError(
+                    f"model.{name}: expected one of {allowed}, received {received!r}"
+                )
+        if not self.clipping > 0:
+            raise SpacevrpError(f"model.clipping: expected more than 0, received {self.clipping!r}")
+
+    @property
+    def position_width(self) -> int:
+        """Numbers that say where a node is."""
+        return self.pivots if self.representation == "averaged" else 2 * self.pivots
+
+    def to_dict(self) -> dict[str, Any]:
+        """The configuration as plain data."""
+        return asdict(self)
+
+    @classmethod
+    def from_dict(cls, values: dict[str, Any]) -> ModelConfig:
+        """The inverse of :meth:`to_dict`; unknown keys are an error."""
+        known = {field.name for field in fields(cls)}
+        for name in values:
+            if name not in known:
+                raise SpacevrpError(
+                    f"model.{name}: unknown key; known are {', '.join(sorted(known))}"
+                )
+        return cls(**values)

@@ -1,0 +1,74 @@
+"""The decoder: tables computed once from the embeddings, then logits for every step."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass, fields
+
+import torch
+from torch import Tensor
+
+from spacevrp.model.attention import gated_ratio
+
+
+@dataclass(frozen=True)
+class DecoderTables:
+    """All that a decoding step looks up."""
+
+    embedding: Tensor  # (B, N, d)
+    keyed: Tensor  # (B, N, 2d) [exp(K) * V | exp(K)]
+    query_first: Tensor  # (B, N, d) embedding through the projection of the first node
+    query_last: Tensor  # (B, N, d) embedding through the projection of the last node
+    state_weight: Tensor  # (B, d)
+    zscore: Tensor  # (B, N, N) normalised distances
+    read_weight: Tensor  # (B,) alpha of the readout times log2 N
+    match_weight: Tensor  # (B,) alpha of the compatibility times log2 N
+    clipping: float
+
+    def map(self, change) -> DecoderTables:  # type: ignore[no-untyped-def]
+        """Apply a function to every tensor."""
+        values = {f.name: getattr(self, f.name) for f in fields(self)}
+        return DecoderTables(
+            **{k: change(v) if isinstance(v, Tensor) else v for k, v in values.items()}
+        )
+
+
+def logits(
+    tables: DecoderTables,
+    first: Tensor,
+    current: Tensor,
+    signal: Tensor,
+    allowed: Tensor,
+    dtype: torch.dtype | None = None,
+) -> Tensor:
+    """Logits (B, P, N) of the next node; -inf where it is not allowed.
+
+    Parameters
+    ----------
+    first, current
+        (B, P) first node (or depot) of the route, and the node the vehicle is at.
+    signal
+        (B, P) the scalar problem state.
+    allowed
+        (B, P, N) bool.
+    dtype
+        Type of the two matrix products; that of the tables where None.
+    """
+    dtype = dtype or tables.embedding.dtype
+    width = tables.embedding.shape[-1]
+    row = _rows(tables.zscore, current)  # (B, P, N)
+    query = _rows(tables.query_first, first) + _rows(tables.query_last, current)
+    query = query + signal.unsqueeze(-1) * tables.state_weight.unsqueeze(1)
+
+    bias = (-tables.read_weight[:, None, None] * row).masked_fill(~allowed, -torch.inf)
+    weight = (bias - bias.amax(dim=-1, keepdim=True)).exp()
+    sums = weight.to(dtype) @ tables.keyed.to(dtype)  # (B, P, 2d)
+    context = gated_ratio(query, sums.to(query.dtype))  # (B, P, d)
+
+    match = context.to(dtype) @ tables.embedding.to(dtype).transpose(1, 2)  # (B, P, N)
+    score = match.to(query.dtype) / math.sqrt(width) - tables.match_weight[:, None, None] * row
+    return (tables.clipping * torch.tanh(score)).masked_fill(~allowed, -torch.inf)
+
+
+def _rows(table: Tensor, nodes: Tensor) -> Tensor:
+    return table.gather(1, nodes.unsqueeze(-1).expand(-1, -1, table.shape[-1]))

@@ -1,0 +1,129 @@
+"""The encoder: layers of mixed bias modules and feed-forward parts with instance normalisation."""
+
+from __future__ import annotations
+
+import math
+
+import torch
+import torch.nn.functional as F
+from torch import Tensor, nn
+
+from spacevrp.model.attention import distance_attention, keyed_values, relation_attention
+from spacevrp.model.config import ModelConfig
+from spacevrp.model.geometry import Geometry
+
+# Attention branches of a mixed bias module: distances out, distances in, pair relation.
+BRANCHES = 3
+
+
+class InstanceNorm(nn.Module):
+    """Normalises every channel over the nodes of an instance; padding does not count."""
+
+    def __init__(self, width: int, epsilon: float = 1e-5) -> None:
+        super().__init__()
+        self.weight = nn.Parameter(torch.ones(width))
+        self.bias = nn.Parameter(torch.zeros(width))
+        self.epsilon = epsilon
+
+    def forward(self, x: Tensor, is_node: Tensor) -> Tensor:
+        """Normalise x (B, N, d)."""
+        real = is_node.unsqueeze(-1).to(x.dtype)
+        count = real.sum(dim=1, keepdim=True)
+        centred = (x - (x * real).sum(dim=1, keepdim=True) / count) * real
+        variance = centred.square().sum(dim=1, keepdim=True) / count
+        return centred * torch.rsqrt(variance + self.epsilon) * self.weight + self.bias
+
+
+class EncoderLayer(nn.Module):
+    """x + mixed bias module, normalise, x + feed-forward, normalise."""
+
+    def __init__(self, config: ModelConfig) -> None:
+        super().__init__()
+        width = config.width
+        # Rows: query, key, value of each branch in turn.
+        self.qkv = nn.Parameter(torch.empty(3 * BRANCHES * width, width))
+        self.out = nn.Parameter(torch.empty(width, BRANCHES * width))
+        self.norm_mixed = InstanceNorm(width)
+        self.feed_in = nn.Linear(width, config.feedforward)
+        self.feed_out = nn.Linear(config.feedforward, width)
+        self.norm_feed = InstanceNorm(width)
+        for weight in (self.qkv, self.out):
+            nn.init.kaiming_uniform_(weight, a=math.sqrt(5))
+
+    def forward(
+        self,
+        x: Tensor,
+        geometry: Geometry,
+        partner: Tensor,
+        paired: Tensor,
+        alphas: Tensor,
+        dtype: torch.dtype,
+    ) -> Tensor:
+        """One layer on x (B, N, d); ``alphas`` (B, 3) weigh the branches' biases."""
+        mixed = self._mixed_bias(x, geometry, partner, paired, alphas, dtype)
+        x = self.norm_mixed(x + mixed, geometry.is_node)
+        hidden = _linear(x, self.feed_in.weight, self.feed_in.bias, dtype).relu()
+        fed = _linear(hidden, self.feed_out.weight, self.feed_out.bias, dtype).to(x.dtype)
+        return self.norm_feed(x + fed, geometry.is_node)
+
+    def _mixed_bias(
+        self,
+        x: Tensor,
+        geometry: Geometry,
+        partner: Tensor,
+        paired: Tensor,
+        alphas: Tensor,
+        dtype: torch.dtype,
+    ) -> Tensor:
+        qkv = _linear(x, self.qkv, None, dtype).to(x.dtype)
+        query_out, key_out, value_out, query_in, key_in, value_in, query_r, key_r, value_r = (
+            qkv.chunk(3 * BRANCHES, dim=-1)
+        )
+        is_node, spread, scale = geometry.is_node, geometry.spread, geometry.log_size
+        outgoing = distance_attention(
+            query_out,
+            keyed_values(key_out, value_out, is_node),
+            spread,
+            alphas[:, 0] * scale,
+            dtype,
+        )
+        incoming = distance_attention(
+            query_in,
+            keyed_values(key_in, value_in, is_node),
+            spread.transpose(1, 2),
+            alphas[:, 1] * scale,
+            dtype,
+        )
+        related = relation_attention(
+            query_r, keyed_values(key_r, value_r, is_node), partner, alphas[:, 2]
+        )
+        related = related * paired[:, None, None].to(related.dtype)
+        joined = torch.cat([outgoing, incoming, related], dim=-1)
+        return _linear(joined, self.out, None, dtype).to(x.dtype)
+
+
+class Encoder(nn.Module):
+    """A stack of layers."""
+
+    def __init__(self, config: ModelConfig) -> None:
+        super().__init__()
+        self.layers = nn.ModuleList(EncoderLayer(config) for _ in range(config.layers))
+
+    def forward(
+        self,
+        x: Tensor,
+        geometry: Geometry,
+        partner: Tensor,
+        paired: Tensor,
+        alphas: Tensor,
+        dtype: torch.dtype,
+    ) -> Tensor:
+        """Node embeddings (B, N, d) from initial ones; ``alphas`` (B, 3 * layers)."""
+        for layer, weights in zip(self.layers, alphas.split(BRANCHES, dim=1), strict=True):
+            x = layer(x, geometry, partner, paired, weights, dtype)
+        return x
+
+
+def _linear(x: Tensor, weight: Tensor, bias: Tensor | None, dtype: torch.dtype) -> Tensor:
+    """A linear map computed in ``dtype``."""
+    return F.linear(x.to(dtype), weight.to(dtype), None if bias is None else bias.to(dtype))

@@ -1,0 +1,129 @@
+"""Furthest pivot sampling, the bidirectional Frechet representation, and views.
+
+A pivot set starts from seeds: the depots and one customer (training, single views) or two (views
+beyond the number of customers). Seeds are given as node numbers, padded with -1.
+"""
+
+from __future__ import annotations
+
+import math
+
+import numpy as np
+import torch
+from torch import Tensor
+
+from spacevrp.model.config import ModelConfig
+from spacevrp.tensors import Batch
+
+NO_SEED = -1
+
+
+def furthest_pivots(distance: Tensor, seeds: Tensor, is_node: Tensor) -> Tensor:
+    """Pivots (B, M): the seeds first, then greedily the node furthest from all pivots so far.
+
+    Parameters
+    ----------
+    distance
+        (B, N, N) finite distances; directions are averaged here.
+    seeds
+        (B, M) seed nodes, padded with -1.
+    is_node
+        (B, N) False on padding.
+    """
+    symmetric = 0.5 * (distance + distance.transpose(1, 2))
+    gap = torch.full_like(symmetric[:, 0], torch.inf)  # (B, N) distance to the nearest pivot
+    gap = gap.masked_fill(~is_node, -torch.inf)
+    pivots = []
+    for column in seeds.unbind(dim=1):
+        pivot = torch.where(column == NO_SEED, gap.argmax(dim=1), column)  # (B,)
+        row = symmetric.gather(1, pivot[:, None, None].expand(-1, 1, gap.shape[1])).squeeze(1)
+        gap = torch.minimum(gap, row)
+        gap = gap.scatter(1, pivot.unsqueeze(1), -torch.inf)  # never the same pivot twice
+        gap = gap.masked_fill(~is_node, -torch.inf)
+        pivots.append(pivot)
+    return torch.stack(pivots, dim=1)
+
+
+def frechet(zscore: Tensor, pivots: Tensor, *, averaged: bool = False) -> Tensor:
+    """Distances to and from each pivot, (B, N, 2M), or their averages, (B, N, M)."""
+    size, nodes = zscore.shape[0], zscore.shape[1]
+    index = pivots.unsqueeze(1).expand(size, nodes, -1)  # (B, N, M)
+    outgoing = zscore.gather(2, index)  # node -> pivot
+    incoming = zscore.transpose(1, 2).gather(2, index)  # pivot -> node
+    count = pivots.shape[1]
+    if averaged:
+        return 0.5 * (outgoing + incoming) / math.sqrt(count)
+    both = torch.stack([outgoing, incoming], dim=-1).flatten(start_dim=2)
+    return both / math.sqrt(2 * count)
+
+
+def random_seeds(
+    batch: Batch, config: ModelConfig, generator: torch.Generator | None = None
+) -> Tensor:
+    """Seeds for training, (B, M): the depots and one random customer, drawn on the device."""
+    noise = torch.rand(
+        batch.is_node.shape, generator=generator, device=batch.device, dtype=torch.float32
+    )
+    customers = batch.is_node & ~batch.is_depot
+    if config.pivot_choice == "random":
+        order = noise.masked_fill(~batch.is_node, -1.0).argsort(dim=1, descending=True)
+        order = order.masked_fill(~batch.is_node.gather(1, order), NO_SEED)  # never padding
+        return _pad_columns(order, config.pivots)
+    chosen = noise.masked_fill(~customers, -1.0).argmax(dim=1, keepdim=True)  # (B, 1)
+    return _with_depots(batch, chosen, config)
+
+
+def view_seeds(batch: Batch, config: ModelConfig, views: int, seed: int) -> Tensor:
+    """Seeds of each view, (B, views, M), the same for the same seed whatever the batch.
+
+    The first views take one customer each, in the order of a random permutation; beyond the number
+    of customers, views take two distinct customers drawn at random.
+    """
+    depots = batch.is_depot.sum(dim=1).tolist()
+    nodes = batch.is_node.sum(dim=1).tolist()
+    rows = [
+        _instance_views(int(first), int(size), config, views, seed)
+        for first, size in zip(depots, nodes, strict=True)
+    ]
+    return torch.from_numpy(np.stack(rows)).to(batch.device)
+
+
+def _instance_views(
+    depots: int, nodes: int, config: ModelConfig, views: int, seed: int
+) -> np.ndarray[tuple[int, int], np.dtype[np.int64]]:
+    generator = np.random.Generator(np.random.PCG64(seed))
+    customers = nodes - depots
+    order = depots + generator.permutation(customers)
+    rows = np.full((views, config.pivots), NO_SEED, dtype=np.int64)
+    for view in range(views):
+        if config.pivot_choice == "random":
+            drawn = generator.permutation(nodes)[: config.pivots]
+            rows[view, : len(drawn)] = drawn
+            continue
+        if view < customers:
+            chosen = [order[view]]
+        else:
+            pair = generator.choice(customers, size=min(2, customers), replace=False)
+            chosen = list(depots + pair)
+        leading = list(range(depots)) if config.depot_seed else []
+        seeds = [*leading[: max(config.pivots - len(chosen), 0)], *chosen][: config.pivots]
+        rows[view, : len(seeds)] = seeds
+    return rows
+
+
+def _with_depots(batch: Batch, chosen: Tensor, config: ModelConfig) -> Tensor:
+    """Depots first (as many as leave room), then the chosen customers, then -1."""
+    if not config.depot_seed:
+        return _pad_columns(chosen, config.pivots)
+    number = batch.is_depot.sum(dim=1, keepdim=True).clamp(max=config.pivots - chosen.shape[1])
+    slot = torch.arange(config.pivots, device=batch.device).unsqueeze(0)  # (1, M)
+    after = slot - number  # position among the chosen
+    pick = chosen.gather(1, after.clamp(0, chosen.shape[1] - 1))
+    beyond = torch.where(after < chosen.shape[1], pick, torch.full_like(pick, NO_SEED))
+    return torch.where(slot < number, slot, beyond)
+
+
+def _pad_columns(values: Tensor, width: int) -> Tensor:
+    values = values[:, :width]
+    missing = width - values.shape[1]
+    return torch.nn.functional.pad(values, (0, missing), value=NO_SEED)

@@ -1,0 +1,110 @@
+"""The SPACE network: from a batch and its pivots to the tables of the decoder.
+
+Departures from the paper, all in the formulas' favour: distances are z-scored with BFR included, so
+the unit of distance is invisible; the relation branch is computed in closed form; exponentials are
+shifted by their maxima.
+"""
+
+from __future__ import annotations
+
+import math
+
+import torch
+from torch import Tensor, nn
+
+from spacevrp.model.adapters import projection
+from spacevrp.model.attention import keyed_values
+from spacevrp.model.bias import BiasNetworks
+from spacevrp.model.config import ModelConfig
+from spacevrp.model.decoder import DecoderTables
+from spacevrp.model.encoder import BRANCHES, Encoder
+from spacevrp.model.features import (
+    NUM_ATTRIBUTES,
+    NUM_NODE_TYPES,
+    node_attributes,
+    node_types,
+)
+from spacevrp.model.geometry import Geometry, normalise
+from spacevrp.model.pivots import frechet, furthest_pivots
+from spacevrp.tensors import Batch
+
+
+class SpaceModel(nn.Module):
+    """One network for all variants."""
+
+    def __init__(self, config: ModelConfig | None = None) -> None:
+        super().__init__()
+        self.config = config = config or ModelConfig()
+        width = config.width
+        self.embed_position = nn.Parameter(torch.empty(width, config.position_width))
+        self.embed_attributes = nn.Parameter(torch.empty(width, NUM_ATTRIBUTES))
+        self.embed_types = nn.Parameter(torch.empty(width, NUM_NODE_TYPES))
+        for weight in (self.embed_position, self.embed_attributes, self.embed_types):
+            nn.init.kaiming_uniform_(weight, a=math.sqrt(5))
+        self.encoder = Encoder(config)
+        # One bias network a branch and layer, and two for the decoder.
+        self.bias = BiasNetworks(BRANCHES * config.layers + 2, width)
+        self.query_first = projection(config, width, width)
+        self.query_last = projection(config, width, width)
+        self.key = projection(config, width, width)
+        self.value = projection(config, width, width)
+        self.state = projection(config, 1, width)
+
+    @property
+    def num_parameters(self) -> int:
+        """Number of trainable numbers."""
+        return sum(parameter.numel() for parameter in self.parameters())
+
+    def embed(self, batch: Batch, geometry: Geometry, seeds: Tensor) -> Tensor:
+        """Initial node embeddings (B, N, d)."""
+        position = self._position(geometry, seeds)
+        x = position @ self.embed_position.T
+        x = x + node_attributes(batch) @ self.embed_attributes.T
+        x = x + node_types(batch) @ self.embed_types.T
+        return x * batch.is_node.unsqueeze(-1).to(x.dtype)
+
+    def _position(self, geometry: Geometry, seeds: Tensor) -> Tensor:
+        zscore = geometry.zscore
+        if self.config.representation == "identifiers":
+            return _identifiers(seeds, zscore.shape[1], self.config.position_width, zscore)
+        pivots = furthest_pivots(geometry.spread, seeds, geometry.is_node)
+        return frechet(zscore, pivots, averaged=self.config.representation == "averaged")
+
+    def forward(
+        self, batch: Batch, seeds: Tensor, dtype: torch.dtype | None = None
+    ) -> DecoderTables:
+        """Encode a batch with pivot seeds (B, M); matrix products run in ``dtype``."""
+        dtype = dtype or batch.distance.dtype
+        geometry = normalise(batch)
+        alphas = self.bias(batch.attributes)  # (B, 3 layers + 2)
+        x = self.embed(batch, geometry, seeds)
+        x = self.encoder(x, geometry, batch.partner, batch.paired, alphas[:, :-2], dtype)
+        x = x * batch.is_node.unsqueeze(-1).to(x.dtype)
+        lam = batch.attributes
+
+        def project(module: nn.Module) -> Tensor:
+            return x @ module(lam).transpose(1, 2)  # (B, N, d)
+
+        return DecoderTables(
+            embedding=x,
+            keyed=keyed_values(project(self.key), project(self.value), batch.is_node),
+            query_first=project(self.query_first),
+            query_last=project(self.query_last),
+            state_weight=self.state(lam).squeeze(-1),
+            zscore=geometry.zscore,
+            read_weight=alphas[:, -2] * geometry.log_size,
+            match_weight=alphas[:, -1] * geometry.log_size,
+            clipping=self.config.clipping,
+        )
+
+
+def _identifiers(seeds: Tensor, nodes: int, width: int, like: Tensor) -> Tensor:
+    """Pseudo-random numbers in [0, 1) that tell nodes apart, a different set for each seed row."""
+    # A hash instead of a generator: the same seeds give the same identifiers on every device.
+    key = (seeds.double() + 2.0) @ torch.arange(
+        1, seeds.shape[1] + 1, dtype=torch.float64, device=seeds.device
+    )
+    node = torch.arange(nodes, dtype=torch.float64, device=seeds.device)
+    channel = torch.arange(width, dtype=torch.float64, device=seeds.device)
+    phase = key[:, None, None] * 12.9898 + node[:, None] * 78.233 + channel * 37.719
+    return (torch.sin(phase) * 43758.5453).frac().abs().to(like.dtype)

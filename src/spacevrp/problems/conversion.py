@@ -1,0 +1,139 @@
+"""User values into plain numbers and arrays, or a :class:`ProblemError` that names the culprit.
+
+NumPy and Python convert too willingly for this purpose: ``float("5")``, ``float(True)`` and
+``np.array(["1", "2"], dtype=float)`` all succeed, and a mistake in the data goes unnoticed.
+"""
+
+from __future__ import annotations
+
+import operator
+from reprlib import Repr
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from spacevrp.problems.errors import ProblemError
+
+Array = NDArray[np.float64]
+
+# Beyond this, squares and sums overflow; infinity alone means "none" or "no limit".
+LARGEST = 1e100
+_NOT_NUMBERS = (str, bytes, bytearray, bool, np.bool_, complex)
+# What foreign array types and odd objects raise when they cannot be converted.
+_REFUSALS = (TypeError, ValueError, OverflowError, RuntimeError)
+_SHORT = Repr()
+_SHORT.maxstring = _SHORT.maxother = 60
+_LONGEST_SHOWN = 80
+
+
+def show(value: object) -> str:
+    """The value for a message: one line, and short even where the value is a whole file."""
+    text = " ".join(_SHORT.repr(value).split())
+    return text if len(text) <= _LONGEST_SHOWN else f"{text[: _LONGEST_SHOWN - 3]}..."
+
+
+def as_array(field: str, values: ArrayLike | None, *, absent: float | None = None) -> Array:
+    """A fresh float64 array; None entries become ``absent`` where that is given."""
+    array = _convert(field, values, absent)
+    overflowing = np.isfinite(array) & (np.abs(array) >= LARGEST)
+    if overflowing.any():
+        index = tuple(np.argwhere(overflowing)[0])
+        raise ProblemError(
+            field,
+            node=int(index[0]) if index else None,
+            expected=f"numbers below {LARGEST:g}, or inf",
+            received=str(array[index]),
+        )
+    return array
+
+
+def _convert(field: str, values: ArrayLike | None, absent: float | None) -> Array:
+    if np.ma.is_masked(values):
+        raise ProblemError(field, expected="numbers only", received="masked entries")
+    try:
+        raw = np.asarray(values)
+        if raw.dtype.kind in "iuf":
+            return np.array(raw, dtype=np.float64)
+        entries = np.asarray(values, dtype=object)
+    except _REFUSALS as error:
+        raise ProblemError(
+            field, expected="numbers in a regular shape", received=" ".join(str(error).split())
+        ) from None
+    # Text, None or objects somewhere: one by one, to name the node.
+    array = np.empty(entries.shape, dtype=np.float64)
+    for index, entry in np.ndenumerate(entries):
+        if entry is None and absent is not None:
+            array[index] = absent
+        else:
+            array[index] = _as_float(field, entry, node=index[0] if index else None)
+    return array
+
+
+def as_number(field: str, value: object) -> float:
+    """One number, infinity allowed."""
+    number = _as_float(field, value)
+    if np.isnan(number) or LARGEST <= abs(number) < np.inf:
+        expected = f"a number below {LARGEST:g}, or inf"
+        raise ProblemError(field, expected=expected, received=str(number))
+    return number
+
+
+def _as_float(field: str, value: object, node: int | None = None) -> float:
+    if not isinstance(value, _NOT_NUMBERS):
+        try:
+            if np.ndim(value) == 0:  # type: ignore[arg-type]
+                return float(value)  # type: ignore[arg-type]
+        except _REFUSALS:
+            pass
+    raise ProblemError(field, node=node, expected="a number", received=show(value))
+
+
+def as_whole(field: str, value: object, expected: str = "whole node numbers") -> int:
+    """One whole number, of Python's or NumPy's integer types."""
+    if not isinstance(value, bool):
+        try:
+            return operator.index(value)  # type: ignore[arg-type]
+        except _REFUSALS:
+            pass
+    raise ProblemError(field, expected=expected, received=show(value))
+
+
+def as_flag(field: str, value: object) -> bool:
+    """True or False; the text "no" is neither."""
+    if not isinstance(value, bool | np.bool_):
+        raise ProblemError(field, expected="True or False", received=show(value))
+    return bool(value)
+
+
+def as_depots(depots: object) -> tuple[int, ...]:
+    """Node numbers from one number, several, or None for none."""
+    if depots is None:
+        return ()
+    if isinstance(depots, int | np.integer):
+        return (as_whole("depots", depots),)
+    listed = _as_list("depots", depots, "node numbers")
+    return tuple(as_whole("depots", depot) for depot in listed)
+
+
+def as_pairs(pairs: object) -> tuple[tuple[int, int], ...]:
+    """(pickup, delivery) node numbers, or None for none."""
+    if pairs is None:
+        return ()
+    expected = "(pickup, delivery) node numbers"
+    settled = []
+    for pair in _as_list("pairs", pairs, expected):
+        nodes = _as_list("pairs", pair, expected)
+        if len(nodes) != 2:
+            raise ProblemError("pairs", expected=expected, received=show(pair))
+        pickup, delivery = nodes
+        settled.append((as_whole("pairs", pickup), as_whole("pairs", delivery)))
+    return tuple(settled)
+
+
+def _as_list(field: str, values: object, expected: str) -> list[object]:
+    if not isinstance(values, str | bytes):
+        try:
+            return list(values)  # type: ignore[call-overload, no-any-return]
+        except _REFUSALS:
+            pass
+    raise ProblemError(field, expected=expected, received=show(values))

@@ -1,0 +1,246 @@
+"""Distances between nodes: from coordinates and a named metric, or an explicit matrix."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from spacevrp.problems.conversion import Array as Array
+from spacevrp.problems.conversion import as_array, show
+from spacevrp.problems.errors import ProblemError
+
+# A matrix computed in floats is as symmetric as rounding lets it be.
+_SYMMETRY_TOLERANCE = 1e-9
+
+# TSPLIB's constants for GEO: its own pi and the earth's radius in kilometres.
+_GEO_PI = 3.141592
+_GEO_RADIUS = 6378.388
+
+ROUNDINGS = ("none", "nearest", "up", "down", "one-decimal")
+GEOMETRIES = ("euclidean", "manhattan", "chebyshev", "att", "geo")
+
+
+@dataclass(frozen=True)
+class Metric:
+    """How coordinates become distances: a geometry, then a rounding policy, both by name.
+
+    ``nearest`` is TSPLIB's ``nint`` (halves go up); ``one-decimal`` truncates to one decimal, as is
+    customary for the Solomon instances.
+    """
+
+    geometry: str = "euclidean"
+    rounding: str = "none"
+
+    def __post_init__(self) -> None:
+        for field, value, known in (
+            ("metric", self.geometry, GEOMETRIES),
+            ("rounding", self.rounding, ROUNDINGS),
+        ):
+            if not isinstance(value, str) or value not in known:
+                raise ProblemError(field, expected=f"one of {known}", received=show(value))
+
+    @property
+    def obeys_triangle(self) -> bool:
+        """Whether no detour is shorter than the direct way; rounding to or down may break that."""
+        return self.rounding in ("none", "up")
+
+    def measure(self, origin: Array, target: Array) -> Array:
+        """Distances from points (..., 2) to points (..., 2), broadcast against each other."""
+        if self.geometry == "geo":
+            raw = _geo(origin, target)
+        else:
+            delta = origin - target  # (..., 2)
+            if self.geometry == "manhattan":
+                raw = np.abs(delta).sum(axis=-1)
+            elif self.geometry == "chebyshev":
+                raw = np.abs(delta).max(axis=-1)
+            else:
+                squared = np.square(delta).sum(axis=-1)
+                raw = np.sqrt(squared / 10.0 if self.geometry == "att" else squared)
+        return _round(raw, self.rounding)
+
+
+def _round(values: Array, rounding: str) -> Array:
+    if rounding == "nearest":
+        return np.floor(values + 0.5)
+    if rounding == "up":
+        return np.ceil(values)
+    if rounding == "down":
+        return np.floor(values)
+    if rounding == "one-decimal":
+        return np.floor(values * 10.0) / 10.0
+    return values
+
+
+def _geo(origin: Array, target: Array) -> Array:
+    """Great-circle kilometres from DDD.MM coordinates; rounded down they are TSPLIB's GEO."""
+    a, b = _radians(origin), _radians(target)
+    q1 = np.cos(a[..., 1] - b[..., 1])
+    q2 = np.cos(a[..., 0] - b[..., 0])
+    q3 = np.cos(a[..., 0] + b[..., 0])
+    cosine = 0.5 * ((1.0 + q1) * q2 - (1.0 - q1) * q3)
+    return np.asarray(_GEO_RADIUS * np.arccos(np.clip(cosine, -1.0, 1.0)) + 1.0)
+
+
+def _geo_extent(low: Array, high: Array) -> float:
+    """Kilometres along a meridian and a parallel, at most half around the earth, rounded up."""
+    angle = min(float(np.sum(_radians(high) - _radians(low))), np.pi)
+    return float(np.ceil(_GEO_RADIUS * angle + 1.0))
+
+
+def _radians(points: Array) -> Array:
+    degrees = np.trunc(points)
+    minutes = points - degrees
+    return np.asarray(_GEO_PI * (degrees + 5.0 * minutes / 3.0) / 180.0)
+
+
+# The edge weight types of TSPLIB, each a geometry and a rounding.
+TSPLIB_METRICS = {
+    "EUC_2D": Metric("euclidean", "nearest"),
+    "CEIL_2D": Metric("euclidean", "up"),
+    "MAN_2D": Metric("manhattan", "nearest"),
+    "MAX_2D": Metric("chebyshev", "nearest"),
+    "ATT": Metric("att", "up"),
+    "GEO": Metric("geo", "down"),
+}
+
+
+class Distances:
+    """All distances of an instance, held as coordinates or as a matrix.
+
+    A matrix entry of infinity means "no arc". The diagonal is never travelled and always reads 0.
+    Coordinates stay coordinates: nothing of size N x N is built until :meth:`matrix` is called.
+    """
+
+    __slots__ = ("_matrix", "coordinates", "metric")
+
+    def __init__(
+        self,
+        *,
+        coordinates: ArrayLike | None = None,
+        matrix: ArrayLike | None = None,
+        metric: Metric | None = None,
+        field: str = "distances",
+    ) -> None:
+        if (coordinates is None) == (matrix is None):
+            raise ProblemError(
+                field,
+                expected="either coordinates or a matrix",
+                received="both" if coordinates is not None else "neither",
+            )
+        self.coordinates: Array | None = None
+        self._matrix: Array | None = None
+        if not isinstance(metric, Metric | None):
+            raise ProblemError("metric", expected="a Metric or its name", received=show(metric))
+        self.metric = metric or Metric()
+        if coordinates is not None:
+            self.coordinates = _checked_coordinates(coordinates)
+        else:
+            if metric is not None:
+                raise ProblemError(
+                    field, expected="no metric beside a matrix", received=str(metric)
+                )
+            self._matrix = _checked_matrix(matrix, field)
+
+    @property
+    def size(self) -> int:
+        """Number of nodes."""
+        held = self.coordinates if self.coordinates is not None else self._matrix
+        assert held is not None  # one of the two is always there
+        return len(held)
+
+    @property
+    def is_symmetric(self) -> bool:
+        """Whether every distance equals the distance back, but for rounding errors."""
+        if self._matrix is None or np.array_equal(self._matrix, self._matrix.T):
+            return True
+        return bool(np.allclose(self._matrix, self._matrix.T, rtol=_SYMMETRY_TOLERANCE, atol=0.0))
+
+    @property
+    def has_missing_arcs(self) -> bool:
+        """Whether some arc does not exist."""
+        return self._matrix is not None and bool(np.isinf(self._matrix).any())
+
+    @property
+    def extent(self) -> float:
+        """A bound on the largest distance: across the bounding box, or the largest entry."""
+        if self.coordinates is not None:
+            low, high = self.coordinates.min(axis=0), self.coordinates.max(axis=0)
+            if self.metric.geometry == "geo":  # the ends of the box may be near each other
+                return _geo_extent(low, high)
+            return float(self.metric.measure(low, high))
+        assert self._matrix is not None
+        finite = self._matrix[np.isfinite(self._matrix)]
+        return float(finite.max(initial=0.0))
+
+    def between(self, origin: int, target: int) -> float:
+        """Distance of one arc."""
+        if origin == target:
+            return 0.0
+        if self._matrix is not None:
+            return float(self._matrix[origin, target])
+        assert self.coordinates is not None
+        return float(self.metric.measure(self.coordinates[origin], self.coordinates[target]))
+
+    def from_node(self, origin: int) -> Array:
+        """Distances from one node to all, (N,)."""
+        if self._matrix is not None:
+            return np.array(self._matrix[origin])
+        assert self.coordinates is not None
+        row: Array = self.metric.measure(self.coordinates[origin], self.coordinates)
+        row[origin] = 0.0
+        return row
+
+    def to_node(self, target: int) -> Array:
+        """Distances from all nodes to one, (N,)."""
+        if self._matrix is not None:
+            return np.array(self._matrix[:, target])
+        return self.from_node(target)  # every metric on coordinates is symmetric
+
+    def matrix(self) -> Array:
+        """All distances, (N, N)."""
+        if self._matrix is not None:
+            return self._matrix
+        return np.stack([self.from_node(node) for node in range(self.size)])
+
+    def reordered(self, order: NDArray[np.intp]) -> Distances:
+        """The same distances with node ``order[i]`` renamed to ``i``."""
+        if self._matrix is not None:
+            return Distances(matrix=self._matrix[np.ix_(order, order)])
+        assert self.coordinates is not None
+        return Distances(coordinates=self.coordinates[order], metric=self.metric)
+
+
+def _checked_coordinates(values: ArrayLike) -> Array:
+    points = as_array("coordinates", values)
+    if points.ndim != 2 or points.shape[1] != 2 or len(points) == 0:
+        raise ProblemError("coordinates", expected="shape (N, 2)", received=f"shape {points.shape}")
+    bad = ~np.isfinite(points).all(axis=1)
+    if bad.any():
+        node = int(np.argmax(bad))
+        raise ProblemError(
+            "coordinates", node=node, expected="finite numbers", received=str(points[node].tolist())
+        )
+    points.setflags(write=False)
+    return points
+
+
+def _checked_matrix(values: ArrayLike | None, field: str) -> Array:
+    # JSON's null, and None in nested lists, mean "no arc".
+    matrix = as_array(field, values, absent=np.inf)
+    if matrix.ndim != 2 or matrix.shape[0] != matrix.shape[1] or len(matrix) == 0:
+        raise ProblemError(field, expected="a square matrix", received=f"shape {matrix.shape}")
+    np.fill_diagonal(matrix, 0.0)
+    bad = np.isnan(matrix) | (matrix < 0)
+    if bad.any():
+        origin, target = (int(index) for index in np.argwhere(bad)[0])
+        raise ProblemError(
+            field,
+            node=origin,
+            expected="distances of at least 0, or inf for no arc",
+            received=f"{matrix[origin, target]} on the way to node {target}",
+        )
+    matrix.setflags(write=False)
+    return matrix

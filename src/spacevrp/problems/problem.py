@@ -1,0 +1,317 @@
+"""One routing instance: frozen, validated once, neutral wherever a feature is absent."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import dataclass, field, fields, replace
+from functools import cached_property
+from typing import Any, Literal, get_args
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from spacevrp.problems.conversion import (
+    Array,
+    as_array,
+    as_depots,
+    as_flag,
+    as_number,
+    as_pairs,
+    as_whole,
+    show,
+)
+from spacevrp.problems.distances import Distances, Metric
+from spacevrp.problems.errors import ProblemError
+from spacevrp.problems.features import Features
+from spacevrp.problems.validation import validate
+from spacevrp.problems.variants import describe_features, parse_variant
+
+LoadRule = Literal["paper", "single", "separate"]
+LOAD_RULES: tuple[str, ...] = get_args(LoadRule)
+
+# Float comparisons allow this much in the units of the generated instances (see `tolerance`).
+BASE_TOLERANCE = 1e-5
+
+
+@dataclass(frozen=True, eq=False)
+class Problem:
+    """A routing instance in the user's own units and numbering.
+
+    Build one with :meth:`from_coordinates` or :meth:`from_matrix`. Absent features keep their
+    neutral defaults: no demand, infinite capacity, windows that never close, no length limit.
+
+    Parameters
+    ----------
+    distances
+        What travelling costs.
+    durations
+        How long travelling takes, for time windows; defaults to ``distances``.
+    depots
+        Nodes where routes start. Empty for the TSP. Anywhere in the numbering.
+    demand
+        (N,) what leaves the vehicle at the node: positive for deliveries, negative for pickups.
+    capacity
+        Load a vehicle can carry.
+    load_rule
+        How pickups and deliveries share the vehicle (see ``docs/concepts/load.md``).
+    windows
+        (N, 2) earliest and latest start of service; a depot's window is when it is open.
+    service
+        (N,) duration of service.
+    max_length
+        Limit on the length of each route.
+    open_routes
+        The leg back to the depot neither costs nor counts.
+    backhaul_last
+        In each route, deliveries come before pickups.
+    prize
+        (N,) collected on the visit.
+    penalty
+        (N,) paid for skipping the node; infinite where a visit is compulsory.
+    min_prize
+        At least this much prize must be collected, or every node visited.
+    revealed_prize
+        (N,) the real prizes of a stochastic problem, unknown before the visit.
+    maximise_prize
+        Collect as much prize as possible instead of travelling as little as possible.
+    pairs
+        (pickup, delivery) nodes, served in this order by the same vehicle.
+    max_routes
+        At most this many routes; None for no limit.
+    variant
+        The declared variant; None to infer it from the data.
+    name
+        A name for messages and files.
+    """
+
+    distances: Distances
+    durations: Distances = None  # type: ignore[assignment]  # filled in by __post_init__
+    depots: tuple[int, ...] = ()
+    demand: Array = None  # type: ignore[assignment]
+    capacity: float = np.inf
+    load_rule: LoadRule = "separate"
+    windows: Array = None  # type: ignore[assignment]
+    service: Array = None  # type: ignore[assignment]
+    max_length: float = np.inf
+    open_routes: bool = False
+    backhaul_last: bool = False
+    prize: Array = None  # type: ignore[assignment]
+    penalty: Array = None  # type: ignore[assignment]
+    min_prize: float = 0.0
+    revealed_prize: Array | None = None
+    maximise_prize: bool = False
+    pairs: tuple[tuple[int, int], ...] = ()
+    max_routes: int | None = None
+    variant: str | None = None
+    name: str = field(default="", compare=False)
+
+    @classmethod
+    def from_coordinates(
+        cls,
+        coordinates: ArrayLike,
+        *,
+        metric: Metric | str | None = None,
+        depots: int | Iterable[int] = (0,),
+        **features: Any,
+    ) -> Problem:
+        """An instance whose distances follow from coordinates (N, 2)."""
+        if isinstance(metric, str):
+            metric = Metric(metric)
+        distances = Distances(coordinates=coordinates, metric=metric, field="coordinates")
+        return cls(distances, depots=as_depots(depots), **features)
+
+    @classmethod
+    def from_matrix(
+        cls,
+        matrix: ArrayLike,
+        *,
+        durations: ArrayLike | None = None,
+        depots: int | Iterable[int] = (0,),
+        **features: Any,
+    ) -> Problem:
+        """An instance from a cost matrix (N, N), symmetric or not; None or inf means no arc."""
+        distances = Distances(matrix=matrix, field="matrix")
+        return cls(distances, durations=durations, depots=as_depots(depots), **features)  # type: ignore[arg-type]
+
+    def __post_init__(self) -> None:
+        if not isinstance(self.distances, Distances):
+            raise ProblemError(
+                "distances",
+                expected="Distances; or use Problem.from_coordinates or Problem.from_matrix",
+                received=show(self.distances),
+            )
+        size = self.distances.size
+
+        def settle(name: str, value: object) -> None:
+            object.__setattr__(self, name, value)
+
+        if self.durations is None:
+            settle("durations", self.distances)
+        elif not isinstance(self.durations, Distances):
+            settle("durations", Distances(matrix=self.durations, field="durations"))
+        settle("depots", as_depots(self.depots))
+        for name in ("open_routes", "backhaul_last", "maximise_prize"):
+            settle(name, as_flag(name, getattr(self, name)))
+        settle("demand", _per_node("demand", self.demand, size, 0.0))
+        settle("service", _per_node("service", self.service, size, 0.0))
+        settle("prize", _per_node("prize", self.prize, size, 0.0))
+        skip_cost = 0.0 if self.maximise_prize else np.inf
+        settle("penalty", _per_node("penalty", self.penalty, size, skip_cost))
+        if self.revealed_prize is not None:
+            revealed = _per_node("revealed_prize", self.revealed_prize, size, 0.0)
+            settle("revealed_prize", revealed)
+        settle("windows", _windows(self.windows, size))
+        for name in ("capacity", "max_length", "min_prize"):
+            settle(name, as_number(name, getattr(self, name)))
+        settle("pairs", as_pairs(self.pairs))
+        if self.max_routes is not None:
+            settle("max_routes", as_whole("max_routes", self.max_routes, "a whole number or None"))
+        elif not self.depots:
+            settle("max_routes", 1)  # without a depot there is one closed tour
+        if not isinstance(self.load_rule, str) or self.load_rule not in LOAD_RULES:
+            raise ProblemError(
+                "load_rule", expected=f"one of {LOAD_RULES}", received=show(self.load_rule)
+            )
+        if not isinstance(self.name, str):
+            raise ProblemError("name", expected="text", received=show(self.name))
+        validate(self)
+
+    # ------------------------------------------------------------------ what follows from the data
+
+    @property
+    def size(self) -> int:
+        """Number of nodes, depots included."""
+        return self.distances.size
+
+    @cached_property
+    def customers(self) -> tuple[int, ...]:
+        """All nodes that are not depots, in the user's numbering."""
+        depots = set(self.depots)
+        return tuple(node for node in range(self.size) if node not in depots)
+
+    @cached_property
+    def features(self) -> Features:
+        """The constraint flags: those of the declared variant, or what the data show."""
+        return parse_variant(self.variant).features if self.variant else self.inferred_features
+
+    @cached_property
+    def inferred_features(self) -> Features:
+        """The constraint flags the data show."""
+        customers = list(self.customers)
+        capacitated = bool(np.isfinite(self.capacity) and (self.demand != 0).any())
+        paired = bool(self.pairs)
+        may_skip = bool(np.isfinite(self.penalty[customers]).any()) and not self.maximise_prize
+        return Features(
+            asymmetric=not (self.distances.is_symmetric and self.durations.is_symmetric),
+            depot=bool(self.depots),
+            multi_depot=len(self.depots) > 1,
+            several_routes=self.max_routes != 1,
+            open_routes=self.open_routes,
+            capacity=capacitated,
+            backhaul=capacitated and not paired and bool((self.demand < 0).any()),
+            backhaul_last=self.backhaul_last,
+            length_limit=bool(np.isfinite(self.max_length)),
+            time_windows=bool(
+                np.isfinite(self.windows[:, 1]).any() or (self.windows[:, 0] > 0).any()
+            ),
+            orienteering=self.maximise_prize,
+            prize_collecting=may_skip,
+            stochastic_prizes=self.revealed_prize is not None,
+            pickup_delivery=paired,
+        )
+
+    @property
+    def variant_name(self) -> str:
+        """The declared or inferred variant, or the flags spelled out where there is no name."""
+        return self.variant or describe_features(self.features)
+
+    @cached_property
+    def unit(self) -> float:
+        """How much of the user's units is one unit of the generated instances.
+
+        1 where lengths and times are of the order of 1, as they are there; otherwise in proportion
+        to the largest of them, so that what is compared stays between 0.1 and 10 units.
+        """
+        extent = max(self.distances.extent, self.durations.extent)
+        # No route takes longer: a limit beyond this ("never", written as 1e9) tells nothing.
+        longest = self.size * extent + self.service.sum() + self.windows[:, 0].max(initial=0.0)
+        limits = np.array([self.max_length, *self.windows.ravel()])
+        limit = limits[limits <= longest].max(initial=0.0)
+        largest = max(extent, float(self.service.max()), float(limit))
+        if largest <= 0.0:
+            return 1.0
+        return largest / 10.0 if largest > 10.0 else min(1.0, largest * 10.0)
+
+    @cached_property
+    def tolerance(self) -> float:
+        """Slack for comparing lengths and times, in the user's units: 1e-5 of :attr:`unit`."""
+        return BASE_TOLERANCE * self.unit
+
+    @cached_property
+    def load_tolerance(self) -> float:
+        """Slack for comparing loads: none that matters where all amounts are whole numbers."""
+        if not np.isfinite(self.capacity):
+            return 0.0
+        slack = BASE_TOLERANCE * self.capacity
+        whole = bool((self.demand == np.round(self.demand)).all())
+        return min(slack, 0.5) if whole else slack
+
+    def replace(self, **changes: Any) -> Problem:
+        """A copy with some fields changed, validated anew."""
+        if "distances" in changes and self.durations is self.distances:
+            changes.setdefault("durations", None)  # durations that followed go on following
+        return replace(self, **changes)
+
+    def __eq__(self, other: object) -> bool:
+        if not isinstance(other, Problem):
+            return NotImplemented
+        return all(
+            _same(getattr(self, f.name), getattr(other, f.name)) for f in fields(self) if f.compare
+        )
+
+    __hash__ = None  # type: ignore[assignment]
+
+    def __repr__(self) -> str:
+        label = f" {self.name!r}" if self.name else ""
+        return f"<Problem{label}: {self.variant_name}, {self.size} nodes, depots {self.depots}>"
+
+
+def _same(left: Any, right: Any) -> bool:
+    if isinstance(left, Distances) and isinstance(right, Distances):
+        if (left.coordinates is None) != (right.coordinates is None):
+            return False
+        if left.coordinates is not None and right.coordinates is not None:
+            same_points = np.array_equal(left.coordinates, right.coordinates)
+            return bool(same_points) and left.metric == right.metric
+        return bool(np.array_equal(left.matrix(), right.matrix()))
+    if isinstance(left, np.ndarray) or isinstance(right, np.ndarray):  # one may be None
+        return type(left) is type(right) and bool(np.array_equal(left, right))
+    return bool(left == right)
+
+
+def _per_node(name: str, values: ArrayLike | None, size: int, neutral: float) -> Array:
+    array = np.full(size, neutral) if values is None else as_array(name, values)
+    if array.shape != (size,):
+        raise ProblemError(
+            name, expected=f"{size} numbers, one a node", received=f"shape {array.shape}"
+        )
+    _refuse_nan(name, np.isnan(array))
+    array.setflags(write=False)
+    return array
+
+
+def _windows(values: ArrayLike | None, size: int) -> Array:
+    array = np.tile([0.0, np.inf], (size, 1)) if values is None else as_array("windows", values)
+    if array.shape != (size, 2):
+        raise ProblemError(
+            "windows", expected=f"shape ({size}, 2)", received=f"shape {array.shape}"
+        )
+    _refuse_nan("windows", np.isnan(array).any(axis=1))
+    array.setflags(write=False)
+    return array
+
+
+def _refuse_nan(name: str, is_nan: NDArray[np.bool_]) -> None:
+    if is_nan.any():
+        node = int(np.argmax(is_nan))
+        raise ProblemError(name, node=node, expected="a number", received="nan")

@@ -1,0 +1,280 @@
+"""The referee's rules for single routes and for pairs, one function each."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+
+from spacevrp.problems.problem import Problem
+
+
+@dataclass(frozen=True)
+class Violation:
+    """One broken rule.
+
+    Attributes
+    ----------
+    code
+        A short, stable word for the rule: shape, depot, arc, capacity, precedence, length, window,
+        fleet, visit, pair or prize.
+    message
+        A sentence with the numbers.
+    route, node
+        The route at fault, counted from 1, and the node, in the user's numbering; None where the
+        violation belongs to no single one.
+    """
+
+    code: str
+    message: str
+    route: int | None = None
+    node: int | None = None
+
+
+@dataclass(frozen=True)
+class Trip:
+    """A route with at least one customer, as it is travelled.
+
+    ``nodes`` holds everything on the way, ``customers`` leaves the depots out, and ``legs`` are the
+    arcs that count (a tour without a depot closes itself, an open route does not), each with one of
+    the ``lengths``.
+    """
+
+    number: int
+    nodes: tuple[int, ...]
+    customers: tuple[int, ...]
+    legs: tuple[tuple[int, int], ...]
+    lengths: tuple[float, ...]
+
+
+def name_node(problem: Problem, node: int) -> str:
+    """What to call a node in a message."""
+    if not problem.depots:
+        return f"node {node}"
+    return f"depot {node}" if node in problem.depots else f"customer {node}"
+
+
+def write_apart(*values: float) -> list[str]:
+    """The numbers, short, but with as many digits as it takes to see that they differ."""
+    texts: list[str] = []
+    for digits in range(6, 18):
+        texts = [_write(value, digits) for value in values]
+        if len(set(texts)) == len(set(values)):
+            break
+    return texts
+
+
+def _write(value: float, digits: int) -> str:
+    if value.is_integer() and abs(value) < 1e15:
+        return f"{value:.0f}"
+    return f"{value:.{digits}g}"
+
+
+def check_arcs(problem: Problem, trip: Trip) -> list[Violation]:
+    """Every leg must exist, in the distances and in the durations."""
+    violations = []
+    has_own_durations = problem.durations is not problem.distances
+    for (origin, target), length in zip(trip.legs, trip.lengths, strict=True):
+        duration = problem.durations.between(origin, target) if has_own_durations else length
+        if math.isinf(length) or math.isinf(duration):
+            text = (
+                f"route {trip.number} goes from {name_node(problem, origin)} to "
+                f"{name_node(problem, target)}, where there is no arc"
+            )
+            violations.append(Violation("arc", text, trip.number, target))
+    return violations
+
+
+# -------------------------------------------------------------------------------------- load
+
+
+def check_load(problem: Problem, trip: Trip) -> list[Violation]:
+    """The load never exceeds the capacity; one violation a route, where it is worst."""
+    if math.isinf(problem.capacity):
+        return []
+    if problem.pairs:
+        return _check_pair_load(problem, trip)
+    if problem.load_rule == "separate":
+        return _check_separate(problem, trip)
+    # The rule `paper` restricts how plans are constructed; what they mean is `single`.
+    return _check_single(problem, trip)
+
+
+def _check_single(problem: Problem, trip: Trip) -> list[Violation]:
+    """One commodity: some starting load keeps the load between 0 and the capacity.
+
+    With a start of s the load after a prefix is s minus the prefix sum, so the largest and the
+    smallest prefix sum may lie no further apart than the capacity.
+    """
+    prefix = lowest = highest = worst_spread = 0.0
+    worst_node = trip.customers[0]
+    for node in trip.customers:
+        prefix += float(problem.demand[node])
+        lowest = min(lowest, prefix)
+        highest = max(highest, prefix)
+        if highest - lowest > worst_spread:
+            worst_spread, worst_node = highest - lowest, node
+    if worst_spread <= problem.capacity + problem.load_tolerance:
+        return []
+    spread, capacity = write_apart(worst_spread, problem.capacity)
+    low, high = write_apart(lowest, highest)
+    text = (
+        f"route {trip.number} needs room for {spread} (the sum of what it has handed over, less "
+        f"what it has collected, goes from {low} to {high}), capacity is {capacity}"
+    )
+    return [Violation("capacity", text, trip.number, worst_node)]
+
+
+def _check_separate(problem: Problem, trip: Trip) -> list[Violation]:
+    """Deliveries still on board plus everything collected so far fit in at every point."""
+    to_deliver = 0.0
+    for node in trip.customers:
+        to_deliver += max(float(problem.demand[node]), 0.0)
+    collected = 0.0
+    worst_load, worst_node = to_deliver, None
+    for node in trip.customers:
+        demand = float(problem.demand[node])
+        if demand > 0:
+            to_deliver -= demand
+        else:
+            collected -= demand
+        if to_deliver + collected > worst_load:
+            worst_load, worst_node = to_deliver + collected, node
+    return _judge_worst_load(problem, trip, worst_load, worst_node)
+
+
+def _check_pair_load(problem: Problem, trip: Trip) -> list[Violation]:
+    """The vehicle starts empty; pickups add to the load, deliveries take from it."""
+    load = worst_load = 0.0
+    worst_node = None
+    for node in trip.customers:
+        load -= float(problem.demand[node])
+        if load > worst_load:
+            worst_load, worst_node = load, node
+    return _judge_worst_load(problem, trip, worst_load, worst_node)
+
+
+def _judge_worst_load(
+    problem: Problem, trip: Trip, load: float, node: int | None
+) -> list[Violation]:
+    """``node`` is the customer after which the load is largest, None for the departure."""
+    if load <= problem.capacity + problem.load_tolerance:
+        return []
+    shown, capacity = write_apart(load, problem.capacity)
+    if node is None:
+        text = f"route {trip.number} leaves with a load of {shown}, capacity is {capacity}"
+    else:
+        text = (
+            f"route {trip.number} has a load of {shown} after {name_node(problem, node)}, "
+            f"capacity is {capacity}"
+        )
+    return [Violation("capacity", text, trip.number, node)]
+
+
+def check_backhauls(problem: Problem, trip: Trip) -> list[Violation]:
+    """Where backhauls come last, no linehaul follows a backhaul."""
+    if not problem.backhaul_last:
+        return []
+    violations = []
+    backhaul: int | None = None  # the last one passed
+    for node in trip.customers:
+        if problem.demand[node] < 0:
+            backhaul = node
+        elif problem.demand[node] > 0 and backhaul is not None:
+            text = (
+                f"route {trip.number} delivers to customer {node} after collecting from "
+                f"customer {backhaul}, expected all deliveries first"
+            )
+            violations.append(Violation("precedence", text, trip.number, node))
+    return violations
+
+
+# ------------------------------------------------------------------------------ length and time
+
+
+def check_length(problem: Problem, trip: Trip) -> list[Violation]:
+    """The legs of the route add up to no more than the limit."""
+    length = 0.0
+    for leg_length in trip.lengths:
+        length += leg_length
+    # A missing arc is its own violation; "infinitely long" would only repeat it.
+    if math.isinf(length) or length <= problem.max_length + problem.tolerance:
+        return []
+    shown, limit = write_apart(length, problem.max_length)
+    return [
+        Violation("length", f"route {trip.number} is {shown} long, limit is {limit}", trip.number)
+    ]
+
+
+def check_windows(problem: Problem, trip: Trip) -> list[Violation]:
+    """Service starts inside each window, and closed routes are back before the depot closes.
+
+    After a late arrival the clock runs on from the actual arrival, so that what follows is judged
+    as it would happen. After an arc that does not exist no time is known, and nothing is judged.
+    """
+    if all(math.isinf(problem.windows[node, 1]) for node in trip.nodes):
+        return []  # nothing ever closes, so nothing can be late
+    violations = []
+    clock = float(problem.windows[trip.nodes[0], 0])
+    if trip.nodes[0] not in problem.depots:  # a fault of its own, but the route is still judged
+        clock += float(problem.service[trip.nodes[0]])
+    for origin, target in trip.legs:
+        clock += problem.durations.between(origin, target)
+        if math.isinf(clock):
+            break
+        opening, closing = (float(time) for time in problem.windows[target])
+        at_depot = target in problem.depots
+        if clock > closing + problem.tolerance:
+            arrival, limit = write_apart(clock, closing)
+            verb = "returns to" if at_depot else "arrives at"
+            what = "the depot" if at_depot else "window"
+            text = (
+                f"route {trip.number} {verb} {name_node(problem, target)} at {arrival}, "
+                f"{what} closes at {limit}"
+            )
+            violations.append(Violation("window", text, trip.number, target))
+        if not at_depot:
+            clock = max(clock, opening) + float(problem.service[target])
+    return violations
+
+
+# ----------------------------------------------------------------------------------------- pairs
+
+
+def check_pairs(problem: Problem, trips: list[Trip]) -> list[Violation]:
+    """Pickup before delivery in the same route; then the vehicle is empty at the end, too."""
+    place: dict[int, tuple[int, int]] = {}  # customer -> route and position of its first visit
+    for trip in trips:
+        for position, node in enumerate(trip.customers):
+            place.setdefault(node, (trip.number, position))
+    violations = []
+    for pickup, delivery in problem.pairs:
+        if pickup in place and delivery in place:
+            route, picked_at = place[pickup]
+            other_route, delivered_at = place[delivery]
+            if route != other_route:
+                text = (
+                    f"route {route} picks up at customer {pickup}, but its delivery, "
+                    f"customer {delivery}, is on route {other_route}"
+                )
+                violations.append(Violation("pair", text, route, delivery))
+            elif delivered_at < picked_at:
+                text = (
+                    f"route {route} delivers to customer {delivery} before its pickup, "
+                    f"customer {pickup}"
+                )
+                violations.append(Violation("precedence", text, route, delivery))
+        elif pickup in place:
+            route = place[pickup][0]
+            text = (
+                f"route {route} ends with the load of customer {pickup} on board, because its "
+                f"delivery, customer {delivery}, is never visited"
+            )
+            violations.append(Violation("pair", text, route, delivery))
+        elif delivery in place:
+            route = place[delivery][0]
+            text = (
+                f"route {route} delivers to customer {delivery}, but its pickup, "
+                f"customer {pickup}, is never visited"
+            )
+            violations.append(Violation("pair", text, route, pickup))
+    return violations

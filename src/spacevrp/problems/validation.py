@@ -1,0 +1,404 @@
+"""Every cross-check of an instance, made once at construction, so that later code can trust it."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Protocol
+
+import numpy as np
+from numpy.typing import NDArray
+
+from spacevrp.problems.conversion import Array, show
+from spacevrp.problems.distances import Distances
+from spacevrp.problems.errors import ProblemError
+from spacevrp.problems.features import Features
+from spacevrp.problems.variants import parse_variant
+
+# More vehicles than any tensor of whole numbers could count; None is the way to say "any number".
+_MOST_ROUTES = 10**9
+
+
+class Checked(Protocol):
+    """What the checks read of a ``Problem``, whose module imports this one and not vice versa."""
+
+    @property
+    def distances(self) -> Distances: ...
+
+    @property
+    def durations(self) -> Distances: ...
+
+    @property
+    def depots(self) -> tuple[int, ...]: ...
+
+    @property
+    def demand(self) -> Array: ...
+
+    @property
+    def capacity(self) -> float: ...
+
+    @property
+    def windows(self) -> Array: ...
+
+    @property
+    def service(self) -> Array: ...
+
+    @property
+    def max_length(self) -> float: ...
+
+    @property
+    def open_routes(self) -> bool: ...
+
+    @property
+    def backhaul_last(self) -> bool: ...
+
+    @property
+    def prize(self) -> Array: ...
+
+    @property
+    def penalty(self) -> Array: ...
+
+    @property
+    def min_prize(self) -> float: ...
+
+    @property
+    def revealed_prize(self) -> Array | None: ...
+
+    @property
+    def maximise_prize(self) -> bool: ...
+
+    @property
+    def pairs(self) -> tuple[tuple[int, int], ...]: ...
+
+    @property
+    def max_routes(self) -> int | None: ...
+
+    @property
+    def variant(self) -> str | None: ...
+
+    @property
+    def size(self) -> int: ...
+
+    @property
+    def customers(self) -> tuple[int, ...]: ...
+
+    @property
+    def inferred_features(self) -> Features: ...
+
+    @property
+    def tolerance(self) -> float: ...
+
+    @property
+    def load_tolerance(self) -> float: ...
+
+
+def validate(problem: Checked) -> None:
+    """Raise :class:`ProblemError` for the first contradiction found."""
+    _check_nodes(problem)
+    _check_scalars(problem)
+    _check_demand(problem)
+    _check_times(problem)
+    _check_prizes(problem)
+    _check_pairs(problem)
+    _check_without_depot(problem)
+    _check_variant(problem)
+    _check_reachable(problem)
+
+
+def _check_nodes(problem: Checked) -> None:
+    size = problem.size
+    if problem.durations.size != size:
+        raise ProblemError(
+            "durations", expected=f"{size} nodes", received=f"{problem.durations.size} nodes"
+        )
+    for depot in problem.depots:
+        if not 0 <= depot < size:
+            raise ProblemError("depots", expected=f"0 to {size - 1}", received=show(depot))
+    if len(set(problem.depots)) != len(problem.depots):
+        raise ProblemError("depots", expected="each depot once", received=show(problem.depots))
+    if len(problem.depots) == size:
+        raise ProblemError("depots", expected="at least one customer", received="depots only")
+
+
+def _check_scalars(problem: Checked) -> None:
+    for name in ("capacity", "max_length"):
+        if not getattr(problem, name) > 0:
+            raise ProblemError(name, expected="more than 0", received=str(getattr(problem, name)))
+    if not 0 <= problem.min_prize < np.inf:
+        raise ProblemError(
+            "min_prize", expected="a finite number of at least 0", received=str(problem.min_prize)
+        )
+    limit = problem.max_routes
+    if limit is not None and not 1 <= limit <= _MOST_ROUTES:
+        raise ProblemError(
+            "max_routes",
+            expected=f"a whole number from 1 to {_MOST_ROUTES}, or None",
+            received=show(limit),
+        )
+
+
+def _refuse(field: str, values: Array, bad: NDArray[np.bool_], expected: str) -> None:
+    if bad.any():
+        node = int(np.argmax(bad))
+        raise ProblemError(field, node=node, expected=expected, received=str(values[node]))
+
+
+def _check_demand(problem: Checked) -> None:
+    demand, capacity = problem.demand, problem.capacity
+    _refuse("demand", demand, ~np.isfinite(demand), "a finite number")
+    at_depot = np.zeros(problem.size, dtype=bool)
+    at_depot[list(problem.depots)] = True
+    _refuse("demand", demand, at_depot & (demand != 0), "0 at a depot")
+    too_much = np.abs(demand) > capacity + problem.load_tolerance
+    _refuse("demand", demand, too_much, f"at most the capacity {capacity}")
+
+
+def _check_times(problem: Checked) -> None:
+    opening, closing = problem.windows[:, 0], problem.windows[:, 1]
+    _refuse("windows", opening, ~np.isfinite(opening), "a finite opening time")
+    never = closing < opening
+    if never.any():
+        node = int(np.argmax(never))
+        raise ProblemError(
+            "windows",
+            node=node,
+            expected="a window that closes after it opens",
+            received=f"[{opening[node]}, {closing[node]}]",
+        )
+    service = problem.service
+    _refuse(
+        "service", service, ~(np.isfinite(service) & (service >= 0)), "a duration of at least 0"
+    )
+
+
+def _check_prizes(problem: Checked) -> None:
+    for name in ("prize", "revealed_prize"):
+        values = getattr(problem, name)
+        if values is not None:
+            _refuse(name, values, ~(np.isfinite(values) & (values >= 0)), "a prize of at least 0")
+    _refuse("penalty", problem.penalty, ~(problem.penalty >= 0), "a penalty of at least 0, or inf")
+    if problem.maximise_prize and not np.isfinite(problem.max_length):
+        raise ProblemError(
+            "max_length", expected="a limit where prize is maximised", received="no limit"
+        )
+
+
+def _check_pairs(problem: Checked) -> None:
+    if not problem.pairs:
+        return
+    partner: dict[int, int] = {}
+    for pickup, delivery in problem.pairs:
+        for node, other in ((pickup, delivery), (delivery, pickup)):
+            if not 0 <= node < problem.size:
+                raise ProblemError(
+                    "pairs", expected=f"0 to {problem.size - 1}", received=show(node)
+                )
+            if node in problem.depots:
+                raise ProblemError("pairs", node=node, expected="customers", received="a depot")
+            if node in partner or node == other:
+                raise ProblemError(
+                    "pairs", node=node, expected="one pair a node", received="several"
+                )
+            partner[node] = other
+        picked, delivered = float(problem.demand[pickup]), float(problem.demand[delivery])
+        if picked > 0 or picked != -delivered:
+            raise ProblemError(
+                "demand",
+                node=pickup,
+                expected=f"a pickup (negative) equal to the delivery at node {delivery}",
+                received=f"{picked} against {delivered}",
+            )
+    for node in problem.customers:
+        if node not in partner:
+            raise ProblemError("pairs", node=node, expected="a partner", received="none")
+    if problem.backhaul_last:
+        raise ProblemError("backhaul_last", expected="False beside pairs", received="True")
+
+
+def _check_without_depot(problem: Checked) -> None:
+    """A tour without a depot has no vehicle: nothing to load, no clock, no route to limit."""
+    if problem.depots:
+        return
+    present = {
+        "maximise_prize": problem.maximise_prize,
+        "demand": bool((problem.demand != 0).any()),
+        "windows": problem.inferred_features.time_windows,
+        "service": bool((problem.service != 0).any()),
+        "max_length": bool(np.isfinite(problem.max_length)),
+        "open_routes": problem.open_routes,
+        "backhaul_last": problem.backhaul_last,
+        "prize": bool((problem.prize != 0).any()),
+        "penalty": bool(np.isfinite(problem.penalty).any()),
+        "min_prize": problem.min_prize > 0,
+        "revealed_prize": problem.revealed_prize is not None,
+        "pairs": bool(problem.pairs),
+        "max_routes": problem.max_routes != 1,
+    }
+    for name, is_present in present.items():
+        if is_present:
+            raise ProblemError(name, expected="nothing without a depot", received="a value")
+
+
+def _check_variant(problem: Checked) -> None:
+    """The data may show less than the declared variant allows, never more."""
+    if problem.variant is None:
+        return
+    declared = parse_variant(problem.variant).features
+    # A declared fleet may happen to have a single depot or need a single route, and the other
+    # way round a declared single-route problem must be limited to one route.
+    undeclared = [flag for flag in problem.inferred_features.active if not getattr(declared, flag)]
+    if undeclared:
+        raise ProblemError(
+            "variant",
+            expected=f"a variant with {', '.join(undeclared)}",
+            received=problem.variant,
+        )
+    if declared.depot and not problem.depots:
+        raise ProblemError("depots", expected=f"a depot in {problem.variant}", received="none")
+    if declared.open_routes and not problem.open_routes:
+        raise ProblemError("open_routes", expected=f"True in {problem.variant}", received="False")
+    if declared.backhaul_last and not problem.backhaul_last:
+        raise ProblemError("backhaul_last", expected=f"True in {problem.variant}", received="False")
+    if declared.pickup_delivery and not problem.pairs:
+        raise ProblemError("pairs", expected=f"pairs in {problem.variant}", received="none")
+    if declared.orienteering and not problem.maximise_prize:
+        raise ProblemError(
+            "maximise_prize", expected=f"True in {problem.variant}", received="False"
+        )
+
+
+def _check_reachable(problem: Checked) -> None:
+    """Every compulsory customer must be servable by a vehicle of its own, other stops allowed."""
+    compulsory = [node for node in problem.customers if np.isinf(problem.penalty[node])]
+    if not compulsory:
+        return
+    _check_connected(problem, compulsory)
+    if not problem.depots:
+        return
+    features = problem.inferred_features
+    if features.time_windows:
+        _check_in_time(problem, compulsory)
+    if features.length_limit:
+        _check_in_length(problem, compulsory)
+
+
+def _check_connected(problem: Checked, compulsory: list[int]) -> None:
+    """Arcs must lead to every customer and, on closed routes, back to the same depot."""
+    if not (problem.distances.has_missing_arcs or problem.durations.has_missing_arcs):
+        return
+    exists = np.isfinite(problem.distances.matrix()) & np.isfinite(problem.durations.matrix())
+    reached = np.zeros(problem.size, dtype=bool)
+    connected = np.zeros(problem.size, dtype=bool)
+    for source in problem.depots or (0,):
+        others = [depot for depot in problem.depots if depot != source]
+        there = _closure(exists, source, others)
+        reached |= there
+        connected |= there if problem.open_routes else there & _closure(exists.T, source, others)
+    for node in compulsory:
+        if not reached[node]:
+            raise ProblemError(
+                "distances", node=node, expected="a way to it", received="no arc leads there"
+            )
+        if not connected[node]:
+            raise ProblemError(
+                "distances", node=node, expected="a way back from it", received="no arc leads back"
+            )
+
+
+def _closure(exists: NDArray[np.bool_], source: int, barred: list[int]) -> NDArray[np.bool_]:
+    """Nodes that some path from the source reaches without passing a barred node, (N,)."""
+    reached = np.zeros(len(exists), dtype=bool)
+    reached[[source, *barred]] = True
+    frontier = np.array([source])
+    while len(frontier):
+        fresh = exists[frontier].any(axis=0) & ~reached
+        reached |= fresh
+        frontier = np.flatnonzero(fresh)
+    return reached
+
+
+def _check_in_time(problem: Checked, compulsory: list[int]) -> None:
+    """Some depot must allow a timely arrival and, on closed routes, a timely return."""
+    opening, closing = problem.windows[:, 0], problem.windows[:, 1]
+    late = np.array(compulsory)
+    arrival = end = np.full(problem.size, np.inf)
+    # Nearly always the direct arcs suffice, and the shortest paths need not be found.
+    for ways in (_direct_ways, _shortest_ways):
+        in_time = np.zeros(problem.size, dtype=bool)
+        for depot in problem.depots:
+            there, back = ways(problem.durations, depot, problem.depots)
+            reached = opening[depot] + there
+            returned = np.maximum(reached, opening) + problem.service + back
+            fits = reached <= closing + problem.tolerance
+            if not problem.open_routes:
+                fits &= returned <= closing[depot] + problem.tolerance
+            in_time |= fits
+            arrival, end = np.minimum(arrival, reached), np.minimum(end, returned)
+        late = late[~in_time[late]]
+        if not len(late):
+            return
+    node = int(late[0])
+    if arrival[node] > closing[node] + problem.tolerance:
+        raise ProblemError(
+            "windows",
+            node=node,
+            expected=f"a window still open at {arrival[node]:g}, the earliest possible arrival",
+            received=f"closing at {closing[node]:g}",
+        )
+    raise ProblemError(
+        "windows",
+        node=node,
+        expected="a depot still open after serving it",
+        received=f"earliest return {end[node]:g}",
+    )
+
+
+def _check_in_length(problem: Checked, compulsory: list[int]) -> None:
+    too_far = np.array(compulsory)
+    shortest = np.full(problem.size, np.inf)
+    for ways in (_direct_ways, _shortest_ways):
+        for depot in problem.depots:
+            there, back = ways(problem.distances, depot, problem.depots)
+            length = there if problem.open_routes else there + back
+            shortest = np.minimum(shortest, length)
+        too_far = too_far[shortest[too_far] > problem.max_length + problem.tolerance]
+        if not len(too_far):
+            return
+    node = int(too_far[0])
+    raise ProblemError(
+        "max_length",
+        node=node,
+        expected=f"at least {shortest[node]:g}, the shortest route that visits it",
+        received=f"{problem.max_length:g}",
+    )
+
+
+def _direct_ways(distances: Distances, depot: int, depots: tuple[int, ...]) -> tuple[Array, Array]:
+    """Lengths of the arcs from the depot to all nodes and back, both (N,)."""
+    return distances.from_node(depot), distances.to_node(depot)
+
+
+def _shortest_ways(
+    distances: Distances, depot: int, depots: tuple[int, ...]
+) -> tuple[Array, Array]:
+    """Lengths of shortest paths from the depot to all nodes and back, past no other depot."""
+    if distances.coordinates is not None and distances.metric.obeys_triangle:
+        return _direct_ways(distances, depot, depots)
+    there = _dijkstra(distances.from_node, depot, depots)
+    if distances.coordinates is not None:
+        return there, there  # every metric on coordinates is symmetric
+    return there, _dijkstra(distances.to_node, depot, depots)
+
+
+def _dijkstra(arcs: Callable[[int], Array], source: int, barred: tuple[int, ...]) -> Array:
+    """Dense Dijkstra, N rounds of vector work; paths end but do not pass at a barred node."""
+    length = arcs(source).copy()
+    settled = np.zeros(len(length), dtype=bool)
+    settled[list(barred)] = True
+    for _ in range(len(length)):
+        open_lengths = np.where(settled, np.inf, length)
+        nearest = int(np.argmin(open_lengths))
+        if not np.isfinite(open_lengths[nearest]):
+            break
+        settled[nearest] = True
+        np.minimum(length, length[nearest] + arcs(nearest), out=length)
+    return length

@@ -1,0 +1,51 @@
+"""A progress bar over rollouts, with rate and time left."""
+
+from __future__ import annotations
+
+from types import TracebackType
+from typing import Literal
+
+from tqdm import tqdm
+
+
+class Progress:
+    """Counts finished rollouts, and takes a failed block's back.
+
+    How many starts a block has shows only when it is worked on, so the total is corrected then.
+    """
+
+    def __init__(self, total: int, show: bool | Literal["always"]) -> None:
+        # None: tqdm itself looks whether stderr is a terminal.
+        disable = {True: None, "always": False}.get(show, True)
+        self._bar = tqdm(
+            total=total, unit=" plans", unit_scale=True, leave=False, disable=disable, delay=0.5
+        )
+        self._expected = self._done = 0
+
+    def begin(self, expected: int) -> None:
+        """A block begins, of about this many rollouts."""
+        self._expected, self._done = expected, 0
+
+    def advance(self, number: int) -> None:
+        """Some rollouts of the block are finished."""
+        self._done += number
+        self._bar.update(number)
+
+    def take_back(self) -> None:
+        """The block has failed and will be done again."""
+        self._bar.update(-self._done)
+
+    def end(self) -> None:
+        """The block is finished."""
+        self._bar.total += self._done - self._expected
+
+    def __enter__(self) -> Progress:
+        return self
+
+    def __exit__(
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        trace: TracebackType | None,
+    ) -> None:
+        self._bar.close()

@@ -1,0 +1,203 @@
+"""A batch of instances as padded tensors, every flag and rule per instance, so variants mix.
+
+Conventions
+-----------
+B instances, N nodes after padding, K depots after padding. Depots come first, then customers, then
+padding. Lengths and times are divided by ``unit``, so that they are of the order of 1 in float32;
+amounts of goods keep their own units, so that whole numbers stay exact.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, fields, replace
+from typing import Any
+
+import numpy as np
+import torch
+from torch import Tensor
+
+from spacevrp.problems.problem import Problem
+
+# How goods share the vehicle. Pairs have a rule of their own: nothing is on board at the start.
+LOAD_RULE_CODES = {"single": 0, "paper": 1, "separate": 2}
+PAIRED_LOAD = 3
+
+
+@dataclass(frozen=True)
+class Batch:
+    """B instances padded to N nodes. Neutral values stand wherever a feature is absent."""
+
+    distance: Tensor  # (B, N, N) float; inf where there is no arc; padding is 0
+    duration: Tensor  # (B, N, N) float; the same tensor as `distance` unless they differ
+    unit: Tensor  # (B,) float64; the user's units in one unit of distance
+    is_node: Tensor  # (B, N) bool; False on padding
+    is_depot: Tensor  # (B, N) bool
+    demand: Tensor  # (B, N) signed: what leaves the vehicle at the node
+    capacity: Tensor  # (B,) inf where loads are unlimited
+    load_tolerance: Tensor  # (B,)
+    load_rule: Tensor  # (B,) int64 code, see LOAD_RULE_CODES and PAIRED_LOAD
+    opening: Tensor  # (B, N)
+    closing: Tensor  # (B, N) inf where a window never closes
+    service: Tensor  # (B, N)
+    max_length: Tensor  # (B,) inf where routes are unlimited
+    prize: Tensor  # (B, N) what the model and the environment expect
+    revealed_prize: Tensor  # (B, N) what a visit really yields; equals `prize` unless stochastic
+    penalty: Tensor  # (B, N) in distance units; 0 on depots, padding and compulsory nodes
+    compulsory: Tensor  # (B, N) bool; customers that must be visited
+    min_prize: Tensor  # (B,) already at most the total prize
+    partner: Tensor  # (B, N) int64; the other node of the pair, itself where there is none
+    is_pickup: Tensor  # (B, N) bool; first of a pair
+    is_delivery: Tensor  # (B, N) bool; second of a pair
+    max_routes: Tensor  # (B,) int64; a number no solution reaches where the fleet is unlimited
+    open_routes: Tensor  # (B,) bool
+    backhaul_last: Tensor  # (B,) bool
+    several_routes: Tensor  # (B,) bool
+    has_depot: Tensor  # (B,) bool
+    orienteering: Tensor  # (B,) bool
+    prize_collecting: Tensor  # (B,) bool
+    backhaul: Tensor  # (B,) bool
+    paired: Tensor  # (B,) bool
+    windowed: Tensor  # (B,) bool
+    attributes: Tensor  # (B, 10) the multi-hot problem representation
+    node_of: Tensor  # (B, N) int64; position in the batch -> the user's node, -1 on padding
+
+    @property
+    def size(self) -> int:
+        """Number of instances."""
+        return self.distance.shape[0]
+
+    @property
+    def num_nodes(self) -> int:
+        """Number of nodes after padding."""
+        return self.distance.shape[1]
+
+    @property
+    def device(self) -> torch.device:
+        """Where the tensors are."""
+        return self.distance.device
+
+    def _map(self, change: Any) -> Batch:
+        changed = {f.name: change(getattr(self, f.name)) for f in fields(self)}
+        if self.duration is self.distance:
+            changed["duration"] = changed["distance"]  # keep sharing one tensor
+        return Batch(**changed)
+
+    def to(self, device: torch.device | str) -> Batch:
+        """The batch on another device."""
+        return self._map(lambda tensor: tensor.to(device))
+
+    def __getitem__(self, index: slice | Tensor) -> Batch:
+        """Some of the instances."""
+        return self._map(lambda tensor: tensor[index])
+
+    def repeat_interleave(self, times: int) -> Batch:
+        """Each instance ``times`` times in a row (for views)."""
+        return self._map(lambda tensor: tensor.repeat_interleave(times, dim=0))
+
+    def double(self) -> Batch:
+        """The batch in float64, for slow twins and gradient checks."""
+        return self._map(lambda tensor: tensor.double() if tensor.is_floating_point() else tensor)
+
+    def replace(self, **changes: Tensor) -> Batch:
+        """A copy with some tensors exchanged."""
+        return replace(self, **changes)
+
+
+def stack(
+    problems: Sequence[Problem], num_nodes: int | None = None, dtype: torch.dtype = torch.float32
+) -> Batch:
+    """Pad instances of any variants and sizes into one batch on the CPU."""
+    if not problems:
+        raise ValueError("expected at least one problem, received none")
+    width = max(problem.size for problem in problems)
+    if num_nodes is not None:
+        if num_nodes < width:
+            raise ValueError(f"expected num_nodes >= {width}, received {num_nodes}")
+        width = num_nodes
+    rows = [_as_row(problem, width) for problem in problems]
+    columns = {name: np.stack([row[name] for row in rows]) for name in rows[0]}
+    shared = all(problem.durations is problem.distances for problem in problems)
+    tensors: dict[str, Tensor] = {}
+    for name, values in columns.items():
+        tensor = torch.from_numpy(values)
+        keeps_precision = name == "unit" or not tensor.is_floating_point()
+        tensors[name] = tensor if keeps_precision else tensor.to(dtype)
+    if shared:
+        tensors["duration"] = tensors["distance"]
+    return Batch(**tensors)
+
+
+def _as_row(problem: Problem, width: int) -> dict[str, Any]:
+    """One instance as padded arrays, depots first."""
+    size, features = problem.size, problem.features
+    order = np.array([*problem.depots, *problem.customers], dtype=np.int64)  # (size,)
+    position = np.empty(size, dtype=np.int64)
+    position[order] = np.arange(size)
+    unit = problem.unit
+
+    def padded(values: np.ndarray[Any, Any], fill: float | bool = 0) -> np.ndarray[Any, Any]:
+        row = np.full(width, fill, dtype=values.dtype)
+        row[:size] = values[order]
+        return row
+
+    def square(matrix: np.ndarray[Any, Any]) -> np.ndarray[Any, Any]:
+        block = np.zeros((width, width))
+        block[:size, :size] = matrix[np.ix_(order, order)] / unit
+        return block
+
+    is_node = np.arange(width) < size
+    is_depot = np.arange(width) < len(problem.depots)
+    optional = padded(np.isfinite(problem.penalty))
+    partner = np.arange(width)
+    is_pickup, is_delivery = np.zeros(width, dtype=bool), np.zeros(width, dtype=bool)
+    for pickup, delivery in problem.pairs:
+        first, second = position[pickup], position[delivery]
+        partner[first], partner[second] = second, first
+        is_pickup[first], is_delivery[second] = True, True
+    revealed = problem.prize if problem.revealed_prize is None else problem.revealed_prize
+    customers = is_node & ~is_depot
+    penalty = np.where(optional & customers, padded(problem.penalty) / unit, 0.0)
+    if problem.maximise_prize:
+        penalty = np.zeros(width)
+    distance = square(problem.distances.matrix())
+    same = problem.durations is problem.distances
+    node_of = np.full(width, -1, dtype=np.int64)
+    node_of[:size] = order
+    return {
+        "distance": distance,
+        "duration": distance if same else square(problem.durations.matrix()),
+        "unit": np.float64(unit),
+        "is_node": is_node,
+        "is_depot": is_depot,
+        "demand": padded(problem.demand),
+        "capacity": np.float64(problem.capacity),
+        "load_tolerance": np.float64(problem.load_tolerance),
+        "load_rule": np.int64(PAIRED_LOAD if problem.pairs else LOAD_RULE_CODES[problem.load_rule]),
+        "opening": padded(problem.windows[:, 0]) / unit,
+        "closing": padded(problem.windows[:, 1], np.inf) / unit,
+        "service": padded(problem.service) / unit,
+        "max_length": np.float64(problem.max_length / unit),
+        "prize": padded(problem.prize),
+        "revealed_prize": padded(revealed),
+        "penalty": penalty,
+        "compulsory": customers & ~optional,
+        "min_prize": np.float64(
+            min(problem.min_prize, float(revealed[list(problem.customers)].sum()))
+        ),
+        "partner": partner,
+        "is_pickup": is_pickup,
+        "is_delivery": is_delivery,
+        "max_routes": np.int64(problem.max_routes or size + 1),
+        "open_routes": np.bool_(problem.open_routes),
+        "backhaul_last": np.bool_(problem.backhaul_last),
+        "several_routes": np.bool_(problem.max_routes != 1),
+        "has_depot": np.bool_(bool(problem.depots)),
+        "orienteering": np.bool_(problem.maximise_prize),
+        "prize_collecting": np.bool_(features.prize_collecting),
+        "backhaul": np.bool_(features.backhaul),
+        "paired": np.bool_(bool(problem.pairs)),
+        "windowed": np.bool_(features.time_windows),
+        "attributes": np.array(features.attributes, dtype=np.float64),
+        "node_of": node_of,
+    }

@@ -1,0 +1,229 @@
+"""``spacevrp check``."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+
+from spacevrp.cli.main import main
+
+# Five nodes whose legs are whole numbers: 0-1 3, 1-2 4, 2-0 5, 0-3 4, 3-4 4, 4-0 8.
+VRPLIB = """NAME : four
+TYPE : CVRP
+DIMENSION : 5
+EDGE_WEIGHT_TYPE : EUC_2D
+CAPACITY : 10
+NODE_COORD_SECTION
+1 0 0
+2 3 0
+3 3 4
+4 0 4
+5 0 8
+DEMAND_SECTION
+1 0
+2 6
+3 4
+4 3
+5 7
+DEPOT_SECTION
+1
+-1
+EOF
+"""
+GOOD = [[0, 1, 2, 0], [0, 3, 4, 0]]  # costs 28
+
+
+@pytest.fixture
+def instance(tmp_path: Path) -> Path:
+    path = tmp_path / "four.vrp"
+    path.write_text(VRPLIB)
+    return path
+
+
+@pytest.fixture
+def batch(tmp_path: Path) -> Path:
+    """Three open instances with a length limit."""
+    points = np.array([[0, 0], [0.3, 0], [0.3, 0.4], [0, 0.4], [0, 0.8]])
+    path = tmp_path / "three.npz"
+    np.savez(
+        path,
+        variant="OCVRPL",
+        coords=np.stack([points] * 3),
+        num_depots=1,
+        demand=np.tile([0.0, 6, 4, 3, 7], (3, 1)),
+        capacity=np.full(3, 10.0),
+        max_length=np.full(3, 0.9),
+    )
+    return path
+
+
+def write_solution(folder: Path, *instances: dict[str, Any]) -> Path:
+    path = folder / "solution.json"
+    path.write_text(json.dumps({"variant": "CVRP", "instances": list(instances)}))
+    return path
+
+
+def plan(routes: list[list[int]], cost: float) -> dict[str, Any]:
+    return {"cost": cost, "routes": routes, "feasible": True}
+
+
+def check(*arguments: object) -> int:
+    return main(["check", *map(str, arguments)])
+
+
+def test_a_feasible_solution(
+    instance: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert check(instance, write_solution(tmp_path, plan(GOOD, 28))) == 0
+    assert capsys.readouterr().out.splitlines() == ["cost 28", "feasible"]
+
+
+def test_a_vrplib_solution(
+    instance: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    path = tmp_path / "four.sol"
+    path.write_text("Route #1: 1 2\nRoute #2: 3 4\nCost 28\n")
+    assert check(instance, path) == 0
+    assert capsys.readouterr().out.splitlines() == ["cost 28", "feasible"]
+
+
+def test_every_violation_is_told_in_words(
+    instance: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    solution = write_solution(tmp_path, plan([[0, 1, 2, 3, 0], [0, 2, 0]], 24))
+    assert check(instance, solution) == 1
+    assert capsys.readouterr().out.splitlines() == [
+        "cost 24",
+        "route 1 leaves with a load of 13, capacity is 10",
+        "route 2 visits customer 2 again, already visited by route 1",
+        "customer 4 is never visited",
+        "not feasible: 3 violations",
+    ]
+
+
+@pytest.mark.parametrize(
+    ("claimed", "code"),
+    [(28, 0), (28 + 3e-5, 0), (28 - 3e-5, 0), (28.0001, 1), (27.9999, 1), (30, 1)],
+)
+def test_a_wrong_cost_is_a_negative_answer(
+    instance: Path, tmp_path: Path, claimed: float, code: int
+) -> None:
+    assert check(instance, write_solution(tmp_path, plan(GOOD, claimed))) == code
+
+
+def test_a_wrong_cost_is_told(
+    instance: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    check(instance, write_solution(tmp_path, plan(GOOD, 26.5)))
+    assert capsys.readouterr().out.splitlines() == [
+        "cost 28",
+        "the solution claims 26.5, costs 28",
+        "feasible, but not at the claimed cost",
+    ]
+
+
+def test_several_instances_are_numbered(
+    batch: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    good, dear = [[0, 1, 2], [0, 3, 4]], [[0, 1], [0, 3, 2], [0, 4]]
+    too_long = [[0, 1, 2], [0, 4, 3]]
+    solution = write_solution(tmp_path, plan(good, 1.5), plan(too_long, 1.5), plan(dear, 1.8))
+    assert check(batch, solution) == 1
+    assert capsys.readouterr().out.splitlines() == [
+        "instance 0: cost 1.5",
+        "instance 1: cost 1.9",
+        "instance 1: route 2 is 1.2 long, limit is 0.9",
+        "instance 1: the solution claims 1.5, costs 1.9",
+        "instance 2: cost 1.8",
+        "2 of 3 instances feasible, 1 wrong cost, mean cost 1.733333333",
+    ]
+
+
+def test_all_of_several_feasible(
+    batch: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert check(batch, write_solution(tmp_path, *[plan([[0, 1, 2], [0, 3, 4]], 1.5)] * 3)) == 0
+    assert capsys.readouterr().out.splitlines()[-1] == "3 of 3 instances feasible, mean cost 1.5"
+
+
+def test_another_number_of_instances_is_a_negative_answer(
+    batch: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    solution = write_solution(tmp_path, plan([[0, 1, 2], [0, 3, 4]], 1.5))
+    assert check(batch, solution) == 1
+    assert f"{batch} has 3 instances, {solution} solves 1" in capsys.readouterr().out
+
+
+def test_json_report(batch: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    good, too_long = [[0, 1, 2], [0, 3, 4]], [[0, 1, 2], [0, 4, 3]]
+    solution = write_solution(tmp_path, plan(good, 1.5), plan(too_long, 1.9), plan(good, 7))
+    assert check(batch, solution, "--format", "json") == 1
+    report = json.loads(capsys.readouterr().out)
+    assert report["ok"] is False
+    assert report["disagreement"] is None
+    first, second, third = report["instances"]
+    assert (first["feasible"], first["cost_agrees"], first["violations"]) == (True, True, [])
+    assert first["variant"] == "OCVRPL"
+    assert first["cost"] == pytest.approx(1.5)
+    assert second["violations"] == [
+        {
+            "code": "length",
+            "message": "route 2 is 1.2 long, limit is 0.9",
+            "route": 2,
+            "node": None,
+        }
+    ]
+    assert (third["feasible"], third["cost_agrees"], third["claimed_cost"]) == (True, False, 7)
+
+
+def test_an_infinite_cost_is_null_in_json(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    instance = tmp_path / "gap.npz"
+    matrix = np.ones((1, 3, 3))
+    matrix[0, 1, 2] = np.inf
+    np.savez(instance, variant="ATSP", matrix=matrix, num_depots=0)
+    solution = write_solution(tmp_path, plan([[0, 1, 2]], 3))
+    assert check(instance, solution, "--format", "json") == 1
+    (only,) = json.loads(capsys.readouterr().out)["instances"]
+    assert only["cost"] is None
+    assert [violation["code"] for violation in only["violations"]] == ["arc"]
+
+
+def test_a_node_that_does_not_exist_is_bad_input(
+    batch: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    good = plan([[0, 1, 2], [0, 3, 4]], 1.5)
+    solution = write_solution(tmp_path, good, plan([[0, 1], [0, 17]], 1), good)
+    assert check(batch, solution) == 2
+    captured = capsys.readouterr()
+    assert captured.out == ""
+    assert captured.err == (
+        f"spacevrp: error: {solution}, instance 1: route 2, position 2: expected a node from 0 to "
+        "4, received 17\n"
+    )
+
+
+def test_a_missing_file_is_bad_input(
+    instance: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert check(instance, tmp_path / "nowhere.json") == 2
+    captured = capsys.readouterr()
+    assert captured.err.count("\n") == 1
+    assert "nowhere.json" in captured.err
+
+
+def test_the_solution_argument_is_required(
+    instance: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert check(instance) == 2
+    assert "SOLUTION" in capsys.readouterr().err
+
+
+def test_help_tells_the_exit_codes(capsys: pytest.CaptureFixture[str]) -> None:
+    assert check("--help") == 0
+    assert "Exit code 0" in capsys.readouterr().out

@@ -1,0 +1,41 @@
+"""Instances and files that several tests share."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from spacevrp.problems.problem import Problem
+
+# Four customers around a depot at node 0, with whole distances wherever a test adds them up:
+#
+#   4 (0, 8)      0-1: 3   0-2: 5   0-3: 4   0-4: 8
+#   |             1-2: 4   1-3: 5   2-3: 3   2-4: 5   3-4: 4
+#   3 (0, 4)   2 (3, 4)
+#   |          |
+#   0 (0, 0) - 1 (3, 0)
+FOUR_CUSTOMERS = ((0.0, 0.0), (3.0, 0.0), (3.0, 4.0), (0.0, 4.0), (0.0, 8.0))
+
+
+@pytest.fixture
+def four_customers() -> Callable[..., Problem]:
+    """Builds the instance above with the features a test asks for."""
+
+    def build(**features: Any) -> Problem:
+        return Problem.from_coordinates(FOUR_CUSTOMERS, **features)
+
+    return build
+
+
+@pytest.fixture(scope="session")
+def data_folder() -> Path:
+    """The folder of the public data sets; tests that need it are skipped where it is absent."""
+    beside_checkout = Path(__file__).resolve().parents[2] / "shared" / "data"
+    folder = Path(os.environ.get("SPACEVRP_DATA") or beside_checkout)
+    if not folder.is_dir():
+        pytest.skip(f"the public data sets are not at {folder} (set SPACEVRP_DATA)")
+    return folder

@@ -1,0 +1,52 @@
+"""The public data sets, where they are present, read whole."""
+
+from __future__ import annotations
+
+import os
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from spacevrp.formats import read, read_npz, read_solution, write
+from spacevrp.problems.problem import Problem
+
+DATA = Path(
+    os.environ.get("SPACEVRP_DATA") or Path(__file__).resolve().parents[2].parent / "shared/data"
+)
+pytestmark = [
+    pytest.mark.data,
+    pytest.mark.skipif(not DATA.is_dir(), reason=f"no public data under {DATA}"),
+    pytest.mark.filterwarnings("error::spacevrp.formats.FormatWarning"),
+]
+CVRPLIB = sorted((DATA / "cvrplib").glob("*.vrp"))
+BATCHES = sorted((DATA / "uniform100").glob("*.npz"))
+
+
+@pytest.mark.parametrize("path", CVRPLIB, ids=lambda path: path.stem)
+def test_the_best_known_plan_costs_what_its_file_says(path: Path) -> None:
+    problem = read(path)
+    assert isinstance(problem, Problem)
+    assert problem.name == path.stem
+    assert problem.variant_name == "CVRP"
+    coordinates = problem.distances.coordinates
+    assert coordinates is not None
+    (plan,) = read_solution(path.with_suffix(".sol"), problem).instances
+    assert sorted(node for route in plan.routes for node in route[1:-1]) == list(problem.customers)
+    cost = 0.0
+    for route in plan.routes:
+        assert problem.demand[list(route)].sum() <= problem.capacity
+        legs = coordinates[list(route[1:])] - coordinates[list(route[:-1])]
+        cost += np.floor(np.hypot(legs[:, 0], legs[:, 1]) + 0.5).sum()  # rounded to nearest
+    assert cost == plan.cost
+
+
+@pytest.mark.parametrize("path", BATCHES, ids=lambda path: path.stem)
+def test_the_uniform_batches(path: Path, tmp_path: Path) -> None:
+    problems = read_npz(path)
+    assert len(problems) == 200
+    assert {problem.variant for problem in problems} == {path.stem}
+    backhauls = {int((problem.demand < 0).sum()) for problem in problems}
+    assert backhauls == ({20} if "B" in path.stem else {0})
+    write(tmp_path / "again.npz", problems)
+    assert read_npz(tmp_path / "again.npz") == problems

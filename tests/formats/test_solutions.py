@@ -1,0 +1,209 @@
+"""Solution files: our JSON and VRPLIB's .sol, read and written."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Any
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from spacevrp.formats import (
+    FormatWarning,
+    SolutionFile,
+    SolvedInstance,
+    read_solution,
+    routes_from_sol,
+    write_solution,
+)
+from spacevrp.problems.errors import FormatError, UnsupportedError
+from spacevrp.problems.problem import Problem
+
+pytestmark = pytest.mark.filterwarnings("error::spacevrp.formats.FormatWarning")
+
+POINTS = [[0, 0], [3, 0], [3, 4], [0, 4]]
+SOL = "Route #1: 2 1\nRoute #2: 3\nCost 20.5\n"
+
+
+def problem_with(depots: tuple[int, ...], **fields: Any) -> Problem:
+    return Problem.from_coordinates(POINTS, depots=depots, **fields)
+
+
+def save(folder: Path, text: str, name: str) -> Path:
+    (folder / name).write_text(text, encoding="utf-8")
+    return folder / name
+
+
+@pytest.mark.parametrize(
+    ("problem", "routes"),
+    [
+        (None, ((0, 2, 1, 0), (0, 3, 0))),
+        (problem_with((0,)), ((0, 2, 1, 0), (0, 3, 0))),
+        (problem_with((0,), open_routes=True), ((0, 2, 1), (0, 3))),
+        # The depot is node 2, so the customers 1, 2, 3 are the nodes 0, 1, 3.
+        (problem_with((2,)), ((2, 1, 0, 2), (2, 3, 2))),
+    ],
+)
+def test_a_sol_file_gets_its_depot(
+    tmp_path: Path, problem: Problem | None, routes: tuple[tuple[int, ...], ...]
+) -> None:
+    path = save(tmp_path, SOL, "case.sol")
+    held = read_solution(path, problem)
+    assert held == SolutionFile(None, (SolvedInstance(routes, 20.5),))
+    if problem is not None:
+        write_solution(tmp_path / "again.sol", held.instances, problem=problem)
+        assert (tmp_path / "again.sol").read_text(encoding="utf-8") == SOL
+
+
+def test_the_spellings_of_sol_files(tmp_path: Path) -> None:
+    text = "route 1 : 2 1\r\nROUTE #2:3\r\n\r\ncost: 12\r\n"
+    held = read_solution(save(tmp_path, text, "case.sol"))
+    assert held.instances[0] == SolvedInstance(((0, 2, 1, 0), (0, 3, 0)), 12)
+
+
+@pytest.mark.parametrize(
+    ("text", "words"),
+    [
+        (SOL + "Time 3\n", "line 4: 'Time 3' left out"),
+        (SOL + "Route #3:\n", "line 4: a route without customers left out"),
+        ("Route #1: 2 1\n", "no Cost at the end"),
+    ],
+)
+def test_what_a_sol_file_says_besides_is_said(tmp_path: Path, text: str, words: str) -> None:
+    with pytest.warns(FormatWarning, match=words):
+        assert read_solution(save(tmp_path, text, "case.sol")).instances[0].routes[0] == (
+            0,
+            2,
+            1,
+            0,
+        )
+
+
+@pytest.mark.parametrize("depots", [(), (0, 1)])
+def test_sol_files_know_one_depot(tmp_path: Path, depots: tuple[int, ...]) -> None:
+    problem = problem_with(depots)
+    with pytest.raises(
+        UnsupportedError, match=f"cannot be read for {len(depots)} depots; use JSON"
+    ):
+        routes_from_sol(problem, [[1]])
+    with pytest.raises(UnsupportedError, match="cannot be written for"):
+        write_solution(tmp_path / "case.sol", SolvedInstance(((0, 1, 0),)), problem=problem)
+
+
+def test_a_batch_in_json(tmp_path: Path) -> None:
+    solved = [SolvedInstance(((0, 1, 0), (0, 2, 0)), 0.1, True), SolvedInstance(((0, 2, 1),))]
+    path = tmp_path / "case.json"
+    write_solution(path, solved, variant="CVRP", seconds=1.5, device="cpu")
+    assert json.loads(path.read_text(encoding="utf-8")) == {
+        "variant": "CVRP",
+        "instances": [
+            {"cost": 0.1, "routes": [[0, 1, 0], [0, 2, 0]], "feasible": True},
+            {"cost": None, "routes": [[0, 2, 1]], "feasible": None},
+        ],
+        "seconds": 1.5,
+        "device": "cpu",
+    }
+    assert read_solution(path) == SolutionFile("CVRP", tuple(solved), 1.5, "cpu")
+
+
+@given(
+    st.lists(
+        st.builds(
+            SolvedInstance,
+            st.lists(st.lists(st.integers(0, 99)).map(tuple), max_size=3).map(tuple),
+            st.none() | st.floats(allow_nan=False, allow_infinity=False),
+            st.none() | st.booleans(),
+        ),
+        max_size=3,
+    )
+)
+def test_json_survives(
+    tmp_path_factory: pytest.TempPathFactory, solved: list[SolvedInstance]
+) -> None:
+    path = tmp_path_factory.getbasetemp() / "solutions.json"
+    write_solution(path, solved, variant="TSP")
+    assert read_solution(path) == SolutionFile("TSP", tuple(solved))
+
+
+def test_unknown_keys_are_said(tmp_path: Path) -> None:
+    document = {"instances": [{"routes": [], "colour": 1}], "seed": 3}
+    with pytest.warns(FormatWarning) as caught:
+        read_solution(save(tmp_path, json.dumps(document), "case.json"))
+    messages = [str(warning.message) for warning in caught]
+    assert len(messages) == 2
+    assert messages[0].endswith("case.json: unknown key seed left out")
+    assert messages[1].endswith("case.json: instance 0, unknown key colour left out")
+
+
+@pytest.mark.parametrize(
+    ("name", "text", "words"),
+    [
+        ("case.sol", "", "expected an instance or a solution, received an empty file"),
+        (
+            "case.sol",
+            "Cost 3\n",
+            "expected a solution in JSON or lines such as 'Route #1: 3 5', received neither",
+        ),
+        ("case.sol", "Route #1:\nCost 3\n", "expected customers in some route, received none"),
+        ("case.sol", "Route #1: 0 2\n", "line 1: expected customers counted from 1, received 0"),
+        ("case.sol", "Route #1: -2\n", "line 1: expected customers counted from 1, received -2"),
+        ("case.sol", "Route #1: 1.5\n", "line 1: expected customers counted from 1, received 1.5"),
+        ("case.sol", f"Route #1: {'9' * 9999}\n", "line 1: expected customers counted from 1"),
+        ("case.sol", "Route #1: 4\nCost 1\n", "route 1: expected customers 1 to 3, received 4"),
+        ("case.sol", "Route #1: 1\nCost x\n", "line 2, cost: expected a number, received x"),
+        ("case.sol", "Route #1: 1\nCost inf\n", "line 2, cost: expected a number, received inf"),
+        ("case.sol", "Route #1: 1\nCost 1\nCost 1\n", "line 3: expected one cost"),
+        ("case.sol", "Route #1: 1 \xff\n", "expected customers counted from 1"),
+        ("case.vrp", "NAME : x\nTYPE : TSP\n", "received what looks like vrplib"),
+        (
+            "case.xyz",
+            "hello\n",
+            "expected a solution in JSON or lines such as .*, received neither",
+        ),
+        ("case.json", "[]", "expected a JSON object, received list"),
+        ("case.json", "{}", "instances: expected a list of solutions, received no such key"),
+        ("case.json", '{"instances": 3}', "instances: expected a list, received 3"),
+        ("case.json", '{"instances": [3]}', "instance 0: expected a table with routes, received 3"),
+        ("case.json", '{"instances": [{}]}', "instance 0, routes: expected a list"),
+        ("case.json", '{"instances": [{"routes": [3]}]}', "instance 0, route 1: expected a list"),
+        (
+            "case.json",
+            '{"instances": [{"routes": [[0, 1.0]]}]}',
+            "route 1: expected a whole number",
+        ),
+        ("case.json", '{"instances": [{"routes": [[0, -1]]}]}', "route 1: expected nodes counted"),
+        (
+            "case.json",
+            '{"instances": [{"routes": [], "cost": "1"}]}',
+            "instance 0, cost: expected a",
+        ),
+        ("case.json", '{"instances": [{"routes": [], "cost": NaN}]}', "NaN is no number of JSON"),
+        (
+            "case.json",
+            '{"instances": [{"routes": [], "feasible": 1}]}',
+            "feasible: expected true or",
+        ),
+        ("case.json", '{"instances": [], "variant": 1}', "variant: expected a string, received 1"),
+    ],
+)
+def test_what_is_wrong_is_named(tmp_path: Path, name: str, text: str, words: str) -> None:
+    with pytest.raises(FormatError, match=words) as caught:
+        read_solution(save(tmp_path, text, name), problem_with((0,)))
+    assert str(caught.value).startswith(str(tmp_path / name))
+    assert "\n" not in str(caught.value)
+
+
+def test_what_cannot_be_written_is_refused(tmp_path: Path) -> None:
+    solved = SolvedInstance(((0, 1, 0),), 3.0, True)
+    with pytest.raises(UnsupportedError, match="one solution of a given problem"):
+        write_solution(tmp_path / "case.sol", solved)
+    with pytest.raises(UnsupportedError, match=r"written as \.json or \.sol"):
+        write_solution(tmp_path / "case.txt", solved)
+    with pytest.raises(UnsupportedError, match="route 1 visits node 9, which is none"):
+        write_solution(
+            tmp_path / "case.sol", SolvedInstance(((0, 9, 0),)), problem=problem_with((0,))
+        )
+    with pytest.raises(FormatError, match="cannot be written"):
+        write_solution(tmp_path / "no" / "case.json", solved)

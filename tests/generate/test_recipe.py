@@ -1,0 +1,119 @@
+"""The recipe's numbers, as the specification of the instances lists them."""
+
+from __future__ import annotations
+
+from math import inf
+
+import pytest
+
+from spacevrp.generate import recipe
+from spacevrp.problems.errors import ProblemError
+from spacevrp.problems.variants import VARIANTS
+
+
+@pytest.mark.parametrize(
+    ("size", "capacity"),
+    [
+        (20, 30),
+        (50, 40),
+        (100, 50),
+        (200, 80),
+        (500, 100),
+        (1000, 250),
+        (60, 42),
+        (4, 30),
+        (43, 38),
+    ],
+)
+def test_capacity_follows_the_number_of_customers(size: int, capacity: float) -> None:
+    assert recipe.capacity(VARIANTS["CVRP"].features, size) == capacity
+    assert recipe.capacity(VARIANTS["AMDOCVRPBPLTW"].features, size) == capacity
+
+
+def test_paired_fleets_are_small_and_a_single_vehicle_is_unlimited() -> None:
+    assert recipe.capacity(VARIANTS["PDCVRP"].features, 100) == 20
+    assert recipe.capacity(VARIANTS["AOPDCVRP"].features, 1000) == 20
+    assert recipe.capacity(VARIANTS["PDTSP"].features, 100) == inf
+
+
+@pytest.mark.parametrize(
+    ("size", "backhauls"), [(4, 1), (5, 1), (7, 1), (8, 2), (10, 2), (99, 20), (100, 20)]
+)
+def test_one_customer_in_five_is_a_backhaul(size: int, backhauls: int) -> None:
+    assert recipe.num_backhauls(size) == backhauls
+
+
+@pytest.mark.parametrize(
+    ("name", "size", "limit"),
+    [
+        ("CVRPL", 100, 3.0),
+        ("AMDCVRPBL", 100, 0.6),
+        ("CVRP", 100, inf),
+        ("OP", 20, 2.0),
+        ("OP", 50, 3.0),
+        ("OP", 100, 4.0),
+        ("OP", 4, 2.0),
+        ("OP", 35, 2.5),
+        ("OP", 75, 3.5),
+        ("OP", 1000, 4.0),
+        ("AOP", 20, 1.0),
+        ("AOP", 100, 1.0),
+    ],
+)
+def test_length_limits(name: str, size: int, limit: float) -> None:
+    assert recipe.max_length(VARIANTS[name].features, size) == pytest.approx(limit, abs=1e-12)
+
+
+@pytest.mark.parametrize(
+    ("size", "scale"),
+    [(4, 2.0), (20, 2.0), (35, 2.5), (50, 3.0), (75, 3.5), (100, 4.0), (150, 6.0), (1000, 40.0)],
+)
+def test_penalties_grow_with_the_tour(size: int, scale: float) -> None:
+    assert recipe.largest_penalty(size) == pytest.approx(3 * scale / size, abs=1e-12)
+    assert recipe.largest_prize(size) == 4 / size
+
+
+def test_windows() -> None:
+    assert recipe.horizon(VARIANTS["CVRPTW"].features) == 3.0
+    assert recipe.horizon(VARIANTS["ACVRPTW"].features) == 1.0
+    assert recipe.horizon(VARIANTS["CVRP"].features) == inf
+    assert recipe.half_width(VARIANTS["CVRPTW"].features) == (0.1, 1.0)
+    assert recipe.half_width(VARIANTS["ACVRPTW"].features) == (0.1, pytest.approx(1 / 3))
+
+
+@pytest.mark.parametrize(
+    ("name", "limit"),
+    [
+        ("TSP", inf),
+        ("ACVRP", inf),
+        ("CVRPTW", 2.8),
+        ("CVRPLTW", 2.8),
+        ("ACVRPTW", 0.8),
+        ("ACVRPLTW", 0.6),
+        ("AOP", 1.0),
+        ("OP", inf),
+    ],
+)
+def test_how_far_a_customer_may_be_for_a_vehicle_of_its_own(name: str, limit: float) -> None:
+    assert recipe.reach_limit(VARIANTS[name].features, 20) == pytest.approx(limit)
+
+
+@pytest.mark.parametrize(("name", "depots"), [("TSP", 0), ("OP", 1), ("AMDCVRP", 3)])
+def test_depots_come_on_top_of_the_customers(name: str, depots: int) -> None:
+    features = VARIANTS[name].features
+    assert recipe.num_depots(features) == depots
+    assert recipe.num_nodes(features, 10) == 10 + depots
+
+
+@pytest.mark.parametrize(
+    ("name", "size", "message"),
+    [
+        ("CVRP", 3, "size: expected a whole number of at least 4, received 3"),
+        ("CVRP", 10.0, "size: expected a whole number of at least 4, received 10.0"),
+        ("PDTSP", 7, "size: expected an even number, as customers come in pairs, received 7"),
+    ],
+)
+def test_impossible_sizes_are_refused(name: str, size: int, message: str) -> None:
+    with pytest.raises(ProblemError) as caught:
+        recipe.check_size(VARIANTS[name].features, size)
+    assert str(caught.value) == message

@@ -1,0 +1,224 @@
+"""The sampler for training: every field of a batch, and the same distribution as the test sets."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import fields
+from typing import Any
+
+import numpy as np
+import pytest
+import torch
+from torch import Tensor
+from torch._subclasses.fake_tensor import FakeTensorMode
+
+from spacevrp.generate import generate, recipe
+from spacevrp.generate.sampler import Sampler, sample
+from spacevrp.problems.errors import ProblemError
+from spacevrp.problems.problem import Problem
+from spacevrp.problems.referee import judge
+from spacevrp.problems.variants import SEEN_NAMES, VARIANTS, Variant
+from spacevrp.tensors.batch import Batch, stack
+
+ALL = list(VARIANTS.values())
+
+
+def seeded(seed: int) -> torch.Generator:
+    return torch.Generator().manual_seed(seed)
+
+
+def unstack(batch: Batch, variants: Sequence[Variant], load_rule: str) -> list[Problem]:
+    """The instances of a batch, read off its tensors alone (and what their names mean)."""
+    problems = []
+    for row, variant in enumerate(variants):
+        features = variant.features
+        size = int(batch.is_node[row].sum())
+
+        def numbers(tensor: Tensor, row: int = row, size: int = size) -> np.ndarray[Any, Any]:
+            return tensor[row, :size].double().numpy().copy()
+
+        penalty = numbers(batch.penalty)
+        penalty[batch.compulsory[row, :size].numpy()] = np.inf
+        pickups = batch.is_pickup[row].nonzero()[:, 0].tolist()
+        problems.append(
+            Problem.from_matrix(
+                batch.distance[row, :size, :size].double().numpy(),
+                depots=batch.is_depot[row].nonzero()[:, 0].tolist(),
+                demand=numbers(batch.demand),
+                capacity=float(batch.capacity[row]),
+                load_rule=load_rule,
+                windows=np.stack([numbers(batch.opening), numbers(batch.closing)], axis=1),
+                service=numbers(batch.service),
+                max_length=float(batch.max_length[row]),
+                open_routes=features.open_routes,
+                backhaul_last=features.backhaul_last,
+                prize=numbers(batch.prize),
+                penalty=None if features.orienteering else penalty,
+                min_prize=recipe.MIN_PRIZE if features.prize_collecting else 0.0,
+                revealed_prize=numbers(batch.revealed_prize)
+                if features.stochastic_prizes
+                else None,
+                maximise_prize=features.orienteering,
+                pairs=tuple((pickup, int(batch.partner[row, pickup])) for pickup in pickups),
+                max_routes=None if features.several_routes else 1,
+                variant=variant.name,
+            )
+        )
+    return problems
+
+
+@pytest.mark.parametrize(
+    ("size", "num_nodes", "load_rule", "dtype"),
+    [
+        (10, None, "single", torch.float32),
+        (4, 9, "paper", torch.float32),
+        (10, 16, "separate", torch.float64),
+    ],
+)
+def test_a_batch_of_all_variants_equals_the_stack_of_its_instances(
+    size: int, num_nodes: int | None, load_rule: str, dtype: torch.dtype
+) -> None:
+    batch = Sampler(ALL, size, "cpu", num_nodes, load_rule, dtype).draw(seeded(1))
+    problems = unstack(batch, ALL, load_rule)
+    expected = stack(problems, num_nodes=num_nodes, dtype=dtype)
+    assert batch.duration is batch.distance
+    for field in fields(Batch):
+        ours, theirs = getattr(batch, field.name), getattr(expected, field.name)
+        assert ours.dtype == theirs.dtype, field.name
+        assert torch.equal(ours, theirs), field.name
+    for problem, variant in zip(problems, ALL, strict=True):
+        assert problem.inferred_features == variant.features
+
+
+def test_every_sampled_customer_can_be_served() -> None:
+    """At this size most asymmetric maps must shrink first."""
+    batch = sample(ALL, 4, seeded(2))
+    for problem in unstack(batch, ALL, "single"):
+        if problem.max_routes == 1 or problem.pairs:
+            continue
+        for depot in problem.depots:
+            home = [] if problem.open_routes else [depot]
+            plan = [[depot, node, *home] for node in problem.customers]
+            assert judge(problem, plan).violations == ()
+
+
+@pytest.mark.parametrize("name", ["ACVRPL", "AMDCVRPTW", "AOP"])
+def test_maps_shrink_just_enough(name: str) -> None:
+    variant = VARIANTS[name]
+    batch = sample([variant] * 50, 5, seeded(3))
+    depots = recipe.num_depots(variant.features)
+    out = batch.distance[:, :depots, depots:].amax(dim=1)
+    back = batch.distance[:, depots:, :depots].amax(dim=2)
+    reach = (out + back).amax(dim=1)
+    limit = recipe.reach_limit(variant.features, 5)
+    assert (reach <= limit + 1e-6).all()
+    shrunk = (reach - limit).abs() < 1e-6
+    assert 0 < shrunk.sum() < 50  # some maps had to shrink, some were small enough
+
+
+def test_padding_offers_no_short_cuts() -> None:
+    batch = sample([VARIANTS["ATSP"]] * 20, 8, seeded(4), num_nodes=40)
+    assert (batch.distance[:, 8:] == 0).all()
+    assert (batch.distance[:, :, 8:] == 0).all()
+    inner = batch.distance[:, :8, :8]
+    wide = sample([VARIANTS["ATSP"]] * 20, 40, seeded(4)).distance
+    assert inner.mean() > 2 * wide.mean()  # 40 nodes know many more detours than 8
+
+
+def test_distances_are_closed() -> None:
+    distance = sample([VARIANTS["ACVRP"]] * 5, 30, seeded(5)).distance
+    detour = (distance[:, :, :, None] + distance[:, None]).amin(dim=2)
+    assert (distance <= detour + 1e-6).all()
+    assert not torch.equal(distance, distance.mT)
+
+
+def per_instance(batch: Batch) -> dict[str, Tensor]:
+    """Numbers of each instance whose means tell distributions apart, (B,) each."""
+    closing = torch.where(batch.closing.isinf(), 0.0, batch.closing)
+    return {
+        "distance": batch.distance.mean(dim=(1, 2)),
+        "spread": batch.distance.std(dim=(1, 2)),
+        "demand": batch.demand.mean(dim=1),
+        "goods": batch.demand.abs().mean(dim=1),
+        "opening": batch.opening.mean(dim=1),
+        "closing": closing.mean(dim=1),
+        "width": (closing - batch.opening).square().mean(dim=1),
+        "prize": batch.prize.mean(dim=1),
+        "squared prize": batch.prize.square().mean(dim=1),
+        "penalty": batch.penalty.mean(dim=1),
+        "real prize": batch.revealed_prize.square().mean(dim=1),
+        "required": batch.min_prize,
+    }
+
+
+@pytest.mark.parametrize(
+    "name", ["MDCVRPBTW", "AMDCVRPBPLTW", "OP", "AOP", "SPCTSP", "PDCVRP", "ATSP"]
+)
+def test_the_distribution_is_that_of_the_test_sets(name: str) -> None:
+    count, size = 250, 40
+    theirs = per_instance(stack(generate(name, size, count)))
+    ours = per_instance(sample([VARIANTS[name]] * count, size, seeded(6)))
+    for key, values in ours.items():
+        difference = values.mean() - theirs[key].mean()
+        deviation = ((values.var() + theirs[key].var()) / count).sqrt()
+        assert abs(difference) <= 4.5 * deviation + 1e-6, key
+
+
+def test_backhauls_are_drawn_evenly_among_customers_only() -> None:
+    batch = sample([VARIANTS["MDCVRPB"]] * 2000, 10, seeded(7), num_nodes=15)
+    counts = (batch.demand < 0).sum(dim=0)
+    assert (counts[:3] == 0).all()
+    assert (counts[13:] == 0).all()
+    assert ((counts[3:13] - 400).abs() < 4.5 * 18).all()
+
+
+def test_draws_follow_their_generator() -> None:
+    sampler = Sampler([VARIANTS[name] for name in SEEN_NAMES], 10)
+    generator = seeded(8)
+    first, second = sampler.draw(generator), sampler.draw(generator)
+    again = sampler.draw(seeded(8))
+    assert torch.equal(first.distance, again.distance)
+    assert torch.equal(first.demand, again.demand)
+    assert not (first.distance == second.distance)[:, 0, 1].any()
+
+
+def test_a_draw_waits_for_no_value_and_no_shape() -> None:
+    """Fake tensors have no values: reading one, as the host would have to, raises."""
+    with FakeTensorMode():
+        batch = Sampler(ALL, 10).draw()
+    assert batch.distance.shape == (110, 13, 13)
+
+
+@pytest.mark.gpu
+@pytest.mark.skipif(not torch.cuda.is_available(), reason="needs a CUDA device")
+def test_a_draw_can_be_captured_in_a_graph() -> None:
+    sampler = Sampler(ALL, 10, "cuda")
+    sampler.draw()  # compiles the kernel
+    torch.cuda.synchronize()
+    graph = torch.cuda.CUDAGraph()
+    with torch.cuda.graph(graph):
+        batch = sampler.draw()
+    draws = []
+    for _ in range(2):
+        graph.replay()
+        drawn = batch.to("cpu")
+        draws.append(drawn)
+        expected = stack(unstack(drawn, ALL, "single"))
+        for field in fields(Batch):
+            ours, theirs = getattr(drawn, field.name), getattr(expected, field.name)
+            torch.testing.assert_close(ours, theirs, msg=field.name)
+    assert not (draws[0].distance == draws[1].distance)[:, 0, 1].any()
+
+
+@pytest.mark.parametrize(
+    ("make", "message"),
+    [
+        (lambda: Sampler([], 10), "variants: expected at least one, received none"),
+        (lambda: Sampler(ALL, 11), "size: expected an even number, as customers come in pairs"),
+        (lambda: Sampler(ALL, 10, num_nodes=12), "num_nodes: expected at least 13, received 12"),
+        (lambda: Sampler(ALL, 10, load_rule="any"), "load_rule: expected one of .* received 'any'"),
+    ],
+)
+def test_impossible_requests_are_refused(make: Callable[[], Sampler], message: str) -> None:
+    with pytest.raises(ProblemError, match=message):
+        make()

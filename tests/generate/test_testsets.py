@@ -1,0 +1,310 @@
+"""The test sets: reproducible to the bit, and true to the recipe."""
+
+from __future__ import annotations
+
+import hashlib
+import subprocess
+import sys
+from math import floor, hypot, sqrt
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+import spacevrp
+from spacevrp.formats.instance_json import read_json, write_json
+from spacevrp.formats.npz import read_npz, write_npz
+from spacevrp.generate import generate, generate_arrays, recipe
+from spacevrp.generate.stream import Streams
+from spacevrp.generate.testsets import _draw_windows, _prizes_by_distance
+from spacevrp.problems.errors import ProblemError, VariantError
+from spacevrp.problems.problem import Problem
+from spacevrp.problems.referee import judge
+from spacevrp.problems.variants import VARIANTS
+
+NAMES = list(VARIANTS)
+SIZES = st.integers(4, 12)
+
+
+def possible(name: str, size: int) -> int:
+    """The size, or the next even one where customers come in pairs."""
+    return size + size % 2 if VARIANTS[name].features.pickup_delivery else size
+
+
+# ---------------------------------------------------------------------------------- reproducibility
+
+# A change here means that published instances have changed: never update these to please a test.
+DIGESTS = {
+    ("TSP", 10, 1, 0): "e76c6cbf5205d530c94655e54b905caa",
+    ("CVRP", 100, 1, 0): "ed2132a9f0d432a19c0d2ffff309caef",
+    ("ACVRPBTW", 20, 1, 3): "534b4c468052aa5053364a4d7bc75f21",
+    ("AMDOCVRPBPLTW", 10, 7, 2): "80556c1f8fda9ed870404a49e565ec13",
+    ("MDCVRPTW", 12, 2**40, 0): "2d05c282236aad5e878d8feff2dd532d",
+    ("AOP", 10, 1, 5): "82b29a4e00aa8a982d303965a3380164",
+    ("OP", 20, 1, 0): "27bd1edf9904fc9940c2b9be0df9088a",
+    ("SPCTSP", 100, 1, 999): "694e9eb4dc786a9104b7e6f42cce1fd2",
+    ("OPDCVRP", 10, 1, 0): "738cf8358e95ef66315964e8dc8197ef",
+    ("APDTSP", 50, 3, 1): "d928cdc2ede1204942d8e8c569d093d5",
+}
+
+
+def digest(arrays: dict[str, Any]) -> str:
+    """SHA-256 over the keys and the little-endian numbers of an instance, in the order of keys."""
+    total = hashlib.sha256()
+    for key in sorted(arrays):
+        value = arrays[key]
+        total.update(key.encode())
+        total.update(
+            str(value).encode() if value.dtype.kind == "U" else value.astype("<f8").tobytes()
+        )
+    return total.hexdigest()[:32]
+
+
+@pytest.mark.parametrize(("key", "expected"), DIGESTS.items())
+def test_published_instances_never_change(key: tuple[str, int, int, int], expected: str) -> None:
+    name, size, seed, index = key
+    assert digest(generate_arrays(name, size, 1, seed, first=index)) == expected
+
+
+@given(st.sampled_from(NAMES), SIZES, st.integers(0, 2**64 - 1), st.integers(0, 10**6))
+@settings(max_examples=60, deadline=None)
+def test_an_instance_depends_on_its_own_number_only(
+    name: str, size: int, seed: int, index: int
+) -> None:
+    size = possible(name, size)
+    (alone,) = generate(name, size, 1, seed, first=index)
+    assert generate(name, size, 3, seed, first=index)[0] == alone
+    if index:
+        assert generate(name, size, 2, seed, first=index - 1)[1] == alone
+    assert generate(VARIANTS[name], size, 1, seed, first=index + 1)[0] != alone
+
+
+def test_names_say_where_an_instance_comes_from() -> None:
+    (problem,) = spacevrp.generate("CVRP", size=5, seed=3, first=8)
+    assert (problem.name, problem.variant) == ("CVRP-n5-s3-i8", "CVRP")
+
+
+@pytest.mark.parametrize(
+    "before", ["", "import spacevrp.generate; ", "import spacevrp.generate.recipe; "]
+)
+def test_the_public_function_works_whatever_was_imported_before(before: str) -> None:
+    code = f"{before}import spacevrp; assert spacevrp.generate('TSP', size=4)[0].size == 4"
+    subprocess.run([sys.executable, "-c", code], check=True)
+
+
+def test_generating_does_not_import_torch() -> None:
+    code = (
+        "import spacevrp, sys; spacevrp.generate('ACVRPTW', 5); assert 'torch' not in sys.modules"
+    )
+    subprocess.run([sys.executable, "-c", code], check=True)
+
+
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [
+        ({"size": 3}, "size: expected a whole number of at least 4, received 3"),
+        ({"count": 0}, "count: expected a whole number from 1 to"),
+        ({"seed": -1}, "seed: expected a whole number from 0 to"),
+        ({"seed": 2**64}, "received 18446744073709551616"),
+        ({"first": 1.5}, "first: expected a whole number from 0 to"),
+    ],
+)
+def test_impossible_requests_are_refused(arguments: dict[str, Any], message: str) -> None:
+    with pytest.raises(ProblemError, match=message):
+        generate("CVRP", **arguments)
+
+
+def test_unknown_variants_are_refused() -> None:
+    with pytest.raises(VariantError, match="CVPR"):
+        generate("CVPR")
+
+
+# ---------------------------------------------------------------------------- every customer fits
+
+
+def own_routes(problem: Problem) -> list[list[list[int]]]:
+    """Plans that serve every customer, and those of a vehicle of its own from every depot."""
+    if not problem.depots:
+        return [[list(problem.customers)]]
+    home = [] if problem.open_routes else [0]
+    if problem.max_routes == 1:
+        # In the order of their numbers, pickups come before deliveries.
+        return [[[0, *problem.customers, *home]]]
+    if problem.pairs:
+        return [[[0, pickup, delivery, *home] for pickup, delivery in problem.pairs]]
+    return [
+        [[depot, node] + ([] if problem.open_routes else [depot]) for node in problem.customers]
+        for depot in problem.depots
+    ]
+
+
+@given(st.sampled_from(NAMES), SIZES, st.integers(0, 10**6))
+@settings(max_examples=250, deadline=None)
+def test_every_customer_can_be_served(name: str, size: int, seed: int) -> None:
+    (problem,) = generate(name, possible(name, size), seed=seed)
+    if problem.maximise_prize:
+        for node in problem.customers:
+            length = problem.distances.between(0, node) + problem.distances.between(node, 0)
+            in_reach = length <= problem.max_length
+            assert judge(problem, [[0, node, 0]]).feasible == in_reach
+            assert in_reach or not VARIANTS[name].features.asymmetric
+        return
+    for plan in own_routes(problem):
+        assert judge(problem, plan).violations == ()
+
+
+def test_all_variants_are_what_they_claim_to_be() -> None:
+    for name, variant in VARIANTS.items():
+        (problem,) = generate(name, 10)
+        assert problem.variant == name
+        assert problem.inferred_features == variant.features
+        assert problem.load_rule == "single"
+        assert problem.size == recipe.num_nodes(variant.features, 10)
+
+
+# ---------------------------------------------------------------------------- the drawn quantities
+
+
+@given(st.sampled_from([name for name in NAMES if name.startswith("A")]), SIZES)
+@settings(max_examples=60, deadline=None)
+def test_asymmetric_distances_are_closed_whole_millionths(name: str, size: int) -> None:
+    matrix = generate_arrays(name, possible(name, size), seed=size)["matrix"][0]
+    whole = np.rint(matrix * 10**6)
+    assert (matrix == whole / 10**6).all()
+    assert (np.diag(matrix) == 0).all()
+    assert whole.max() < 10**6
+    detours = (whole[:, :, None] + whole[None]).min(axis=1)
+    assert (whole <= detours).all()
+    assert (matrix != matrix.T).any()
+
+
+def test_points_fill_the_unit_square() -> None:
+    points = generate_arrays("MDCVRP", 100, 50)["coords"]
+    assert points.shape == (50, 103, 2)
+    assert (points >= 0).all()
+    assert (points < 1).all()
+    assert abs(points.mean(axis=(0, 1)) - 0.5).max() < 4.5 * sqrt(1 / 12 / points[..., 0].size)
+
+
+@pytest.mark.parametrize("name", ["CVRP", "AMDCVRPB", "OCVRPBPL"])
+def test_demands_are_1_to_9_and_one_customer_in_five_is_a_backhaul(name: str) -> None:
+    arrays = generate_arrays(name, 20, 100)
+    depots = int(arrays["num_depots"])
+    demand = arrays["demand"]
+    assert (demand[:, :depots] == 0).all()
+    assert set(np.abs(demand[:, depots:]).ravel()) == set(range(1, 10))
+    backhauls = 4 if VARIANTS[name].features.backhaul else 0
+    assert ((demand < 0).sum(axis=1) == backhauls).all()
+    if backhauls:  # a fresh draw for each instance
+        assert len({tuple(row) for row in demand < 0}) > 90
+    assert (arrays["capacity"] == 30).all()
+
+
+@pytest.mark.parametrize("name", ["PDCVRP", "AOPDCVRP"])
+def test_pickups_come_first_and_their_deliveries_match(name: str) -> None:
+    for problem in generate(name, 8, 20):
+        assert problem.pairs == ((1, 5), (2, 6), (3, 7), (4, 8))
+        assert (problem.demand[1:5] < 0).all()
+        assert (problem.demand[5:] == -problem.demand[1:5]).all()
+        assert problem.capacity == 20
+
+
+def test_a_single_vehicle_with_pairs_has_no_loads() -> None:
+    arrays = generate_arrays("PDTSP", 8)
+    assert set(arrays) == {"variant", "num_depots", "coords"}
+    assert generate("PDTSP", 8)[0].pairs == ((1, 5), (2, 6), (3, 7), (4, 8))
+
+
+class FixedStreams(Streams):
+    """Streams that yield the given numbers, one draw after the other."""
+
+    def __init__(self, *draws: list[float]) -> None:
+        super().__init__([np.random.PCG64(0)])
+        self._draws = iter(draws)
+
+    def uniform(self, *shape: int) -> np.ndarray:
+        return np.array([next(self._draws)]).reshape(1, *shape)
+
+
+def test_windows_worked_out_by_hand() -> None:
+    # T = 3, s = 0.2. First customer: centre from 0.5 to 3 - 0.25 - 0.2 = 2.55, half of the way is
+    # 1.525; half width from 0.1 to 1, the middle is 0.55. The others are cut off at 0 and at 3.
+    streams = FixedStreams([0.5, 0.0, 0.75], [0.5, 1.0, 0.9])
+    out, back = np.array([[0.5, 0.25, 0.4]]), np.array([[0.25, 1.0, 0.0]])
+    windows = _draw_windows(streams, VARIANTS["CVRPTW"].features, out, back)[0]
+    expected = [[0.0, 3.0], [0.975, 2.075], [0.0, 1.25], [1.29, 3.0]]
+    assert windows == pytest.approx(np.array(expected), abs=1e-12)
+
+
+def test_an_instance_with_windows_rebuilt_from_its_stream() -> None:
+    """The order of the draws is part of what is published: points, demand, centres, widths."""
+    arrays = generate_arrays("MDCVRPTW", 6, 1, seed=5, first=2)
+    stream = Streams.for_instances("MDCVRPTW", 6, 5, [2])
+    points = stream.uniform(9, 2)[0].tolist()
+    stream.whole(1, 10, 6)
+    centres, widths = stream.uniform(6)[0], stream.uniform(6)[0]
+    for customer in range(6):
+        far = max(
+            sqrt((x - points[3 + customer][0]) ** 2 + (y - points[3 + customer][1]) ** 2)
+            for x, y in points[:3]
+        )
+        centre = far + centres[customer] * (3.0 - far - 0.2 - far)
+        half = 0.1 + widths[customer] * 0.9
+        opening, closing = arrays["tw"][0, 3 + customer]
+        assert opening == pytest.approx(max(0.0, centre - half), abs=1e-12)
+        assert closing == pytest.approx(min(3.0, centre + half), abs=1e-12)
+    assert (arrays["tw"][0, :3] == [0.0, 3.0]).all()
+    assert arrays["service"].tolist() == [[0.0] * 3 + [0.2] * 6]
+
+
+def test_orienteering_prizes_worked_out_by_hand() -> None:
+    prizes = _prizes_by_distance(np.array([[0.5, 1.0, 0.1, 0.0], [0.3, 0.2, 0.1, 0.05]]))
+    # 1 + floor(49.5), 1 + 99, 1 + floor(9.9), 1 + 0; then 1 + 99, 1 + 66, 1 + 33, 1 + 16.
+    expected = [[0.50, 1.00, 0.10, 0.01], [1.00, 0.67, 0.34, 0.17]]
+    assert prizes == pytest.approx(np.array(expected), abs=1e-12)
+
+
+def test_orienteering_prizes_of_an_instance() -> None:
+    (problem,) = generate("OP", 20)
+    points = problem.distances.coordinates
+    assert points is not None
+    lengths = [hypot(*(points[node] - points[0])) for node in problem.customers]
+    expected = [(1 + floor(99 * length / max(lengths) + 1e-9)) / 100 for length in lengths]
+    assert problem.prize.tolist() == pytest.approx([0.0, *expected], abs=1e-12)
+    assert problem.max_length == 2.0
+
+
+@pytest.mark.parametrize("name", ["PCTSP", "ASPCTSP"])
+def test_prizes_and_penalties_lie_in_their_ranges(name: str) -> None:
+    arrays = generate_arrays(name, 50, 200)
+    prize, penalty = arrays["prize"][:, 1:], arrays["penalty"][:, 1:]
+    slack = 4.5 / sqrt(12 * prize.size)
+    for drawn, bound in ((prize, 4 / 50), (penalty, 3 * 3 / 50)):
+        assert (drawn >= 0).all()
+        assert (drawn < bound).all()
+        assert abs(drawn.mean() / bound - 0.5) < slack
+    assert (arrays["min_prize"] == 1).all()
+    assert (arrays["prize"][:, 0] == 0).all()
+    assert (arrays["penalty"][:, 0] == 0).all()
+    if name == "ASPCTSP":
+        share = arrays["revealed_prize"][:, 1:] / (2 * prize)
+        assert (share >= 0).all()
+        assert (share < 1).all()
+        assert abs(share.mean() - 0.5) < slack
+    else:
+        assert "revealed_prize" not in arrays
+
+
+# ------------------------------------------------------------------------------------------- files
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_instances_survive_their_files(name: str, tmp_path: Path) -> None:
+    problems = generate(name, possible(name, 6 + len(name) % 4), 2)
+    write_npz(tmp_path / "batch.npz", problems)
+    assert read_npz(tmp_path / "batch.npz") == problems
+    write_json(tmp_path / "one.json", problems[0])
+    assert read_json(tmp_path / "one.json") == problems[0]

@@ -1,0 +1,432 @@
+"""The instance type: defaults, what follows from the data, copies and equality."""
+
+from __future__ import annotations
+
+import math
+from typing import Any
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from spacevrp.problems.distances import TSPLIB_METRICS, Distances, Metric
+from spacevrp.problems.errors import ProblemError
+from spacevrp.problems.features import Features
+from spacevrp.problems.problem import Problem
+from spacevrp.problems.variants import VARIANTS
+
+INF = math.inf
+CROSS = np.array([(0, 0), (1, 0), (0, 1), (-1, 0), (0, -1)])
+FULL = np.ones((5, 5)) - np.eye(5)
+LOADED: dict[str, Any] = {"demand": [0, 1, 2, 3, 4], "capacity": 5}
+PAIRS: dict[str, Any] = {"pairs": [(1, 2), (3, 4)]}
+WINDOWS: dict[str, Any] = {"windows": [(0, 9)] * 5}
+
+
+# --------------------------------------------------------------------------- neutral defaults
+
+
+def test_absent_features_are_neutral() -> None:
+    problem = Problem.from_coordinates(CROSS)
+    assert problem.size == 5
+    assert problem.depots == (0,)
+    assert problem.customers == (1, 2, 3, 4)
+    assert problem.durations is problem.distances
+    assert problem.demand.tolist() == [0] * 5
+    assert problem.capacity == INF
+    assert problem.load_rule == "separate"
+    assert problem.windows.tolist() == [[0, INF]] * 5
+    assert problem.service.tolist() == [0] * 5
+    assert problem.max_length == INF
+    assert problem.prize.tolist() == [0] * 5
+    assert problem.penalty.tolist() == [INF] * 5  # nobody may be skipped
+    assert problem.min_prize == 0
+    assert problem.revealed_prize is None
+    assert problem.pairs == ()
+    assert problem.max_routes is None
+    assert problem.features == Features(depot=True, several_routes=True)
+
+
+def test_where_prize_is_maximised_skipping_is_free() -> None:
+    problem = Problem.from_coordinates(CROSS, maximise_prize=True, max_length=3)
+    assert problem.penalty.tolist() == [0] * 5
+
+
+def test_without_a_depot_there_is_one_tour() -> None:
+    problem = Problem.from_coordinates(CROSS, depots=())
+    assert problem.customers == (0, 1, 2, 3, 4)
+    assert problem.max_routes == 1
+    assert problem.variant_name == "TSP"
+    assert Problem.from_coordinates(CROSS, depots=None).depots == ()  # type: ignore[arg-type]
+
+
+@pytest.mark.parametrize(
+    ("depots", "expected"),
+    [
+        (3, (3,)),
+        (np.int32(3), (3,)),
+        ([4, 2], (4, 2)),
+        (np.array([4, 2]), (4, 2)),
+        (range(1, 3), (1, 2)),
+        (iter([4]), (4,)),
+    ],
+)
+def test_depots_stand_anywhere_in_the_numbering(depots: Any, expected: tuple[int, ...]) -> None:
+    problem = Problem.from_coordinates(CROSS, depots=depots)
+    assert problem.depots == expected
+    assert problem.customers == tuple(node for node in range(5) if node not in expected)
+    assert all(type(depot) is int for depot in problem.depots)
+
+
+def test_values_become_plain_types() -> None:
+    problem = Problem.from_coordinates(
+        CROSS.tolist(),
+        capacity=np.float32(5),
+        demand=range(5),
+        max_routes=np.int64(3),
+        open_routes=np.bool_(True),
+    )
+    assert type(problem.capacity) is float
+    assert type(problem.max_routes) is int
+    assert problem.open_routes is True
+    assert problem.demand.dtype == np.float64
+    paired = Problem.from_coordinates(CROSS, pairs=np.array([[1, 2], [3, 4]]))
+    assert paired.pairs == ((1, 2), (3, 4))
+    assert Problem.from_coordinates(CROSS, pairs=None).pairs == ()
+
+
+def test_metrics_by_name_and_by_object() -> None:
+    assert Problem.from_coordinates(CROSS, metric="manhattan").distances.between(1, 2) == 2
+    ceiled = Problem.from_coordinates(CROSS, metric=TSPLIB_METRICS["CEIL_2D"])
+    assert ceiled.distances.between(1, 2) == 2  # 1.41 rounded up
+
+
+def test_durations_may_differ_from_distances() -> None:
+    for problem in (
+        Problem.from_matrix(FULL, durations=3 * FULL),
+        Problem.from_coordinates(CROSS, durations=3 * FULL),
+        Problem.from_coordinates(CROSS, durations=Distances(matrix=3 * FULL)),
+    ):
+        assert problem.distances.between(0, 1) == 1
+        assert problem.durations.between(0, 1) == 3
+
+
+def test_a_large_instance_needs_no_matrix() -> None:
+    points = np.random.default_rng(0).uniform(size=(30_000, 2))
+    demand = np.ones(30_000)
+    demand[7] = 0
+    problem = Problem.from_coordinates(
+        points, depots=7, demand=demand, capacity=100, max_length=3, windows=[(0, 3)] * 30_000
+    )
+    assert problem.distances._matrix is None
+    assert problem.variant_name == "CVRPLTW"
+    assert len(problem.customers) == 29_999
+
+
+# ---------------------------------------------------------------------------------- frozenness
+
+
+@pytest.mark.parametrize("field", ["demand", "windows", "service", "prize", "penalty"])
+def test_arrays_are_frozen(field: str) -> None:
+    problem = Problem.from_coordinates(CROSS)
+    with pytest.raises(ValueError, match="read-only"):
+        getattr(problem, field)[1] = 1.0
+
+
+def test_fields_are_frozen() -> None:
+    problem = Problem.from_coordinates(CROSS)
+    with pytest.raises(AttributeError):
+        problem.capacity = 3.0  # type: ignore[misc]
+
+
+def test_the_caller_keeps_its_own_arrays() -> None:
+    demand = np.array([0.0, 1, 2, 3, 4])
+    problem = Problem.from_coordinates(CROSS, demand=demand)
+    demand[1] = 99
+    assert problem.demand[1] == 1
+
+
+# ------------------------------------------------------------------------------ copies, equality
+
+
+def test_replace_changes_and_validates_anew() -> None:
+    problem = Problem.from_coordinates(CROSS, **LOADED)
+    larger = problem.replace(capacity=7)
+    assert (problem.capacity, larger.capacity) == (5, 7)
+    assert larger.demand.tolist() == [0, 1, 2, 3, 4]
+    with pytest.raises(ProblemError, match="demand, node 4: expected at most the capacity 3"):
+        problem.replace(capacity=3)
+    # What was worked out for the original is not carried over.
+    assert problem.variant_name == "CVRP"
+    assert problem.replace(open_routes=True).variant_name == "OCVRP"
+
+
+def test_durations_follow_replaced_distances() -> None:
+    twice = Distances(matrix=2 * FULL)
+    follows = Problem.from_matrix(FULL).replace(distances=twice)
+    assert follows.durations is twice
+    apart = Problem.from_matrix(FULL, durations=3 * FULL).replace(distances=twice)
+    assert apart.durations.between(0, 1) == 3
+
+
+def test_equality_is_of_all_data_but_the_name() -> None:
+    problem = Problem.from_coordinates(CROSS, **LOADED)
+    assert problem == Problem.from_coordinates(CROSS.tolist(), **LOADED, name="other")
+    assert problem == problem.replace()
+    assert problem != "problem"
+    for change in (
+        {"demand": [0, 1, 2, 3, 3]},
+        {"capacity": 6},
+        {"depots": (0, 1), "demand": [0, 0, 2, 3, 4]},
+        {"load_rule": "single"},
+        {"variant": "CVRP"},
+        {"service": [0, 1, 0, 0, 0]},
+        {"revealed_prize": [0] * 5},
+        {"durations": FULL},
+        {"max_routes": 4},
+    ):
+        assert problem != problem.replace(**change), change
+
+
+def test_equality_of_distances() -> None:
+    points = Problem.from_coordinates(CROSS)
+    assert points != Problem.from_coordinates(CROSS, metric="manhattan")
+    assert points != Problem.from_coordinates(2 * CROSS)
+    assert points != Problem.from_matrix(points.distances.matrix())  # held differently
+    assert Problem.from_matrix(FULL) == Problem.from_matrix(FULL + np.eye(5))  # the diagonal
+    assert Problem.from_matrix(FULL) != Problem.from_matrix(2 * FULL)
+
+
+def test_a_problem_is_not_hashable() -> None:
+    with pytest.raises(TypeError, match="unhashable"):
+        hash(Problem.from_coordinates(CROSS))
+
+
+def test_repr_says_what_it_is() -> None:
+    problem = Problem.from_coordinates(CROSS, depots=2, name="cross")
+    assert repr(problem) == "<Problem 'cross': depot+several_routes, 5 nodes, depots (2,)>"
+
+
+# ------------------------------------------------------------------------------- inferred flags
+
+
+@pytest.mark.parametrize(
+    ("arguments", "flag"),
+    [
+        ({"depots": (1, 2)}, "multi_depot"),
+        ({"open_routes": True}, "open_routes"),
+        (LOADED, "capacity"),
+        ({"demand": [0, 1, -2, 3, 4], "capacity": 5}, "capacity backhaul"),
+        ({"backhaul_last": True}, "backhaul_last"),
+        ({"max_length": 9}, "length_limit"),
+        (WINDOWS, "time_windows"),
+        ({"windows": [(0, INF), (0, INF), (3, INF), (0, INF), (0, INF)]}, "time_windows"),
+        ({"windows": [(0, 9)] + [(0, INF)] * 4}, "time_windows"),
+        ({"maximise_prize": True, "max_length": 9}, "length_limit orienteering"),
+        ({"penalty": [INF, INF, 2, INF, INF]}, "prize_collecting"),
+        ({"revealed_prize": [0] * 5}, "stochastic_prizes"),
+        (PAIRS, "pickup_delivery"),
+        ({**PAIRS, "demand": [0, -1, 1, -2, 2], "capacity": 5}, "capacity pickup_delivery"),
+        ({"durations": np.triu(FULL)}, "asymmetric"),
+        # What looks like a feature and constrains nothing.
+        ({"capacity": 5}, ""),
+        ({"demand": [0, 1, -2, 3, 4]}, ""),
+        ({"service": [0, 1, 1, 1, 1]}, ""),
+        ({"prize": [0, 1, 1, 1, 1], "min_prize": 2}, ""),
+        ({"penalty": [0, INF, INF, INF, INF]}, ""),  # a depot's penalty means nothing
+        ({"durations": 2 * FULL}, ""),
+    ],
+)
+def test_each_flag_follows_from_the_data(arguments: dict[str, Any], flag: str) -> None:
+    problem = Problem.from_coordinates(CROSS, **arguments)
+    plain = {"depot", "several_routes"}
+    assert set(problem.inferred_features.active) == plain | set(flag.split())
+
+
+def test_one_route_is_not_several() -> None:
+    assert not Problem.from_coordinates(CROSS, max_routes=1).features.several_routes
+    assert Problem.from_coordinates(CROSS, max_routes=2).features.several_routes
+
+
+def typical_data(features: Features) -> dict[str, Any]:
+    """Data that show exactly these flags, each from the definition of its flag."""
+    data: dict[str, Any] = {"depots": ()}
+    if features.depot:
+        data |= {"depots": (0, 1) if features.multi_depot else (0,)}
+        data |= {} if features.several_routes else {"max_routes": 1}
+    demand = np.array([0, 0, 2, 3, 4, 1, 2])
+    if features.backhaul:
+        demand[4] = -4
+    if features.pickup_delivery:
+        demand = np.array([0, -1, 1, -2, 2, -3, 3])
+        data |= {"pairs": [(1, 2), (3, 4), (5, 6)]}
+    if features.capacity:
+        data |= {"demand": demand, "capacity": 5}
+    if features.length_limit:
+        data |= {"max_length": 50}
+    if features.time_windows:
+        data |= {"windows": [(0, 50)] * 7}
+    if features.orienteering:
+        data |= {"maximise_prize": True, "prize": [0, 1, 1, 1, 1, 1, 1]}
+    if features.prize_collecting:
+        data |= {"penalty": [1] * 7, "prize": [0, 1, 1, 1, 1, 1, 1], "min_prize": 3}
+    if features.stochastic_prizes:
+        data |= {"revealed_prize": [0, 1, 1, 2, 2, 0, 0]}
+    return data | {"open_routes": features.open_routes, "backhaul_last": features.backhaul_last}
+
+
+@pytest.mark.parametrize("name", VARIANTS)
+def test_every_variant_is_inferred_from_its_data_and_may_be_declared(name: str) -> None:
+    features = VARIANTS[name].features
+    matrix = np.ones((7, 7))
+    if features.asymmetric:
+        matrix[0, 1] = 2
+    problem = Problem.from_matrix(matrix, **typical_data(features))
+    assert problem.variant is None
+    assert problem.variant_name == name
+    declared = problem.replace(variant=name)
+    assert declared.features == problem.features == features
+
+
+@pytest.mark.parametrize(
+    ("arguments", "description"),
+    [
+        (WINDOWS, "depot+several_routes+time_windows"),  # a VRPTW without capacity
+        (
+            {**PAIRS, **WINDOWS, "demand": [0, -1, 1, -2, 2], "capacity": 5},
+            "depot+several_routes+capacity+time_windows+pickup_delivery",
+        ),
+        ({"depots": (0, 1), **LOADED, "demand": [0, 0, 2, 3, 4], "max_routes": 1}, None),
+    ],
+)
+def test_data_without_a_name_are_described(
+    arguments: dict[str, Any], description: str | None
+) -> None:
+    problem = Problem.from_coordinates(CROSS, **arguments)
+    assert problem.variant_name == (description or "depot+multi_depot+capacity")
+    assert sum(problem.features.attributes) > 0
+
+
+# ------------------------------------------------------------------------------------ tolerances
+
+
+@pytest.mark.parametrize(
+    ("scale", "tolerance"),
+    [
+        (1.0, 1e-5),  # the unit square: as in the generated instances
+        (5.0, 1e-5),
+        (1e4, 1e-2),  # metres across a town: a hundredth of a metre
+        (1e-3, 1e-7),  # fractions of a degree
+    ],
+)
+def test_tolerance_follows_the_unit(scale: float, tolerance: float) -> None:
+    square = np.array([(0, 0), (0, 1), (1, 0)]) * scale
+    problem = Problem.from_coordinates(square, metric="chebyshev")
+    assert problem.tolerance == pytest.approx(tolerance)
+
+
+def test_limits_and_services_in_larger_units_count_too() -> None:
+    service = [0, 99, 0, 0, 0]
+    problem = Problem.from_coordinates(CROSS, service=service, windows=[(0, 110)] * 5)
+    assert problem.tolerance == pytest.approx(1e-5 * 11)
+    problem = Problem.from_coordinates(CROSS, service=service, windows=[(0, 1e9)] * 5)
+    assert problem.tolerance == pytest.approx(1e-5 * 9.9)
+
+
+def test_a_limit_written_as_a_huge_number_does_not_blunt_the_others() -> None:
+    # 1e9 stands for "never"; the slack for the other windows stays that of the unit square.
+    windows = [(0, 1e9), (0, 1e9), (0, 1e9), (0, 1e9), (0, 3)]
+    assert Problem.from_coordinates(CROSS, windows=windows).tolerance == pytest.approx(1e-5)
+    assert Problem.from_coordinates(CROSS, max_length=1e9).tolerance == pytest.approx(1e-5)
+    with pytest.raises(ProblemError, match="windows, node 4"):
+        Problem.from_coordinates(CROSS, windows=[*windows[:4], (0, 0.9)])
+
+
+def test_places_that_all_coincide_have_a_tolerance() -> None:
+    assert Problem.from_coordinates(np.zeros((3, 2))).tolerance == 1e-5
+
+
+@pytest.mark.parametrize(
+    ("demand", "capacity", "slack"),
+    [
+        ([0, 1, 2, 3, 4], INF, 0.0),
+        ([0, 1, 2, 3, 4], 50, 5e-4),
+        ([0, 1, 2, 3, 10**6], 10**6, 0.5),  # whole amounts: never a whole unit
+        ([0, 1, 2, 3, 4.5], 10**6, 10.0),
+        ([0, 0.1, 0.2, 0.3, 0.4], 1, 1e-5),
+    ],
+)
+def test_load_tolerance(demand: list[float], capacity: float, slack: float) -> None:
+    problem = Problem.from_coordinates(CROSS, demand=demand, capacity=capacity)
+    assert problem.load_tolerance == pytest.approx(slack)
+
+
+# ------------------------------------------------------------------------------------ properties
+
+places = st.tuples(st.floats(-1e6, 1e6), st.floats(-1e6, 1e6))
+
+
+@given(data=st.data(), points=st.lists(places, min_size=2, max_size=8))
+def test_any_sound_instance_is_accepted(
+    data: st.DataObject, points: list[tuple[float, float]]
+) -> None:
+    size = len(points)
+    depot = data.draw(st.integers(0, size - 1))
+    amounts = st.integers(-9, 9)
+    demand = data.draw(st.lists(amounts, min_size=size, max_size=size))
+    demand[depot] = 0
+    metric = Metric(data.draw(st.sampled_from(["euclidean", "manhattan", "chebyshev", "att"])))
+    reach = Distances(coordinates=points, metric=metric).from_node(depot)
+    # The tightest limits that still let each customer be served alone.
+    windows = np.stack([reach, reach], axis=1)
+    windows[depot] = (0, 2 * reach.max() + 1)
+    problem = Problem.from_coordinates(
+        points,
+        metric=metric,
+        depots=depot,
+        demand=demand,
+        capacity=9,
+        windows=windows,
+        service=np.ones(size),
+        max_length=max(2 * reach.max(), 1e-3),
+    )
+    assert problem.features.time_windows
+    assert problem.features.length_limit
+    assert len(problem.customers) == size - 1
+    assert problem == problem.replace()
+
+
+@given(
+    # A coarse grid: square roots stay further from whole numbers than any tolerance.
+    st.lists(st.tuples(st.integers(0, 9), st.integers(0, 9)), min_size=2, max_size=6),
+    st.lists(st.integers(1, 30), min_size=6, max_size=6),
+    st.integers(1, 40),
+    st.sampled_from([2.0**-20, 1 / 16, 4096.0]),
+)
+def test_the_verdict_does_not_depend_on_the_unit(
+    points: list[tuple[int, int]], closing: list[int], max_length: int, unit: float
+) -> None:
+    def verdict(scale: float) -> tuple[object, ...]:
+        windows = [(0.0, end * scale) for end in closing[: len(points)]]
+        try:
+            problem = Problem.from_coordinates(
+                np.array(points) * scale, windows=windows, max_length=max_length * scale
+            )
+        except ProblemError as error:
+            return error.field, error.node
+        return (problem.variant_name, problem.demand.tolist())
+
+    assert verdict(1.0) == verdict(unit)
+
+
+@given(st.permutations(range(5)))
+def test_the_numbering_does_not_matter(order: list[int]) -> None:
+    new_number = {old: new for new, old in enumerate(order)}
+    points = CROSS[order]
+    demand = np.array([0, 1, -2, 3, 4])[order]
+    problem = Problem.from_coordinates(points, depots=new_number[0], demand=demand, capacity=5)
+    assert problem.variant_name == "CVRPB"
+    with pytest.raises(ProblemError) as caught:
+        problem.replace(capacity=3)
+    assert caught.value.node == new_number[4]

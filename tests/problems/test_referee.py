@@ -1,0 +1,255 @@
+"""The referee's costs, its reading of routes, and properties that hold for any plan."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from spacevrp.problems.errors import SolutionError
+from spacevrp.problems.problem import Problem
+from spacevrp.problems.referee import Verdict, Violation, judge
+from spacevrp.problems.solution import Solution
+
+Build = Callable[..., Problem]
+
+# Not symmetric: going back along a leg costs ten more.
+ONE_WAY = [
+    [0, 1, 2, 3, 4],
+    [11, 0, 5, 6, 7],
+    [12, 15, 0, 8, 9],
+    [13, 16, 18, 0, 10],
+    [14, 17, 19, 20, 0],
+]
+
+
+def cost_of(problem: Problem, routes: list[list[int]]) -> float:
+    verdict = judge(problem, routes)
+    assert verdict.violations == ()
+    assert verdict.feasible
+    return verdict.cost
+
+
+# ---------------------------------------------------------------------------------------- costs
+
+
+def test_a_closed_plan_costs_the_length_of_its_legs(four_customers: Build) -> None:
+    problem = four_customers(demand=[0, 6, 4, 3, 7], capacity=10)
+    assert cost_of(problem, [[0, 1, 2, 0], [0, 4, 3, 0]]) == 12 + 16
+
+
+def test_an_open_plan_does_not_pay_for_the_way_back(four_customers: Build) -> None:
+    problem = four_customers(demand=[0, 6, 4, 3, 7], capacity=10, open_routes=True)
+    assert cost_of(problem, [[0, 1, 2], [0, 3, 4]]) == 7 + 8
+
+
+def test_a_tour_without_a_depot_closes_itself(four_customers: Build) -> None:
+    problem = four_customers(depots=())
+    assert cost_of(problem, [[0, 1, 2, 4, 3]]) == 3 + 4 + 5 + 4 + 4
+    assert cost_of(problem, [[4, 3, 0, 1, 2]]) == 20
+
+
+def test_an_asymmetric_plan_pays_for_the_direction_travelled() -> None:
+    problem = Problem.from_matrix(ONE_WAY)
+    assert cost_of(problem, [[0, 1, 2, 3, 4, 0]]) == 1 + 5 + 8 + 10 + 14
+    assert cost_of(problem, [[0, 4, 3, 2, 1, 0]]) == 4 + 20 + 18 + 15 + 11
+
+
+def test_an_asymmetric_tour_closes_in_the_direction_travelled() -> None:
+    problem = Problem.from_matrix(ONE_WAY, depots=())
+    assert cost_of(problem, [[0, 1, 2, 3, 4]]) == 38
+    assert cost_of(problem, [[4, 3, 2, 1, 0]]) == 20 + 18 + 15 + 11 + 4
+
+
+def test_each_route_of_several_depots_pays_for_its_own(four_customers: Build) -> None:
+    problem = four_customers(depots=(0, 4))
+    assert cost_of(problem, [[0, 1, 2, 0], [4, 3, 4]]) == 12 + 8
+
+
+def test_depots_may_stand_anywhere_in_the_numbering(four_customers: Build) -> None:
+    problem = four_customers(depots=3)
+    assert cost_of(problem, [[3, 2, 1, 0, 3], [3, 4, 3]]) == 14 + 8
+
+
+def test_skipped_customers_cost_their_penalty(four_customers: Build) -> None:
+    problem = four_customers(penalty=[0, 1, 2, 4, 8], max_routes=1)
+    assert cost_of(problem, [[0, 1, 0]]) == 6 + 2 + 4 + 8
+    assert cost_of(problem, []) == 15
+    assert cost_of(problem, [[0, 1, 2, 4, 3, 0]]) == 20
+
+
+def test_the_cost_of_an_orienteering_plan_is_minus_its_prize(four_customers: Build) -> None:
+    problem = four_customers(prize=[9, 1, 2, 4, 8], maximise_prize=True, max_length=16)
+    assert cost_of(problem, [[0, 4, 3, 0]]) == -12
+    assert str(cost_of(problem, [])) == "0.0"  # not minus zero
+
+
+def test_the_cost_of_a_stochastic_plan_does_not_depend_on_the_prizes(four_customers: Build) -> None:
+    problem = four_customers(
+        prize=[0, 1, 1, 1, 1],
+        revealed_prize=[0, 2, 0, 0, 0],
+        penalty=[0, 1, 2, 4, 8],
+        min_prize=2,
+        max_routes=1,
+    )
+    assert cost_of(problem, [[0, 1, 0]]) == 6 + 14
+
+
+def test_a_separate_duration_matrix_does_not_enter_the_cost() -> None:
+    durations = [[100.0] * 5 for _ in range(5)]
+    problem = Problem.from_matrix(ONE_WAY, durations=durations)
+    assert cost_of(problem, [[0, 1, 2, 3, 4, 0]]) == 38
+
+
+def test_a_broken_plan_still_has_the_cost_of_its_legs(four_customers: Build) -> None:
+    verdict = judge(four_customers(), [[0, 1, 2, 0]])
+    assert verdict.cost == 12
+    assert not verdict.feasible
+    assert {violation.node for violation in verdict.violations} == {3, 4}
+
+
+# --------------------------------------------------------------------------------- empty routes
+
+
+@pytest.mark.parametrize("empty", [[], [0], [0, 0]])
+@pytest.mark.parametrize("open_routes", [False, True])
+def test_a_route_without_customers_is_ignored(
+    four_customers: Build, empty: list[int], open_routes: bool
+) -> None:
+    problem = four_customers(open_routes=open_routes, max_routes=1, windows=[[2, 90]] * 5)
+    served = [0, 1, 2, 4, 3] if open_routes else [0, 1, 2, 4, 3, 0]
+    assert cost_of(problem, [empty, served, empty]) == (16 if open_routes else 20)
+
+
+def test_an_empty_tour_is_ignored_but_visits_nothing(four_customers: Build) -> None:
+    verdict = judge(four_customers(depots=()), [[]])
+    assert verdict.cost == 0
+    assert [violation.message for violation in verdict.violations] == [
+        f"node {node} is never visited" for node in range(5)
+    ]
+
+
+# ------------------------------------------------------------------------ what cannot be judged
+
+
+@pytest.mark.parametrize(
+    ("routes", "message"),
+    [
+        ([[0, 1, 0], [0, 9, 0]], "route 2, position 2: expected a node from 0 to 4, received 9"),
+        ([[0, -1, 0]], "route 1, position 2: expected a node from 0 to 4, received -1"),
+        ([[0, 1.0, 0]], "route 1, position 2: expected a node from 0 to 4, received 1.0"),
+        ([[0, True, 0]], "route 1, position 2: expected a node from 0 to 4, received True"),
+        ([[0, 1, None]], "route 1, position 3: expected a node from 0 to 4, received None"),
+        (["012"], "route 1: expected a list of nodes, received '012'"),
+        ([[0, 1, 0], 3], "route 2: expected a list of nodes, received 3"),
+        (None, "routes: expected a list of routes, received None"),
+    ],
+)
+def test_what_is_no_node_cannot_be_judged(four_customers: Build, routes: Any, message: str) -> None:
+    with pytest.raises(SolutionError) as caught:
+        judge(four_customers(), routes)
+    assert str(caught.value) == message
+
+
+def test_arrays_and_tuples_are_routes_too(four_customers: Build) -> None:
+    problem = four_customers()
+    assert judge(problem, (np.array([0, 1, 2, 4, 3, 0]),)) == Verdict(20.0)
+    assert judge(problem, np.array([[0, 1, 2, 0], [0, 3, 4, 0]])) == Verdict(28.0)
+
+
+def test_a_solution_carries_the_verdict(four_customers: Build) -> None:
+    solution = Solution.judged(four_customers(), [np.array([0, 1, 2, 3, 0])])
+    assert solution.routes == ((0, 1, 2, 3, 0),)
+    assert solution.cost == 14
+    missing = Violation("visit", "customer 4 is never visited", node=4)
+    assert solution.violations == (missing,)
+    assert "customer 4 is never visited" in str(solution)
+
+
+# ------------------------------------------------------------------------------------ properties
+
+
+@st.composite
+def plans(draw: st.DrawFn) -> tuple[dict[str, Any], list[list[int]]]:
+    """A closed CVRP with windows and a length limit, and a plan that may break any of its rules."""
+    size = draw(st.integers(3, 8))
+    whole = st.integers(0, 20)
+    points = draw(st.lists(st.tuples(whole, whole), min_size=size, max_size=size))
+    demand = [0, *draw(st.lists(st.integers(-5, 5), min_size=size - 1, max_size=size - 1))]
+    data = {
+        "coordinates": np.array(points, dtype=float),
+        "demand": np.array(demand, dtype=float),
+        "capacity": float(draw(st.integers(5, 12))),
+        "load_rule": draw(st.sampled_from(["single", "separate", "paper"])),
+        "max_length": float(draw(st.integers(60, 90))),  # any customer alone is within it
+    }
+    order = draw(st.permutations(range(1, size)))
+    kept = draw(st.integers(1, size - 1))
+    cut = draw(st.integers(0, kept))
+    return data, [[0, *order[:cut], 0], [0, *order[cut:kept], 0]]
+
+
+def codes(verdict: Verdict) -> list[tuple[str, int | None]]:
+    return sorted((v.code, v.route or 0) for v in verdict.violations)
+
+
+@settings(deadline=None, max_examples=60)
+@given(plans())
+def test_reversing_symmetric_routes_keeps_cost_and_length(
+    plan: tuple[dict[str, Any], list[list[int]]],
+) -> None:
+    data, routes = plan
+    data["load_rule"] = "single"  # the only load rule that does not know the direction
+    problem = Problem.from_coordinates(**data)
+    forth, back = judge(problem, routes), judge(problem, [route[::-1] for route in routes])
+    assert back.cost == pytest.approx(forth.cost, abs=1e-9)
+    assert codes(back) == codes(forth)
+
+
+@settings(deadline=None, max_examples=60)
+@given(plans(), st.sampled_from([0.001, 0.5, 3.0, 1000.0]))
+def test_a_change_of_units_scales_the_cost_and_keeps_the_violations(
+    plan: tuple[dict[str, Any], list[list[int]]], factor: float
+) -> None:
+    data, routes = plan
+    before = judge(Problem.from_coordinates(**data), routes)
+    data["coordinates"] = data["coordinates"] * factor
+    data["max_length"] *= factor
+    after = judge(Problem.from_coordinates(**data), routes)
+    assert after.cost == pytest.approx(before.cost * factor, rel=1e-9)
+    assert codes(after) == codes(before)
+
+
+@settings(deadline=None, max_examples=60)
+@given(plans(), st.randoms(use_true_random=False))
+def test_new_numbers_for_the_nodes_keep_cost_and_violations(
+    plan: tuple[dict[str, Any], list[list[int]]], random: Any
+) -> None:
+    data, routes = plan
+    size = len(data["demand"])
+    before = judge(Problem.from_coordinates(**data), routes)
+    order = list(range(size))
+    random.shuffle(order)  # node order[i] is renamed to i
+    new_name = {old: new for new, old in enumerate(order)}
+    data["coordinates"], data["demand"] = data["coordinates"][order], data["demand"][order]
+    renamed = Problem.from_coordinates(**data, depots=new_name[0])
+    after = judge(renamed, [[new_name[node] for node in route] for route in routes])
+    assert after.cost == pytest.approx(before.cost, abs=1e-9)
+    assert codes(after) == codes(before)
+    assert {v.node for v in after.violations if v.code == "visit"} == {
+        new_name[v.node] for v in before.violations if v.code == "visit" and v.node is not None
+    }
+
+
+@settings(deadline=None, max_examples=30)
+@given(plans())
+def test_the_same_plan_gets_the_same_verdict(
+    plan: tuple[dict[str, Any], list[list[int]]],
+) -> None:
+    data, routes = plan
+    problem = Problem.from_coordinates(**data)
+    assert judge(problem, routes) == judge(problem, routes)
