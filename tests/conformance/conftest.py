@@ -21,7 +21,7 @@ from spacevrp.problems.variants import VARIANTS
 from spacevrp.tensors import Batch, stack
 
 SIZES = (10, 20, 50)
-INSTANCES = 2  # of each variant and size
+INSTANCES = {10: 2, 20: 2, 50: 1}  # of each variant
 STARTS = 3
 SEED = 20
 SMALL = ModelConfig(width=32, layers=2, feedforward=64, rank=4, heads=2)
@@ -67,6 +67,12 @@ def walk_randomly(environment: Environment, starts: Tensor, seed: int, every: in
     return Walk(torch.stack(sequence, dim=2), state, environment.cost(state), tuple(snapshots))
 
 
+class BriefEnvironment(Environment):
+    """Stops early: enough to compare many rollouts of large instances move by move."""
+
+    max_steps = 30
+
+
 class World:
     """All variants at one size: a mixed batch, and lazily every kind of rollout of it."""
 
@@ -76,7 +82,7 @@ class World:
         self.rows: dict[str, list[int]] = {}
         for name in VARIANTS:
             first = len(self.problems)
-            self.problems += generate(name, size, INSTANCES, SEED)
+            self.problems += generate(name, size, INSTANCES[size], SEED)
             self.rows[name] = list(range(first, len(self.problems)))
         torch.manual_seed(size)
         self.model = SpaceModel(SMALL).eval()
@@ -104,11 +110,13 @@ class World:
         starts = start_nodes(environment, STARTS)
         return walk_randomly(environment, starts, self.size, every=max(self.size // 4, 3))
 
-    def roll(self, batch: Batch, starts: int = STARTS, sample: bool = False) -> Rollout:
+    def roll(
+        self, batch: Batch, starts: int = STARTS, sample: bool = False, brief: bool = False
+    ) -> Rollout:
         """A rollout of the small model, in the precision of the batch."""
         double = batch.distance.dtype == torch.float64
         model = self.double_model if double else self.model
-        environment = Environment(batch)
+        environment = BriefEnvironment(batch) if brief else Environment(batch)
         generator = torch.Generator().manual_seed(3)
         with torch.no_grad():
             tables = model(batch, view_seeds(batch, SMALL, 1, SEED)[:, 0])

@@ -192,6 +192,13 @@ def test_an_asymmetric_matrix_of_a_tsp_is_said(tmp_path: Path) -> None:
     assert problem.variant_name == "ATSP"
 
 
+def test_eilons_rows_are_columns(tmp_path: Path) -> None:
+    text = explicit("LOWER_ROW", LAYOUTS["LOWER_COL"])
+    path = save(tmp_path, text.replace("TYPE", "COMMENT : (Eilon et al, 247)\nTYPE", 1))
+    with pytest.warns(FormatWarning, match="LOWER_ROW in an instance of Eilon read as LOWER_COL"):
+        assert read_vrplib(path).distances.matrix().tolist() == MATRIX
+
+
 def test_rounding_of_a_matrix_is_refused(tmp_path: Path) -> None:
     path = save(tmp_path, explicit("LOWER_ROW", "1 2 4 3 5 6"))
     with pytest.raises(UnsupportedError, match="applies to coordinates, and the file holds"):

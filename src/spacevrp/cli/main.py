@@ -31,6 +31,8 @@ class Verb(NamedTuple):
 
 
 VERBS = (
+    Verb("demo", "solve a bundled instance and draw it", "spacevrp.cli.demo"),
+    Verb("solve", "solve the instances of a file", "spacevrp.cli.solve"),
     Verb("variants", "list the 110 variants", "spacevrp.cli.variants"),
     Verb("generate", "make a reproducible set of random instances", "spacevrp.cli.generate"),
     Verb("check", "judge a solution: its cost and every violation", "spacevrp.cli.check"),

@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass
 
 import torch
 from torch import Tensor
 
+from spacevrp.decode.trace import Trace
 from spacevrp.env import Environment
 from spacevrp.env.rules import TOLERANCE
 from spacevrp.model.decoder import DecoderTables
@@ -15,32 +15,6 @@ from spacevrp.tensors import Batch
 
 # Nodes fit one tile, and their visits four 32-bit words.
 MAX_NODES = 128
-
-
-@dataclass(frozen=True)
-class Trace:
-    """Finished solutions and what a replay needs. Histories are time-major: (B, T, P)."""
-
-    action: Tensor  # (B, T, P) int32; moves after the start
-    cost: Tensor  # (B, P)
-    steps: Tensor  # (B, P) int32; moves until the solution was finished
-    starts: Tensor  # (B, P) int64
-    signal: Tensor | None = None  # (B, T, P)
-    allowed: Tensor | None = None  # (B, T, P, N) int8
-
-    def sequences(self, batch: Batch) -> Tensor:
-        """Origin, start and moves, (B, P, T + 2), as a step-by-step rollout gives them."""
-        origin = torch.where(batch.has_depot.unsqueeze(1), 0, self.starts)
-        # A finished solution idles where it stopped; what lies beyond was never written.
-        time = torch.arange(self.action.shape[1], device=self.action.device)
-        written = time.unsqueeze(0).unsqueeze(0) < self.steps.unsqueeze(-1)  # (B, P, T)
-        moves = self.action.transpose(1, 2).long()
-        last = (self.steps.long() - 1).clamp(min=0).unsqueeze(-1)
-        resting = torch.where(
-            self.steps.unsqueeze(-1) > 0, moves.gather(2, last), self.starts.unsqueeze(-1)
-        )
-        moves = torch.where(written, moves, resting)
-        return torch.cat([origin.unsqueeze(-1), self.starts.unsqueeze(-1), moves], dim=-1)
 
 
 def supports(environment: Environment) -> bool:
@@ -58,6 +32,7 @@ def fused_rollout(
     record: bool = False,
     max_steps: int | None = None,
     block: int = 64,
+    num_warps: int = 8,
     dtype: torch.dtype = torch.bfloat16,
 ) -> Trace:
     """Complete a solution from each start node (B, P) in one launch.
@@ -68,8 +43,8 @@ def fused_rollout(
         (1,) int64 on the device, so that a captured graph can be replayed with a new one.
     max_steps
         Length of the histories; solutions that need more moves count as stuck.
-    block
-        Trajectories a program.
+    block, num_warps
+        Trajectories and warps a program.
     """
     # Imported here: Triton is only there where it is needed.
     import triton
@@ -129,9 +104,9 @@ def fused_rollout(
         SAMPLE=sample,
         RECORD=record,
         SAME_DURATION=same_duration,
-        num_warps=8,
+        num_warps=num_warps,
     )
-    return Trace(action, cost, steps, starts, signal, allowed)
+    return Trace(starts, action, steps, cost, signal, allowed)
 
 
 def pack(

@@ -8,6 +8,7 @@ import torch
 from torch import Tensor
 
 from spacevrp.decode.signal import problem_signal
+from spacevrp.decode.trace import Trace
 from spacevrp.env import Environment, State
 from spacevrp.env.rules import at
 from spacevrp.model.decoder import DecoderTables, logits
@@ -17,24 +18,12 @@ _STEPS_BETWEEN_QUESTIONS = 8
 
 
 @dataclass(frozen=True)
-class Decisions:
-    """All that is needed to compute the probabilities of a rollout again."""
-
-    first: Tensor  # (B, P, T) int64
-    current: Tensor  # (B, P, T) int64
-    signal: Tensor  # (B, P, T)
-    allowed: Tensor  # (B, P, T, N) bool
-    action: Tensor  # (B, P, T) int64
-    active: Tensor  # (B, P, T) bool; False once the solution is finished
-
-
-@dataclass(frozen=True)
 class Rollout:
     """Finished solutions."""
 
     sequence: Tensor  # (B, P, T) int64; origin, start, then every move
     cost: Tensor  # (B, P) in units of distance; inf where stuck
-    decisions: Decisions | None = None
+    trace: Trace | None = None  # where asked for; instances with at most one depot only
 
 
 @torch.no_grad()
@@ -81,15 +70,21 @@ def rollout(
                 environment, tables, state, action, sample=sample, generator=generator, dtype=dtype
             )
         if record:
-            kept.append((state.origin, state.current, signal, allowed, action, ~state.done))
+            kept.append((action.int(), signal, allowed.to(torch.int8), ~state.done))
         state = environment.step(state, action)
         taken = step + 1
         sequence[..., taken + 1] = action
     cost = torch.where(state.done, environment.cost(state), torch.inf)
-    decisions = None
+    trace = None
     if record:
-        decisions = Decisions(*(torch.stack(column, dim=2) for column in zip(*kept, strict=True)))
-    return Rollout(sequence[..., : taken + 2], cost, decisions)
+        if environment.num_depots > 1:
+            raise ValueError("expected at most one depot where decisions are recorded")
+        action, signal, allowed, active = (
+            torch.stack(column, dim=1) for column in zip(*kept, strict=True)
+        )
+        steps = active.sum(dim=1).to(torch.int32)
+        trace = Trace(starts, action, steps, cost, signal, allowed)
+    return Rollout(sequence[..., : taken + 2], cost, trace)
 
 
 def choose(scores: Tensor, *, sample: bool, generator: torch.Generator | None = None) -> Tensor:

@@ -97,7 +97,7 @@ class Environment:
         batch = self.batch
         customers = self.customer_moves(state)
         allowed = customers | self._depot_moves(state, customers)
-        stay = F.one_hot(state.current, batch.num_nodes).bool()
+        stay = only(state.current, batch.num_nodes)
         idle = state.done | ~allowed.any(dim=-1)
         return torch.where(idle.unsqueeze(-1), stay, allowed)
 
@@ -131,7 +131,7 @@ class Environment:
         goes_home = ~at_depot & rules.may_return(batch, state) & home_exists
         # At a depot, staying means to finish although optional customers are left.
         finishes = at_depot & rules.may_finish(batch, state)
-        to_origin = F.one_hot(state.origin, batch.num_nodes).bool()
+        to_origin = only(state.origin, batch.num_nodes)
         moves = to_origin & (goes_home | finishes).unsqueeze(-1) & batch.has_depot[:, None, None]
         if self._servable is None:
             return moves
@@ -171,7 +171,7 @@ class Environment:
         free = (from_depot & to_depot) | (batch.open_routes.unsqueeze(1) & to_depot) | stays
         leg = torch.where(free | ~active, 0.0, distance)
 
-        visited = state.visited | (F.one_hot(action, batch.num_nodes).bool() & serves.unsqueeze(-1))
+        visited = state.visited | (only(action, batch.num_nodes) & serves.unsqueeze(-1))
         arrival = state.clock + duration
         ready = torch.maximum(arrival, at(batch.opening, action)) + at(batch.service, action)
         demand = at(batch.demand, action)
@@ -259,6 +259,11 @@ class Environment:
 def at_node(values: Tensor, nodes: Tensor) -> Tensor:
     """Entries (B, P) of values (B, P, N) at nodes (B, P)."""
     return values.gather(2, nodes.unsqueeze(-1)).squeeze(-1)
+
+
+def only(nodes: Tensor, count: int) -> Tensor:
+    """True at nodes (B, P) alone, (B, P, count). (``one_hot`` looks at the values on the CPU.)"""
+    return nodes.unsqueeze(-1) == torch.arange(count, device=nodes.device)
 
 
 def servable_from_depots(batch: Batch, num_depots: int) -> Tensor:

@@ -171,6 +171,10 @@ def _read_matrix(document: Document, size: int) -> Array:
     section = document.sections.get("EDGE_WEIGHT_SECTION")
     if section is None:
         raise document.fail("EDGE_WEIGHT_SECTION", expected="a matrix", received="none")
+    if layout == "LOWER_ROW" and "eilon" in (document.text("COMMENT") or "").lower():
+        # E-n13-k4 and E-n31-k7 of CVRPLIB claim rows and list columns.
+        warn(document.path, "LOWER_ROW in an instance of Eilon read as LOWER_COL, which it is")
+        layout = "LOWER_COL"
     return unfold(layout, parse_stream(document, section, count_weights(layout, size)), size)
 
 

@@ -45,8 +45,10 @@ def relation_attention(query: Tensor, keyed: Tensor, partner: Tensor, weight: Te
 
     exp(A) has only two values, so no N x N matrix is needed:
     exp(A) X = exp(-weight) (sum over X) + (1 - exp(-weight)) X[partner].
+    A node that is its own partner (a depot) has none: its row of R is 1 throughout.
     """
     low = torch.exp(-weight)[:, None, None]
     index = partner.unsqueeze(-1).expand(-1, -1, keyed.shape[-1])
-    sums = low * keyed.sum(dim=1, keepdim=True) + (1.0 - low) * keyed.gather(1, index)
-    return gated_ratio(query, sums)
+    alone = partner == torch.arange(partner.shape[1], device=partner.device)  # (B, N)
+    extra = ((1.0 - low) * keyed.gather(1, index)).masked_fill(alone.unsqueeze(-1), 0.0)
+    return gated_ratio(query, low * keyed.sum(dim=1, keepdim=True) + extra)

@@ -16,15 +16,20 @@ from spacevrp.model.config import ModelConfig
 from spacevrp.tensors import Batch
 
 NO_SEED = -1
+# Nodes on the same shortest cycle through a pivot are equally far from it. Gaps this close, in
+# proportion, count as equal, so that the choice does not hang on rounding.
+_SAME_GAP = 1e-5
 
 
 def furthest_pivots(distance: Tensor, seeds: Tensor, is_node: Tensor) -> Tensor:
     """Pivots (B, M): the seeds first, then greedily the node furthest from all pivots so far.
 
+    Of several equally far nodes the first is taken.
+
     Parameters
     ----------
     distance
-        (B, N, N) finite distances; directions are averaged here.
+        (B, N, N) finite distances, at least 0; directions are averaged here.
     seeds
         (B, M) seed nodes, padded with -1.
     is_node
@@ -35,7 +40,8 @@ def furthest_pivots(distance: Tensor, seeds: Tensor, is_node: Tensor) -> Tensor:
     gap = gap.masked_fill(~is_node, -torch.inf)
     pivots = []
     for column in seeds.unbind(dim=1):
-        pivot = torch.where(column == NO_SEED, gap.argmax(dim=1), column)  # (B,)
+        furthest = gap >= gap.amax(dim=1, keepdim=True) * (1.0 - _SAME_GAP)
+        pivot = torch.where(column == NO_SEED, furthest.int().argmax(dim=1), column)  # (B,)
         row = symmetric.gather(1, pivot[:, None, None].expand(-1, 1, gap.shape[1])).squeeze(1)
         gap = torch.minimum(gap, row)
         gap = gap.scatter(1, pivot.unsqueeze(1), -torch.inf)  # never the same pivot twice

@@ -126,7 +126,9 @@ def _find(name_or_path: str | Path) -> Path:
         if path.is_file():
             return path
     known = f"known names: {', '.join(names)}" if names else "the package has none of its own yet"
-    raise FormatError(f"weights {str(name_or_path)!r}: no bundled weights ({known}), no file {path}")
+    raise FormatError(
+        f"weights {str(name_or_path)!r}: no bundled weights ({known}), no file {path}"
+    )
 
 
 def _base_of(path: Path) -> Path:

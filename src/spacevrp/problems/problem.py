@@ -230,7 +230,7 @@ class Problem:
         """How much of the user's units is one unit of the generated instances.
 
         1 where lengths and times are of the order of 1, as they are there; otherwise in proportion
-        to the largest of them, so that what is compared stays between 0.1 and 10 units.
+        to the largest of them, so that what is compared stays between 0.01 and 10 units.
         """
         extent = max(self.distances.extent, self.durations.extent)
         # No route takes longer: a limit beyond this ("never", written as 1e9) tells nothing.
@@ -240,7 +240,7 @@ class Problem:
         largest = max(extent, float(self.service.max()), float(limit))
         if largest <= 0.0:
             return 1.0
-        return largest / 10.0 if largest > 10.0 else min(1.0, largest * 10.0)
+        return largest / 10.0 if largest > 10.0 else min(1.0, largest * 100.0)
 
     @cached_property
     def tolerance(self) -> float:

@@ -8,6 +8,10 @@ from typing import Literal
 from tqdm import tqdm
 
 
+# A quick call is over before the bar appears.
+DELAY = 0.5
+
+
 class Progress:
     """Counts finished rollouts, and takes a failed block's back.
 
@@ -18,7 +22,7 @@ class Progress:
         # None: tqdm itself looks whether stderr is a terminal.
         disable = {True: None, "always": False}.get(show, True)
         self._bar = tqdm(
-            total=total, unit=" plans", unit_scale=True, leave=False, disable=disable, delay=0.5
+            total=total, unit=" plans", unit_scale=True, leave=False, disable=disable, delay=DELAY
         )
         self._expected = self._done = 0
 
@@ -38,6 +42,7 @@ class Progress:
     def end(self) -> None:
         """The block is finished."""
         self._bar.total += self._done - self._expected
+        self._bar.refresh()
 
     def __enter__(self) -> Progress:
         return self

@@ -26,11 +26,13 @@ def explain(problem: Problem, served: Iterable[int]) -> str:
         reasons = [_left_over(problem, left)]
     if not reasons:
         reasons = _too_little_prize(problem, reached)
+    if not reasons and not problem.depots:
+        reasons = ["the tour cannot be closed over the arcs there are"]
     return "; ".join(reasons) or "every attempt came to a dead end"
 
 
 def _unservable(problem: Problem, left: list[int]) -> list[str]:
-    """Customers (with their partners) that the referee refuses even on a route of their own."""
+    """Customers (with their partners) that the referee refuses on a route of their own."""
     if not problem.depots:
         return []
     couple = {node: pair for pair in problem.pairs for node in pair}
@@ -42,8 +44,7 @@ def _unservable(problem: Problem, left: list[int]) -> list[str]:
             if fault is not None:
                 faults[stops] = fault
     reasons = [
-        f"{_name(stops)} cannot be served even on a route of {'its' if len(stops) == 1 else 'their'}"
-        f" own, which {fault}"
+        f"{_name(stops)} cannot be served alone (that route {fault})"
         for stops, fault in list(faults.items())[:_MOST_NAMED]
     ]
     if len(faults) > _MOST_NAMED:

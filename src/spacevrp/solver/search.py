@@ -101,7 +101,8 @@ def _encode(model: SpaceModel, batch: Batch, seeds: Tensor) -> DecoderTables:
     # Tensor cores want bfloat16; a CPU is as fast in float32.
     dtype = torch.bfloat16 if batch.device.type == "cuda" else torch.float32
     with torch.inference_mode():
-        return model(batch, seeds, dtype)
+        tables: DecoderTables = model(batch, seeds, dtype)
+    return tables
 
 
 def _roll_out(
@@ -141,7 +142,9 @@ def _best(
     first_view, number, first_start = place
     return [
         [
-            Candidate(value, (first_view + item % views, number, first_start + start), moves[item, i])
+            Candidate(
+                value, (first_view + item % views, number, first_start + start), moves[item, i]
+            )
             for i, (value, start) in enumerate(zip(costs, starts, strict=True))
         ]
         for item, (costs, starts) in enumerate(

@@ -316,9 +316,7 @@ class _Work:
         )
 
 
-def settle(
-    problem: Problem, candidates: Sequence[Candidate]
-) -> tuple[Solution | None, str]:
+def settle(problem: Problem, candidates: Sequence[Candidate]) -> tuple[Solution | None, str]:
     """The first candidate that the referee passes, or the reason why there is none."""
     refused: Solution | None = None
     for candidate in candidates:

@@ -1,0 +1,191 @@
+"""The policy gradient at recorded decisions, without a graph through the rollout.
+
+The log probabilities of all decisions are computed again from the decoder's tables and
+differentiated with respect to them; one backward pass through the encoder does the rest. The result
+is the gradient of ``sum over trajectories of coefficient * log probability``.
+"""
+
+from __future__ import annotations
+
+import math
+from dataclasses import fields, replace
+
+import torch
+from torch import Tensor
+
+from spacevrp.decode.trace import Trace
+from spacevrp.model.decoder import DecoderTables, logits
+from spacevrp.tensors import Batch
+
+# The tables the gradient reaches; distances are data.
+TRAINED_TABLES = tuple(
+    field.name for field in fields(DecoderTables) if field.name not in ("zscore", "clipping")
+)
+
+
+def decisions(trace: Trace, batch: Batch) -> tuple[Tensor, ...]:
+    """First and current node, signal, legal moves, action and activity, each (B, T, P, ...)."""
+    if trace.signal is None or trace.allowed is None:
+        raise ValueError("expected a trace with its decisions recorded, received one without")
+    starts = trace.starts.unsqueeze(1)  # (B, 1, P)
+    action = trace.action.long()
+    current = torch.cat([starts, action[:, :-1]], dim=1)
+    first = torch.where(batch.has_depot[:, None, None], 0, starts).expand_as(current)
+    time = torch.arange(action.shape[1], device=action.device)
+    active = time[None, :, None] < trace.steps.unsqueeze(1)
+    return first, current, trace.signal, trace.allowed.bool(), action, active
+
+
+def log_probabilities(
+    tables: DecoderTables,
+    trace: Trace,
+    batch: Batch,
+    steps: slice,
+    dtype: torch.dtype | None = None,
+) -> Tensor:
+    """Log probability of each decision in a range of steps, (B, t, P); 0 where there was none."""
+    first, current, signal, allowed, action, active = (
+        values[:, steps] for values in decisions(trace, batch)
+    )
+    shape = action.shape
+    # Rows without a decision are computed over all nodes and dropped.
+    allowed = allowed | ~active.unsqueeze(-1)
+    scores = logits(
+        tables,
+        first.flatten(1),
+        torch.where(active, current, 0).flatten(1),
+        signal.flatten(1).to(tables.embedding.dtype),
+        allowed.flatten(1, 2),
+        dtype,
+    )
+    chosen = torch.where(active, action, 0).flatten(1).unsqueeze(-1)
+    log_chance = scores.log_softmax(dim=-1).gather(2, chosen).squeeze(-1)
+    return torch.where(active, log_chance.view(shape), 0.0)
+
+
+def replay_gradients(
+    tables: DecoderTables,
+    trace: Trace,
+    batch: Batch,
+    coefficient: Tensor,
+    *,
+    chunk: int = 16,
+    dtype: torch.dtype | None = None,
+) -> dict[str, Tensor]:
+    """Gradients with respect to the tables, by automatic differentiation in chunks of steps.
+
+    Parameters
+    ----------
+    coefficient
+        (B, P) what each trajectory's log probability is multiplied with.
+    chunk
+        Steps that are differentiated at once; only memory depends on it.
+    """
+    leaves = {name: getattr(tables, name).detach().requires_grad_() for name in TRAINED_TABLES}
+    live = replace(tables, zscore=tables.zscore.detach(), **leaves)
+    for begin in range(0, trace.action.shape[1], chunk):
+        part = log_probabilities(live, trace, batch, slice(begin, begin + chunk), dtype)
+        (part * coefficient.unsqueeze(1)).sum().backward()
+    return {name: _gradient(leaf) for name, leaf in leaves.items()}
+
+
+def _gradient(leaf: Tensor) -> Tensor:
+    return torch.zeros_like(leaf) if leaf.grad is None else leaf.grad
+
+
+def fused_replay_gradients(
+    tables: DecoderTables,
+    trace: Trace,
+    batch: Batch,
+    coefficient: Tensor,
+    *,
+    dtype: torch.dtype = torch.bfloat16,
+    block: int = 64,
+    splits: int = 8,
+    num_warps: int = 8,
+) -> dict[str, Tensor]:
+    """The same gradients by one kernel and a few matrix products, for at most 128 nodes."""
+    # Imported here: Triton is only there where it is needed.
+    import triton
+
+    from spacevrp.decode.replay_kernel import replay_kernel, scatter_kernel
+
+    if trace.signal is None or trace.allowed is None:
+        raise ValueError("expected a trace with its decisions recorded, received one without")
+    size, max_steps, trajectories = trace.action.shape
+    nodes, device = batch.num_nodes, batch.device
+    width = tables.embedding.shape[-1]
+    block_nodes = max(16, triton.next_power_of_2(nodes))
+    rows = max_steps * trajectories
+    tiles = triton.cdiv(triton.cdiv(rows, block), splits)
+
+    def scratch(columns: int) -> Tensor:
+        return torch.empty((size, rows, columns), dtype=dtype, device=device)
+
+    weight, match = scratch(block_nodes), scratch(block_nodes)
+    sums, context, query = scratch(2 * width), scratch(width), scratch(width)
+    grad_state = torch.zeros((size, width), dtype=torch.float32, device=device)
+    scalars = torch.zeros((size, 3), dtype=torch.float32, device=device)
+    starts = trace.starts.to(torch.int32).contiguous()
+    weights = torch.stack([tables.read_weight, tables.match_weight], dim=1).float().contiguous()
+    replay_kernel[(size, splits)](
+        tables.embedding.detach().to(dtype).contiguous(),
+        tables.keyed.detach().to(dtype).contiguous(),
+        tables.query_first.detach().float().contiguous(),
+        tables.query_last.detach().float().contiguous(),
+        tables.state_weight.detach().float().contiguous(),
+        tables.zscore.float().contiguous(),
+        weights.detach(),
+        batch.has_depot.to(torch.int32),
+        starts,
+        trace.action,
+        trace.signal,
+        trace.allowed,
+        trace.steps,
+        coefficient.float().contiguous(),
+        weight,
+        sums,
+        match,
+        context,
+        query,
+        grad_state,
+        scalars,
+        trajectories,
+        max_steps,
+        nodes,
+        tiles,
+        WIDTH=width,
+        BLOCK_N=block_nodes,
+        BLOCK_R=block,
+        CLIPPING=tables.clipping,
+        SCALE=1.0 / math.sqrt(width),
+        num_warps=num_warps,
+    )
+    grad_last = torch.zeros((size, nodes, width), dtype=torch.float32, device=device)
+    scatter_kernel[(size, splits)](
+        query,
+        starts,
+        trace.action,
+        grad_last,
+        trajectories,
+        max_steps,
+        nodes,
+        tiles,
+        WIDTH=width,
+        BLOCK_N=block_nodes,
+        BLOCK_R=block,
+        num_warps=num_warps,
+    )
+    first = torch.where(batch.has_depot.unsqueeze(1), 0, trace.starts)  # (B, P)
+    a_trajectory = query.view(size, max_steps, trajectories, width).sum(dim=1, dtype=torch.float32)
+    grad_first = torch.zeros_like(grad_last)
+    grad_first.scatter_add_(1, first.unsqueeze(-1).expand(-1, -1, width), a_trajectory)
+    return {
+        "embedding": torch.bmm(match.transpose(1, 2), context)[:, :nodes].float(),
+        "keyed": torch.bmm(weight.transpose(1, 2), sums)[:, :nodes].float(),
+        "query_first": grad_first,
+        "query_last": grad_last,
+        "state_weight": grad_state,
+        "read_weight": scalars[:, 0],
+        "match_weight": scalars[:, 1],
+    }

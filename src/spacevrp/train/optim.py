@@ -1,0 +1,192 @@
+"""Optimizers: Muon for hidden matrices, AdamW for the rest, all state in tensors.
+
+Rates and step counts live on the device, so that an update can be captured in a CUDA graph.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+
+import torch
+from torch import Tensor, nn
+
+from spacevrp.model.encoder import BRANCHES, EncoderLayer
+from spacevrp.model.space import SpaceModel
+from spacevrp.train.config import TrainConfig
+
+# Root mean square of a Muon update before its rate: near that of an AdamW update.
+_MUON_RMS = 0.2
+# A quintic iteration whose slopes push all singular values to about 1.
+_NEWTON_SCHULZ = (3.4445, -4.7750, 2.0315)
+_NEWTON_SCHULZ_ROUNDS = 5
+
+
+def orthogonalise(matrices: Tensor) -> Tensor:
+    """The nearest (semi-)orthogonal matrices, roughly, of a stack (..., rows, columns)."""
+    a, b, c = _NEWTON_SCHULZ
+    dtype = torch.bfloat16 if matrices.is_cuda else matrices.dtype
+    x = matrices.to(dtype)
+    tall = x.shape[-2] > x.shape[-1]
+    if tall:
+        x = x.transpose(-2, -1)
+    x = x / (x.norm(dim=(-2, -1), keepdim=True) + 1e-7)
+    for _ in range(_NEWTON_SCHULZ_ROUNDS):
+        gram = x @ x.transpose(-2, -1)
+        x = a * x + (b * gram + c * gram @ gram) @ x
+    if tall:
+        x = x.transpose(-2, -1)
+    return x.to(matrices.dtype)
+
+
+def hidden_matrices(model: SpaceModel) -> dict[str, int]:
+    """Parameters that Muon trains, with the number of square-ish blocks their rows fall into.
+
+    Query, key and value projections share a parameter but are matrices of their own.
+    """
+    blocks: dict[str, int] = {}
+    for name, module in model.named_modules():
+        if isinstance(module, EncoderLayer):
+            blocks[f"{name}.qkv"] = 3 * BRANCHES
+            for part in ("out", "feed_in.weight", "feed_out.weight"):
+                blocks[f"{name}.{part}"] = 1
+    return blocks
+
+
+class MuonAdamW:
+    """Both optimizers behind one ``step``.
+
+    Parameters
+    ----------
+    model
+        Its parameters are updated in place from their ``grad``.
+    config
+        Rates and so on.
+    """
+
+    def __init__(self, model: SpaceModel, config: TrainConfig) -> None:
+        named = dict(model.named_parameters())
+        blocks = hidden_matrices(model) if config.optimizer == "muon" else {}
+        self.config = config
+        self._muon_names = [name for name in named if name in blocks]
+        self._adam_names = [name for name in named if name not in blocks]
+        self._muon = [named[name] for name in self._muon_names]
+        self._adam = [named[name] for name in self._adam_names]
+        # Matrices of one shape are orthogonalised as one stack.
+        self._groups: dict[tuple[int, int], list[tuple[int, int]]] = {}
+        for index, name in enumerate(self._muon_names):
+            rows, columns = self._muon[index].shape
+            shape = (rows // blocks[name], columns)
+            self._groups.setdefault(shape, []).append((index, blocks[name]))
+        device = next(model.parameters()).device
+        self._momentum = [torch.zeros_like(parameter) for parameter in self._muon]
+        self._mean = [torch.zeros_like(parameter) for parameter in self._adam]
+        self._square = [torch.zeros_like(parameter) for parameter in self._adam]
+        self.factor = torch.ones((), device=device)
+        self.count = torch.zeros((), device=device)
+
+    @property
+    def parameters(self) -> list[nn.Parameter]:
+        """All parameters, in the order of the gradients."""
+        return [*self._muon, *self._adam]
+
+    def set_factor(self, factor: float) -> None:
+        """Multiply all rates of the next step with this."""
+        self.factor.fill_(factor)
+
+    @torch.no_grad()
+    def clip(self) -> Tensor:
+        """Scale the gradients down to the configured norm; returns the norm before."""
+        gradients = [_gradient(parameter) for parameter in self.parameters]
+        norm = torch.stack(torch._foreach_norm(gradients)).norm()
+        if self.config.clip > 0:
+            scale = (self.config.clip / (norm + 1e-6)).clamp(max=1.0)
+            torch._foreach_mul_(gradients, scale)
+        return norm
+
+    @torch.no_grad()
+    def step(self) -> None:
+        """One update of all parameters."""
+        self.count += 1
+        if self._adam:
+            self._adam_step()
+        if self._muon:
+            self._muon_step()
+
+    def _adam_step(self) -> None:
+        first, second = self.config.betas
+        gradients = [_gradient(parameter) for parameter in self._adam]
+        torch._foreach_lerp_(self._mean, gradients, 1.0 - first)
+        torch._foreach_mul_(self._square, second)
+        torch._foreach_addcmul_(self._square, gradients, gradients, 1.0 - second)
+        rate = self.config.learning_rate * self.factor
+        self._decay(self._adam, rate)
+        scale = torch._foreach_div(self._square, 1.0 - second**self.count)
+        torch._foreach_sqrt_(scale)
+        torch._foreach_add_(scale, 1e-8)
+        update = torch._foreach_div(self._mean, scale)
+        torch._foreach_mul_(update, -rate / (1.0 - first**self.count))
+        torch._foreach_add_(self._adam, update)
+
+    def _muon_step(self) -> None:
+        keep = self.config.momentum
+        gradients = [_gradient(parameter) for parameter in self._muon]
+        torch._foreach_lerp_(self._momentum, gradients, 1.0 - keep)
+        ahead = torch._foreach_lerp(gradients, self._momentum, keep)  # Nesterov
+        rate = self.config.muon_rate * self.factor
+        self._decay(self._muon, rate)
+        for (rows, columns), members in self._groups.items():
+            stack = torch.cat([ahead[index].view(n, rows, columns) for index, n in members])
+            update = orthogonalise(stack) * (_MUON_RMS * max(rows, columns) ** 0.5)
+            for (index, _), part in zip(
+                members, update.split([n for _, n in members]), strict=True
+            ):
+                parameter = self._muon[index]
+                parameter.add_(part.reshape(parameter.shape) * -rate)
+
+    def _decay(self, parameters: list[nn.Parameter], rate: Tensor) -> None:
+        if self.config.weight_decay:
+            torch._foreach_mul_(parameters, 1.0 - rate * self.config.weight_decay)
+
+    # ------------------------------------------------------------------------------- state
+
+    def state(self) -> dict[str, Tensor]:
+        """Moments by name; the tensors themselves, not copies."""
+        pairs: Iterable[tuple[str, Tensor]] = (
+            *((f"momentum.{n}", t) for n, t in zip(self._muon_names, self._momentum, strict=True)),
+            *((f"mean.{n}", t) for n, t in zip(self._adam_names, self._mean, strict=True)),
+            *((f"square.{n}", t) for n, t in zip(self._adam_names, self._square, strict=True)),
+        )
+        return dict(pairs)
+
+
+def _gradient(parameter: nn.Parameter) -> Tensor:
+    if parameter.grad is None:
+        raise RuntimeError("expected a gradient on every parameter, received none")
+    return parameter.grad
+
+
+class WeightAverage:
+    """A running average of the weights, for evaluation and release."""
+
+    def __init__(self, model: SpaceModel, decay: float, optimizer: MuonAdamW) -> None:
+        self.decay = decay
+        self._optimizer = optimizer
+        self._names = [name for name, _ in model.named_parameters()]
+        self._live = list(model.parameters())
+        self.weights = [parameter.detach().clone() for parameter in self._live]
+
+    @torch.no_grad()
+    def update(self) -> None:
+        """Move towards the present weights; quickly at first, so that the start is forgotten."""
+        if not self.decay:
+            return
+        count = self._optimizer.count
+        share = torch.maximum(1.0 - count / (count + 10.0), count.new_tensor(1.0 - self.decay))
+        difference = torch._foreach_sub([p.detach() for p in self._live], self.weights)
+        torch._foreach_mul_(difference, share)
+        torch._foreach_add_(self.weights, difference)
+
+    def state(self) -> dict[str, Tensor]:
+        """The average by parameter name, or the weights themselves where none is kept."""
+        source = self.weights if self.decay else [p.detach() for p in self._live]
+        return dict(zip(self._names, source, strict=True))

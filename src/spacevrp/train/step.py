@@ -1,0 +1,167 @@
+"""One training step: draw, encode, roll out, replay, go back through the encoder, update."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+import torch
+import torch.distributed as dist
+from torch import Tensor
+
+from spacevrp.decode.fused import fused_rollout
+from spacevrp.decode.replay import TRAINED_TABLES, fused_replay_gradients, replay_gradients
+from spacevrp.decode.rollout import rollout
+from spacevrp.decode.trace import Trace
+from spacevrp.env import Environment, start_nodes
+from spacevrp.model import SpaceModel, random_seeds
+from spacevrp.model.decoder import DecoderTables
+from spacevrp.tensors import Batch
+from spacevrp.train.config import TrainConfig
+from spacevrp.train.optim import MuonAdamW, WeightAverage
+
+DTYPES = {"bfloat16": torch.bfloat16, "float32": torch.float32, "float64": torch.float64}
+# The kernel draws from its own stream, seeded anew on the device in every step.
+_SEEDS = 2**31 - 1
+Encode = Callable[[Batch, Tensor, torch.dtype], DecoderTables]
+
+
+class Tally:
+    """Running sums on the device, read and cleared when the log is written."""
+
+    def __init__(self, problems: int, device: torch.device | str) -> None:
+        self.cost = torch.zeros(problems, device=device)  # (V,) sum of the instances' mean costs
+        self.best = torch.zeros(problems, device=device)  # (V,) sum of their best costs
+        self.instances = torch.zeros(problems, device=device)  # (V,)
+        self.unfinished = torch.zeros((), device=device)  # trajectories cut off
+        self.norm = torch.zeros((), device=device)  # sum of the gradient norms
+        self.updates = torch.zeros((), device=device)
+
+    @property
+    def tensors(self) -> tuple[Tensor, ...]:
+        """All sums, in the order of the fields."""
+        return self.cost, self.best, self.instances, self.unfinished, self.norm, self.updates
+
+    def add_costs(self, problem_of: Tensor, mean: Tensor, cost: Tensor) -> None:
+        """Count a shard: mean costs (B,) and all costs (B, P)."""
+        self.cost.index_add_(0, problem_of, mean.float())
+        self.best.index_add_(0, problem_of, cost.amin(dim=1).float())
+        self.instances.index_add_(0, problem_of, torch.ones_like(mean, dtype=torch.float32))
+        self.unfinished += (~torch.isfinite(cost)).sum()
+
+    def add_update(self, norm: Tensor) -> None:
+        """Count an update."""
+        self.norm += norm
+        self.updates += 1
+
+
+def coefficients(cost: Tensor, config: TrainConfig, problem_of: Tensor) -> tuple[Tensor, Tensor]:
+    """What each trajectory's log probability is multiplied with, (B, P), and the mean costs (B,).
+
+    The advantage of a trajectory is its cost less the mean of its instance (minimising the loss
+    lowers the probability of costly trajectories: this is the one place where the sign matters).
+    Unfinished trajectories neither count in the mean nor are learned from.
+    """
+    finished = torch.isfinite(cost)
+    number = finished.sum(dim=1, keepdim=True).clamp(min=1)
+    known = torch.where(finished, cost, 0.0)
+    mean = known.sum(dim=1, keepdim=True) / number
+    advantage = torch.where(finished, cost - mean, 0.0)
+    variance = advantage.square().sum(dim=1, keepdim=True) / number  # (B, 1)
+    if config.advantage == "instance":
+        advantage = advantage / (variance.sqrt() + 1e-8)
+    elif config.advantage == "problem":
+        hot = torch.nn.functional.one_hot(problem_of, len(config.variants)).to(cost.dtype)  # (B, V)
+        by_problem = (hot.T @ variance) / hot.sum(dim=0).clamp(min=1).unsqueeze(1)  # (V, 1)
+        advantage = advantage / ((hot @ by_problem).sqrt() + 1e-8)
+    return advantage / (config.batch * cost.shape[1]), mean.squeeze(1)
+
+
+class TrainStep:
+    """The step of a run on one device.
+
+    Parameters
+    ----------
+    model, optimizer, average
+        What is trained.
+    config
+        The run.
+    encode
+        The model's forward pass; a compiled one where speed matters.
+    fused
+        Whether to use the Triton kernels (instances of at most 128 nodes on a GPU).
+    """
+
+    def __init__(
+        self,
+        model: SpaceModel,
+        optimizer: MuonAdamW,
+        average: WeightAverage,
+        config: TrainConfig,
+        encode: Encode | None = None,
+        fused: bool = False,
+    ) -> None:
+        self.model, self.optimizer, self.average = model, optimizer, average
+        self.config = config
+        self.encode = encode or model
+        self.fused = fused
+        self.dtype = DTYPES[config.precision]
+        device = next(model.parameters()).device
+        self.tally = Tally(len(config.variants), device)
+        # Gradients stay where they are: a captured graph knows them by their addresses.
+        for parameter in optimizer.parameters:
+            parameter.grad = torch.zeros_like(parameter)
+
+    def accumulate(self, batch: Batch, problem_of: Tensor) -> None:
+        """Add the gradient of one shard, whose instances belong to the given problems (B,)."""
+        config = self.config
+        environment = Environment(batch, num_depots=1)
+        seeds = random_seeds(batch, self.model.config)
+        tables = self.encode(batch, seeds, self.dtype)
+        starts = start_nodes(environment, config.starts)
+        with torch.no_grad():
+            trace = self._roll_out(environment, tables, starts)
+            coefficient, mean = coefficients(trace.cost, config, problem_of)
+            self.tally.add_costs(problem_of, mean, trace.cost)
+        gradients = self._replay(tables, trace, batch, coefficient)
+        torch.autograd.backward(
+            [getattr(tables, name) for name in TRAINED_TABLES],
+            [gradients[name].to(getattr(tables, name).dtype) for name in TRAINED_TABLES],
+        )
+
+    def _roll_out(self, environment: Environment, tables: DecoderTables, starts: Tensor) -> Trace:
+        if self.fused:
+            device = environment.batch.device
+            seed = torch.randint(_SEEDS, (1,), device=device)
+            limit = self.config.max_moves or None
+            return fused_rollout(
+                environment, tables, starts, seed, sample=True, record=True, max_steps=limit
+            )
+        detached = tables.map(torch.Tensor.detach)
+        trace = rollout(
+            environment, detached, starts, sample=True, dtype=self.dtype, record=True
+        ).trace
+        assert trace is not None  # it was asked for
+        return trace
+
+    def _replay(
+        self, tables: DecoderTables, trace: Trace, batch: Batch, coefficient: Tensor
+    ) -> dict[str, Tensor]:
+        if self.fused:
+            return fused_replay_gradients(tables, trace, batch, coefficient)
+        return replay_gradients(tables, trace, batch, coefficient, dtype=self.dtype)
+
+    def share(self) -> None:
+        """Sum the gradients over processes."""
+        if dist.is_available() and dist.is_initialized():
+            for parameter in self.optimizer.parameters:
+                dist.all_reduce(parameter.grad)
+
+    @torch.no_grad()
+    def update(self) -> None:
+        """Clip, update, average, and clear the gradients for the next step."""
+        self.tally.add_update(self.optimizer.clip())
+        self.optimizer.step()
+        self.average.update()
+        for parameter in self.optimizer.parameters:
+            assert parameter.grad is not None  # made in the constructor
+            parameter.grad.zero_()

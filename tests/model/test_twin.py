@@ -1,0 +1,159 @@
+"""The fast network and its slow twin agree, padded and mixed as the fast one may be."""
+
+from __future__ import annotations
+
+import pytest
+import torch
+
+from spacevrp.decode.signal import problem_signal
+from spacevrp.env import Environment, start_nodes
+from spacevrp.generate.testsets import generate
+from spacevrp.model import view_seeds
+from spacevrp.model.decoder import logits
+from spacevrp.tensors import stack
+
+# Together these have every flag, set and not.
+VARIANTS = (
+    "TSP",
+    "ATSP",
+    "CVRP",
+    "AOP",
+    "PCTSP",
+    "ASPCTSP",
+    "PDTSP",
+    "APDCVRP",
+    "OPDCVRP",
+    "CVRPB",
+    "OCVRPTW",
+    "ACVRPBTW",
+    "MDCVRPBPLTW",
+    "AMDOCVRPL",
+)
+STEPS = 5
+
+
+class Pair:
+    """What the fast network and the slow one say of the same mixed, padded batch."""
+
+    def __init__(self, twin, model, dtype):
+        self.problems = [generate(name, 8, 1, 5)[0] for name in VARIANTS]
+        self.twin, self.model = twin, model
+        self.weights = {
+            name: value.double().numpy().copy() for name, value in model.state_dict().items()
+        }
+        self.batch = stack(self.problems, 13, dtype=dtype)
+        self.config = model.config
+        self.seeds = view_seeds(self.batch, self.config, 1, 3)[:, 0]
+        with torch.no_grad():
+            self.tables = model(self.batch, self.seeds)
+
+    def slow_embedding(self, row):
+        return self.twin.encode(
+            self.problems[row], self.weights, self.seeds[row].tolist(), self.config.pivots
+        )
+
+    def moments(self):
+        """States on the way, by the fast network's own greedy choices."""
+        environment = Environment(self.batch)
+        state = environment.begin(start_nodes(environment, 2))
+        for _ in range(STEPS):
+            allowed = environment.mask(state)
+            signal = problem_signal(self.batch, state)
+            scores = logits(self.tables, state.origin, state.current, signal, allowed)
+            yield state, signal, allowed, scores
+            state = environment.step(state, scores.argmax(dim=-1))
+
+
+@pytest.fixture(scope="module")
+def double(slow_twin, make_model):
+    return Pair(slow_twin, make_model(), torch.float64)
+
+
+@pytest.fixture(scope="module")
+def single(slow_twin, make_model):
+    return Pair(slow_twin, make_model().float(), torch.float32)
+
+
+@pytest.mark.parametrize("row", range(len(VARIANTS)), ids=VARIANTS)
+def test_embeddings(double, row):
+    expected = torch.from_numpy(double.slow_embedding(row))
+    received = double.tables.embedding[row, : len(expected)]
+    assert expected.abs().max() > 0.5
+    assert (received - expected).abs().max() < 1e-9
+
+
+@pytest.mark.parametrize("row", range(len(VARIANTS)), ids=VARIANTS)
+def test_logits(double, row):
+    problem = double.problems[row]
+    embedding = double.slow_embedding(row)
+    seen = set()
+    for state, signal, allowed, scores in double.moments():
+        for start in range(2):
+            expected = double.twin.decode(
+                problem,
+                double.weights,
+                embedding,
+                int(state.origin[row, start]),
+                int(state.current[row, start]),
+                float(signal[row, start]),
+                allowed[row, start].tolist(),
+                double.config.clipping,
+            )
+            received = scores[row, start]
+            for node in range(len(received)):
+                if node in expected:
+                    assert float(received[node]) == pytest.approx(expected[node], abs=1e-8)
+                    seen.add(round(expected[node], 6))
+                else:
+                    assert received[node] == -torch.inf
+    assert len(seen) > 8  # not all clipped to the same number
+
+
+@pytest.mark.parametrize("row", range(len(VARIANTS)), ids=VARIANTS)
+def test_float32_is_as_close_as_it_can_be(single, row):
+    embedding = single.slow_embedding(row)
+    received = single.tables.embedding[row, : len(embedding)].double()
+    assert (received - torch.from_numpy(embedding)).abs().max() < 2e-5
+    state, signal, allowed, scores = next(iter(single.moments()))
+    expected = single.twin.decode(
+        single.problems[row],
+        single.weights,
+        embedding,
+        int(state.origin[row, 0]),
+        int(state.current[row, 0]),
+        float(signal[row, 0]),
+        allowed[row, 0].tolist(),
+        single.config.clipping,
+    )
+    for node, value in expected.items():
+        # Logits reach 50, so this is a relative error of 2e-5.
+        assert float(scores[row, 0, node]) == pytest.approx(value, abs=1e-3)
+
+
+def test_the_twin_is_sensitive_to_every_parameter(double):
+    # A parameter that neither side used would be a silent gap in the comparison.
+    untouched = []
+    paired = VARIANTS.index("APDCVRP")
+    with_prizes = VARIANTS.index("PCTSP")
+    timed = VARIANTS.index("ACVRPBTW")
+    baseline = {}
+    for row in (paired, with_prizes, timed):
+        baseline[row] = _answers(double, row, double.weights)
+    for name, value in double.weights.items():
+        changed = {**double.weights, name: value + 0.1}
+        rows = (paired, with_prizes, timed)
+        if all(abs(_answers(double, row, changed) - baseline[row]) < 1e-9 for row in rows):
+            untouched.append(name)
+    # What a layer adds to all nodes alike, its last normalisation takes away again.
+    assert untouched == [f"encoder.layers.{layer}.feed_out.bias" for layer in range(2)]
+
+
+def _answers(pair, row, weights):
+    """One number that depends on everything the network computes."""
+    problem = pair.problems[row]
+    embedding = pair.twin.encode(
+        problem, weights, pair.seeds[row].tolist(), pair.config.pivots
+    )
+    allowed = [True] * problem.size
+    logits = pair.twin.decode(problem, weights, embedding, 0, 1, 0.4, allowed, 50.0)
+    return sum((node + 1) * value for node, value in logits.items())

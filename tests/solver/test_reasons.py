@@ -1,0 +1,95 @@
+"""An instance without a plan: the error says which one, which customers, and why."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+from spacevrp.generate import generate
+from spacevrp.problems.errors import InfeasibleError
+from spacevrp.problems.problem import Problem
+from spacevrp.solver import NoPlanError, Solver
+
+INF = np.inf
+
+
+def test_a_fleet_that_is_too_small(solver: Solver) -> None:
+    problem = generate("CVRP", 10)[0]
+    demand = [0, *[3] * 10]
+    small = Problem.from_coordinates(
+        problem.distances.coordinates, demand=demand, capacity=6, max_routes=4, name="small"
+    )
+    with pytest.raises(InfeasibleError) as caught:
+        solver.solve([problem, small, problem])
+    assert str(caught.value) == (
+        "instance 1: no complete plan found: 'small', the fleet is too small: "
+        "deliveries amount to 30, 4 vehicles of capacity 6 carry 24"
+    )
+    assert isinstance(caught.value, NoPlanError)
+    first, none, last = caught.value.solutions
+    assert none is None
+    assert first == last == solver.solve(problem)
+
+
+def test_pickups_may_be_too_much_for_the_fleet(solver: Solver) -> None:
+    problem = Problem.from_coordinates(
+        [(0, 0), (0, 1), (1, 0), (1, 1)], demand=[0, 1, -3, -3], capacity=4, max_routes=1
+    )
+    with pytest.raises(InfeasibleError, match="pickups amount to 6, 1 vehicle of capacity 4"):
+        solver.solve(problem)
+
+
+def test_customers_left_over_by_a_fleet_that_could_carry_all(solver: Solver) -> None:
+    # Three loads of 2 fit two vehicles of 3 by volume, but only one fits each.
+    problem = Problem.from_coordinates(
+        [(0, 0), (0, 1), (1, 0), (1, 1)], demand=[0, 2, 2, 2], capacity=3, max_routes=2
+    )
+    expected = r"customer [123] left over in the best attempt, with 2 vehicles in all"
+    with pytest.raises(InfeasibleError, match=expected):
+        solver.solve(problem)
+
+
+def test_a_missing_arc_back_is_named(solver: Solver) -> None:
+    # Node 2 is left only towards node 1, so a vehicle cannot come home from it.
+    matrix = [[0, 1, 1], [1, 0, 1], [INF, 1, 0]]
+    problem = Problem.from_matrix(matrix, demand=[0, 1, 1], capacity=1)
+    with pytest.raises(InfeasibleError) as caught:
+        solver.solve(problem)
+    assert str(caught.value) == (
+        "instance 0: no complete plan found: customer 2 cannot be served alone "
+        "(that route goes from customer 2 to depot 0, where there is no arc)"
+    )
+
+
+def test_a_pair_is_named_as_a_pair(solver: Solver) -> None:
+    # Each stop alone would be in time, the one after the other is not.
+    problem = Problem.from_coordinates(
+        [(0, 0), (0, 1), (0, -1)],
+        pairs=[(1, 2)],
+        windows=[[0, 10], [0, 10], [0, 2]],
+        max_routes=1,
+    )
+    expected = r"customers 1 and 2 cannot be served alone \(that route .* closes at 2\)"
+    with pytest.raises(InfeasibleError, match=expected):
+        solver.solve(problem)
+
+
+def test_a_tour_that_arcs_do_not_close(solver: Solver) -> None:
+    # A star: from every tip the only way leads back to the middle, which is visited only once.
+    matrix = np.full((5, 5), INF)
+    matrix[0, :] = matrix[:, 0] = 1
+    problem = Problem.from_matrix(matrix, depots=())
+    with pytest.raises(InfeasibleError, match=r"nodes [\d, ]+ left over .* no arc leads on to them"):
+        solver.solve(problem)
+
+
+def test_many_failures_stay_one_short_message(solver: Solver) -> None:
+    matrix = np.ones((12, 12))
+    matrix[2:, 0] = INF
+    problem = Problem.from_matrix(matrix, demand=[0, *[1] * 11], capacity=1)
+    with pytest.raises(NoPlanError) as caught:
+        solver.solve([problem] * 5)
+    message = str(caught.value)
+    assert "so it is with 5 more" in message
+    assert message.endswith("and 2 more instances")
+    assert list(caught.value.reasons) == [0, 1, 2, 3, 4]

@@ -1,0 +1,239 @@
+"""What ``solve`` promises: order, independence, reproducibility, refereed costs."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+import spacevrp
+from spacevrp.generate import generate
+from spacevrp.model import SpaceModel
+from spacevrp.problems.errors import SpacevrpError
+from spacevrp.problems.problem import Problem
+from spacevrp.problems.referee import judge
+from spacevrp.problems.solution import Solution
+from spacevrp.solver import Solver, solve
+from spacevrp.solver.solver import _group, settle
+
+VARIANTS = ("CVRP", "ATSP", "AMDOCVRPBPLTW", "PDTSP", "OP", "SPCTSP", "OPDCVRP", "MDCVRPB")
+
+
+@pytest.fixture(scope="module")
+def mixed() -> list[Problem]:
+    """Two instances of every variant above, in two sizes, sizes alternating."""
+    return [
+        problem for name in VARIANTS for size in (10, 12) for problem in generate(name, size, 1)
+    ]
+
+
+@pytest.fixture(scope="module")
+def mixed_solutions(solver: Solver, mixed: list[Problem]) -> list[Solution]:
+    return solver.solve(mixed, augment=3)
+
+
+def test_a_mixed_batch_keeps_its_order_and_every_rule(
+    mixed: list[Problem], mixed_solutions: list[Solution]
+) -> None:
+    assert len(mixed_solutions) == len(mixed)
+    for problem, solution in zip(mixed, mixed_solutions, strict=True):
+        verdict = judge(problem, solution.routes)
+        assert verdict.violations == (), problem.name
+        assert solution.cost == verdict.cost
+        assert solution.feasible
+
+
+def test_an_instance_alone_gets_the_same_plan_as_among_others(
+    solver: Solver, mixed: list[Problem], mixed_solutions: list[Solution]
+) -> None:
+    for problem, among_others in zip(mixed, mixed_solutions, strict=True):
+        assert solver.solve(problem, augment=3) == among_others, problem.name
+
+
+def test_the_order_of_the_batch_does_not_matter(
+    solver: Solver, mixed: list[Problem], mixed_solutions: list[Solution]
+) -> None:
+    assert solver.solve(mixed[::-1], augment=3) == mixed_solutions[::-1]
+
+
+@pytest.mark.parametrize("batch_memory", [1, 60_000, 400_000])
+def test_how_the_work_is_cut_does_not_matter(
+    solver: Solver, mixed: list[Problem], mixed_solutions: list[Solution], batch_memory: int
+) -> None:
+    assert solver.solve(mixed[:8], augment=3, batch_memory=batch_memory) == mixed_solutions[:8]
+
+
+def test_one_problem_in_one_solution_out(solver: Solver) -> None:
+    problem = generate("CVRP", 10)[0]
+    alone = solver.solve(problem)
+    assert isinstance(alone, Solution)
+    assert solver.solve([problem]) == [alone]
+    assert solver.solve(iter([problem])) == [alone]
+    assert solver.solve([]) == []
+
+
+def test_the_function_and_the_class_agree(model: SpaceModel) -> None:
+    problem = generate("CVRP", 10)[0]
+    assert spacevrp.solve is solve
+    assert spacevrp.Solver is Solver
+    assert solve(problem, weights=model, device="cpu", augment=2) == Solver(model, "cpu").solve(
+        problem, augment=2
+    )
+
+
+def test_more_views_are_never_worse_and_sometimes_better(solver: Solver) -> None:
+    problems = generate("CVRP", 14, 6)
+    costs = [
+        [solution.cost for solution in solver.solve(problems, augment=views)]
+        for views in (1, 4, 20)
+    ]
+    for fewer, more in zip(costs, costs[1:], strict=False):
+        assert all(b <= a + 1e-6 for a, b in zip(fewer, more, strict=True))
+        assert sum(more) < sum(fewer) - 1e-3
+
+
+def test_the_seed_decides_the_views(solver: Solver) -> None:
+    problems = generate("CVRP", 14, 6)
+    first = solver.solve(problems, augment=1, seed=1)
+    assert solver.solve(problems, augment=1, seed=1) == first
+    assert solver.solve(problems, augment=1, seed=2) != first
+
+
+def test_samples_are_reproducible_and_never_worse(solver: Solver) -> None:
+    problems = generate("CVRP", 14, 4)
+    greedy = solver.solve(problems, augment=1)
+    sampled = solver.solve(problems, augment=1, sample=5)
+    assert solver.solve(problems, augment=1, sample=5) == sampled
+    assert all(b.cost <= a.cost + 1e-6 for a, b in zip(greedy, sampled, strict=True))
+    assert sum(s.cost for s in sampled) < sum(s.cost for s in greedy) - 1e-3
+
+
+def test_fewer_starts_are_never_better(solver: Solver) -> None:
+    problems = generate("CVRP", 14, 6)
+    every = solver.solve(problems, augment=2)
+    some = solver.solve(problems, augment=2, starts=2)
+    assert all(a.cost <= b.cost + 1e-6 for a, b in zip(every, some, strict=True))
+    assert some != every
+    assert solver.solve(problems, augment=2, starts=1000) == every
+
+
+def test_the_unit_of_length_changes_no_route(solver: Solver) -> None:
+    for problem in generate("CVRP", 15, 4):
+        points = problem.distances.coordinates
+        assert points is not None
+        large = Problem.from_coordinates(
+            1000 * points, demand=problem.demand, capacity=problem.capacity, load_rule="single"
+        )
+        small_plan, large_plan = solver.solve([problem, large], augment=4)
+        assert large_plan.routes == small_plan.routes
+        assert large_plan.cost == pytest.approx(1000 * small_plan.cost)
+
+
+def test_depots_may_be_anywhere_in_the_numbering(solver: Solver) -> None:
+    problem = generate("MDCVRP", 12)[0]
+    size = problem.size
+    # Depots 0, 1, 2 become nodes 7, 3, 14; customers keep their order.
+    depots = (7, 3, 14)
+    order = [*depots, *(node for node in range(size) if node not in depots)]  # new name of each
+    inverse = np.argsort(order)
+    moved = Problem(
+        problem.distances.reordered(inverse),
+        depots=depots,
+        demand=problem.demand[inverse],
+        capacity=problem.capacity,
+        load_rule="single",
+    )
+    plan, moved_plan = solver.solve([problem, moved], augment=4)
+    assert moved_plan.routes == tuple(tuple(order[node] for node in r) for r in plan.routes)
+    assert moved_plan.feasible
+    assert {route[0] for route in moved_plan.routes} <= set(depots)
+
+
+def test_a_matrix_with_missing_arcs(solver: Solver) -> None:
+    rng = np.random.default_rng(3)
+    matrix = rng.uniform(1, 9, (9, 9))
+    missing = rng.random((9, 9)) < 0.3
+    missing[0, :] = missing[:, 0] = False
+    matrix[missing] = np.inf
+    problem = Problem.from_matrix(matrix, demand=[0, *[2] * 8], capacity=6)
+    plan = solver.solve(problem)
+    assert plan.feasible
+    assert np.isfinite(plan.cost)
+    assert all(not missing[a, b] for r in plan.routes for a, b in zip(r, r[1:], strict=False))
+
+
+def test_durations_of_their_own(solver: Solver) -> None:
+    # Near in distance, far in time: customers 1 and 2 cannot share a route.
+    distances = [[0, 1, 1], [1, 0, 1], [1, 1, 0]]
+    durations = [[0, 1, 1], [1, 0, 9], [1, 9, 0]]
+    windows = [[0, 20], [0, 5], [0, 5]]
+    together = Problem.from_matrix(distances, windows=windows)
+    apart = Problem.from_matrix(distances, durations=durations, windows=windows)
+    plans = solver.solve([apart, together])
+    assert sorted(plans[0].routes) == [(0, 1, 0), (0, 2, 0)]
+    assert len(plans[1].routes) == 1
+
+
+@pytest.mark.parametrize("augment", [1, 8, 128])
+def test_the_smallest_instances(solver: Solver, augment: int) -> None:
+    single = Problem.from_coordinates([(0, 0)], depots=())
+    couple = Problem.from_coordinates([(0, 0), (3, 4)], depots=())
+    one_customer = Problem.from_coordinates([(3, 4), (0, 0)], demand=[0, 1], capacity=1)
+    same_place = Problem.from_coordinates([(1, 1)] * 4, demand=[0, 1, 1, 1], capacity=2)
+    plans = solver.solve([single, couple, one_customer, same_place], augment=augment)
+    assert plans[0].routes == ((0,),)
+    assert (sorted(plans[1].routes[0]), plans[1].cost) == ([0, 1], 10)
+    assert (plans[2].routes, plans[2].cost) == (((0, 1, 0),), 10)
+    assert (len(plans[3].routes), plans[3].cost) == (2, 0)
+
+
+def test_a_plan_that_the_referee_refuses_is_passed_over(solver: Solver) -> None:
+    from spacevrp.solver.search import Candidate
+
+    problem = Problem.from_coordinates(
+        [(0, 0), (3, 0), (3, 4)], demand=[0, 2, 2], capacity=3
+    )
+    overloaded = Candidate(11.0, (0, 0, 0), np.array([0, 1, 2, 0]))
+    legal = Candidate(16.0, (0, 0, 1), np.array([0, 1, 0, 2, 0, 0]))
+    stuck = Candidate(float("inf"), (0, 0, 2), np.array([0, 1, 1]))
+    solution, reason = settle(problem, [overloaded, legal, stuck])
+    assert solution is not None
+    assert solution.routes == ((0, 1, 0), (0, 2, 0))
+    assert (solution.cost, reason) == (16.0, "")
+    solution, reason = settle(problem, [overloaded, stuck])
+    assert solution is None
+    assert reason.startswith("the best plan breaks a rule: route 1 leaves with a load of 4")
+
+
+def test_instances_of_like_size_and_kind_are_solved_together() -> None:
+    problems = [
+        *generate("CVRP", 20, 1),
+        *generate("MDCVRP", 19, 1),  # as many nodes, but three depots
+        *generate("TSP", 60, 1),
+        *generate("ACVRPBTW", 21, 1),
+        *generate("PDTSP", 22, 1),
+    ]
+    assert _group(problems, 8) == [(8, [0, 3, 4]), (8, [2]), (8, [1])]
+
+
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [
+        ({"augment": 0}, "augment: expected a whole number of at least 1, received 0"),
+        ({"starts": 0}, "starts: expected a whole number of at least 1, received 0"),
+        ({"sample": -1}, "sample: expected a whole number of at least 0, received -1"),
+        ({"seed": 0.5}, "seed: expected a whole number of at least 0, received 0.5"),
+        ({"batch_memory": 0}, "batch_memory: expected a whole number of at least 1, received 0"),
+    ],
+)
+def test_bad_arguments_are_named(
+    solver: Solver, arguments: dict[str, object], message: str
+) -> None:
+    with pytest.raises(SpacevrpError, match=f"^{message}$"):
+        solver.solve(generate("CVRP", 10), **arguments)  # type: ignore[call-overload]
+
+
+def test_what_is_no_problem_is_named(solver: Solver) -> None:
+    with pytest.raises(SpacevrpError, match="expected a Problem or several, received 3"):
+        solver.solve(3)  # type: ignore[call-overload]
+    with pytest.raises(SpacevrpError, match="problems, number 1: .*received 'CVRP'"):
+        solver.solve([generate("CVRP", 10)[0], "CVRP"])  # type: ignore[list-item]
