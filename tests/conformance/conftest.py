@@ -5,9 +5,10 @@ The checks are then parametrised by the table of variants, so that a failure nam
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from functools import cached_property
 
+import numpy as np
 import pytest
 import torch
 from torch import Tensor
@@ -145,8 +146,15 @@ class World:
         return [routes_of(self.problems[row], moves.tolist()) for moves in sequence[row]]
 
 
+def strained(problem: Problem, rule: str) -> Problem:
+    """Every other customer a backhaul and little room, so that the load rule often binds."""
+    signs = np.where(np.arange(problem.size) % 2 == 0, 1.0, -1.0)
+    demand = np.abs(problem.demand) * signs
+    return problem.replace(load_rule=rule, demand=demand, capacity=12.0)
+
+
 class RuleWorld:
-    """All variants with backhauls under one load rule, at one size."""
+    """All variants with backhauls, strained, under one load rule, at one size."""
 
     def __init__(self, world: World, rule: str) -> None:
         self.rows: dict[str, list[int]] = {}
@@ -154,7 +162,7 @@ class RuleWorld:
         for name, rows in world.rows.items():
             if VARIANTS[name].features.backhaul:
                 first = len(self.problems)
-                self.problems += [world.problems[row].replace(load_rule=rule) for row in rows]
+                self.problems += [strained(world.problems[row], rule) for row in rows]
                 self.rows[name] = list(range(first, len(self.problems)))
         batch = stack(self.problems, dtype=torch.float64)
         environment = Environment(batch)
@@ -186,9 +194,3 @@ def rule_world(world: World, rule: str) -> RuleWorld:
     if key not in _RULE_WORLDS:
         _RULE_WORLDS[key] = RuleWorld(world, rule)
     return _RULE_WORLDS[key]
-
-
-def row_of_state(state: State, row: int, start: int) -> State:
-    """One partial solution out of many."""
-    names = state.__dataclass_fields__
-    return replace(state, **{name: getattr(state, name)[row, start] for name in names})

@@ -52,16 +52,16 @@ def test_separate_is_stricter_than_single(rule_world, rule):
             assert judge(problem.replace(load_rule="single"), routes).violations == ()
 
 
-def test_the_rules_differ_on_these_instances(world):
+@pytest.mark.parametrize("rule", ["single"], indirect=True)
+def test_the_rules_differ_on_these_instances(rule_world, rule):
     # Otherwise the checks above would show nothing: plans of `single` break the other two rules.
-    broken_separate = broken_paper = 0
-    for variant in WITH_BACKHAULS:
-        for row in world.rows[variant]:
-            problem = world.problems[row]
-            for routes in world.plans(row, world.random.sequence):
+    broken_separate = broken_paper = total = 0
+    for variant in rule_world.rows:
+        if not VARIANTS[variant].features.backhaul_last:
+            for problem, routes, _ in plans(rule_world, variant):
                 separate = judge(problem.replace(load_rule="separate"), routes)
                 broken_separate += bool(separate.violations)
-                first = [route[1] for route in routes]
-                broken_paper += bool(problem.demand[first[0]] < 0)
-    assert broken_separate > 0
-    assert broken_paper > 0
+                broken_paper += bool(problem.demand[routes[0][1]] < 0)
+                total += 1
+    assert broken_separate > 0.3 * total
+    assert broken_paper > 0.2 * total

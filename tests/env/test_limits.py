@@ -22,7 +22,9 @@ def test_the_clock_waits_and_serves(four_customers, drive):
 
 def test_no_arrival_after_a_window_closes(four_customers, drive):
     # From 1, ready at 5: customer 2 is 4 away, customer 3 is 5 away.
-    problem = four_customers(windows=[NEVER, NEVER, (0, 9), (0, 9.5), NEVER], service=[0, 2, 0, 0, 0])
+    problem = four_customers(
+        windows=[NEVER, NEVER, (0, 9), (0, 9.5), NEVER], service=[0, 2, 0, 0, 0]
+    )
     assert drive(problem, 1).legal == [0, 2, 4]
 
 

@@ -47,6 +47,15 @@ def test_the_first_vehicle_comes_from_a_depot_that_can_serve(drive):
     assert van.number("clock") == pytest.approx(8.0)
 
 
+def test_of_equally_cheap_depots_the_first_is_taken_whatever_the_rounding(drive):
+    # Both depots and the customer are on one cycle, so its length is what either depot costs.
+    for scale in (1.0, 3.0, 0.7, 1e3 / 7):
+        place = np.array([0.0, 0.1, 0.3]) * scale
+        cycle = (place[None] - place[:, None]) % (1.3 * scale)
+        assert drive(Problem.from_matrix(cycle, depots=(0, 1)), 2).number("origin") == 0
+        assert drive(Problem.from_matrix(cycle[::-1, ::-1], depots=(0, 1)), 2).number("origin") == 0
+
+
 def test_a_route_ends_where_it_began(drive):
     van = drive(on_a_line(demand=[0, 0, 1, 1, 1, 1], capacity=2.0), 2)
     assert van.legal == [0, 3, 4, 5]
@@ -131,7 +140,9 @@ def test_a_fleet_that_is_too_small_is_told(four_customers, drive):
 
 
 def test_orienteering_goes_home_at_any_time_within_the_limit(four_customers, drive):
-    problem = four_customers(prize=[0, 1, 5, 2, 9], max_length=14.5, maximise_prize=True, max_routes=1)
+    problem = four_customers(
+        prize=[0, 1, 5, 2, 9], max_length=14.5, maximise_prize=True, max_routes=1
+    )
     van = drive(problem, 1)
     assert van.legal == [0, 2, 3]  # 4 would make 3 + 8.54 + 8
     van(2)

@@ -127,7 +127,9 @@ def bias_weight(weights: dict[str, np.ndarray], attributes: np.ndarray, number: 
     return max(0.0, float(alpha))
 
 
-def attention(query: np.ndarray, key: np.ndarray, value: np.ndarray, bias: np.ndarray) -> np.ndarray:
+def attention(
+    query: np.ndarray, key: np.ndarray, value: np.ndarray, bias: np.ndarray
+) -> np.ndarray:
     """The attention free module for every query row; ``bias`` (queries, keys)."""
     rows = []
     for i in range(len(query)):

@@ -151,9 +151,7 @@ def test_the_twin_is_sensitive_to_every_parameter(double):
 def _answers(pair, row, weights):
     """One number that depends on everything the network computes."""
     problem = pair.problems[row]
-    embedding = pair.twin.encode(
-        problem, weights, pair.seeds[row].tolist(), pair.config.pivots
-    )
+    embedding = pair.twin.encode(problem, weights, pair.seeds[row].tolist(), pair.config.pivots)
     allowed = [True] * problem.size
     logits = pair.twin.decode(problem, weights, embedding, 0, 1, 0.4, allowed, 50.0)
     return sum((node + 1) * value for node, value in logits.items())

@@ -18,7 +18,7 @@ from spacevrp.model import SpaceModel, view_seeds
 from spacevrp.problems.errors import SpacevrpError
 from spacevrp.solver import Solver
 from spacevrp.solver import solver as solver_module
-from spacevrp.solver.memory import Cut, Footprint, cut, largest_size
+from spacevrp.solver.memory import MOST_VIEWS, Cut, Footprint, cut, largest_size
 from spacevrp.tensors import stack
 
 
@@ -30,9 +30,7 @@ class LiveBytes(TorchDispatchMode):
         self.sizes: dict[int, int] = {}
         self.now = self.peak = 0
 
-    def __torch_dispatch__(
-        self, func: Any, types: Any, args: Any = (), kwargs: Any = None
-    ) -> Any:
+    def __torch_dispatch__(self, func: Any, types: Any, args: Any = (), kwargs: Any = None) -> Any:
         result = func(*args, **(kwargs or {}))
         for tensor in tree_leaves(result):
             if isinstance(tensor, torch.Tensor):
@@ -52,7 +50,7 @@ class LiveBytes(TorchDispatchMode):
 @pytest.mark.parametrize("variant", ["CVRPTW", "AMDOCVRPBPLTW"])
 def test_the_estimate_covers_what_is_live(model: SpaceModel, variant: str) -> None:
     views, starts = 6, 20
-    batch = stack(generate(variant, 80))
+    batch = stack(generate(variant, 50))
     with torch.no_grad(), LiveBytes() as live:
         repeated = batch.repeat_interleave(views)
         seeds = view_seeds(batch, model.config, views, 0)[0]
@@ -81,6 +79,12 @@ def test_instances_are_cut_first_then_views_then_starts() -> None:
     assert cut(footprint, views=4, starts=20, budget=299) == Cut(1, 1, 19)
     assert cut(footprint, views=4, starts=20, budget=115) == Cut(1, 1, 1)
     assert cut(footprint, views=4, starts=20, budget=1) == Cut(1, 1, 1)
+
+
+def test_no_more_views_at_a_time_than_keep_a_device_busy() -> None:
+    footprint = Footprint(resident=100, encoding=50, trajectory=10)
+    assert cut(footprint, views=8, starts=20, budget=10**12) == Cut(MOST_VIEWS // 8, 8, 20)
+    assert cut(footprint, views=10**6, starts=20, budget=10**12) == Cut(1, MOST_VIEWS, 20)
 
 
 def test_the_largest_size_is_the_last_that_fits() -> None:
@@ -125,9 +129,7 @@ def test_running_out_of_memory_means_smaller_blocks(
     assert len([sizes for sizes in seen if sizes == seen[-1]]) == 5  # once found, it is kept
 
 
-def test_one_clear_error_when_nothing_fits(
-    solver: Solver, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_one_clear_error_when_nothing_fits(solver: Solver, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(solver_module, "search_block", failing_above(0, MemoryError, []))
     expected = r"^out of memory on cpu: one view of an instance with 11 nodes needs about .* GiB"
     with pytest.raises(SpacevrpError, match=expected):

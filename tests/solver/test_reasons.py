@@ -79,7 +79,9 @@ def test_a_tour_that_arcs_do_not_close(solver: Solver) -> None:
     matrix = np.full((5, 5), INF)
     matrix[0, :] = matrix[:, 0] = 1
     problem = Problem.from_matrix(matrix, depots=())
-    with pytest.raises(InfeasibleError, match=r"nodes [\d, ]+ left over .* no arc leads on to them"):
+    with pytest.raises(
+        InfeasibleError, match=r"nodes [\d, ]+ left over .* no arc leads on to them"
+    ):
         solver.solve(problem)
 
 

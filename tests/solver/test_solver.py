@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from itertools import pairwise
+
 import numpy as np
 import pytest
 
@@ -55,11 +57,16 @@ def test_the_order_of_the_batch_does_not_matter(
     assert solver.solve(mixed[::-1], augment=3) == mixed_solutions[::-1]
 
 
-@pytest.mark.parametrize("batch_memory", [1, 60_000, 400_000])
+@pytest.mark.parametrize(("batch_memory", "count"), [(1, 2), (60_000, 8), (400_000, 16)])
 def test_how_the_work_is_cut_does_not_matter(
-    solver: Solver, mixed: list[Problem], mixed_solutions: list[Solution], batch_memory: int
+    solver: Solver,
+    mixed: list[Problem],
+    mixed_solutions: list[Solution],
+    batch_memory: int,
+    count: int,
 ) -> None:
-    assert solver.solve(mixed[:8], augment=3, batch_memory=batch_memory) == mixed_solutions[:8]
+    some = solver.solve(mixed[:count], augment=3, batch_memory=batch_memory)
+    assert some == mixed_solutions[:count]
 
 
 def test_one_problem_in_one_solution_out(solver: Solver) -> None:
@@ -86,7 +93,7 @@ def test_more_views_are_never_worse_and_sometimes_better(solver: Solver) -> None
         [solution.cost for solution in solver.solve(problems, augment=views)]
         for views in (1, 4, 20)
     ]
-    for fewer, more in zip(costs, costs[1:], strict=False):
+    for fewer, more in pairwise(costs):
         assert all(b <= a + 1e-6 for a, b in zip(fewer, more, strict=True))
         assert sum(more) < sum(fewer) - 1e-3
 
@@ -158,7 +165,7 @@ def test_a_matrix_with_missing_arcs(solver: Solver) -> None:
     plan = solver.solve(problem)
     assert plan.feasible
     assert np.isfinite(plan.cost)
-    assert all(not missing[a, b] for r in plan.routes for a, b in zip(r, r[1:], strict=False))
+    assert all(not missing[a, b] for r in plan.routes for a, b in pairwise(r))
 
 
 def test_durations_of_their_own(solver: Solver) -> None:
@@ -189,19 +196,32 @@ def test_the_smallest_instances(solver: Solver, augment: int) -> None:
 def test_a_plan_that_the_referee_refuses_is_passed_over(solver: Solver) -> None:
     from spacevrp.solver.search import Candidate
 
-    problem = Problem.from_coordinates(
-        [(0, 0), (3, 0), (3, 4)], demand=[0, 2, 2], capacity=3
-    )
-    overloaded = Candidate(11.0, (0, 0, 0), np.array([0, 1, 2, 0]))
-    legal = Candidate(16.0, (0, 0, 1), np.array([0, 1, 0, 2, 0, 0]))
-    stuck = Candidate(float("inf"), (0, 0, 2), np.array([0, 1, 1]))
-    solution, reason = settle(problem, [overloaded, legal, stuck])
+    problem = Problem.from_coordinates([(0, 0), (3, 0), (3, 4)], demand=[0, 2, 2], capacity=3)
+    overloaded = Candidate(11.0, 0, np.array([0, 1, 2, 0]))
+    legal = Candidate(16.0, 1, np.array([0, 1, 0, 2, 0, 0]))
+    stuck = Candidate(float("inf"), 2, np.array([0, 1, 1]))
+    solution, reason, refused = settle(problem, [overloaded, legal, stuck])
     assert solution is not None
     assert solution.routes == ((0, 1, 0), (0, 2, 0))
-    assert (solution.cost, reason) == (16.0, "")
-    solution, reason = settle(problem, [overloaded, stuck])
-    assert solution is None
+    assert (solution.cost, reason, refused) == (16.0, "", 1)
+    solution, reason, refused = settle(problem, [overloaded, stuck])
+    assert (solution, refused) == (None, 1)
     assert reason.startswith("the best plan breaks a rule: route 1 leaves with a load of 4")
+
+
+def test_an_attempt_tells_what_failed_and_where_the_time_went(solver: Solver) -> None:
+    fine = generate("CVRP", 10)[0]
+    hopeless = Problem.from_coordinates(
+        [(0, 0), (0, 1), (1, 0)], demand=[0, 1, 1], capacity=1, max_routes=1
+    )
+    attempt = solver.attempt([fine, hopeless], augment=2)
+    assert attempt.solutions == [solver.solve(fine, augment=2), None]
+    assert list(attempt.reasons) == [1]
+    assert attempt.refused == 0
+    seconds = attempt.seconds
+    assert min(seconds.preparing, seconds.searching, seconds.judging) > 0
+    assert seconds.total == seconds.preparing + seconds.searching + seconds.judging
+    assert seconds.searching > seconds.judging
 
 
 def test_instances_of_like_size_and_kind_are_solved_together() -> None:
@@ -235,5 +255,5 @@ def test_bad_arguments_are_named(
 def test_what_is_no_problem_is_named(solver: Solver) -> None:
     with pytest.raises(SpacevrpError, match="expected a Problem or several, received 3"):
         solver.solve(3)  # type: ignore[call-overload]
-    with pytest.raises(SpacevrpError, match="problems, number 1: .*received 'CVRP'"):
+    with pytest.raises(SpacevrpError, match=r"problems, number 1: .*received 'CVRP'"):
         solver.solve([generate("CVRP", 10)[0], "CVRP"])  # type: ignore[list-item]

@@ -31,7 +31,8 @@ def fused_rollout(
     sample: bool,
     record: bool = False,
     max_steps: int | None = None,
-    block: int = 64,
+    missing_arcs: bool = True,
+    block: int = 16,
     num_warps: int = 8,
     dtype: torch.dtype = torch.bfloat16,
 ) -> Trace:
@@ -43,6 +44,8 @@ def fused_rollout(
         (1,) int64 on the device, so that a captured graph can be replayed with a new one.
     max_steps
         Length of the histories; solutions that need more moves count as stuck.
+    missing_arcs
+        Whether some arc may be missing; generated instances have them all.
     block, num_warps
         Trajectories and warps a program.
     """
@@ -104,6 +107,8 @@ def fused_rollout(
         SAMPLE=sample,
         RECORD=record,
         SAME_DURATION=same_duration,
+        MISSING_ARCS=missing_arcs,
+        FAST=batch.distance.is_cuda,
         num_warps=num_warps,
     )
     return Trace(starts, action, steps, cost, signal, allowed)
@@ -139,6 +144,8 @@ def pack(
         "load_tolerance": batch.load_tolerance,
         "load_rule": batch.load_rule,
         "max_length": batch.max_length,
+        "bounded": torch.isfinite(batch.max_length),
+        "windowed": batch.windowed,
         "min_prize": batch.min_prize,
         "max_routes": batch.max_routes,
         "open_routes": batch.open_routes,

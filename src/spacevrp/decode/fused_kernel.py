@@ -13,6 +13,7 @@ from __future__ import annotations
 
 import triton
 import triton.language as tl
+from triton.language.extra import libdevice
 
 # Rows of the packed per-node table and of the per-instance table (see fused.py, which fills them).
 NODE_ROWS = (
@@ -36,6 +37,8 @@ INSTANCE_ROWS = (
     "load_tolerance",
     "load_rule",
     "max_length",
+    "bounded",
+    "windowed",
     "min_prize",
     "max_routes",
     "open_routes",
@@ -74,6 +77,8 @@ I_LIMITED = tl.constexpr(_I["limited"])
 I_LOAD_TOLERANCE = tl.constexpr(_I["load_tolerance"])
 I_LOAD_RULE = tl.constexpr(_I["load_rule"])
 I_MAX_LENGTH = tl.constexpr(_I["max_length"])
+I_BOUNDED = tl.constexpr(_I["bounded"])
+I_WINDOWED = tl.constexpr(_I["windowed"])
 I_MIN_PRIZE = tl.constexpr(_I["min_prize"])
 I_MAX_ROUTES = tl.constexpr(_I["max_routes"])
 I_OPEN = tl.constexpr(_I["open_routes"])
@@ -121,9 +126,19 @@ def _word(flags, cols, index):
 
 
 @triton.jit
-def _tanh(x):
-    # Saturates instead of overflowing: exp of a large number is inf, and 2 / inf is 0.
-    return 1.0 - 2.0 / (tl.exp(2.0 * x) + 1.0)
+def divide(x, y, FAST: tl.constexpr):
+    """x / y; in two instructions, to about 1e-6, where FAST."""
+    if FAST:
+        return libdevice.fast_dividef(x, y)
+    else:
+        return x / y
+
+
+@triton.jit
+def tanh(x, FAST: tl.constexpr):
+    """Saturates instead of overflowing: exp of a large number is inf, and 2 / inf is 0."""
+    # Beyond 40 the quotient would be 0 / inf in the fast division.
+    return 1.0 - divide(2.0, tl.exp(tl.minimum(2.0 * x, 40.0)) + 1.0, FAST)
 
 
 @triton.jit
@@ -159,6 +174,8 @@ def rollout_kernel(
     SAMPLE: tl.constexpr,
     RECORD: tl.constexpr,
     SAME_DURATION: tl.constexpr,
+    MISSING_ARCS: tl.constexpr,
+    FAST: tl.constexpr,
 ):
     """Decode a tile of trajectories of one instance, from their starts to their ends."""
     b = tl.program_id(0).to(tl.int64)
@@ -184,6 +201,8 @@ def rollout_kernel(
     # Flags become integers before they are compared: scalars and tiles of truth values then mix.
     load_rule = tl.load(inst + I_LOAD_RULE).to(tl.int32)
     max_length = tl.load(inst + I_MAX_LENGTH)
+    windowed = tl.load(inst + I_WINDOWED).to(tl.int32)
+    bounded = tl.load(inst + I_BOUNDED).to(tl.int32)
     min_prize = tl.load(inst + I_MIN_PRIZE)
     max_routes = tl.load(inst + I_MAX_ROUTES)
     is_open = tl.load(inst + I_OPEN).to(tl.int32) > 0
@@ -225,10 +244,8 @@ def rollout_kernel(
 
     start = tl.load(start_ptr + b * trajectories + p, mask=exists, other=0).to(tl.int32)
     first = tl.where(has_depot, zero_i, start)
-    query_first = tl.load(
-        first_ptr + b * nodes * WIDTH + first[:, None] * WIDTH + dims[None, :]
-    ).to(tl.float32)  # (P, D)
-
+    queries = b * nodes * WIDTH + dims[None, :]
+    query_first = tl.load(first_ptr + queries + first[:, None] * WIDTH)  # (P, D)
     current = first
     left = zero + tl.load(inst + I_CUSTOMERS)
     owed = zero + tl.load(inst + I_COMPULSORY)
@@ -260,7 +277,7 @@ def rollout_kernel(
         bit = _bit(blocked0, blocked1, blocked2, blocked3, action)
         serves = active & (to_depot == 0) & (bit == 0)
         stays = active & (serves == 0) & (action == current)
-        enough = (collected >= min_prize - TOLERANCE) | (left == 0)
+        enough = (collected >= min_prize * (1.0 - TOLERANCE)) | (left == 0)
         finishing = (owed == 0) & enough
         stuck = tl.where(stays & ((from_depot & finishing) == 0), 1, stuck)
         arc = b * nodes * nodes + current * nodes + action
@@ -327,7 +344,6 @@ def rollout_kernel(
 
         # ------------------------------------------------------------------------ rules
         rows = b * nodes * nodes + current[:, None] * nodes + cols[None, :]  # (P, N)
-        zrow = tl.load(zscore_ptr + rows, mask=real[None, :], other=0.0)
         drow = tl.load(distance_ptr + rows, mask=real[None, :], other=0.0)
         if SAME_DURATION:
             rides = drow
@@ -340,29 +356,37 @@ def rollout_kernel(
             blocked3[:, None],
             cols[None, :],
         )
-        goods = demand[None, :]
-        above_n = used[:, None] + goods
-        above_floor = tl.maximum(above_n, 0.0)
-        below = tl.maximum(credit[:, None] - goods, 0.0)
-        gathered_n = credit[:, None] + tl.maximum(-goods, 0.0)
-        mixed_n = tl.where(goods > 0, above_n, tl.maximum(used[:, None], gathered_n))
-        peak = tl.where(is_single, above_floor + below, above_n)
-        peak = tl.where(is_separate, mixed_n, peak)
-        peak = tl.where(is_paired, used[:, None] - goods, peak)
-        fits = (peak <= capacity + load_slack) & ((is_paper == 0) | (above_n >= -load_slack))
-        precedes = ((backhaul_last & (backhauled[:, None] > 0)) == 0) | (goods <= 0)
-        arrival = clock[:, None] + rides
-        begin = tl.maximum(arrival, opening[None, :])
-        back = begin + service[None, :] + home_duration[None, :]
-        in_time = (arrival <= closing[None, :] + TOLERANCE) & (
-            (back <= depot_closing + TOLERANCE) | free_return
-        )
-        in_length = length[:, None] + drow + way_home[None, :] <= max_length + TOLERANCE
-        arc_there = (tl.abs(drow) < BIG) & (tl.abs(rides) < BIG) & (has_way[None, :] | free_return)
+        moves = bits == 0
+        # Rules that an instance does not need are skipped as a whole.
+        if limited:
+            goods = demand[None, :]
+            above_n = used[:, None] + goods
+            if load_rule == 0:
+                below = tl.maximum(credit[:, None] - goods, 0.0)
+                peak = tl.maximum(above_n, 0.0) + below
+            else:
+                gathered_n = credit[:, None] + tl.maximum(-goods, 0.0)
+                mixed_n = tl.where(goods > 0, above_n, tl.maximum(used[:, None], gathered_n))
+                peak = tl.where(is_separate, mixed_n, above_n)
+                peak = tl.where(is_paired, used[:, None] - goods, peak)
+                peak = tl.where(is_paper & (above_n < -load_slack), BIG, peak)
+            barred = backhaul_last & (backhauled[:, None] > 0) & (goods > 0)
+            moves = moves & (peak <= capacity + load_slack) & (barred == 0)
+        if windowed > 0:
+            arrival = clock[:, None] + rides
+            begin = tl.maximum(arrival, opening[None, :])
+            back = begin + service[None, :] + home_duration[None, :]
+            moves = moves & (arrival <= closing[None, :] + TOLERANCE)
+            moves = moves & ((back <= depot_closing + TOLERANCE) | free_return)
+        if bounded > 0:
+            moves = moves & (length[:, None] + drow + way_home[None, :] <= max_length + TOLERANCE)
+        if MISSING_ARCS:
+            there = (tl.abs(drow) < BIG) & (tl.abs(rides) < BIG)
+            moves = moves & there & (has_way[None, :] | free_return)
         at_depot = has_depot & (current == 0)
         vehicle = (at_depot == 0) | (routes < max_routes)
-        moves = (bits == 0) & fits & precedes & in_time & in_length & arc_there & vehicle[:, None]
-        enough = (collected >= min_prize - TOLERANCE) | (left == 0)
+        moves = moves & vehicle[:, None]
+        enough = (collected >= min_prize * (1.0 - TOLERANCE)) | (left == 0)
         finishing = (owed == 0) & enough
         home_leg = tl.load(distance_ptr + b * nodes * nodes + current * nodes)
         goes_home = (
@@ -386,47 +410,50 @@ def rollout_kernel(
         signal = tl.where(orienteering, (max_length - length) / max_length, signal)
         signal = tl.where(limited, share, signal)
 
+        zrow = tl.load(zscore_ptr + rows, mask=real[None, :], other=0.0)
         bias = tl.where(moves, -read_weight * zrow, -BIG)
-        weight = tl.exp(bias - tl.max(bias, axis=1)[:, None])  # 0 where illegal
-        weight = tl.where(moves, weight, 0.0).to(value_sum.dtype)
+        weight = tl.exp(bias - tl.max(bias, axis=1)[:, None])
+        # Legal moves weigh more than nothing, so that the weights tell them from illegal ones.
+        weight = tl.where(moves, tl.maximum(weight, 1e-30), 0.0).to(value_sum.dtype)
+        history = (b * max_steps + t) * trajectories + p
+        recorded = exists & (zero_i + t < max_steps)
+        if RECORD:
+            tl.store(signal_ptr + history, signal, mask=recorded)
+            tl.store(
+                allowed_ptr + history[:, None] * nodes + cols[None, :],
+                moves.to(tl.int8),
+                mask=recorded[:, None] & real[None, :],
+            )
         numerator = tl.dot(weight, value_sum)  # (P, D)
         denominator = tl.dot(weight, key_sum)
-        query = query_first + tl.load(
-            last_ptr + b * nodes * WIDTH + current[:, None] * WIDTH + dims[None, :]
-        ).to(tl.float32)
+        query = query_first + tl.load(last_ptr + queries + current[:, None] * WIDTH)
         query += signal[:, None] * state_weight[None, :]
-        context = numerator / tl.maximum(denominator, 1e-37) / (1.0 + tl.exp(-query))
-        match = tl.dot(context.to(embedding.dtype), embedding)  # (P, N)
-        score = CLIPPING * _tanh(match * SCALE - match_weight * zrow)
-        score = tl.where(moves, score, -BIG)
+        # The gate and the ratio in one division: n / d / (1 + exp(-q)).
+        bottom = tl.maximum(denominator, 1e-30) * (1.0 + tl.exp(tl.minimum(-query, 20.0)))
+        context = divide(numerator, bottom, FAST).to(embedding.dtype)
+        match = tl.dot(context, embedding)  # (P, N)
+        legal = weight > 0
+        score = CLIPPING * tanh(match * SCALE - match_weight * zrow, FAST)
+        score = tl.where(legal, score, -BIG)
 
         # ------------------------------------------------------------------------ choice
         if SAMPLE:
             chance = tl.exp(score - tl.max(score, axis=1)[:, None])
-            chance = tl.where(moves, chance, 0.0)
+            chance = tl.where(legal, chance, 0.0)
             total = tl.cumsum(chance, axis=1)
             seed = tl.load(seed_ptr)
             offset = ((b * trajectories + p) * (max_steps + 1) + t).to(tl.int32)
             uniform = tl.rand(seed, offset)
             level = tl.maximum(uniform, 1e-7) * tl.sum(chance, axis=1)
             # The last legal node whose share begins below the level: legal whatever the rounding.
-            before = moves & (total - chance < level[:, None])
+            before = legal & (total - chance < level[:, None])
             choice = tl.max(tl.where(before, cols[None, :], 0), axis=1)
         else:
             choice = tl.argmax(score, axis=1)
         choice = tl.where(idle, current, choice.to(tl.int32))
 
         running = (done == 0) & exists
-        if t < max_steps:
-            where = (b * max_steps + t) * trajectories + p
-            tl.store(action_ptr + where, choice, mask=exists)
-            if RECORD:
-                tl.store(signal_ptr + where, signal, mask=exists)
-                tl.store(
-                    allowed_ptr + where[:, None] * nodes + cols[None, :],
-                    moves.to(tl.int8),
-                    mask=exists[:, None] & real[None, :],
-                )
+        tl.store(action_ptr + history, choice, mask=recorded)
         steps += tl.where(running, 1, 0)
         action = choice
         remaining = tl.sum(1 - done, axis=0)

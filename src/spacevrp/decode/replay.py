@@ -100,8 +100,8 @@ def fused_replay_gradients(
     coefficient: Tensor,
     *,
     dtype: torch.dtype = torch.bfloat16,
-    block: int = 64,
-    splits: int = 8,
+    block: int = 16,
+    splits: int = 16,
     num_warps: int = 8,
 ) -> dict[str, Tensor]:
     """The same gradients by one kernel and a few matrix products, for at most 128 nodes."""
@@ -159,6 +159,7 @@ def fused_replay_gradients(
         BLOCK_R=block,
         CLIPPING=tables.clipping,
         SCALE=1.0 / math.sqrt(width),
+        FAST=batch.distance.is_cuda,
         num_warps=num_warps,
     )
     grad_last = torch.zeros((size, nodes, width), dtype=torch.float32, device=device)

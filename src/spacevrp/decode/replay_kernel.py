@@ -10,6 +10,8 @@ from __future__ import annotations
 import triton
 import triton.language as tl
 
+from spacevrp.decode.fused_kernel import divide, tanh
+
 BIG = tl.constexpr(1e30)
 
 
@@ -45,6 +47,7 @@ def replay_kernel(
     BLOCK_R: tl.constexpr,
     CLIPPING: tl.constexpr,
     SCALE: tl.constexpr,
+    FAST: tl.constexpr,
 ):
     """Gradients of a range of decisions of one instance."""
     b = tl.program_id(0).to(tl.int64)
@@ -102,58 +105,54 @@ def replay_kernel(
             # Rows without a decision are computed too, over all nodes, and weigh nothing.
             moves = tl.where(active[:, None], moves, real[None, :].to(tl.int32)) > 0
 
-            zrow = tl.load(
-                zscore_ptr + b * nodes * nodes + current[:, None] * nodes + cols[None, :],
-                mask=real[None, :],
-                other=0.0,
-            )
+            zrows = zscore_ptr + b * nodes * nodes + current[:, None] * nodes + cols[None, :]
+            zrow = tl.load(zrows, mask=real[None, :], other=0.0)
             bias = tl.where(moves, -read_weight * zrow, -BIG)
             weight = tl.exp(bias - tl.max(bias, axis=1)[:, None])
-            weight = tl.where(moves, weight, 0.0)
-            weight_low = weight.to(value_sum.dtype)
-            numerator = tl.dot(weight_low, value_sum)
-            denominator = tl.dot(weight_low, key_sum)
-            query = tl.load(first_ptr + b * nodes * WIDTH + first[:, None] * WIDTH + dims[None, :])
-            query += tl.load(
-                last_ptr + b * nodes * WIDTH + current[:, None] * WIDTH + dims[None, :]
-            )
-            query += signal[:, None] * state_weight[None, :]
-            gate = 1.0 / (1.0 + tl.exp(-query))
-            inverse = 1.0 / tl.maximum(denominator, 1e-37)
+            weight = tl.where(moves, tl.maximum(weight, 1e-30), 0.0).to(value_sum.dtype)
+            tl.store(weight_out, weight, mask=inside)
+            numerator = tl.dot(weight, value_sum)
+            denominator = tl.dot(weight, key_sum)
+            inverse = divide(1.0, tl.maximum(denominator, 1e-30), FAST)
             ratio = numerator * inverse
+            firsts = first_ptr + b * nodes * WIDTH + first[:, None] * WIDTH + dims[None, :]
+            lasts = last_ptr + b * nodes * WIDTH + current[:, None] * WIDTH + dims[None, :]
+            query = tl.load(firsts) + tl.load(lasts) + signal[:, None] * state_weight[None, :]
+            gate = divide(1.0, 1.0 + tl.exp(tl.minimum(-query, 20.0)), FAST)
             context = (gate * ratio).to(embedding.dtype)
+            tl.store(context_out, context, mask=inside)
             match = tl.dot(context, tl.trans(embedding))
-            tanh = 1.0 - 2.0 / (tl.exp(2.0 * (match * SCALE - match_weight * zrow)) + 1.0)
-            score = tl.where(moves, CLIPPING * tanh, -BIG)
+            bent = tanh(match * SCALE - match_weight * zrow, FAST)
+            legal = weight > 0
+            score = tl.where(legal, CLIPPING * bent, -BIG)
             highest = tl.max(score, axis=1)
-            chance = tl.where(moves, tl.exp(score - highest[:, None]), 0.0)
+            chance = tl.where(legal, tl.exp(score - highest[:, None]), 0.0)
             total_chance = tl.sum(chance, axis=1)
             taken = cols[None, :] == action[:, None]
-            log_chance = tl.sum(tl.where(taken & moves, score, 0.0), axis=1) - highest
+            log_chance = tl.sum(tl.where(taken & legal, score, 0.0), axis=1) - highest
             log_chance -= tl.log(total_chance)
             sum_log += coefficient * tl.where(active, log_chance, 0.0)
 
             # Backward: d(coefficient * log chance) / d(score), then step by step to the inputs.
-            grad = tl.where(taken, 1.0, 0.0) - chance / total_chance[:, None]
-            grad = coefficient[:, None] * grad * (CLIPPING * (1.0 - tanh * tanh))
-            grad = tl.where(moves, grad, 0.0)
+            grad = tl.where(taken, 1.0, 0.0) - chance * (1.0 / total_chance)[:, None]
+            grad = coefficient[:, None] * grad * (CLIPPING * (1.0 - bent * bent))
+            grad = tl.where(legal, grad, 0.0)
             grad_match -= tl.sum(grad * zrow, axis=1)
             grad_product = (grad * SCALE).to(embedding.dtype)
+            tl.store(match_out, grad_product, mask=inside)
             grad_context = tl.dot(grad_product, embedding)  # (R, D)
-            grad_query = grad_context * ratio * gate * (1.0 - gate)
-            grad_ratio = grad_context * gate * inverse
+            grad_ratio = grad_context * gate
+            grad_query = grad_ratio * ratio * (1.0 - gate)
+            tl.store(query_out, grad_query.to(context.dtype), mask=inside)
+            grad_state += tl.sum(grad_query * signal[:, None], axis=0)
+            grad_ratio *= inverse
             grad_numerator = grad_ratio.to(value_sum.dtype)
             grad_denominator = (-grad_ratio * ratio).to(value_sum.dtype)
-            grad_weight = tl.dot(grad_numerator, tl.trans(value_sum))
-            grad_weight += tl.dot(grad_denominator, tl.trans(key_sum))
-            grad_read -= tl.sum(grad_weight * weight * zrow, axis=1)
-            grad_state += tl.sum(grad_query * signal[:, None], axis=0)
-            tl.store(weight_out, weight_low, mask=inside)
-            tl.store(match_out, grad_product, mask=inside)
             tl.store(sums_out, grad_numerator, mask=inside)
             tl.store(sums_out + WIDTH, grad_denominator, mask=inside)
-            tl.store(context_out, context, mask=inside)
-            tl.store(query_out, grad_query.to(context.dtype), mask=inside)
+            grad_weight = tl.dot(grad_numerator, tl.trans(value_sum))
+            grad_weight = tl.dot(grad_denominator, tl.trans(key_sum), grad_weight)
+            grad_read -= tl.sum(grad_weight * weight.to(tl.float32) * zrow, axis=1)
         else:
             # All these solutions are finished; the products must find zeros.
             none_n = tl.zeros([BLOCK_R, BLOCK_N], dtype=embedding.dtype)

@@ -49,7 +49,9 @@ class Environment:
         back = batch.distance[:, :, depots].transpose(1, 2)
         cost = there + torch.where(batch.open_routes[:, None, None], 0.0, back)
         cost = cost.masked_fill(~self._servable, torch.inf)
-        return at(cost.argmin(dim=1), starts)
+        # Depots on the same shortest cycle cost the same: rounding must not choose among them.
+        cheapest = cost <= cost.amin(dim=1, keepdim=True) * (1.0 + rules.TOLERANCE)
+        return at(cheapest.int().argmax(dim=1), starts)
 
     def begin(self, starts: Tensor) -> State:
         """Partial solutions that have just served their start nodes (B, P)."""

@@ -36,6 +36,8 @@ class ModelConfig:
     rank, heads
         Rank and number of adapter heads of each attribute. (The paper's single-head ablation keeps
         the total rank: ``rank=96, heads=1``.)
+    match_start
+        Where the weight of distances in the compatibility starts.
     clipping
         Logits lie between plus and minus this number.
     """
@@ -50,6 +52,7 @@ class ModelConfig:
     projections: Projections = "wdad"
     rank: int = 32
     heads: int = 3
+    match_start: float = 1.0
     clipping: float = 50.0
 
     def __post_init__(self) -> None:
@@ -70,8 +73,10 @@ class ModelConfig:
                 raise SpacevrpError(
                     f"model.{name}: expected one of {allowed}, received {received!r}"
                 )
-        if not self.clipping > 0:
-            raise SpacevrpError(f"model.clipping: expected more than 0, received {self.clipping!r}")
+        for name in ("clipping", "match_start"):
+            if not getattr(self, name) > 0:
+                received = getattr(self, name)
+                raise SpacevrpError(f"model.{name}: expected more than 0, received {received!r}")
 
     @property
     def position_width(self) -> int:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from dataclasses import dataclass
 
 import torch
 import torch.nn.functional as F
@@ -14,6 +15,15 @@ from spacevrp.model.geometry import Geometry
 
 # Attention branches of a mixed bias module: distances out, distances in, pair relation.
 BRANCHES = 3
+
+
+@dataclass(frozen=True)
+class Relation:
+    """Pairs of nodes. The branch that sees them is zero elsewhere, and only computed here."""
+
+    rows: Tensor  # (R,) int64; the instances that may have pairs
+    partner: Tensor  # (R, N) int64
+    present: Tensor  # (R,) bool; whether the instance really has some
 
 
 class InstanceNorm(nn.Module):
@@ -54,13 +64,12 @@ class EncoderLayer(nn.Module):
         self,
         x: Tensor,
         geometry: Geometry,
-        partner: Tensor,
-        paired: Tensor,
+        relation: Relation,
         alphas: Tensor,
         dtype: torch.dtype,
     ) -> Tensor:
         """One layer on x (B, N, d); ``alphas`` (B, 3) weigh the branches' biases."""
-        mixed = self._mixed_bias(x, geometry, partner, paired, alphas, dtype)
+        mixed = self._mixed_bias(x, geometry, relation, alphas, dtype)
         x = self.norm_mixed(x + mixed, geometry.is_node)
         hidden = _linear(x, self.feed_in.weight, self.feed_in.bias, dtype).relu()
         fed = _linear(hidden, self.feed_out.weight, self.feed_out.bias, dtype).to(x.dtype)
@@ -70,15 +79,15 @@ class EncoderLayer(nn.Module):
         self,
         x: Tensor,
         geometry: Geometry,
-        partner: Tensor,
-        paired: Tensor,
+        relation: Relation,
         alphas: Tensor,
         dtype: torch.dtype,
     ) -> Tensor:
-        qkv = _linear(x, self.qkv, None, dtype).to(x.dtype)
-        query_out, key_out, value_out, query_in, key_in, value_in, query_r, key_r, value_r = (
-            qkv.chunk(3 * BRANCHES, dim=-1)
-        )
+        width = x.shape[-1]
+        distance_weight, relation_weight = self.qkv.split([6 * width, 3 * width])
+        distance_out, relation_out = self.out.split([2 * width, width], dim=1)
+        qkv = _linear(x, distance_weight, None, dtype).to(x.dtype)
+        query_out, key_out, value_out, query_in, key_in, value_in = qkv.chunk(6, dim=-1)
         is_node, spread, scale = geometry.is_node, geometry.spread, geometry.log_size
         outgoing = distance_attention(
             query_out,
@@ -94,12 +103,18 @@ class EncoderLayer(nn.Module):
             alphas[:, 1] * scale,
             dtype,
         )
+        joined = torch.cat([outgoing, incoming], dim=-1)
+        mixed = _linear(joined, distance_out, None, dtype).to(x.dtype)
+        rows = relation.rows
+        if rows.shape[0] == 0:
+            return mixed
+        some = x[rows]
+        query, key, value = _linear(some, relation_weight, None, dtype).to(x.dtype).chunk(3, dim=-1)
         related = relation_attention(
-            query_r, keyed_values(key_r, value_r, is_node), partner, alphas[:, 2]
+            query, keyed_values(key, value, is_node[rows]), relation.partner, alphas[rows, 2]
         )
-        related = related * paired[:, None, None].to(related.dtype)
-        joined = torch.cat([outgoing, incoming, related], dim=-1)
-        return _linear(joined, self.out, None, dtype).to(x.dtype)
+        related = related * relation.present[:, None, None].to(related.dtype)
+        return mixed.index_add(0, rows, _linear(related, relation_out, None, dtype).to(x.dtype))
 
 
 class Encoder(nn.Module):
@@ -113,14 +128,13 @@ class Encoder(nn.Module):
         self,
         x: Tensor,
         geometry: Geometry,
-        partner: Tensor,
-        paired: Tensor,
+        relation: Relation,
         alphas: Tensor,
         dtype: torch.dtype,
     ) -> Tensor:
-        """Node embeddings (B, N, d) from initial ones; ``alphas`` (B, 3 * layers)."""
+        """Node embeddings (B, N, d) from initial ones; ``alphas`` is (B, 3 * layers)."""
         for layer, weights in zip(self.layers, alphas.split(BRANCHES, dim=1), strict=True):
-            x = layer(x, geometry, partner, paired, weights, dtype)
+            x = layer(x, geometry, relation, weights, dtype)
         return x
 
 

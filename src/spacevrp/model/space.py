@@ -17,7 +17,7 @@ from spacevrp.model.attention import keyed_values
 from spacevrp.model.bias import BiasNetworks
 from spacevrp.model.config import ModelConfig
 from spacevrp.model.decoder import DecoderTables
-from spacevrp.model.encoder import BRANCHES, Encoder
+from spacevrp.model.encoder import BRANCHES, Encoder, Relation
 from spacevrp.model.features import (
     NUM_ATTRIBUTES,
     NUM_NODE_TYPES,
@@ -44,6 +44,8 @@ class SpaceModel(nn.Module):
         self.encoder = Encoder(config)
         # One bias network a branch and layer, and two for the decoder.
         self.bias = BiasNetworks(BRANCHES * config.layers + 2, width)
+        with torch.no_grad():
+            self.bias.bias_out[-1] = config.match_start
         self.query_first = projection(config, width, width)
         self.query_last = projection(config, width, width)
         self.key = projection(config, width, width)
@@ -71,14 +73,32 @@ class SpaceModel(nn.Module):
         return frechet(zscore, pivots, averaged=self.config.representation == "averaged")
 
     def forward(
-        self, batch: Batch, seeds: Tensor, dtype: torch.dtype | None = None
+        self,
+        batch: Batch,
+        seeds: Tensor,
+        dtype: torch.dtype | None = None,
+        related_rows: Tensor | None = None,
     ) -> DecoderTables:
-        """Encode a batch with pivot seeds (B, M); matrix products run in ``dtype``."""
+        """Encode a batch.
+
+        Parameters
+        ----------
+        seeds
+            (B, M) pivot seeds.
+        dtype
+            Type of the matrix products.
+        related_rows
+            Numbers of the instances that may have pairs. Looked up where not given, which waits
+            for the device.
+        """
         dtype = dtype or batch.distance.dtype
+        if related_rows is None:
+            related_rows = batch.paired.nonzero().squeeze(1)
+        relation = Relation(related_rows, batch.partner[related_rows], batch.paired[related_rows])
         geometry = normalise(batch)
         alphas = self.bias(batch.attributes)  # (B, 3 layers + 2)
         x = self.embed(batch, geometry, seeds)
-        x = self.encoder(x, geometry, batch.partner, batch.paired, alphas[:, :-2], dtype)
+        x = self.encoder(x, geometry, relation, alphas[:, :-2], dtype)
         x = x * batch.is_node.unsqueeze(-1).to(x.dtype)
         lam = batch.attributes
 

@@ -18,6 +18,9 @@ _SYMMETRY_TOLERANCE = 1e-9
 _GEO_PI = 3.141592
 _GEO_RADIUS = 6378.388
 
+# Distances computed at a time, so that what lies between coordinates and them stays in the cache.
+_BLOCK_ENTRIES = 2**14
+
 ROUNDINGS = ("none", "nearest", "up", "down", "one-decimal")
 GEOMETRIES = ("euclidean", "manhattan", "chebyshev", "att", "geo")
 
@@ -51,13 +54,15 @@ class Metric:
         if self.geometry == "geo":
             raw = _geo(origin, target)
         else:
-            delta = origin - target  # (..., 2)
+            # One axis after the other: numpy is slow to add up along an axis of length 2.
+            across = origin[..., 0] - target[..., 0]
+            along = origin[..., 1] - target[..., 1]
             if self.geometry == "manhattan":
-                raw = np.abs(delta).sum(axis=-1)
+                raw = np.abs(across) + np.abs(along)
             elif self.geometry == "chebyshev":
-                raw = np.abs(delta).max(axis=-1)
+                raw = np.maximum(np.abs(across), np.abs(along))
             else:
-                squared = np.square(delta).sum(axis=-1)
+                squared = np.square(across) + np.square(along)
                 raw = np.sqrt(squared / 10.0 if self.geometry == "att" else squared)
         return _round(raw, self.rounding)
 
@@ -203,7 +208,15 @@ class Distances:
         """All distances, (N, N)."""
         if self._matrix is not None:
             return self._matrix
-        return np.stack([self.from_node(node) for node in range(self.size)])
+        assert self.coordinates is not None
+        points = self.coordinates
+        whole = np.empty((self.size, self.size))
+        rows = max(1, _BLOCK_ENTRIES // self.size)
+        for first in range(0, self.size, rows):
+            some = points[first : first + rows, None]  # (rows, 1, 2)
+            whole[first : first + rows] = self.metric.measure(some, points)
+        np.fill_diagonal(whole, 0.0)
+        return whole
 
     def reordered(self, order: NDArray[np.intp]) -> Distances:
         """The same distances with node ``order[i]`` renamed to ``i``."""

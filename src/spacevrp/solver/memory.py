@@ -26,6 +26,9 @@ GIB = 2**30
 _CPU_BUDGET = GIB // 2
 _CPU_SHARE = 0.25  # of the machine's memory, if that is less
 _CUDA_SHARE = 0.8  # of what is free: the allocator needs some room between its blocks
+# Views that are worked on together at most: they fill the largest GPU, and with more of them only
+# the wait for the next report grows.
+MOST_VIEWS = 4096
 
 
 @dataclass(frozen=True)
@@ -67,7 +70,7 @@ class Cut:
 
 def cut(footprint: Footprint, *, views: int, starts: int, budget: int) -> Cut:
     """The largest blocks that fit: instances are cut first, then views, starts last."""
-    together = budget // footprint.block(1, starts)
+    together = min(budget // footprint.block(1, starts), MOST_VIEWS)
     if together >= views:
         return Cut(together // views, views, starts)
     if together >= 1:

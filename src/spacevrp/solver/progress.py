@@ -7,7 +7,6 @@ from typing import Literal
 
 from tqdm import tqdm
 
-
 # A quick call is over before the bar appears.
 DELAY = 0.5
 
@@ -42,7 +41,6 @@ class Progress:
     def end(self) -> None:
         """The block is finished."""
         self._bar.total += self._done - self._expected
-        self._bar.refresh()
 
     def __enter__(self) -> Progress:
         return self

@@ -1,15 +1,25 @@
-"""The search proper: every view of every instance from every start node, in one block at a time."""
+"""The search proper: every view of every instance from every start node, in one block at a time.
+
+Costs and moves stay on the device while the block is worked on: of all its rollouts only the few
+best of each instance come back.
+"""
 
 from __future__ import annotations
 
+import time
+import warnings
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from functools import cache, partial
+from importlib.util import find_spec
 
 import numpy as np
 import torch
 from torch import Tensor
 
-from spacevrp.decode import Rollout, rollout
+from spacevrp.decode import rollout
+from spacevrp.decode.fused import fused_rollout, supports
+from spacevrp.decode.trace import Trace
 from spacevrp.env import Environment, start_nodes
 from spacevrp.env.starts import can_start
 from spacevrp.model import DecoderTables, SpaceModel, view_seeds
@@ -41,8 +51,22 @@ class Candidate:
     """A finished (or stuck) rollout."""
 
     cost: float  # in units of distance; inf where it is stuck
-    rank: tuple[int, int, int]  # view, round, number of the start: settles ties
+    rank: int  # in the order of views, rounds and starts: settles ties
     sequence: np.ndarray  # (T,) positions in the batch
+
+
+@dataclass
+class Seconds:
+    """Where the time goes."""
+
+    preparing: float = 0.0  # from problems to tensors, on the host
+    searching: float = 0.0  # encoding and decoding, on the device
+    judging: float = 0.0  # the referee
+
+    @property
+    def total(self) -> float:
+        """All of it."""
+        return self.preparing + self.searching + self.judging
 
 
 def search_block(
@@ -52,6 +76,7 @@ def search_block(
     cut: Cut,
     device: torch.device,
     report: Callable[[int], None],
+    seconds: Seconds | None = None,
 ) -> list[list[Candidate]]:
     """Candidates of each instance, best first.
 
@@ -59,28 +84,85 @@ def search_block(
     ----------
     report
         Called with the number of rollouts whenever some are finished.
+    seconds
+        What the block takes is added here.
     """
-    batch = stack(problems).to(device)
-    seeds = view_seeds(batch, model.config, settings.views, settings.seed)  # (I, V, M)
-    found: list[list[Candidate]] = [[] for _ in problems]
+    began = time.perf_counter()
+    batch = stack(problems)
+    prepared = time.perf_counter()
+    with torch.inference_mode():
+        best = _search(model, batch.to(device), problems, settings, cut, report)
+        found = best.candidates()  # waits for the device
+    if seconds is not None:
+        seconds.preparing += prepared - began
+        seconds.searching += time.perf_counter() - prepared
+    return found
+
+
+def _search(
+    model: SpaceModel,
+    batch: Batch,
+    problems: Sequence[Problem],
+    settings: Settings,
+    cut: Cut,
+    report: Callable[[int], None],
+) -> _Best:
+    num_depots = max(len(problem.depots) for problem in problems)
+    environment = Environment(batch, num_depots)
+    starts = choose_starts(environment, settings.starts)  # (I, P)
+    seeds = _view_seeds(model, batch, problems, settings)  # (I, V, M)
+    decode: Callable[..., _Moves] = _roll_out
+    if uses_kernel(environment):
+        decode = partial(_roll_out_fused, missing_arcs=_misses_arcs(problems))
+    best = _Best(batch, environment.max_steps + 2)
     for first_view in range(0, settings.views, cut.views):
         some = seeds[:, first_view : first_view + cut.views]  # (I, v, M)
         views = some.shape[1]
         repeated = batch.repeat_interleave(views) if views > 1 else batch
-        environment = Environment(repeated)
+        there = Environment(repeated, num_depots) if views > 1 else environment
         tables = _encode(model, repeated, some.flatten(0, 1))
-        starts = choose_starts(environment, settings.starts)  # (I v, P)
+        begin = starts.repeat_interleave(views, dim=0)  # (I v, P)
         for number in range(settings.rounds):
             for first_start in range(0, starts.shape[1], cut.starts):
-                piece = starts[:, first_start : first_start + cut.starts]
-                place = (first_view, number, first_start)
-                generator = _generator(device, settings.seed, place) if number > 0 else None
-                done = _roll_out(environment, tables, piece, generator)
-                kept = max(2, _CANDIDATES // settings.views)
-                for item, candidates in enumerate(_best(repeated, done, kept, place, views)):
-                    found[item // views] += candidates
+                piece = begin[:, first_start : first_start + cut.starts]
+                state = _random_state(settings.seed, (first_view, number, first_start))
+                done = decode(there, tables, piece, state if number > 0 else None)
+                view = torch.arange(first_view, first_view + views, device=batch.device)
+                order = torch.arange(piece.shape[1], device=batch.device) + first_start
+                turn = (view * settings.rounds + number)[:, None] * starts.shape[1]
+                best.add(done, turn + order)
                 report(piece.numel())
-    return [sorted(some, key=lambda one: (one.cost, one.rank)) for some in found]
+    return best
+
+
+def uses_kernel(environment: Environment) -> bool:
+    """Whether the rollouts run in one launch: on a GPU, few nodes, at most one depot, Triton."""
+    if environment.batch.device.type != "cuda" or not supports(environment):
+        return False
+    return _has_triton()
+
+
+@cache
+def _has_triton() -> bool:
+    if find_spec("triton") is not None:
+        return True
+    warnings.warn(
+        "Triton is not installed: plans are decoded step by step, which is slower",
+        RuntimeWarning,
+        stacklevel=2,
+    )
+    return False
+
+
+def _view_seeds(
+    model: SpaceModel, batch: Batch, problems: Sequence[Problem], settings: Settings
+) -> Tensor:
+    """Pivot seeds of every view, (I, V, M). They depend on the numbers of nodes and depots only."""
+    kinds = [(len(problem.depots), problem.size) for problem in problems]
+    row_of = {kind: row for row, kind in enumerate(dict.fromkeys(kinds))}
+    examples = torch.tensor([kinds.index(kind) for kind in row_of], device=batch.device)
+    rows = view_seeds(batch[examples], model.config, settings.views, settings.seed)
+    return rows[torch.tensor([row_of[kind] for kind in kinds], device=batch.device)]
 
 
 def choose_starts(environment: Environment, limit: int | None) -> Tensor:
@@ -100,54 +182,144 @@ def choose_starts(environment: Environment, limit: int | None) -> Tensor:
 def _encode(model: SpaceModel, batch: Batch, seeds: Tensor) -> DecoderTables:
     # Tensor cores want bfloat16; a CPU is as fast in float32.
     dtype = torch.bfloat16 if batch.device.type == "cuda" else torch.float32
-    with torch.inference_mode():
-        tables: DecoderTables = model(batch, seeds, dtype)
+    tables: DecoderTables = model(batch, seeds, dtype)
     return tables
 
 
+# --------------------------------------------------------------------------------------- rollouts
+
+
+@dataclass(frozen=True)
+class _Moves:
+    """Finished rollouts, their sequences (B, P, T) on demand."""
+
+    cost: Tensor  # (B, P)
+    take: Callable[[Tensor], Tensor]  # (B, k) positions among P -> (B, k, T)
+
+
 def _roll_out(
+    environment: Environment, tables: DecoderTables, starts: Tensor, state: int | None
+) -> _Moves:
+    """Complete a plan from each start (B, P): greedily, or drawn where there is a random state."""
+    generator = None
+    if state is not None:
+        generator = torch.Generator(starts.device).manual_seed(state)
+    done = rollout(environment, tables, starts, sample=state is not None, generator=generator)
+
+    def take(order: Tensor) -> Tensor:
+        index = order.unsqueeze(-1).expand(-1, -1, done.sequence.shape[2])
+        return done.sequence.gather(1, index)
+
+    return _Moves(done.cost, take)
+
+
+def _roll_out_fused(
     environment: Environment,
     tables: DecoderTables,
     starts: Tensor,
-    generator: torch.Generator | None,
-) -> Rollout:
-    """Complete a plan from each start (B, P): greedily, or drawn where there is a generator."""
-    with torch.inference_mode():
-        return rollout(
-            environment, tables, starts, sample=generator is not None, generator=generator
-        )
+    state: int | None,
+    *,
+    missing_arcs: bool,
+) -> _Moves:
+    """The same in one launch."""
+    seed = torch.tensor([0 if state is None else state], device=starts.device)
+    trace = fused_rollout(
+        environment, tables, starts, seed, sample=state is not None, missing_arcs=missing_arcs
+    )
+    return _Moves(trace.cost, lambda order: narrow(trace, order).sequences(environment.batch))
 
 
-def _generator(device: torch.device, seed: int, place: tuple[int, int, int]) -> torch.Generator:
+def narrow(trace: Trace, order: Tensor) -> Trace:
+    """Some of the rollouts: those at positions ``order`` (B, k)."""
+    along = order.unsqueeze(1).expand(-1, trace.action.shape[1], -1)  # (B, T, k)
+    return Trace(
+        trace.starts.gather(1, order),
+        trace.action.gather(2, along),
+        trace.steps.gather(1, order),
+        trace.cost.gather(1, order),
+    )
+
+
+def _misses_arcs(problems: Sequence[Problem]) -> bool:
+    return any(
+        problem.distances.has_missing_arcs or problem.durations.has_missing_arcs
+        for problem in problems
+    )
+
+
+def _random_state(seed: int, place: tuple[int, int, int]) -> int:
     """Random numbers of their own for every piece of work."""
     state = np.random.SeedSequence([seed, *place]).generate_state(1, np.uint64)[0]
-    return torch.Generator(device).manual_seed(int(state >> np.uint64(1)))
+    return int(state >> np.uint64(1))
 
 
-def _best(
-    batch: Batch, done: Rollout, kept: int, place: tuple[int, int, int], views: int
-) -> list[list[Candidate]]:
-    """The cheapest rollouts of each item; where all are stuck, those that served the most."""
-    cost, sequence = done.cost, done.sequence  # (B, P), (B, P, T)
-    key = torch.where(torch.isfinite(cost).any(dim=1, keepdim=True), cost, -torch.inf)
-    if bool(torch.isneginf(key).any()):
-        visited = torch.zeros(*cost.shape, batch.num_nodes, dtype=torch.bool, device=cost.device)
-        visited = visited.scatter(2, sequence, torch.ones_like(sequence, dtype=torch.bool))
-        key = torch.where(torch.isneginf(key), -visited.sum(dim=2).to(cost.dtype), key)
-    # Stable: of equal costs the first start wins, whatever the device.
-    order = key.sort(dim=1, stable=True).indices[:, :kept]  # (B, k)
-    cost = cost.gather(1, order).cpu()
-    index = order.unsqueeze(-1).expand(-1, -1, sequence.shape[2])
-    moves = sequence.gather(1, index).to(torch.int32).cpu().numpy()  # (B, k, T)
-    first_view, number, first_start = place
-    return [
-        [
-            Candidate(
-                value, (first_view + item % views, number, first_start + start), moves[item, i]
-            )
-            for i, (value, start) in enumerate(zip(costs, starts, strict=True))
-        ]
-        for item, (costs, starts) in enumerate(
-            zip(cost.tolist(), order.cpu().tolist(), strict=True)
+# ------------------------------------------------------------------------------------------- best
+
+
+class _Best:
+    """The best rollouts of each instance so far, on the device.
+
+    Cheaper is better; among the stuck, to have served more; then the first in rank. As ranks differ
+    it makes no difference how the rollouts were cut into pieces, nor in which order these come.
+    """
+
+    def __init__(self, batch: Batch, length: int) -> None:
+        self._nodes, self._length = batch.num_nodes, length
+        shape = (batch.size, 0)
+        self._cost = batch.distance.new_empty(shape)  # (I, k)
+        self._served = torch.empty(shape, dtype=torch.int64, device=batch.device)  # (I, k)
+        self._rank = torch.empty(shape, dtype=torch.int64, device=batch.device)  # (I, k)
+        self._moves = torch.empty((*shape, length), dtype=torch.int32, device=batch.device)
+
+    def add(self, done: _Moves, rank: Tensor) -> None:
+        """Rollouts of some views (I v, P) with their ranks (v, P), which grow along P."""
+        views = rank.shape[0]
+        rank = rank.repeat(done.cost.shape[0] // views, 1)  # (I v, P)
+        kept = min(_CANDIDATES, rank.shape[1])
+        key = torch.where(torch.isfinite(done.cost), 0.0, 1.0)
+        if bool(key.amin(dim=1).any()):  # somewhere all are stuck: now it matters who served more
+            everything = torch.arange(rank.shape[1], device=rank.device).expand_as(rank)
+            served = self._count(done.take(everything))
+        else:
+            served = torch.zeros_like(rank)
+        order = _best_first(done.cost, served, rank)[:, :kept]
+        items = self._cost.shape[0]
+
+        def merged(old: Tensor, new: Tensor) -> Tensor:
+            return torch.cat([old, new.gather(1, order).reshape(items, -1)], dim=1)
+
+        cost, served = merged(self._cost, done.cost), merged(self._served, served)
+        rank = merged(self._rank, rank)
+        final = _best_first(cost, served, rank)[:, :_CANDIDATES]
+        self._cost, self._served = cost.gather(1, final), served.gather(1, final)
+        self._rank = rank.gather(1, final)
+        moves = done.take(order).to(torch.int32)  # (I v, kept, T)
+        # A finished solution rests where it is.
+        rest = moves[..., -1:].expand(-1, -1, self._length - moves.shape[2])
+        moves = torch.cat([moves, rest], dim=2).view(items, -1, self._length)
+        index = final.unsqueeze(-1).expand(-1, -1, self._length)
+        self._moves = torch.cat([self._moves, moves], dim=1).gather(1, index)
+
+    def _count(self, moves: Tensor) -> Tensor:
+        """Distinct nodes of sequences (B, P, T), (B, P)."""
+        visited = torch.zeros(
+            (*moves.shape[:2], self._nodes), dtype=torch.bool, device=moves.device
         )
-    ]
+        return visited.scatter(2, moves, True).sum(dim=2)
+
+    def candidates(self) -> list[list[Candidate]]:
+        """All that is left, best first, on the host."""
+        costs, ranks = self._cost.tolist(), self._rank.tolist()
+        moves = self._moves.cpu().numpy()
+        return [
+            [Candidate(*one) for one in zip(*columns, strict=True)]
+            for columns in zip(costs, ranks, moves, strict=True)
+        ]
+
+
+def _best_first(cost: Tensor, served: Tensor, rank: Tensor) -> Tensor:
+    """Positions (B, P) sorted by cost, then (where it is infinite) by most served, then by rank."""
+    order = rank.argsort(dim=1, stable=True)
+    served = torch.where(torch.isfinite(cost), 0, served).gather(1, order)
+    order = order.gather(1, served.argsort(dim=1, stable=True, descending=True))
+    return order.gather(1, cost.gather(1, order).argsort(dim=1, stable=True))

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+import time
 from collections.abc import Callable, Iterable, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Literal, overload
 
@@ -28,7 +29,7 @@ from spacevrp.solver.memory import (
 )
 from spacevrp.solver.progress import Progress
 from spacevrp.solver.reasons import explain
-from spacevrp.solver.search import Candidate, Settings, search_block
+from spacevrp.solver.search import Candidate, Seconds, Settings, search_block
 
 ShowProgress = bool | Literal["always"]
 
@@ -59,6 +60,28 @@ class NoPlanError(InfeasibleError):
         super().__init__("; ".join(named))
         self.reasons = reasons
         self.solutions = solutions
+
+
+@dataclass(frozen=True)
+class Attempt:
+    """What came of a call, and what it took.
+
+    Attributes
+    ----------
+    solutions
+        One entry an instance, None where there is no plan.
+    reasons
+        Number of the instance -> why it has no plan.
+    seconds
+        Time spent on preparing tensors, on the search and by the referee.
+    refused
+        Plans that the search held for complete and the referee refused.
+    """
+
+    solutions: list[Solution | None]
+    reasons: dict[int, str]
+    seconds: Seconds
+    refused: int = 0
 
 
 class Solver:
@@ -150,6 +173,32 @@ class Solver:
             If an instance gets no complete plan: which customers are left over, and why. (It is a
             :class:`NoPlanError`, which carries the solutions of the other instances.)
         """
+        attempt = self.attempt(
+            problems,
+            augment=augment,
+            starts=starts,
+            sample=sample,
+            seed=seed,
+            progress=progress,
+            batch_memory=batch_memory,
+        )
+        if attempt.reasons:
+            raise NoPlanError(attempt.reasons, attempt.solutions)
+        complete = [solution for solution in attempt.solutions if solution is not None]
+        return complete[0] if isinstance(problems, Problem) else complete
+
+    def attempt(
+        self,
+        problems: Problem | Iterable[Problem],
+        *,
+        augment: int = 8,
+        starts: int | None = None,
+        sample: int = 0,
+        seed: int = 0,
+        progress: ShowProgress = False,
+        batch_memory: int | None = None,
+    ) -> Attempt:
+        """The same, with an account of the time, and no error where an instance gets no plan."""
         settings = Settings(
             views=_at_least("augment", augment, 1),
             starts=None if starts is None else _at_least("starts", starts, 1),
@@ -158,13 +207,9 @@ class Solver:
         )
         if batch_memory is not None:
             _at_least("batch_memory", batch_memory, 1)
-        several = _as_list(problems)
-        work = _Work(self.model, self.device, several, batch_memory)
+        work = _Work(self.model, self.device, _as_list(problems), batch_memory)
         solutions, reasons = work.run(settings, progress)
-        if reasons:
-            raise NoPlanError(dict(sorted(reasons.items())), solutions)
-        complete = [solution for solution in solutions if solution is not None]
-        return complete[0] if isinstance(problems, Problem) else complete
+        return Attempt(solutions, dict(sorted(reasons.items())), work.seconds, work.refused)
 
 
 @overload
@@ -232,6 +277,8 @@ class _Work:
     device: torch.device
     problems: list[Problem]
     batch_memory: int | None
+    seconds: Seconds = field(default_factory=Seconds)
+    refused: int = 0
 
     def run(
         self, settings: Settings, show: ShowProgress
@@ -252,7 +299,10 @@ class _Work:
                 here = replace(settings, views=views)
                 for number, candidates in self._search(numbers, here, progress):
                     problem = self.problems[number]
-                    solution, reason = settle(problem, candidates)
+                    began = time.perf_counter()
+                    solution, reason, refused = settle(problem, candidates)
+                    self.seconds.judging += time.perf_counter() - began
+                    self.refused += refused
                     solutions[number] = solution
                     if solution is None:
                         label = f"{problem.name!r}, " if problem.name else ""
@@ -297,7 +347,9 @@ class _Work:
     ) -> list[list[Candidate]] | None:
         """The candidates of a block, or None where memory ran out."""
         try:
-            return search_block(self.model, block, settings, sizes, self.device, report)
+            return search_block(
+                self.model, block, settings, sizes, self.device, report, self.seconds
+            )
         except (RuntimeError, MemoryError) as error:
             if not _is_out_of_memory(error):
                 raise
@@ -316,22 +368,23 @@ class _Work:
         )
 
 
-def settle(problem: Problem, candidates: Sequence[Candidate]) -> tuple[Solution | None, str]:
-    """The first candidate that the referee passes, or the reason why there is none."""
-    refused: Solution | None = None
+def settle(problem: Problem, candidates: Sequence[Candidate]) -> tuple[Solution | None, str, int]:
+    """The first candidate that the referee passes or the reason why there is none; the refused."""
+    refused: list[Solution] = []
     for candidate in candidates:
         if candidate.cost == float("inf"):
             break  # the best come first
         solution = Solution.judged(problem, routes_of(problem, candidate.sequence.tolist()))
         if solution.feasible:
-            return solution, ""
-        refused = refused or solution
-    if refused is not None:
-        return None, f"the best plan breaks a rule: {refused.violations[0].message}"
+            return solution, "", len(refused)
+        refused.append(solution)
+    if refused:
+        reason = f"the best plan breaks a rule: {refused[0].violations[0].message}"
+        return None, reason, len(refused)
     order = [*problem.depots, *problem.customers]
     attempts = [{order[position] for position in one.sequence.tolist()} for one in candidates]
     furthest = max(attempts, key=len)
-    return None, explain(problem, furthest - set(problem.depots))
+    return None, explain(problem, furthest - set(problem.depots)), 0
 
 
 def _group(problems: Sequence[Problem], augment: int) -> list[tuple[int, list[int]]]:

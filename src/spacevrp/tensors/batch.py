@@ -116,22 +116,48 @@ def stack(
             raise ValueError(f"expected num_nodes >= {width}, received {num_nodes}")
         width = num_nodes
     rows = [_as_row(problem, width) for problem in problems]
-    columns = {name: np.stack([row[name] for row in rows]) for name in rows[0]}
+    tensors: dict[str, Tensor] = {"distance": _squares(problems, "distances", width, dtype)}
     shared = all(problem.durations is problem.distances for problem in problems)
-    tensors: dict[str, Tensor] = {}
-    for name, values in columns.items():
-        tensor = torch.from_numpy(values)
+    tensors["duration"] = (
+        tensors["distance"] if shared else _squares(problems, "durations", width, dtype)
+    )
+    for name in rows[0]:
+        tensor = torch.from_numpy(np.array([row[name] for row in rows]))
         keeps_precision = name == "unit" or not tensor.is_floating_point()
         tensors[name] = tensor if keeps_precision else tensor.to(dtype)
-    if shared:
-        tensors["duration"] = tensors["distance"]
     return Batch(**tensors)
 
 
+def _squares(problems: Sequence[Problem], field: str, width: int, dtype: torch.dtype) -> Tensor:
+    """Distances or durations in units, depots first, (B, width, width)."""
+    # numpy knows no bfloat16.
+    held_in = dtype if dtype in (torch.float32, torch.float64) else torch.float64
+    blocks = torch.zeros((len(problems), width, width), dtype=held_in)
+    for block, problem in zip(blocks.numpy(), problems, strict=True):
+        size = problem.size
+        matrix = getattr(problem, field).matrix()
+        order = _order(problem)
+        if not _in_order(order):
+            matrix = matrix[np.ix_(order, order)]
+        # Divided in float64, rounded once.
+        block[:size, :size] = matrix / problem.unit if problem.unit != 1.0 else matrix
+    return blocks.to(dtype)
+
+
+def _order(problem: Problem) -> np.ndarray[Any, Any]:
+    """The user's nodes in the order of the batch, (size,)."""
+    return np.array([*problem.depots, *problem.customers], dtype=np.int64)
+
+
+def _in_order(order: np.ndarray[Any, Any]) -> bool:
+    """Whether the user's numbering has the depots first already."""
+    return bool((order[1:] > order[:-1]).all())
+
+
 def _as_row(problem: Problem, width: int) -> dict[str, Any]:
-    """One instance as padded arrays, depots first."""
+    """One instance as padded arrays, depots first; all but its squares."""
     size, features = problem.size, problem.features
-    order = np.array([*problem.depots, *problem.customers], dtype=np.int64)  # (size,)
+    order = _order(problem)
     position = np.empty(size, dtype=np.int64)
     position[order] = np.arange(size)
     unit = problem.unit
@@ -140,11 +166,6 @@ def _as_row(problem: Problem, width: int) -> dict[str, Any]:
         row = np.full(width, fill, dtype=values.dtype)
         row[:size] = values[order]
         return row
-
-    def square(matrix: np.ndarray[Any, Any]) -> np.ndarray[Any, Any]:
-        block = np.zeros((width, width))
-        block[:size, :size] = matrix[np.ix_(order, order)] / unit
-        return block
 
     is_node = np.arange(width) < size
     is_depot = np.arange(width) < len(problem.depots)
@@ -160,13 +181,9 @@ def _as_row(problem: Problem, width: int) -> dict[str, Any]:
     penalty = np.where(optional & customers, padded(problem.penalty) / unit, 0.0)
     if problem.maximise_prize:
         penalty = np.zeros(width)
-    distance = square(problem.distances.matrix())
-    same = problem.durations is problem.distances
     node_of = np.full(width, -1, dtype=np.int64)
     node_of[:size] = order
     return {
-        "distance": distance,
-        "duration": distance if same else square(problem.durations.matrix()),
         "unit": np.float64(unit),
         "is_node": is_node,
         "is_depot": is_depot,

@@ -1,7 +1,7 @@
 """Checkpoints: a folder of small safetensors shards and a JSON header, written atomically.
 
-Moments are kept in bfloat16. Saving rounds the live moments the same way, so that a run that goes
-on and a run that resumes from the checkpoint stay equal to the bit.
+A folder without its header is no checkpoint: it is made under another name, and renamed when it is
+complete.
 """
 
 from __future__ import annotations
@@ -12,7 +12,7 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
-import torch
+from safetensors import SafetensorError
 from safetensors.torch import load_file, save_file
 from torch import Tensor
 
@@ -24,23 +24,13 @@ _HEADER = "header.json"
 
 
 def save(
-    folder: Path,
-    step: int,
-    weights: dict[str, Tensor],
-    average: dict[str, Tensor] | None,
-    moments: dict[str, Tensor],
-    header: dict[str, Any],
+    folder: Path, step: int, groups: dict[str, dict[str, Tensor]], header: dict[str, Any]
 ) -> Path:
     """Write the checkpoint of a step below ``folder`` and drop all but the last two."""
-    for moment in moments.values():
-        moment.copy_(moment.to(torch.bfloat16))
-    groups = {"weights": weights, "moments": {k: v.to(torch.bfloat16) for k, v in moments.items()}}
-    if average is not None:
-        groups["average"] = average
     target = folder / f"step-{step:09d}"
+    for left_over in folder.glob(".step-*.partial"):
+        shutil.rmtree(left_over)
     scratch = folder / f".{target.name}.partial"
-    if scratch.exists():
-        shutil.rmtree(scratch)
     scratch.mkdir(parents=True)
     files: dict[str, list[str]] = {}
     for group, tensors in groups.items():
@@ -64,24 +54,43 @@ def list_checkpoints(folder: Path) -> list[Path]:
     return sorted(path for path in found if (path / _HEADER).is_file())
 
 
+def find(path: Path) -> Path:
+    """The checkpoint at a path, or the newest in a run's folder."""
+    if (path / _HEADER).is_file():
+        return path
+    complete = list_checkpoints(path)
+    if not complete:
+        raise SpacevrpError(f"{path}: expected a checkpoint or a folder of them, found none")
+    return complete[-1]
+
+
+def read_header(path: Path) -> dict[str, Any]:
+    """The header of the checkpoint at a path, or of the newest in a run's folder."""
+    file = find(path) / _HEADER
+    try:
+        header = json.loads(file.read_text(encoding="utf-8"))
+    except ValueError as error:
+        raise SpacevrpError(f"{file}: expected JSON, received: {error}") from None
+    for key, kind in (("step", int), ("seconds", (int, float)), ("files", dict), ("config", dict)):
+        if not isinstance(header, dict) or not isinstance(header.get(key), kind):
+            raise SpacevrpError(f"{file}: {key}: missing or of the wrong type")
+    return header
+
+
 def load(path: Path) -> tuple[dict[str, Any], dict[str, dict[str, Tensor]]]:
     """Header and tensors (groups ``weights``, ``moments``, perhaps ``average``).
 
     ``path`` is a checkpoint, or a run's folder, whose newest checkpoint is then taken.
     """
-    if not (path / _HEADER).is_file():
-        complete = list_checkpoints(path)
-        if not complete:
-            raise SpacevrpError(f"{path}: expected a checkpoint or a folder of them, found none")
-        path = complete[-1]
+    path = find(path)
+    header = read_header(path)
     try:
-        header = json.loads((path / _HEADER).read_text(encoding="utf-8"))
         groups = {
             group: {k: v for name in names for k, v in load_file(path / name).items()}
             for group, names in header["files"].items()
         }
-    except (OSError, ValueError, KeyError) as error:
-        raise SpacevrpError(f"{path}: not a complete checkpoint ({error})") from None
+    except (OSError, ValueError, SafetensorError) as error:
+        raise SpacevrpError(f"{path}: not a complete checkpoint: {error}") from None
     return header, groups
 
 

@@ -2,11 +2,15 @@
 
 from __future__ import annotations
 
+import difflib
+import math
 import tomllib
+from collections.abc import Callable, Iterable
 from dataclasses import asdict, dataclass, field, fields, replace
 from pathlib import Path
 from typing import Any, Literal, get_args
 
+from spacevrp.generate import recipe
 from spacevrp.model.config import ModelConfig
 from spacevrp.problems.errors import SpacevrpError
 from spacevrp.problems.problem import LOAD_RULES
@@ -16,6 +20,9 @@ Optimizer = Literal["muon", "adamw"]
 Schedule = Literal["cosine", "constant-then-decay", "step"]
 Advantage = Literal["none", "problem", "instance"]
 Precision = Literal["bfloat16", "float32", "float64"]
+Moments = Literal["exact", "bfloat16"]
+
+_TUPLES = ("variants", "sizes", "betas")
 
 
 @dataclass(frozen=True)
@@ -25,9 +32,10 @@ class TrainConfig:
     Attributes
     ----------
     variants
-        The problems trained on.
-    size
-        Customers of every instance.
+        The problems trained on; at most one depot each.
+    size, sizes
+        Customers of every instance; or, where given, a list from which each step draws the size of
+        all its instances.
     batch, shards
         Instances of a step, and into how many equal parts they are drawn and processed. A step is
         the same whatever number of processes shares the shards.
@@ -35,6 +43,8 @@ class TrainConfig:
         All problems in every batch, or one problem a batch drawn at random.
     trajectories
         Solutions of each instance; 0 for one a customer.
+    max_moves
+        Moves after which the fused rollout gives a solution up; 0 for as many as any may need.
     load_rule
         The load rule of problems with backhauls.
     steps
@@ -50,19 +60,26 @@ class TrainConfig:
         zero over the last share of the steps; ``step`` multiplies by the factor for that share.
     advantage
         What advantages are divided by: nothing, the standard deviation of their problem in the
-        batch, or that of their instance.
+        shard, or that of their instance.
     average
         Decay of the running average of the weights (0: none).
     precision
-        Type of the matrix products.
+        Type of the matrix products; with ``float64`` everything is. The fused kernels, which a GPU
+        uses for up to 128 nodes unless it is ``float64``, always multiply in bfloat16.
     seed
         Of everything random.
     checkpoint_seconds, log_steps
         How often the state is saved and the log written.
+    moments
+        How checkpoints hold the optimizer's moments. ``bfloat16`` makes them smaller, but every
+        save then rounds the live moments too, so that going on and resuming stay the same.
+    model
+        The network.
     """
 
     variants: tuple[str, ...] = SEEN_NAMES
     size: int = 100
+    sizes: tuple[int, ...] = ()
     batch: int = 128
     shards: int = 1
     mixed: bool = True
@@ -87,38 +104,79 @@ class TrainConfig:
     seed: int = 1
     checkpoint_seconds: float = 45.0
     log_steps: int = 50
+    moments: Moments = "exact"
     model: ModelConfig = field(default_factory=ModelConfig)
 
     def __post_init__(self) -> None:
-        for name in self.variants:
-            parse_variant(name)
-        if not self.variants:
-            raise _wrong("variants", "at least one variant", self.variants)
-        for name in ("size", "batch", "shards", "steps", "log_steps"):
-            _require(name, getattr(self, name), lambda v: isinstance(v, int) and v >= 1, ">= 1")
-        for name in ("trajectories", "warmup", "max_moves"):
-            _require(name, getattr(self, name), lambda v: isinstance(v, int) and v >= 0, ">= 0")
+        self._check_types()
+        self._check_ranges()
+        features = [parse_variant(name).features for name in self.variants]
+        for name, one in zip(self.variants, features, strict=True):
+            if one.multi_depot:
+                raise _wrong("variants", "problems with at most one depot", name)
+            for size in self.all_sizes:
+                recipe.check_size(one, size)
         if self.batch % self.shards:
             raise _wrong("shards", f"a divisor of the batch {self.batch}", self.shards)
+
+    def _check_types(self) -> None:
+        for name, kind in (("variants", str), ("sizes", int), ("betas", (int, float))):
+            values = getattr(self, name)
+            fine = isinstance(values, tuple) and all(
+                isinstance(v, kind) and not isinstance(v, bool) for v in values
+            )
+            if not fine:
+                word = "names" if kind is str else "numbers"
+                raise _wrong(name, f"a list of {word}", values)
+        if not isinstance(self.mixed, bool):
+            raise _wrong("mixed", "true or false", self.mixed)
+        if not isinstance(self.model, ModelConfig):
+            raise _wrong("model", "a table", self.model)
         choices: dict[str, tuple[Any, ...]] = {
             "load_rule": LOAD_RULES,
             "optimizer": get_args(Optimizer),
             "schedule": get_args(Schedule),
             "advantage": get_args(Advantage),
             "precision": get_args(Precision),
+            "moments": get_args(Moments),
         }
         for name, allowed in choices.items():
             if getattr(self, name) not in allowed:
                 raise _wrong(name, f"one of {', '.join(allowed)}", getattr(self, name))
+
+    def _check_ranges(self) -> None:
+        for name in ("size", "batch", "shards", "steps", "log_steps"):
+            _require_whole(name, getattr(self, name), 1)
+        for name in ("trajectories", "warmup", "max_moves", "seed"):
+            _require_whole(name, getattr(self, name), 0)
         for name in ("learning_rate", "muon_rate", "checkpoint_seconds"):
-            _require(name, getattr(self, name), lambda v: v > 0, "more than 0")
-        for name in ("momentum", "average", "decay_share", "decay_factor"):
-            _require(name, getattr(self, name), lambda v: 0 <= v <= 1, "between 0 and 1")
+            _require_number(name, getattr(self, name), lambda v: v > 0, "more than 0")
+        for name in ("weight_decay", "clip"):
+            _require_number(name, getattr(self, name), lambda v: v >= 0, "of at least 0")
+        for name in ("momentum", "average"):
+            _require_number(name, getattr(self, name), lambda v: 0 <= v < 1, "from 0 to below 1")
+        for name in ("decay_share", "decay_factor"):
+            _require_number(name, getattr(self, name), lambda v: 0 <= v <= 1, "from 0 to 1")
+        if not self.variants:
+            raise _wrong("variants", "at least one variant", self.variants)
+        if len(set(self.variants)) < len(self.variants):
+            raise _wrong("variants", "each variant once", self.variants)
+        if len(self.betas) != 2 or not all(0 <= beta < 1 for beta in self.betas):
+            raise _wrong("betas", "two numbers from 0 to below 1", self.betas)
+
+    @property
+    def all_sizes(self) -> tuple[int, ...]:
+        """The sizes that steps draw from."""
+        return self.sizes or (self.size,)
+
+    def starts_at(self, size: int) -> int:
+        """Trajectories of each instance with so many customers."""
+        return self.trajectories or size
 
     @property
     def starts(self) -> int:
         """Trajectories of each instance."""
-        return self.trajectories or self.size
+        return self.starts_at(self.size)
 
     def to_dict(self) -> dict[str, Any]:
         """The run as plain data."""
@@ -132,10 +190,16 @@ class TrainConfig:
         changes: dict[str, Any] = {}
         for name, value in values.items():
             if name not in known:
-                close = ", ".join(sorted(known))
-                raise SpacevrpError(f"{name}: unknown key of a training run; known are {close}")
+                close = difflib.get_close_matches(str(name), known, n=1)
+                hint = f" (did you mean {close[0]}?)" if close else ""
+                raise SpacevrpError(f"{name}: no key of a training run{hint}")
             if name == "model":
-                value = ModelConfig.from_dict({**base.model.to_dict(), **value})
+                if not isinstance(value, dict):
+                    raise _wrong("model", "a table", value)
+                try:
+                    value = ModelConfig.from_dict({**base.model.to_dict(), **value})
+                except TypeError as error:
+                    raise SpacevrpError(f"model: wrong type: {error}") from None
             elif isinstance(value, list):
                 value = tuple(value)
             changes[name] = value
@@ -143,31 +207,68 @@ class TrainConfig:
 
     @classmethod
     def read(cls, path: str | Path, base: TrainConfig | None = None) -> TrainConfig:
-        """A run from a TOML file. A key ``preset`` names the preset it starts from."""
+        """A run from a TOML file, starting from ``base`` or from the file's own key ``preset``."""
         try:
             values = tomllib.loads(Path(path).read_text(encoding="utf-8"))
         except (tomllib.TOMLDecodeError, UnicodeDecodeError) as error:
             raise SpacevrpError(f"{path}: expected TOML, received: {error}") from None
-        preset = values.pop("preset", None)
-        if preset is not None:
-            base = get_preset(preset)
         try:
+            preset = values.pop("preset", None)
+            if preset is not None:
+                own = get_preset(preset)
+                if base is not None and base != own:
+                    raise _wrong("preset", "the preset asked for, or none", preset)
+                base = own
             return cls.from_dict(values, base)
-        except (SpacevrpError, TypeError) as error:
+        except SpacevrpError as error:
             raise SpacevrpError(f"{path}: {error}") from None
+
+    def changed(self, settings: Iterable[str]) -> TrainConfig:
+        """The run with settings such as ``steps=500`` or ``model.layers=6`` applied.
+
+        Values are TOML; words need no quotes, and lists no brackets.
+        """
+        values: dict[str, Any] = {}
+        for setting in settings:
+            name, equals, text = setting.partition("=")
+            if not equals or not name.strip():
+                raise SpacevrpError(f"--set: expected KEY=VALUE, received {setting!r}")
+            outer, dot, inner = name.strip().partition(".")
+            value = _value_of(outer, text.strip())
+            if dot and outer != "model":
+                raise SpacevrpError(
+                    f"--set: {outer}: expected no key below it, received {setting!r}"
+                )
+            if dot:
+                value = {**values.get(outer, {}), inner: value}
+            values[outer] = value
+        return self.from_dict(values, self)
+
+
+def _value_of(name: str, text: str) -> Any:
+    try:
+        value = tomllib.loads(f"value = {text}")["value"]
+    except tomllib.TOMLDecodeError:
+        value = text
+    if name in _TUPLES and not isinstance(value, list):
+        parts = [part.strip() for part in text.split(",") if part.strip()]
+        return [_value_of("", part) for part in parts]
+    return value
 
 
 def _wrong(name: str, expected: str, received: object) -> SpacevrpError:
     return SpacevrpError(f"{name}: expected {expected}, received {received!r}")
 
 
-def _require(name: str, value: Any, holds: Any, expected: str) -> None:
-    try:
-        fine = not isinstance(value, bool) and bool(holds(value))
-    except TypeError:
-        fine = False
-    if not fine:
-        raise _wrong(name, expected, value)
+def _require_whole(name: str, value: Any, lowest: int) -> None:
+    if isinstance(value, bool) or not isinstance(value, int) or value < lowest:
+        raise _wrong(name, f"a whole number of at least {lowest}", value)
+
+
+def _require_number(name: str, value: Any, holds: Callable[[float], bool], which: str) -> None:
+    is_number = isinstance(value, int | float) and not isinstance(value, bool)
+    if not is_number or not math.isfinite(value) or not holds(value):
+        raise _wrong(name, f"a number {which}", value)
 
 
 PRESETS = {
@@ -196,6 +297,6 @@ PRESETS = {
 
 def get_preset(name: str) -> TrainConfig:
     """A preset by name."""
-    if name not in PRESETS:
+    if name not in list(PRESETS):
         raise _wrong("preset", f"one of {', '.join(PRESETS)}", name)
     return PRESETS[name]

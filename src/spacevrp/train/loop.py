@@ -2,29 +2,48 @@
 
 from __future__ import annotations
 
+import datetime
 import json
+import math
 import time
+from collections.abc import Sequence
+from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
+from typing import Any, Literal
 
 import numpy as np
 import torch
-import torch.distributed as dist
+from torch import Tensor
 
-from spacevrp import __version__
-from spacevrp.decode.fused import MAX_NODES
-from spacevrp.model import SpaceModel
+from spacevrp.model.weights import save_weights
 from spacevrp.problems.errors import SpacevrpError
 from spacevrp.train import checkpoint
 from spacevrp.train.config import TrainConfig
-from spacevrp.train.optim import MuonAdamW, WeightAverage
+from spacevrp.train.interrupt import Interrupt
+from spacevrp.train.parallel import add_up, joined, largest, rank_and_world
 from spacevrp.train.schedule import rate_factor
+from spacevrp.train.state import TrainState
 from spacevrp.train.step import TrainStep
-from spacevrp.train.telemetry import Telemetry
-from spacevrp.train.work import CapturedWork, EagerWork, Shards
+from spacevrp.train.telemetry import BEST, COST, LOG, Telemetry
+from spacevrp.train.versions import device_name, versions
+from spacevrp.train.work import SizedWork
 
-# Streams of one run must not meet those of another seed.
+Reason = Literal["finished", "budget", "signal"]
+
+CONFIG, RECORD, WEIGHTS = "config.json", "run.json", "weights"
+# Reading the clock means to wait for the device: not more often than this, in seconds.
+_BETWEEN_LOOKS = 1.0
 _STREAM_WORDS = 2
+
+
+@dataclass(frozen=True)
+class Outcome:
+    """How a run ended."""
+
+    reason: Reason
+    step: int  # steps taken, those before the resumption included
+    checkpoint: Path
+    signal: int = 0  # its number, where one was the reason
 
 
 def train(
@@ -34,193 +53,282 @@ def train(
     device: str = "auto",
     budget: float | None = None,
     resume: Path | None = None,
-    weights: dict[str, torch.Tensor] | None = None,
+    weights: dict[str, Tensor] | None = None,
     progress: bool = True,
-) -> Path:
-    """Train until the last step, or until the budget is spent; returns the last checkpoint.
+    command: Sequence[str] = (),
+) -> Outcome:
+    """Train until the last step, until the budget is spent, or until a signal comes.
 
     Parameters
     ----------
     config
         The run.
     folder
-        Where checkpoints and logs go.
+        Where checkpoints, logs and the final weights go.
+    device
+        ``auto``, ``cpu`` or ``cuda``. Under ``torchrun`` every process takes a GPU of its own.
     budget
         Seconds of wall-clock time after which to stop cleanly.
     resume
         A checkpoint (or a run's folder) to continue from, to the bit.
     weights
         Weights alone to start from, where no optimizer state is left; the warm-up still happens.
+    progress
+        Whether to show the progress line.
+    command
+        What was typed to start this, for the record.
     """
     begun = time.monotonic()
-    place = _device(device)
-    rank, world = _processes()
-    if config.shards % world:
-        raise SpacevrpError(
-            f"shards: expected a multiple of {world} processes, received {config.shards}"
+    with joined(device) as place, Interrupt() as interrupt:
+        rank, world = rank_and_world()
+        if config.shards % world:
+            raise SpacevrpError(
+                f"shards: expected a multiple of {world} processes, received {config.shards}"
+            )
+        _check_folder(folder, resume)
+        state = TrainState(config, place, weights)
+        if resume is not None:
+            state.restore(resume)
+        if rank == 0:
+            _prepare(folder, state, place, world, resume, command)
+        loop = _Loop(state, folder, place, budget, begun, progress=progress)
+        return loop.run(interrupt)
+
+
+class _Loop:
+    """The moving parts of one sitting."""
+
+    def __init__(
+        self,
+        state: TrainState,
+        folder: Path,
+        place: torch.device,
+        budget: float | None,
+        begun: float,
+        *,
+        progress: bool,
+    ) -> None:
+        config = state.config
+        self.state, self.config, self.folder, self.place = state, config, folder, place
+        self.rank, self.world = rank_and_world()
+        self.begun, self.budget = begun, budget
+        on_gpu = place.type == "cuda"
+        if on_gpu:
+            # Products of float32 run on the tensor cores; all that matter are bfloat16 anyway.
+            torch.set_float32_matmul_precision("high")
+            # Every size is compiled on its own.
+            limit = torch._dynamo.config.recompile_limit
+            torch._dynamo.config.recompile_limit = max(limit, 2 * len(config.all_sizes) + 2)
+        encode = torch.compile(state.model, dynamic=False) if on_gpu else None
+        fused = on_gpu and config.precision != "float64"
+        self.step = TrainStep(state.model, state.optimizer, state.average, config, encode, fused)
+        self.work = SizedWork(self.step, config, place)
+        self.log = Telemetry(
+            folder if self.rank == 0 else None,
+            config.steps,
+            state.step,
+            budget,
+            progress=progress,
         )
-    torch.manual_seed(config.seed)
-    model = SpaceModel(config.model).to(place)
-    if config.precision == "float64":
-        model = model.double()
-    if weights is not None:
-        model.load_state_dict(weights, strict=True)
-    optimizer = MuonAdamW(model, config)
-    average = WeightAverage(model, config.average, optimizer)
-    done, spent = 0, 0.0
-    if resume is not None:
-        done, spent = _restore(resume, model, optimizer, average)
-    shards = Shards(config, place)
-    on_gpu = place.type == "cuda"
-    fused = on_gpu and shards.samplers[0].num_nodes <= MAX_NODES
-    encode = torch.compile(model, dynamic=False) if on_gpu else None
-    step_work = TrainStep(model, optimizer, average, config, encode, fused)
-    work = CapturedWork(step_work, shards) if on_gpu else EagerWork(step_work, shards)
+        self.saved_step, self.saved, self.save_seconds = -1, time.monotonic(), 0.0
+        self.logged_step, self.logged = state.step, time.monotonic()
 
-    folder.mkdir(parents=True, exist_ok=True)
-    if rank == 0:
-        (folder / "config.json").write_text(
-            json.dumps(config.to_dict(), indent=1), encoding="utf-8"
-        )
-    log = Telemetry(folder if rank == 0 else None, config.steps, done, progress=progress)
+    def run(self, interrupt: Interrupt) -> Outcome:
+        """Take steps until there is a reason to stop; save."""
+        config, state = self.config, self.state
+        reason: Reason = "finished"
+        received = 0.0
+        looked_step, looked, stride = state.step, time.monotonic(), 1
+        while state.step < config.steps:
+            self._take_step(state.step)
+            state.step += 1
+            is_last = state.step == config.steps
+            log_due = is_last or state.step % config.log_steps == 0
+            asked = interrupt.received and self.world == 1
+            if not (log_due or asked or state.step >= looked_step + stride):
+                continue
+            # All processes must look at the same steps and come to the same conclusions.
+            self._wait()
+            now = time.monotonic()
+            pace, elapsed, unsaved, received = largest(
+                [
+                    (now - looked) / (state.step - looked_step),
+                    now - self.begun,
+                    now - self.saved,
+                    float(interrupt.received),
+                ],
+                self.place,
+            )
+            stride = min(max(1, int(_BETWEEN_LOOKS / max(pace, 1e-9))), 2 * stride)
+            looked_step, looked = state.step, now
+            self._check_gradient()
+            if log_due:
+                self._log(now)
+            ahead = pace * stride + self.save_seconds
+            if received:
+                reason = "signal"
+            elif not is_last and self.budget is not None and elapsed + ahead > self.budget:
+                reason = "budget"
+            if is_last or reason != "finished":
+                break
+            if unsaved + ahead > config.checkpoint_seconds:
+                self._save()
+        if state.step > self.logged_step:
+            self._log(time.monotonic())
+        self.log.close()
+        path = self._save()
+        if self.rank == 0:
+            self._export()
+        return Outcome(reason, state.step, path, int(received))
 
-    def save(step: int) -> Path | None:
-        seconds = spent + time.monotonic() - begun
-        header = {
-            "version": __version__,
-            "torch": torch.__version__,
-            "device": torch.cuda.get_device_name(place) if on_gpu else "cpu",
-            "seconds": seconds,
-            "config": config.to_dict(),
-        }
-        kept = average.state() if config.average else None
-        # Every process rounds its moments, one writes them.
-        if rank:
-            for moment in optimizer.state().values():
-                moment.copy_(moment.to(torch.bfloat16))
-            return None
-        state = dict(model.named_parameters())
-        return checkpoint.save(folder, step, state, kept, optimizer.state(), header)
-
-    saved = logged = time.monotonic()
-    logged_step = done
-    for step in range(done, config.steps):
-        optimizer.set_factor(rate_factor(config, step))
-        mix = _mix(config, step)
-        for shard in range(rank, config.shards, world):
-            torch.manual_seed(_stream(config.seed, step, shard))
+    def _take_step(self, step: int) -> None:
+        config = self.config
+        self.state.optimizer.set_factor(rate_factor(config, step))
+        mix, size = choose_mix_and_size(config, step)
+        work = self.work.at(size)
+        for shard in range(self.rank, config.shards, self.world):
+            torch.manual_seed(stream_seed(config.seed, step, shard))
             work.gradient(mix)
         work.update()
-        done = step + 1
-        if done % config.log_steps == 0 or done == config.steps:
-            if on_gpu:
-                torch.cuda.synchronize()
-            now = time.monotonic()
-            log.write(
-                _row(
-                    config,
-                    step_work,
-                    done,
-                    (now - logged) / (done - logged_step),
-                    now - begun + spent,
-                )
+
+    def _wait(self) -> None:
+        if self.place.type == "cuda":
+            torch.cuda.synchronize(self.place)
+
+    def _check_gradient(self) -> None:
+        """Stop before broken weights replace a good checkpoint."""
+        if not math.isfinite(float(self.step.tally.norm)):
+            raise SpacevrpError(
+                f"step {self.state.step}: expected a finite gradient, received none since step "
+                f"{self.logged_step}; smaller rates or clipping may help"
             )
-            logged, logged_step = now, done
-            if now - saved > config.checkpoint_seconds:
-                save(done)
-                saved = now
-            if _agreed(budget is not None and now - begun > budget, place):
-                break
-    log.close()
-    final = save(done)
-    return final or folder
+
+    def _save(self) -> Path:
+        state = self.state
+        name = self.folder / f"step-{state.step:09d}"
+        if state.step == self.saved_step:
+            return name
+        begun = time.monotonic()
+        state.round_moments()
+        if self.rank == 0:
+            header = {
+                "versions": versions(),
+                "device": device_name(self.place),
+                "seconds": state.seconds + begun - self.begun,
+            }
+            state.save(self.folder, header)
+        self.saved_step, self.saved = state.step, time.monotonic()
+        (self.save_seconds,) = largest([self.saved - begun], self.place)
+        return name
+
+    def _export(self) -> None:
+        state, config = self.state, self.config
+        card = {
+            "steps": state.step,
+            "instances": state.step * config.batch,
+            "training": config.to_dict(),
+            "device": device_name(self.place),
+            "versions": versions(),
+        }
+        save_weights(self.folder / WEIGHTS, state.result(), card)
+
+    def _log(self, now: float) -> None:
+        """Write a row and clear the tally."""
+        config, tally, step = self.config, self.step.tally, self.state.step
+        seconds_a_step = max(now - self.logged, 1e-9) / (step - self.logged_step)
+        self.logged_step, self.logged = step, now
+        add_up([tally.cost, tally.best, tally.instances, tally.unfinished])
+        instances = tally.instances.clamp(min=1)
+        cost, best = (tally.cost / instances).tolist(), (tally.best / instances).tolist()
+        seen = (tally.instances > 0).tolist()
+        row = {
+            "step": step,
+            "seconds": self.state.seconds + now - self.begun,
+            "step_milliseconds": 1000 * seconds_a_step,
+            "instances_per_second": config.batch / seconds_a_step,
+            "gradient_norm": float(tally.norm / tally.updates.clamp(min=1)),
+            "rate_factor": float(self.state.optimizer.factor),
+            "unfinished": float(tally.unfinished),
+        }
+        for prefix, values in ((COST, cost), (BEST, best)):
+            for name, value, is_seen in zip(config.variants, values, seen, strict=True):
+                row[prefix + name] = value if is_seen else math.nan
+        for tensor in tally.tensors:
+            tensor.zero_()
+        self.log.write(row, now - self.begun)
 
 
-def _device(name: str) -> torch.device:
-    if name == "auto":
-        name = "cuda" if torch.cuda.is_available() else "cpu"
-    if name.startswith("cuda") and not torch.cuda.is_available():
-        raise SpacevrpError("device: expected a CUDA device, found none; use --device cpu")
-    return torch.device(name)
-
-
-def _processes() -> tuple[int, int]:
-    if dist.is_available() and dist.is_initialized():
-        return dist.get_rank(), dist.get_world_size()
-    return 0, 1
-
-
-def _agreed(stop: bool, device: torch.device) -> bool:
-    """Whether any process wants to stop: all must leave the loop at the same step."""
-    if not (dist.is_available() and dist.is_initialized()):
-        return stop
-    flag = torch.tensor(float(stop), device=device)
-    dist.all_reduce(flag)
-    return bool(flag > 0)
-
-
-def _stream(seed: int, step: int, shard: int) -> int:
+def stream_seed(seed: int, step: int, shard: int) -> int:
     """The seed of everything random in one shard of one step."""
     words = np.random.SeedSequence([seed, step, shard]).generate_state(_STREAM_WORDS)
     return int(words[0]) | (int(words[1]) & 0x7FFFFFFF) << 32
 
 
-def _mix(config: TrainConfig, step: int) -> int:
-    """Which mix of problems a step trains on."""
-    if config.mixed:
-        return 0
-    words = np.random.SeedSequence([config.seed, step]).generate_state(1)
-    return int(words[0]) % len(config.variants)
+def choose_mix_and_size(config: TrainConfig, step: int) -> tuple[int, int]:
+    """Which mix of problems a step trains on, and how many customers its instances have."""
+    words = np.random.SeedSequence([config.seed, step]).generate_state(2)
+    mix = 0 if config.mixed else int(words[0]) % len(config.variants)
+    sizes = config.all_sizes
+    return mix, sizes[int(words[1]) % len(sizes)]
 
 
-def _row(
-    config: TrainConfig, step: TrainStep, done: int, seconds_a_step: float, seconds: float
-) -> dict[str, float]:
-    """The log's row, and a fresh tally."""
-    tally = step.tally
-    if dist.is_available() and dist.is_initialized():
-        for tensor in (tally.cost, tally.best, tally.instances, tally.unfinished):
-            dist.all_reduce(tensor)
-    instances = tally.instances.clamp(min=1)
-    cost, best = (tally.cost / instances).tolist(), (tally.best / instances).tolist()
-    row = {
-        "step": done,
-        "seconds": seconds,
-        "step_milliseconds": 1000 * seconds_a_step,
-        "instances_per_second": config.batch / seconds_a_step,
-        "gradient_norm": float(tally.norm / tally.updates.clamp(min=1)),
-        "rate_factor": float(step.optimizer.factor),
-        "unfinished": float(tally.unfinished),
+def _check_folder(folder: Path, resume: Path | None) -> None:
+    """Runs never mix: a folder holds one, and its newest checkpoint is where it goes on."""
+    held = checkpoint.list_checkpoints(folder)
+    source = None if resume is None else checkpoint.find(resume).resolve()
+    if held and held[-1].resolve() != source:
+        raise SpacevrpError(
+            f"{folder}: already holds a run, up to {held[-1].name}; resume that or name another "
+            "folder"
+        )
+
+
+def _prepare(
+    folder: Path,
+    state: TrainState,
+    place: torch.device,
+    world: int,
+    resume: Path | None,
+    command: Sequence[str],
+) -> None:
+    """Make the run's folder and note how it was started."""
+    folder.mkdir(parents=True, exist_ok=True)
+    sitting: dict[str, Any] = {
+        "began": datetime.datetime.now(datetime.UTC).isoformat(timespec="seconds"),
+        "command": list(command),
+        "from_step": state.step,
+        "processes": world,
+        "device": device_name(place),
+        "versions": versions(),
     }
-    row |= {f"cost/{name}": value for name, value in zip(config.variants, cost, strict=True)}
-    row |= {f"best/{name}": value for name, value in zip(config.variants, best, strict=True)}
-    for tensor in tally.tensors:
-        tensor.zero_()
-    return row
+    sittings: list[dict[str, Any]] = []
+    if resume is not None:
+        sitting["resumed"] = str(checkpoint.find(resume))
+        stored = checkpoint.read_header(resume)["config"]
+        now = json.loads(json.dumps(state.config.to_dict()))
+        sitting["changed"] = {
+            key: {"before": stored.get(key), "now": value}
+            for key, value in now.items()
+            if stored.get(key) != value
+        }
+        sittings = _earlier_sittings(folder / RECORD)
+    _write_json(folder / RECORD, {"sittings": [*sittings, sitting]})
+    _write_json(folder / CONFIG, state.config.to_dict())
 
 
-def _restore(
-    path: Path, model: SpaceModel, optimizer: MuonAdamW, average: WeightAverage
-) -> tuple[int, float]:
-    header, groups = checkpoint.load(path)
-    live: dict[str, dict[str, Any]] = {
-        "weights": dict(model.named_parameters()),
-        "moments": optimizer.state(),
-    }
-    if average.decay:
-        live["average"] = average.state()
-    with torch.no_grad():
-        for group, tensors in live.items():
-            stored = groups.get(group, {})
-            if set(stored) != set(tensors):
-                different = sorted(set(stored) ^ set(tensors))[:3]
-                raise SpacevrpError(f"{path}: {group} do not fit this run: {', '.join(different)}")
-            for name, tensor in tensors.items():
-                if stored[name].shape != tensor.shape:
-                    raise SpacevrpError(
-                        f"{path}: {name}: expected shape {tuple(tensor.shape)}, "
-                        f"received {tuple(stored[name].shape)}"
-                    )
-                tensor.copy_(stored[name])
-        optimizer.count.fill_(header["step"])
-    return int(header["step"]), float(header["seconds"])
+def _earlier_sittings(path: Path) -> list[dict[str, Any]]:
+    try:
+        return list(json.loads(path.read_text(encoding="utf-8"))["sittings"])
+    except FileNotFoundError:
+        return []
+    except (ValueError, KeyError, TypeError) as error:
+        raise SpacevrpError(f"{path}: expected the record of a run, received: {error}") from None
+
+
+def _write_json(path: Path, document: dict[str, Any]) -> None:
+    draft = path.with_name(f".{path.name}.partial")
+    draft.write_text(json.dumps(document, indent=1) + "\n", encoding="utf-8")
+    draft.replace(path)
+
+
+__all__ = ["LOG", "Outcome", "choose_mix_and_size", "stream_seed", "train"]

@@ -8,7 +8,7 @@ from __future__ import annotations
 from collections.abc import Iterable
 
 import torch
-from torch import Tensor, nn
+from torch import Tensor
 
 from spacevrp.model.encoder import BRANCHES, EncoderLayer
 from spacevrp.model.space import SpaceModel
@@ -69,8 +69,8 @@ class MuonAdamW:
         self.config = config
         self._muon_names = [name for name in named if name in blocks]
         self._adam_names = [name for name in named if name not in blocks]
-        self._muon = [named[name] for name in self._muon_names]
-        self._adam = [named[name] for name in self._adam_names]
+        self._muon: list[Tensor] = [named[name] for name in self._muon_names]
+        self._adam: list[Tensor] = [named[name] for name in self._adam_names]
         # Matrices of one shape are orthogonalised as one stack.
         self._groups: dict[tuple[int, int], list[tuple[int, int]]] = {}
         for index, name in enumerate(self._muon_names):
@@ -85,7 +85,7 @@ class MuonAdamW:
         self.count = torch.zeros((), device=device)
 
     @property
-    def parameters(self) -> list[nn.Parameter]:
+    def parameters(self) -> list[Tensor]:
         """All parameters, in the order of the gradients."""
         return [*self._muon, *self._adam]
 
@@ -96,7 +96,7 @@ class MuonAdamW:
     @torch.no_grad()
     def clip(self) -> Tensor:
         """Scale the gradients down to the configured norm; returns the norm before."""
-        gradients = [_gradient(parameter) for parameter in self.parameters]
+        gradients = [gradient_of(parameter) for parameter in self.parameters]
         norm = torch.stack(torch._foreach_norm(gradients)).norm()
         if self.config.clip > 0:
             scale = (self.config.clip / (norm + 1e-6)).clamp(max=1.0)
@@ -114,7 +114,7 @@ class MuonAdamW:
 
     def _adam_step(self) -> None:
         first, second = self.config.betas
-        gradients = [_gradient(parameter) for parameter in self._adam]
+        gradients = [gradient_of(parameter) for parameter in self._adam]
         torch._foreach_lerp_(self._mean, gradients, 1.0 - first)
         torch._foreach_mul_(self._square, second)
         torch._foreach_addcmul_(self._square, gradients, gradients, 1.0 - second)
@@ -125,11 +125,11 @@ class MuonAdamW:
         torch._foreach_add_(scale, 1e-8)
         update = torch._foreach_div(self._mean, scale)
         torch._foreach_mul_(update, -rate / (1.0 - first**self.count))
-        torch._foreach_add_(self._adam, update)
+        torch._foreach_add_(self._adam, list(update))
 
     def _muon_step(self) -> None:
         keep = self.config.momentum
-        gradients = [_gradient(parameter) for parameter in self._muon]
+        gradients = [gradient_of(parameter) for parameter in self._muon]
         torch._foreach_lerp_(self._momentum, gradients, 1.0 - keep)
         ahead = torch._foreach_lerp(gradients, self._momentum, keep)  # Nesterov
         rate = self.config.muon_rate * self.factor
@@ -143,7 +143,7 @@ class MuonAdamW:
                 parameter = self._muon[index]
                 parameter.add_(part.reshape(parameter.shape) * -rate)
 
-    def _decay(self, parameters: list[nn.Parameter], rate: Tensor) -> None:
+    def _decay(self, parameters: list[Tensor], rate: Tensor) -> None:
         if self.config.weight_decay:
             torch._foreach_mul_(parameters, 1.0 - rate * self.config.weight_decay)
 
@@ -159,7 +159,8 @@ class MuonAdamW:
         return dict(pairs)
 
 
-def _gradient(parameter: nn.Parameter) -> Tensor:
+def gradient_of(parameter: Tensor) -> Tensor:
+    """The gradient, which must be there."""
     if parameter.grad is None:
         raise RuntimeError("expected a gradient on every parameter, received none")
     return parameter.grad
@@ -181,7 +182,7 @@ class WeightAverage:
         if not self.decay:
             return
         count = self._optimizer.count
-        share = torch.maximum(1.0 - count / (count + 10.0), count.new_tensor(1.0 - self.decay))
+        share = (1.0 - count / (count + 10.0)).clamp(min=1.0 - self.decay)
         difference = torch._foreach_sub([p.detach() for p in self._live], self.weights)
         torch._foreach_mul_(difference, share)
         torch._foreach_add_(self.weights, difference)

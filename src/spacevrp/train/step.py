@@ -5,10 +5,9 @@ from __future__ import annotations
 from collections.abc import Callable
 
 import torch
-import torch.distributed as dist
 from torch import Tensor
 
-from spacevrp.decode.fused import fused_rollout
+from spacevrp.decode.fused import fused_rollout, supports
 from spacevrp.decode.replay import TRAINED_TABLES, fused_replay_gradients, replay_gradients
 from spacevrp.decode.rollout import rollout
 from spacevrp.decode.trace import Trace
@@ -17,12 +16,13 @@ from spacevrp.model import SpaceModel, random_seeds
 from spacevrp.model.decoder import DecoderTables
 from spacevrp.tensors import Batch
 from spacevrp.train.config import TrainConfig
-from spacevrp.train.optim import MuonAdamW, WeightAverage
+from spacevrp.train.optim import MuonAdamW, WeightAverage, gradient_of
+from spacevrp.train.parallel import add_up
 
 DTYPES = {"bfloat16": torch.bfloat16, "float32": torch.float32, "float64": torch.float64}
 # The kernel draws from its own stream, seeded anew on the device in every step.
 _SEEDS = 2**31 - 1
-Encode = Callable[[Batch, Tensor, torch.dtype], DecoderTables]
+Encode = Callable[[Batch, Tensor, torch.dtype, Tensor | None], DecoderTables]
 
 
 class Tally:
@@ -88,7 +88,7 @@ class TrainStep:
     encode
         The model's forward pass; a compiled one where speed matters.
     fused
-        Whether to use the Triton kernels (instances of at most 128 nodes on a GPU).
+        Whether to use the Triton kernels for all instances that they can take.
     """
 
     def __init__(
@@ -102,7 +102,7 @@ class TrainStep:
     ) -> None:
         self.model, self.optimizer, self.average = model, optimizer, average
         self.config = config
-        self.encode = encode or model
+        self.encode = model if encode is None else encode
         self.fused = fused
         self.dtype = DTYPES[config.precision]
         device = next(model.parameters()).device
@@ -111,30 +111,50 @@ class TrainStep:
         for parameter in optimizer.parameters:
             parameter.grad = torch.zeros_like(parameter)
 
-    def accumulate(self, batch: Batch, problem_of: Tensor) -> None:
-        """Add the gradient of one shard, whose instances belong to the given problems (B,)."""
-        config = self.config
-        environment = Environment(batch, num_depots=1)
-        seeds = random_seeds(batch, self.model.config)
-        tables = self.encode(batch, seeds, self.dtype)
-        starts = start_nodes(environment, config.starts)
-        with torch.no_grad():
-            trace = self._roll_out(environment, tables, starts)
-            coefficient, mean = coefficients(trace.cost, config, problem_of)
-            self.tally.add_costs(problem_of, mean, trace.cost)
-        gradients = self._replay(tables, trace, batch, coefficient)
-        torch.autograd.backward(
-            [getattr(tables, name) for name in TRAINED_TABLES],
-            [gradients[name].to(getattr(tables, name).dtype) for name in TRAINED_TABLES],
-        )
+    def accumulate(
+        self,
+        batch: Batch,
+        problem_of: Tensor,
+        trajectories: int,
+        related_rows: Tensor | None = None,
+    ) -> None:
+        """Add the gradient of one shard, whose instances belong to the given problems (B,).
 
-    def _roll_out(self, environment: Environment, tables: DecoderTables, starts: Tensor) -> Trace:
-        if self.fused:
-            device = environment.batch.device
-            seed = torch.randint(_SEEDS, (1,), device=device)
-            limit = self.config.max_moves or None
+        ``related_rows`` are the instances that may have pairs; a captured graph must be told.
+        """
+        environment, starts = self.begin(batch, trajectories)
+        tables = self.forward(batch, related_rows)
+        trace = self.roll_out(environment, tables, starts)
+        coefficient = self.weigh(trace, problem_of)
+        gradients = self.replay(environment, tables, trace, coefficient)
+        self.backward(tables, gradients)
+
+    def begin(self, batch: Batch, trajectories: int) -> tuple[Environment, Tensor]:
+        """The rules of a shard and its start nodes (B, P)."""
+        environment = Environment(batch, num_depots=1)
+        return environment, start_nodes(environment, trajectories)
+
+    def forward(self, batch: Batch, related_rows: Tensor | None = None) -> DecoderTables:
+        """Encode a shard with fresh pivots."""
+        seeds = random_seeds(batch, self.model.config)
+        return self.encode(batch, seeds, self.dtype, related_rows)
+
+    @torch.no_grad()
+    def roll_out(self, environment: Environment, tables: DecoderTables, starts: Tensor) -> Trace:
+        """Draw solutions and record their decisions."""
+        if self.uses_kernels(environment):
+            seed = torch.randint(_SEEDS, (1,), device=environment.batch.device)
+            longest = environment.max_steps
+            limit = min(self.config.max_moves or longest, longest)
             return fused_rollout(
-                environment, tables, starts, seed, sample=True, record=True, max_steps=limit
+                environment,
+                tables,
+                starts,
+                seed,
+                sample=True,
+                record=True,
+                max_steps=limit,
+                missing_arcs=False,
             )
         detached = tables.map(torch.Tensor.detach)
         trace = rollout(
@@ -143,18 +163,35 @@ class TrainStep:
         assert trace is not None  # it was asked for
         return trace
 
-    def _replay(
-        self, tables: DecoderTables, trace: Trace, batch: Batch, coefficient: Tensor
+    @torch.no_grad()
+    def weigh(self, trace: Trace, problem_of: Tensor) -> Tensor:
+        """Coefficients of the trajectories, (B, P); counts their costs, too."""
+        coefficient, mean = coefficients(trace.cost, self.config, problem_of)
+        self.tally.add_costs(problem_of, mean, trace.cost)
+        return coefficient
+
+    def replay(
+        self, environment: Environment, tables: DecoderTables, trace: Trace, coefficient: Tensor
     ) -> dict[str, Tensor]:
-        if self.fused:
-            return fused_replay_gradients(tables, trace, batch, coefficient)
-        return replay_gradients(tables, trace, batch, coefficient, dtype=self.dtype)
+        """Gradients with respect to the decoder's tables."""
+        if self.uses_kernels(environment):
+            return fused_replay_gradients(tables, trace, environment.batch, coefficient)
+        return replay_gradients(tables, trace, environment.batch, coefficient, dtype=self.dtype)
+
+    def backward(self, tables: DecoderTables, gradients: dict[str, Tensor]) -> None:
+        """Go back through the encoder, adding to the gradients of all parameters."""
+        torch.autograd.backward(
+            [getattr(tables, name) for name in TRAINED_TABLES],
+            [gradients[name].to(getattr(tables, name).dtype) for name in TRAINED_TABLES],
+        )
+
+    def uses_kernels(self, environment: Environment) -> bool:
+        """Whether these instances are decoded by the kernels."""
+        return self.fused and supports(environment)
 
     def share(self) -> None:
         """Sum the gradients over processes."""
-        if dist.is_available() and dist.is_initialized():
-            for parameter in self.optimizer.parameters:
-                dist.all_reduce(parameter.grad)
+        add_up([gradient_of(parameter) for parameter in self.optimizer.parameters])
 
     @torch.no_grad()
     def update(self) -> None:
@@ -163,5 +200,4 @@ class TrainStep:
         self.optimizer.step()
         self.average.update()
         for parameter in self.optimizer.parameters:
-            assert parameter.grad is not None  # made in the constructor
-            parameter.grad.zero_()
+            gradient_of(parameter).zero_()

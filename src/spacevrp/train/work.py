@@ -4,10 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import fields
+from typing import Any
 
 import torch
 from torch import Tensor
 
+from spacevrp.decode.fused import MAX_NODES
+from spacevrp.generate import recipe
 from spacevrp.generate.sampler import Sampler
 from spacevrp.problems.variants import parse_variant
 from spacevrp.tensors import Batch
@@ -19,29 +22,47 @@ _WARM_UP_STEPS = 3
 
 
 class Shards:
-    """Draws the instances of a shard: all problems in turn, or one problem alone."""
+    """Draws the instances of a shard: all problems in turn, or one problem alone.
 
-    def __init__(self, config: TrainConfig, device: torch.device) -> None:
+    Parameters
+    ----------
+    config
+        The run.
+    device
+        Where the instances are drawn.
+    size
+        Customers of every instance; the run's size by default.
+    """
+
+    def __init__(self, config: TrainConfig, device: torch.device, size: int | None = None) -> None:
+        size = size or config.size
         count = config.batch // config.shards
         variants = [parse_variant(name) for name in config.variants]
-        widest = max(
-            Sampler([variant], config.size, "cpu", load_rule=config.load_rule).num_nodes
-            for variant in variants
-        )
+        widest = max(recipe.num_nodes(variant.features, size) for variant in variants)
         mixes = (
             [[i % len(variants) for i in range(count)]]
             if config.mixed
             else [[problem] * count for problem in range(len(variants))]
         )
+        dtype = torch.float64 if config.precision == "float64" else torch.float32
         self.samplers = [
-            Sampler([variants[i] for i in mix], config.size, device, widest, config.load_rule)
+            Sampler([variants[i] for i in mix], size, device, widest, config.load_rule, dtype)
             for mix in mixes
         ]
         self.problems = [torch.tensor(mix, device=device) for mix in mixes]
+        self.trajectories = config.starts_at(size)
+        # Rows that have pairs in some mix: a captured graph needs them all.
+        related = {
+            row
+            for mix in mixes
+            for row, problem in enumerate(mix)
+            if variants[problem].features.pickup_delivery
+        }
+        self.related_rows = torch.tensor(sorted(related), dtype=torch.int64, device=device)
 
 
 class EagerWork:
-    """Every piece launched from Python; on any device."""
+    """Every piece launched from Python; on any device and for any size."""
 
     def __init__(self, step: TrainStep, shards: Shards) -> None:
         self.step, self.shards = step, shards
@@ -49,7 +70,7 @@ class EagerWork:
     def gradient(self, mix: int) -> None:
         """Draw a shard of that mix and add its gradient."""
         batch = self.shards.samplers[mix].draw(None)
-        self.step.accumulate(batch, self.shards.problems[mix])
+        self.step.accumulate(batch, self.shards.problems[mix], self.shards.trajectories)
 
     def update(self) -> None:
         """Share the gradients and update the weights."""
@@ -58,21 +79,38 @@ class EagerWork:
 
 
 class CapturedWork:
-    """Every piece captured once and replayed: no time is spent in Python."""
+    """Every piece captured once and replayed: no time is spent in Python.
 
-    def __init__(self, step: TrainStep, shards: Shards) -> None:
+    Needs the kernels: a rollout by single steps waits for the device.
+
+    Parameters
+    ----------
+    step, shards
+        What is done, on what.
+    pool
+        Graph memory to share with other captured work: none of it outlives a replay.
+    """
+
+    def __init__(self, step: TrainStep, shards: Shards, pool: Any = None) -> None:
         self.step = step
+        # The graphs know the samplers' tensors by their addresses: they must outlive them.
+        self._shards = shards
         first = shards.samplers[0].draw(None)
         self._batch = _static_copy(first)
         self._problem_of = shards.problems[0].clone()
         snapshot = _Snapshot(step)
         self._draws = [
-            _capture(lambda s=sampler, p=problem: self._draw(s, p))  # type: ignore[misc]
+            _capture(lambda s=sampler, p=problem: self._draw(s, p), pool)  # type: ignore[misc]
             for sampler, problem in zip(shards.samplers, shards.problems, strict=True)
         ]
         self._draws[0].replay()
-        self._gradient = _capture(lambda: step.accumulate(self._batch, self._problem_of))
-        self._update = _capture(step.update)
+        self._gradient = _capture(
+            lambda: step.accumulate(
+                self._batch, self._problem_of, shards.trajectories, shards.related_rows
+            ),
+            pool,
+        )
+        self._update = _capture(step.update, pool)
         snapshot.restore()
 
     def _draw(self, sampler: Sampler, problem: Tensor) -> None:
@@ -90,6 +128,37 @@ class CapturedWork:
         """Share the gradients and update the weights."""
         self.step.share()
         self._update.replay()
+
+
+class SizedWork:
+    """The work for each size, made when the size first comes up.
+
+    Parameters
+    ----------
+    step
+        What is done.
+    config, device
+        The run and where it happens.
+    """
+
+    def __init__(self, step: TrainStep, config: TrainConfig, device: torch.device) -> None:
+        self._step, self._config, self._device = step, config, device
+        self._made: dict[int, EagerWork | CapturedWork] = {}
+        self._pool: Any = None
+        if device.type == "cuda" and len(config.all_sizes) > 1:
+            self._pool = torch.cuda.graph_pool_handle()
+
+    def at(self, size: int) -> EagerWork | CapturedWork:
+        """The work on instances of that size. Making it takes random numbers: seed afterwards."""
+        if size not in self._made:
+            shards = Shards(self._config, self._device, size)
+            captured = self._step.fused and shards.samplers[0].num_nodes <= MAX_NODES
+            self._made[size] = (
+                CapturedWork(self._step, shards, self._pool)
+                if captured and self._device.type == "cuda"
+                else EagerWork(self._step, shards)
+            )
+        return self._made[size]
 
 
 class _Snapshot:
@@ -117,7 +186,7 @@ def _static_copy(batch: Batch) -> Batch:
     return Batch(**copies)
 
 
-def _capture(piece: Callable[[], None]) -> torch.cuda.CUDAGraph:
+def _capture(piece: Callable[[], None], pool: Any = None) -> torch.cuda.CUDAGraph:
     stream = torch.cuda.Stream()
     stream.wait_stream(torch.cuda.current_stream())
     with torch.cuda.stream(stream):
@@ -125,6 +194,6 @@ def _capture(piece: Callable[[], None]) -> torch.cuda.CUDAGraph:
             piece()
     torch.cuda.current_stream().wait_stream(stream)
     graph = torch.cuda.CUDAGraph()
-    with torch.cuda.graph(graph):
+    with torch.cuda.graph(graph, pool=pool):
         piece()
     return graph

@@ -1,0 +1,1 @@
+"""Measurements: each module is a benchmark with arguments of its own."""

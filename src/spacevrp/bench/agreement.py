@@ -1,0 +1,96 @@
+"""How well the kernels agree with their slow twins on instances that are drawn for training."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import torch
+from torch import Tensor
+
+from spacevrp.decode.fused import fused_rollout
+from spacevrp.decode.replay import decisions, fused_replay_gradients, replay_gradients
+from spacevrp.decode.rollout import rollout
+from spacevrp.decode.trace import Trace
+from spacevrp.env import Environment, start_nodes
+from spacevrp.model import SpaceModel, random_seeds
+from spacevrp.model.decoder import DecoderTables, logits
+from spacevrp.tensors import Batch
+from spacevrp.train.config import TrainConfig
+from spacevrp.train.step import coefficients
+from spacevrp.train.work import Shards
+
+_CHUNK = 8  # steps scored at once; only memory depends on it
+_SEED = 7
+# Fresh weights are too tame a test: adapters that start at zero would hide a wrong gradient.
+_NOISE = 0.2
+
+
+def measure_agreement(
+    config: TrainConfig, device: torch.device, **kernel_options: Any
+) -> dict[str, Any]:
+    """Shares of equal decisions, mean costs, and relative errors of the gradients.
+
+    ``kernel_options`` go to both kernels.
+    """
+    torch.manual_seed(_SEED)
+    model = SpaceModel(config.model).to(device)
+    with torch.no_grad():
+        for parameter in model.parameters():
+            parameter.add_(_NOISE * parameter.abs().mean() * torch.randn_like(parameter))
+    shards = Shards(config, device)
+    batch, problem_of = shards.samplers[0].draw(None), shards.problems[0]
+    environment = Environment(batch, num_depots=1)
+    starts = start_nodes(environment, shards.trajectories)
+    with torch.no_grad():
+        tables = model(batch, random_seeds(batch, config.model), torch.float32)
+    seed = torch.tensor([_SEED], device=device)
+    greedy = fused_rollout(
+        environment, tables, starts, seed, sample=False, record=True, **kernel_options
+    )
+    twin = rollout(environment, tables, starts)
+    sampled = fused_rollout(
+        environment, tables, starts, seed, sample=True, record=True, **kernel_options
+    )
+    sampled_twin = rollout(environment, tables, starts, sample=True)
+    coefficient, _ = coefficients(sampled.cost, config, problem_of)
+    expected = replay_gradients(tables, sampled, batch, coefficient, chunk=_CHUNK)
+    received = fused_replay_gradients(tables, sampled, batch, coefficient, **kernel_options)
+    return {
+        "batch": config.batch,
+        "equal_greedy_choices": _equal_choices(tables, greedy, batch),
+        "mean_cost_kernel": _mean(greedy.cost),
+        "mean_cost_twin": _mean(twin.cost),
+        "mean_sampled_cost_kernel": _mean(sampled.cost),
+        "mean_sampled_cost_twin": _mean(sampled_twin.cost),
+        "unfinished_kernel": int((~torch.isfinite(greedy.cost)).sum()),
+        "unfinished_twin": int((~torch.isfinite(twin.cost)).sum()),
+        "gradient_errors": {
+            name: float((received[name] - value).norm() / value.norm().clamp(min=1e-12))
+            for name, value in expected.items()
+        },
+    }
+
+
+def _equal_choices(tables: DecoderTables, trace: Trace, batch: Batch) -> float:
+    """Share of the kernel's choices that the twin would have made in the same place."""
+    first, current, signal, allowed, action, active = decisions(trace, batch)
+    equal = total = 0
+    for begin in range(0, action.shape[1], _CHUNK):
+        part = slice(begin, begin + _CHUNK)
+        keep = active[:, part]
+        legal = allowed[:, part] | ~keep.unsqueeze(-1)
+        scores = logits(
+            tables,
+            first[:, part].flatten(1),
+            torch.where(keep, current[:, part], 0).flatten(1),
+            signal[:, part].flatten(1),
+            legal.flatten(1, 2),
+        ).view(*legal.shape)
+        equal += int(((scores.argmax(dim=-1) == action[:, part]) & keep).sum())
+        total += int(keep.sum())
+    return equal / total
+
+
+def _mean(cost: Tensor) -> float:
+    finished = torch.isfinite(cost)
+    return float(torch.where(finished, cost, 0.0).sum() / finished.sum())

@@ -1,0 +1,99 @@
+"""Records of measurements: tables for people and for programs, with all it takes to repeat them."""
+
+from __future__ import annotations
+
+import csv
+import hashlib
+import io
+import json
+import os
+import platform
+import shlex
+import sys
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+from spacevrp.problems.errors import FormatError
+
+
+def machine(device: Any) -> dict[str, Any]:
+    """The machine in words: processor, cores, and the GPU where one was used."""
+    import torch
+
+    described: dict[str, Any] = {
+        "system": platform.platform(),
+        "processor": _processor(),
+        "cores": os.cpu_count(),
+        "threads": torch.get_num_threads(),
+        "device": str(device),
+    }
+    if torch.device(device).type == "cuda":
+        described["gpu"] = torch.cuda.get_device_name(device)
+    return described
+
+
+def _processor() -> str:
+    try:
+        for line in Path("/proc/cpuinfo").read_text(encoding="utf-8").splitlines():
+            if line.startswith("model name"):
+                return line.partition(":")[2].strip()
+    except OSError:
+        pass
+    return platform.processor() or platform.machine()
+
+
+def command_line() -> str:
+    """The command as it was typed, but for the folder the program lies in."""
+    return shlex.join(["spacevrp", *sys.argv[1:]])
+
+
+def checksum(model: Any) -> str:
+    """SHA-256 of a model's numbers in float32, whatever file they came from."""
+    digest = hashlib.sha256()
+    for name, tensor in sorted(model.state_dict().items()):
+        digest.update(name.encode())
+        digest.update(tensor.detach().float().cpu().contiguous().numpy().tobytes())
+    return digest.hexdigest()
+
+
+# ----------------------------------------------------------------------------------------- tables
+
+
+def markdown_table(columns: Sequence[str], rows: Sequence[Sequence[str]]) -> str:
+    """A Markdown table; all columns but the first are aligned to the right."""
+    lines = [
+        "| " + " | ".join(columns) + " |",
+        "| " + " | ".join("---" if i == 0 else "---:" for i in range(len(columns))) + " |",
+        *("| " + " | ".join(cell or " " for cell in row) + " |" for row in rows),
+    ]
+    return "\n".join(lines) + "\n"
+
+
+def csv_text(rows: Sequence[Mapping[str, Any]]) -> str:
+    """Rows with the same keys as comma-separated values; None is an empty field."""
+    buffer = io.StringIO()
+    names = list(rows[0]) if rows else []
+    writer = csv.DictWriter(buffer, names, lineterminator="\n")
+    writer.writeheader()
+    writer.writerows(rows)
+    return buffer.getvalue()
+
+
+def write_record(
+    folder: Path, name: str, record: Mapping[str, Any], rows: Sequence[Mapping[str, Any]], text: str
+) -> list[Path]:
+    """Write ``name.json`` (the record with its rows), ``name.csv`` and ``name.md``."""
+    document = json.dumps({**record, "rows": list(rows)}, indent=1, allow_nan=False) + "\n"
+    written = []
+    for suffix, content in ((".json", document), (".csv", csv_text(rows)), (".md", text)):
+        path = folder / f"{name}{suffix}"
+        draft = folder / f".{path.name}.{os.getpid()}"
+        try:
+            folder.mkdir(parents=True, exist_ok=True)
+            draft.write_text(content, encoding="utf-8")
+            draft.replace(path)
+        except OSError as error:
+            raise FormatError(f"{path}: cannot be written: {error.strerror}") from None
+        written.append(path)
+    return written

@@ -1,0 +1,286 @@
+"""``spacevrp bench train-step``: milliseconds of a training step and of its parts.
+
+The step is that of ``spacevrp train``: on a GPU two captured graphs. Its parts are timed one after
+the other as graphs of their own. Beside it stands the obvious way, automatic differentiation
+through a rollout by single steps, and how well the kernels agree with their slow twins.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import statistics
+import time
+from collections.abc import Callable
+from dataclasses import replace
+from itertools import pairwise
+from pathlib import Path
+from typing import Any
+
+import torch
+
+from spacevrp.bench.agreement import measure_agreement
+from spacevrp.problems.errors import SpacevrpError
+from spacevrp.train.config import TrainConfig
+from spacevrp.train.naive import naive_accumulate
+from spacevrp.train.parallel import choose_device
+from spacevrp.train.state import TrainState
+from spacevrp.train.step import TrainStep
+from spacevrp.train.versions import device_name, versions
+from spacevrp.train.work import CapturedWork, EagerWork, Shards
+
+PARTS = ("draw", "encoder_forward", "rollout", "replay", "encoder_backward", "update")
+_WARM_UP = 3
+_GIB = 2**30
+Piece = Callable[[], None]
+
+
+def add_arguments(parser: argparse.ArgumentParser) -> None:
+    """Declare the arguments of ``spacevrp bench train-step``."""
+    parser.add_argument(
+        "--batch",
+        metavar="INSTANCES",
+        type=int,
+        action="append",
+        help="instances of a step; may be repeated; default: 128 and 512",
+    )
+    parser.add_argument("--size", type=int, default=100, help="customers; default: 100")
+    parser.add_argument("--layers", type=int, default=12, help="of the encoder; default: 12")
+    parser.add_argument("--repeats", type=int, default=50, help="steps timed; default: 50")
+    parser.add_argument(
+        "--device", choices=("auto", "cpu", "cuda"), default="auto", help="default: auto"
+    )
+    parser.add_argument(
+        "--no-eager", action="store_true", help="leave out automatic differentiation, the slow way"
+    )
+    parser.add_argument("-o", "--output", metavar="JSON", type=Path, help="write the record here")
+
+
+def run(args: argparse.Namespace) -> int:
+    """Measure, print and record."""
+    for name in ("size", "layers", "repeats"):
+        if getattr(args, name) < 1:
+            raise SpacevrpError(f"--{name}: expected at least 1, received {getattr(args, name)}")
+    if args.output is not None and not args.output.parent.is_dir():
+        raise SpacevrpError(f"{args.output}: cannot be written: there is no such folder")
+    batches = args.batch or [128, 512]
+    device = choose_device(args.device)
+    base = TrainConfig(size=args.size)
+    base = replace(base, model=replace(base.model, layers=args.layers))
+    if device.type == "cpu":
+        base = replace(base, precision="float32")
+    rows = [_row(replace(base, batch=batch), device, args.repeats) for batch in batches]
+    record: dict[str, Any] = {
+        "benchmark": "train-step",
+        "device": device_name(device),
+        "versions": versions(),
+        "size": base.size,
+        "trajectories": base.starts,
+        "layers": args.layers,
+        "problems": list(base.variants),
+        "precision": base.precision,
+        "optimizer": base.optimizer,
+        "repeats": args.repeats,
+        "rows": rows,
+    }
+    if device.type == "cuda":
+        record["agreement"] = measure_agreement(replace(base, batch=batches[0]), device)
+    if not args.no_eager:
+        record["eager_autograd"] = _eager(replace(base, batch=batches[0]), device, rows[0])
+    text = json.dumps(record, indent=1) + "\n"
+    print(_table(record), end="")
+    if args.output is not None:
+        args.output.write_text(text, encoding="utf-8")
+    return 0
+
+
+# ------------------------------------------------------------------------------------------ clocks
+
+
+class _Clock:
+    """Times pieces of work one after the other, by the device's own clock."""
+
+    def __init__(self, device: torch.device) -> None:
+        self._on_gpu = device.type == "cuda"
+
+    def times(self, pieces: list[Piece], repeats: int) -> list[float]:
+        """Median milliseconds of each piece; the pieces run in turn."""
+        rounds = [self._round(pieces) for _ in range(repeats)]
+        return [statistics.median(column) for column in zip(*rounds, strict=True)]
+
+    def _round(self, pieces: list[Piece]) -> list[float]:
+        if not self._on_gpu:
+            marks = [time.perf_counter()]
+            for piece in pieces:
+                piece()
+                marks.append(time.perf_counter())
+            return [1000 * (after - before) for before, after in pairwise(marks)]
+        events = [torch.cuda.Event(enable_timing=True) for _ in range(len(pieces) + 1)]
+        events[0].record()
+        for piece, event in zip(pieces, events[1:], strict=True):
+            piece()
+            event.record()
+        torch.cuda.synchronize()
+        return [a.elapsed_time(b) for a, b in pairwise(events)]
+
+
+def _peak(device: torch.device) -> float | None:
+    return torch.cuda.max_memory_allocated(device) / _GIB if device.type == "cuda" else None
+
+
+def _new_step(config: TrainConfig, device: torch.device) -> TrainStep:
+    state = TrainState(config, device)
+    on_gpu = device.type == "cuda"
+    encode = torch.compile(state.model, dynamic=False) if on_gpu else None
+    return TrainStep(state.model, state.optimizer, state.average, config, encode, on_gpu)
+
+
+# -------------------------------------------------------------------------------------------- step
+
+
+def _row(config: TrainConfig, device: torch.device, repeats: int) -> dict[str, Any]:
+    """One line of the record."""
+    if device.type == "cuda":
+        torch.cuda.empty_cache()
+        torch.cuda.reset_peak_memory_stats(device)
+    clock = _Clock(device)
+    step, shards = _new_step(config, device), Shards(config, device)
+    fits = step.uses_kernels(step.begin(shards.samplers[0].draw(None), 1)[0])
+    captured = device.type == "cuda" and fits
+    begun = time.perf_counter()
+    whole = _whole_step(CapturedWork(step, shards) if captured else EagerWork(step, shards))
+    whole()
+    preparation = time.perf_counter() - begun
+    clock.times([whole], _WARM_UP)
+    (step_ms,) = clock.times([whole], repeats)
+    peak = _peak(device)
+    del whole  # and its graphs
+    pieces = _captured_pieces(step, shards) if captured else _eager_pieces(step, shards)
+    clock.times(pieces, _WARM_UP)
+    breakdown = dict(zip(PARTS, clock.times(pieces, repeats), strict=True))
+    return {
+        "batch": config.batch,
+        "step_ms": round(step_ms, 4),
+        "breakdown": {part: round(value, 4) for part, value in breakdown.items()},
+        "instances_per_second": round(1000 * config.batch / step_ms, 1),
+        "peak_memory_gib": None if peak is None else round(peak, 3),
+        "captured": captured,
+        "preparation_s": round(preparation, 1),
+    }
+
+
+def _whole_step(work: CapturedWork | EagerWork) -> Piece:
+    def whole() -> None:
+        work.gradient(0)
+        work.update()
+
+    return whole
+
+
+def _eager_pieces(
+    step: TrainStep, shards: Shards, kept: dict[str, Any] | None = None
+) -> list[Piece]:
+    """The parts of a step; each leaves in ``kept`` what the next ones need."""
+    kept = {} if kept is None else kept
+
+    def draw() -> None:
+        kept["batch"] = shards.samplers[0].draw(None)
+
+    def forward() -> None:
+        kept["tables"] = step.forward(kept["batch"], shards.related_rows)
+
+    def roll_out() -> None:
+        environment, starts = step.begin(kept["batch"], shards.trajectories)
+        kept["environment"] = environment
+        kept["trace"] = step.roll_out(environment, kept["tables"], starts)
+
+    def replay() -> None:
+        coefficient = step.weigh(kept["trace"], shards.problems[0])
+        kept["gradients"] = step.replay(
+            kept["environment"], kept["tables"], kept["trace"], coefficient
+        )
+
+    def backward() -> None:
+        step.backward(kept["tables"], kept["gradients"])
+
+    return [draw, forward, roll_out, replay, backward, step.update]
+
+
+def _captured_pieces(step: TrainStep, shards: Shards) -> list[Piece]:
+    """The same parts, each a graph. They share memory, so they must be replayed in this order."""
+    kept: dict[str, Any] = {}
+    pieces = _eager_pieces(step, shards, kept)
+    stream = torch.cuda.Stream()
+    stream.wait_stream(torch.cuda.current_stream())
+    with torch.cuda.stream(stream):
+        for _ in range(_WARM_UP):
+            for piece in pieces:
+                piece()
+    torch.cuda.current_stream().wait_stream(stream)
+    # Nodes of the last backward pass belong to another stream and must not be found again.
+    kept.clear()
+    pool = torch.cuda.graph_pool_handle()
+    graphs = []
+    for piece in pieces:
+        graph = torch.cuda.CUDAGraph()
+        with torch.cuda.graph(graph, pool=pool):
+            piece()
+        graphs.append(graph)
+    return [graph.replay for graph in graphs]
+
+
+# ------------------------------------------------------------------------------------ the slow way
+
+
+def _eager(config: TrainConfig, device: torch.device, row: dict[str, Any]) -> dict[str, Any]:
+    """The same step by automatic differentiation through the rollout, launched from Python."""
+    if device.type == "cuda":
+        torch.cuda.empty_cache()
+        torch.cuda.reset_peak_memory_stats(device)
+    step, shards = _new_step(config, device), Shards(config, device)
+
+    def whole() -> None:
+        batch = shards.samplers[0].draw(None)
+        naive_accumulate(step, batch, shards.problems[0], shards.trajectories)
+        step.update()
+
+    clock = _Clock(device)
+    clock.times([whole], 1)
+    repeats = 5
+    (step_ms,) = clock.times([whole], repeats)
+    peak = _peak(device)
+    return {
+        "batch": config.batch,
+        "step_ms": round(step_ms, 4),
+        "repeats": repeats,
+        "peak_memory_gib": None if peak is None else round(peak, 3),
+        "ratio": round(step_ms / row["step_ms"], 2),
+    }
+
+
+# ------------------------------------------------------------------------------------------- words
+
+
+def _table(record: dict[str, Any]) -> str:
+    lines = [f"{record['device']}, n = {record['size']}, {record['layers']} layers"]
+    lines.append("batch  step ms  instances/s  peak GiB  " + "  ".join(PARTS))
+    for row in record["rows"]:
+        peak = row["peak_memory_gib"]
+        parts = "  ".join(f"{row['breakdown'][part]:>{len(part)}.2f}" for part in PARTS)
+        lines.append(
+            f"{row['batch']:>5}  {row['step_ms']:>7.2f}  {row['instances_per_second']:>11.0f}  "
+            f"{'-' if peak is None else f'{peak:.2f}':>8}  {parts}"
+        )
+    if "eager_autograd" in record:
+        slow = record["eager_autograd"]
+        lines.append(
+            f"autograd through the rollout, batch {slow['batch']}: {slow['step_ms']:.1f} ms, "
+            f"{slow['ratio']:.1f} times as long"
+        )
+    if "agreement" in record:
+        found = record["agreement"]
+        lines.append(
+            f"kernels: {found['equal_greedy_choices']:.4%} of greedy choices equal, mean cost "
+            f"{found['mean_cost_kernel']:.5f} against {found['mean_cost_twin']:.5f}"
+        )
+    return "\n".join(lines) + "\n"

@@ -1,0 +1,105 @@
+"""Curves of a training run: cost of every problem, gradient norm and rate."""
+
+from __future__ import annotations
+
+import csv
+import math
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from spacevrp.plots.maps import require_matplotlib
+from spacevrp.problems.errors import FormatError
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
+    from matplotlib.figure import Figure
+
+LOG = "log.csv"
+_COST, _BEST = "cost/", "best/"
+_COLUMNS = 4
+_MEAN, _LOW, _OTHER, _QUIET = "#1f77b4", "#9fc5e8", "#e4572e", "#9aa3a8"
+
+Columns = Mapping[str, Sequence[float]]
+
+
+def read_log(path: str | Path) -> dict[str, list[float]]:
+    """Columns of the log of a run, given its folder or the file; a cut-off row is left out."""
+    file = Path(path)
+    if file.is_dir():
+        file = file / LOG
+    if not file.is_file():
+        raise FormatError(f"{file}: no such file; expected the log of a training run")
+    with file.open(newline="", encoding="utf-8", errors="replace") as opened:
+        reader = csv.DictReader(opened)
+        names = list(reader.fieldnames or ())
+        for name in ("step", "gradient_norm", "rate_factor"):
+            if name not in names:
+                raise FormatError(f"{file}: column {name}: missing in the log of a training run")
+        columns: dict[str, list[float]] = {name: [] for name in names}
+        for row in reader:
+            try:
+                numbers = [float(row[name]) for name in names]
+            except (TypeError, ValueError):
+                continue
+            for name, number in zip(names, numbers, strict=True):
+                columns[name].append(number)
+    if not columns["step"]:
+        raise FormatError(f"{file}: expected at least one row, received none")
+    return columns
+
+
+def plot_training(columns: Columns) -> Figure:
+    """One small picture a problem, then the gradient norm and the factor of the rates."""
+    require_matplotlib()
+    from matplotlib.figure import Figure
+
+    problems = [name.removeprefix(_COST) for name in columns if name.startswith(_COST)]
+    count = len(problems) + 2
+    rows = math.ceil(count / _COLUMNS)
+    figure = Figure(figsize=(3.4 * _COLUMNS, 2.3 * rows), layout="constrained")
+    grid = figure.subplots(rows, _COLUMNS, squeeze=False).flatten()
+    step = columns["step"]
+    for axes, problem in zip(grid, problems, strict=False):
+        _draw(axes, step, columns[_COST + problem], _MEAN, "mean")
+        if _BEST + problem in columns:
+            _draw(axes, step, columns[_BEST + problem], _LOW, "best of an instance")
+        axes.set_title(f"{problem}: cost", fontsize=10)
+    norm, rate = grid[len(problems)], grid[len(problems) + 1]
+    _draw(norm, step, columns["gradient_norm"], _OTHER, "norm")
+    norm.set_title("gradient norm", fontsize=10)
+    _draw(rate, step, columns["rate_factor"], _OTHER, "factor")
+    rate.set_ylim(bottom=0.0)
+    rate.set_title("factor of the rates", fontsize=10)
+    for axes in grid[count:]:
+        axes.set_axis_off()
+    for axes in grid[max(0, count - _COLUMNS) : count]:
+        axes.set_xlabel("steps", fontsize=8)
+    if problems:
+        grid[0].legend(fontsize=7, frameon=False)
+    return figure
+
+
+def save_training_plot(path: str | Path, columns: Columns) -> None:
+    """Draw the curves into a picture file."""
+    plot_training(columns).savefig(path, dpi=130)
+
+
+def _draw(
+    axes: Axes, step: Sequence[float], values: Sequence[float], colour: str, label: str
+) -> None:
+    # Steps in which a problem was not drawn have no value; the line goes on over them.
+    points = [(x, y) for x, y in zip(step, values, strict=True) if math.isfinite(y)]
+    marker = "o" if len(points) < 3 else None
+    axes.plot(
+        *zip(*points, strict=True) if points else ((), ()),
+        color=colour,
+        lw=1.2,
+        marker=marker,
+        ms=3,
+        label=label,
+    )
+    axes.set_xlim(0.0, max(step[-1], 1.0))
+    axes.grid(color=_QUIET, alpha=0.25, lw=0.5)
+    axes.tick_params(labelsize=7)
+    axes.spines[["top", "right"]].set_visible(False)

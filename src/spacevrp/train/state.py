@@ -1,0 +1,130 @@
+"""All that a run must keep to go on to the bit: weights, moments, average and position."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import torch
+from torch import Tensor
+
+from spacevrp.model import SpaceModel
+from spacevrp.problems.errors import SpacevrpError
+from spacevrp.train import checkpoint
+from spacevrp.train.config import TrainConfig
+from spacevrp.train.optim import MuonAdamW, WeightAverage
+
+
+class TrainState:
+    """The weights of a run and everything that changes them.
+
+    Parameters
+    ----------
+    config
+        The run.
+    device
+        Where it happens.
+    weights
+        Weights to begin with; fresh ones, drawn from the run's seed, where there are none.
+    """
+
+    def __init__(
+        self, config: TrainConfig, device: torch.device, weights: dict[str, Tensor] | None = None
+    ) -> None:
+        self.config = config
+        if device.type == "cuda" and config.precision == "bfloat16":
+            # What little is left in float32 need not be more exact than the rest.
+            torch.set_float32_matmul_precision("high")
+        torch.manual_seed(config.seed)
+        self.model = SpaceModel(config.model).to(device)
+        if config.precision == "float64":
+            self.model = self.model.double()
+        if weights is not None:
+            _fill(dict(self.model.named_parameters()), weights, "weights")
+        self.optimizer = MuonAdamW(self.model, config)
+        self.average = WeightAverage(self.model, config.average, self.optimizer)
+        self.step = 0
+        self.seconds = 0.0  # spent in earlier sittings
+
+    def groups(self) -> dict[str, dict[str, Tensor]]:
+        """The live tensors by group and name."""
+        groups: dict[str, dict[str, Tensor]] = {
+            "weights": dict(self.model.named_parameters()),
+            "moments": self.optimizer.state(),
+        }
+        if self.average.decay:
+            groups["average"] = self.average.state()
+        return groups
+
+    def restore(self, path: Path) -> None:
+        """Continue from a checkpoint, or from the newest in a run's folder."""
+        header, stored = checkpoint.load(path)
+        for group, tensors in self.groups().items():
+            _fill(tensors, stored.get(group, {}), f"{path}: {group}")
+        self.step, self.seconds = int(header["step"]), float(header["seconds"])
+        self.optimizer.count.fill_(self.step)
+
+    @torch.no_grad()
+    def round_moments(self) -> None:
+        """Give the live moments the precision they are stored with."""
+        if self.config.moments == "bfloat16":
+            for moment in self.optimizer.state().values():
+                moment.copy_(moment.to(torch.bfloat16))
+
+    def save(self, folder: Path, header: dict[str, Any]) -> Path:
+        """Write a checkpoint. The moments must have been rounded."""
+        groups = self.groups()
+        if self.config.moments == "bfloat16":
+            groups["moments"] = {
+                name: moment.to(torch.bfloat16) for name, moment in groups["moments"].items()
+            }
+        header = {**header, "config": self.config.to_dict()}
+        return checkpoint.save(folder, self.step, groups, header)
+
+    def result(self) -> SpaceModel:
+        """A copy of the model with the averaged weights, or the last ones where none are kept."""
+        model = SpaceModel(self.config.model)
+        model.load_state_dict(self.average.state(), strict=True)
+        return model.eval()
+
+
+def resumed_config(path: Path, settings: list[str]) -> TrainConfig:
+    """The configuration stored in a checkpoint with some settings changed."""
+    stored = TrainConfig.from_dict(checkpoint.read_header(path)["config"])
+    config = stored.changed(settings)
+    before, now = _settled_keys(stored), _settled_keys(config)
+    for name, value in now.items():
+        if before[name] != value:
+            raise SpacevrpError(
+                f"{name}: expected {before[name]!r} as in {path}, received {value!r}: a run cannot "
+                "change that on the way; start another one with --weights"
+            )
+    return config
+
+
+def _settled_keys(config: TrainConfig) -> dict[str, Any]:
+    """What the stored tensors and the log hang on."""
+    model = {f"model.{name}": value for name, value in config.model.to_dict().items()}
+    return {**model, "optimizer": config.optimizer, "variants": config.variants}
+
+
+def stored_weights(path: Path) -> tuple[TrainConfig, dict[str, Tensor]]:
+    """Configuration and weights (averaged where there is an average) of a checkpoint."""
+    header, groups = checkpoint.load(path)
+    return TrainConfig.from_dict(header["config"]), groups.get("average", groups["weights"])
+
+
+@torch.no_grad()
+def _fill(live: dict[str, Tensor], stored: dict[str, Tensor], where: str) -> None:
+    if set(stored) != set(live):
+        different = sorted(set(stored) ^ set(live))
+        raise SpacevrpError(
+            f"{where}: expected the tensors of this run, {len(different)} differ: {different[0]}"
+        )
+    for name, tensor in live.items():
+        if stored[name].shape != tensor.shape:
+            raise SpacevrpError(
+                f"{where}, {name}: expected shape {tuple(tensor.shape)}, "
+                f"received {tuple(stored[name].shape)}"
+            )
+        tensor.copy_(stored[name])

@@ -1,0 +1,52 @@
+"""``spacevrp bench train-step`` at a size a CPU can do in seconds."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import pytest
+
+from spacevrp.bench.train_step import PARTS
+from spacevrp.cli.main import main
+
+SMALL = ["--size", "4", "--layers", "1", "--repeats", "2", "--device", "cpu"]
+
+
+def test_the_record(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    record = tmp_path / "record.json"
+    words = ["bench", "train-step", *SMALL, "--batch", "12", "--batch", "24", "-o", str(record)]
+    assert main(words) == 0
+    found = json.loads(record.read_text())
+    assert (found["size"], found["trajectories"], found["layers"]) == (4, 4, 1)
+    assert len(found["problems"]) == 12
+    assert found["device"].startswith("CPU")
+    assert {"spacevrp", "torch", "python"} <= set(found["versions"])
+    assert [row["batch"] for row in found["rows"]] == [12, 24]
+    for row in found["rows"]:
+        assert tuple(row["breakdown"]) == PARTS
+        assert all(value > 0 for value in row["breakdown"].values())
+        assert row["instances_per_second"] == pytest.approx(
+            1000 * row["batch"] / row["step_ms"], rel=1e-2
+        )
+    slow = found["eager_autograd"]
+    assert slow["batch"] == 12
+    assert slow["ratio"] == pytest.approx(slow["step_ms"] / found["rows"][0]["step_ms"], abs=0.01)
+    table = capsys.readouterr().out
+    assert "encoder_backward" in table
+    assert "autograd through the rollout, batch 12" in table
+
+
+@pytest.mark.parametrize(
+    ("words", "message"),
+    [
+        (["--repeats", "0"], "--repeats: expected at least 1, received 0"),
+        (["--batch", "0"], "batch: expected a whole number of at least 1"),
+        (["-o", "nowhere/record.json"], "nowhere/record.json: cannot be written"),
+    ],
+)
+def test_mistakes_are_one_line(
+    capsys: pytest.CaptureFixture[str], words: list[str], message: str
+) -> None:
+    assert main(["bench", "train-step", *SMALL, *words]) == 2
+    assert message in capsys.readouterr().err

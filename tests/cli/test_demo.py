@@ -1,0 +1,79 @@
+"""``spacevrp demo``."""
+
+from __future__ import annotations
+
+import re
+import sys
+from pathlib import Path
+
+import pytest
+import torch
+
+from spacevrp.cli.demo import INSTANCE
+from spacevrp.cli.main import main
+from spacevrp.formats import read_json
+from spacevrp.model import ModelConfig, SpaceModel, weights
+from spacevrp.problems.referee import judge
+
+
+@pytest.fixture(autouse=True)
+def somewhere_else(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(tmp_path)
+
+
+@pytest.fixture
+def tiny_weights(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Small random weights in the place of the bundled ones."""
+    folder = tmp_path / "bundled"
+    folder.mkdir()
+    with torch.random.fork_rng():
+        torch.manual_seed(0)
+        model = SpaceModel(ModelConfig(width=16, layers=2, feedforward=32, pivots=4, rank=2))
+    weights.save_weights(folder / weights.DEFAULT_WEIGHTS, model, {})
+    monkeypatch.setattr(weights, "BUNDLED", folder)
+
+
+def test_the_bundled_instance() -> None:
+    problem = read_json(INSTANCE)
+    assert problem.variant_name == "CVRP"
+    assert len(problem.customers) == 50
+
+
+def test_routes_cost_and_picture(tiny_weights: None, capsys: pytest.CaptureFixture[str]) -> None:
+    pytest.importorskip("matplotlib", reason="plots are an extra")
+    assert main(["demo"]) == 0
+    output = capsys.readouterr().out
+    assert output.startswith("CVRP: 50 customers, capacity 40\n")
+    routes = [
+        [int(node) for node in line.split(":")[1].split()]
+        for line in output.splitlines()
+        if line.startswith("  route")
+    ]
+    verdict = judge(read_json(INSTANCE), routes)
+    assert verdict.violations == ()
+    told = re.search(r"cost ([\d.]+), (\d+) routes, [\d.]+ s on the CPU", output)
+    assert told is not None
+    assert float(told[1]) == pytest.approx(verdict.cost, abs=1e-4)
+    assert int(told[2]) == len(routes)
+    assert Path("demo.png").read_bytes()[:4] == b"\x89PNG"
+
+
+def test_without_matplotlib_it_says_how_to_get_it(
+    tiny_weights: None, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.setitem(sys.modules, "matplotlib", None)
+    assert main(["demo"]) == 0
+    output = capsys.readouterr().out
+    assert "pip install 'spacevrp[plots]'" in output
+    assert not Path("demo.png").exists()
+
+
+def test_without_weights_it_is_one_line(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.setattr(weights, "BUNDLED", tmp_path)
+    assert main(["demo"]) == 2
+    assert capsys.readouterr().err == (
+        f"spacevrp: error: weights '{weights.DEFAULT_WEIGHTS}': no bundled weights (the package "
+        f"has none of its own yet), no file {weights.DEFAULT_WEIGHTS}.safetensors\n"
+    )

@@ -1,0 +1,236 @@
+"""``spacevrp solve``."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+import torch
+
+from spacevrp.cli.main import main
+from spacevrp.formats import read, read_solution, write
+from spacevrp.generate import generate
+from spacevrp.model import ModelConfig, SpaceModel
+from spacevrp.model.weights import save_weights
+from spacevrp.problems.problem import Problem
+from spacevrp.problems.referee import judge
+
+VRPLIB = """NAME : four
+TYPE : CVRP
+DIMENSION : 5
+EDGE_WEIGHT_TYPE : EUC_2D
+CAPACITY : 10
+NODE_COORD_SECTION
+1 0 0
+2 3 0
+3 3 4
+4 0 4
+5 1 8
+DEMAND_SECTION
+1 0
+2 6
+3 4
+4 3
+5 7
+DEPOT_SECTION
+1
+-1
+EOF
+"""
+
+
+@pytest.fixture(scope="module")
+def weights(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    with torch.random.fork_rng():
+        torch.manual_seed(0)
+        model = SpaceModel(ModelConfig(width=16, layers=2, feedforward=32, pivots=4, rank=2))
+    return save_weights(tmp_path_factory.mktemp("weights") / "tiny", model, {})
+
+
+@pytest.fixture
+def instance(tmp_path: Path) -> Path:
+    path = tmp_path / "four.vrp"
+    path.write_text(VRPLIB)
+    return path
+
+
+@pytest.fixture
+def solve(weights: Path) -> Any:
+    def run(*arguments: object) -> int:
+        return main(["solve", "--device", "cpu", "--weights", str(weights), *map(str, arguments)])
+
+    return run
+
+
+@pytest.fixture
+def infeasible(tmp_path: Path) -> Path:
+    """Three customers, one of whom cannot be served."""
+    path = tmp_path / "short.json"
+    problem = Problem.from_coordinates(
+        [(0, 0), (0, 1), (1, 0), (1, 1)], demand=[0, 2, 2, 2], capacity=3, max_routes=2
+    )
+    write(path, problem)
+    return path
+
+
+def test_json_for_scripts(solve: Any, instance: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    assert solve(instance) == 0  # stdout is no terminal, so the default is JSON
+    captured = capsys.readouterr()
+    document = json.loads(captured.out)
+    assert list(document) == ["variant", "instances", "seconds", "device"]
+    assert (document["variant"], document["device"]) == ("CVRP", "cpu")
+    assert document["seconds"] >= 0
+    (solved,) = document["instances"]
+    assert list(solved) == ["cost", "routes", "feasible"]
+    assert solved["feasible"] is True
+    verdict = judge(read(instance), solved["routes"])  # type: ignore[arg-type]
+    assert (verdict.violations, verdict.cost) == ((), solved["cost"])
+    assert captured.err == ""
+
+
+def test_a_table_to_read(solve: Any, instance: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    assert solve(instance, "--format", "table") == 0
+    first, *routes, last = capsys.readouterr().out.splitlines()
+    assert first.startswith("four  CVRP  cost ")
+    assert routes[0].startswith("  route 1: 0 ")
+    assert last.startswith("solved, ")
+    assert last.endswith(" s on cpu")
+
+
+def test_vrplib(
+    solve: Any, instance: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    out = tmp_path / "four.sol"
+    assert solve(instance, "-o", out) == 0
+    assert capsys.readouterr().out.startswith(f"{out}: solved, ")
+    assert solve(instance, "--format", "vrplib") == 0
+    assert capsys.readouterr().out == out.read_text()
+    problem = read(instance)
+    assert isinstance(problem, Problem)
+    (solved,) = read_solution(out, problem).instances
+    assert judge(problem, solved.routes).cost == solved.cost
+
+
+def test_a_batch_into_a_file_that_check_accepts(
+    solve: Any, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    batch, out = tmp_path / "batch.npz", tmp_path / "out.json"
+    write(batch, generate("OCVRPTW", 10, 3))
+    assert solve(batch, "--augment", 2, "--starts", 3, "-o", out) == 0
+    assert capsys.readouterr().out.startswith(f"{out}: 3 of 3 solved, mean cost ")
+    assert main(["check", str(batch), str(out)]) == 0
+    assert len(read_solution(out).instances) == 3
+    assert [path.name for path in tmp_path.iterdir() if path.name.startswith(".")] == []
+
+
+def test_quiet_says_nothing_beside_the_file(
+    solve: Any, instance: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert solve(instance, "--quiet", "-o", tmp_path / "out.json") == 0
+    assert capsys.readouterr() == ("", "")
+
+
+def test_options_reach_the_solver(
+    solve: Any, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    batch = tmp_path / "batch.npz"
+    write(batch, generate("CVRP", 14, 4))
+
+    def costs(*options: object) -> np.ndarray:
+        assert solve(batch, *options) == 0
+        return np.array([i["cost"] for i in json.loads(capsys.readouterr().out)["instances"]])
+
+    one = costs("--augment", 1)
+    assert (costs("--augment", 1) == one).all()
+    assert (costs("--augment", 1, "--seed", 1) != one).any()
+    assert costs("--augment", 8).sum() < one.sum()
+    assert costs("--augment", 1, "--starts", 1).sum() > one.sum()
+    assert costs("--augment", 1, "--sample", 4).sum() < one.sum()
+
+
+def test_rounding(solve: Any, instance: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    costs = []
+    for rounding in ("nearest", "none"):
+        assert solve(instance, "--rounding", rounding) == 0
+        costs.append(json.loads(capsys.readouterr().out)["instances"][0]["cost"])
+    assert costs[0] == int(costs[0])
+    assert costs[1] != int(costs[1])
+
+
+def test_a_picture(solve: Any, instance: Path, tmp_path: Path) -> None:
+    pytest.importorskip("matplotlib", reason="plots are an extra")
+    picture = tmp_path / "four.png"
+    assert solve(instance, "--plot", picture, "-o", tmp_path / "out.json") == 0
+    assert picture.read_bytes()[:4] == b"\x89PNG"
+
+
+def test_no_plan_is_a_negative_answer(
+    solve: Any, infeasible: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert solve(infeasible) == 1
+    captured = capsys.readouterr()
+    assert json.loads(captured.out)["instances"] == [
+        {"cost": None, "routes": [], "feasible": False}
+    ]
+    assert captured.err.startswith(
+        "spacevrp: instance 0: no complete plan found: 'short', customer"
+    )
+    assert captured.err.count("\n") == 1
+    assert solve(infeasible, "--format", "table") == 1
+    assert "no plan found" in capsys.readouterr().out
+    out = tmp_path / "short.sol"
+    assert solve(infeasible, "-o", out) == 1
+    assert not out.exists()
+
+
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [
+        (["absent.vrp"], "absent.vrp: cannot be read: No such file or directory"),
+        (["four.vrp", "--augment", "0"], "expected a whole number of at least 1, received '0'"),
+        (["four.vrp", "--starts", "x"], "expected a whole number of at least 1, received 'x'"),
+        (["four.vrp", "--device", "tpu"], "invalid choice: 'tpu'"),
+        (["four.vrp", "--weights", "none"], "weights 'none': no bundled weights"),
+        (["four.vrp", "-o", "no/out.json"], "no/out.json: cannot be written: there is no folder"),
+        (["four.vrp", "--plot", "a.pdf"], "a.pdf: expected a file name that ends in .png"),
+        (
+            ["four.vrp", "--plot", "a.png", "--plot-index", "1"],
+            "--plot-index: expected 0 to 0, received 1",
+        ),
+        (["two.npz", "--format", "vrplib"], "expected one instance, the file has 2; use json"),
+        (["tour.json", "-o", "t.sol"], "expected one depot, received 0; use json"),
+        (["bad.json"], "bad.json"),
+    ],
+)
+def test_bad_input_is_one_line(
+    solve: Any,
+    instance: Path,
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    capsys: pytest.CaptureFixture[str],
+    arguments: list[str],
+    message: str,
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    write("two.npz", generate("CVRP", 10, 2))
+    write("tour.json", generate("TSP", 10)[0])
+    Path("bad.json").write_text("{")
+    before = sorted(tmp_path.iterdir())
+    assert solve(*arguments) == 2
+    captured = capsys.readouterr()
+    assert captured.out == ""
+    assert captured.err.startswith("spacevrp: error: ")
+    assert captured.err.count("\n") == 1
+    assert message in captured.err
+    assert sorted(tmp_path.iterdir()) == before
+
+
+@pytest.mark.skipif(torch.cuda.is_available(), reason="needs a machine without a GPU")
+def test_a_gpu_that_is_not_there(
+    solve: Any, instance: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert solve(instance, "--device", "cuda") == 2
+    assert "expected a CUDA device for 'cuda', found none" in capsys.readouterr().err

@@ -1,0 +1,231 @@
+"""``spacevrp train`` and ``spacevrp plot training``."""
+
+from __future__ import annotations
+
+import argparse
+import json
+import os
+import signal
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+import torch
+
+from spacevrp.cli.main import main
+from spacevrp.cli.train import parse_duration, settle_config
+from spacevrp.problems.errors import SpacevrpError
+from spacevrp.train import checkpoint
+from spacevrp.train.config import PRESETS, TrainConfig
+from spacevrp.train.loop import _Loop
+
+TINY = """
+size = 4
+batch = 12
+precision = "float32"
+steps = 4
+warmup = 2
+log_steps = 2
+[model]
+width = 16
+layers = 1
+feedforward = 16
+pivots = 4
+rank = 2
+heads = 1
+"""
+
+
+@pytest.fixture
+def recipe(tmp_path: Path) -> str:
+    path = tmp_path / "tiny.toml"
+    path.write_text(TINY, encoding="utf-8")
+    return str(path)
+
+
+@pytest.fixture
+def cli(capsys: pytest.CaptureFixture[str]) -> Callable[..., tuple[int, str, str]]:
+    def call(*words: object) -> tuple[int, str, str]:
+        code = main([str(word) for word in words])
+        output = capsys.readouterr()
+        return code, output.out, output.err
+
+    return call
+
+
+Cli = Callable[..., tuple[int, str, str]]
+
+
+def step_of(folder: Path) -> int:
+    return int(checkpoint.read_header(folder)["step"])
+
+
+def test_train_resume_and_solve(cli: Cli, recipe: str, tmp_path: Path) -> None:
+    run = tmp_path / "run"
+    code, out, err = cli("train", "--config", recipe, "-o", run, "--device", "cpu")
+    assert (code, out) == (0, f"{run}: finished, 4 of 4 steps taken\n")
+    assert "4/4 steps" in err
+    assert "instances/s" in err
+    assert "TSP" in err
+    assert step_of(run) == 4
+
+    words = ("train", "--resume", run, "--set", "steps=6", "--device", "cpu", "--quiet")
+    assert cli(*words) == (0, "", "")
+    assert step_of(run) == 6
+    assert json.loads((run / "config.json").read_text())["steps"] == 6
+
+    instances = tmp_path / "tsp.npz"
+    assert cli("generate", "TSP", "--size", 5, "--count", 2, "-o", instances)[0] == 0
+    weights = run / "weights.safetensors"
+    code, out, _ = cli("solve", instances, "--weights", weights, "--device", "cpu", "--quiet")
+    assert code == 0
+    assert [entry["feasible"] for entry in json.loads(out)["instances"]] == [True, True]
+
+
+def test_a_checkpoint_can_be_named_too(cli: Cli, recipe: str, tmp_path: Path) -> None:
+    run = tmp_path / "run"
+    assert cli("train", "--config", recipe, "-o", run, "--quiet")[0] == 0
+    named = run / "step-000000004"
+    assert cli("train", "--resume", named, "--set", "steps=5", "--quiet")[0] == 0
+    assert step_of(run) == 5
+    elsewhere = tmp_path / "elsewhere"
+    words = ("train", "--resume", named, "--set", "steps=5", "-o", elsewhere, "--quiet")
+    assert cli(*words)[0] == 0
+    for group, tensors in checkpoint.load(run)[1].items():
+        for name, tensor in tensors.items():
+            assert torch.equal(tensor, checkpoint.load(elsewhere)[1][group][name])
+
+
+@pytest.mark.parametrize("as_file", [True, False], ids=["weights file", "run folder"])
+def test_starting_from_weights(cli: Cli, recipe: str, tmp_path: Path, as_file: bool) -> None:
+    old, new = tmp_path / "old", tmp_path / "new"
+    assert cli("train", "--config", recipe, "-o", old, "--quiet")[0] == 0
+    source = old / "weights.safetensors" if as_file else old
+    # The model comes with the weights; nothing else says how wide it is.
+    plain = tmp_path / "plain.toml"
+    plain.write_text(TINY.partition("[model]")[0], encoding="utf-8")
+    rate = ("--set", "steps=1", "--set", "learning_rate=1e-6", "--set", "muon_rate=1e-6")
+    words = ("train", "--config", plain, "--weights", source, *rate, "-o", new, "--quiet")
+    assert cli(*words) == (0, "", "")
+    before = checkpoint.load(old)[1]["average"]
+    after = checkpoint.load(new)[1]["weights"]
+    for name, tensor in before.items():
+        assert torch.allclose(after[name], tensor, atol=2e-3 if as_file else 1e-5), name
+
+
+def test_weights_of_another_model(cli: Cli, recipe: str, tmp_path: Path) -> None:
+    old = tmp_path / "old"
+    assert cli("train", "--config", recipe, "-o", old, "--quiet")[0] == 0
+    words = ("train", "--config", recipe, "--set", "model.width=32", "--weights", old)
+    code, _, err = cli(*words, "-o", tmp_path / "new")
+    assert code == 2
+    assert "model: expected that of the weights" in err
+
+
+def test_the_budget(cli: Cli, recipe: str, tmp_path: Path) -> None:
+    run = tmp_path / "run"
+    words = ("train", "--config", recipe, "--set", "steps=1000000", "--budget", "1s", "-o", run)
+    code, out, _ = cli(*words)
+    assert code == 0
+    assert f"{run}: stopped within the budget, {step_of(run)} of 1000000 steps taken" in out
+
+
+def test_a_signal(cli: Cli, recipe: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    take = _Loop._take_step
+
+    def acting(loop: _Loop, number: int) -> None:
+        take(loop, number)
+        os.kill(os.getpid(), signal.SIGTERM)
+
+    monkeypatch.setattr(_Loop, "_take_step", acting)
+    code, out, _ = cli("train", "--config", recipe, "-o", tmp_path / "run")
+    assert code == 128 + signal.SIGTERM
+    assert "stopped by a signal, 1 of 4 steps taken" in out
+    assert step_of(tmp_path / "run") == 1
+
+
+@pytest.mark.parametrize(
+    ("words", "message"),
+    [
+        ([], "expected a folder for the run: -o RUN_FOLDER, or --resume DIR"),
+        (["--resume", "r", "--preset", "fast"], "--preset: expected none with --resume"),
+        (["--resume", "r", "--weights", "w"], "--weights: expected none with --resume"),
+        (["--resume", "nowhere"], "nowhere: expected a checkpoint or a folder of them"),
+        (["-o", "r", "--config", "none.toml"], "none.toml: No such file or directory"),
+        (["-o", "r", "--set", "stepz=3"], "stepz: no key of a training run"),
+        (["-o", "r", "--set", "steps=many"], "steps: expected a whole number"),
+        (["-o", "r", "--budget", "soon"], "expected a time such as 90s, 9m or 1h30m"),
+        (["-o", "r", "--preset", "best"], "invalid choice: 'best'"),
+        (["-o", "r", "--weights", "unheard-of"], "unheard-of"),
+    ],
+)
+def test_mistakes_are_one_line(
+    cli: Cli, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, words: list[str], message: str
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    code, out, err = cli("train", "--device", "cpu", *words)
+    assert (code, out) == (2, "")
+    assert message in err
+    assert err.count("\n") == 1
+    assert not (tmp_path / "r").exists()
+
+
+def test_preset_below_file_below_settings(tmp_path: Path) -> None:
+    file = tmp_path / "run.toml"
+    file.write_text("batch = 64\nsteps = 7\n", encoding="utf-8")
+    config = settle_config("paper", file, ["steps=9"])
+    assert (config.optimizer, config.batch, config.steps) == ("adamw", 64, 9)
+    assert settle_config(None, None, []) == PRESETS["fast"]
+    assert settle_config("paper", None, []) == PRESETS["paper"]
+    assert settle_config(None, file, []) == TrainConfig(batch=64, steps=7)
+    file.write_text('preset = "paper"\n', encoding="utf-8")
+    assert settle_config(None, file, []) == PRESETS["paper"]
+    with pytest.raises(SpacevrpError, match="preset"):
+        settle_config("fast", file, [])
+
+
+@pytest.mark.parametrize(
+    ("text", "seconds"),
+    [("90", 90), ("90s", 90), ("9m", 540), ("1h", 3600), ("1h30m", 5400), ("0.5m", 30)],
+)
+def test_durations(text: str, seconds: float) -> None:
+    assert parse_duration(text) == seconds
+
+
+@pytest.mark.parametrize("text", ["", "m", "9 m", "-5s", "9x", "1h30", "30m5"])
+def test_what_is_no_duration(text: str) -> None:
+    with pytest.raises(argparse.ArgumentTypeError):
+        parse_duration(text)
+
+
+# ------------------------------------------------------------------------------------ the curves
+
+
+def test_the_curves_of_a_run(cli: Cli, recipe: str, tmp_path: Path) -> None:
+    pytest.importorskip("matplotlib", reason="plots are an extra")
+    run, picture = tmp_path / "run", tmp_path / "curves.png"
+    assert cli("train", "--config", recipe, "-o", run, "--quiet")[0] == 0
+    assert cli("plot", "training", run, "-o", picture) == (0, "", "")
+    assert picture.read_bytes()[:4] == b"\x89PNG"
+    assert not list(tmp_path.glob(".*"))
+
+
+@pytest.mark.parametrize(
+    ("log", "output", "message"),
+    [
+        (None, "a.png", "log.csv: no such file"),
+        ("step,cost\n1,2\n", "a.png", "column gradient_norm: missing"),
+        ("step,gradient_norm,rate_factor\n", "a.png", "expected at least one row"),
+        ("step,gradient_norm,rate_factor\n1,2,3\n", "a.jpg", "ends in .png"),
+        ("step,gradient_norm,rate_factor\n1,2,3\n", "no/a.png", "there is no folder"),
+    ],
+)
+def test_curves_that_cannot_be_drawn(
+    cli: Cli, tmp_path: Path, log: str | None, output: str, message: str
+) -> None:
+    pytest.importorskip("matplotlib", reason="plots are an extra")
+    if log is not None:
+        (tmp_path / "log.csv").write_text(log, encoding="utf-8")
+    code, _, err = cli("plot", "training", tmp_path, "-o", tmp_path / output)
+    assert code == 2
+    assert message in err

@@ -1,0 +1,299 @@
+"""Greedy and sampled rollouts, the choice among depots, and what the decoder is told."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import numpy as np
+import pytest
+import torch
+
+from spacevrp.decode import rollout
+from spacevrp.decode.replay import decisions
+from spacevrp.decode.rollout import choose, look_ahead
+from spacevrp.decode.signal import problem_signal
+from spacevrp.env import Environment, start_nodes
+from spacevrp.generate.testsets import generate
+from spacevrp.model import DecoderTables, ModelConfig, SpaceModel, view_seeds
+from spacevrp.model.decoder import logits
+from spacevrp.problems.problem import Problem
+from spacevrp.tensors import stack
+
+MIXED = ("TSP", "ACVRPTW", "PDCVRP", "MDCVRPB", "AMDOCVRPL", "OP", "SPCTSP")
+
+
+def distance_only(rows: list[list[float]], weight: float = 1.0) -> DecoderTables:
+    """Tables that make logits of 10 tanh(-weight * row) and nothing else."""
+    table = torch.tensor([rows], dtype=torch.float64)
+    nodes = table.shape[1]
+    zero = torch.zeros(1, nodes, 2, dtype=torch.float64)
+    return DecoderTables(
+        embedding=zero,
+        keyed=torch.cat([zero, zero + 1.0], dim=-1),
+        query_first=zero,
+        query_last=zero,
+        state_weight=torch.zeros(1, 2, dtype=torch.float64),
+        zscore=table,
+        read_weight=torch.zeros(1, dtype=torch.float64),
+        match_weight=torch.full((1,), weight, dtype=torch.float64),
+        clipping=10.0,
+    )
+
+
+@pytest.fixture(scope="module")
+def prepared():
+    """A mixed batch, its environment, and the tables of a small network."""
+    batch = stack([generate(name, 10, 1, 3)[0] for name in MIXED])
+    torch.manual_seed(0)
+    model = SpaceModel(ModelConfig(width=16, layers=1, feedforward=16, rank=2, heads=1))
+    with torch.no_grad():
+        model.bias.bias_out[-1] = 0.01  # a policy that is far from certain
+        tables = model(batch, view_seeds(batch, model.config, 1, 0)[:, 0])
+        tables = replace(tables, clipping=3.0)
+    environment = Environment(batch)
+    return environment, tables, start_nodes(environment, 4)
+
+
+# ------------------------------------------------------------------------------------- choosing
+
+
+def test_greedy_takes_the_likeliest():
+    scores = torch.tensor([[[1.0, 3.0, 2.0], [0.5, -torch.inf, 0.0]]])
+    assert choose(scores, sample=False).tolist() == [[1, 0]]
+
+
+def test_draws_follow_the_probabilities_and_never_take_what_is_forbidden():
+    scores = torch.tensor([0.0, 1.0, -torch.inf, 2.0, -1.0])
+    generator = torch.Generator().manual_seed(0)
+    draws = choose(scores.expand(1, 20_000, 5), sample=True, generator=generator)
+    shares = torch.bincount(draws[0], minlength=5) / 20_000
+    assert shares[2] == 0
+    # Four standard deviations of a share are at most 0.014.
+    assert torch.allclose(shares, scores.softmax(dim=0), atol=0.015)
+
+
+def test_sampling_repeats_with_the_generator_and_differs_without(prepared):
+    environment, tables, starts = prepared
+
+    def draw(seed):
+        generator = torch.Generator().manual_seed(seed)
+        return rollout(environment, tables, starts, sample=True, generator=generator)
+
+    one, same, other = draw(1), draw(1), draw(2)
+    assert torch.equal(one.sequence, same.sequence)
+    assert torch.equal(one.cost, same.cost)
+    assert (one.cost != other.cost).float().mean() > 0.5
+
+
+def test_greedy_ignores_the_generator(prepared):
+    environment, tables, starts = prepared
+    plain = rollout(environment, tables, starts)
+    generator = torch.Generator().manual_seed(1)
+    before = generator.get_state()
+    other = rollout(environment, tables, starts, generator=generator)
+    assert torch.equal(plain.sequence, other.sequence)
+    assert torch.equal(generator.get_state(), before)
+
+
+def test_sampled_moves_respect_the_masks(prepared):
+    environment, tables, starts = prepared
+    generator = torch.Generator().manual_seed(5)
+    result = rollout(environment, tables, starts, sample=True, generator=generator)
+    state = environment.begin(starts)
+    for action in result.sequence[..., 2:].unbind(dim=-1):
+        allowed = environment.mask(state)
+        assert allowed.gather(2, action.unsqueeze(-1)).all()
+        state = environment.step(state, action)
+    assert state.done.all()
+    assert not state.stuck.any()
+    assert torch.equal(result.cost, environment.cost(state))
+
+
+def test_what_is_recorded_gives_the_same_choices_again(prepared):
+    environment, tables, _ = prepared
+    single = torch.tensor([row for row, name in enumerate(MIXED) if "MD" not in name])
+    tables = tables.map(lambda tensor: tensor[single])
+    environment = Environment(environment.batch[single])
+    starts = start_nodes(environment, 4)
+    result = rollout(environment, tables, starts, record=True)
+    trace = result.trace
+    assert trace is not None
+    assert torch.equal(trace.sequences(environment.batch), result.sequence)
+    kept = decisions(trace, environment.batch)
+    for first, current, signal, allowed, action, active in zip(
+        *(values.unbind(dim=1) for values in kept), strict=True
+    ):
+        scores = logits(tables, first, current, signal, allowed)
+        assert torch.equal(scores.argmax(dim=-1), action)
+        assert (current == action)[~active].all()  # finished ones stay
+    assert not active.all()
+
+
+def test_with_several_depots_nothing_is_recorded(prepared):
+    environment, tables, starts = prepared
+    with pytest.raises(ValueError, match="at most one depot"):
+        rollout(environment, tables, starts, record=True)
+
+
+def test_a_rollout_that_gets_stuck_costs_infinitely_much(four_customers):
+    problem = four_customers(demand=[0, 3, 3, 3, 3], capacity=6.0, max_routes=1)
+    environment = Environment(stack([problem], dtype=torch.float64))
+    tables = distance_only(np.array(problem.distances.matrix()).tolist())
+    assert rollout(environment, tables, torch.tensor([[1, 2]])).cost.isinf().all()
+
+
+def test_greedy_by_distance_alone_is_the_nearest_neighbour(four_customers):
+    problem = four_customers()
+    environment = Environment(stack([problem], dtype=torch.float64))
+    rows = (np.array(problem.distances.matrix()) / 10.0).tolist()
+    rows = [[9.0, *row[1:]] for row in rows]  # never home before the end
+    result = rollout(environment, distance_only(rows), torch.tensor([[1, 4]]))
+    assert result.sequence[0, 0, :6].tolist() == [0, 1, 2, 3, 4, 0]
+    assert result.sequence[0, 1, :6].tolist() == [0, 4, 3, 2, 1, 0]
+    assert (result.cost[0] * problem.unit).tolist() == pytest.approx([3 + 4 + 3 + 4 + 8] * 2)
+
+
+# -------------------------------------------------------------------------------- several depots
+
+# Depots 0 and 1, customers 2, 3, 4. Depot 0 is torn between 2 and 3, depot 1 is sure of 4.
+TORN = [
+    [0.0, 0.0, 0.1, 0.1, 1.0],
+    [0.0, 0.0, 2.0, 2.0, 0.3],
+    [0.5, 0.5, 0.0, 0.2, 1.0],
+    [0.5, 0.5, 0.2, 0.0, 1.0],
+    [0.5, 0.5, 1.0, 1.0, 0.0],
+]
+
+
+def two_depots(**features: object) -> Problem:
+    points = [(0.0, 0.0), (1.0, 1.0), (0.1, 0.0), (0.0, 0.1), (1.0, 0.9)]
+    return Problem.from_coordinates(points, depots=(0, 1), **features)
+
+
+def at_depot(problem: Problem, start: int):
+    """The vehicle back at its depot after serving one customer."""
+    environment = Environment(stack([problem], dtype=torch.float64))
+    state = environment.begin(torch.tensor([[start]]))
+    return environment, environment.step(state, state.origin)
+
+
+def ask(environment, tables, state, action=0):
+    given = torch.tensor([[action]])
+    options = {"sample": False, "generator": None, "dtype": None}
+    return int(look_ahead(environment, tables, state, given, **options))
+
+
+def test_the_most_confident_depot_wins():
+    # Customer 4 is served; depot 0 sees 2 and 3 alike (a chance of 1/2), depot 1 prefers 3.
+    rows = [list(row) for row in TORN]
+    rows[1][2:4] = [0.9, 0.2]
+    environment, state = at_depot(two_depots(), 4)
+    assert int(state.current) == 1
+    assert ask(environment, distance_only(rows), state) == 3  # served from where it stands
+
+    rows[0][2:4] = [0.1, 2.0]  # now depot 0 is the surer one
+    scores = 10 * torch.tanh(-torch.tensor([rows[0][2:4], rows[1][2:4]]))
+    chances = scores.softmax(dim=1).amax(dim=1)
+    assert chances[0] > chances[1]
+    assert ask(environment, distance_only(rows), state) == 0  # switch first
+
+
+def test_confidence_counts_and_not_the_score():
+    # Depot 0 has the highest logit of all, but twice; depot 1 has a lower one, but once.
+    environment, state = at_depot(two_depots(), 4)
+    rows = [list(row) for row in TORN]
+    rows[0][2:4] = [-0.5, -0.5]
+    rows[1][2:4] = [0.5, 0.1]
+    assert ask(environment, distance_only(rows), state) == 3
+
+
+def test_only_customers_that_the_depot_can_serve_are_compared():
+    # From depot 0 the limit reaches customers 2 and 3 only; depot 1 would be sure of 2.
+    problem = two_depots(max_length=0.5)
+    environment, state = at_depot(problem, 4)
+    rows = [list(row) for row in TORN]
+    rows[1][2:4] = [-1.0, 2.0]
+    assert ask(environment, distance_only(rows), state) == 0
+
+
+def test_on_the_way_and_after_a_switch_the_plain_choice_stands():
+    environment = Environment(stack([two_depots()], dtype=torch.float64))
+    tables = distance_only(TORN)
+    on_the_way = environment.begin(torch.tensor([[2]]))
+    assert ask(environment, tables, on_the_way, action=4) == 4
+    _, state = at_depot(two_depots(), 4)
+    switched = environment.step(state, torch.tensor([[0]]))
+    assert bool(switched.switched)
+    assert ask(environment, tables, switched, action=3) == 3
+
+
+def test_a_rollout_uses_both_depots():
+    environment = Environment(stack([two_depots()], dtype=torch.float64))
+    rows = [list(row) for row in TORN]
+    rows[2][0] = rows[3][0] = -2.0  # home again at once
+    result = rollout(environment, distance_only(rows), torch.tensor([[2]]))
+    # After 2, depot 0 is sure of 3 (0.1 against 1.0), less so than depot 1 of 4 (0.3 against 2.0).
+    assert result.sequence[0, 0, :8].tolist() == [0, 2, 0, 1, 4, 1, 0, 3]
+
+
+def test_beside_several_depots_an_instance_with_one_keeps_its_ways(four_customers):
+    # Optional customers that are not worth a vehicle: it stops, alone and in a mixed batch.
+    optional = four_customers(penalty=[0, 1.0, 1.0, 1.0, 1.0], prize=[0, 1, 1, 1, 1])
+    rows = [[-1.0, 1.0, 1.0, 1.0, 1.0]] * 5  # home, and stay there
+    tables = distance_only(rows)
+    alone = rollout(
+        Environment(stack([optional], dtype=torch.float64)), tables, torch.tensor([[1]])
+    )
+    both = tables.map(lambda tensor: tensor.repeat_interleave(2, dim=0))
+    mixed = rollout(
+        Environment(stack([optional, two_depots()], dtype=torch.float64)),
+        both,
+        torch.tensor([[1], [2]]),
+    )
+    assert alone.sequence[0, 0, :4].tolist() == [0, 1, 0, 0]
+    assert mixed.sequence[0, 0, :4].tolist() == [0, 1, 0, 0]
+    assert mixed.cost[0] == alone.cost[0]
+
+
+# ------------------------------------------------------------------------------- problem state
+
+
+def signal_after(problem: Problem, *moves: int) -> float:
+    environment = Environment(stack([problem], dtype=torch.float64))
+    state = environment.begin(torch.tensor([[moves[0]]]))
+    for move in moves[1:]:
+        state = environment.step(state, torch.tensor([[move]]))
+    return float(problem_signal(environment.batch, state))
+
+
+def test_the_decoder_sees_the_load_that_is_left(four_customers):
+    problem = four_customers(demand=[0, 2, 3, 4, 1], capacity=10.0)
+    assert signal_after(problem, 1) == pytest.approx(0.8)
+    assert signal_after(problem, 1, 2) == pytest.approx(0.5)
+    assert signal_after(problem, 1, 2, 0) == pytest.approx(1.0)
+    paired = four_customers(demand=[0, -4, -3, 4, 3], capacity=8.0, pairs=((1, 3), (2, 4)))
+    assert signal_after(paired, 1) == pytest.approx(0.5)
+    assert signal_after(paired, 1, 3) == pytest.approx(1.0)
+
+
+def test_the_decoder_sees_the_length_that_is_left(four_customers):
+    problem = four_customers(
+        prize=[0, 1, 1, 1, 1], max_length=20.0, maximise_prize=True, max_routes=1
+    )
+    assert signal_after(problem, 1) == pytest.approx(17 / 20)
+    assert signal_after(problem, 1, 2) == pytest.approx(13 / 20)
+
+
+def test_the_decoder_sees_the_prize_to_collect(four_customers):
+    problem = four_customers(
+        prize=[0, 1, 2, 3, 4], penalty=[0, 1, 1, 1, 1], min_prize=4.0, max_routes=1
+    )
+    assert signal_after(problem, 1) == pytest.approx(3 / 4)
+    assert signal_after(problem, 1, 2) == pytest.approx(1 / 4)
+    assert signal_after(problem, 1, 4) == 0.0
+
+
+def test_where_nothing_runs_out_the_decoder_sees_nothing(four_customers):
+    assert signal_after(four_customers(depots=()), 1, 2) == 0.0
+    assert signal_after(four_customers(pairs=((1, 3), (2, 4))), 1) == 0.0
+    assert signal_after(four_customers(max_length=30.0), 1) == 0.0

@@ -1,0 +1,160 @@
+"""Run the kernels in Triton's interpreter and print how they compare with their slow twins.
+
+A program of its own, because the interpreter must be chosen before Triton is imported.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+
+os.environ["TRITON_INTERPRET"] = "1"
+
+import numpy as np
+import torch
+
+from spacevrp.bench.agreement import measure_agreement
+from spacevrp.decode import rollout, routes_of
+from spacevrp.decode.fused import fused_rollout
+from spacevrp.decode.replay import decisions, fused_replay_gradients, replay_gradients
+from spacevrp.env import Environment, start_nodes
+from spacevrp.generate import generate
+from spacevrp.model import ModelConfig, SpaceModel, random_seeds
+from spacevrp.problems.distances import Distances
+from spacevrp.problems.problem import Problem
+from spacevrp.problems.referee import judge
+from spacevrp.tensors import stack
+from spacevrp.train.config import TrainConfig
+
+SIZE, STARTS, BLOCK = 6, 4, 16
+NETWORK = ModelConfig(width=16, layers=1, feedforward=16, pivots=4, rank=2, heads=1)
+
+
+def instance(name: str, **changes: object) -> Problem:
+    (problem,) = generate(name, SIZE, 1, seed=3)
+    return problem.replace(**changes) if changes else problem
+
+
+def with_missing_arcs() -> Problem:
+    """Every second way between customers is closed in one direction."""
+    problem = instance("ACVRP")
+    matrix = np.array(problem.distances.matrix(), dtype=float)
+    for a in range(1, SIZE + 1):
+        for b in range(a + 1, SIZE + 1, 2):
+            matrix[a, b] = np.inf
+    return problem.replace(distances=Distances(matrix=matrix))
+
+
+def with_durations() -> Problem:
+    """Travelling takes longer than it costs, and not in proportion."""
+    problem = instance("ACVRPTW")
+    slow = np.array(problem.distances.matrix()) * 1.3
+    slow[1::2] *= 1.2
+    windows = np.array(problem.windows)
+    windows[0, 1] = 2.0
+    windows[1:, 1] += 0.5
+    return problem.replace(durations=slow, windows=windows)
+
+
+def cases() -> dict[str, Problem]:
+    """One instance for every rule, tight enough that the rule matters."""
+    return {
+        "no depot": instance("TSP"),
+        "asymmetric": instance("ATSP"),
+        "capacity": instance("CVRP", capacity=12.0),
+        "time windows": instance("CVRPTW"),
+        "length limit": instance("CVRPL", max_length=2.9),
+        "open, length, windows": instance("OCVRPLTW", max_length=1.5),
+        "open": instance("OCVRP", capacity=12.0),
+        "load rule single": instance("CVRPB", capacity=10.0, load_rule="single"),
+        "load rule paper": instance("CVRPB", capacity=10.0, load_rule="paper"),
+        "load rule separate": instance("CVRPB", capacity=10.0, load_rule="separate"),
+        "backhauls last": instance("CVRPBP", capacity=12.0),
+        "asymmetric backhauls and windows": instance("ACVRPBTW", load_rule="paper"),
+        "orienteering": instance("OP", max_length=1.5),
+        "prize collecting": instance("PCTSP"),
+        "stochastic prizes": instance("SPCTSP"),
+        "pickup and delivery": instance("PDTSP"),
+        "pickup, delivery and capacity": instance("PDCVRP", capacity=10.0),
+        "durations of their own": with_durations(),
+        "few vehicles": instance("CVRP", max_routes=2, capacity=17.0),
+        "missing arcs": with_missing_arcs(),
+    }
+
+
+def main() -> None:
+    torch.manual_seed(0)
+    torch.set_num_threads(1)
+    problems = cases()
+    batch = stack(list(problems.values()))
+    model = SpaceModel(NETWORK)
+    with torch.no_grad():
+        for parameter in model.parameters():
+            parameter.add_(0.3 * parameter.abs().mean() * torch.randn_like(parameter))
+        tables = model(batch, random_seeds(batch, NETWORK))
+    environment = Environment(batch)
+    starts = start_nodes(environment, STARTS)
+    options = {"block": BLOCK, "dtype": torch.float32}
+    seed = torch.tensor([3])
+
+    slow = rollout(environment, tables, starts, record=True)
+    fast = fused_rollout(environment, tables, starts, seed, sample=False, record=True, **options)
+    _, _, slow_signal, slow_allowed, slow_action, active = decisions(slow.trace, batch)
+    length = slow_action.shape[1]
+    visited = torch.cat([slow.sequence[:, :, :2], slow_action.transpose(1, 2)], dim=2)
+
+    drawn = fused_rollout(environment, tables, starts, seed, sample=True, record=True, **options)
+    coefficient = torch.randn_like(drawn.cost)
+    expected = replay_gradients(tables, drawn, batch, coefficient)
+    received = fused_replay_gradients(tables, drawn, batch, coefficient, splits=2, **options)
+
+    result = {}
+    for row, (name, problem) in enumerate(problems.items()):
+        on = active[row]  # (T, P)
+        customers = (batch.is_node & ~batch.is_depot)[row]
+        forbidden = 0
+        for step, trajectory in on.nonzero().tolist():
+            gone = set(visited[row, trajectory, : step + 2].tolist())
+            open_customers = [n for n in customers.nonzero().flatten().tolist() if n not in gone]
+            forbidden += sum(
+                not bool(slow_allowed[row, step, trajectory, n]) for n in open_customers
+            )
+        sequences = drawn.sequences(batch)[row].tolist()
+        finished = torch.isfinite(drawn.cost[row]).tolist()
+        verdicts = [
+            (judge(problem, routes_of(problem, sequence)), float(cost))
+            for sequence, cost, fine in zip(sequences, drawn.cost[row], finished, strict=True)
+            if fine
+        ]
+        same_cost = torch.isclose(fast.cost[row], slow.cost[row], atol=1e-5, rtol=1e-5)
+        result[name] = {
+            "choices": bool(
+                ((fast.action[row, :length] == slow_action[row]) | ~on).all()
+                and (fast.steps[row] == on.sum(dim=0)).all()
+            ),
+            "costs": bool(same_cost.all()),
+            "masks": bool(
+                ((fast.allowed[row, :length].bool() == slow_allowed[row]) | ~on[..., None]).all()
+            ),
+            "signals": float(((fast.signal[row, :length] - slow_signal[row]).abs() * on).max()),
+            "finished": int(torch.isfinite(fast.cost[row]).sum()),
+            "forbidden": forbidden,
+            "drawn": len(verdicts),
+            "drawn_like_greedy": bool((drawn.action[row] == fast.action[row]).all()),
+            "violations": [str(v.violations) for v, _ in verdicts if v.violations],
+            "referee": max((abs(v.cost - cost) for v, cost in verdicts), default=0.0),
+            "gradients": {
+                table: [
+                    float((received[table][row] - value[row]).norm()),
+                    float(value[row].norm()),
+                ]
+                for table, value in expected.items()
+            },
+        }
+    config = TrainConfig(variants=("TSP", "CVRPTW"), size=4, batch=2, trajectories=3, model=NETWORK)
+    agreement = measure_agreement(config, torch.device("cpu"), **options)
+    print(json.dumps({"cases": result, "agreement": agreement}))
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,336 @@
+"""The network as a whole: features, ablations, precision and stability."""
+
+from __future__ import annotations
+
+import math
+
+import numpy as np
+import pytest
+import torch
+
+from spacevrp.decode.signal import problem_signal
+from spacevrp.env import Environment, start_nodes
+from spacevrp.generate.testsets import generate
+from spacevrp.model import ModelConfig, SpaceModel, random_seeds, view_seeds
+from spacevrp.model.attention import keyed_values, relation_attention
+from spacevrp.model.decoder import logits
+from spacevrp.model.encoder import InstanceNorm
+from spacevrp.model.features import node_attributes, node_types
+from spacevrp.model.geometry import normalise
+from spacevrp.problems.errors import SpacevrpError
+from spacevrp.problems.problem import Problem
+from spacevrp.problems.variants import VARIANTS
+from spacevrp.tensors import stack
+
+MIXED = ("TSP", "ACVRP", "PDTSP", "MDOCVRPBTW", "AOP", "SPCTSP")
+
+
+def mixed(size=10, dtype=torch.float64):
+    return stack([generate(name, size, 1, 6)[0] for name in MIXED], dtype=dtype)
+
+
+def first_scores(model, batch, seeds=None, dtype=None):
+    """Tables, and the logits of the first decision."""
+    if seeds is None:
+        seeds = view_seeds(batch, model.config, 1, 0)[:, 0]
+    environment = Environment(batch)
+    state = environment.begin(start_nodes(environment, 2))
+    allowed = environment.mask(state)
+    with torch.no_grad():
+        tables = model(batch, seeds, dtype)
+        signal = problem_signal(batch, state)
+        return tables, logits(tables, state.origin, state.current, signal, allowed, dtype), allowed
+
+
+# ------------------------------------------------------------------------------------- features
+
+
+def test_attributes_by_hand(four_customers):
+    problem = four_customers(
+        demand=[0, 2, -4, 6, 8],
+        capacity=8.0,
+        windows=[(0, 50), (5, 10), (10, 25), (0, np.inf), (0, 50)],
+        service=[0, 1, 2, 3, 4],
+    )
+    values = node_attributes(stack([problem], 7, dtype=torch.float64))[0].tolist()
+    assert values[0] == pytest.approx([0, 0, 0, 0, 1, 0])
+    assert values[1] == pytest.approx([0.25, 0, 0, 0.1, 0.2, 0.02])
+    assert values[2] == pytest.approx([-0.5, 0, 0, 0.2, 0.5, 0.04])
+    assert values[3] == pytest.approx([0.75, 0, 0, 0, 1, 0.06])
+    assert values[5] == values[6] == [0.0] * 6
+
+
+def test_prizes_of_generated_instances_are_seen_as_they_are():
+    problem = generate("PCTSP", 20, 1, 3)[0]
+    values = node_attributes(stack([problem], dtype=torch.float64))[0].numpy()
+    assert np.allclose(values[1:, 1], problem.prize[1:])
+    assert np.allclose(values[1:, 2], problem.penalty[1:])
+    problem = generate("AOP", 20, 1, 3)[0]
+    values = node_attributes(stack([problem], dtype=torch.float64))[0].numpy()
+    assert np.allclose(values[1:, 1], problem.prize[1:])
+    assert (values[:, 2] == 0).all()
+
+
+def test_prizes_in_other_units_are_brought_to_the_same_range(four_customers):
+    thousands = [0.0, 1000.0, 2000.0, 3000.0, 4000.0]
+    problem = four_customers(
+        prize=thousands, penalty=[0, 1, 1, 1, 1], min_prize=5000.0, max_routes=1
+    )
+    values = node_attributes(stack([problem], dtype=torch.float64))[0]
+    assert values[1:, 1].tolist() == pytest.approx([0.2, 0.4, 0.6, 0.8])
+    problem = four_customers(prize=thousands, max_length=20.0, maximise_prize=True)
+    values = node_attributes(stack([problem], dtype=torch.float64))[0]
+    assert values[1:, 1].tolist() == pytest.approx([0.25, 0.5, 0.75, 1.0])
+
+
+def test_node_types_by_hand(four_customers):
+    paired = four_customers(pairs=((1, 3), (2, 4)), max_routes=1)
+    backhauls = four_customers(demand=[0, 1, -1, 1, -1], capacity=3.0, open_routes=True)
+    tour = four_customers(depots=())
+    bits = node_types(stack([paired, backhauls, tour], 6)).int()
+    # depot, pickup, delivery, backhaul, linehaul, several routes, open routes
+    assert bits[0].tolist() == [
+        [1, 0, 0, 0, 0, 0, 0],
+        [0, 1, 0, 0, 0, 0, 0],
+        [0, 1, 0, 0, 0, 0, 0],
+        [0, 0, 1, 0, 0, 0, 0],
+        [0, 0, 1, 0, 0, 0, 0],
+        [0, 0, 0, 0, 0, 0, 0],
+    ]
+    assert bits[1].tolist() == [
+        [1, 0, 0, 0, 0, 1, 1],
+        [0, 0, 0, 0, 1, 1, 1],
+        [0, 0, 0, 1, 0, 1, 1],
+        [0, 0, 0, 0, 1, 1, 1],
+        [0, 0, 0, 1, 0, 1, 1],
+        [0, 0, 0, 0, 0, 0, 0],
+    ]
+    assert (bits[2] == 0).all()
+
+
+# ------------------------------------------------------------------------------ building blocks
+
+
+def test_instance_norm_ignores_padding():
+    torch.manual_seed(0)
+    norm = InstanceNorm(4).double()
+    torch.nn.init.normal_(norm.weight)
+    x = torch.randn(2, 7, 4, dtype=torch.float64)
+    is_node = torch.ones(2, 7, dtype=torch.bool)
+    is_node[0, 5:] = False
+    received = norm(x, is_node)
+    assert torch.allclose(received[0, :5], norm(x[:1, :5], is_node[:1, :5])[0])
+    disturbed = x.clone()
+    disturbed[0, 5:] = 1e6
+    assert torch.equal(norm(disturbed, is_node)[0, :5], received[0, :5])
+    reference = torch.nn.functional.instance_norm(x[1:].transpose(1, 2), eps=1e-5)
+    assert torch.allclose(received[1:], reference.transpose(1, 2) * norm.weight + norm.bias)
+
+
+def test_a_node_without_a_partner_attends_to_all_alike():
+    torch.manual_seed(0)
+    query, key, value = torch.randn(3, 1, 3, 4, dtype=torch.float64)
+    is_node = torch.ones(1, 3, dtype=torch.bool)
+    partner = torch.tensor([[0, 2, 1]])  # a depot and a pair
+    keyed = keyed_values(key, value, is_node)
+    received = relation_attention(query, keyed, partner, torch.tensor([1.5]).double())
+    relation = torch.tensor([[1.0, 1, 1], [1, 1, 0], [1, 0, 1]]).double()
+    weight = torch.exp(-1.5 * relation)
+    ratio = weight @ (key[0].exp() * value[0]) / (weight @ key[0].exp())
+    assert torch.allclose(received[0], query[0].sigmoid() * ratio)
+
+
+def test_the_relation_counts_only_where_there_are_pairs(make_model):
+    model = make_model()
+    batch = mixed()
+    seeds = view_seeds(batch, model.config, 1, 0)[:, 0]
+    before = model(batch, seeds).embedding
+    with torch.no_grad():
+        for layer in model.encoder.layers:
+            layer.qkv[6 * 16 :] += 1.0
+    after = model(batch, seeds).embedding
+    changed = (before != after).flatten(1).any(dim=1).tolist()
+    assert changed == [name == "PDTSP" for name in MIXED]
+
+
+# ------------------------------------------------------------------------------- configurations
+
+
+def test_the_papers_network_has_the_papers_shapes():
+    model = SpaceModel()
+    config = model.config
+    assert (config.width, config.layers, config.feedforward, config.pivots) == (128, 12, 512, 8)
+    assert (config.rank, config.heads, config.clipping) == (32, 3, 50.0)
+    assert model.embed_position.shape == (128, 16)
+    layer = 9 * 128**2 + 3 * 128**2 + 4 * 128 + 2 * 128 * 512 + 512 + 128
+    biases = (3 * 12 + 2) * (10 * 128 + 128 + 128 + 1)
+    wide = 128**2 + 30 * (2 * 32 * 128 + 128)  # base, directions and magnitudes
+    narrow = 128 + 30 * (32 + 128 * 32 + 128)
+    embedding = 128 * (16 + 6 + 7)
+    assert model.num_parameters == 12 * layer + biases + 4 * wide + narrow + embedding
+
+
+ABLATIONS = {
+    "paper": {},
+    "distance only": {"representation": "identifiers"},
+    "averaged directions": {"representation": "averaged"},
+    "random pivots": {"pivot_choice": "random"},
+    "no depot seed": {"depot_seed": False},
+    "one head": {"rank": 6, "heads": 1},
+    "hypernetwork": {"projections": "hypernetwork"},
+    **{f"{pivots} pivots": {"pivots": pivots} for pivots in (8, 10, 20, 30)},
+}
+
+
+@pytest.mark.parametrize("name", ABLATIONS)
+def test_every_ablation_runs_and_learns(make_model, name):
+    model = make_model(**ABLATIONS[name])
+    batch = mixed()
+    seeds = random_seeds(batch, model.config, torch.Generator().manual_seed(0))
+    environment = Environment(batch)
+    state = environment.begin(start_nodes(environment, 2))
+    allowed = environment.mask(state)
+    tables = model(batch, seeds)
+    scores = logits(tables, state.origin, state.current, problem_signal(batch, state), allowed)
+    chances = scores.softmax(dim=-1)
+    assert torch.allclose(chances.sum(dim=-1), torch.ones(6, 2).double())
+    assert (chances[~allowed] == 0).all()
+    (chances.square().sum()).backward()
+    for parameter_name, parameter in model.named_parameters():
+        if not parameter_name.endswith("feed_out.bias"):  # taken away by the normalisation
+            assert torch.isfinite(parameter.grad).all(), parameter_name
+            assert parameter.grad.abs().max() > 0, parameter_name
+
+
+def test_ablations_change_what_they_should(make_model):
+    def shapes(**changes):
+        return {n: tuple(p.shape) for n, p in make_model(**changes).named_parameters()}
+
+    paper = shapes()
+    assert shapes(representation="averaged")["embed_position"] == (16, 5)
+    assert shapes(pivots=7)["embed_position"] == (16, 14)
+    assert shapes(pivot_choice="random") == paper
+    assert shapes(depot_seed=False) == paper
+    single = shapes(rank=6, heads=1)
+    assert single["key.up"] == (10, 1, 16, 6)
+    assert single["key.magnitude"] == (10, 1, 16)
+    generated = shapes(projections="hypernetwork")
+    assert "key.base" not in generated
+    assert generated["key.generate.weight"] == (256, 16)
+    assert {n for n in paper if n.startswith("encoder")} == {
+        n for n in generated if n.startswith("encoder")
+    }
+
+
+def test_identifiers_tell_nodes_apart_and_see_no_distance(make_model):
+    model = make_model(representation="identifiers")
+    batch = mixed()
+    seeds = view_seeds(batch, model.config, 2, 0)
+    geometry = normalise(batch)
+    shuffled = normalise(batch.replace(distance=batch.distance.flip(0)))
+    numbers = model._position(geometry, seeds[:, 0])
+    assert torch.equal(numbers, model._position(shuffled, seeds[:, 0]))
+    assert not torch.equal(numbers, model._position(geometry, seeds[:, 1]))
+    assert numbers.min() >= 0
+    assert numbers.max() < 1
+    assert len(np.unique(numbers[0].numpy().round(9))) == numbers[0].numel()
+    assert 0.4 < float(numbers.mean()) < 0.6
+
+
+def test_seeds_are_views(make_model):
+    model = make_model()
+    batch = mixed()
+    seeds = view_seeds(batch, model.config, 2, 0)
+    one = first_scores(model, batch, seeds[:, 0])[1]
+    other = first_scores(model, batch, seeds[:, 1])[1]
+    finite = torch.isfinite(one)
+    assert (one[finite] != other[finite]).float().mean() > 0.9
+
+
+@pytest.mark.parametrize(
+    ("changes", "culprit"),
+    [
+        ({"width": 0}, "model.width"),
+        ({"heads": 1.5}, "model.heads"),
+        ({"layers": True}, "model.layers"),
+        ({"representation": "coordinates"}, "model.representation"),
+        ({"projections": "none"}, "model.projections"),
+        ({"clipping": float("nan")}, "model.clipping"),
+    ],
+)
+def test_bad_configurations_are_refused_by_name(changes, culprit):
+    with pytest.raises(SpacevrpError, match=culprit):
+        ModelConfig(**changes)
+
+
+def test_configurations_survive_as_plain_data():
+    config = ModelConfig(width=64, projections="hypernetwork")
+    assert ModelConfig.from_dict(config.to_dict()) == config
+    with pytest.raises(SpacevrpError, match=r"model\.depth"):
+        ModelConfig.from_dict({"depth": 3})
+
+
+# --------------------------------------------------------------------- precision and stability
+
+
+def test_weights_of_the_distance_bias_start_near_one():
+    torch.manual_seed(0)
+    model = SpaceModel(ModelConfig(width=32, layers=3))
+    attributes = torch.tensor([v.attributes for v in VARIANTS.values()]).float()
+    alphas = model.bias(attributes)
+    assert alphas.shape == (110, 11)
+    assert (alphas - 1.0).abs().max() < 0.6
+
+
+def test_an_encoder_in_bfloat16_stays_close(make_model):
+    model = make_model(width=32, layers=4).float()
+    batch = mixed(50, torch.float32)
+    exact, exact_scores, allowed = first_scores(model, batch)
+    rough, rough_scores, _ = first_scores(model, batch, dtype=torch.bfloat16)
+    error = (rough.embedding - exact.embedding)[batch.is_node]
+    assert torch.isfinite(rough.embedding).all()
+    assert rough.embedding.dtype == torch.float32
+    assert 0 < error.square().mean().sqrt() < 0.03  # embeddings are of the order of 1
+    # Logits reach 50: bfloat16 has 8 bits.
+    assert (rough_scores - exact_scores)[allowed].abs().mean() < 0.5
+
+
+@pytest.mark.parametrize("alpha", [0.0, 8.0, 50.0])
+@pytest.mark.parametrize("dtype", [torch.float32, torch.bfloat16])
+def test_strong_biases_stay_finite(make_model, alpha, dtype):
+    model = make_model().float()
+    with torch.no_grad():
+        model.bias.weight_out.zero_()
+        model.bias.bias_out.fill_(alpha)
+        model.encoder.layers[0].qkv *= 20.0  # large keys, too
+    tables, scores, allowed = first_scores(model, mixed(20, torch.float32), dtype=dtype)
+    assert torch.isfinite(tables.embedding).all()
+    assert torch.isfinite(tables.keyed).all()
+    assert torch.isfinite(scores[allowed]).all()
+    assert (scores[~allowed] == -torch.inf).all()
+
+
+def test_strong_biases_agree_with_exact_arithmetic(make_model):
+    # exp(-8 log2(21) 4) is far below what float32 can hold.
+    model = make_model()
+    with torch.no_grad():
+        model.bias.weight_out.zero_()
+        model.bias.bias_out.fill_(8.0)
+    exact = first_scores(model, mixed(20))[0].embedding
+    received = first_scores(model.float(), mixed(20, torch.float32))[0].embedding
+    assert (received.double() - exact).abs().max() < 1e-3
+
+
+@pytest.mark.parametrize("dtype", [torch.float32, torch.bfloat16])
+def test_large_instances_stay_finite(dtype):
+    torch.manual_seed(0)
+    points = np.random.default_rng(0).uniform(size=(2001, 2))
+    demand = np.r_[0.0, np.ones(2000)]
+    batch = stack([Problem.from_coordinates(points, demand=demand, capacity=50.0)])
+    model = SpaceModel(ModelConfig(width=8, layers=2, feedforward=16, rank=2, heads=1))
+    tables, scores, allowed = first_scores(model, batch, dtype=dtype)
+    assert torch.isfinite(tables.embedding).all()
+    assert torch.isfinite(scores[allowed]).all()
+    spread = tables.embedding[0].std(dim=0)
+    assert (spread > 0.5).all()  # nodes are still told apart
+    assert float(tables.read_weight) == pytest.approx(math.log2(2001), rel=0.5)

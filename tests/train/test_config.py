@@ -1,0 +1,175 @@
+"""Configurations: presets, files, settings, and everything that can be wrong with them."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from spacevrp.model import ModelConfig
+from spacevrp.problems.errors import SpacevrpError
+from spacevrp.problems.variants import SEEN_NAMES
+from spacevrp.train.config import PRESETS, TrainConfig, get_preset
+
+RECIPES = Path(__file__).parents[2] / "recipes"
+
+
+def write(folder: Path, text: str) -> Path:
+    path = folder / "run.toml"
+    path.write_text(text, encoding="utf-8")
+    return path
+
+
+def test_the_paper_preset_is_the_papers_recipe() -> None:
+    paper = PRESETS["paper"]
+    assert paper.variants == SEEN_NAMES
+    assert (paper.size, paper.batch, paper.starts) == (100, 128, 100)
+    assert (paper.optimizer, paper.learning_rate, paper.weight_decay) == ("adamw", 1e-4, 1e-6)
+    assert not paper.mixed
+    assert (paper.advantage, paper.clip, paper.average) == ("none", 0.0, 0.0)
+    assert (paper.load_rule, paper.precision) == ("paper", "float32")
+    assert paper.model == ModelConfig()
+
+
+def test_ours_mixes_all_problems_and_uses_muon() -> None:
+    fast = PRESETS["fast"]
+    assert fast.mixed
+    assert (fast.optimizer, fast.advantage, fast.batch) == ("muon", "instance", 128)
+
+
+@pytest.mark.parametrize("name", sorted(PRESETS))
+def test_the_recipes_are_the_presets_written_out(name: str) -> None:
+    assert TrainConfig.read(RECIPES / f"{name}.toml") == PRESETS[name]
+
+
+def test_plain_data_and_back() -> None:
+    config = TrainConfig(sizes=(20, 30), betas=(0.8, 0.9), model=ModelConfig(layers=3))
+    assert TrainConfig.from_dict(config.to_dict()) == config
+
+
+def test_a_file_changes_its_preset(tmp_path: Path) -> None:
+    path = write(
+        tmp_path,
+        'preset = "paper"\nbatch = 64\nvariants = ["TSP", "CVRP"]\n[model]\nlayers = 6\n',
+    )
+    config = TrainConfig.read(path)
+    assert (config.batch, config.variants, config.model.layers) == (64, ("TSP", "CVRP"), 6)
+    assert (config.optimizer, config.model.width) == ("adamw", 128)
+
+
+def test_a_file_changes_the_base_it_is_given(tmp_path: Path) -> None:
+    path = write(tmp_path, "batch = 64\n")
+    assert TrainConfig.read(path, PRESETS["paper"]).optimizer == "adamw"
+    assert TrainConfig.read(path).optimizer == "muon"
+
+
+def test_a_file_cannot_overrule_the_preset_asked_for(tmp_path: Path) -> None:
+    path = write(tmp_path, 'preset = "fast"\n')
+    with pytest.raises(SpacevrpError, match="preset: expected the preset asked for"):
+        TrainConfig.read(path, PRESETS["paper"])
+
+
+def test_settings() -> None:
+    config = TrainConfig().changed(
+        [
+            "steps=500",
+            "learning_rate = 1e-3",
+            "optimizer=adamw",
+            "mixed=false",
+            "variants=TSP, CVRP",
+            "sizes=[20, 30]",
+            "betas=0.8,0.9",
+            "model.layers=6",
+            "model.width=64",
+        ]
+    )
+    assert (config.steps, config.learning_rate, config.optimizer) == (500, 1e-3, "adamw")
+    assert not config.mixed
+    assert (config.variants, config.sizes) == (("TSP", "CVRP"), (20, 30))
+    assert (config.betas, config.model.layers, config.model.width) == ((0.8, 0.9), 6, 64)
+    assert config.model.feedforward == 512
+
+
+def test_a_single_name_is_a_list_too() -> None:
+    assert TrainConfig().changed(["variants=TSP"]).variants == ("TSP",)
+    assert TrainConfig().changed(["sizes=20"]).sizes == (20,)
+
+
+def test_settings_hold_together_not_one_by_one() -> None:
+    # Three shards do not divide 128 instances, but they divide 96.
+    config = TrainConfig().changed(["shards=3", "batch=96"])
+    assert (config.shards, config.batch) == (3, 96)
+
+
+@pytest.mark.parametrize("setting", ["steps", "=5", "steps.more=5"])
+def test_what_is_no_setting(setting: str) -> None:
+    with pytest.raises(SpacevrpError, match="--set"):
+        TrainConfig().changed([setting])
+
+
+@pytest.mark.parametrize(
+    ("values", "message"),
+    [
+        ({"stepz": 5}, r"stepz: no key of a training run \(did you mean steps\?\)"),
+        ({"model": {"depth": 3}}, "model.depth: unknown key"),
+        ({"model": 5}, "model: expected a table, received 5"),
+        ({"model": {"clipping": "much"}}, "model"),
+        ({"steps": 0}, "steps: expected a whole number of at least 1, received 0"),
+        ({"steps": 1.5}, "steps: expected a whole number"),
+        ({"steps": True}, "steps: expected a whole number"),
+        ({"batch": "128"}, "batch: expected a whole number of at least 1, received '128'"),
+        ({"seed": -1}, "seed: expected a whole number of at least 0"),
+        ({"learning_rate": "fast"}, "learning_rate: expected a number more than 0"),
+        ({"learning_rate": 0}, "learning_rate: expected a number more than 0"),
+        ({"learning_rate": float("inf")}, "learning_rate"),
+        ({"clip": float("nan")}, "clip: expected a number of at least 0"),
+        ({"weight_decay": -1.0}, "weight_decay"),
+        ({"average": 1.0}, "average: expected a number from 0 to below 1"),
+        ({"momentum": None}, "momentum"),
+        ({"decay_share": 1.5}, "decay_share: expected a number from 0 to 1"),
+        ({"mixed": "yes"}, "mixed: expected true or false, received 'yes'"),
+        ({"variants": "TSP"}, "variants: expected a list of names, received 'TSP'"),
+        ({"variants": []}, "variants: expected at least one variant"),
+        ({"variants": ["TSP", "TSP"]}, "variants: expected each variant once"),
+        ({"variants": ["FLYING"]}, "FLYING"),
+        ({"variants": ["MDCVRP"]}, "at most one depot, received 'MDCVRP'"),
+        ({"sizes": 20}, "sizes: expected a list of numbers"),
+        ({"sizes": [20, 2]}, "size: expected a whole number of at least 4"),
+        ({"size": 7}, "size: expected an even number"),
+        ({"betas": [0.9]}, "betas: expected two numbers"),
+        ({"betas": [0.9, 1.0]}, "betas: expected two numbers from 0 to below 1"),
+        ({"shards": 3}, "shards: expected a divisor of the batch 128, received 3"),
+        ({"optimizer": "sgd"}, "optimizer: expected one of muon, adamw, received 'sgd'"),
+        ({"schedule": []}, "schedule: expected one of"),
+        ({"advantage": "all"}, "advantage"),
+        ({"precision": "float16"}, "precision"),
+        ({"load_rule": "any"}, "load_rule"),
+        ({"moments": "int8"}, "moments"),
+    ],
+)
+def test_what_is_wrong_is_named(values: dict[str, Any], message: str) -> None:
+    with pytest.raises(SpacevrpError, match=message):
+        TrainConfig.from_dict(values)
+
+
+@pytest.mark.parametrize(
+    ("text", "message"),
+    [
+        ("steps = ", "run.toml: expected TOML"),
+        ("stepz = 5", "run.toml: stepz: no key"),
+        ('preset = "huge"', "run.toml: preset: expected one of paper, fast, received 'huge'"),
+        ("preset = [1]", "run.toml: preset"),
+    ],
+)
+def test_a_wrong_file_is_named(tmp_path: Path, text: str, message: str) -> None:
+    with pytest.raises(SpacevrpError, match=message):
+        TrainConfig.read(write(tmp_path, text))
+
+
+def test_trajectories_follow_the_size() -> None:
+    config = TrainConfig(sizes=(20, 50))
+    assert config.all_sizes == (20, 50)
+    assert [config.starts_at(size) for size in config.all_sizes] == [20, 50]
+    assert TrainConfig(trajectories=16).starts_at(50) == 16
+    assert get_preset("fast").all_sizes == (100,)

@@ -1,0 +1,242 @@
+"""The loop: what it writes, when it saves, how it stops."""
+
+from __future__ import annotations
+
+import csv
+import json
+import math
+import os
+import signal
+from collections import Counter
+from collections.abc import Callable
+from itertools import pairwise
+from pathlib import Path
+from types import SimpleNamespace
+
+import pytest
+import torch
+
+from spacevrp.model.weights import load_weights
+from spacevrp.problems.errors import SpacevrpError
+from spacevrp.train import checkpoint
+from spacevrp.train.config import TrainConfig
+from spacevrp.train.loop import Outcome, _Loop, choose_mix_and_size, stream_seed, train
+from spacevrp.train.step import TrainStep
+
+Build = Callable[..., TrainConfig]
+
+
+def rows_of(folder: Path) -> list[dict[str, float]]:
+    with (folder / "log.csv").open(newline="") as file:
+        return [{k: float(v) for k, v in row.items()} for row in csv.DictReader(file)]
+
+
+def quiet(config: TrainConfig, folder: Path, **options: object) -> Outcome:
+    return train(config, folder, device="cpu", progress=False, **options)  # type: ignore[arg-type]
+
+
+def test_a_run_leaves_everything_behind(tiny: Build, tmp_path: Path) -> None:
+    config = tiny(steps=7)
+    outcome = quiet(config, tmp_path / "run", command=["spacevrp", "train", "-o", "run"])
+    folder = tmp_path / "run"
+    assert outcome == Outcome("finished", 7, folder / "step-000000007")
+    stored = json.loads((folder / "config.json").read_text())
+    assert TrainConfig.from_dict(stored) == config
+    (sitting,) = json.loads((folder / "run.json").read_text())["sittings"]
+    assert sitting["command"] == ["spacevrp", "train", "-o", "run"]
+    assert (sitting["from_step"], sitting["processes"]) == (0, 1)
+    assert sitting["versions"]["torch"] == torch.__version__
+    rows = rows_of(folder)
+    assert [row["step"] for row in rows] == [5, 7]
+    # Every problem has one instance in each batch of twelve; costs are those of small tours.
+    assert all(0.5 < row["cost/TSP"] < 6 for row in rows)
+    assert all(row["best/TSP"] <= row["cost/TSP"] for row in rows)
+    assert all(row["cost/OP"] < 0 for row in rows)  # a prize
+    assert rows[0]["gradient_norm"] > 0
+    assert rows[0]["instances_per_second"] * rows[0]["step_milliseconds"] == pytest.approx(12_000)
+
+
+def test_the_weights_at_the_end_are_the_average(tiny: Build, tmp_path: Path) -> None:
+    outcome = quiet(tiny(steps=3, average=0.5), tmp_path / "run")
+    model, card = load_weights(tmp_path / "run" / "weights.safetensors")
+    _, groups = checkpoint.load(outcome.checkpoint)
+    assert card["steps"] == 3
+    for name, tensor in model.state_dict().items():
+        assert torch.equal(tensor, groups["average"][name].half().float())
+    assert not torch.equal(groups["average"]["embed_types"], groups["weights"]["embed_types"])
+
+
+def test_one_problem_a_batch(tiny: Build, tmp_path: Path) -> None:
+    config = tiny(mixed=False, variants=("TSP", "CVRP", "PDTSP"), steps=6, log_steps=1, batch=4)
+    quiet(config, tmp_path)
+    drawn = []
+    for row in rows_of(tmp_path):
+        (name,) = [v for v in config.variants if not math.isnan(row[f"cost/{v}"])]
+        drawn.append(name)
+    assert drawn == [config.variants[choose_mix_and_size(config, step)[0]] for step in range(6)]
+    assert len(set(drawn)) > 1
+
+
+def test_problems_and_sizes_are_drawn_evenly(tiny: Build) -> None:
+    config = tiny(mixed=False, variants=("TSP", "CVRP", "OP"), sizes=(6, 8))
+    draws = Counter(choose_mix_and_size(config, step) for step in range(3000))
+    assert set(draws) == {(mix, size) for mix in range(3) for size in (6, 8)}
+    assert all(430 < count < 570 for count in draws.values())  # 500 expected, deviation 20
+
+
+def test_streams_differ_by_seed_step_and_shard() -> None:
+    seeds = {
+        stream_seed(seed, step, shard)
+        for seed in range(3)
+        for step in range(50)
+        for shard in range(4)
+    }
+    assert len(seeds) == 600
+    assert all(0 <= seed < 2**63 for seed in seeds)
+
+
+def test_sizes_are_drawn_from_the_list(
+    tiny: Build, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    seen = []
+    accumulate = TrainStep.accumulate
+
+    def spy(self: TrainStep, batch, problem_of, trajectories: int) -> None:  # type: ignore[no-untyped-def]
+        seen.append((int((batch.is_node & ~batch.is_depot).sum(dim=1)[0]), trajectories))
+        accumulate(self, batch, problem_of, trajectories)
+
+    monkeypatch.setattr(TrainStep, "accumulate", spy)
+    config = tiny(sizes=(4, 6, 8), steps=10)
+    quiet(config, tmp_path)
+    sizes = [choose_mix_and_size(config, step)[1] for step in range(10)]
+    assert seen == [(size, size) for size in sizes]
+    assert set(sizes) == {4, 6, 8}
+
+
+# --------------------------------------------------------------------------------- clocks, signals
+
+
+class SlowSteps:
+    """A clock that only steps of a given length move; they do nothing else."""
+
+    def __init__(self, monkeypatch: pytest.MonkeyPatch, seconds: float) -> None:
+        self.now = 100.0
+        self.saves: list[float] = []
+        self.waits = 0
+        clock = SimpleNamespace(monotonic=lambda: self.now)
+        monkeypatch.setattr("spacevrp.train.loop.time", clock)
+        monkeypatch.setattr(_Loop, "_take_step", lambda *_: self._pass(seconds))
+        save, wait = _Loop._save, _Loop._wait
+
+        def noted_save(loop: _Loop) -> Path:
+            self.saves.append(self.now)
+            return save(loop)
+
+        def noted_wait(loop: _Loop) -> None:
+            self.waits += 1
+            wait(loop)
+
+        monkeypatch.setattr(_Loop, "_save", noted_save)
+        monkeypatch.setattr(_Loop, "_wait", noted_wait)
+
+    def _pass(self, seconds: float) -> None:
+        self.now += seconds
+
+
+@pytest.mark.parametrize("seconds", [0.02, 3.0, 20.0])
+def test_a_killed_run_would_lose_less_than_a_minute(
+    tiny: Build, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, seconds: float
+) -> None:
+    clock = SlowSteps(monkeypatch, seconds)
+    steps = int(200 / seconds)
+    quiet(tiny(steps=steps, log_steps=10**6, checkpoint_seconds=45.0), tmp_path)
+    times = [100.0, *clock.saves]
+    assert times[-1] == pytest.approx(100 + steps * seconds)
+    assert max(b - a for a, b in pairwise(times)) <= 45.0 + 1e-6
+    assert len(clock.saves) <= 200 / 20  # and does not save all the time
+
+
+def test_fast_steps_are_not_made_to_wait(
+    tiny: Build, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    clock = SlowSteps(monkeypatch, 0.01)
+    quiet(tiny(steps=2000, log_steps=10**6), tmp_path)
+    assert clock.waits <= 20 + 10  # once a second, more often while the pace is unknown
+
+
+@pytest.mark.parametrize("seconds", [0.03, 7.0])
+def test_the_budget_is_kept(
+    tiny: Build, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, seconds: float
+) -> None:
+    clock = SlowSteps(monkeypatch, seconds)
+    outcome = quiet(tiny(steps=10**6), tmp_path, budget=60.0)
+    assert outcome.reason == "budget"
+    assert 60.0 - 2 * max(seconds, 1.0) <= clock.now - 100.0 <= 60.0
+    assert checkpoint.read_header(tmp_path)["step"] == outcome.step
+
+
+def test_a_budget_too_small_still_takes_a_step(tiny: Build, tmp_path: Path) -> None:
+    outcome = quiet(tiny(), tmp_path, budget=1e-9)
+    assert (outcome.reason, outcome.step) == ("budget", 1)
+    assert outcome.checkpoint.is_dir()
+
+
+@pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGINT])
+def test_a_signal_stops_at_the_next_step_and_saves(
+    tiny: Build, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, number: signal.Signals
+) -> None:
+    handler = signal.getsignal(number)
+    send_at(monkeypatch, 4, lambda: os.kill(os.getpid(), number))
+    outcome = quiet(tiny(log_steps=100), tmp_path)
+    assert outcome == Outcome("signal", 5, tmp_path / "step-000000005", int(number))
+    assert [row["step"] for row in rows_of(tmp_path)] == [5]
+    assert signal.getsignal(number) is handler
+
+
+def send_at(monkeypatch: pytest.MonkeyPatch, step: int, action: Callable[[], None]) -> None:
+    """Do something in the middle of a step, counted from 0."""
+    take = _Loop._take_step
+
+    def acting(loop: _Loop, number: int) -> None:
+        take(loop, number)
+        if number == step:
+            action()
+
+    monkeypatch.setattr(_Loop, "_take_step", acting)
+
+
+# ------------------------------------------------------------------------------------- bad endings
+
+
+def test_a_broken_gradient_stops_the_run_and_spares_the_checkpoint(
+    tiny: Build, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    quiet(tiny(steps=2), tmp_path)
+
+    def spoil(*_: object) -> torch.Tensor:
+        return torch.tensor(math.nan)
+
+    monkeypatch.setattr("spacevrp.train.optim.MuonAdamW.clip", spoil)
+    with pytest.raises(SpacevrpError, match="step 3: expected a finite gradient"):
+        quiet(tiny(steps=9, checkpoint_seconds=1e-9), tmp_path, resume=tmp_path)
+    assert checkpoint.read_header(tmp_path)["step"] == 2
+
+
+def test_a_folder_holds_one_run(tiny: Build, tmp_path: Path) -> None:
+    quiet(tiny(steps=1), tmp_path / "a")
+    quiet(tiny(steps=1), tmp_path / "b")
+    with pytest.raises(SpacevrpError, match="already holds a run, up to step-000000001"):
+        quiet(tiny(steps=2), tmp_path / "a")
+    with pytest.raises(SpacevrpError, match="already holds a run"):
+        quiet(tiny(steps=2), tmp_path / "a", resume=tmp_path / "b")
+
+
+def test_a_fresh_start_over_a_run_that_never_saved(tiny: Build, tmp_path: Path) -> None:
+    (tmp_path / "log.csv").write_text("step,cost\n5,1.0\n")
+    quiet(tiny(steps=5), tmp_path)
+    assert [row["step"] for row in rows_of(tmp_path)] == [5]
+
+
+def test_an_unknown_device(tiny: Build, tmp_path: Path) -> None:
+    with pytest.raises(SpacevrpError, match="device: expected auto, cpu or cuda"):
+        train(tiny(), tmp_path, device="abacus")

@@ -1,0 +1,184 @@
+"""A run that was stopped, or killed, goes on as if nothing had happened."""
+
+from __future__ import annotations
+
+import json
+import os
+import signal
+import subprocess
+import sys
+from collections.abc import Callable
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+import torch
+
+from spacevrp.model import ModelConfig
+from spacevrp.problems.errors import SpacevrpError
+from spacevrp.train import checkpoint
+from spacevrp.train.config import TrainConfig
+from spacevrp.train.loop import Outcome, _Loop, train
+from spacevrp.train.state import TrainState, resumed_config, stored_weights
+
+Build = Callable[..., TrainConfig]
+
+
+def quiet(config: TrainConfig, folder: Path, **options: object) -> Outcome:
+    return train(config, folder, device="cpu", progress=False, **options)  # type: ignore[arg-type]
+
+
+def assert_equal_states(one: Path, other: Path) -> None:
+    """The same step, weights, moments and averages, to the bit."""
+    (header, groups), (other_header, other_groups) = checkpoint.load(one), checkpoint.load(other)
+    assert header["step"] == other_header["step"]
+    assert groups.keys() == other_groups.keys()
+    for group, tensors in groups.items():
+        assert tensors.keys() == other_groups[group].keys()
+        for name, tensor in tensors.items():
+            assert torch.equal(tensor, other_groups[group][name]), f"{group}: {name}"
+
+
+def stop_at(monkeypatch: pytest.MonkeyPatch, step: int) -> None:
+    take = _Loop._take_step
+
+    def acting(loop: _Loop, number: int) -> None:
+        if number == step - 1:
+            os.kill(os.getpid(), signal.SIGTERM)
+        take(loop, number)
+
+    monkeypatch.setattr(_Loop, "_take_step", acting)
+
+
+@pytest.mark.parametrize(
+    "changes",
+    [
+        {},
+        {"optimizer": "adamw", "mixed": False, "average": 0.0, "schedule": "cosine"},
+        {"sizes": (4, 6, 8), "shards": 2},
+    ],
+    ids=["mixed", "one problem a batch", "sizes"],
+)
+def test_ten_and_ten_steps_are_twenty(
+    tiny: Build, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, changes: dict[str, object]
+) -> None:
+    config = tiny(steps=20, **changes)
+    whole = quiet(config, tmp_path / "whole")
+    with monkeypatch.context() as patch:
+        stop_at(patch, 10)
+        first = quiet(config, tmp_path / "parts")
+    assert (first.reason, first.step) == ("signal", 10)
+    second = quiet(config, tmp_path / "parts", resume=tmp_path / "parts")
+    assert (second.reason, second.step) == ("finished", 20)
+    assert_equal_states(whole.checkpoint, second.checkpoint)
+
+
+KILLED = """
+import os, signal, sys
+from pathlib import Path
+import torch
+from spacevrp.train.config import TrainConfig
+from spacevrp.train.loop import _Loop, train
+
+torch.set_num_threads(1)
+take = _Loop._take_step
+def acting(loop, number):
+    if number == 13:
+        os.kill(os.getpid(), signal.SIGKILL)
+    take(loop, number)
+_Loop._take_step = acting
+config = TrainConfig.read(sys.argv[1])
+train(config, Path(sys.argv[2]), device="cpu", progress=False)
+"""
+
+
+def test_a_killed_run_goes_on(tiny: Build, tmp_path: Path) -> None:
+    # Short enough that a checkpoint is written at every look at the clock.
+    config = tiny(steps=20, checkpoint_seconds=1e-6, log_steps=2)
+    recipe = tmp_path / "run.toml"
+    recipe.write_text(as_toml(config), encoding="utf-8")
+    assert TrainConfig.read(recipe) == config
+    command = [sys.executable, "-c", KILLED, str(recipe), str(tmp_path / "killed")]
+    done = subprocess.run(command, check=False, capture_output=True)
+    assert done.returncode == -signal.SIGKILL, done.stderr.decode()
+    assert not (tmp_path / "killed" / "weights.json").exists()  # it had no time to finish
+    left = checkpoint.read_header(tmp_path / "killed")["step"]
+    assert 10 <= left <= 13
+    # What was logged after the checkpoint must not be there twice.
+    with (tmp_path / "killed" / "log.csv").open("a") as file:
+        file.write("13,1,2,cut sho")
+    resumed = quiet(config, tmp_path / "killed", resume=tmp_path / "killed")
+    whole = quiet(config, tmp_path / "whole")
+    assert_equal_states(whole.checkpoint, resumed.checkpoint)
+    lines = (tmp_path / "killed" / "log.csv").read_text().splitlines()
+    assert [line.split(",")[0] for line in lines[1:]] == [str(step) for step in range(2, 21, 2)]
+    sittings = json.loads((tmp_path / "killed" / "run.json").read_text())["sittings"]
+    assert [sitting["from_step"] for sitting in sittings] == [0, left]
+
+
+def as_toml(config: TrainConfig) -> str:
+    values = config.to_dict()
+    model = values.pop("model")
+    lines = [f"{key} = {json.dumps(value)}" for key, value in values.items()]
+    return "\n".join([*lines, "[model]", *(f"{k} = {json.dumps(v)}" for k, v in model.items())])
+
+
+def test_a_longer_run_is_allowed_and_recorded(tiny: Build, tmp_path: Path) -> None:
+    quiet(tiny(steps=2), tmp_path)
+    config = resumed_config(tmp_path, ["steps=4", "schedule=cosine"])
+    assert config == tiny(steps=4, schedule="cosine")
+    assert quiet(config, tmp_path, resume=tmp_path).step == 4
+    changed = json.loads((tmp_path / "run.json").read_text())["sittings"][1]["changed"]
+    assert changed["steps"] == {"before": 2, "now": 4}
+    assert set(changed) == {"steps", "schedule"}
+    assert resumed_config(tmp_path, []) == config
+
+
+@pytest.mark.parametrize(
+    ("setting", "message"),
+    [
+        ("model.layers=2", "model.layers: expected 1 as in .*, received 2"),
+        ("optimizer=adamw", "optimizer: expected 'muon'"),
+        ("variants=TSP", "variants: expected"),
+    ],
+)
+def test_a_run_cannot_become_another(
+    tiny: Build, tmp_path: Path, setting: str, message: str
+) -> None:
+    quiet(tiny(steps=1), tmp_path)
+    with pytest.raises(SpacevrpError, match=message):
+        resumed_config(tmp_path, [setting])
+
+
+def test_another_model_does_not_fit(tiny: Build, tmp_path: Path) -> None:
+    quiet(tiny(steps=1), tmp_path)
+    wider = replace(tiny(), model=ModelConfig(width=32, layers=1, feedforward=32, pivots=4, rank=2))
+    with pytest.raises(SpacevrpError, match=r"weights.*expected"):
+        TrainState(wider, torch.device("cpu")).restore(tmp_path)
+
+
+def test_weights_alone_begin_with_the_warm_up(tiny: Build, tmp_path: Path) -> None:
+    quiet(tiny(steps=3, average=0.0), tmp_path / "old")
+    stored, weights = stored_weights(tmp_path / "old")
+    assert stored.steps == 3
+    config = tiny(steps=1, warmup=4, average=0.0)
+    outcome = quiet(config, tmp_path / "new", weights=weights)
+    _, groups = checkpoint.load(outcome.checkpoint)
+    before, after = weights["embed_types"], groups["weights"]["embed_types"]
+    # A first AdamW step moves every number by the rate: a quarter of it, in the warm-up.
+    moved = (after - before).abs()
+    assert float(moved.max()) == pytest.approx(config.learning_rate / 4, rel=1e-3)
+
+
+def test_rounded_moments_are_the_ones_that_live_on(tiny: Build, tmp_path: Path) -> None:
+    state = TrainState(tiny(moments="bfloat16"), torch.device("cpu"))
+    for moment in state.optimizer.state().values():
+        moment.normal_()
+    before = {name: moment.clone() for name, moment in state.optimizer.state().items()}
+    state.round_moments()
+    state.save(tmp_path, {"seconds": 0.0})
+    _, groups = checkpoint.load(tmp_path)
+    for name, moment in state.optimizer.state().items():
+        assert groups["moments"][name].dtype == torch.bfloat16
+        assert torch.equal(moment, groups["moments"][name].float())
+        assert torch.allclose(moment, before[name], rtol=2**-8)
