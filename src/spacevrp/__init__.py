@@ -13,7 +13,7 @@ __version__ = "0.1.0.dev0"
 
 if TYPE_CHECKING:
     from spacevrp.formats import read as read
-    from spacevrp.generate import generate as generate
+    from spacevrp.generators import generate as generate
     from spacevrp.problems.errors import SpacevrpError as SpacevrpError
     from spacevrp.problems.problem import Problem as Problem
     from spacevrp.problems.referee import judge as judge
@@ -32,7 +32,7 @@ _HOMES = {
     "SpacevrpError": "spacevrp.problems.errors",
     "VARIANTS": "spacevrp.problems.variants",
     "Variant": "spacevrp.problems.variants",
-    "generate": "spacevrp.generate",
+    "generate": "spacevrp.generators",
     "judge": "spacevrp.problems.referee",
     "parse_variant": "spacevrp.problems.variants",
     "read": "spacevrp.formats",

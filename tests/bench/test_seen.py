@@ -15,7 +15,7 @@ from spacevrp.bench.records import checksum
 from spacevrp.cli.main import main
 from spacevrp.formats import write_npz
 from spacevrp.formats.archive import Archive, write_archive
-from spacevrp.generate import generate
+from spacevrp.generators import generate
 from spacevrp.model import ModelConfig, SpaceModel
 from spacevrp.model.weights import save_weights
 from spacevrp.problems.errors import FormatError, SpacevrpError

@@ -9,7 +9,7 @@ import pytest
 
 from spacevrp.cli.main import main
 from spacevrp.formats.npz import read_npz
-from spacevrp.generate import generate, generate_arrays
+from spacevrp.generators import generate, generate_arrays
 
 
 def test_the_file_holds_the_instances_of_the_series(

@@ -12,7 +12,7 @@ import torch
 
 from spacevrp.cli.main import main
 from spacevrp.formats import read, read_solution, write
-from spacevrp.generate import generate
+from spacevrp.generators import generate
 from spacevrp.model import ModelConfig, SpaceModel
 from spacevrp.model.weights import save_weights
 from spacevrp.problems.problem import Problem

@@ -15,7 +15,7 @@ from torch import Tensor
 
 from spacevrp.decode import Rollout, rollout, routes_of
 from spacevrp.env import Environment, State, start_nodes
-from spacevrp.generate.testsets import generate
+from spacevrp.generators.testsets import generate
 from spacevrp.model import ModelConfig, SpaceModel, view_seeds
 from spacevrp.problems.problem import Problem
 from spacevrp.problems.variants import VARIANTS

@@ -13,7 +13,7 @@ from spacevrp.decode.replay import decisions
 from spacevrp.decode.rollout import choose, look_ahead
 from spacevrp.decode.signal import problem_signal
 from spacevrp.env import Environment, start_nodes
-from spacevrp.generate.testsets import generate
+from spacevrp.generators.testsets import generate
 from spacevrp.model import DecoderTables, ModelConfig, SpaceModel, view_seeds
 from spacevrp.model.decoder import logits
 from spacevrp.problems.problem import Problem

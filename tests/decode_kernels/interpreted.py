@@ -18,7 +18,7 @@ from spacevrp.decode import rollout, routes_of
 from spacevrp.decode.fused import fused_rollout
 from spacevrp.decode.replay import decisions, fused_replay_gradients, replay_gradients
 from spacevrp.env import Environment, start_nodes
-from spacevrp.generate import generate
+from spacevrp.generators import generate
 from spacevrp.model import ModelConfig, SpaceModel, random_seeds
 from spacevrp.problems.distances import Distances
 from spacevrp.problems.problem import Problem

@@ -10,7 +10,7 @@ from torch._subclasses.fake_tensor import DataDependentOutputException, FakeTens
 from torch.fx.experimental.proxy_tensor import make_fx
 
 from spacevrp.env import Environment, State, start_nodes
-from spacevrp.generate.testsets import generate
+from spacevrp.generators.testsets import generate
 from spacevrp.tensors import Batch, stack
 
 NODES = 13  # ten customers and three depots

@@ -11,7 +11,7 @@ import torch
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from spacevrp.generate.testsets import generate
+from spacevrp.generators.testsets import generate
 from spacevrp.model.geometry import normalise
 from spacevrp.model.pivots import NO_SEED, frechet, furthest_pivots
 from spacevrp.problems.problem import Problem

@@ -10,7 +10,7 @@ import torch
 
 from spacevrp.decode import rollout, routes_of
 from spacevrp.env import Environment, start_nodes
-from spacevrp.generate.testsets import generate
+from spacevrp.generators.testsets import generate
 from spacevrp.model import view_seeds
 from spacevrp.problems.distances import Distances
 from spacevrp.problems.problem import Problem

@@ -10,7 +10,7 @@ import torch
 
 from spacevrp.decode.signal import problem_signal
 from spacevrp.env import Environment, start_nodes
-from spacevrp.generate.testsets import generate
+from spacevrp.generators.testsets import generate
 from spacevrp.model import ModelConfig, SpaceModel, random_seeds, view_seeds
 from spacevrp.model.attention import keyed_values, relation_attention
 from spacevrp.model.decoder import logits

@@ -7,7 +7,7 @@ import torch
 
 from spacevrp.decode.signal import problem_signal
 from spacevrp.env import Environment, start_nodes
-from spacevrp.generate.testsets import generate
+from spacevrp.generators.testsets import generate
 from spacevrp.model import view_seeds
 from spacevrp.model.decoder import logits
 from spacevrp.tensors import stack

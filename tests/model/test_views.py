@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 import torch
 
-from spacevrp.generate.testsets import generate
+from spacevrp.generators.testsets import generate
 from spacevrp.model import ModelConfig, random_seeds, view_seeds
 from spacevrp.model.pivots import NO_SEED
 from spacevrp.problems.problem import Problem

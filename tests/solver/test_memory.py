@@ -13,7 +13,7 @@ from torch.utils._pytree import tree_leaves
 
 from spacevrp.decode import rollout
 from spacevrp.env import Environment, start_nodes
-from spacevrp.generate import generate
+from spacevrp.generators import generate
 from spacevrp.model import SpaceModel, view_seeds
 from spacevrp.problems.errors import SpacevrpError
 from spacevrp.solver import Solver

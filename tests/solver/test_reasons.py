@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from spacevrp.generate import generate
+from spacevrp.generators import generate
 from spacevrp.problems.errors import InfeasibleError
 from spacevrp.problems.problem import Problem
 from spacevrp.solver import NoPlanError, Solver

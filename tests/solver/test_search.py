@@ -14,7 +14,7 @@ import torch
 
 from spacevrp.decode.trace import Trace
 from spacevrp.env import Environment
-from spacevrp.generate import generate
+from spacevrp.generators import generate
 from spacevrp.model import ModelConfig, SpaceModel
 from spacevrp.problems.errors import SpacevrpError
 from spacevrp.problems.problem import Problem
@@ -172,7 +172,7 @@ def test_seeds_of_views_do_not_depend_on_the_company(model: SpaceModel) -> None:
 KERNEL_CHECK = """
 from functools import partial
 import torch
-from spacevrp.generate import generate
+from spacevrp.generators import generate
 from spacevrp.model import ModelConfig, SpaceModel
 from spacevrp.problems.problem import Problem
 from spacevrp.solver import Solver, search

@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 import spacevrp
-from spacevrp.generate import generate
+from spacevrp.generators import generate
 from spacevrp.model import SpaceModel
 from spacevrp.problems.errors import SpacevrpError
 from spacevrp.problems.problem import Problem

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 import torch
 
-from spacevrp.generate import generate
+from spacevrp.generators import generate
 from spacevrp.problems import distances as distances_module
 from spacevrp.problems.distances import GEOMETRIES, ROUNDINGS, Distances, Metric
 from spacevrp.problems.problem import Problem

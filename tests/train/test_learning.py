@@ -15,7 +15,7 @@ import torch
 
 from spacevrp.decode import rollout
 from spacevrp.env import Environment, start_nodes
-from spacevrp.generate import generate
+from spacevrp.generators import generate
 from spacevrp.model import ModelConfig, SpaceModel, random_seeds
 from spacevrp.tensors import Batch, stack
 from spacevrp.train.config import TrainConfig

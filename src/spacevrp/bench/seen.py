@@ -203,7 +203,7 @@ def _list_sources(args: argparse.Namespace) -> list[_Source]:
 
 
 def _generated(variant: Variant, size: int, count: int, seed: int) -> _Source:
-    from spacevrp.generate import generate, recipe
+    from spacevrp.generators import generate, recipe
 
     recipe.check_size(variant.features, size)
     return _Source(

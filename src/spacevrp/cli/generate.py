@@ -52,7 +52,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 def run(args: argparse.Namespace) -> int:
     """Generate and write."""
     # Imported here, so that help stays instant.
-    from spacevrp.generate import recipe
+    from spacevrp.generators import recipe
     from spacevrp.problems.variants import parse_variant
 
     # Everything that can be wrong is found before the work begins.
@@ -98,7 +98,7 @@ def _generate(
     import numpy as np
     from tqdm import tqdm
 
-    from spacevrp.generate import generate_arrays
+    from spacevrp.generators import generate_arrays
 
     step = max(1, count // _STEPS)
     pieces = []

@@ -130,8 +130,7 @@ def divide(x, y, FAST: tl.constexpr):
     """x / y; in two instructions, to about 1e-6, where FAST."""
     if FAST:
         return libdevice.fast_dividef(x, y)
-    else:
-        return x / y
+    return x / y
 
 
 @triton.jit

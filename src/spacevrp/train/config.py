@@ -10,7 +10,7 @@ from dataclasses import asdict, dataclass, field, fields, replace
 from pathlib import Path
 from typing import Any, Literal, get_args
 
-from spacevrp.generate import recipe
+from spacevrp.generators import recipe
 from spacevrp.model.config import ModelConfig
 from spacevrp.problems.errors import SpacevrpError
 from spacevrp.problems.problem import LOAD_RULES

@@ -10,8 +10,8 @@ import torch
 from torch import Tensor
 
 from spacevrp.decode.fused import MAX_NODES
-from spacevrp.generate import recipe
-from spacevrp.generate.sampler import Sampler
+from spacevrp.generators import recipe
+from spacevrp.generators.sampler import Sampler
 from spacevrp.problems.variants import parse_variant
 from spacevrp.tensors import Batch
 from spacevrp.train.config import TrainConfig

@@ -11,8 +11,8 @@ from collections.abc import Callable, Sequence
 import torch
 from torch import Tensor
 
-from spacevrp.generate import recipe
-from spacevrp.generate.closure import min_plus_closure
+from spacevrp.generators import recipe
+from spacevrp.generators.closure import min_plus_closure
 from spacevrp.problems.errors import ProblemError
 from spacevrp.problems.features import Features
 from spacevrp.problems.problem import BASE_TOLERANCE

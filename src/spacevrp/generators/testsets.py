@@ -7,8 +7,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from spacevrp.generate import recipe
-from spacevrp.generate.stream import Streams
+from spacevrp.generators import recipe
+from spacevrp.generators.stream import Streams
 from spacevrp.problems.distances import Array, Metric
 from spacevrp.problems.errors import ProblemError
 from spacevrp.problems.features import Features

@@ -17,9 +17,9 @@ from hypothesis import strategies as st
 import spacevrp
 from spacevrp.formats.instance_json import read_json, write_json
 from spacevrp.formats.npz import read_npz, write_npz
-from spacevrp.generate import generate, generate_arrays, recipe
-from spacevrp.generate.stream import Streams
-from spacevrp.generate.testsets import _draw_windows, _prizes_by_distance
+from spacevrp.generators import generate, generate_arrays, recipe
+from spacevrp.generators.stream import Streams
+from spacevrp.generators.testsets import _draw_windows, _prizes_by_distance
 from spacevrp.problems.errors import ProblemError, VariantError
 from spacevrp.problems.problem import Problem
 from spacevrp.problems.referee import judge
@@ -88,7 +88,7 @@ def test_names_say_where_an_instance_comes_from() -> None:
 
 
 @pytest.mark.parametrize(
-    "before", ["", "import spacevrp.generate; ", "import spacevrp.generate.recipe; "]
+    "before", ["", "import spacevrp.generators; ", "import spacevrp.generators.recipe; "]
 )
 def test_the_public_function_works_whatever_was_imported_before(before: str) -> None:
     code = f"{before}import spacevrp; assert spacevrp.generate('TSP', size=4)[0].size == 4"

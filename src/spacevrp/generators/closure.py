@@ -25,7 +25,7 @@ def min_plus_closure(matrix: Tensor) -> Tensor:
         and nodes <= _LARGEST_KERNEL_SIZE
         and _has_triton()
     ):
-        from spacevrp.generate.closure_triton import close_in_registers
+        from spacevrp.generators.closure_triton import close_in_registers
 
         return close_in_registers(matrix)
     return close_by_rows(matrix)

@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from spacevrp.generate.stream import Streams
+from spacevrp.generators.stream import Streams
 
 
 def streams(*indices: int, name: str = "CVRP", size: int = 10, seed: int = 1) -> Streams:

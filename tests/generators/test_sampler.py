@@ -12,8 +12,8 @@ import torch
 from torch import Tensor
 from torch._subclasses.fake_tensor import FakeTensorMode
 
-from spacevrp.generate import generate, recipe
-from spacevrp.generate.sampler import Sampler, sample
+from spacevrp.generators import generate, recipe
+from spacevrp.generators.sampler import Sampler, sample
 from spacevrp.problems.errors import ProblemError
 from spacevrp.problems.problem import Problem
 from spacevrp.problems.referee import judge

@@ -10,8 +10,8 @@ from torch import Tensor
 _SMALLEST_BLOCK = 16
 
 
-@triton.jit  # type: ignore[untyped-decorator]
-def _close_kernel(matrix, closed, NODES: tl.constexpr, BLOCK: tl.constexpr):  # type: ignore[no-untyped-def]
+@triton.jit
+def _close_kernel(matrix, closed, NODES: tl.constexpr, BLOCK: tl.constexpr):
     row = tl.arange(0, BLOCK)[:, None]
     column = tl.arange(0, BLOCK)[None, :]
     place = tl.program_id(0).to(tl.int64) * BLOCK * BLOCK + row * BLOCK + column

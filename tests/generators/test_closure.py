@@ -11,8 +11,8 @@ import numpy as np
 import pytest
 import torch
 
-from spacevrp.generate.closure import close_by_rows, min_plus_closure
-from spacevrp.generate.testsets import _close
+from spacevrp.generators.closure import close_by_rows, min_plus_closure
+from spacevrp.generators.testsets import _close
 
 
 def close_by_squaring(matrix: np.ndarray) -> np.ndarray:
@@ -50,8 +50,8 @@ def test_every_path_gives_the_fixed_point_of_squaring(nodes: int) -> None:
 
 KERNEL_CHECK = """
 import torch
-from spacevrp.generate.closure import close_by_rows
-from spacevrp.generate.closure_triton import close_in_registers
+from spacevrp.generators.closure import close_by_rows
+from spacevrp.generators.closure_triton import close_in_registers
 
 torch.manual_seed(0)
 for nodes in (4, 17, 33):

@@ -6,7 +6,7 @@ from math import inf
 
 import pytest
 
-from spacevrp.generate import recipe
+from spacevrp.generators import recipe
 from spacevrp.problems.errors import ProblemError
 from spacevrp.problems.variants import VARIANTS
 
