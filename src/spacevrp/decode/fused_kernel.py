@@ -221,16 +221,10 @@ def rollout_kernel(
     limited = tl.load(inst + I_LIMITED).to(tl.int32) > 0
 
     node = node_ptr + b * NODE_COUNT * BLOCK_N
+    # What belongs to a node is read where it is needed: held across the loop, it would take the
+    # registers that the products need.
     customer = tl.load(node + CUSTOMER * BLOCK_N + cols)
-    demand = tl.load(node + DEMAND * BLOCK_N + cols)
-    opening = tl.load(node + OPENING * BLOCK_N + cols)
-    closing = tl.load(node + CLOSING * BLOCK_N + cols)
-    service = tl.load(node + SERVICE * BLOCK_N + cols)
     delivery = tl.load(node + DELIVERY * BLOCK_N + cols)
-    home = tl.load(node + HOME * BLOCK_N + cols)  # distance from a node to the depot
-    home_duration = tl.load(node + HOME_DURATION * BLOCK_N + cols)
-    way_home = tl.where(free_return, 0.0, home)
-    has_way = (tl.abs(home) < BIG) & (tl.abs(home_duration) < BIG)
 
     # Blocked at the start: whatever is no customer, and deliveries before their pickup.
     flags = ((customer == 0) | (delivery > 0)).to(tl.int32)
@@ -358,7 +352,7 @@ def rollout_kernel(
         moves = bits == 0
         # Rules that an instance does not need are skipped as a whole.
         if limited:
-            goods = demand[None, :]
+            goods = tl.load(node + DEMAND * BLOCK_N + cols)[None, :]
             above_n = used[:, None] + goods
             if load_rule == 0:
                 below = tl.maximum(credit[:, None] - goods, 0.0)
@@ -372,14 +366,23 @@ def rollout_kernel(
             barred = backhaul_last & (backhauled[:, None] > 0) & (goods > 0)
             moves = moves & (peak <= capacity + load_slack) & (barred == 0)
         if windowed > 0:
+            opening = tl.load(node + OPENING * BLOCK_N + cols)
+            closing = tl.load(node + CLOSING * BLOCK_N + cols)
+            service = tl.load(node + SERVICE * BLOCK_N + cols)
+            home_ride = tl.load(node + HOME_DURATION * BLOCK_N + cols)
             arrival = clock[:, None] + rides
             begin = tl.maximum(arrival, opening[None, :])
-            back = begin + service[None, :] + home_duration[None, :]
+            back = begin + (service + home_ride)[None, :]
             moves = moves & (arrival <= closing[None, :] + TOLERANCE)
             moves = moves & ((back <= depot_closing + TOLERANCE) | free_return)
         if bounded > 0:
+            home = tl.load(node + HOME * BLOCK_N + cols)  # from a node to the depot
+            way_home = tl.where(free_return, 0.0, home)
             moves = moves & (length[:, None] + drow + way_home[None, :] <= max_length + TOLERANCE)
         if MISSING_ARCS:
+            home = tl.load(node + HOME * BLOCK_N + cols)
+            home_ride = tl.load(node + HOME_DURATION * BLOCK_N + cols)
+            has_way = (tl.abs(home) < BIG) & (tl.abs(home_ride) < BIG)
             there = (tl.abs(drow) < BIG) & (tl.abs(rides) < BIG)
             moves = moves & there & (has_way[None, :] | free_return)
         at_depot = has_depot & (current == 0)
@@ -396,12 +399,6 @@ def rollout_kernel(
         )
         depot_move = has_depot & (goes_home | (at_depot & finishing))
         moves = moves | (depot_move[:, None] & (cols[None, :] == 0))
-        any_move = tl.max(moves.to(tl.int32), axis=1)
-        idle = (done == 1) | (any_move == 0)
-        moves = (moves & (idle[:, None] == 0)) | (
-            idle[:, None] & (cols[None, :] == current[:, None])
-        )
-
         # ------------------------------------------------------------------------ logits
         share = (capacity - used) / tl.where(limited, capacity, 1.0)
         wanted = tl.maximum(min_prize - collected, 0.0) / tl.maximum(min_prize, 1e-6)
@@ -411,7 +408,10 @@ def rollout_kernel(
 
         zrow = tl.load(zscore_ptr + rows, mask=real[None, :], other=0.0)
         bias = tl.where(moves, -read_weight * zrow, -BIG)
-        weight = tl.exp(bias - tl.max(bias, axis=1)[:, None])
+        highest = tl.max(bias, axis=1)
+        # Whoever has finished, or has no legal move, stays.
+        idle = (done == 1) | (highest <= -BIG)
+        weight = tl.exp(bias - highest[:, None])
         # Legal moves weigh more than nothing, so that the weights tell them from illegal ones.
         weight = tl.where(moves, tl.maximum(weight, 1e-30), 0.0).to(value_sum.dtype)
         history = (b * max_steps + t) * trajectories + p
@@ -420,7 +420,7 @@ def rollout_kernel(
             tl.store(signal_ptr + history, signal, mask=recorded)
             tl.store(
                 allowed_ptr + history[:, None] * nodes + cols[None, :],
-                moves.to(tl.int8),
+                (moves | (idle[:, None] & (cols[None, :] == current[:, None]))).to(tl.int8),
                 mask=recorded[:, None] & real[None, :],
             )
         numerator = tl.dot(weight, value_sum)  # (P, D)
@@ -437,8 +437,8 @@ def rollout_kernel(
 
         # ------------------------------------------------------------------------ choice
         if SAMPLE:
-            chance = tl.exp(score - tl.max(score, axis=1)[:, None])
-            chance = tl.where(legal, chance, 0.0)
+            # Scores lie between -CLIPPING and CLIPPING: their exponentials need no shift.
+            chance = tl.where(legal, tl.exp(score), 0.0)
             total = tl.cumsum(chance, axis=1)
             seed = tl.load(seed_ptr)
             offset = ((b * trajectories + p) * (max_steps + 1) + t).to(tl.int32)

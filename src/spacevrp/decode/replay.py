@@ -125,7 +125,7 @@ def fused_replay_gradients(
     weight, match = scratch(block_nodes), scratch(block_nodes)
     sums, context, query = scratch(2 * width), scratch(width), scratch(width)
     grad_state = torch.zeros((size, width), dtype=torch.float32, device=device)
-    scalars = torch.zeros((size, 3), dtype=torch.float32, device=device)
+    scalars = torch.zeros((size, 2), dtype=torch.float32, device=device)
     starts = trace.starts.to(torch.int32).contiguous()
     weights = torch.stack([tables.read_weight, tables.match_weight], dim=1).float().contiguous()
     replay_kernel[(size, splits)](

@@ -69,10 +69,10 @@ def replay_kernel(
     match_weight = tl.load(weights_ptr + b * 2 + 1)
     has_depot = tl.load(has_depot_ptr + b).to(tl.int32)
 
-    grad_state = tl.zeros([WIDTH], dtype=tl.float32)
-    grad_read = tl.zeros([BLOCK_R], dtype=tl.float32)
-    grad_match = tl.zeros([BLOCK_R], dtype=tl.float32)
-    sum_log = tl.zeros([BLOCK_R], dtype=tl.float32)
+    # Kept as tiles and summed once at the end: sums across warps make them wait for each other.
+    grad_state = tl.zeros([BLOCK_R, WIDTH], dtype=tl.float32)
+    grad_read = tl.zeros([BLOCK_R, BLOCK_N], dtype=tl.float32)
+    grad_match = tl.zeros([BLOCK_R, BLOCK_N], dtype=tl.float32)
 
     for tile in range(tiles_a_program):
         row = (tl.program_id(1) * tiles_a_program + tile) * BLOCK_R + tl.arange(0, BLOCK_R)
@@ -125,26 +125,23 @@ def replay_kernel(
             bent = tanh(match * SCALE - match_weight * zrow, FAST)
             legal = weight > 0
             score = tl.where(legal, CLIPPING * bent, -BIG)
-            highest = tl.max(score, axis=1)
-            chance = tl.where(legal, tl.exp(score - highest[:, None]), 0.0)
+            # Scores lie between -CLIPPING and CLIPPING: their exponentials need no shift.
+            chance = tl.where(legal, tl.exp(score), 0.0)
             total_chance = tl.sum(chance, axis=1)
             taken = cols[None, :] == action[:, None]
-            log_chance = tl.sum(tl.where(taken & legal, score, 0.0), axis=1) - highest
-            log_chance -= tl.log(total_chance)
-            sum_log += coefficient * tl.where(active, log_chance, 0.0)
 
             # Backward: d(coefficient * log chance) / d(score), then step by step to the inputs.
             grad = tl.where(taken, 1.0, 0.0) - chance * (1.0 / total_chance)[:, None]
             grad = coefficient[:, None] * grad * (CLIPPING * (1.0 - bent * bent))
             grad = tl.where(legal, grad, 0.0)
-            grad_match -= tl.sum(grad * zrow, axis=1)
+            grad_match -= grad * zrow
             grad_product = (grad * SCALE).to(embedding.dtype)
             tl.store(match_out, grad_product, mask=inside)
             grad_context = tl.dot(grad_product, embedding)  # (R, D)
             grad_ratio = grad_context * gate
             grad_query = grad_ratio * ratio * (1.0 - gate)
             tl.store(query_out, grad_query.to(context.dtype), mask=inside)
-            grad_state += tl.sum(grad_query * signal[:, None], axis=0)
+            grad_state += grad_query * signal[:, None]
             grad_ratio *= inverse
             grad_numerator = grad_ratio.to(value_sum.dtype)
             grad_denominator = (-grad_ratio * ratio).to(value_sum.dtype)
@@ -152,7 +149,7 @@ def replay_kernel(
             tl.store(sums_out + WIDTH, grad_denominator, mask=inside)
             grad_weight = tl.dot(grad_numerator, tl.trans(value_sum))
             grad_weight = tl.dot(grad_denominator, tl.trans(key_sum), grad_weight)
-            grad_read -= tl.sum(grad_weight * weight.to(tl.float32) * zrow, axis=1)
+            grad_read -= grad_weight * weight.to(tl.float32) * zrow
         else:
             # All these solutions are finished; the products must find zeros.
             none_n = tl.zeros([BLOCK_R, BLOCK_N], dtype=embedding.dtype)
@@ -164,10 +161,9 @@ def replay_kernel(
             tl.store(context_out, none_d, mask=inside)
             tl.store(query_out, none_d, mask=inside)
 
-    tl.atomic_add(out_state_ptr + b * WIDTH + dims, grad_state)
-    tl.atomic_add(out_scalars_ptr + b * 3, tl.sum(grad_read, axis=0))
-    tl.atomic_add(out_scalars_ptr + b * 3 + 1, tl.sum(grad_match, axis=0))
-    tl.atomic_add(out_scalars_ptr + b * 3 + 2, tl.sum(sum_log, axis=0))
+    tl.atomic_add(out_state_ptr + b * WIDTH + dims, tl.sum(grad_state, axis=0))
+    tl.atomic_add(out_scalars_ptr + b * 2, tl.sum(tl.sum(grad_read, axis=1), axis=0))
+    tl.atomic_add(out_scalars_ptr + b * 2 + 1, tl.sum(tl.sum(grad_match, axis=1), axis=0))
 
 
 @triton.jit
