@@ -118,8 +118,8 @@ def test_what_is_recorded_gives_the_same_choices_again(prepared):
     result = rollout(environment, tables, starts, record=True)
     trace = result.trace
     assert trace is not None
-    assert torch.equal(trace.sequences(environment.batch), result.sequence)
-    kept = decisions(trace, environment.batch)
+    assert torch.equal(trace.sequences(), result.sequence)
+    kept = decisions(trace)
     for first, current, signal, allowed, action, active in zip(
         *(values.unbind(dim=1) for values in kept), strict=True
     ):

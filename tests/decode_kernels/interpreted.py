@@ -82,15 +82,56 @@ def cases() -> dict[str, Problem]:
     }
 
 
-def main() -> None:
+def several_depots() -> dict[str, object]:
+    """Instances with three depots beside others with one or none: look-ahead and free switches."""
+    names = ("MDCVRP", "AMDOCVRPLTW", "MDCVRPBPTW", "CVRP", "TSP")
+    problems = [
+        instance(name, capacity=12.0) if "CVRP" in name else instance(name) for name in names
+    ]
+    batch = stack(problems)
+    model = network()
+    with torch.no_grad():
+        tables = model(batch, random_seeds(batch, NETWORK))
+    environment = Environment(batch)
+    starts = start_nodes(environment, STARTS)
+    options = {"block": BLOCK, "dtype": torch.float32}
+    slow = rollout(environment, tables, starts)
+    fast = fused_rollout(environment, tables, starts, torch.tensor([3]), sample=False, **options)
+    drawn = fused_rollout(environment, tables, starts, torch.tensor([3]), sample=True, **options)
+    length = slow.sequence.shape[2]
+    sequences = drawn.sequences().tolist()
+    verdicts = [
+        (judge(problem, routes_of(problem, sequence)), float(cost))
+        for row, problem in enumerate(problems)
+        for sequence, cost in zip(sequences[row], drawn.cost[row], strict=True)
+    ]
+    depot_after_depot = (slow.sequence[:3, :, 1:] < 3) & (slow.sequence[:3, :, :-1] < 3)
+    changes = slow.sequence[:3, :, 1:] != slow.sequence[:3, :, :-1]
+    return {
+        "same_moves": bool((fast.sequences()[..., :length] == slow.sequence).all()),
+        "same_costs": bool(torch.allclose(fast.cost, slow.cost, atol=1e-5)),
+        "switches": int((depot_after_depot & changes).sum()),
+        "violations": [str(v.violations) for v, _ in verdicts if v.violations],
+        "referee": max(abs(v.cost - cost) for v, cost in verdicts),
+    }
+
+
+def network() -> SpaceModel:
+    """A small network away from its start, so that its choices are no ties."""
     torch.manual_seed(0)
-    torch.set_num_threads(1)
-    problems = cases()
-    batch = stack(list(problems.values()))
     model = SpaceModel(NETWORK)
     with torch.no_grad():
         for parameter in model.parameters():
             parameter.add_(0.3 * parameter.abs().mean() * torch.randn_like(parameter))
+    return model
+
+
+def main() -> None:
+    torch.set_num_threads(1)
+    problems = cases()
+    batch = stack(list(problems.values()))
+    model = network()
+    with torch.no_grad():
         tables = model(batch, random_seeds(batch, NETWORK))
     environment = Environment(batch)
     starts = start_nodes(environment, STARTS)
@@ -99,14 +140,14 @@ def main() -> None:
 
     slow = rollout(environment, tables, starts, record=True)
     fast = fused_rollout(environment, tables, starts, seed, sample=False, record=True, **options)
-    _, _, slow_signal, slow_allowed, slow_action, active = decisions(slow.trace, batch)
+    _, _, slow_signal, slow_allowed, slow_action, active = decisions(slow.trace)
     length = slow_action.shape[1]
     visited = torch.cat([slow.sequence[:, :, :2], slow_action.transpose(1, 2)], dim=2)
 
     drawn = fused_rollout(environment, tables, starts, seed, sample=True, record=True, **options)
     coefficient = torch.randn_like(drawn.cost)
-    expected = replay_gradients(tables, drawn, batch, coefficient)
-    received = fused_replay_gradients(tables, drawn, batch, coefficient, splits=2, **options)
+    expected = replay_gradients(tables, drawn, coefficient)
+    received = fused_replay_gradients(tables, drawn, coefficient, splits=2, **options)
 
     result = {}
     for row, (name, problem) in enumerate(problems.items()):
@@ -119,7 +160,7 @@ def main() -> None:
             forbidden += sum(
                 not bool(slow_allowed[row, step, trajectory, n]) for n in open_customers
             )
-        sequences = drawn.sequences(batch)[row].tolist()
+        sequences = drawn.sequences()[row].tolist()
         finished = torch.isfinite(drawn.cost[row]).tolist()
         verdicts = [
             (judge(problem, routes_of(problem, sequence)), float(cost))
@@ -153,7 +194,8 @@ def main() -> None:
         }
     config = TrainConfig(variants=("TSP", "CVRPTW"), size=4, batch=2, trajectories=3, model=NETWORK)
     agreement = measure_agreement(config, torch.device("cpu"), **options)
-    print(json.dumps({"cases": result, "agreement": agreement}))
+    found = {"cases": result, "agreement": agreement, "several depots": several_depots()}
+    print(json.dumps(found))
 
 
 if __name__ == "__main__":

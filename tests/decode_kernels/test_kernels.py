@@ -81,6 +81,15 @@ def test_drawn_solutions_are_legal_and_cost_what_the_referee_says(
     assert case["drawn"] == 4 or (rule == "few vehicles" and case["drawn"] > 0)
 
 
+def test_several_depots_look_ahead_alike(results: dict[str, Any]) -> None:
+    found = results["several depots"]
+    assert found["same_moves"]
+    assert found["same_costs"]
+    assert found["switches"] > 0  # otherwise the look-ahead had nothing to decide
+    assert found["violations"] == []
+    assert found["referee"] < 1e-5
+
+
 def test_drawing_is_not_greedy(results: dict[str, Any]) -> None:
     alike = [case["drawn_like_greedy"] for case in results["cases"].values()]
     assert alike.count(False) > 5

@@ -14,7 +14,7 @@ from spacevrp.problems.distances import TSPLIB_METRICS, Distances, Metric
 from spacevrp.problems.errors import ProblemError
 from spacevrp.problems.features import Features
 from spacevrp.problems.problem import Problem
-from spacevrp.problems.variants import VARIANTS
+from spacevrp.problems.variants import VARIANTS, Variant
 
 INF = math.inf
 CROSS = np.array([(0, 0), (1, 0), (0, 1), (-1, 0), (0, -1)])
@@ -317,7 +317,7 @@ def test_data_without_a_name_are_described(
         (1.0, 1e-5),  # the unit square: as in the generated instances
         (5.0, 1e-5),
         (1e4, 1e-2),  # metres across a town: a hundredth of a metre
-        (1e-3, 1e-7),  # fractions of a degree
+        (1e-3, 1e-6),  # fractions of a degree
     ],
 )
 def test_tolerance_follows_the_unit(scale: float, tolerance: float) -> None:
@@ -430,3 +430,45 @@ def test_the_numbering_does_not_matter(order: list[int]) -> None:
     with pytest.raises(ProblemError) as caught:
         problem.replace(capacity=3)
     assert caught.value.node == new_number[4]
+
+
+# ----------------------------------------------------------------- what a declared variant implies
+
+
+@pytest.mark.parametrize("variant", VARIANTS.values(), ids=VARIANTS)
+def test_a_declared_variant_goes_without_saying(variant: Variant) -> None:
+    features = variant.features
+    matrix = FULL + np.tril(FULL) if features.asymmetric else FULL
+    problem = Problem.from_matrix(
+        matrix,
+        variant=variant.name,
+        pairs=[(1, 2), (3, 4)] if features.pickup_delivery else (),
+        max_length=9 if features.length_limit else np.inf,
+    )
+    assert problem.depots == ((0,) if features.depot else ())
+    assert problem.max_routes == (None if features.several_routes else 1)
+    assert problem.open_routes == features.open_routes
+    assert problem.backhaul_last == features.backhaul_last
+    assert problem.maximise_prize == features.orienteering
+    assert problem.load_rule == "single"
+    assert problem.penalty[1] == (0.0 if features.orienteering else np.inf)
+    # The same said aloud is the same problem.
+    spelled_out = {
+        name: getattr(problem, name)
+        for name in ("load_rule", "open_routes", "backhaul_last", "maximise_prize", "max_routes")
+    }
+    assert problem.replace(**spelled_out) == problem
+
+
+def test_without_a_declared_variant_goods_are_separate() -> None:
+    mixed = {"demand": [0, 3, -3, 1, 1], "capacity": 5}
+    assert Problem.from_coordinates(CROSS, **mixed).load_rule == "separate"
+    assert Problem.from_coordinates(CROSS, variant="CVRPB", **mixed).load_rule == "single"
+    kept = Problem.from_coordinates(CROSS, variant="CVRPB", load_rule="separate", **mixed)
+    assert kept.load_rule == "separate"
+    assert kept.replace(variant=None).load_rule == "separate"
+
+
+def test_a_fleet_limit_beside_a_declared_variant_stays() -> None:
+    problem = Problem.from_coordinates(CROSS, variant="CVRP", max_routes=3)
+    assert problem.max_routes == 3

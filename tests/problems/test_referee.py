@@ -142,23 +142,28 @@ def test_an_empty_tour_is_ignored_but_visits_nothing(four_customers: Build) -> N
         ([[0, 1, 0], [0, 9, 0]], "route 2, position 2: expected a node from 0 to 4, received 9"),
         ([[0, -1, 0]], "route 1, position 2: expected a node from 0 to 4, received -1"),
         ([[0, 1.0, 0]], "route 1, position 2: expected a node from 0 to 4, received 1.0"),
+        ([[0, 1.7, 0]], "route 1, position 2: expected a node from 0 to 4, received 1.7"),
+        ([[0, "1", 0]], "route 1, position 2: expected a node from 0 to 4, received '1'"),
         ([[0, True, 0]], "route 1, position 2: expected a node from 0 to 4, received True"),
         ([[0, 1, None]], "route 1, position 3: expected a node from 0 to 4, received None"),
         (["012"], "route 1: expected a list of nodes, received '012'"),
         ([[0, 1, 0], 3], "route 2: expected a list of nodes, received 3"),
+        ([{0, 1, 2}], "route 1: expected a list of nodes, received {0, 1, 2}"),
         (None, "routes: expected a list of routes, received None"),
     ],
 )
 def test_what_is_no_node_cannot_be_judged(four_customers: Build, routes: Any, message: str) -> None:
-    with pytest.raises(SolutionError) as caught:
-        judge(four_customers(), routes)
-    assert str(caught.value) == message
+    for court in (judge, Solution.judged):  # neither rounds anything to a node
+        with pytest.raises(SolutionError) as caught:
+            court(four_customers(), routes)
+        assert str(caught.value) == message
 
 
 def test_arrays_and_tuples_are_routes_too(four_customers: Build) -> None:
     problem = four_customers()
     assert judge(problem, (np.array([0, 1, 2, 4, 3, 0]),)) == Verdict(20.0)
     assert judge(problem, np.array([[0, 1, 2, 0], [0, 3, 4, 0]])) == Verdict(28.0)
+    assert judge(problem, (iter(route) for route in [[0, 1, 2, 4, 3, 0]])) == Verdict(20.0)
 
 
 def test_a_solution_carries_the_verdict(four_customers: Build) -> None:

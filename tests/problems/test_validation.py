@@ -120,7 +120,7 @@ ROWS: list[tuple[dict[str, Any], str, int | None, str]] = [
     ({"demand": [0, 3, -11, 5, 6]}, "demand", 2, "at most the capacity 10.0, received -11.0"),
     ({"demand": [1, 3, 4, 5, 6]}, "demand", 0, "0 at a depot, received 1.0"),
     ({"load_rule": "double"}, "load_rule", None, "expected one of ('paper', 'single', 'separate')"),
-    ({"load_rule": None}, "load_rule", None, "received None"),
+    ({"load_rule": 1}, "load_rule", None, "received 1"),
     ({"load_rule": ["single"]}, "load_rule", None, "received ['single']"),
     # ---- windows
     (
@@ -175,7 +175,7 @@ ROWS: list[tuple[dict[str, Any], str, int | None, str]] = [
     ({"max_routes": 10**30}, "max_routes", None, "a whole number from 1 to 1000000000"),
     ({"open_routes": "no"}, "open_routes", None, "True or False, received 'no'"),
     ({"open_routes": 1}, "open_routes", None, "True or False, received 1"),
-    ({"backhaul_last": None}, "backhaul_last", None, "True or False, received None"),
+    ({"backhaul_last": 0}, "backhaul_last", None, "True or False, received 0"),
     ({"maximise_prize": "yes"}, "maximise_prize", None, "True or False, received 'yes'"),
     ({"maximise_prize": True, "max_length": INF}, "max_length", None, "a limit where prize is"),
 ]
@@ -360,17 +360,30 @@ def test_limits_met_exactly_are_met() -> None:
 @pytest.mark.parametrize(
     ("arguments", "field", "fragment"),
     [
-        ({"variant": "TSP"}, "variant", "a variant with depot, several_routes, received TSP"),
+        ({"depots": 0, "variant": "TSP"}, "variant", "a variant with depot, received TSP"),
+        ({"depots": (0,), "variant": "TSP"}, "variant", "a variant with depot, received TSP"),
         ({**SOUND, "variant": "CVRP"}, "variant", "with length_limit, time_windows, received CVRP"),
         ({"open_routes": True, "variant": "CVRP"}, "variant", "a variant with open_routes"),
         ({"depots": (0, 1), "variant": "CVRP"}, "variant", "a variant with multi_depot"),
         ({**PAIRED, **ONE_ROUTE, "variant": "CVRP"}, "variant", "a variant with pickup_delivery"),
-        ({**PAIRED, "variant": "PDTSP"}, "variant", "a variant with several_routes"),
-        ({"variant": "OCVRP"}, "open_routes", "True in OCVRP, received False"),
-        ({"variant": "CVRPBP"}, "backhaul_last", "True in CVRPBP, received False"),
+        (
+            {**PAIRED, "max_routes": 2, "variant": "PDTSP"},
+            *("variant", "a variant with several_routes"),
+        ),
+        (
+            {"open_routes": False, "variant": "OCVRP"},
+            *("open_routes", "True in OCVRP, received False"),
+        ),
+        (
+            {"backhaul_last": False, "variant": "CVRPBP"},
+            *("backhaul_last", "True in CVRPBP, received False"),
+        ),
         ({"variant": "PDCVRP"}, "pairs", "pairs in PDCVRP, received none"),
         ({**TOUR, "variant": "CVRP"}, "depots", "a depot in CVRP, received none"),
-        ({**ONE_ROUTE, "max_length": 5, "variant": "OP"}, "maximise_prize", "True in OP"),
+        (
+            {"maximise_prize": False, "max_length": 5, "variant": "OP"},
+            *("maximise_prize", "True in OP, received False"),
+        ),
         (
             {"demand": [0, 3, -3, 1, 1], "capacity": 5, "variant": "CVRP"},
             *("variant", "a variant with backhaul, received CVRP"),

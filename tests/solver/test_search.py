@@ -143,16 +143,16 @@ def test_of_stuck_rollouts_those_that_served_most_are_kept() -> None:
 
 
 def test_only_the_moves_of_the_winners_are_gathered() -> None:
-    batch = stack(generate("CVRP", 5, 2))
     trace = Trace(
         starts=torch.tensor([[1, 2, 3], [4, 5, 1]]),
+        origin=torch.zeros((2, 3), dtype=torch.int64),
         action=torch.arange(2 * 4 * 3, dtype=torch.int32).view(2, 4, 3) % 6,
         steps=torch.tensor([[4, 2, 3], [1, 0, 4]], dtype=torch.int32),
         cost=torch.rand(2, 3),
     )
     order = torch.tensor([[2, 0], [1, 2]])
-    every = trace.sequences(batch)
-    some = narrow(trace, order).sequences(batch)
+    every = trace.sequences()
+    some = narrow(trace, order).sequences()
     assert some.tolist() == [[every[0, 2].tolist(), every[0, 0].tolist()], [*every[1, 1:].tolist()]]
     assert narrow(trace, order).cost.tolist() == trace.cost.gather(1, order).tolist()
 
@@ -208,7 +208,7 @@ def test_the_kernel_finds_the_same_plans_in_the_interpreter() -> None:
     assert (done.stdout, done.returncode) == ("equal\n", 0), done.stderr
 
 
-def test_the_kernel_is_for_gpus_few_nodes_and_one_depot(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_the_kernel_is_for_gpus_and_few_nodes(monkeypatch: pytest.MonkeyPatch) -> None:
     class OnGpu:
         """A batch that says it lies on a GPU."""
 
@@ -222,7 +222,10 @@ def test_the_kernel_is_for_gpus_few_nodes_and_one_depot(monkeypatch: pytest.Monk
     assert uses_kernel(OnGpu("CVRP", 127))  # type: ignore[arg-type]
     assert uses_kernel(OnGpu("TSP", 128))  # type: ignore[arg-type]
     assert not uses_kernel(OnGpu("CVRP", 128))  # type: ignore[arg-type]
-    assert not uses_kernel(OnGpu("MDCVRP", 20))  # type: ignore[arg-type]
+    assert uses_kernel(OnGpu("MDCVRP", 125))  # type: ignore[arg-type]
+    many = OnGpu("MDCVRP", 20)
+    many.num_depots = 9
+    assert not uses_kernel(many)  # type: ignore[arg-type]
     assert not uses_kernel(Environment(stack(generate("CVRP", 10))))
     monkeypatch.setattr(search, "_has_triton", lambda: False)
     assert not uses_kernel(OnGpu("CVRP", 10))  # type: ignore[arg-type]

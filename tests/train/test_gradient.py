@@ -109,7 +109,7 @@ def test_cheaper_trajectories_become_likelier(
     def lead() -> float:
         with torch.no_grad():
             tables = step.model(batch, seeds, step.dtype)
-            chance = log_probabilities(tables, trace, batch, slice(None)).sum(dim=1)[0]
+            chance = log_probabilities(tables, trace, slice(None)).sum(dim=1)[0]
         return float(chance[cheap] - chance[dear])
 
     before = lead()

@@ -53,8 +53,8 @@ def measure_agreement(
     )
     sampled_twin = rollout(environment, tables, starts, sample=True)
     coefficient, _ = coefficients(sampled.cost, config, problem_of)
-    expected = replay_gradients(tables, sampled, batch, coefficient, chunk=_CHUNK)
-    received = fused_replay_gradients(tables, sampled, batch, coefficient, **kernel_options)
+    expected = replay_gradients(tables, sampled, coefficient, chunk=_CHUNK)
+    received = fused_replay_gradients(tables, sampled, coefficient, **kernel_options)
     return {
         "batch": config.batch,
         "equal_greedy_choices": _equal_choices(tables, greedy, batch),
@@ -73,7 +73,7 @@ def measure_agreement(
 
 def _equal_choices(tables: DecoderTables, trace: Trace, batch: Batch) -> float:
     """Share of the kernel's choices that the twin would have made in the same place."""
-    first, current, signal, allowed, action, active = decisions(trace, batch)
+    first, current, signal, allowed, action, active = decisions(trace)
     equal = total = 0
     for begin in range(0, action.shape[1], _CHUNK):
         part = slice(begin, begin + _CHUNK)

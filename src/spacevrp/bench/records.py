@@ -22,7 +22,8 @@ def machine(device: Any) -> dict[str, Any]:
     import torch
 
     described: dict[str, Any] = {
-        "system": platform.platform(),
+        # Without the kernel's build, which names a machine rather than a kind of machine.
+        "system": f"{platform.system()} {platform.machine()}",
         "processor": _processor(),
         "cores": os.cpu_count(),
         "threads": torch.get_num_threads(),
@@ -71,9 +72,9 @@ def markdown_table(columns: Sequence[str], rows: Sequence[Sequence[str]]) -> str
 
 
 def csv_text(rows: Sequence[Mapping[str, Any]]) -> str:
-    """Rows with the same keys as comma-separated values; None is an empty field."""
+    """Rows as comma-separated values; None, and a key that a row does not have, is empty."""
     buffer = io.StringIO()
-    names = list(rows[0]) if rows else []
+    names = list(dict.fromkeys(name for row in rows for name in row))
     writer = csv.DictWriter(buffer, names, lineterminator="\n")
     writer.writeheader()
     writer.writerows(rows)

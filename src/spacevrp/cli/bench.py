@@ -8,6 +8,7 @@ from spacevrp.cli.subverbs import Subverb, add_subverbs, run_subverb
 
 SUBVERBS = (
     Subverb("train-step", "time a training step and its parts", "spacevrp.bench.train_step"),
+    Subverb("speed", "time and memory of solving", "spacevrp.bench.speed"),
     Subverb("seen", "costs on the problems trained on", "spacevrp.bench.seen"),
 )
 

@@ -58,6 +58,7 @@ def run(args: argparse.Namespace) -> int:
     # Everything that can be wrong is found before the work begins.
     variant = parse_variant(args.variant)
     recipe.check_size(variant.features, args.size)
+    check_series(args.count, args.seed, args.first)
     _check_target(args.output)
     arrays = _generate(variant.name, args.size, args.count, args.seed, args.first)
     _write(args.output, arrays)

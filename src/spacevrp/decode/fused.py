@@ -1,4 +1,4 @@
-"""Whole rollouts in one kernel launch, for instances of at most 128 nodes and one depot."""
+"""Whole rollouts in one kernel launch, for instances of at most 128 nodes."""
 
 from __future__ import annotations
 
@@ -9,17 +9,20 @@ from torch import Tensor
 
 from spacevrp.decode.trace import Trace
 from spacevrp.env import Environment
-from spacevrp.env.rules import TOLERANCE
+from spacevrp.env.rules import TOLERANCE, at
+from spacevrp.env.starts import can_start
 from spacevrp.model.decoder import DecoderTables
 from spacevrp.tensors import Batch
 
 # Nodes fit one tile, and their visits four 32-bit words.
 MAX_NODES = 128
+# The kernel is unrolled over depots.
+MAX_DEPOTS = 8
 
 
 def supports(environment: Environment) -> bool:
     """Whether the kernel can take this batch."""
-    return environment.num_depots <= 1 and environment.batch.num_nodes <= MAX_NODES
+    return environment.num_depots <= MAX_DEPOTS and environment.batch.num_nodes <= MAX_NODES
 
 
 def fused_rollout(
@@ -52,14 +55,17 @@ def fused_rollout(
     # Imported here: Triton is only there where it is needed.
     import triton
 
-    from spacevrp.decode.fused_kernel import INSTANCE_ROWS, NODE_ROWS, rollout_kernel
+    from spacevrp.decode.fused_kernel import rollout_kernel
+    from spacevrp.decode.fused_layout import INSTANCE_ROWS, NODE_ROWS
 
     batch = environment.batch
     if not supports(environment):
         raise ValueError(
-            f"expected at most {MAX_NODES} nodes and one depot, received "
+            f"expected at most {MAX_NODES} nodes and {MAX_DEPOTS} depots, received "
             f"{batch.num_nodes} nodes and {environment.num_depots} depots"
         )
+    if record and environment.num_depots > 1:
+        raise ValueError("expected at most one depot where decisions are recorded")
     size, trajectories = starts.shape
     nodes, device = batch.num_nodes, batch.device
     width = tables.embedding.shape[-1]
@@ -67,6 +73,8 @@ def fused_rollout(
     block_nodes = max(16, triton.next_power_of_2(nodes))
     node_table, instance_table = pack(batch, tables, block_nodes, NODE_ROWS, INSTANCE_ROWS)
     same_duration = batch.duration is batch.distance
+    depots = max(environment.num_depots, 1)
+    origin = torch.where(batch.has_depot.unsqueeze(1), environment.first_depots(starts), starts)
     action = torch.zeros((size, max_steps, trajectories), dtype=torch.int32, device=device)
     cost = torch.empty((size, trajectories), dtype=torch.float32, device=device)
     steps = torch.empty((size, trajectories), dtype=torch.int32, device=device)
@@ -86,7 +94,11 @@ def fused_rollout(
         batch.duration.float().contiguous(),
         node_table,
         instance_table,
+        ways_home(batch.distance, depots, block_nodes),
+        ways_home(batch.duration, depots, block_nodes),
         starts.to(torch.int32).contiguous(),
+        origin.to(torch.int32).contiguous(),
+        at(can_start(environment), starts).to(torch.int32),
         seed,
         action,
         action if signal is None else signal,
@@ -101,6 +113,7 @@ def fused_rollout(
         BLOCK_P=block,
         NODE_COUNT=len(NODE_ROWS),
         INSTANCE_COUNT=len(INSTANCE_ROWS),
+        DEPOTS=depots,
         TOLERANCE=TOLERANCE,
         CLIPPING=tables.clipping,
         SCALE=1.0 / math.sqrt(width),
@@ -111,7 +124,13 @@ def fused_rollout(
         FAST=batch.distance.is_cuda,
         num_warps=num_warps,
     )
-    return Trace(starts, action, steps, cost, signal, allowed)
+    return Trace(starts, origin, action, steps, cost, signal, allowed)
+
+
+def ways_home(matrix: Tensor, depots: int, block_nodes: int) -> Tensor:
+    """From every node to each depot, (B, K, block_nodes) float32."""
+    home = matrix[:, :, :depots].transpose(1, 2).float()
+    return torch.nn.functional.pad(home, (0, block_nodes - matrix.shape[1])).contiguous()
 
 
 def pack(
@@ -135,8 +154,6 @@ def pack(
         "delivery": batch.is_delivery,
         "paired_step": batch.is_pickup.float() - batch.is_delivery.float(),
         "partner": batch.partner,
-        "home": batch.distance[:, :, 0],
-        "home_duration": batch.duration[:, :, 0],
     }
     per_instance = {
         "capacity": batch.capacity,
@@ -150,7 +167,7 @@ def pack(
         "max_routes": batch.max_routes,
         "open_routes": batch.open_routes,
         "backhaul_last": batch.backhaul_last,
-        "has_depot": batch.has_depot,
+        "depots": batch.is_depot.sum(dim=1),
         "orienteering": batch.orienteering,
         "prize_collecting": batch.prize_collecting,
         "read_weight": tables.read_weight,
@@ -159,8 +176,6 @@ def pack(
         "compulsory": batch.compulsory.sum(dim=1),
         "linehauls": (customers & (batch.demand > 0)).sum(dim=1),
         "penalty": batch.penalty.sum(dim=1),
-        "depot_opening": batch.opening[:, 0],
-        "depot_closing": batch.closing[:, 0],
     }
     missing = block_nodes - batch.num_nodes
     node_table = torch.stack([per_node[name].float() for name in node_rows], dim=1)

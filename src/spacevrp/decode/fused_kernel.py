@@ -15,87 +15,40 @@ import triton
 import triton.language as tl
 from triton.language.extra import libdevice
 
-# Rows of the packed per-node table and of the per-instance table (see fused.py, which fills them).
-NODE_ROWS = (
-    "customer",
-    "demand",
-    "opening",
-    "closing",
-    "service",
-    "prize",
-    "penalty",
-    "compulsory",
-    "delivery",
-    "paired_step",
-    "partner",
-    "home",
-    "home_duration",
+from spacevrp.decode.fused_layout import (
+    BIG,
+    CLOSING,
+    COMPULSORY,
+    CUSTOMER,
+    DELIVERY,
+    DEMAND,
+    I_BACKHAUL_LAST,
+    I_BOUNDED,
+    I_CAPACITY,
+    I_COMPULSORY,
+    I_CUSTOMERS,
+    I_DEPOTS,
+    I_LIMITED,
+    I_LINEHAULS,
+    I_LOAD_RULE,
+    I_LOAD_TOLERANCE,
+    I_MATCH,
+    I_MAX_LENGTH,
+    I_MAX_ROUTES,
+    I_MIN_PRIZE,
+    I_OPEN,
+    I_ORIENTEERING,
+    I_PENALTY,
+    I_PRIZE_COLLECTING,
+    I_READ,
+    I_WINDOWED,
+    OPENING,
+    PAIRED_STEP,
+    PARTNER,
+    PENALTY,
+    PRIZE,
+    SERVICE,
 )
-INSTANCE_ROWS = (
-    "capacity",
-    "limited",
-    "load_tolerance",
-    "load_rule",
-    "max_length",
-    "bounded",
-    "windowed",
-    "min_prize",
-    "max_routes",
-    "open_routes",
-    "backhaul_last",
-    "has_depot",
-    "orienteering",
-    "prize_collecting",
-    "read_weight",
-    "match_weight",
-    "customers",
-    "compulsory",
-    "linehauls",
-    "penalty",
-    "depot_opening",
-    "depot_closing",
-)
-_N = {name: index for index, name in enumerate(NODE_ROWS)}
-_I = {name: index for index, name in enumerate(INSTANCE_ROWS)}
-
-CUSTOMER = tl.constexpr(_N["customer"])
-DEMAND = tl.constexpr(_N["demand"])
-OPENING = tl.constexpr(_N["opening"])
-CLOSING = tl.constexpr(_N["closing"])
-SERVICE = tl.constexpr(_N["service"])
-PRIZE = tl.constexpr(_N["prize"])
-PENALTY = tl.constexpr(_N["penalty"])
-COMPULSORY = tl.constexpr(_N["compulsory"])
-DELIVERY = tl.constexpr(_N["delivery"])
-PAIRED_STEP = tl.constexpr(_N["paired_step"])
-PARTNER = tl.constexpr(_N["partner"])
-HOME = tl.constexpr(_N["home"])
-HOME_DURATION = tl.constexpr(_N["home_duration"])
-
-I_CAPACITY = tl.constexpr(_I["capacity"])
-I_LIMITED = tl.constexpr(_I["limited"])
-I_LOAD_TOLERANCE = tl.constexpr(_I["load_tolerance"])
-I_LOAD_RULE = tl.constexpr(_I["load_rule"])
-I_MAX_LENGTH = tl.constexpr(_I["max_length"])
-I_BOUNDED = tl.constexpr(_I["bounded"])
-I_WINDOWED = tl.constexpr(_I["windowed"])
-I_MIN_PRIZE = tl.constexpr(_I["min_prize"])
-I_MAX_ROUTES = tl.constexpr(_I["max_routes"])
-I_OPEN = tl.constexpr(_I["open_routes"])
-I_BACKHAUL_LAST = tl.constexpr(_I["backhaul_last"])
-I_HAS_DEPOT = tl.constexpr(_I["has_depot"])
-I_ORIENTEERING = tl.constexpr(_I["orienteering"])
-I_PRIZE_COLLECTING = tl.constexpr(_I["prize_collecting"])
-I_READ = tl.constexpr(_I["read_weight"])
-I_MATCH = tl.constexpr(_I["match_weight"])
-I_CUSTOMERS = tl.constexpr(_I["customers"])
-I_COMPULSORY = tl.constexpr(_I["compulsory"])
-I_LINEHAULS = tl.constexpr(_I["linehauls"])
-I_PENALTY = tl.constexpr(_I["penalty"])
-I_DEPOT_OPENING = tl.constexpr(_I["depot_opening"])
-I_DEPOT_CLOSING = tl.constexpr(_I["depot_closing"])
-
-BIG = tl.constexpr(1e30)
 
 
 @triton.jit
@@ -152,7 +105,11 @@ def rollout_kernel(
     duration_ptr,
     node_ptr,
     instance_ptr,
+    home_ptr,
+    home_ride_ptr,
     start_ptr,
+    origin_ptr,
+    legal_ptr,
     seed_ptr,
     action_ptr,
     signal_ptr,
@@ -167,6 +124,7 @@ def rollout_kernel(
     BLOCK_P: tl.constexpr,
     NODE_COUNT: tl.constexpr,
     INSTANCE_COUNT: tl.constexpr,
+    DEPOTS: tl.constexpr,
     TOLERANCE: tl.constexpr,
     CLIPPING: tl.constexpr,
     SCALE: tl.constexpr,
@@ -206,13 +164,12 @@ def rollout_kernel(
     max_routes = tl.load(inst + I_MAX_ROUTES)
     is_open = tl.load(inst + I_OPEN).to(tl.int32) > 0
     backhaul_last = tl.load(inst + I_BACKHAUL_LAST).to(tl.int32) > 0
-    has_depot = tl.load(inst + I_HAS_DEPOT).to(tl.int32) > 0
+    depots = tl.load(inst + I_DEPOTS).to(tl.int32)
+    has_depot = depots > 0
     orienteering = tl.load(inst + I_ORIENTEERING).to(tl.int32) > 0
     prize_collecting = tl.load(inst + I_PRIZE_COLLECTING).to(tl.int32) > 0
     read_weight = tl.load(inst + I_READ)
     match_weight = tl.load(inst + I_MATCH)
-    depot_opening = tl.load(inst + I_DEPOT_OPENING)
-    depot_closing = tl.load(inst + I_DEPOT_CLOSING)
     is_single = load_rule == 0
     is_paper = load_rule == 1
     is_separate = load_rule == 2
@@ -236,25 +193,29 @@ def rollout_kernel(
     blocked3 = zero_i + _word(flags, cols, 3)
 
     start = tl.load(start_ptr + b * trajectories + p, mask=exists, other=0).to(tl.int32)
-    first = tl.where(has_depot, zero_i, start)
+    # The depot of the running route; without depots, the first node.
+    origin = tl.load(origin_ptr + b * trajectories + p, mask=exists, other=0).to(tl.int32)
     queries = b * nodes * WIDTH + dims[None, :]
-    query_first = tl.load(first_ptr + queries + first[:, None] * WIDTH)  # (P, D)
-    current = first
+    query_first = tl.load(first_ptr + queries + origin[:, None] * WIDTH)  # (P, D)
+    current = origin
     left = zero + tl.load(inst + I_CUSTOMERS)
     owed = zero + tl.load(inst + I_COMPULSORY)
     linehauls = zero + tl.load(inst + I_LINEHAULS)
     skipped = zero + tl.load(inst + I_PENALTY)
     used = tl.where(is_paper & limited & (linehauls == 0), capacity, zero)
     credit = zero
-    clock = zero + depot_opening
+    clock = tl.load(node + OPENING * BLOCK_N + origin)
     length = zero
     collected = zero
     pending = zero
     backhauled = zero_i
     routes = zero
     travelled = zero
+    switched = zero_i
     stuck = zero_i
     done = tl.where(exists, zero_i, zero_i + 1)
+    # A start that no rule allows is no solution.
+    start_is_legal = tl.load(legal_ptr + b * trajectories + p, mask=exists, other=1).to(tl.int32)
     steps = zero_i
 
     action = start
@@ -265,8 +226,8 @@ def rollout_kernel(
         # ------------------------------------------------------------------ transition
         active = done == 0
         at_node = node + action
-        to_depot = has_depot & (action == 0)
-        from_depot = has_depot & (current == 0)
+        to_depot = action < depots
+        from_depot = current < depots
         bit = _bit(blocked0, blocked1, blocked2, blocked3, action)
         serves = active & (to_depot == 0) & (bit == 0)
         stays = active & (serves == 0) & (action == current)
@@ -294,7 +255,8 @@ def rollout_kernel(
             tl.maximum(credit - load, 0.0),
             tl.where(is_separate, gathered, credit),
         )
-        ready = tl.maximum(clock + ride, tl.load(at_node + OPENING * BLOCK_N))
+        opens = tl.load(at_node + OPENING * BLOCK_N)
+        ready = tl.maximum(clock + ride, opens)
         ready += tl.load(at_node + SERVICE * BLOCK_N)
         pair_step = tl.load(at_node + PAIRED_STEP * BLOCK_N)  # 1 pickup, -1 delivery, 0 neither
         partner = tl.load(at_node + PARTNER * BLOCK_N).to(tl.int32)
@@ -320,77 +282,30 @@ def rollout_kernel(
         blocked1 = _without_bit(blocked1, 1, partner, unlocks)
         blocked2 = _without_bit(blocked2, 2, partner, unlocks)
         blocked3 = _without_bit(blocked3, 3, partner, unlocks)
+        switched = tl.where(active & from_depot & to_depot & (stays == 0), 1, 0)
         current = tl.where(active, action, current)
 
         at_home = active & to_depot
+        origin = tl.where(at_home, action, origin)
         fresh_used = tl.where(is_paper & limited & (linehauls == 0), capacity, zero)
         used = tl.where(at_home, fresh_used, used)
         credit = tl.where(at_home, 0.0, credit)
-        clock = tl.where(at_home, depot_opening, clock)
+        clock = tl.where(at_home, opens, clock)
         length = tl.where(at_home, 0.0, length)
         backhauled = tl.where(at_home, 0, backhauled)
         closes = active & (has_depot == 0) & (left == 0)
-        last_leg = tl.load(distance_ptr + b * nodes * nodes + current * nodes + first)
+        last_leg = tl.load(distance_ptr + b * nodes * nodes + current * nodes + origin)
         travelled += tl.where(closes, last_leg, 0.0)
         for_good = at_home & ((left == 0) | (routes >= max_routes))
         done = tl.where(stays | for_good | closes, 1, done)
+        fails = exists & (start_is_legal == 0)
+        done = tl.where(fails, 1, done)
+        stuck = tl.where(fails, 1, stuck)
 
-        # ------------------------------------------------------------------------ rules
-        rows = b * nodes * nodes + current[:, None] * nodes + cols[None, :]  # (P, N)
-        drow = tl.load(distance_ptr + rows, mask=real[None, :], other=0.0)
-        if SAME_DURATION:
-            rides = drow
-        else:
-            rides = tl.load(duration_ptr + rows, mask=real[None, :], other=0.0)
-        bits = _bit(
-            blocked0[:, None],
-            blocked1[:, None],
-            blocked2[:, None],
-            blocked3[:, None],
-            cols[None, :],
-        )
-        moves = bits == 0
-        # Rules that an instance does not need are skipped as a whole.
-        if limited:
-            goods = tl.load(node + DEMAND * BLOCK_N + cols)[None, :]
-            above_n = used[:, None] + goods
-            if load_rule == 0:
-                below = tl.maximum(credit[:, None] - goods, 0.0)
-                peak = tl.maximum(above_n, 0.0) + below
-            else:
-                gathered_n = credit[:, None] + tl.maximum(-goods, 0.0)
-                mixed_n = tl.where(goods > 0, above_n, tl.maximum(used[:, None], gathered_n))
-                peak = tl.where(is_separate, mixed_n, above_n)
-                peak = tl.where(is_paired, used[:, None] - goods, peak)
-                peak = tl.where(is_paper & (above_n < -load_slack), BIG, peak)
-            barred = backhaul_last & (backhauled[:, None] > 0) & (goods > 0)
-            moves = moves & (peak <= capacity + load_slack) & (barred == 0)
-        if windowed > 0:
-            opening = tl.load(node + OPENING * BLOCK_N + cols)
-            closing = tl.load(node + CLOSING * BLOCK_N + cols)
-            service = tl.load(node + SERVICE * BLOCK_N + cols)
-            home_ride = tl.load(node + HOME_DURATION * BLOCK_N + cols)
-            arrival = clock[:, None] + rides
-            begin = tl.maximum(arrival, opening[None, :])
-            back = begin + (service + home_ride)[None, :]
-            moves = moves & (arrival <= closing[None, :] + TOLERANCE)
-            moves = moves & ((back <= depot_closing + TOLERANCE) | free_return)
-        if bounded > 0:
-            home = tl.load(node + HOME * BLOCK_N + cols)  # from a node to the depot
-            way_home = tl.where(free_return, 0.0, home)
-            moves = moves & (length[:, None] + drow + way_home[None, :] <= max_length + TOLERANCE)
-        if MISSING_ARCS:
-            home = tl.load(node + HOME * BLOCK_N + cols)
-            home_ride = tl.load(node + HOME_DURATION * BLOCK_N + cols)
-            has_way = (tl.abs(home) < BIG) & (tl.abs(home_ride) < BIG)
-            there = (tl.abs(drow) < BIG) & (tl.abs(rides) < BIG)
-            moves = moves & there & (has_way[None, :] | free_return)
-        at_depot = has_depot & (current == 0)
-        vehicle = (at_depot == 0) | (routes < max_routes)
-        moves = moves & vehicle[:, None]
+        at_depot = current < depots
         enough = (collected >= min_prize * (1.0 - TOLERANCE)) | (left == 0)
         finishing = (owed == 0) & enough
-        home_leg = tl.load(distance_ptr + b * nodes * nodes + current * nodes)
+        home_leg = tl.load(distance_ptr + b * nodes * nodes + current * nodes + origin)
         goes_home = (
             (at_depot == 0)
             & (pending == 0)
@@ -398,58 +313,143 @@ def rollout_kernel(
             & ((tl.abs(home_leg) < BIG) | is_open)
         )
         depot_move = has_depot & (goes_home | (at_depot & finishing))
-        moves = moves | (depot_move[:, None] & (cols[None, :] == 0))
-        # ------------------------------------------------------------------------ logits
+        vehicle = (at_depot == 0) | (routes < max_routes)
         share = (capacity - used) / tl.where(limited, capacity, 1.0)
         wanted = tl.maximum(min_prize - collected, 0.0) / tl.maximum(min_prize, 1e-6)
         signal = tl.where(prize_collecting, wanted, zero)
         signal = tl.where(orienteering, (max_length - length) / max_length, signal)
         signal = tl.where(limited, share, signal)
-
-        zrow = tl.load(zscore_ptr + rows, mask=real[None, :], other=0.0)
-        bias = tl.where(moves, -read_weight * zrow, -BIG)
-        highest = tl.max(bias, axis=1)
-        # Whoever has finished, or has no legal move, stays.
-        idle = (done == 1) | (highest <= -BIG)
-        weight = tl.exp(bias - highest[:, None])
-        # Legal moves weigh more than nothing, so that the weights tell them from illegal ones.
-        weight = tl.where(moves, tl.maximum(weight, 1e-30), 0.0).to(value_sum.dtype)
         history = (b * max_steps + t) * trajectories + p
         recorded = exists & (zero_i + t < max_steps)
-        if RECORD:
-            tl.store(signal_ptr + history, signal, mask=recorded)
-            tl.store(
-                allowed_ptr + history[:, None] * nodes + cols[None, :],
-                (moves | (idle[:, None] & (cols[None, :] == current[:, None]))).to(tl.int8),
-                mask=recorded[:, None] & real[None, :],
-            )
-        numerator = tl.dot(weight, value_sum)  # (P, D)
-        denominator = tl.dot(weight, key_sum)
-        query = query_first + tl.load(last_ptr + queries + current[:, None] * WIDTH)
-        query += signal[:, None] * state_weight[None, :]
-        # The gate and the ratio in one division: n / d / (1 + exp(-q)).
-        bottom = tl.maximum(denominator, 1e-30) * (1.0 + tl.exp(tl.minimum(-query, 20.0)))
-        context = divide(numerator, bottom, FAST).to(embedding.dtype)
-        match = tl.dot(context, embedding)  # (P, N)
-        legal = weight > 0
-        score = CLIPPING * tanh(match * SCALE - match_weight * zrow, FAST)
-        score = tl.where(legal, score, -BIG)
+        # A vehicle at one of several depots looks ahead: it asks as if it stood at each of them.
+        looks = at_depot & (done == 0) & (switched == 0) & (left > 0) & (zero_i + depots > 1)
+        best = zero - BIG
+        choice = current
 
-        # ------------------------------------------------------------------------ choice
-        if SAMPLE:
+        for depot in tl.static_range(DEPOTS):
+            here, base, ready_at = current, origin, clock
+            if DEPOTS > 1:
+                here = tl.where(looks, depot, current)
+                base = tl.where(looks, depot, origin)
+                ready_at = tl.where(looks, tl.load(node + OPENING * BLOCK_N + depot), clock)
+            # -------------------------------------------------------------------- rules
+            rows = b * nodes * nodes + here[:, None] * nodes + cols[None, :]  # (P, N)
+            drow = tl.load(distance_ptr + rows, mask=real[None, :], other=0.0)
+            if SAME_DURATION:
+                rides = drow
+            else:
+                rides = tl.load(duration_ptr + rows, mask=real[None, :], other=0.0)
+            # Rows of the ways home; all trajectories share one where there is one depot.
+            if DEPOTS > 1:
+                homes = (b * DEPOTS + tl.where(has_depot, base, 0))[:, None] * BLOCK_N
+                homes = homes + cols[None, :]
+            else:
+                homes = b * BLOCK_N + cols[None, :]
+            bits = _bit(
+                blocked0[:, None],
+                blocked1[:, None],
+                blocked2[:, None],
+                blocked3[:, None],
+                cols[None, :],
+            )
+            moves = bits == 0
+            # Rules that an instance does not need are skipped as a whole.
+            if limited:
+                goods = tl.load(node + DEMAND * BLOCK_N + cols)[None, :]
+                above_n = used[:, None] + goods
+                if load_rule == 0:
+                    below = tl.maximum(credit[:, None] - goods, 0.0)
+                    peak = tl.maximum(above_n, 0.0) + below
+                else:
+                    gathered_n = credit[:, None] + tl.maximum(-goods, 0.0)
+                    mixed_n = tl.where(goods > 0, above_n, tl.maximum(used[:, None], gathered_n))
+                    peak = tl.where(is_separate, mixed_n, above_n)
+                    peak = tl.where(is_paired, used[:, None] - goods, peak)
+                    peak = tl.where(is_paper & (above_n < -load_slack), BIG, peak)
+                barred = backhaul_last & (backhauled[:, None] > 0) & (goods > 0)
+                moves = moves & (peak <= capacity + load_slack) & (barred == 0)
+            if windowed > 0:
+                opening = tl.load(node + OPENING * BLOCK_N + cols)
+                closing = tl.load(node + CLOSING * BLOCK_N + cols)
+                service = tl.load(node + SERVICE * BLOCK_N + cols)
+                home_by = tl.load(node + CLOSING * BLOCK_N + base)
+                arrival = ready_at[:, None] + rides
+                begin = tl.maximum(arrival, opening[None, :])
+                back = begin + service[None, :] + tl.load(home_ride_ptr + homes)
+                moves = moves & (arrival <= closing[None, :] + TOLERANCE)
+                moves = moves & ((back <= home_by[:, None] + TOLERANCE) | free_return)
+            if bounded > 0:
+                way_home = tl.where(free_return, 0.0, tl.load(home_ptr + homes))
+                whole = length[:, None] + drow + way_home
+                moves = moves & (whole <= max_length + TOLERANCE)
+            if MISSING_ARCS:
+                home = tl.load(home_ptr + homes)
+                home_ride = tl.load(home_ride_ptr + homes)
+                has_way = (tl.abs(home) < BIG) & (tl.abs(home_ride) < BIG)
+                there = (tl.abs(drow) < BIG) & (tl.abs(rides) < BIG)
+                moves = moves & there & (has_way | free_return)
+            moves = moves & vehicle[:, None]
+            if DEPOTS > 1:
+                settles = depot_move & (looks == 0)
+            else:
+                settles = depot_move
+            moves = moves | (settles[:, None] & (cols[None, :] == base[:, None]))
+
+            # ------------------------------------------------------------------- logits
+            zrow = tl.load(zscore_ptr + rows, mask=real[None, :], other=0.0)
+            bias = tl.where(moves, -read_weight * zrow, -BIG)
+            highest = tl.max(bias, axis=1)
+            # Whoever has finished, or has no legal move, stays.
+            idle = (done == 1) | (highest <= -BIG)
+            weight = tl.exp(bias - highest[:, None])
+            # Legal moves weigh more than nothing: the weights tell them from illegal ones.
+            weight = tl.where(moves, tl.maximum(weight, 1e-30), 0.0).to(value_sum.dtype)
+            if RECORD:
+                tl.store(signal_ptr + history, signal, mask=recorded)
+                tl.store(
+                    allowed_ptr + history[:, None] * nodes + cols[None, :],
+                    (moves | (idle[:, None] & (cols[None, :] == current[:, None]))).to(tl.int8),
+                    mask=recorded[:, None] & real[None, :],
+                )
+            numerator = tl.dot(weight, value_sum)  # (P, D)
+            denominator = tl.dot(weight, key_sum)
+            if DEPOTS > 1:
+                query_first = tl.load(first_ptr + queries + base[:, None] * WIDTH)
+            query = query_first + tl.load(last_ptr + queries + here[:, None] * WIDTH)
+            query += signal[:, None] * state_weight[None, :]
+            # The gate and the ratio in one division: n / d / (1 + exp(-q)).
+            bottom = tl.maximum(denominator, 1e-30) * (1.0 + tl.exp(tl.minimum(-query, 20.0)))
+            context = divide(numerator, bottom, FAST).to(embedding.dtype)
+            match = tl.dot(context, embedding)  # (P, N)
+            legal = weight > 0
+            score = CLIPPING * tanh(match * SCALE - match_weight * zrow, FAST)
+            score = tl.where(legal, score, -BIG)
+
+            # ------------------------------------------------------------------- choice
             # Scores lie between -CLIPPING and CLIPPING: their exponentials need no shift.
-            chance = tl.where(legal, tl.exp(score), 0.0)
-            total = tl.cumsum(chance, axis=1)
-            seed = tl.load(seed_ptr)
-            offset = ((b * trajectories + p) * (max_steps + 1) + t).to(tl.int32)
-            uniform = tl.rand(seed, offset)
-            level = tl.maximum(uniform, 1e-7) * tl.sum(chance, axis=1)
-            # The last legal node whose share begins below the level: legal whatever the rounding.
-            before = legal & (total - chance < level[:, None])
-            choice = tl.max(tl.where(before, cols[None, :], 0), axis=1)
-        else:
-            choice = tl.argmax(score, axis=1)
-        choice = tl.where(idle, current, choice.to(tl.int32))
+            if SAMPLE:
+                chance = tl.where(legal, tl.exp(score), 0.0)
+                total = tl.cumsum(chance, axis=1)
+                seed = tl.load(seed_ptr)
+                offset = ((b * trajectories + p) * (max_steps + 1) + t).to(tl.int32)
+                uniform = tl.rand(seed, offset)
+                level = tl.maximum(uniform, 1e-7) * tl.sum(chance, axis=1)
+                # The last legal node whose share begins below the level, whatever the rounding.
+                before = legal & (total - chance < level[:, None])
+                pick = tl.max(tl.where(before, cols[None, :], 0), axis=1)
+            else:
+                pick = tl.argmax(score, axis=1)
+            pick = pick.to(tl.int32)
+            if DEPOTS > 1:
+                everything = tl.sum(tl.where(legal, tl.exp(score), 0.0), axis=1)
+                sure = tl.max(score, axis=1) - tl.log(tl.maximum(everything, 1e-30))
+                better = looks & (idle == 0) & (sure > best) & (zero_i + depots > depot)
+                best = tl.where(better, sure, best)
+                choice = tl.where(better, tl.where(current == depot, pick, depot), choice)
+                if depot == 0:
+                    choice = tl.where((looks == 0) & (idle == 0), pick, choice)
+            else:
+                choice = tl.where(idle, current, pick)
 
         running = (done == 0) & exists
         tl.store(action_ptr + history, choice, mask=recorded)

@@ -15,7 +15,6 @@ from torch import Tensor
 
 from spacevrp.decode.trace import Trace
 from spacevrp.model.decoder import DecoderTables, logits
-from spacevrp.tensors import Batch
 
 # The tables the gradient reaches; distances are data.
 TRAINED_TABLES = tuple(
@@ -23,14 +22,14 @@ TRAINED_TABLES = tuple(
 )
 
 
-def decisions(trace: Trace, batch: Batch) -> tuple[Tensor, ...]:
+def decisions(trace: Trace) -> tuple[Tensor, ...]:
     """First and current node, signal, legal moves, action and activity, each (B, T, P, ...)."""
     if trace.signal is None or trace.allowed is None:
         raise ValueError("expected a trace with its decisions recorded, received one without")
     starts = trace.starts.unsqueeze(1)  # (B, 1, P)
     action = trace.action.long()
     current = torch.cat([starts, action[:, :-1]], dim=1)
-    first = torch.where(batch.has_depot[:, None, None], 0, starts).expand_as(current)
+    first = trace.origin.unsqueeze(1).expand_as(current)
     time = torch.arange(action.shape[1], device=action.device)
     active = time[None, :, None] < trace.steps.unsqueeze(1)
     return first, current, trace.signal, trace.allowed.bool(), action, active
@@ -39,13 +38,12 @@ def decisions(trace: Trace, batch: Batch) -> tuple[Tensor, ...]:
 def log_probabilities(
     tables: DecoderTables,
     trace: Trace,
-    batch: Batch,
     steps: slice,
     dtype: torch.dtype | None = None,
 ) -> Tensor:
     """Log probability of each decision in a range of steps, (B, t, P); 0 where there was none."""
     first, current, signal, allowed, action, active = (
-        values[:, steps] for values in decisions(trace, batch)
+        values[:, steps] for values in decisions(trace)
     )
     shape = action.shape
     # Rows without a decision are computed over all nodes and dropped.
@@ -66,7 +64,6 @@ def log_probabilities(
 def replay_gradients(
     tables: DecoderTables,
     trace: Trace,
-    batch: Batch,
     coefficient: Tensor,
     *,
     chunk: int = 16,
@@ -84,7 +81,7 @@ def replay_gradients(
     leaves = {name: getattr(tables, name).detach().requires_grad_() for name in TRAINED_TABLES}
     live = replace(tables, zscore=tables.zscore.detach(), **leaves)
     for begin in range(0, trace.action.shape[1], chunk):
-        part = log_probabilities(live, trace, batch, slice(begin, begin + chunk), dtype)
+        part = log_probabilities(live, trace, slice(begin, begin + chunk), dtype)
         (part * coefficient.unsqueeze(1)).sum().backward()
     return {name: _gradient(leaf) for name, leaf in leaves.items()}
 
@@ -96,7 +93,6 @@ def _gradient(leaf: Tensor) -> Tensor:
 def fused_replay_gradients(
     tables: DecoderTables,
     trace: Trace,
-    batch: Batch,
     coefficient: Tensor,
     *,
     dtype: torch.dtype = torch.bfloat16,
@@ -113,7 +109,7 @@ def fused_replay_gradients(
     if trace.signal is None or trace.allowed is None:
         raise ValueError("expected a trace with its decisions recorded, received one without")
     size, max_steps, trajectories = trace.action.shape
-    nodes, device = batch.num_nodes, batch.device
+    nodes, device = trace.allowed.shape[3], trace.action.device
     width = tables.embedding.shape[-1]
     block_nodes = max(16, triton.next_power_of_2(nodes))
     rows = max_steps * trajectories
@@ -136,8 +132,8 @@ def fused_replay_gradients(
         tables.state_weight.detach().float().contiguous(),
         tables.zscore.float().contiguous(),
         weights.detach(),
-        batch.has_depot.to(torch.int32),
         starts,
+        trace.origin.to(torch.int32).contiguous(),
         trace.action,
         trace.signal,
         trace.allowed,
@@ -159,7 +155,7 @@ def fused_replay_gradients(
         BLOCK_R=block,
         CLIPPING=tables.clipping,
         SCALE=1.0 / math.sqrt(width),
-        FAST=batch.distance.is_cuda,
+        FAST=trace.action.is_cuda,
         num_warps=num_warps,
     )
     grad_last = torch.zeros((size, nodes, width), dtype=torch.float32, device=device)
@@ -177,10 +173,9 @@ def fused_replay_gradients(
         BLOCK_R=block,
         num_warps=num_warps,
     )
-    first = torch.where(batch.has_depot.unsqueeze(1), 0, trace.starts)  # (B, P)
     a_trajectory = query.view(size, max_steps, trajectories, width).sum(dim=1, dtype=torch.float32)
     grad_first = torch.zeros_like(grad_last)
-    grad_first.scatter_add_(1, first.unsqueeze(-1).expand(-1, -1, width), a_trajectory)
+    grad_first.scatter_add_(1, trace.origin.unsqueeze(-1).expand(-1, -1, width), a_trajectory)
     return {
         "embedding": torch.bmm(match.transpose(1, 2), context)[:, :nodes].float(),
         "keyed": torch.bmm(weight.transpose(1, 2), sums)[:, :nodes].float(),

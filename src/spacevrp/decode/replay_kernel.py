@@ -24,8 +24,8 @@ def replay_kernel(
     state_ptr,
     zscore_ptr,
     weights_ptr,
-    has_depot_ptr,
     start_ptr,
+    origin_ptr,
     action_ptr,
     signal_ptr,
     allowed_ptr,
@@ -67,7 +67,6 @@ def replay_kernel(
     state_weight = tl.load(state_ptr + b * WIDTH + dims)
     read_weight = tl.load(weights_ptr + b * 2)
     match_weight = tl.load(weights_ptr + b * 2 + 1)
-    has_depot = tl.load(has_depot_ptr + b).to(tl.int32)
 
     # Kept as tiles and summed once at the end: sums across warps make them wait for each other.
     grad_state = tl.zeros([BLOCK_R, WIDTH], dtype=tl.float32)
@@ -94,7 +93,7 @@ def replay_kernel(
             action = tl.load(history, mask=active, other=0)
             before = tl.load(history - trajectories, mask=active & (t > 0), other=0)
             current = tl.where(t == 0, start, before)
-            first = tl.where(has_depot > 0, 0, start)
+            first = tl.load(origin_ptr + b * trajectories + p, mask=valid, other=0)
             signal = tl.load(signal_ptr + b * total + row, mask=active, other=0.0)
             coefficient = tl.load(coefficient_ptr + b * trajectories + p, mask=active, other=0.0)
             moves = tl.load(

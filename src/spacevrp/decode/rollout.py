@@ -83,7 +83,7 @@ def rollout(
             torch.stack(column, dim=1) for column in zip(*kept, strict=True)
         )
         steps = active.sum(dim=1).to(torch.int32)
-        trace = Trace(starts, action, steps, cost, signal, allowed)
+        trace = Trace(starts, origin, action, steps, cost, signal, allowed)
     return Rollout(sequence[..., : taken + 2], cost, trace)
 
 

@@ -7,27 +7,25 @@ from dataclasses import dataclass
 import torch
 from torch import Tensor
 
-from spacevrp.tensors import Batch
-
 
 @dataclass(frozen=True)
 class Trace:
-    """Finished solutions of instances with at most one depot. Histories are time-major."""
+    """Finished solutions. Histories are time-major."""
 
     starts: Tensor  # (B, P) int64
+    origin: Tensor  # (B, P) int64; the first depot; without depots, the start
     action: Tensor  # (B, T, P) int32; moves after the start
     steps: Tensor  # (B, P) int32; moves until the solution was finished
     cost: Tensor  # (B, P) in units of distance; inf where stuck
     signal: Tensor | None = None  # (B, T, P)
     allowed: Tensor | None = None  # (B, T, P, N) int8
 
-    def sequences(self, batch: Batch) -> Tensor:
+    def sequences(self) -> Tensor:
         """Origin, start and moves, (B, P, T + 2); finished solutions rest where they stopped."""
-        origin = torch.where(batch.has_depot.unsqueeze(1), 0, self.starts)
         time = torch.arange(self.action.shape[1], device=self.action.device)
         written = time < self.steps.unsqueeze(-1)  # (B, P, T)
         moves = self.action.transpose(1, 2).long()
         last = moves.gather(2, (self.steps.long() - 1).clamp(min=0).unsqueeze(-1))
         rest = torch.where(self.steps.unsqueeze(-1) > 0, last, self.starts.unsqueeze(-1))
         moves = torch.where(written, moves, rest)
-        return torch.cat([origin.unsqueeze(-1), self.starts.unsqueeze(-1), moves], dim=-1)
+        return torch.cat([self.origin.unsqueeze(-1), self.starts.unsqueeze(-1), moves], dim=-1)

@@ -10,29 +10,9 @@ import numpy as np
 
 from spacevrp.problems.distances import Array, Distances, Metric
 from spacevrp.problems.errors import FormatError, ProblemError, UnsupportedError, VariantError
-from spacevrp.problems.features import Features
+from spacevrp.problems.implied import flags_of
 from spacevrp.problems.problem import Problem
 from spacevrp.problems.variants import parse_variant
-
-# What the flags are where neither the file nor a variant says anything.
-NEUTRAL_FLAGS: dict[str, Any] = {
-    "load_rule": "separate",
-    "open_routes": False,
-    "backhaul_last": False,
-    "maximise_prize": False,
-    "max_routes": None,
-}
-
-
-def flags_of(features: Features) -> dict[str, Any]:
-    """What a named variant means beyond its numbers."""
-    return {
-        "load_rule": "single",
-        "open_routes": features.open_routes,
-        "backhaul_last": features.backhaul_last,
-        "maximise_prize": features.orienteering,
-        "max_routes": None if features.several_routes else 1,
-    }
 
 
 def read_as(variant: str, fields: dict[str, Any]) -> dict[str, Any]:

@@ -11,9 +11,7 @@ from typing import Any
 import numpy as np
 
 from spacevrp.formats.building import (
-    NEUTRAL_FLAGS,
     build,
-    flags_of,
     measured,
     neutral_value,
     same_distances,
@@ -29,7 +27,8 @@ from spacevrp.formats.json_text import (
     write_value,
 )
 from spacevrp.problems.distances import Distances, Metric
-from spacevrp.problems.errors import FormatError, ProblemError, VariantError
+from spacevrp.problems.errors import FormatError, ProblemError
+from spacevrp.problems.implied import NEUTRAL_FLAGS, flags_of
 from spacevrp.problems.problem import Problem
 from spacevrp.problems.variants import parse_variant
 
@@ -157,12 +156,6 @@ def read_json(
     fields = {
         key: reader(path, key, document[key]) for key, reader in _FIELDS.items() if key in document
     }
-    declared = fields.get("variant")
-    if declared is not None:
-        try:
-            fields = {**flags_of(parse_variant(declared).features), **fields}
-        except VariantError as error:
-            raise FormatError(f"{path}: {error}") from None
     fields["distances"] = _read_distances(path, "", document, rounding)
     if document.get("durations") is not None:
         held = document["durations"]

@@ -13,7 +13,6 @@ from numpy.typing import NDArray
 from spacevrp.formats.archive import Archive, write_archive
 from spacevrp.formats.building import (
     build,
-    flags_of,
     measured,
     neutral_value,
     same_distances,
@@ -23,6 +22,7 @@ from spacevrp.formats.files import fail, shown, warn
 from spacevrp.problems.distances import Array, Metric
 from spacevrp.problems.errors import FormatError, UnsupportedError, VariantError
 from spacevrp.problems.features import Features
+from spacevrp.problems.implied import flags_of
 from spacevrp.problems.problem import Problem
 from spacevrp.problems.variants import Variant, name_features, parse_variant
 
@@ -207,7 +207,6 @@ def read_npz(
         "variant": arrays["variant"],
         "depots": depots,
         "pairs": _pairs(path, features, depots, size),
-        **flags_of(features),
     }
     problems = []
     for index in range(len(source)):

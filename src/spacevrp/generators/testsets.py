@@ -66,9 +66,7 @@ def generate_arrays(
     settled = _as_variant(variant)
     features = settled.features
     recipe.check_size(features, size)
-    _check_number("count", count, 1, _LARGEST_INDEX)
-    _check_number("seed", seed, 0, _LARGEST_SEED)
-    _check_number("first", first, 0, _LARGEST_INDEX - count)
+    check_series(count, seed, first)
     streams = Streams.for_instances(settled.name, size, seed, range(first, first + count))
     arrays: dict[str, NDArray[Any]] = {
         "variant": np.array(settled.name),
@@ -250,6 +248,13 @@ def _as_problem(
 
 def _as_variant(variant: str | Variant) -> Variant:
     return variant if isinstance(variant, Variant) else parse_variant(variant)
+
+
+def check_series(count: int, seed: int, first: int) -> None:
+    """Refuse numbers that name no instances."""
+    _check_number("count", count, 1, _LARGEST_INDEX)
+    _check_number("seed", seed, 0, _LARGEST_SEED)
+    _check_number("first", first, 0, _LARGEST_INDEX - count)
 
 
 def _check_number(field: str, value: int, lowest: int, highest: int) -> None:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field, fields, replace
 from functools import cached_property
 from typing import Any, Literal, get_args
@@ -23,6 +23,7 @@ from spacevrp.problems.conversion import (
 from spacevrp.problems.distances import Distances, Metric
 from spacevrp.problems.errors import ProblemError
 from spacevrp.problems.features import Features
+from spacevrp.problems.implied import NEUTRAL_FLAGS, flags_of
 from spacevrp.problems.validation import validate
 from spacevrp.problems.variants import describe_features, parse_variant
 
@@ -31,6 +32,8 @@ LOAD_RULES: tuple[str, ...] = get_args(LoadRule)
 
 # Float comparisons allow this much in the units of the generated instances (see `tolerance`).
 BASE_TOLERANCE = 1e-5
+# Compared by identity: where the user says nothing of depots, the declared variant has a say.
+_FIRST_NODE: Sequence[int] = range(1)
 
 
 @dataclass(frozen=True, eq=False)
@@ -39,6 +42,8 @@ class Problem:
 
     Build one with :meth:`from_coordinates` or :meth:`from_matrix`. Absent features keep their
     neutral defaults: no demand, infinite capacity, windows that never close, no length limit.
+    What a declared variant says goes without saying: ``variant="OCVRP"`` opens the routes,
+    ``variant="OP"`` means one route and as much prize as possible. To contradict it is an error.
 
     Parameters
     ----------
@@ -53,7 +58,8 @@ class Problem:
     capacity
         Load a vehicle can carry.
     load_rule
-        How pickups and deliveries share the vehicle (see ``docs/concepts/load.md``).
+        How pickups and deliveries share the vehicle (see ``docs/concepts/load.md``): ``single`` by
+        default where a variant is declared, and ``separate`` otherwise.
     windows
         (N, 2) earliest and latest start of service; a depot's window is when it is open.
     service
@@ -77,7 +83,7 @@ class Problem:
     pairs
         (pickup, delivery) nodes, served in this order by the same vehicle.
     max_routes
-        At most this many routes; None for no limit.
+        At most this many routes; None for no limit, or for the one route of a declared variant.
     variant
         The declared variant; None to infer it from the data.
     name
@@ -89,17 +95,17 @@ class Problem:
     depots: tuple[int, ...] = ()
     demand: Array = None  # type: ignore[assignment]
     capacity: float = np.inf
-    load_rule: LoadRule = "separate"
+    load_rule: LoadRule = None  # type: ignore[assignment]
     windows: Array = None  # type: ignore[assignment]
     service: Array = None  # type: ignore[assignment]
     max_length: float = np.inf
-    open_routes: bool = False
-    backhaul_last: bool = False
+    open_routes: bool = None  # type: ignore[assignment]
+    backhaul_last: bool = None  # type: ignore[assignment]
     prize: Array = None  # type: ignore[assignment]
     penalty: Array = None  # type: ignore[assignment]
     min_prize: float = 0.0
     revealed_prize: Array | None = None
-    maximise_prize: bool = False
+    maximise_prize: bool = None  # type: ignore[assignment]
     pairs: tuple[tuple[int, int], ...] = ()
     max_routes: int | None = None
     variant: str | None = None
@@ -111,14 +117,18 @@ class Problem:
         coordinates: ArrayLike,
         *,
         metric: Metric | str | None = None,
-        depots: int | Iterable[int] = (0,),
+        depots: int | Iterable[int] | None = _FIRST_NODE,
         **features: Any,
     ) -> Problem:
-        """An instance whose distances follow from coordinates (N, 2)."""
+        """An instance whose distances follow from coordinates (N, 2).
+
+        The depot is node 0 unless said otherwise, and none where the declared variant has none.
+        """
         if isinstance(metric, str):
             metric = Metric(metric)
         distances = Distances(coordinates=coordinates, metric=metric, field="coordinates")
-        return cls(distances, depots=as_depots(depots), **features)
+        depots = _settle_depots(depots, features.get("variant"))
+        return cls(distances, depots=depots, **features)
 
     @classmethod
     def from_matrix(
@@ -126,12 +136,16 @@ class Problem:
         matrix: ArrayLike,
         *,
         durations: ArrayLike | None = None,
-        depots: int | Iterable[int] = (0,),
+        depots: int | Iterable[int] | None = _FIRST_NODE,
         **features: Any,
     ) -> Problem:
-        """An instance from a cost matrix (N, N), symmetric or not; None or inf means no arc."""
+        """An instance from a cost matrix (N, N), symmetric or not; None or inf means no arc.
+
+        The depot is node 0 unless said otherwise, and none where the declared variant has none.
+        """
         distances = Distances(matrix=matrix, field="matrix")
-        return cls(distances, durations=durations, depots=as_depots(depots), **features)  # type: ignore[arg-type]
+        depots = _settle_depots(depots, features.get("variant"))
+        return cls(distances, durations=durations, depots=depots, **features)  # type: ignore[arg-type]
 
     def __post_init__(self) -> None:
         if not isinstance(self.distances, Distances):
@@ -150,6 +164,12 @@ class Problem:
         elif not isinstance(self.durations, Distances):
             settle("durations", Distances(matrix=self.durations, field="durations"))
         settle("depots", as_depots(self.depots))
+        implied = NEUTRAL_FLAGS
+        if self.variant is not None:
+            implied = flags_of(parse_variant(self.variant).features)
+        for name, value in implied.items():
+            if getattr(self, name) is None:
+                settle(name, value)
         for name in ("open_routes", "backhaul_last", "maximise_prize"):
             settle(name, as_flag(name, getattr(self, name)))
         settle("demand", _per_node("demand", self.demand, size, 0.0))
@@ -274,6 +294,13 @@ class Problem:
     def __repr__(self) -> str:
         label = f" {self.name!r}" if self.name else ""
         return f"<Problem{label}: {self.variant_name}, {self.size} nodes, depots {self.depots}>"
+
+
+def _settle_depots(depots: object, variant: str | None) -> tuple[int, ...]:
+    """The depots; those nobody spoke of are node 0, unless the declared variant has none."""
+    if depots is _FIRST_NODE and variant is not None and not parse_variant(variant).features.depot:
+        return ()
+    return as_depots(depots)
 
 
 def _same(left: Any, right: Any) -> bool:

@@ -7,7 +7,8 @@ float64. It shares no code with whatever constructed the plan, so that agreement
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
+import operator
+from collections.abc import Iterable, Mapping, Set
 from dataclasses import dataclass
 from itertools import pairwise
 
@@ -55,7 +56,7 @@ class Verdict:
         return not self.violations
 
 
-def judge(problem: Problem, routes: Sequence[Sequence[int]]) -> Verdict:
+def judge(problem: Problem, routes: Iterable[Iterable[int]]) -> Verdict:
     """Judge a plan: its cost in float64 and all its violations.
 
     A closed route lists its depot first and last, an open one only first; without a depot there is
@@ -68,7 +69,7 @@ def judge(problem: Problem, routes: Sequence[Sequence[int]]) -> Verdict:
         For a plan that cannot be judged: an entry that is not the number of a node.
     """
     trips, violations = [], []
-    for number, nodes in enumerate(_as_routes(problem, routes), start=1):
+    for number, nodes in enumerate(as_routes(problem, routes), start=1):
         trip, faults = _settle_shape(problem, number, nodes)
         violations += faults
         if trip is None:
@@ -89,25 +90,45 @@ def judge(problem: Problem, routes: Sequence[Sequence[int]]) -> Verdict:
 # ---------------------------------------------------------------------------- reading the routes
 
 
-def _as_routes(problem: Problem, routes: Sequence[Sequence[int]]) -> list[tuple[int, ...]]:
+def as_routes(problem: Problem, routes: Iterable[Iterable[int]]) -> tuple[tuple[int, ...], ...]:
     """The routes as tuples of node numbers, or an error naming route and position."""
-    if not isinstance(routes, Sequence | np.ndarray):
-        raise SolutionError(f"routes: expected a list of routes, received {show(routes)}")
     settled = []
-    for number, route in enumerate(routes, start=1):
-        if not isinstance(route, Sequence | np.ndarray) or isinstance(route, str | bytes):
-            raise SolutionError(f"route {number}: expected a list of nodes, received {show(route)}")
+    for number, route in enumerate(_entries("routes", routes, "a list of routes"), start=1):
         nodes = []
-        for position, node in enumerate(route, start=1):
-            is_whole = isinstance(node, int | np.integer) and not isinstance(node, bool)
-            if not is_whole or not 0 <= node < problem.size:
+        entries = _entries(f"route {number}", route, "a list of nodes")
+        for position, entry in enumerate(entries, start=1):
+            node = _whole(entry)
+            if node is None or not 0 <= node < problem.size:
                 raise SolutionError(
                     f"route {number}, position {position}: expected a node from 0 to "
-                    f"{problem.size - 1}, received {show(node)}"
+                    f"{problem.size - 1}, received {show(entry)}"
                 )
-            nodes.append(int(node))
+            nodes.append(node)
         settled.append(tuple(nodes))
-    return settled
+    return tuple(settled)
+
+
+def _entries(where: str, values: object, expected: str) -> list[object]:
+    # A text, a table or a set has entries too, but none in the order of a route.
+    if not isinstance(values, str | bytes | Mapping | Set):
+        try:
+            return list(values)  # type: ignore[call-overload, no-any-return]
+        except TypeError:
+            pass
+    raise SolutionError(f"{where}: expected {expected}, received {show(values)}")
+
+
+def _whole(value: object) -> int | None:
+    """The whole number, of Python's or NumPy's types or a tensor's entry; None for anything else.
+
+    1.7 is no node, and neither are 1.0, True and "1".
+    """
+    if isinstance(value, bool | np.bool_):
+        return None
+    try:
+        return operator.index(value)  # type: ignore[arg-type]
+    except TypeError:
+        return None
 
 
 def _settle_shape(

@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable
 from dataclasses import dataclass
 
 from spacevrp.problems.problem import Problem
-from spacevrp.problems.referee import Violation, judge
+from spacevrp.problems.referee import Violation, as_routes, judge
 
 Route = tuple[int, ...]
 
@@ -24,9 +24,15 @@ class Solution:
     violations: tuple[Violation, ...] = ()
 
     @classmethod
-    def judged(cls, problem: Problem, routes: Iterable[Sequence[int]]) -> Solution:
-        """The routes with their verdict, from the original data in float64."""
-        settled = tuple(tuple(int(node) for node in route) for route in routes)
+    def judged(cls, problem: Problem, routes: Iterable[Iterable[int]]) -> Solution:
+        """The routes with their verdict, from the original data in float64.
+
+        Raises
+        ------
+        SolutionError
+            For an entry that is not the number of a node: nothing is rounded to one.
+        """
+        settled = as_routes(problem, routes)
         verdict = judge(problem, settled)
         return cls(settled, verdict.cost, verdict.violations)
 
@@ -37,7 +43,8 @@ class Solution:
 
     def __str__(self) -> str:
         state = "feasible" if self.feasible else f"{len(self.violations)} violations"
-        lines = [f"cost {self.cost:g}, {len(self.routes)} routes, {state}"]
+        count = "1 route" if len(self.routes) == 1 else f"{len(self.routes)} routes"
+        lines = [f"cost {self.cost:g}, {count}, {state}"]
         lines += [
             f"  route {number}: {' -> '.join(map(str, route))}"
             for number, route in enumerate(self.routes, start=1)

@@ -136,7 +136,7 @@ def _search(
 
 
 def uses_kernel(environment: Environment) -> bool:
-    """Whether the rollouts run in one launch: on a GPU, few nodes, at most one depot, Triton."""
+    """Whether the rollouts run in one launch: on a GPU, few nodes and depots, Triton."""
     if environment.batch.device.type != "cuda" or not supports(environment):
         return False
     return _has_triton()
@@ -226,7 +226,7 @@ def _roll_out_fused(
     trace = fused_rollout(
         environment, tables, starts, seed, sample=state is not None, missing_arcs=missing_arcs
     )
-    return _Moves(trace.cost, lambda order: narrow(trace, order).sequences(environment.batch))
+    return _Moves(trace.cost, lambda order: narrow(trace, order).sequences())
 
 
 def narrow(trace: Trace, order: Tensor) -> Trace:
@@ -234,6 +234,7 @@ def narrow(trace: Trace, order: Tensor) -> Trace:
     along = order.unsqueeze(1).expand(-1, trace.action.shape[1], -1)  # (B, T, k)
     return Trace(
         trace.starts.gather(1, order),
+        trace.origin.gather(1, order),
         trace.action.gather(2, along),
         trace.steps.gather(1, order),
         trace.cost.gather(1, order),

@@ -175,8 +175,8 @@ class TrainStep:
     ) -> dict[str, Tensor]:
         """Gradients with respect to the decoder's tables."""
         if self.uses_kernels(environment):
-            return fused_replay_gradients(tables, trace, environment.batch, coefficient)
-        return replay_gradients(tables, trace, environment.batch, coefficient, dtype=self.dtype)
+            return fused_replay_gradients(tables, trace, coefficient)
+        return replay_gradients(tables, trace, coefficient, dtype=self.dtype)
 
     def backward(self, tables: DecoderTables, gradients: dict[str, Tensor]) -> None:
         """Go back through the encoder, adding to the gradients of all parameters."""

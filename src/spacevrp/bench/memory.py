@@ -1,0 +1,302 @@
+"""Memory and time against size, each size in a process of its own.
+
+A process never gives all its memory back, and what one size leaves behind would hide what the next
+one needs. So every size is prepared, encoded and decoded in a fresh process, which first loads the
+weights and solves a tiny instance; what it holds by then is taken off the peaks.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import math
+import statistics
+import sys
+import time
+from collections.abc import Callable, Sequence
+from concurrent.futures import ProcessPoolExecutor
+from concurrent.futures.process import BrokenProcessPool
+from dataclasses import dataclass, fields
+from multiprocessing import get_context
+from pathlib import Path
+from typing import Any
+
+import torch
+from torch import Tensor
+
+VARIANT = "CVRP"
+_GIB = 2**30
+_TINY = 10
+# Short work is repeated, long work is not.
+_ENOUGH_SECONDS = 3.0
+# Beside the footprint of the search: the instance in float64, and one more copy while it is made.
+_BYTES_OF_INSTANCE = 16
+_STATUS, _RESET = Path("/proc/self/status"), Path("/proc/self/clear_refs")
+
+
+@dataclass(frozen=True)
+class MemoryRow:
+    """One size. Peaks are in GiB above what the process held before it saw the instance."""
+
+    part: str
+    size: int  # customers
+    threads: int | None
+    views: int
+    starts: int
+    seconds_prepare: float | None = None  # from coordinates to tensors
+    seconds_encode: float | None = None  # median of encode_repeats
+    seconds_decode: float | None = None  # None where only the encoder was asked
+    encode_repeats: int = 0
+    decode_steps: int | None = None
+    base_gib: float | None = None  # interpreter, torch and weights
+    prepare_gib: float | None = None
+    encode_gib: float | None = None
+    decode_gib: float | None = None
+    predicted_gib: float | None = None  # what the solver cuts its batches by
+    finite: bool | None = None  # whether every number of the decoder's tables is
+    cost: float | None = None  # the referee's, of the best start
+    violations: int | None = None
+    note: str | None = None  # why something is missing
+
+    @property
+    def peak_gib(self) -> float | None:
+        """The highest of the peaks."""
+        peaks = [p for p in (self.prepare_gib, self.encode_gib, self.decode_gib) if p is not None]
+        return max(peaks, default=None)
+
+
+@dataclass(frozen=True)
+class Probe:
+    """What to measure, for one size; goes to the process that measures."""
+
+    size: int
+    weights: str | None
+    device: str
+    starts: int
+    decode: bool
+    seed: int
+    threads: int | None
+
+
+def measure_size(probe: Probe) -> MemoryRow:
+    """The figures of one size from a process of its own; a note where it cannot be had."""
+    threads = probe.threads or torch.get_num_threads()
+    row = MemoryRow("memory", probe.size, threads, views=1, starts=probe.starts)
+    need, free = memory_needed(probe), available_memory(probe.device)
+    if free is not None and need > free:
+        note = f"not measured: needs about {need / _GIB:.1f} GiB, {free / _GIB:.1f} are free"
+        return MemoryRow(**{**_as_dict(row), "note": note})
+    with ProcessPoolExecutor(1, mp_context=get_context("spawn")) as pool:
+        try:
+            found = pool.submit(run_probe, probe).result()
+        except BrokenProcessPool:
+            found = {"note": "not measured: the process was ended, most likely out of memory"}
+    return MemoryRow(**{**_as_dict(row), **found})
+
+
+def memory_needed(probe: Probe) -> int:
+    """Bytes that a size takes at most, about."""
+    from spacevrp.model import ModelConfig
+    from spacevrp.solver.memory import Footprint
+
+    nodes = probe.size + 1
+    footprint = Footprint.of(nodes, ModelConfig().width).block(1, probe.starts)
+    return footprint + _BYTES_OF_INSTANCE * nodes * nodes
+
+
+def available_memory(device: str) -> int | None:
+    """Bytes that can be had now without pushing anyone out; None where the system does not tell."""
+    if torch.device(device).type == "cuda":
+        free, _ = torch.cuda.mem_get_info(device)
+        return free
+    try:
+        for line in Path("/proc/meminfo").read_text(encoding="utf-8").splitlines():
+            if line.startswith("MemAvailable:"):
+                return 1024 * int(line.split()[1])
+    except OSError:
+        pass
+    return None
+
+
+# ------------------------------------------------------------------------------------- the process
+
+
+def run_probe(probe: Probe) -> dict[str, Any]:
+    """Measure one size in this process, which should be fresh."""
+    from spacevrp.bench.seen import load_model
+
+    if probe.threads is not None:
+        torch.set_num_threads(probe.threads)
+    device = torch.device(probe.device)
+    model, _ = load_model(probe.weights)
+    model = model.to(device)
+    _measure(model, Probe(_TINY, None, probe.device, 1, True, probe.seed, None), _Peak(device))
+    peak = _Peak(device)
+    return {"base_gib": peak.base / _GIB, **_measure(model, probe, peak)}
+
+
+def _measure(model: Any, probe: Probe, peak: _Peak) -> dict[str, Any]:
+    from spacevrp.env import Environment
+    from spacevrp.generators import generate
+    from spacevrp.model import view_seeds
+    from spacevrp.solver.memory import Footprint
+    from spacevrp.solver.search import choose_starts
+    from spacevrp.tensors import stack
+
+    device = torch.device(probe.device)
+    clock = _Clock(device)
+    # Tensor cores want bfloat16; a CPU is as fast in float32. As the solver has it.
+    dtype = torch.bfloat16 if device.type == "cuda" else torch.float32
+    found: dict[str, Any] = {}
+    with torch.inference_mode():
+        (problem,) = generate(VARIANT, probe.size, 1, probe.seed)
+        peak.restart()
+        seconds, batch = clock.time(lambda: stack([problem]).to(device))
+        found["seconds_prepare"], found["prepare_gib"] = seconds, peak.growth()
+        seeds = view_seeds(batch, model.config, 1, 0)[:, 0]  # (1, M)
+        peak.restart()
+        seconds, tables = clock.time(lambda: model(batch, seeds, dtype))
+        found["encode_gib"] = peak.growth()
+        found["finite"] = all(
+            bool(torch.isfinite(value).all())
+            for value in vars(tables).values()
+            if isinstance(value, Tensor)
+        )
+        times = [seconds]
+        # The last tables are kept: with two copies the decoder's peak would not be its own.
+        while sum(times) < _ENOUGH_SECONDS and len(times) < 5:
+            del tables
+            seconds, tables = clock.time(lambda: model(batch, seeds, dtype))
+            times.append(seconds)
+        found["seconds_encode"] = statistics.median(times)
+        found["encode_repeats"] = len(times)
+        environment = Environment(batch, num_depots=1)
+        starts = choose_starts(environment, probe.starts)
+        found["predicted_gib"] = (
+            Footprint.of(problem.size, model.config.width).block(1, starts.shape[1]) / _GIB
+        )
+        if probe.decode and found["finite"]:
+            found |= _decode(problem, environment, tables, starts, clock, peak)
+    return found
+
+
+def _decode(
+    problem: Any, environment: Any, tables: Any, starts: Tensor, clock: _Clock, peak: _Peak
+) -> dict[str, Any]:
+    from spacevrp.decode import rollout, routes_of
+    from spacevrp.decode.fused import fused_rollout
+    from spacevrp.problems.solution import Solution
+    from spacevrp.solver.search import uses_kernel
+
+    peak.restart()
+    if uses_kernel(environment):
+        seed = torch.zeros(1, dtype=torch.int64, device=starts.device)
+        seconds, trace = clock.time(
+            lambda: fused_rollout(environment, tables, starts, seed, sample=False)
+        )
+        cost, sequence = trace.cost, trace.sequences()
+    else:
+        seconds, done = clock.time(lambda: rollout(environment, tables, starts))
+        cost, sequence = done.cost, done.sequence
+    grown = peak.growth()
+    best = sequence[0, int(cost[0].argmin())].tolist()
+    plan = Solution.judged(problem, routes_of(problem, best))
+    return {
+        "seconds_decode": seconds,
+        "decode_gib": grown,
+        "decode_steps": sequence.shape[2] - 2,
+        "cost": float(plan.cost),
+        "violations": len(plan.violations),
+    }
+
+
+class _Clock:
+    """Seconds of a piece of work, the device's share included."""
+
+    def __init__(self, device: torch.device) -> None:
+        self._on_gpu = device.type == "cuda"
+
+    def time(self, work: Callable[[], Any]) -> tuple[float, Any]:
+        self._wait()
+        began = time.perf_counter()
+        result = work()
+        self._wait()
+        return time.perf_counter() - began, result
+
+    def _wait(self) -> None:
+        if self._on_gpu:
+            torch.cuda.synchronize()
+
+
+class _Peak:
+    """The most memory held since the last restart, above what was held at the beginning."""
+
+    def __init__(self, device: torch.device) -> None:
+        self._on_gpu = device.type == "cuda"
+        self._device = device
+        self.base = torch.cuda.memory_allocated(device) if self._on_gpu else _resident("VmRSS")
+
+    def restart(self) -> None:
+        """Forget what went before, where the system can."""
+        if self._on_gpu:
+            torch.cuda.reset_peak_memory_stats(self._device)
+            return
+        # 5: the mark of the resident set. Elsewhere than on Linux a peak is that of all so far.
+        with contextlib.suppress(OSError):
+            _RESET.write_text("5", encoding="ascii")
+
+    def growth(self) -> float:
+        """GiB."""
+        if self._on_gpu:
+            return (torch.cuda.max_memory_allocated(self._device) - self.base) / _GIB
+        return max(0, _resident("VmHWM") - self.base) / _GIB
+
+
+def _resident(field: str) -> int:
+    """Bytes of the resident set: now (VmRSS) or at most (VmHWM).
+
+    The kernel's own account is asked first: the peak that getrusage tells is inherited from the
+    parent process.
+    """
+    try:
+        for line in _STATUS.read_text(encoding="utf-8").splitlines():
+            if line.startswith(f"{field}:"):
+                return 1024 * int(line.split()[1])
+    except OSError:
+        pass
+    import resource
+
+    most = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
+    return most if sys.platform == "darwin" else 1024 * most
+
+
+# ---------------------------------------------------------------------------------------- exponents
+
+
+def exponents(rows: Sequence[MemoryRow]) -> dict[str, dict[str, float]]:
+    """How encoding, decoding and the peak of memory grow with the size.
+
+    ``fitted`` is the slope of the straight line through the logarithms (least squares), ``last``
+    the slope between the two largest sizes.
+    """
+    found = {}
+    for name in ("seconds_encode", "seconds_decode", "encode_gib"):
+        points = [
+            (math.log(row.size), math.log(value))
+            for row in sorted(rows, key=lambda row: row.size)
+            if (value := getattr(row, name)) is not None and value > 0
+        ]
+        if len({x for x, _ in points}) < 2:
+            continue
+        mean_x = statistics.fmean(x for x, _ in points)
+        mean_y = statistics.fmean(y for _, y in points)
+        slope = sum((x - mean_x) * (y - mean_y) for x, y in points)
+        slope /= sum((x - mean_x) ** 2 for x, _ in points)
+        (x0, y0), (x1, y1) = points[-2:]
+        found[name] = {"fitted": round(slope, 3)}
+        if x1 > x0:
+            found[name]["last"] = round((y1 - y0) / (x1 - x0), 3)
+    return found
+
+
+def _as_dict(row: MemoryRow) -> dict[str, Any]:
+    return {field.name: getattr(row, field.name) for field in fields(row)}

@@ -1,0 +1,305 @@
+"""What every oracle has in common: an interface, refusals by name, and the referee at the end."""
+
+from __future__ import annotations
+
+import importlib.metadata
+import importlib.util
+import math
+import time
+from abc import ABC, abstractmethod
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from typing import ClassVar, Protocol
+
+import numpy as np
+
+from spacevrp.oracles.recourse import visit_more
+from spacevrp.oracles.scaling import Routes, WholeProblem
+from spacevrp.problems.errors import InfeasibleError, SolutionError, SpacevrpError, UnsupportedError
+from spacevrp.problems.problem import Problem
+from spacevrp.problems.solution import Solution
+
+# What floats lose when some hundred numbers are added up, relative to their sum.
+_FLOAT_ERROR = 1e-9
+
+
+class OracleDisagreement(SpacevrpError):
+    """A solver and the referee do not agree on what a plan costs, or whether it is one."""
+
+
+class MissingSolverError(SpacevrpError):
+    """A solver that is not installed."""
+
+
+@dataclass(frozen=True)
+class OracleResult:
+    """A plan with the referee's verdict, and where it comes from.
+
+    Attributes
+    ----------
+    solution
+        Judged by the referee, whose cost it carries.
+    solver, version
+        Who found it.
+    seconds
+        How long that took.
+    claimed
+        The solver's own cost, scaled back to the user's units.
+    note
+        What a reader of the cost must know; empty where there is nothing.
+    """
+
+    solution: Solution
+    solver: str
+    version: str
+    seconds: float
+    claimed: float
+    note: str = ""
+
+
+class Oracle(Protocol):
+    """A classical solver behind the common interface."""
+
+    @property
+    def name(self) -> str:
+        """Its name on the command line."""
+
+    def version(self) -> str:
+        """The installed version."""
+
+    def supports(self, problem: Problem) -> str | None:
+        """None, or the feature of the problem that the solver cannot model exactly."""
+
+    def solve(
+        self,
+        problem: Problem,
+        seconds: float,
+        seed: int = 0,
+        start: Sequence[Sequence[int]] | None = None,
+    ) -> OracleResult:
+        """The best plan found within the time, starting from a given one where there is one."""
+
+
+@dataclass(frozen=True)
+class Plan:
+    """What a solver hands back, in the user's numbering and units."""
+
+    routes: Routes
+    claimed: float
+    error: float  # how far rounding can have moved the claim
+    note: str = ""
+
+
+class SolverOracle(ABC):
+    """An oracle around one installed package: what is the same for all of them."""
+
+    name: ClassVar[str]
+    package: ClassVar[str]  # the distribution
+    module: ClassVar[str]
+
+    def version(self) -> str:
+        """The installed version."""
+        self.require()
+        return importlib.metadata.version(self.package)
+
+    @classmethod
+    def is_installed(cls) -> bool:
+        """Whether the package can be imported."""
+        return importlib.util.find_spec(cls.module) is not None
+
+    def require(self) -> None:
+        """Raise unless the package is installed."""
+        if not self.is_installed():
+            raise MissingSolverError(
+                f"the solver {self.name} is not installed: pip install spacevrp[oracles]"
+            )
+
+    @abstractmethod
+    def supports(self, problem: Problem) -> str | None:
+        """None, or the feature of the problem that the solver cannot model exactly."""
+
+    @abstractmethod
+    def _search(
+        self, problem: Problem, seconds: float, seed: int, start: Routes | None
+    ) -> Plan | None:
+        """The best plan found, None where there is none. The problem is a supported one."""
+
+    def solve(
+        self,
+        problem: Problem,
+        seconds: float,
+        seed: int = 0,
+        start: Sequence[Sequence[int]] | None = None,
+    ) -> OracleResult:
+        """The best plan found within the time, judged by the referee.
+
+        Raises
+        ------
+        UnsupportedError
+            Names the solver and the feature it cannot model exactly.
+        InfeasibleError
+            No plan was found in time.
+        OracleDisagreement
+            The referee finds a violation, or another cost than the solver claims.
+        SolutionError
+            The plan to start from is not feasible.
+        """
+        self.require()
+        reason = self.supports(problem)
+        if reason is not None:
+            raise UnsupportedError(f"{self.name} cannot model {reason} exactly ({_label(problem)})")
+        given = None if start is None else _judge_start(problem, start)
+        began = time.perf_counter()
+        # Nobody knows the real prizes beforehand, so the solver is not told either.
+        known = problem
+        if problem.revealed_prize is not None:
+            known = problem.replace(revealed_prize=None, variant=None)
+            given = None if given is None else _judge_start(known, given.routes, strict=False)
+        plan = self._plan(known, seconds, seed, None if given is None else given.routes)
+        if plan is None:
+            raise InfeasibleError(
+                f"{self.name} found no plan for {_label(problem)} within {seconds:g} s"
+            )
+        solution, note = self._agree(known, plan), plan.note
+        if given is not None and given.cost < solution.cost:
+            solution, note = given, "the given plan, on which the solver did not improve"
+        if known is not problem:
+            solution, note = _reveal(problem, solution)
+        spent = time.perf_counter() - began
+        return OracleResult(solution, self.name, self.version(), spent, plan.claimed, note)
+
+    def _plan(
+        self, problem: Problem, seconds: float, seed: int, start: Routes | None
+    ) -> Plan | None:
+        if problem.size == 1:  # nothing to decide, and few solvers like that
+            return Plan(((0,),), 0.0, 0.0)
+        return self._search(problem, seconds, seed, start)
+
+    def _agree(self, problem: Problem, plan: Plan) -> Solution:
+        """The referee's verdict, which must be the solver's."""
+        solution = Solution.judged(problem, plan.routes)
+        if not solution.feasible:
+            faults = "; ".join(violation.message for violation in solution.violations)
+            raise OracleDisagreement(
+                f"{self.name} takes its plan for {_label(problem)} for feasible at "
+                f"{plan.claimed:.10g}, the referee does not: {faults}"
+            )
+        allowed = plan.error + _FLOAT_ERROR * max(abs(solution.cost), problem.unit)
+        if not abs(solution.cost - plan.claimed) <= allowed:
+            raise OracleDisagreement(
+                f"{self.name} claims a cost of {plan.claimed:.10g} for {_label(problem)}, the "
+                f"referee counts {solution.cost:.10g}; scaling explains {allowed:.3g}"
+            )
+        return solution
+
+
+def _label(problem: Problem) -> str:
+    variant = problem.variant_name
+    return f"{variant} instance {problem.name}" if problem.name else f"this {variant} instance"
+
+
+def _judge_start(
+    problem: Problem, start: Sequence[Sequence[int]], strict: bool = True
+) -> Solution | None:
+    solution = Solution.judged(problem, start)
+    if solution.feasible:
+        return replace(
+            solution,
+            routes=tuple(route for route in solution.routes if set(route) - set(problem.depots)),
+        )
+    if not strict:
+        return None
+    message = solution.violations[0].message
+    raise SolutionError(f"the plan to start from is not feasible: {message}")
+
+
+def _reveal(problem: Problem, planned: Solution) -> tuple[Solution, str]:
+    """The plan carried out with the real prizes, and what to say of it."""
+    routes, added = visit_more(problem, planned.routes)
+    note = f"planned with expected prizes at {planned.cost:.10g}"
+    if added:
+        note += f"; {added} more visited because the real prizes fell short"
+    solution = Solution.judged(problem, routes)
+    if not solution.feasible:
+        message = solution.violations[0].message
+        raise InfeasibleError(f"the plan for {_label(problem)} fails on the real prizes: {message}")
+    return solution, note
+
+
+# ------------------------------------------------------------- what several adaptors have in common
+
+
+def route_parts(whole: WholeProblem, routes: Routes) -> list[tuple[int, list[int]]]:
+    """(start, stops) of each route that stops anywhere, whichever way it is written."""
+    parts = []
+    for route in routes:
+        stops = [node for node in route if node not in whole.starts]
+        if stops:
+            start = next((node for node in route if node in whole.starts), whole.starts[0])
+            if start != route[0]:  # a tour without a depot, written from another node on
+                turn = route.index(start)
+                stops = [*route[turn + 1 :], *route[:turn]]
+            parts.append((start, stops))
+    return parts
+
+
+def fleet_bound(problem: Problem, whole: WholeProblem) -> int:
+    """Vehicles at each depot to begin with, for solvers that slow down with each.
+
+    It is no part of the problem: an adaptor that uses it doubles it until it does not bind.
+    """
+    most = most_routes(problem, whole)
+    loads = 1.0
+    if whole.demand is not None and whole.capacity and not problem.pairs:
+        loads = max(whole.demand.clip(0).sum(), (-whole.demand).clip(0).sum()) / whole.capacity
+    enough = math.ceil(2 * (3 * loads + 8) / (len(whole.starts) + 1))
+    return min(most, max(enough, 12))
+
+
+def most_routes(problem: Problem, whole: WholeProblem) -> int:
+    """No plan has more routes from one depot."""
+    most = len(whole.stops) // 2 if problem.pairs else len(whole.stops)
+    return most if problem.max_routes is None else min(most, problem.max_routes)
+
+
+def is_mixed(problem: Problem) -> bool:
+    """Whether vehicles with a capacity both bring and collect, other than in pairs."""
+    limited = math.isfinite(problem.capacity) and not problem.pairs
+    return limited and bool((problem.demand > 0).any() and (problem.demand < 0).any())
+
+
+def refuse_mixed_loads(problem: Problem) -> str | None:
+    """Why a solver that loads deliveries at the depot cannot take the problem, if so."""
+    if not is_mixed(problem) or problem.load_rule == "separate":
+        return None
+    if not problem.backhaul_last:
+        return f"mixed pickups and deliveries under the load rule '{problem.load_rule}'"
+    return None  # with all deliveries first, the rules say the same
+
+
+def refuse_neutral_stops(problem: Problem) -> str | None:
+    """Why forbidden arcs are not enough to keep backhauls last, if so."""
+    customers = list(problem.customers)
+    if problem.backhaul_last and is_mixed_by_sign(problem):
+        neutral = [node for node in customers if problem.demand[node] == 0]
+        if neutral:
+            return f"backhauls last beside a customer without demand (node {neutral[0]})"
+    return None
+
+
+def is_mixed_by_sign(problem: Problem) -> bool:
+    """Whether some customers receive and some hand over, whatever the capacity."""
+    return bool((problem.demand > 0).any() and (problem.demand < 0).any())
+
+
+def refuse_shared_fleet(problem: Problem) -> str | None:
+    """Why a solver with a number of vehicles for each depot cannot take the problem, if so."""
+    limit = problem.max_routes
+    if limit is not None and len(problem.depots) > 1 and limit < len(problem.customers):
+        return f"a limit of {limit} routes for {len(problem.depots)} depots together"
+    return None
+
+
+def may_skip(problem: Problem) -> bool:
+    """Whether some customers may be left out."""
+    return bool(np.isfinite(problem.penalty[list(problem.customers)]).any())

@@ -1,0 +1,300 @@
+"""PyVRP: hybrid local search for everything but mixed loads of one commodity and prize thresholds."""
+
+from __future__ import annotations
+
+import warnings
+from dataclasses import dataclass
+from typing import Any, ClassVar
+
+import numpy as np
+
+from spacevrp.oracles.base import (
+    Plan,
+    SolverOracle,
+    most_routes,
+    refuse_mixed_loads,
+    refuse_neutral_stops,
+    refuse_shared_fleet,
+    route_parts,
+)
+from spacevrp.oracles.scaling import Routes, WholeProblem, scale_problem, write_route
+from spacevrp.problems.problem import Problem
+
+# Digits of one unit of the instance where data are not whole at fewer.
+_DIGITS = 4
+# PyVRP's own bound on matrix entries, less a margin for sums.
+_LARGEST = 2**43
+# Penalties may move so far from where they start.
+_PENALTY_RANGE = 1e4
+
+
+class PyVrpOracle(SolverOracle):
+    """PyVRP.
+
+    Parameters
+    ----------
+    iterations
+        Stop after so many iterations even if there is time left; None for no such limit.
+    """
+
+    name: ClassVar[str] = "pyvrp"
+    package: ClassVar[str] = "pyvrp"
+    module: ClassVar[str] = "pyvrp"
+
+    def __init__(self, iterations: int | None = None) -> None:
+        self._iterations = iterations
+
+    def supports(self, problem: Problem) -> str | None:
+        """None, or the feature that PyVRP cannot model exactly."""
+        if problem.min_prize > 0 and not problem.maximise_prize and problem.prize.any():
+            return "a minimum prize"
+        return (
+            refuse_mixed_loads(problem)
+            or refuse_neutral_stops(problem)
+            or refuse_shared_fleet(problem)
+        )
+
+    def _search(
+        self, problem: Problem, seconds: float, seed: int, start: Routes | None
+    ) -> Plan | None:
+        from pyvrp import stop as stops
+
+        whole = scale_problem(problem, digits=_DIGITS, largest=_LARGEST // 4, one_length=True)
+        model = _Model.build(problem, whole)
+        criteria: list[Any] = [stops.MaxRuntime(seconds)]
+        if self._iterations is not None:
+            criteria.append(stops.MaxIterations(self._iterations))
+        initial = None if start is None else model.as_solution(start)
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")  # what becomes of its penalties is no news to a user
+            result = _run(model, stops.MultipleCriteria(criteria), seed, initial)
+        if not result.is_feasible():
+            return None
+        routes = model.read_routes(result.best)
+        if model.uses_banned_arc(routes):
+            return None
+        claimed = model.claim(int(result.cost()))
+        return Plan(routes, claimed, whole.claim_error(routes, problem.maximise_prize))
+
+
+@dataclass(frozen=True)
+class _Model:
+    """The problem in PyVRP's terms, and the way back."""
+
+    problem: Problem
+    whole: WholeProblem
+    data: Any
+    node_of_client: tuple[int, ...]
+    pairs: tuple[tuple[int, int], ...]
+    prize_weight: int  # what one whole unit of a maximised prize is worth in whole costs
+    mean_gain: float  # mean cost of an arc plus mean prize: what breaking a rule may be worth
+
+    @classmethod
+    def build(cls, problem: Problem, whole: WholeProblem) -> _Model:
+        import pyvrp
+
+        weight, unit_distance_cost = _prize_weight(problem, whole)
+        prizes = whole.penalty
+        if problem.maximise_prize and whole.prize is not None:
+            prizes = whole.prize * weight
+        nodes = [node for node in whole.stops if not problem.pairs]
+        times = whole.times
+
+        def visit(node: int, prefix: str = "") -> dict[str, int]:
+            if times is None:
+                return {}
+            return {
+                f"{prefix}tw_early": int(times.opening[node]),
+                f"{prefix}tw_late": int(times.closing[node]),
+                f"{prefix}service_duration": int(times.service[node]),
+            }
+
+        loads = whole.demand is not None
+        demand = np.zeros(whole.size, dtype=np.int64) if whole.demand is None else whole.demand
+        clients = [
+            pyvrp.Client(
+                location=node,
+                delivery=[max(int(demand[node]), 0)] if loads else [],
+                pickup=[max(-int(demand[node]), 0)] if loads else [],
+                prize=int(prizes[node]),
+                required=bool(whole.compulsory[node]),
+                **visit(node),
+            )
+            for node in nodes
+        ]
+        shipments = [
+            pyvrp.Shipment(
+                pickup_location=pickup,
+                delivery_location=delivery,
+                amount=[int(demand[delivery])] if loads else [],
+                prize=int(prizes[pickup] + prizes[delivery]),
+                required=bool(whole.compulsory[pickup] or whole.compulsory[delivery]),
+                **visit(pickup, "pickup_"),
+                **visit(delivery, "delivery_"),
+            )
+            for pickup, delivery in problem.pairs
+        ]
+        depots = [pyvrp.Depot(location=node, **_depot_hours(whole, node)) for node in whole.starts]
+        if problem.open_routes:  # all routes end at a place that is next to everywhere
+            depots.append(pyvrp.Depot(location=whole.size))
+        limit = {} if whole.max_length is None else {"max_distance": whole.max_length}
+        vehicles = [
+            pyvrp.VehicleType(
+                num_available=most_routes(problem, whole),
+                capacity=[int(whole.capacity)] if whole.capacity is not None else [],
+                start_depot=depot,
+                end_depot=len(whole.starts) if problem.open_routes else depot,
+                unit_distance_cost=unit_distance_cost,
+                **limit,
+            )
+            for depot in range(len(whole.starts))
+        ]
+        prohibitive = _prohibitive(whole, prizes)
+        distance = np.where(whole.banned, prohibitive, whole.cost)
+        duration = np.zeros_like(whole.cost) if times is None else times.duration
+        places = whole.size + problem.open_routes
+        data = pyvrp.ProblemData(
+            locations=[pyvrp.Location(0, 0) for _ in range(places)],
+            clients=clients,
+            depots=depots,
+            vehicle_types=vehicles,
+            distance_matrices=[_with_end(distance, places)],
+            duration_matrices=[_with_end(duration, places)],
+            shipments=shipments,
+        )
+        allowed = whole.cost[~whole.banned]
+        gain = float(allowed.mean()) * unit_distance_cost + float(prizes.mean())
+        return cls(problem, whole, data, tuple(nodes), problem.pairs, weight, max(gain, 1.0))
+
+    def claim(self, cost: int) -> float:
+        """The solver's cost in the user's units."""
+        whole = self.whole
+        if not self.problem.maximise_prize:
+            return cost / whole.cost_scale
+        assert whole.prize is not None
+        # Prizes weigh more than all travelling together.
+        skipped = cost // self.prize_weight
+        return -(int(whole.prize[list(whole.stops)].sum()) - skipped) / whole.prize_scale
+
+    def read_routes(self, solution: Any) -> Routes:
+        """The routes in the user's numbering."""
+        routes = []
+        for route in solution.routes():
+            stops = [node for node in map(self._node, route) if node is not None]
+            if stops:
+                depot = self.whole.starts[route.start_depot()]
+                routes.append(write_route(self.problem, depot, stops))
+        return tuple(routes)
+
+    def _node(self, activity: Any) -> int | None:
+        if activity.is_client():
+            return self.node_of_client[activity.idx]
+        if activity.is_pickup():
+            return self.pairs[activity.idx][0]
+        if activity.is_delivery():
+            return self.pairs[activity.idx][1]
+        return None
+
+    def as_solution(self, routes: Routes) -> Any:
+        """A plan of ours as one of PyVRP's."""
+        from pyvrp import Activity, ActivityType, Route, Solution
+
+        activity = {
+            node: Activity(ActivityType.CLIENT, client)
+            for client, node in enumerate(self.node_of_client)
+        }
+        for number, (pickup, delivery) in enumerate(self.pairs):
+            activity[pickup] = Activity(ActivityType.PICKUP, number)
+            activity[delivery] = Activity(ActivityType.DELIVERY, number)
+        return Solution(
+            self.data,
+            [
+                Route(self.data, [activity[node] for node in stops], self.whole.starts.index(depot))
+                for depot, stops in route_parts(self.whole, routes)
+            ],
+        )
+
+    def uses_banned_arc(self, routes: Routes) -> bool:
+        """Whether PyVRP had to take an arc it was asked to avoid at all costs."""
+        closing = () if self.problem.depots else ((routes[0][-1], routes[0][0]),) if routes else ()
+        legs = [leg for route in routes for leg in zip(route, route[1:], strict=False)]
+        return any(self.whole.banned[origin, target] for origin, target in (*legs, *closing))
+
+
+def _run(model: _Model, stop: Any, seed: int, initial: Any) -> Any:
+    """What ``pyvrp.solve`` does, but for the penalties, which start from the data.
+
+    Its own start at a fixed value whatever the scale of the data, and need thousands of iterations
+    to get where they should be.
+    """
+    import pyvrp
+    from pyvrp import search
+
+    data = model.data
+    rng = pyvrp.RandomNumberGenerator(seed=seed)
+    local_search = search.LocalSearch(
+        data, rng, search.compute_neighbours(data), search.PerturbationManager()
+    )
+    for operator in search.OPERATORS:
+        if operator.supports(data):
+            local_search.add_operator(operator(data))
+    penalties, params = _penalties(model)
+    manager = pyvrp.PenaltyManager(penalties, params)
+    if initial is None:
+        random = pyvrp.Solution.make_random(data, rng)
+        initial = local_search(random, manager.max_cost_evaluator(), exhaustive=True)
+    algorithm = pyvrp.IteratedLocalSearch(data, manager, local_search, initial)
+    return algorithm.run(stop, collect_stats=False, display=False)
+
+
+def _penalties(model: _Model) -> tuple[tuple[list[float], float, float], Any]:
+    """Penalties that weigh a mean excess like the mean cost of an arc, and bounds around them."""
+    from pyvrp import PenaltyParams
+
+    whole = model.whole
+    loads = []
+    if whole.demand is not None:
+        loads = [model.mean_gain / max(float(np.abs(whole.demand).mean()), 1.0)]
+    time = distance = model.mean_gain
+    if whole.times is not None:
+        time = model.mean_gain / max(float(whole.times.duration.mean()), 1.0)
+    if whole.length is not None:
+        distance = model.mean_gain / max(float(whole.length.mean()), 1.0)
+    used = [*loads, *([time] if whole.times else []), *([distance] if whole.max_length else [])]
+    low, high = min(used, default=1.0), max(used, default=1.0)
+    params = PenaltyParams(min_penalty=low / _PENALTY_RANGE, max_penalty=high * _PENALTY_RANGE)
+    return (loads, time, distance), params
+
+
+def _prize_weight(problem: Problem, whole: WholeProblem) -> tuple[int, int]:
+    """Worth of a prize and of travelling, such that no travelling outweighs any prize."""
+    if not problem.maximise_prize or whole.prize is None:
+        return 1, 1
+    # Validation sees to a limit where prize is maximised; one that cannot bind is not scaled.
+    longest = int(whole.cost.max()) * (len(whole.stops) + 1)
+    weight = min(longest, (whole.max_length or longest) * most_routes(problem, whole)) + 1
+    if int(whole.prize.sum()) * weight < _LARGEST:
+        return weight, 1
+    return 1, 0  # the shorter of two equal plans is then no better
+
+
+def _prohibitive(whole: WholeProblem, prizes: np.ndarray) -> int:
+    everything = int(whole.cost.max(axis=1).sum()) + int(prizes.sum()) + 1
+    return min(max(everything, (whole.max_length or 0) + 1), _LARGEST)
+
+
+def _depot_hours(whole: WholeProblem, node: int) -> dict[str, int]:
+    if whole.times is None:
+        return {}
+    return {
+        "tw_early": int(whole.times.opening[node]),
+        "tw_late": int(whole.times.closing[node]),
+    }
+
+
+def _with_end(matrix: np.ndarray, places: int) -> np.ndarray:
+    """The matrix with room for a place at the end that is next to everywhere."""
+    wide = np.zeros((places, places), dtype=np.int64)
+    wide[: len(matrix), : len(matrix)] = matrix
+    np.fill_diagonal(wide, 0)
+    return wide

@@ -1,0 +1,347 @@
+"""Integer scaling as a policy: the whole-number twin of a problem that foreign solvers can hold.
+
+Classical solvers count in whole numbers. What they call feasible must be feasible for the referee,
+and what is feasible must stay open to them; both follow from how each kind of number is rounded:
+
+amounts (demand, prize of a threshold)
+    multiplied by the smallest number that makes them whole: 1 for whole demands, 10 for tenths, 30
+    for thirtieths. Where there is none, by a power of ten so large that all roundings together
+    stay within a quarter of the referee's slack. A vehicle that is exactly full stays full.
+costs (distance, penalty)
+    by the smallest power of ten that makes them whole, if it is at most 10^6 of the instance's
+    unit, otherwise by the solver's own power of ten; rounded to the nearest.
+limits (length of a route, time windows)
+    by a power of ten of their own. What adds up (lengths, durations, service, opening times) is
+    rounded up, what limits it (limit, closing times) is rounded down, and the limit is then
+    moved out by as much as rounding up can have added on the longest route. The power of ten is
+    chosen such that this is within the referee's tolerance.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+from spacevrp.problems.errors import UnsupportedError
+from spacevrp.problems.problem import BASE_TOLERANCE, Problem
+
+Whole = NDArray[np.int64]
+Floats = NDArray[np.float64]
+Routes = tuple[tuple[int, ...], ...]
+
+# A product this close to a whole number, relative to its size, is that number.
+_WHOLE = 1e-9
+# Common denominators tried before powers of ten.
+_LARGEST_DENOMINATOR = 1000
+_LARGEST_POWER = 12
+# Distances that are whole at this scale in units of the instance are kept exactly.
+_EXACT_DIGITS = 6
+# Prizes that are maximised keep so many digits where they are not whole at fewer.
+_PRIZE_DIGITS = 4
+
+
+@dataclass(frozen=True)
+class Amounts:
+    """Amounts as whole numbers: ``values`` are ``scale`` times the true ones, up to ``error``."""
+
+    values: Whole  # (N,)
+    scale: float
+    error: float  # largest rounding error of one value, in whole units
+
+
+@dataclass(frozen=True)
+class Times:
+    """Clock and windows as whole numbers; time 0 is the earliest opening of any node."""
+
+    duration: Whole  # (N, N), 0 where there is no arc
+    service: Whole  # (N,)
+    opening: Whole  # (N,)
+    closing: Whole  # (N,), the horizon where a window never closes
+    horizon: int  # no route takes longer
+    scale: float
+
+
+@dataclass(frozen=True)
+class WholeProblem:
+    """The whole-number twin of a problem; nodes keep their numbers.
+
+    Without a depot, node 0 stands for one: a tour may start anywhere.
+    """
+
+    starts: tuple[int, ...]
+    stops: tuple[int, ...]  # the nodes to visit
+    banned: NDArray[np.bool_]  # (N, N) arcs no route may use
+    cost: Whole  # (N, N), 0 where there is no arc
+    cost_scale: float
+    cost_error: float  # largest error of one entry, in the user's units
+    penalty: Whole  # (N,) at the scale of the costs; 0 where a visit is compulsory
+    compulsory: NDArray[np.bool_]  # (N,)
+    length: Whole | None  # (N, N) rounded up, where routes have a limit that can bind
+    max_length: int | None
+    times: Times | None
+    demand: Whole | None  # (N,), where vehicles have a capacity
+    capacity: int | None
+    prize: Whole | None  # (N,), where prizes matter
+    min_prize: int
+    prize_scale: float
+    prize_error: float  # largest error of one prize, in the user's units
+
+    @property
+    def size(self) -> int:
+        """Number of nodes."""
+        return len(self.cost)
+
+    def claim_error(self, routes: Routes, maximise_prize: bool) -> float:
+        """How far rounding can move the cost of these routes, in the user's units."""
+        if maximise_prize:
+            return self.prize_error * len(self.stops)
+        legs = sum(len(route) for route in routes)
+        return self.cost_error * (legs + len(self.stops))
+
+
+def scale_problem(
+    problem: Problem,
+    *,
+    digits: int = 6,
+    largest: int = 2**40,
+    one_length: bool = False,
+) -> WholeProblem:
+    """The whole-number twin of a problem.
+
+    Parameters
+    ----------
+    digits
+        Digits of a cost of one unit of the instance, where no smaller power of ten is exact.
+    largest
+        The largest entry of a matrix or limit that the solver can hold.
+    one_length
+        The solver limits what it also minimises, so that costs and lengths must be the same.
+    """
+    starts = problem.depots or (0,)
+    stops = tuple(node for node in range(problem.size) if node not in starts)
+    distances = problem.distances.matrix()
+    exists = np.isfinite(distances) & np.isfinite(problem.durations.matrix())
+    finite = np.where(exists, distances, 0.0)
+    legs = len(stops) + 1
+
+    length, max_length, length_scale = _scale_lengths(problem, finite, legs, largest)
+    compulsory = np.isinf(problem.penalty)
+    penalty = np.where(compulsory, 0.0, problem.penalty)
+    if one_length and length is not None:
+        cost, cost_scale = length, length_scale
+        # Lengths are rounded up, penalties to the nearest.
+        cost_error = float(np.abs(cost / cost_scale - finite).max())
+        cost_error = max(cost_error, 0.5 / cost_scale if penalty.any() else 0.0)
+    else:
+        cost_scale = _cost_scale(problem, np.append(finite.ravel(), penalty), digits, largest)
+        cost = _nearest(finite, cost_scale)
+        errors = (cost / cost_scale - finite, _nearest(penalty, cost_scale) / cost_scale - penalty)
+        cost_error = max(float(np.abs(error).max()) for error in errors)
+    demand = _scale_demand(problem, len(stops))
+    prize = _scale_prizes(problem, len(stops))
+    return WholeProblem(
+        starts=starts,
+        stops=stops,
+        banned=~exists | _backhaul_to_linehaul(problem),
+        cost=cost,
+        cost_scale=cost_scale,
+        cost_error=cost_error,
+        penalty=_nearest(penalty, cost_scale),
+        compulsory=compulsory,
+        length=length,
+        max_length=max_length,
+        times=_scale_times(problem, exists, legs, largest),
+        demand=None if demand is None else demand[0].values,
+        capacity=None if demand is None else demand[1],
+        prize=None if prize is None else prize[0].values,
+        min_prize=0 if prize is None else prize[1],
+        prize_scale=1.0 if prize is None else prize[0].scale,
+        prize_error=0.0 if prize is None else prize[0].error / prize[0].scale,
+    )
+
+
+def has_binding_windows(problem: Problem) -> bool:
+    """Whether time matters: it does not where nothing ever closes."""
+    watched = problem.windows[list(problem.customers)] if problem.open_routes else problem.windows
+    return bool(problem.depots) and bool(np.isfinite(watched[:, 1]).any())
+
+
+# ----------------------------------------------------------------------------------------- amounts
+
+
+def scale_amounts(values: Floats, tolerance: float, count: int) -> Amounts:
+    """The amounts times the smallest number that makes them whole, or nearly so.
+
+    Nearly: all ``count`` roundings together stay within a quarter of the tolerance, so that a sum
+    can be compared with a limit moved by half of it, safely and without losing what just fits.
+    """
+    powers = (10**power for power in range(4, _LARGEST_POWER + 1))
+    for scale in (*range(1, _LARGEST_DENOMINATOR + 1), *powers):
+        scaled = values * float(scale)
+        whole = np.rint(scaled)
+        error = float(np.abs(scaled - whole).max(initial=0.0))
+        if error <= _WHOLE or 4 * count * error <= tolerance * scale:
+            return Amounts(whole.astype(np.int64), float(scale), error)
+    raise UnsupportedError(
+        f"amounts cannot be made whole: even times 10^{_LARGEST_POWER} they are not close enough "
+        f"to whole numbers for the tolerance {tolerance:g}"
+    )
+
+
+def _scale_demand(problem: Problem, stops: int) -> tuple[Amounts, int] | None:
+    """Demands and capacity; None where no load can exceed the capacity."""
+    if np.isinf(problem.capacity) or not problem.demand.any():
+        return None
+    tolerance = problem.load_tolerance
+    amounts = scale_amounts(problem.demand, tolerance, stops)
+    capacity = problem.capacity * amounts.scale
+    room = stops * amounts.error + tolerance * amounts.scale / 2
+    return amounts, math.floor(capacity + room)
+
+
+def _scale_prizes(problem: Problem, stops: int) -> tuple[Amounts, int] | None:
+    """Prizes and the least that must be collected; None where they do not matter."""
+    prizes = problem.prize
+    if problem.maximise_prize:
+        return _scale_maximised_prizes(prizes), 0
+    total = float(prizes[list(problem.customers)].sum())
+    required = min(problem.min_prize, total)
+    if required <= 0.0:
+        return None
+    tolerance = BASE_TOLERANCE * problem.min_prize
+    amounts = scale_amounts(prizes, tolerance, stops)
+    room = stops * amounts.error + tolerance * amounts.scale / 2
+    return amounts, math.ceil(required * amounts.scale - room)
+
+
+def _scale_maximised_prizes(prizes: Floats) -> Amounts:
+    exponent = _exact_exponent(prizes, _PRIZE_DIGITS)
+    if exponent is None:
+        exponent = _PRIZE_DIGITS - math.floor(math.log10(float(prizes.max())))
+    scale = 10.0**exponent
+    whole = _nearest(prizes, scale)
+    return Amounts(whole, scale, float(np.abs(whole - prizes * scale).max()))
+
+
+# ------------------------------------------------------------------------------- costs and lengths
+
+
+def _cost_scale(problem: Problem, values: Floats, digits: int, largest: int) -> float:
+    top = _highest_exponent(float(values.max(initial=0.0)), largest)
+    magnitude = math.floor(math.log10(problem.unit))
+    exact = _exact_exponent(values, _EXACT_DIGITS - magnitude)
+    return 10.0 ** min(digits - magnitude if exact is None else exact, top)
+
+
+def _scale_lengths(
+    problem: Problem, finite: Floats, legs: int, largest: int
+) -> tuple[Whole | None, int | None, float]:
+    """Lengths rounded up and their limit; None where no route can be too long."""
+    longest = float(finite.max(initial=0.0)) * legs
+    if problem.max_length >= longest:
+        return None, None, 1.0
+    top = _highest_exponent(max(float(finite.max()), problem.max_length), largest)
+    exact = _exact_exponent(finite.ravel(), _EXACT_DIGITS - math.floor(math.log10(problem.unit)))
+    scale, room = _limit_scale(problem, exact, legs, top)
+    limit = int(_down(np.array(problem.max_length), scale)) + room
+    return _up(finite, scale), limit, scale
+
+
+def _scale_times(
+    problem: Problem, exists: NDArray[np.bool_], legs: int, largest: int
+) -> Times | None:
+    if not has_binding_windows(problem):
+        return None
+    durations = np.where(exists, problem.durations.matrix(), 0.0)
+    service = problem.service.copy()
+    service[list(problem.depots)] = 0.0  # a depot takes no time
+    origin = float(problem.windows[:, 0].min())
+    opening = problem.windows[:, 0] - origin
+    closing = problem.windows[:, 1] - origin
+    # No route takes longer, so that later closing times bind nobody.
+    horizon = float(durations.max(axis=1).sum() + service.sum() + opening.max())
+    closing = np.minimum(closing, horizon)
+    summands = np.concatenate([durations.ravel(), service, opening])
+    top = _highest_exponent(max(float(summands.max()), horizon), largest)
+    exact = _exact_exponent(summands, _EXACT_DIGITS - math.floor(math.log10(problem.unit)))
+    # Each leg and each service is rounded, and one opening time.
+    scale, room = _limit_scale(problem, exact, 2 * legs + 1, top)
+    latest = _down(closing, scale) + room
+    end = int(math.ceil(horizon * scale)) + 2 * legs + 2
+    return Times(
+        duration=_up(durations, scale),
+        service=_up(service, scale),
+        opening=_up(opening, scale),
+        closing=np.minimum(latest, end),
+        horizon=end,
+        scale=scale,
+    )
+
+
+def _limit_scale(
+    problem: Problem, exact: int | None, roundings: int, top: int
+) -> tuple[float, int]:
+    """A scale for what is limited, and how far the limit moves out, in whole units."""
+    if exact is not None and exact <= top:
+        return 10.0**exact, 0
+    exponent = min(math.ceil(math.log10(roundings / problem.tolerance)), top)
+    scale = 10.0**exponent
+    return scale, min(roundings, math.floor(problem.tolerance * scale))
+
+
+def _backhaul_to_linehaul(problem: Problem) -> NDArray[np.bool_]:
+    """(N, N) the arcs that backhauls-last forbids whatever else the route holds."""
+    if not problem.backhaul_last:
+        return np.zeros((problem.size, problem.size), dtype=bool)
+    return np.outer(problem.demand < 0, problem.demand > 0)
+
+
+# ---------------------------------------------------------------------------------------- rounding
+
+
+def _exact_exponent(values: Iterable[float] | Floats, highest: int) -> int | None:
+    """The smallest power of ten, 10^0 or more, that makes all values whole; None beyond."""
+    array = np.asarray(values, dtype=np.float64)
+    for exponent in range(highest + 1):
+        scaled = array * 10.0**exponent
+        if (np.abs(scaled - np.rint(scaled)) <= _WHOLE * np.maximum(1.0, np.abs(scaled))).all():
+            return exponent
+    return None
+
+
+def _highest_exponent(value: float, largest: int) -> int:
+    """The largest power of ten that keeps the value below the largest number allowed."""
+    return 18 if value <= 0.0 else math.floor(math.log10(largest / value))
+
+
+def _nearest(values: Floats, scale: float) -> Whole:
+    return np.rint(values * scale).astype(np.int64)
+
+
+def _up(values: Floats, scale: float) -> Whole:
+    return _snap(values * scale, np.ceil(values * scale))
+
+
+def _down(values: Floats, scale: float) -> Whole:
+    return _snap(values * scale, np.floor(values * scale))
+
+
+def _snap(scaled: Floats, rounded: Floats) -> Whole:
+    """What floats make of a whole number is that number; everything else as rounded."""
+    nearest = np.rint(scaled)
+    is_whole = np.abs(scaled - nearest) <= _WHOLE * np.maximum(1.0, np.abs(scaled))
+    return np.where(is_whole, nearest, rounded).astype(np.int64)
+
+
+# ------------------------------------------------------------------------------------------ routes
+
+
+def write_route(problem: Problem, start: int, stops: Sequence[int]) -> tuple[int, ...]:
+    """A route as the package writes it: its depot first, and last when it is closed."""
+    if problem.open_routes or not problem.depots:
+        return (start, *stops)
+    return (start, *stops, start)
