@@ -53,6 +53,8 @@ def test_the_same_set_is_the_same_file(tmp_path: Path) -> None:
         (["CVRP", "-n", "3", "-o", "x.npz"], "-n/--size: expected a whole number of at least 4"),
         (["CVRP", "-n", "ten", "-o", "x.npz"], "at least 4, received 'ten'"),
         (["CVRP", "--count", "0", "-o", "x.npz"], "--count: expected a whole number of at least 1"),
+        (["CVRP", "--count", "9" * 11, "-o", "x.npz"], "count: expected a whole number from 1 to"),
+        (["CVRP", "--count", "9" * 11, "-o", "x.npz"], f"received {'9' * 11}\n"),
         (["CVRP", "--seed", "-1", "-o", "x.npz"], "--seed: expected a whole number of at least 0"),
         (["CVRP", "--seed", "1" * 30, "-o", "x.npz"], "seed: expected a whole number from 0 to"),
         (["PDTSP", "-n", "5", "-o", "x.npz"], "size: expected an even number"),

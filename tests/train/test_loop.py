@@ -175,6 +175,39 @@ def test_the_budget_is_kept(
     assert checkpoint.read_header(tmp_path)["step"] == outcome.step
 
 
+def test_compilation_does_not_count_as_pace(
+    tiny: Build, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A minute of compilation once made a run of two minutes stop after its first step."""
+    now = [100.0]
+
+    def pass_time(seconds: float) -> None:
+        now[0] += seconds
+
+    class Work:
+        made = False
+
+        def at(self, _size: int) -> Work:
+            pass_time(0.0 if self.made else 70.0)
+            self.made = True
+            return self
+
+        def gradient(self, _mix: int) -> None:
+            pass_time(0.02)
+
+        def update(self) -> None:
+            pass
+
+    monkeypatch.setattr("spacevrp.train.loop.time", SimpleNamespace(monotonic=lambda: now[0]))
+    monkeypatch.setattr("spacevrp.train.loop.SizedWork", lambda *_: Work())
+    outcome = quiet(tiny(steps=10**6, log_steps=100), tmp_path, budget=120.0)
+    assert outcome.reason == "budget"
+    assert 117.0 <= now[0] - 100.0 <= 120.0
+    with (tmp_path / "log.csv").open(newline="") as file:
+        first = next(csv.DictReader(file))
+    assert float(first["step_milliseconds"]) == pytest.approx(20.0)
+
+
 def test_a_budget_too_small_still_takes_a_step(tiny: Build, tmp_path: Path) -> None:
     outcome = quiet(tiny(), tmp_path, budget=1e-9)
     assert (outcome.reason, outcome.step) == ("budget", 1)

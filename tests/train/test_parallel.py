@@ -24,7 +24,8 @@ pytestmark = pytest.mark.skipif(
 
 SETTINGS = (
     "size=6 batch=24 shards=2 precision=float32 steps=6 warmup=2 log_steps=3 model.width=16 "
-    "model.layers=1 model.feedforward=32 model.pivots=4 model.rank=2 model.heads=2"
+    "model.layers=1 model.feedforward=32 model.pivots=4 model.rank=2 model.heads=2 "
+    "model.match_start=1.0"
 )
 
 

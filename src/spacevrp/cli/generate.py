@@ -53,6 +53,7 @@ def run(args: argparse.Namespace) -> int:
     """Generate and write."""
     # Imported here, so that help stays instant.
     from spacevrp.generators import recipe
+    from spacevrp.generators.testsets import check_series
     from spacevrp.problems.variants import parse_variant
 
     # Everything that can be wrong is found before the work begins.

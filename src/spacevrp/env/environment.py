@@ -12,6 +12,7 @@ from spacevrp.env import rules
 from spacevrp.env.load import load_after
 from spacevrp.env.rules import at
 from spacevrp.env.state import State
+from spacevrp.env.ways import ways_home
 from spacevrp.tensors import LOAD_RULE_CODES, Batch
 
 
@@ -28,14 +29,21 @@ class Environment:
     num_depots
         Depots of the instance with most of them. Counted where not given, which waits for the
         device once.
+    direct_return
+        Only customers with a direct way home are served, so that no route is ever without one.
+        False looks ahead over the shortest paths home instead, for instances in which some
+        customers have none but over other customers; routes may then come to a dead end.
     """
 
-    def __init__(self, batch: Batch, num_depots: int | None = None) -> None:
+    def __init__(
+        self, batch: Batch, num_depots: int | None = None, *, direct_return: bool = True
+    ) -> None:
         self.batch = batch
         if num_depots is None:
             num_depots = int(batch.is_depot.sum(dim=1).max())
         self.num_depots = num_depots
-        self._servable = servable_from_depots(batch, num_depots) if num_depots > 1 else None
+        self.home = ways_home(batch, direct=direct_return)
+        self._servable = self.servable_from_depots() if num_depots > 1 else None
 
     # ---------------------------------------------------------------------------------- begin
 
@@ -46,7 +54,7 @@ class Environment:
             return torch.zeros_like(starts)
         depots = slice(0, self.num_depots)
         there = batch.distance[:, depots]  # (B, K, N)
-        back = batch.distance[:, :, depots].transpose(1, 2)
+        back = self.home.distance[:, :, depots].transpose(1, 2)
         cost = there + torch.where(batch.open_routes[:, None, None], 0.0, back)
         cost = cost.masked_fill(~self._servable, torch.inf)
         # Depots on the same shortest cycle cost the same: rounding must not choose among them.
@@ -106,7 +114,7 @@ class Environment:
     def customer_moves(self, state: State) -> Tensor:
         """Customers that can be served next, (B, P, N)."""
         batch = self.batch
-        legs = rules.legs(batch, state)
+        legs = rules.legs(batch, self.home, state)
         return (
             rules.unvisited_customers(batch, state)
             & rules.arc_exists(batch, state, legs)
@@ -122,15 +130,9 @@ class Environment:
         """Home from a customer; from a depot, finish there or switch to another one."""
         batch = self.batch
         at_depot = at(batch.is_depot, state.current)
-        home_exists = torch.isfinite(
-            batch.distance[
-                torch.arange(batch.size, device=batch.device).unsqueeze(1),
-                state.current,
-                state.origin,
-            ]
-        )
-        home_exists = home_exists | batch.open_routes.unsqueeze(1)
-        goes_home = ~at_depot & rules.may_return(batch, state) & home_exists
+        goes_home = ~at_depot & rules.may_return(batch, state)
+        if not self.home.direct:  # otherwise the rules for customers have seen to it
+            goes_home = goes_home & rules.home_in_limits(batch, state)
         # At a depot, staying means to finish although optional customers are left.
         finishes = at_depot & rules.may_finish(batch, state)
         to_origin = only(state.origin, batch.num_nodes)
@@ -251,6 +253,28 @@ class Environment:
         cost = torch.where(batch.orienteering.unsqueeze(1), -state.collected, cost)
         return torch.where(state.stuck, torch.inf, cost)
 
+    def servable_from_depots(self) -> Tensor:
+        """Customers that can come first in a route from each depot, (B, K, N) bool."""
+        batch = self.batch
+        depots = slice(0, max(self.num_depots, 1))
+        there, back = batch.distance[:, depots], self.home.distance[:, :, depots].transpose(1, 2)
+        time_there = batch.duration[:, depots]
+        time_back = self.home.duration[:, :, depots].transpose(1, 2)
+        is_open = batch.open_routes[:, None, None]
+        arrival = batch.opening[:, depots].unsqueeze(-1) + time_there
+        start = torch.maximum(arrival, batch.opening.unsqueeze(1))
+        home = start + batch.service.unsqueeze(1) + time_back
+        in_time = arrival <= batch.closing.unsqueeze(1) + rules.TOLERANCE
+        in_time &= is_open | (home <= batch.closing[:, depots].unsqueeze(-1) + rules.TOLERANCE)
+        length = there + torch.where(is_open, 0.0, back)
+        in_length = length <= batch.max_length[:, None, None] + rules.TOLERANCE
+        customers = (batch.is_node & ~batch.is_depot).unsqueeze(1)
+        # A window that never closes does not mind an infinite arrival.
+        duration = time_there + torch.where(is_open, 0.0, time_back)
+        exists = torch.isfinite(length) & torch.isfinite(duration)
+        exists = exists & batch.is_depot[:, depots].unsqueeze(-1)
+        return in_time & in_length & customers & exists
+
     @property
     def max_steps(self) -> int:
         """No solution takes more moves: every customer alone, each after a switch of depots."""
@@ -266,22 +290,3 @@ def at_node(values: Tensor, nodes: Tensor) -> Tensor:
 def only(nodes: Tensor, count: int) -> Tensor:
     """True at nodes (B, P) alone, (B, P, count). (``one_hot`` looks at the values on the CPU.)"""
     return nodes.unsqueeze(-1) == torch.arange(count, device=nodes.device)
-
-
-def servable_from_depots(batch: Batch, num_depots: int) -> Tensor:
-    """Customers that a route of their own can serve from each depot, (B, K, N) bool."""
-    depots = slice(0, num_depots)
-    there, back = batch.distance[:, depots], batch.distance[:, :, depots].transpose(1, 2)
-    time_there = batch.duration[:, depots]
-    time_back = batch.duration[:, :, depots].transpose(1, 2)
-    is_open = batch.open_routes[:, None, None]
-    arrival = batch.opening[:, depots].unsqueeze(-1) + time_there
-    start = torch.maximum(arrival, batch.opening.unsqueeze(1))
-    home = start + batch.service.unsqueeze(1) + time_back
-    in_time = arrival <= batch.closing.unsqueeze(1) + rules.TOLERANCE
-    in_time &= is_open | (home <= batch.closing[:, depots].unsqueeze(-1) + rules.TOLERANCE)
-    length = there + torch.where(is_open, 0.0, back)
-    in_length = length <= batch.max_length[:, None, None] + rules.TOLERANCE
-    customers = (batch.is_node & ~batch.is_depot).unsqueeze(1)
-    exists = torch.isfinite(length) & batch.is_depot[:, depots].unsqueeze(-1)
-    return in_time & in_length & customers & exists

@@ -14,6 +14,7 @@ from torch import Tensor
 
 from spacevrp.env.load import load_after
 from spacevrp.env.state import State
+from spacevrp.env.ways import WaysHome
 from spacevrp.tensors import Batch
 
 # Half of the referee's tolerance: float32 sums must not push a legal plan over it.
@@ -26,21 +27,21 @@ class Legs:
 
     distance: Tensor  # from the current node to every node
     duration: Tensor
-    distance_home: Tensor  # from every node to the origin of the running route
+    distance_home: Tensor  # the way from every node to the origin of the running route
     duration_home: Tensor
 
 
-def legs(batch: Batch, state: State) -> Legs:
+def legs(batch: Batch, home: WaysHome, state: State) -> Legs:
     """Rows and columns of the matrices for every partial solution."""
     distance = rows_of(batch.distance, state.current)
-    distance_home = rows_of(batch.distance.transpose(1, 2), state.origin)
+    distance_home = rows_of(home.distance.transpose(1, 2), state.origin)
     if batch.duration is batch.distance:
         return Legs(distance, distance, distance_home, distance_home)
     return Legs(
         distance,
         rows_of(batch.duration, state.current),
         distance_home,
-        rows_of(batch.duration.transpose(1, 2), state.origin),
+        rows_of(home.duration.transpose(1, 2), state.origin),
     )
 
 
@@ -131,3 +132,17 @@ def may_return(batch: Batch, state: State) -> Tensor:
     """Home from a customer: nothing paired on board, and either a new route or the end, (B, P)."""
     another_route = state.routes < batch.max_routes.unsqueeze(1)
     return (state.pending == 0) & (another_route | may_finish(batch, state))
+
+
+def home_in_limits(batch: Batch, state: State) -> Tensor:
+    """The arc home from the current node exists, and keeps the length and the time, (B, P).
+
+    Only asked where the look-ahead trusts in ways over other customers.
+    """
+    index = torch.arange(batch.size, device=batch.device).unsqueeze(1)
+    distance = batch.distance[index, state.current, state.origin]
+    duration = batch.duration[index, state.current, state.origin]
+    in_length = state.length + distance <= batch.max_length.unsqueeze(1) + TOLERANCE
+    in_time = state.clock + duration <= at(batch.closing, state.origin) + TOLERANCE
+    exists = torch.isfinite(distance) & torch.isfinite(duration)
+    return (exists & in_length & in_time) | batch.open_routes.unsqueeze(1)

@@ -5,7 +5,7 @@ from __future__ import annotations
 import torch
 from torch import Tensor
 
-from spacevrp.env.environment import Environment, servable_from_depots
+from spacevrp.env.environment import Environment
 from spacevrp.tensors import LOAD_RULE_CODES
 
 
@@ -14,7 +14,7 @@ def can_start(environment: Environment) -> Tensor:
     batch = environment.batch
     customers = batch.is_node & ~batch.is_depot
     feasible = customers & ~batch.is_delivery
-    alone = servable_from_depots(batch, max(environment.num_depots, 1)).any(dim=1)
+    alone = environment.servable_from_depots().any(dim=1)
     feasible = feasible & (alone | ~batch.has_depot.unsqueeze(1))
     # Under the rule `paper` the first customer is a linehaul while there is one.
     linehaul = feasible & (batch.demand > 0)

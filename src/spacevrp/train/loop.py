@@ -5,6 +5,7 @@ from __future__ import annotations
 import datetime
 import json
 import math
+import sys
 import time
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -91,6 +92,9 @@ def train(
             state.restore(resume)
         if rank == 0:
             _prepare(folder, state, place, world, resume, command)
+            if progress:
+                name = device_name(place)
+                print(f"{state.model.num_parameters:,} parameters on {name}", file=sys.stderr)
         loop = _Loop(state, folder, place, budget, begun, progress=progress)
         return loop.run(interrupt)
 
@@ -114,8 +118,6 @@ class _Loop:
         self.begun, self.budget = begun, budget
         on_gpu = place.type == "cuda"
         if on_gpu:
-            # Products of float32 run on the tensor cores; all that matter are bfloat16 anyway.
-            torch.set_float32_matmul_precision("high")
             # Every size is compiled on its own.
             limit = torch._dynamo.config.recompile_limit
             torch._dynamo.config.recompile_limit = max(limit, 2 * len(config.all_sizes) + 2)
@@ -132,6 +134,8 @@ class _Loop:
         )
         self.saved_step, self.saved, self.save_seconds = -1, time.monotonic(), 0.0
         self.logged_step, self.logged = state.step, time.monotonic()
+        # Compiling and capturing a size happens once: it says nothing about the pace.
+        self.making_since_look = self.making_since_log = 0.0
 
     def run(self, interrupt: Interrupt) -> Outcome:
         """Take steps until there is a reason to stop; save."""
@@ -152,7 +156,7 @@ class _Loop:
             now = time.monotonic()
             pace, elapsed, unsaved, received = largest(
                 [
-                    (now - looked) / (state.step - looked_step),
+                    (now - looked - self.making_since_look) / (state.step - looked_step),
                     now - self.begun,
                     now - self.saved,
                     float(interrupt.received),
@@ -160,7 +164,7 @@ class _Loop:
                 self.place,
             )
             stride = min(max(1, int(_BETWEEN_LOOKS / max(pace, 1e-9))), 2 * stride)
-            looked_step, looked = state.step, now
+            looked_step, looked, self.making_since_look = state.step, now, 0.0
             self._check_gradient()
             if log_due:
                 self._log(now)
@@ -185,7 +189,11 @@ class _Loop:
         config = self.config
         self.state.optimizer.set_factor(rate_factor(config, step))
         mix, size = choose_mix_and_size(config, step)
+        began = time.monotonic()
         work = self.work.at(size)
+        making = time.monotonic() - began
+        self.making_since_look += making
+        self.making_since_log += making
         for shard in range(self.rank, config.shards, self.world):
             torch.manual_seed(stream_seed(config.seed, step, shard))
             work.gradient(mix)
@@ -235,8 +243,9 @@ class _Loop:
     def _log(self, now: float) -> None:
         """Write a row and clear the tally."""
         config, tally, step = self.config, self.step.tally, self.state.step
-        seconds_a_step = max(now - self.logged, 1e-9) / (step - self.logged_step)
-        self.logged_step, self.logged = step, now
+        stepping = now - self.logged - self.making_since_log
+        seconds_a_step = max(stepping, 1e-9) / (step - self.logged_step)
+        self.logged_step, self.logged, self.making_since_log = step, now, 0.0
         add_up([tally.cost, tally.best, tally.instances, tally.unfinished])
         instances = tally.instances.clamp(min=1)
         cost, best = (tally.cost / instances).tolist(), (tally.best / instances).tolist()
@@ -299,6 +308,7 @@ def _prepare(
         "from_step": state.step,
         "processes": world,
         "device": device_name(place),
+        "parameters": state.model.num_parameters,
         "versions": versions(),
     }
     sittings: list[dict[str, Any]] = []

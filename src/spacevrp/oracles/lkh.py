@@ -1,0 +1,104 @@
+"""LKH through elkai: the strongest search for one tour with no rule but to visit every node.
+
+LKH is free for academic and non-commercial use only; it comes with the optional package ``elkai``.
+"""
+
+from __future__ import annotations
+
+import math
+from typing import Any, ClassVar
+
+import numpy as np
+
+from spacevrp.oracles.base import Plan, SolverOracle, may_skip
+from spacevrp.oracles.scaling import (
+    Routes,
+    WholeProblem,
+    has_binding_windows,
+    scale_problem,
+    write_route,
+)
+from spacevrp.problems.problem import Problem
+
+_DIGITS = 6
+# LKH multiplies lengths by 100 and ends the process where they pass half of what 32 bits hold.
+_LARGEST = 10**7
+_SMALLEST_SIZE = 3
+
+
+class LkhOracle(SolverOracle):
+    """LKH: tours without a depot, and single routes without further rules.
+
+    Parameters
+    ----------
+    runs
+        Independent runs within the time.
+    """
+
+    name: ClassVar[str] = "lkh"
+    package: ClassVar[str] = "elkai"
+    module: ClassVar[str] = "elkai"
+
+    def __init__(self, runs: int = 10) -> None:
+        self._runs = runs
+
+    def supports(self, problem: Problem) -> str | None:
+        """None, or the feature that a plain tour cannot hold."""
+        reasons = {
+            "several depots": len(problem.depots) > 1,
+            "several routes": bool(problem.depots) and problem.max_routes != 1,
+            "pickups and deliveries in pairs": bool(problem.pairs),
+            "a prize to be maximised": problem.maximise_prize,
+            "customers that may be skipped": may_skip(problem),
+            "a limited load": math.isfinite(problem.capacity) and bool(problem.demand.any()),
+            "backhauls last": problem.backhaul_last and bool(problem.demand.any()),
+            "time windows": has_binding_windows(problem),
+            "a limit on the length of a route": math.isfinite(problem.max_length),
+            "missing arcs": problem.distances.has_missing_arcs
+            or problem.durations.has_missing_arcs,
+        }
+        return next((reason for reason, present in reasons.items() if present), None)
+
+    def _search(
+        self, problem: Problem, seconds: float, seed: int, start: Routes | None
+    ) -> Plan | None:
+        whole = scale_problem(problem, digits=_DIGITS, largest=_LARGEST)
+        cost = whole.cost.copy()
+        if problem.open_routes:
+            cost[:, whole.starts[0]] = 0  # the way back costs nothing
+        tour = list(range(whole.size))
+        if whole.size >= _SMALLEST_SIZE:
+            tour = _find_tour(cost, self._runs, seconds, seed)
+        turn = tour.index(whole.starts[0])
+        stops = [*tour[turn + 1 :], *tour[:turn]]
+        return _as_plan(problem, whole, cost, stops)
+
+
+def _find_tour(cost: np.ndarray, runs: int, seconds: float, seed: int) -> list[int]:
+    """LKH's tour through a matrix, from the entry that takes parameters.
+
+    The documented functions of elkai know neither a time limit nor a seed.
+    """
+    from elkai import _elkai
+
+    kind = "TSP" if np.array_equal(cost, cost.T) else "ATSP"
+    parameters: dict[str, Any] = {
+        "RUNS": runs,
+        "SEED": seed + 1,
+        "TIME_LIMIT": seconds / runs,  # of each run
+        "PROBLEM_FILE": ":stdin:",
+    }
+    text = "".join(f"{key} = {value}\n" for key, value in parameters.items())
+    rows = "\n".join(" ".join(map(str, row)) for row in cost.tolist())
+    problem = (
+        f"TYPE : {kind}\nDIMENSION : {len(cost)}\nEDGE_WEIGHT_TYPE : EXPLICIT\n"
+        f"EDGE_WEIGHT_FORMAT : FULL_MATRIX\nEDGE_WEIGHT_SECTION\n{rows}\n"
+    )
+    return [int(node) - 1 for node in _elkai.solve_problem(text, problem)]
+
+
+def _as_plan(problem: Problem, whole: WholeProblem, cost: np.ndarray, stops: list[int]) -> Plan:
+    nodes = [whole.starts[0], *stops]
+    claimed = sum(int(cost[a, b]) for a, b in zip(nodes, nodes[1:] + nodes[:1], strict=True))
+    routes = (write_route(problem, whole.starts[0], stops),)
+    return Plan(routes, claimed / whole.cost_scale, whole.claim_error(routes, False))

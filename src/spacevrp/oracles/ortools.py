@@ -1,0 +1,314 @@
+"""OR-Tools' routing library: models every variant, and searches less well than the others."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any, ClassVar
+
+import numpy as np
+
+from spacevrp.oracles.base import (
+    Plan,
+    SolverOracle,
+    fleet_bound,
+    most_routes,
+    refuse_neutral_stops,
+    route_parts,
+)
+from spacevrp.oracles.scaling import Routes, WholeProblem, scale_problem, write_route
+from spacevrp.problems.problem import Problem
+
+# Digits of one unit of the instance where data are not whole at fewer.
+_DIGITS = 6
+# First plans to search from. Where customers may be skipped a single one often leads nowhere, so
+# the time is shared among several.
+_STARTS = ("PATH_CHEAPEST_ARC", "PARALLEL_CHEAPEST_INSERTION")
+_STARTS_WITH_SKIPS = (
+    "PARALLEL_CHEAPEST_INSERTION",
+    "PATH_CHEAPEST_ARC",
+    "LOCAL_CHEAPEST_COST_INSERTION",
+)
+
+
+class OrToolsOracle(SolverOracle):
+    """OR-Tools' routing library with guided local search. It is deterministic: no seed matters."""
+
+    name: ClassVar[str] = "ortools"
+    package: ClassVar[str] = "ortools"
+    module: ClassVar[str] = "ortools"
+
+    def supports(self, problem: Problem) -> str | None:
+        """Always None: every constraint this package knows has a model."""
+        return None
+
+    def _search(
+        self, problem: Problem, seconds: float, seed: int, start: Routes | None
+    ) -> Plan | None:
+        whole = scale_problem(problem, digits=_DIGITS)
+        fleet, most = fleet_bound(problem, whole), most_routes(problem, whole)
+        while True:
+            model = _Model(problem, whole, fleet)
+            plan = model.search(seconds, start)
+            if fleet == most or (plan is not None and not model.is_exhausted(plan.routes)):
+                return plan
+            fleet = min(2 * fleet, most)
+            start = start if plan is None else plan.routes
+
+
+@dataclass
+class _Best:
+    """The best plan over several searches."""
+
+    objective: int
+    routes: Routes
+
+
+class _Model:
+    """The problem in OR-Tools' terms, and the way back."""
+
+    def __init__(self, problem: Problem, whole: WholeProblem, fleet: int) -> None:
+        from ortools.constraint_solver import pywrapcp
+
+        self.problem, self.whole, self.fleet = problem, whole, fleet
+        self.depot_of_vehicle = [depot for depot in whole.starts for _ in range(fleet)]
+        # Open routes end at a place that is next to everywhere.
+        self.places = whole.size + problem.open_routes
+        ends = self.depot_of_vehicle
+        if problem.open_routes:
+            ends = [whole.size] * len(self.depot_of_vehicle)
+        self.manager = pywrapcp.RoutingIndexManager(
+            self.places, len(self.depot_of_vehicle), self.depot_of_vehicle, ends
+        )
+        self.routing = pywrapcp.RoutingModel(self.manager)
+        self.solver = self.routing.solver()
+        self.index = {node: self.manager.NodeToIndex(node) for node in whole.stops}
+        self.prize_weight = 1
+        self._add_costs()
+        self._add_length()
+        self._add_times()
+        self._add_load()
+        self._add_backhauls()
+        self._add_pairs()
+        self._add_prizes()
+        self._add_fleet()
+        self._ban_arcs()
+
+    @property
+    def vehicles(self) -> range:
+        """Numbers of the vehicles."""
+        return range(len(self.depot_of_vehicle))
+
+    # ------------------------------------------------------------------------------------ building
+
+    def _matrix(self, matrix: np.ndarray) -> int:
+        wide = np.zeros((self.places, self.places), dtype=np.int64)
+        wide[: self.whole.size, : self.whole.size] = matrix
+        evaluator: int = self.routing.RegisterTransitMatrix(wide.tolist())
+        return evaluator
+
+    def _vector(self, values: np.ndarray) -> int:
+        wide = np.zeros(self.places, dtype=np.int64)
+        wide[: self.whole.size] = values
+        evaluator: int = self.routing.RegisterUnaryTransitVector(wide.tolist())
+        return evaluator
+
+    def _add_costs(self) -> None:
+        problem, whole = self.problem, self.whole
+        cost, price = whole.cost, whole.penalty
+        if problem.maximise_prize and whole.prize is not None:
+            # No travelling outweighs any prize; among equal prizes the shorter plan leaves room.
+            longest = int(cost.max()) * (len(whole.stops) + 1)
+            self.prize_weight = longest + 1
+            price = whole.prize * self.prize_weight
+        self.routing.SetArcCostEvaluatorOfAllVehicles(self._matrix(cost))
+        for node, index in self.index.items():
+            if not whole.compulsory[node]:
+                self.routing.AddDisjunction([index], int(price[node]))
+
+    def _add_length(self) -> None:
+        if self.whole.length is not None and self.whole.max_length is not None:
+            evaluator = self._matrix(self.whole.length)
+            self.routing.AddDimension(evaluator, 0, self.whole.max_length, True, "length")
+
+    def _add_times(self) -> None:
+        times = self.whole.times
+        if times is None:
+            return
+        evaluator = self._matrix(times.duration + times.service[:, None])
+        self.routing.AddDimension(evaluator, times.horizon, times.horizon, False, "time")
+        clock = self.routing.GetDimensionOrDie("time")
+        for node, index in self.index.items():
+            clock.CumulVar(index).SetRange(int(times.opening[node]), int(times.closing[node]))
+        for vehicle, depot in enumerate(self.depot_of_vehicle):
+            clock.CumulVar(self.routing.Start(vehicle)).SetMin(int(times.opening[depot]))
+            if not self.problem.open_routes:
+                clock.CumulVar(self.routing.End(vehicle)).SetMax(int(times.closing[depot]))
+
+    def _add_load(self) -> None:
+        whole, routing = self.whole, self.routing
+        if whole.demand is None or whole.capacity is None:
+            return
+        # On leaving a node the load has changed by what it handed over.
+        evaluator = self._vector(-whole.demand)
+        starts_empty = bool(self.problem.pairs)
+        # With a free start this is one commodity: some starting load keeps it between 0 and C.
+        routing.AddDimension(evaluator, 0, whole.capacity, starts_empty, "load")
+        load = routing.GetDimensionOrDie("load")
+        if starts_empty or self.problem.load_rule != "separate":
+            return
+        # What is delivered was loaded at the depot: the starting load covers all deliveries.
+        routing.AddDimension(
+            self._vector(whole.demand.clip(0)), 0, int(whole.demand.clip(0).sum()), True, "brought"
+        )
+        brought = routing.GetDimensionOrDie("brought")
+        for vehicle in self.vehicles:
+            self.solver.Add(
+                load.CumulVar(routing.Start(vehicle)) >= brought.CumulVar(routing.End(vehicle))
+            )
+
+    def _add_backhauls(self) -> None:
+        """Where forbidden arcs are not enough, a phase that never goes back."""
+        if refuse_neutral_stops(self.problem) is None:
+            return
+        self.routing.AddConstantDimensionWithSlack(0, 1, 1, True, "phase")
+        phase = self.routing.GetDimensionOrDie("phase")
+        for node, index in self.index.items():
+            if self.problem.demand[node] > 0:
+                phase.CumulVar(index).SetMax(0)
+            elif self.problem.demand[node] < 0:
+                phase.CumulVar(index).SetMin(1)
+
+    def _add_pairs(self) -> None:
+        if not self.problem.pairs:
+            return
+        self.routing.AddConstantDimension(1, self.places + 1, True, "position")
+        position = self.routing.GetDimensionOrDie("position")
+        for pickup, delivery in self.problem.pairs:
+            first, second = self.index[pickup], self.index[delivery]
+            self.routing.AddPickupAndDelivery(first, second)
+            self.solver.Add(self.routing.VehicleVar(first) == self.routing.VehicleVar(second))
+            self.solver.Add(self.routing.ActiveVar(first) == self.routing.ActiveVar(second))
+            self.solver.Add(position.CumulVar(first) <= position.CumulVar(second))
+
+    def _add_prizes(self) -> None:
+        whole = self.whole
+        if whole.prize is None or whole.min_prize <= 0:
+            return
+        total = int(whole.prize.sum())
+        self.routing.AddDimension(self._vector(whole.prize), 0, total, True, "prize")
+        prize = self.routing.GetDimensionOrDie("prize")
+        ends = [prize.CumulVar(self.routing.End(vehicle)) for vehicle in self.vehicles]
+        if len(ends) == 1:
+            ends[0].SetMin(whole.min_prize)
+        else:
+            self.solver.Add(self.solver.Sum(ends) >= whole.min_prize)
+
+    def _add_fleet(self) -> None:
+        limit = self.problem.max_routes
+        if limit is not None and limit < len(self.vehicles):
+            self.routing.SetMaximumNumberOfActiveVehicles(limit)
+
+    def _ban_arcs(self) -> None:
+        banned = self.whole.banned
+        if not banned.any():
+            return
+        for origin, index in self.index.items():
+            following = [self.index[int(n)] for n in np.flatnonzero(banned[origin]) if n in self.index]
+            if not self.problem.open_routes:
+                following += [
+                    self.routing.End(vehicle)
+                    for vehicle, depot in enumerate(self.depot_of_vehicle)
+                    if banned[origin, depot]
+                ]
+            if following:
+                self.routing.NextVar(index).RemoveValues(following)
+        for vehicle, depot in enumerate(self.depot_of_vehicle):
+            following = [self.index[int(n)] for n in np.flatnonzero(banned[depot]) if n in self.index]
+            if following:
+                self.routing.NextVar(self.routing.Start(vehicle)).RemoveValues(following)
+
+    # ----------------------------------------------------------------------------------- searching
+
+    def search(self, seconds: float, start: Routes | None) -> Plan | None:
+        """The best plan over the first plans tried, each with its share of the time."""
+        optional = not self.whole.compulsory[list(self.whole.stops)].all()
+        strategies = _STARTS_WITH_SKIPS if optional else _STARTS
+        best: _Best | None = None
+        if start is not None:
+            best = self._improve(start, seconds)
+            if best is not None:
+                return self._as_plan(best)
+        if not optional:  # the second only where the first finds nothing
+            for strategy in strategies:
+                best = self._solve(strategy, seconds)
+                if best is not None:
+                    break
+            return None if best is None else self._as_plan(best)
+        for strategy in strategies:
+            found = self._solve(strategy, seconds / len(strategies))
+            if found is not None and (best is None or found.objective < best.objective):
+                best = found
+        return None if best is None else self._as_plan(best)
+
+    def _parameters(self, strategy: str, seconds: float) -> Any:
+        from ortools.constraint_solver import pywrapcp, routing_enums_pb2
+
+        parameters = pywrapcp.DefaultRoutingSearchParameters()
+        parameters.first_solution_strategy = getattr(
+            routing_enums_pb2.FirstSolutionStrategy, strategy
+        )
+        parameters.local_search_metaheuristic = (
+            routing_enums_pb2.LocalSearchMetaheuristic.GUIDED_LOCAL_SEARCH
+        )
+        parameters.time_limit.seconds = int(seconds)
+        parameters.time_limit.nanos = int((seconds % 1) * 1e9)
+        return parameters
+
+    def _solve(self, strategy: str, seconds: float) -> _Best | None:
+        return self._read(self.routing.SolveWithParameters(self._parameters(strategy, seconds)))
+
+    def _improve(self, start: Routes, seconds: float) -> _Best | None:
+        """Search from a given plan; None where rounding or the fleet rules it out."""
+        stops_of: list[list[int]] = [[] for _ in self.vehicles]
+        free = {
+            depot: iter(self.whole.starts.index(depot) * self.fleet + i for i in range(self.fleet))
+            for depot in self.whole.starts
+        }
+        for depot, stops in route_parts(self.whole, start):
+            vehicle = next(free[depot], None)
+            if vehicle is None:
+                return None
+            stops_of[vehicle] = [self.index[node] for node in stops]
+        parameters = self._parameters(_STARTS[0], seconds)
+        self.routing.CloseModelWithParameters(parameters)
+        initial = self.routing.ReadAssignmentFromRoutes(stops_of, True)
+        if initial is None:
+            return None
+        return self._read(self.routing.SolveFromAssignmentWithParameters(initial, parameters))
+
+    def _read(self, assignment: Any) -> _Best | None:
+        if assignment is None:
+            return None
+        routes = []
+        for vehicle, depot in enumerate(self.depot_of_vehicle):
+            stops, index = [], assignment.Value(self.routing.NextVar(self.routing.Start(vehicle)))
+            while not self.routing.IsEnd(index):
+                stops.append(self.manager.IndexToNode(index))
+                index = assignment.Value(self.routing.NextVar(index))
+            if stops:
+                routes.append(write_route(self.problem, depot, stops))
+        return _Best(int(assignment.ObjectiveValue()), tuple(routes))
+
+    def _as_plan(self, best: _Best) -> Plan:
+        whole, maximise = self.whole, self.problem.maximise_prize
+        claimed = best.objective / whole.cost_scale
+        if maximise and whole.prize is not None:
+            skipped = best.objective // self.prize_weight
+            collected = int(whole.prize[list(whole.stops)].sum()) - skipped
+            claimed = -collected / whole.prize_scale
+        return Plan(best.routes, claimed, whole.claim_error(best.routes, maximise))
+
+    def is_exhausted(self, routes: Routes) -> bool:
+        """Whether some depot has no vehicle left, so that more might have been better."""
+        used = [depot for depot, _ in route_parts(self.whole, routes)]
+        return any(used.count(depot) >= self.fleet for depot in self.whole.starts)
