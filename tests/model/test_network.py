@@ -17,6 +17,7 @@ from spacevrp.model.decoder import logits
 from spacevrp.model.encoder import InstanceNorm
 from spacevrp.model.features import node_attributes, node_types
 from spacevrp.model.geometry import normalise
+from spacevrp.problems.distances import Distances
 from spacevrp.problems.errors import SpacevrpError
 from spacevrp.problems.problem import Problem
 from spacevrp.problems.variants import VARIANTS
@@ -81,6 +82,42 @@ def test_prizes_in_other_units_are_brought_to_the_same_range(four_customers):
     problem = four_customers(prize=thousands, max_length=20.0, maximise_prize=True)
     values = node_attributes(stack([problem], dtype=torch.float64))[0]
     assert values[1:, 1].tolist() == pytest.approx([0.25, 0.5, 0.75, 1.0])
+
+
+@pytest.mark.parametrize("name", ["PCTSP", "APCTSP"])
+@pytest.mark.parametrize("size", [20, 50, 100])
+def test_penalties_of_generated_instances_are_seen_bit_by_bit(name, size):
+    batch = stack(generate(name, size, 20, 3))
+    assert torch.equal(node_attributes(batch)[..., 2], batch.penalty)
+
+
+@pytest.mark.parametrize("name", ["PCTSP", "APCTSP"])
+def test_penalties_in_other_units_are_seen_alike(name):
+    problem = generate(name, 20, 1, 3)[0]
+
+    def seen(factor):
+        matrix = problem.distances.matrix() * factor
+        penalty = problem.penalty * factor
+        there = problem.replace(distances=Distances(matrix=matrix), penalty=penalty)
+        return node_attributes(stack([there], 25, dtype=torch.float64))[0, :, 2]
+
+    # Beside the factor of 2 within which nothing is rescaled, the unit makes no difference ...
+    for factor in (1e-4, 0.2, 7.0, 1e4):
+        assert torch.allclose(seen(factor), seen(1e3), rtol=1e-9, atol=0)
+    # ... and what is seen is close to what the training has shown.
+    ratio = (seen(1e3) / seen(1.0))[1:21]
+    assert ((ratio > 0.5) & (ratio < 2.0)).all()
+
+
+def test_penalties_beside_missing_arcs_and_places_all_alike():
+    matrix = np.full((4, 4), 100.0)
+    matrix[1, 2] = np.inf
+    problem = Problem.from_matrix(matrix, penalty=[0, 10, 10, 10])
+    seen = node_attributes(stack([problem], 6, dtype=torch.float64))[0, :, 2]
+    assert seen.tolist() == pytest.approx([0, *[0.1 * 0.5214] * 3, 0, 0])
+    problem = Problem.from_coordinates([(1, 1)] * 3, penalty=[0, 10, 10])
+    batch = stack([problem])
+    assert torch.equal(node_attributes(batch)[..., 2], batch.penalty)
 
 
 def test_node_types_by_hand(four_customers):

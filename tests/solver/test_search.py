@@ -6,22 +6,25 @@ import os
 import subprocess
 import sys
 import warnings
+from dataclasses import replace
 from importlib.util import find_spec
 from typing import Any
 
 import pytest
 import torch
 
+from spacevrp.decode import rollout
 from spacevrp.decode.trace import Trace
 from spacevrp.env import Environment
+from spacevrp.env.ways import ways_home
 from spacevrp.generators import generate
-from spacevrp.model import ModelConfig, SpaceModel
+from spacevrp.model import ModelConfig, SpaceModel, view_seeds
 from spacevrp.problems.errors import SpacevrpError
 from spacevrp.problems.problem import Problem
 from spacevrp.solver import Solver, search
 from spacevrp.solver.devices import choose_device
 from spacevrp.solver.progress import Progress
-from spacevrp.solver.search import _Best, _Moves, choose_starts, narrow, uses_kernel
+from spacevrp.solver.search import Settings, _Best, _Moves, choose_starts, narrow, uses_kernel
 from spacevrp.tensors import stack
 
 
@@ -208,6 +211,27 @@ def test_the_kernel_finds_the_same_plans_in_the_interpreter() -> None:
     assert (done.stdout, done.returncode) == ("equal\n", 0), done.stderr
 
 
+def test_draws_are_as_the_model_states_unless_plans_are_hard_to_find() -> None:
+    usual = Settings(views=1, starts=None, samples=9, seed=0)
+    assert {usual.temperature(number) for number in range(1, 10)} == {1.0}
+    hard = replace(usual, direct_return=False)
+    degrees = [hard.temperature(number) for number in range(1, 10)]
+    assert degrees == [1, 2, 4, 8, 16, 32, 64, 128, 1]
+
+
+def test_heat_makes_all_moves_alike(model: SpaceModel) -> None:
+    batch = stack(generate("TSP", 5))
+    tables = model(batch, view_seeds(batch, model.config, 1, 0)[:, 0])
+    starts = torch.zeros((1, 4000), dtype=torch.int64)
+    generator = torch.Generator().manual_seed(1)
+    done = rollout(
+        Environment(batch), tables, starts, sample=True, temperature=1e6, generator=generator
+    )
+    # Four moves, each with a chance of 1/4: a deviation of 0.0068.
+    shares = torch.bincount(done.sequence[0, :, 2], minlength=5) / 4000
+    assert shares.tolist() == pytest.approx([0, 0.25, 0.25, 0.25, 0.25], abs=0.03)
+
+
 def test_the_kernel_is_for_gpus_and_few_nodes(monkeypatch: pytest.MonkeyPatch) -> None:
     class OnGpu:
         """A batch that says it lies on a GPU."""
@@ -217,12 +241,16 @@ def test_the_kernel_is_for_gpus_and_few_nodes(monkeypatch: pytest.MonkeyPatch) -
             real = stack(generate(name, size))
             self.num_nodes, self.num_depots = real.num_nodes, int(real.is_depot.sum())
             self.device = torch.device("cuda")
+            self.home = ways_home(real, direct=True)
 
     monkeypatch.setattr(search, "_has_triton", lambda: True)
     assert uses_kernel(OnGpu("CVRP", 127))  # type: ignore[arg-type]
     assert uses_kernel(OnGpu("TSP", 128))  # type: ignore[arg-type]
     assert not uses_kernel(OnGpu("CVRP", 128))  # type: ignore[arg-type]
     assert uses_kernel(OnGpu("MDCVRP", 125))  # type: ignore[arg-type]
+    detours = OnGpu("CVRP", 10)
+    detours.home = ways_home(stack(generate("CVRP", 10)), direct=False)
+    assert not uses_kernel(detours)  # type: ignore[arg-type]
     many = OnGpu("MDCVRP", 20)
     many.num_depots = 9
     assert not uses_kernel(many)  # type: ignore[arg-type]

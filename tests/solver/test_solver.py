@@ -232,7 +232,7 @@ def test_instances_of_like_size_and_kind_are_solved_together() -> None:
         *generate("ACVRPBTW", 21, 1),
         *generate("PDTSP", 22, 1),
     ]
-    assert _group(problems, 8) == [(8, [0, 3, 4]), (8, [2]), (8, [1])]
+    assert _group(problems, range(5), 8) == [(8, [0, 3, 4]), (8, [2]), (8, [1])]
 
 
 @pytest.mark.parametrize(
@@ -255,5 +255,71 @@ def test_bad_arguments_are_named(
 def test_what_is_no_problem_is_named(solver: Solver) -> None:
     with pytest.raises(SpacevrpError, match="expected a Problem or several, received 3"):
         solver.solve(3)  # type: ignore[call-overload]
-    with pytest.raises(SpacevrpError, match=r"problems, number 1: .*received 'CVRP'"):
+    with pytest.raises(SpacevrpError, match=r"problem, number 1: .*received 'CVRP'"):
         solver.solve([generate("CVRP", 10)[0], "CVRP"])  # type: ignore[list-item]
+    with pytest.raises(SpacevrpError, match=r"received 'x\.vrp'; see spacevrp\.read"):
+        solver.solve("x.vrp")  # type: ignore[call-overload]
+
+
+def test_the_function_takes_what_the_interface_says(model: SpaceModel) -> None:
+    problem = generate("CVRP", 10)[0]
+    by_name = solve(problem=problem, augment=2, device="cpu", weights=model)
+    assert solve(problem, 2, "cpu", weights=model) == by_name
+
+
+# ------------------------------------------------------------------------- the second attempt
+
+
+def arcs(size: int, *pairs: tuple[int, int]) -> np.ndarray:
+    matrix = np.full((size, size), np.inf)
+    for origin, target in pairs:
+        matrix[origin, target] = 1
+    return matrix
+
+
+def test_customers_may_get_home_over_others(solver: Solver) -> None:
+    ring = Problem.from_matrix(arcs(4, (0, 1), (1, 2), (2, 3), (3, 0)))
+    two_rings = Problem.from_matrix(
+        arcs(5, (0, 1), (1, 2), (2, 0), (0, 3), (3, 1), (3, 4), (4, 0)), max_routes=2
+    )
+    far_depot = Problem.from_matrix(
+        arcs(5, (0, 2), (2, 0), (1, 3), (3, 4), (4, 1)), depots=(0, 1), demand=[0, 0, 1, 1, 1]
+    )
+    plans = solver.solve([ring, two_rings, far_depot])
+    assert plans[0].routes == ((0, 1, 2, 3, 0),)
+    assert sorted(plans[1].routes) == [(0, 1, 2, 0), (0, 3, 4, 0)]
+    assert sorted(plans[2].routes) == [(0, 2, 0), (1, 3, 4, 1)]
+
+
+def test_ways_home_over_others_keep_length_and_time(solver: Solver) -> None:
+    # Straight home from customer 1 takes 9; over customer 2 it takes 2.
+    matrix = [[0, 1, 9], [9, 0, 1], [1, 9, 0]]
+    lengthy = Problem.from_matrix(matrix, max_length=3)
+    late = Problem.from_matrix(matrix, windows=[(0, 3), (0, 3), (0, 3)])
+    for plan in solver.solve([lengthy, late]):
+        assert plan.routes == ((0, 1, 2, 0),)
+
+
+def test_chance_helps_a_fleet_without_room_to_spare(solver: Solver) -> None:
+    # 6 + 4, 5 + 3 + 2 and 10 is the only way.
+    places = [(50, 50), (20, 60), (80, 30), (30, 20), (70, 80), (1, 2), (3, 4)]
+    problem = Problem.from_coordinates(
+        places, demand=[0, 6, 5, 4, 3, 2, 10], capacity=10, max_routes=3
+    )
+    loads = {frozenset(route[1:-1]) for route in solver.solve(problem).routes}
+    assert loads == {frozenset({1, 3}), frozenset({2, 4, 5}), frozenset({6})}
+
+
+# --------------------------------------------------------------------------- staying at home
+
+
+def test_nobody_has_to_leave_where_nobody_has_to_be_visited(solver: Solver) -> None:
+    places = [(0, 0), (3, 0), (0, 4)]
+    cheap = Problem.from_coordinates(places, penalty=[0, 1, 1])
+    dear = Problem.from_coordinates(places, penalty=[0, 100, 100])
+    out_of_reach = Problem.from_coordinates(places, variant="OP", prize=[0, 1, 1], max_length=1)
+    idle, busy, none = solver.solve([cheap, dear, out_of_reach])
+    assert (idle.routes, idle.cost, idle.feasible) == ((), 2.0, True)
+    assert busy.routes
+    assert busy.cost < 200
+    assert (none.routes, none.cost, none.feasible) == ((), 0.0, True)

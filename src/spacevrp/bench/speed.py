@@ -10,12 +10,12 @@ from __future__ import annotations
 import argparse
 import os
 import statistics
-import time
 from collections.abc import Callable, Sequence
 from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any
 
+from spacevrp.bench.neighbours import Neighbours, load_average, wait_for_rest
 from spacevrp.problems.variants import SEEN_NAMES
 
 DONE, NEGATIVE = 0, 1
@@ -135,6 +135,13 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         type=_at_least(1),
         help="default: " + ", ".join(f"{number} for {part}" for part, number in _REPEATS.items()),
     )
+    parser.add_argument(
+        "--wait",
+        metavar="SECONDS",
+        type=_at_least(0),
+        default=0,
+        help="before every row wait, at most so long, until other processes rest; default: 0",
+    )
     parser.add_argument("--seed", metavar="SEED", type=_at_least(0), default=1, help="default: 1")
     parser.add_argument(
         "--weights",
@@ -174,9 +181,14 @@ def run(args: argparse.Namespace) -> int:
         "versions": versions(),
         "machine": records.machine(solver.device),
         "threads": list(threads),
+        "environment": {
+            name: os.environ[name]
+            for name in ("OMP_NUM_THREADS", "OMP_WAIT_POLICY", "MKL_NUM_THREADS")
+            if name in os.environ
+        },
         "seed": args.seed,
         "weights": weights,
-        "load_average": {"begin": _load_average(), "end": None},
+        "load_average": {"begin": load_average(), "end": None},
         "exponents": {},
     }
     rows: list[SolveRow | MemoryRow] = []
@@ -186,7 +198,7 @@ def run(args: argparse.Namespace) -> int:
         print(row.line() if isinstance(row, SolveRow) else memory_line(row), flush=True)
         measured = [row for row in rows if isinstance(row, MemoryRow)]
         record["exponents"] = exponents(measured)
-        record["load_average"]["end"] = _load_average()
+        record["load_average"]["end"] = load_average()
         if args.output is not None:  # after every row: a long run may be cut short
             _write(args.output, record, rows)
 
@@ -198,12 +210,14 @@ def run(args: argparse.Namespace) -> int:
             for part, problem, instances in workloads:
                 for views in args.views:
                     repeats = args.repeats or _REPEATS[part]
+                    wait_for_rest(args.wait)
                     keep(measure(solver, part, problem, instances, views, repeats))
     finally:
         torch.set_num_threads(before)
     if "memory" in args.part:
         for size in sorted(args.sizes):
             decode = size <= args.decode_limit
+            wait_for_rest(args.wait)
             probe = Probe(
                 size,
                 args.weights,
@@ -326,44 +340,6 @@ def measure(
         violations=sum(len(plan.violations) for plan in plans) + len(attempts[0].reasons),
         others=others,
     )
-
-
-class Neighbours:
-    """How many cores other processes kept busy since this was made."""
-
-    def __init__(self) -> None:
-        self._wall, self._all, self._own = time.perf_counter(), _busy_seconds(), _own_seconds()
-
-    def busy(self) -> float | None:
-        """Cores, on average; None where the system does not tell."""
-        after, wall = _busy_seconds(), time.perf_counter() - self._wall
-        if self._all is None or after is None or wall <= 0:
-            return None
-        own = _own_seconds() - self._own
-        return round(max(0.0, (after - self._all - own) / wall), 3)
-
-
-def _busy_seconds() -> float | None:
-    """Time that all cores together have worked since the machine was started."""
-    try:
-        first = Path("/proc/stat").read_text(encoding="utf-8").split("\n", 1)[0].split()[1:]
-    except OSError:
-        return None
-    ticks = [int(text) for text in first[:8]]
-    idle = ticks[3] + ticks[4]  # and waiting for disks
-    return (sum(ticks) - idle) / os.sysconf("SC_CLK_TCK")
-
-
-def _own_seconds() -> float:
-    spent = os.times()
-    return spent.user + spent.system
-
-
-def _load_average() -> list[float] | None:
-    try:
-        return [round(value, 2) for value in os.getloadavg()]
-    except (AttributeError, OSError):  # not a system that tells
-        return None
 
 
 # ---------------------------------------------------------------------------------------- reports

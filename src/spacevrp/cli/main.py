@@ -36,6 +36,7 @@ VERBS = (
     Verb("variants", "list the 110 variants", "spacevrp.cli.variants"),
     Verb("generate", "make a reproducible set of random instances", "spacevrp.cli.generate"),
     Verb("check", "judge a solution: its cost and every violation", "spacevrp.cli.check"),
+    Verb("oracle", "solve with a classical solver", "spacevrp.cli.oracle"),
     Verb("train", "train a model", "spacevrp.cli.train"),
     Verb("bench", "measure speed and quality", "spacevrp.cli.bench"),
     Verb("plot", "draw what was recorded", "spacevrp.cli.plot"),

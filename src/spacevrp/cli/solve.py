@@ -93,7 +93,6 @@ def run(args: argparse.Namespace) -> int:
     # Imported here, so that help stays instant.
     from spacevrp.formats import read
     from spacevrp.problems.problem import Problem
-    from spacevrp.solver import Solver
 
     # Everything that can be wrong is found before the work begins.
     content = read(args.file, rounding=args.rounding)
@@ -101,6 +100,9 @@ def run(args: argparse.Namespace) -> int:
     chosen = _choose_format(args.format, args.output)
     _check_format(chosen, problems)
     _check_targets(args, problems)
+    # Only now: torch takes seconds to load, and a mistyped name need not wait for it.
+    from spacevrp.solver import Solver
+
     solver = Solver(args.weights, args.device)
     device = str(solver.device)
     began = time.perf_counter()

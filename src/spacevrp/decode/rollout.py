@@ -33,6 +33,7 @@ def rollout(
     starts: Tensor,
     *,
     sample: bool = False,
+    temperature: float = 1.0,
     generator: torch.Generator | None = None,
     dtype: torch.dtype | None = None,
     record: bool = False,
@@ -43,6 +44,8 @@ def rollout(
     ----------
     sample
         Draw moves instead of taking the likeliest.
+    temperature
+        The higher, the more equal the chances of all legal moves; 1 for those the model states.
     generator
         Random numbers for sampling.
     dtype
@@ -64,6 +67,8 @@ def rollout(
         allowed = environment.mask(state)
         signal = problem_signal(batch, state)
         scores = logits(tables, state.origin, state.current, signal, allowed, dtype)
+        if temperature != 1.0:
+            scores = scores / temperature
         action = choose(scores, sample=sample, generator=generator)
         if environment.num_depots > 1:
             action = look_ahead(

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import math
-
 import torch
 from torch import Tensor
 
@@ -11,13 +9,19 @@ from spacevrp.tensors import Batch
 
 NUM_ATTRIBUTES = 6
 NUM_NODE_TYPES = 7
+# Mean distance between two uniform points of the unit square.
+_MEAN_IN_UNIT_SQUARE = 0.5214
+# Mean difference of the two directions, in mean distances, beyond which a matrix is like the
+# generated asymmetric ones (above 0.3) rather than like roads with some one-way streets.
+_ASYMMETRIC = 0.2
 
 
 def node_attributes(batch: Batch) -> Tensor:
     """Demand, prize, penalty, earliest and latest start, service time, (B, N, 6).
 
     Demand is in vehicle loads and times in horizons. Prizes are as generated, which is to say in
-    the largest prize (orienteering) or the required total (prize collecting).
+    the largest prize (orienteering) or the required total (prize collecting), and penalties in
+    the unit of distance of generated instances.
     """
     dtype = batch.distance.dtype
     finite_capacity = torch.isfinite(batch.capacity)
@@ -28,11 +32,7 @@ def node_attributes(batch: Batch) -> Tensor:
     scale = torch.where(batch.orienteering, largest, batch.min_prize)
     prize = batch.prize / torch.where(scale > 0, scale, 1.0).unsqueeze(1)
 
-    # Foreign units: bring penalties to the scale of the unit square.
-    longest = torch.where(torch.isfinite(batch.distance), batch.distance, 0.0).amax(dim=(1, 2))
-    natural = (batch.unit == 1.0) | (longest <= 0)
-    rescale = torch.where(natural, 1.0, math.sqrt(2.0) / longest.clamp(min=1e-30))
-    penalty = batch.penalty * rescale.unsqueeze(1)
+    penalty = batch.penalty / distance_scale(batch).unsqueeze(1)
 
     windowed = batch.windowed.unsqueeze(1)
     closing = torch.where(torch.isfinite(batch.closing), batch.closing, 0.0)
@@ -45,6 +45,32 @@ def node_attributes(batch: Batch) -> Tensor:
         for values in (batch.opening, latest, batch.service)
     ]
     return torch.stack([demand, prize, penalty, *times], dim=-1).to(dtype)
+
+
+def distance_scale(batch: Batch) -> Tensor:
+    """How many times longer distances are than in generated instances of that size, (B,).
+
+    The model sees penalties, but no unit of distance: a penalty means something only beside the
+    distances of the training. So penalties are measured in the mean distance between two nodes,
+    and the scale is exactly 1 where that mean is within a factor of 2 of what generated instances
+    of 20 customers or more have. Anywhere else, the unit of distance makes no difference.
+    """
+    distance = batch.distance
+    nodes = batch.is_node.sum(dim=1).to(distance.dtype)  # (B,)
+    between = batch.is_node.unsqueeze(2) & batch.is_node.unsqueeze(1)  # (B, N, N)
+    between = between & torch.isfinite(distance)
+    between = between & ~torch.eye(batch.num_nodes, dtype=torch.bool, device=batch.device)
+    lengths = torch.where(between, distance, 0.0)
+    total = lengths.sum(dim=(1, 2))
+    mean = total / between.sum(dim=(1, 2)).clamp(min=1)
+    both = between & between.transpose(1, 2)
+    change = torch.where(both, lengths - lengths.transpose(1, 2), 0.0).abs().sum(dim=(1, 2))
+    # Shortest paths in a complete graph with uniform lengths are about ln N / N long.
+    closed_mean = torch.log(nodes.clamp(min=2)) / nodes.clamp(min=2)
+    expected = torch.where(change > _ASYMMETRIC * total, closed_mean, _MEAN_IN_UNIT_SQUARE)
+    scale = mean / expected
+    natural = (scale >= 0.5) & (scale <= 2.0) | (mean <= 0)
+    return torch.where(natural, 1.0, scale)
 
 
 def node_types(batch: Batch) -> Tensor:

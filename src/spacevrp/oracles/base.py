@@ -114,6 +114,12 @@ class SolverOracle(ABC):
                 f"the solver {self.name} is not installed: pip install spacevrp[oracles]"
             )
 
+    def check(self, problem: Problem) -> None:
+        """Raise where the solver cannot model the problem exactly."""
+        reason = self.supports(problem)
+        if reason is not None:
+            raise UnsupportedError(f"{self.name} cannot model {reason} exactly ({_label(problem)})")
+
     @abstractmethod
     def supports(self, problem: Problem) -> str | None:
         """None, or the feature of the problem that the solver cannot model exactly."""
@@ -145,9 +151,7 @@ class SolverOracle(ABC):
             The plan to start from is not feasible.
         """
         self.require()
-        reason = self.supports(problem)
-        if reason is not None:
-            raise UnsupportedError(f"{self.name} cannot model {reason} exactly ({_label(problem)})")
+        self.check(problem)
         given = None if start is None else _judge_start(problem, start)
         began = time.perf_counter()
         # Nobody knows the real prizes beforehand, so the solver is not told either.

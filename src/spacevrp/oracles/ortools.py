@@ -31,11 +31,20 @@ _STARTS_WITH_SKIPS = (
 
 
 class OrToolsOracle(SolverOracle):
-    """OR-Tools' routing library with guided local search. It is deterministic: no seed matters."""
+    """OR-Tools' routing library with guided local search. It is deterministic: no seed matters.
+
+    Parameters
+    ----------
+    solutions
+        Stop each search after so many plans even if there is time left; None for no such limit.
+    """
 
     name: ClassVar[str] = "ortools"
     package: ClassVar[str] = "ortools"
     module: ClassVar[str] = "ortools"
+
+    def __init__(self, solutions: int | None = None) -> None:
+        self._solutions = solutions
 
     def supports(self, problem: Problem) -> str | None:
         """Always None: every constraint this package knows has a model."""
@@ -47,7 +56,7 @@ class OrToolsOracle(SolverOracle):
         whole = scale_problem(problem, digits=_DIGITS)
         fleet, most = fleet_bound(problem, whole), most_routes(problem, whole)
         while True:
-            model = _Model(problem, whole, fleet)
+            model = _Model(problem, whole, fleet, self._solutions)
             plan = model.search(seconds, start)
             if fleet == most or (plan is not None and not model.is_exhausted(plan.routes)):
                 return plan
@@ -66,10 +75,13 @@ class _Best:
 class _Model:
     """The problem in OR-Tools' terms, and the way back."""
 
-    def __init__(self, problem: Problem, whole: WholeProblem, fleet: int) -> None:
+    def __init__(
+        self, problem: Problem, whole: WholeProblem, fleet: int, solutions: int | None
+    ) -> None:
         from ortools.constraint_solver import pywrapcp
 
         self.problem, self.whole, self.fleet = problem, whole, fleet
+        self.solutions = solutions
         self.depot_of_vehicle = [depot for depot in whole.starts for _ in range(fleet)]
         # Open routes end at a place that is next to everywhere.
         self.places = whole.size + problem.open_routes
@@ -213,7 +225,7 @@ class _Model:
         if not banned.any():
             return
         for origin, index in self.index.items():
-            following = [self.index[int(n)] for n in np.flatnonzero(banned[origin]) if n in self.index]
+            following = self._banned_stops(origin)
             if not self.problem.open_routes:
                 following += [
                     self.routing.End(vehicle)
@@ -223,9 +235,12 @@ class _Model:
             if following:
                 self.routing.NextVar(index).RemoveValues(following)
         for vehicle, depot in enumerate(self.depot_of_vehicle):
-            following = [self.index[int(n)] for n in np.flatnonzero(banned[depot]) if n in self.index]
-            if following:
+            if following := self._banned_stops(depot):
                 self.routing.NextVar(self.routing.Start(vehicle)).RemoveValues(following)
+
+    def _banned_stops(self, origin: int) -> list[int]:
+        targets = np.flatnonzero(self.whole.banned[origin]).tolist()
+        return [self.index[target] for target in targets if target in self.index]
 
     # ----------------------------------------------------------------------------------- searching
 
@@ -260,6 +275,8 @@ class _Model:
         parameters.local_search_metaheuristic = (
             routing_enums_pb2.LocalSearchMetaheuristic.GUIDED_LOCAL_SEARCH
         )
+        if self.solutions is not None:
+            parameters.solution_limit = self.solutions
         parameters.time_limit.seconds = int(seconds)
         parameters.time_limit.nanos = int((seconds % 1) * 1e9)
         return parameters

@@ -1,9 +1,10 @@
-"""PyVRP: hybrid local search for everything but mixed loads of one commodity and prize thresholds."""
+"""PyVRP: the strongest search for all but mixed loads of one commodity and prize thresholds."""
 
 from __future__ import annotations
 
 import warnings
 from dataclasses import dataclass
+from itertools import pairwise
 from typing import Any, ClassVar
 
 import numpy as np
@@ -25,7 +26,13 @@ _DIGITS = 4
 # PyVRP's own bound on matrix entries, less a margin for sums.
 _LARGEST = 2**43
 # Penalties may move so far from where they start.
-_PENALTY_RANGE = 1e4
+_PENALTY_RANGE = 100.0
+# Costs with penalties must stay below this: beyond, sums wrap around and its search never ends.
+_LARGEST_COST = 2.0**60
+# Breaking a rule by a mean amount costs this many mean arcs at first.
+_FIRST_PENALTY = 10.0
+# Plans between two updates of the penalties: PyVRP's own 500 leave short runs without any.
+_PLANS_BETWEEN_UPDATES = 50
 
 
 class PyVrpOracle(SolverOracle):
@@ -87,6 +94,7 @@ class _Model:
     node_of_client: tuple[int, ...]
     pairs: tuple[tuple[int, int], ...]
     prize_weight: int  # what one whole unit of a maximised prize is worth in whole costs
+    load_factor: int  # loads are this many times larger in the model
     mean_gain: float  # mean cost of an arc plus mean prize: what breaking a rule may be worth
 
     @classmethod
@@ -100,7 +108,7 @@ class _Model:
         nodes = [node for node in whole.stops if not problem.pairs]
         times = whole.times
 
-        def visit(node: int, prefix: str = "") -> dict[str, int]:
+        def visit(node: int, prefix: str = "") -> dict[str, Any]:
             if times is None:
                 return {}
             return {
@@ -110,7 +118,10 @@ class _Model:
             }
 
         loads = whole.demand is not None
-        demand = np.zeros(whole.size, dtype=np.int64) if whole.demand is None else whole.demand
+        factor = _load_factor(whole)
+        demand = np.zeros(whole.size, dtype=np.int64)
+        if whole.demand is not None:
+            demand = whole.demand * factor
         clients = [
             pyvrp.Client(
                 location=node,
@@ -137,11 +148,13 @@ class _Model:
         depots = [pyvrp.Depot(location=node, **_depot_hours(whole, node)) for node in whole.starts]
         if problem.open_routes:  # all routes end at a place that is next to everywhere
             depots.append(pyvrp.Depot(location=whole.size))
-        limit = {} if whole.max_length is None else {"max_distance": whole.max_length}
+        limit: dict[str, Any] = (
+            {} if whole.max_length is None else {"max_distance": whole.max_length}
+        )
         vehicles = [
             pyvrp.VehicleType(
                 num_available=most_routes(problem, whole),
-                capacity=[int(whole.capacity)] if whole.capacity is not None else [],
+                capacity=[int(whole.capacity) * factor] if whole.capacity is not None else [],
                 start_depot=depot,
                 end_depot=len(whole.starts) if problem.open_routes else depot,
                 unit_distance_cost=unit_distance_cost,
@@ -164,7 +177,9 @@ class _Model:
         )
         allowed = whole.cost[~whole.banned]
         gain = float(allowed.mean()) * unit_distance_cost + float(prizes.mean())
-        return cls(problem, whole, data, tuple(nodes), problem.pairs, weight, max(gain, 1.0))
+        return cls(
+            problem, whole, data, tuple(nodes), problem.pairs, weight, factor, max(gain, 1.0)
+        )
 
     def claim(self, cost: int) -> float:
         """The solver's cost in the user's units."""
@@ -216,9 +231,10 @@ class _Model:
 
     def uses_banned_arc(self, routes: Routes) -> bool:
         """Whether PyVRP had to take an arc it was asked to avoid at all costs."""
-        closing = () if self.problem.depots else ((routes[0][-1], routes[0][0]),) if routes else ()
-        legs = [leg for route in routes for leg in zip(route, route[1:], strict=False)]
-        return any(self.whole.banned[origin, target] for origin, target in (*legs, *closing))
+        legs = [leg for route in routes for leg in pairwise(route)]
+        if not self.problem.depots:  # the tour closes itself
+            legs += [(route[-1], route[0]) for route in routes]
+        return any(self.whole.banned[origin, target] for origin, target in legs)
 
 
 def _run(model: _Model, stop: Any, seed: int, initial: Any) -> Any:
@@ -248,22 +264,45 @@ def _run(model: _Model, stop: Any, seed: int, initial: Any) -> Any:
 
 
 def _penalties(model: _Model) -> tuple[tuple[list[float], float, float], Any]:
-    """Penalties that weigh a mean excess like the mean cost of an arc, and bounds around them."""
+    """Penalties that weigh a mean excess like some mean arcs, and bounds around them.
+
+    The bounds are the same for loads, times and lengths, which is why loads are blown up to the
+    size of costs in the model.
+    """
     from pyvrp import PenaltyParams
 
     whole = model.whole
-    loads = []
+    price = _FIRST_PENALTY * model.mean_gain
+    # What breaks a rule: its mean amount, and the most there can be of it in a plan.
+    amounts: dict[str, tuple[float, float]] = {}
     if whole.demand is not None:
-        loads = [model.mean_gain / max(float(np.abs(whole.demand).mean()), 1.0)]
-    time = distance = model.mean_gain
+        load = np.abs(whole.demand) * model.load_factor
+        amounts["load"] = (float(load.mean()), float(load.sum()))
     if whole.times is not None:
-        time = model.mean_gain / max(float(whole.times.duration.mean()), 1.0)
+        longest = float(whole.times.horizon) * len(whole.stops)
+        amounts["time"] = (float(whole.times.duration.mean()), longest)
     if whole.length is not None:
-        distance = model.mean_gain / max(float(whole.length.mean()), 1.0)
-    used = [*loads, *([time] if whole.times else []), *([distance] if whole.max_length else [])]
-    low, high = min(used, default=1.0), max(used, default=1.0)
-    params = PenaltyParams(min_penalty=low / _PENALTY_RANGE, max_penalty=high * _PENALTY_RANGE)
-    return (loads, time, distance), params
+        longest = float(model.data.distance_matrix(0).max(axis=1).sum())
+        amounts["length"] = (float(whole.length.mean()), longest)
+    start = {kind: price / max(mean, 1.0) for kind, (mean, _) in amounts.items()}
+    low, high = min(start.values(), default=1.0), max(start.values(), default=1.0)
+    worst = max((most for _, most in amounts.values()), default=1.0)
+    top = min(high * _PENALTY_RANGE, _LARGEST_COST / worst)
+    params = PenaltyParams(
+        solutions_between_updates=_PLANS_BETWEEN_UPDATES,
+        min_penalty=min(low / _PENALTY_RANGE, top),
+        max_penalty=top,
+    )
+    loads = [start["load"]] if "load" in start else []
+    return (loads, start.get("time", low), start.get("length", low)), params
+
+
+def _load_factor(whole: WholeProblem) -> int:
+    """Brings loads to the size of costs; full vehicles stay full under any factor."""
+    if whole.demand is None:
+        return 1
+    mean = float(np.abs(whole.demand).mean())
+    return max(1, round(float(whole.cost.mean()) / max(mean, 1.0)))
 
 
 def _prize_weight(problem: Problem, whole: WholeProblem) -> tuple[int, int]:
@@ -283,7 +322,7 @@ def _prohibitive(whole: WholeProblem, prizes: np.ndarray) -> int:
     return min(max(everything, (whole.max_length or 0) + 1), _LARGEST)
 
 
-def _depot_hours(whole: WholeProblem, node: int) -> dict[str, int]:
+def _depot_hours(whole: WholeProblem, node: int) -> dict[str, Any]:
     if whole.times is None:
         return {}
     return {
@@ -292,7 +331,7 @@ def _depot_hours(whole: WholeProblem, node: int) -> dict[str, int]:
     }
 
 
-def _with_end(matrix: np.ndarray, places: int) -> np.ndarray:
+def _with_end(matrix: np.ndarray, places: int) -> Any:
     """The matrix with room for a place at the end that is next to everywhere."""
     wide = np.zeros((places, places), dtype=np.int64)
     wide[: len(matrix), : len(matrix)] = matrix

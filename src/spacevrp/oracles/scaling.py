@@ -271,7 +271,7 @@ def _scale_times(
     # Each leg and each service is rounded, and one opening time.
     scale, room = _limit_scale(problem, exact, 2 * legs + 1, top)
     latest = _down(closing, scale) + room
-    end = int(math.ceil(horizon * scale)) + 2 * legs + 2
+    end = math.ceil(horizon * scale) + 2 * legs + 2
     return Times(
         duration=_up(durations, scale),
         service=_up(service, scale),

@@ -89,7 +89,9 @@ class VroomOracle(SolverOracle):
         )
         stops_of: dict[int, list[int]] = {}
         table = found.routes
-        for vehicle, kind, node in zip(table["vehicle_id"], table["type"], table["id"], strict=True):
+        for vehicle, kind, node in zip(
+            table["vehicle_id"], table["type"], table["id"], strict=True
+        ):
             if kind in ("job", "pickup", "delivery"):
                 stops_of.setdefault(int(vehicle), []).append(int(node))
         visited = {node for stops in stops_of.values() for node in stops}
@@ -101,9 +103,7 @@ class VroomOracle(SolverOracle):
         )
         claimed = found.summary.cost / whole.cost_scale
         if problem.maximise_prize:
-            # What VROOM maximises is the sum of the priorities of what it serves.
-            assert whole.prize is not None
-            claimed = -sum(int(whole.prize[node]) for node in visited) / whole.prize_scale
+            claimed = -found.summary.priority / whole.prize_scale
         return Plan(routes, claimed, whole.claim_error(routes, problem.maximise_prize))
 
 
@@ -125,7 +125,9 @@ def _build(problem: Problem, whole: WholeProblem, fleet: int, start: Routes | No
     model = vroom.Input()
     times, demand = whole.times, whole.demand
     model.set_costs_matrix("car", whole.cost)
-    model.set_durations_matrix("car", np.zeros_like(whole.cost) if times is None else times.duration)
+    model.set_durations_matrix(
+        "car", np.zeros_like(whole.cost) if times is None else times.duration
+    )
     # An arc that is longer than any route may be cannot be taken.
     limit = 1 if whole.max_length is None else whole.max_length
     lengths = np.zeros_like(whole.cost) if whole.length is None else whole.length

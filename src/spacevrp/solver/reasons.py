@@ -21,7 +21,7 @@ def explain(problem: Problem, served: Iterable[int]) -> str:
         for node in problem.customers
         if node not in reached and np.isinf(problem.penalty[node])
     ]
-    reasons = _unservable(problem, left) + _fleet_too_small(problem)
+    reasons = _unservable(problem, left) + fleet_too_small(problem)
     if not reasons and left:
         reasons = [_left_over(problem, left)]
     if not reasons:
@@ -64,7 +64,8 @@ def _fault_alone(problem: Problem, stops: tuple[int, ...]) -> str | None:
     return fault
 
 
-def _fleet_too_small(problem: Problem) -> list[str]:
+def fleet_too_small(problem: Problem) -> list[str]:
+    """Why no fleet of that size can carry everything, whatever the routes; empty if it may."""
     if problem.max_routes is None or problem.pairs or not np.isfinite(problem.capacity):
         return []
     compulsory = np.array([n for n in problem.customers if np.isinf(problem.penalty[n])], dtype=int)

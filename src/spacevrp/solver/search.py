@@ -27,6 +27,8 @@ from spacevrp.problems.problem import Problem
 from spacevrp.solver.memory import Cut
 from spacevrp.tensors import Batch, stack
 
+# Temperatures of the second attempt: 1, 2, 4, ... up to where all moves are about as likely.
+_DEGREES = 8
 # Beside the best plan, some of the next best: the referee has the last word.
 _CANDIDATES = 16
 
@@ -39,11 +41,16 @@ class Settings:
     starts: int | None  # start nodes a view; None for all that can start
     samples: int  # further rounds from every start that draw their moves
     seed: int
+    direct_return: bool = True  # serve only who has a direct way home (see Environment)
 
     @property
     def rounds(self) -> int:
         """Rollouts from every start of every view: a greedy one, then the sampled ones."""
         return 1 + self.samples
+
+    def temperature(self, number: int) -> float:
+        """Of the draws of a round: 1, or where plans are hard to find ever hotter in turn."""
+        return 1.0 if self.direct_return else 2.0 ** ((number - 1) % _DEGREES)
 
 
 @dataclass(frozen=True)
@@ -108,7 +115,7 @@ def _search(
     report: Callable[[int], None],
 ) -> _Best:
     num_depots = max(len(problem.depots) for problem in problems)
-    environment = Environment(batch, num_depots)
+    environment = Environment(batch, num_depots, direct_return=settings.direct_return)
     starts = choose_starts(environment, settings.starts)  # (I, P)
     seeds = _view_seeds(model, batch, problems, settings)  # (I, V, M)
     decode: Callable[..., _Moves] = _roll_out
@@ -119,14 +126,19 @@ def _search(
         some = seeds[:, first_view : first_view + cut.views]  # (I, v, M)
         views = some.shape[1]
         repeated = batch.repeat_interleave(views) if views > 1 else batch
-        there = Environment(repeated, num_depots) if views > 1 else environment
+        there = environment
+        if views > 1:
+            there = Environment(repeated, num_depots, direct_return=settings.direct_return)
         tables = _encode(model, repeated, some.flatten(0, 1))
         begin = starts.repeat_interleave(views, dim=0)  # (I v, P)
         for number in range(settings.rounds):
             for first_start in range(0, starts.shape[1], cut.starts):
                 piece = begin[:, first_start : first_start + cut.starts]
-                state = _random_state(settings.seed, (first_view, number, first_start))
-                done = decode(there, tables, piece, state if number > 0 else None)
+                draw = None
+                if number > 0:
+                    state = _random_state(settings.seed, (first_view, number, first_start))
+                    draw = _Draw(state, settings.temperature(number))
+                done = decode(there, tables, piece, draw)
                 view = torch.arange(first_view, first_view + views, device=batch.device)
                 order = torch.arange(piece.shape[1], device=batch.device) + first_start
                 turn = (view * settings.rounds + number)[:, None] * starts.shape[1]
@@ -137,6 +149,8 @@ def _search(
 
 def uses_kernel(environment: Environment) -> bool:
     """Whether the rollouts run in one launch: on a GPU, few nodes and depots, Triton."""
+    if not environment.home.direct:
+        return False  # the kernel looks at direct arcs alone
     if environment.batch.device.type != "cuda" or not supports(environment):
         return False
     return _has_triton()
@@ -190,6 +204,14 @@ def _encode(model: SpaceModel, batch: Batch, seeds: Tensor) -> DecoderTables:
 
 
 @dataclass(frozen=True)
+class _Draw:
+    """How moves are drawn."""
+
+    state: int  # of the random numbers
+    temperature: float  # 1 wherever the kernel draws
+
+
+@dataclass(frozen=True)
 class _Moves:
     """Finished rollouts, their sequences (B, P, T) on demand."""
 
@@ -198,13 +220,21 @@ class _Moves:
 
 
 def _roll_out(
-    environment: Environment, tables: DecoderTables, starts: Tensor, state: int | None
+    environment: Environment, tables: DecoderTables, starts: Tensor, draw: _Draw | None
 ) -> _Moves:
-    """Complete a plan from each start (B, P): greedily, or drawn where there is a random state."""
-    generator = None
-    if state is not None:
-        generator = torch.Generator(starts.device).manual_seed(state)
-    done = rollout(environment, tables, starts, sample=state is not None, generator=generator)
+    """Complete a plan from each start (B, P): greedily, or drawn where it is said how."""
+    if draw is None:
+        done = rollout(environment, tables, starts)
+    else:
+        generator = torch.Generator(starts.device).manual_seed(draw.state)
+        done = rollout(
+            environment,
+            tables,
+            starts,
+            sample=True,
+            temperature=draw.temperature,
+            generator=generator,
+        )
 
     def take(order: Tensor) -> Tensor:
         index = order.unsqueeze(-1).expand(-1, -1, done.sequence.shape[2])
@@ -217,14 +247,14 @@ def _roll_out_fused(
     environment: Environment,
     tables: DecoderTables,
     starts: Tensor,
-    state: int | None,
+    draw: _Draw | None,
     *,
     missing_arcs: bool,
 ) -> _Moves:
     """The same in one launch."""
-    seed = torch.tensor([0 if state is None else state], device=starts.device)
+    seed = torch.tensor([0 if draw is None else draw.state], device=starts.device)
     trace = fused_rollout(
-        environment, tables, starts, seed, sample=state is not None, missing_arcs=missing_arcs
+        environment, tables, starts, seed, sample=draw is not None, missing_arcs=missing_arcs
     )
     return _Moves(trace.cost, lambda order: narrow(trace, order).sequences())
 

@@ -8,6 +8,7 @@ from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Literal, overload
 
+import numpy as np
 import torch
 
 from spacevrp.decode import routes_of
@@ -28,13 +29,15 @@ from spacevrp.solver.memory import (
     largest_size,
 )
 from spacevrp.solver.progress import Progress
-from spacevrp.solver.reasons import explain
+from spacevrp.solver.reasons import explain, fleet_too_small
 from spacevrp.solver.search import Candidate, Seconds, Settings, search_block
 
 ShowProgress = bool | Literal["always"]
 
 # Instances share a batch up to this ratio of their sizes: padding costs its square.
 _PADDING = 1.1
+# Rounds of the second attempt that draw their moves, where the first came to dead ends only.
+_SECOND_SAMPLES = 32
 # An error names this many of the instances without a plan.
 _MOST_NAMED = 3
 
@@ -111,7 +114,7 @@ class Solver:
     @overload
     def solve(
         self,
-        problems: Problem,
+        problem: Problem,
         *,
         augment: int = ...,
         starts: int | None = ...,
@@ -124,7 +127,7 @@ class Solver:
     @overload
     def solve(
         self,
-        problems: Iterable[Problem],
+        problem: Iterable[Problem],
         *,
         augment: int = ...,
         starts: int | None = ...,
@@ -136,7 +139,7 @@ class Solver:
 
     def solve(
         self,
-        problems: Problem | Iterable[Problem],
+        problem: Problem | Iterable[Problem],
         *,
         augment: int = 8,
         starts: int | None = None,
@@ -149,7 +152,7 @@ class Solver:
 
         Parameters
         ----------
-        problems
+        problem
             One problem, or several. The order is kept.
         augment
             Views (pivot sets) of each instance. More views take longer and are never worse.
@@ -174,7 +177,7 @@ class Solver:
             :class:`NoPlanError`, which carries the solutions of the other instances.)
         """
         attempt = self.attempt(
-            problems,
+            problem,
             augment=augment,
             starts=starts,
             sample=sample,
@@ -185,11 +188,11 @@ class Solver:
         if attempt.reasons:
             raise NoPlanError(attempt.reasons, attempt.solutions)
         complete = [solution for solution in attempt.solutions if solution is not None]
-        return complete[0] if isinstance(problems, Problem) else complete
+        return complete[0] if isinstance(problem, Problem) else complete
 
     def attempt(
         self,
-        problems: Problem | Iterable[Problem],
+        problem: Problem | Iterable[Problem],
         *,
         augment: int = 8,
         starts: int | None = None,
@@ -207,20 +210,20 @@ class Solver:
         )
         if batch_memory is not None:
             _at_least("batch_memory", batch_memory, 1)
-        work = _Work(self.model, self.device, _as_list(problems), batch_memory)
+        work = _Work(self.model, self.device, _as_list(problem), batch_memory)
         solutions, reasons = work.run(settings, progress)
         return Attempt(solutions, dict(sorted(reasons.items())), work.seconds, work.refused)
 
 
 @overload
 def solve(
-    problems: Problem,
-    *,
+    problem: Problem,
     augment: int = ...,
+    device: str | torch.device = ...,
+    *,
     starts: int | None = ...,
     sample: int = ...,
     seed: int = ...,
-    device: str | torch.device = ...,
     weights: str | Path | SpaceModel | None = ...,
     progress: ShowProgress = ...,
     batch_memory: int | None = ...,
@@ -229,13 +232,13 @@ def solve(
 
 @overload
 def solve(
-    problems: Iterable[Problem],
-    *,
+    problem: Iterable[Problem],
     augment: int = ...,
+    device: str | torch.device = ...,
+    *,
     starts: int | None = ...,
     sample: int = ...,
     seed: int = ...,
-    device: str | torch.device = ...,
     weights: str | Path | SpaceModel | None = ...,
     progress: ShowProgress = ...,
     batch_memory: int | None = ...,
@@ -243,13 +246,13 @@ def solve(
 
 
 def solve(
-    problems: Problem | Iterable[Problem],
-    *,
+    problem: Problem | Iterable[Problem],
     augment: int = 8,
+    device: str | torch.device = "auto",
+    *,
     starts: int | None = None,
     sample: int = 0,
     seed: int = 0,
-    device: str | torch.device = "auto",
     weights: str | Path | SpaceModel | None = None,
     progress: ShowProgress = False,
     batch_memory: int | None = None,
@@ -259,7 +262,7 @@ def solve(
     Weights are loaded anew at each call; keep a :class:`Solver` to load them once.
     """
     return Solver(weights, device).solve(
-        problems,
+        problem,
         augment=augment,
         starts=starts,
         sample=sample,
@@ -286,7 +289,29 @@ class _Work:
         """The solutions in the order of the problems, and the reasons where there is none."""
         solutions: list[Solution | None] = [None] * len(self.problems)
         reasons: dict[int, str] = {}
-        groups = _group(self.problems, settings.views)
+        for number, solution, reason in self._pass(range(len(self.problems)), settings, show):
+            solutions[number] = solution
+            if solution is None:
+                reasons[number] = reason
+        # Some customers get home over others only, and some fleets are so small that chance is
+        # of help. The reasons of the first attempt stay: in it nobody is served without a way home.
+        hard = [number for number in reasons if not fleet_too_small(self.problems[number])]
+        if not hard:
+            return solutions, reasons
+        # One view: other moves come from the draws.
+        rounds = max(settings.samples, _SECOND_SAMPLES)
+        harder = replace(settings, views=1, samples=rounds, direct_return=False)
+        for number, solution, _ in self._pass(hard, harder, show):
+            if solution is not None:
+                solutions[number] = solution
+                del reasons[number]
+        return solutions, reasons
+
+    def _pass(
+        self, chosen: Sequence[int], settings: Settings, show: ShowProgress
+    ) -> Iterable[tuple[int, Solution | None, str]]:
+        """(number of an instance, its solution, why it has none) for the chosen instances."""
+        groups = _group(self.problems, chosen, settings.views)
         total = sum(
             len(numbers)
             * views
@@ -303,11 +328,8 @@ class _Work:
                     solution, reason, refused = settle(problem, candidates)
                     self.seconds.judging += time.perf_counter() - began
                     self.refused += refused
-                    solutions[number] = solution
-                    if solution is None:
-                        label = f"{problem.name!r}, " if problem.name else ""
-                        reasons[number] = f"{label}{reason}"
-        return solutions, reasons
+                    label = f"{problem.name!r}, " if problem.name else ""
+                    yield number, solution, f"{label}{reason}"
 
     def _search(
         self, numbers: Sequence[int], settings: Settings, progress: Progress
@@ -369,7 +391,21 @@ class _Work:
 
 
 def settle(problem: Problem, candidates: Sequence[Candidate]) -> tuple[Solution | None, str, int]:
-    """The first candidate that the referee passes or the reason why there is none; the refused."""
+    """The first candidate that the referee passes or the reason why there is none; the refused.
+
+    Where nobody has to be visited, staying at home is a candidate, too: no rollout proposes it.
+    """
+    solution, reason, refused = _first_passed(problem, candidates)
+    if problem.depots and np.isfinite(problem.penalty[list(problem.customers)]).all():
+        idle = Solution.judged(problem, ())
+        if idle.feasible and (solution is None or idle.cost < solution.cost):
+            return idle, "", refused
+    return solution, reason, refused
+
+
+def _first_passed(
+    problem: Problem, candidates: Sequence[Candidate]
+) -> tuple[Solution | None, str, int]:
     refused: list[Solution] = []
     for candidate in candidates:
         if candidate.cost == float("inf"):
@@ -387,7 +423,9 @@ def settle(problem: Problem, candidates: Sequence[Candidate]) -> tuple[Solution 
     return None, explain(problem, furthest - set(problem.depots)), 0
 
 
-def _group(problems: Sequence[Problem], augment: int) -> list[tuple[int, list[int]]]:
+def _group(
+    problems: Sequence[Problem], chosen: Iterable[int], augment: int
+) -> list[tuple[int, list[int]]]:
     """(views, numbers of instances) that are solved together: of like size, whatever the variant.
 
     Several depots take more work a step and durations of their own more memory, so those instances
@@ -401,7 +439,7 @@ def _group(problems: Sequence[Problem], augment: int) -> list[tuple[int, list[in
 
     groups: list[tuple[int, list[int]]] = []
     smallest, last = 0, None
-    for number in sorted(range(len(problems)), key=lambda i: (kind(i), problems[i].size, i)):
+    for number in sorted(chosen, key=lambda i: (kind(i), problems[i].size, i)):
         size = problems[number].size
         if kind(number) != last or size > _PADDING * smallest:
             groups.append((kind(number)[0], []))
@@ -441,13 +479,15 @@ def _as_list(problems: Problem | Iterable[Problem]) -> list[Problem]:
     if isinstance(problems, Problem):
         return [problems]
     expected = "expected a Problem or several"
+    if isinstance(problems, str | bytes | Path):
+        raise SpacevrpError(f"problem: {expected}, received {show(problems)}; see spacevrp.read")
     try:
         several = list(problems)
     except TypeError:
-        raise SpacevrpError(f"problems: {expected}, received {show(problems)}") from None
+        raise SpacevrpError(f"problem: {expected}, received {show(problems)}") from None
     for number, problem in enumerate(several):
         if not isinstance(problem, Problem):
-            raise SpacevrpError(f"problems, number {number}: {expected}, received {show(problem)}")
+            raise SpacevrpError(f"problem, number {number}: {expected}, received {show(problem)}")
     return several
 
 

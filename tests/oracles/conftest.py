@@ -3,14 +3,57 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator
-from itertools import combinations, permutations
+from collections.abc import Callable, Iterator
+from itertools import combinations, pairwise, permutations
 
+import pytest
+
+from spacevrp.oracles import SolverOracle
+from spacevrp.oracles.lkh import LkhOracle
+from spacevrp.oracles.ortools import OrToolsOracle
+from spacevrp.oracles.pyvrp import PyVrpOracle
+from spacevrp.oracles.vroom import VroomOracle
 from spacevrp.problems.problem import Problem
 from spacevrp.problems.referee import judge
 
+# Searches end by their own count, so that no test depends on the clock.
+_MAKERS: dict[str, Callable[[], SolverOracle]] = {
+    "pyvrp": lambda: PyVrpOracle(iterations=1000),
+    "ortools": lambda: OrToolsOracle(solutions=400),
+    "vroom": lambda: VroomOracle(),
+    "lkh": lambda: LkhOracle(runs=2),
+}
 
-def optimum(problem: Problem) -> float:
+
+@pytest.fixture(scope="session")
+def optimum() -> Callable[[Problem], float]:
+    """The proven optimum of a tiny instance; those with a name are enumerated once."""
+    known: dict[str, float] = {}
+
+    def find(problem: Problem) -> float:
+        if not problem.name:
+            return find_optimum(problem)
+        if problem.name not in known:
+            known[problem.name] = find_optimum(problem)
+        return known[problem.name]
+
+    return find
+
+
+@pytest.fixture(scope="session")
+def make_tiny_oracle() -> Callable[[str], SolverOracle]:
+    """An oracle by name that takes its time by counting; skips where it is not installed."""
+
+    def make(name: str) -> SolverOracle:
+        oracle = _MAKERS[name]()
+        if not oracle.is_installed():
+            pytest.skip(f"{oracle.package} is not installed")
+        return oracle
+
+    return make
+
+
+def find_optimum(problem: Problem) -> float:
     """The least cost of any feasible plan; inf where there is none.
 
     Customers are split into sets; each set is one route from some depot in some order. A plan is
@@ -42,9 +85,7 @@ def _best_route(problem: Problem, chosen: tuple[int, ...]) -> tuple[int, ...] | 
     for depot in problem.depots:
         for order in permutations(chosen):
             route = (depot, *order) if problem.open_routes else (depot, *order, depot)
-            length = math.fsum(
-                problem.distances.between(a, b) for a, b in zip(route, route[1:], strict=False)
-            )
+            length = math.fsum(problem.distances.between(a, b) for a, b in pairwise(route))
             if length >= best_length:
                 continue
             violations = judge(problem, [route]).violations

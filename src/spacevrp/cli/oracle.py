@@ -1,0 +1,210 @@
+"""``spacevrp oracle``: solve the instances of a file with a classical solver."""
+
+from __future__ import annotations
+
+import argparse
+import math
+import os
+import sys
+import time
+from collections.abc import Callable, Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from spacevrp.problems.errors import FormatError, SolutionError
+
+if TYPE_CHECKING:
+    from spacevrp.oracles import Failure, OracleResult
+    from spacevrp.problems.problem import Problem
+
+SOLVED, NOT_SOLVED = 0, 1
+_SOLVERS = ("auto", "pyvrp", "ortools", "vroom", "lkh")
+_RECORD_SUFFIX = ".partial.jsonl"
+
+
+def add_arguments(parser: argparse.ArgumentParser) -> None:
+    """Declare the arguments of ``spacevrp oracle``."""
+    parser.epilog = (
+        "Every plan is judged by the referee, and its cost is the referee's. A solver that cannot "
+        "model an instance exactly refuses it. With -o OUT, results are kept in OUT"
+        f"{_RECORD_SUFFIX} as they come: the same command goes on where it was interrupted. Exit "
+        "code 0: every instance has a plan; 1: some have none; 2: bad usage, a file that cannot "
+        "be read, a solver that is not installed or cannot take an instance."
+    )
+    parser.add_argument(
+        "file", metavar="FILE", type=Path, help="instances: .vrp, .json, .npz or Solomon text"
+    )
+    parser.add_argument(
+        "--solver",
+        choices=_SOLVERS,
+        default="auto",
+        help="default: auto, the strongest that models the instance exactly",
+    )
+    parser.add_argument(
+        "--seconds",
+        metavar="SECONDS",
+        type=_positive,
+        default=10.0,
+        help="time for each instance; default: 10",
+    )
+    parser.add_argument(
+        "--jobs",
+        metavar="PROCESSES",
+        type=_at_least(1),
+        default=1,
+        help="instances solved at the same time; default: 1",
+    )
+    parser.add_argument("--seed", metavar="SEED", type=_at_least(0), default=0, help="default: 0")
+    parser.add_argument(
+        "--start", metavar="SOL", type=Path, help="plans to start from: .json or .sol"
+    )
+    parser.add_argument(
+        "-o", "--output", metavar="OUT", type=Path, help="write the solutions to a .json file"
+    )
+    parser.add_argument(
+        "--quiet", action="store_true", help="no progress bar, and no summary beside OUT"
+    )
+
+
+def run(args: argparse.Namespace) -> int:
+    """Solve and write."""
+    # Imported here, so that help stays instant.
+    from spacevrp.formats import read
+    from spacevrp.oracles import OracleResult, solve_many
+    from spacevrp.problems.problem import Problem
+
+    content = read(args.file)
+    problems = [content] if isinstance(content, Problem) else list(content)
+    starts = None if args.start is None else _read_starts(args.start, problems)
+    if args.output is not None:
+        _check_target(args.output)
+    began = time.perf_counter()
+    results = solve_many(
+        problems,
+        args.solver,
+        args.seconds,
+        jobs=args.jobs,
+        seed=args.seed,
+        starts=starts,
+        record=None if args.output is None else _record_path(args.output),
+        progress=not args.quiet,
+    )
+    text = _render(problems, results, time.perf_counter() - began)
+    if args.output is None:
+        print(text, end="")
+    else:
+        _write(args.output, text.encode())
+        if not args.quiet:
+            print(f"{args.output}: {_summarise(results)}")
+    failed = False
+    for number, result in enumerate(results):
+        if not isinstance(result, OracleResult):
+            failed = True
+            print(f"spacevrp: instance {number}: {result.message}", file=sys.stderr)
+    return NOT_SOLVED if failed else SOLVED
+
+
+# ------------------------------------------------------------------------------------ before work
+
+
+def _at_least(lowest: int) -> Callable[[str], int]:
+    def parse(text: str) -> int:
+        try:
+            value = int(text)
+        except ValueError:
+            value = lowest - 1
+        if value < lowest:
+            raise argparse.ArgumentTypeError(
+                f"expected a whole number of at least {lowest}, received {text[:40]!r}"
+            )
+        return value
+
+    return parse
+
+
+def _positive(text: str) -> float:
+    try:
+        value = float(text)
+    except ValueError:
+        value = 0.0
+    if not (value > 0 and math.isfinite(value)):
+        raise argparse.ArgumentTypeError(f"expected seconds above 0, received {text[:40]!r}")
+    return value
+
+
+def _read_starts(path: Path, problems: Sequence[Problem]) -> list[Any]:
+    from spacevrp.formats import read_solution
+
+    plans = read_solution(path, problems[0] if problems else None).instances
+    if len(plans) != len(problems):
+        raise SolutionError(
+            f"{path}: expected a plan for each of {len(problems)} instances, received {len(plans)}"
+        )
+    # An entry without routes stands for an instance that had no plan.
+    return [plan.routes or None for plan in plans]
+
+
+def _check_target(path: Path) -> None:
+    if path.exists() and not path.is_file():
+        raise FormatError(f"{path}: expected a file, received something else of that name")
+    if not path.parent.is_dir():
+        raise FormatError(f"{path}: cannot be written: there is no folder {path.parent}")
+    if path.suffix.lower() != ".json":
+        raise FormatError(f"{path}: expected a file name that ends in .json")
+
+
+def _record_path(output: Path) -> Path:
+    return output.with_name(output.name + _RECORD_SUFFIX)
+
+
+# ------------------------------------------------------------------------------------- after work
+
+
+def _render(
+    problems: Sequence[Problem], results: Sequence[OracleResult | Failure], seconds: float
+) -> str:
+    from spacevrp.formats import SolvedInstance, solution_document, solution_json
+    from spacevrp.oracles import OracleResult
+
+    names = {problem.variant_name for problem in problems}
+    document = solution_document(
+        names.pop() if len(names) == 1 else None,
+        [
+            result.solution if isinstance(result, OracleResult) else SolvedInstance((), None, False)
+            for result in results
+        ],
+        seconds=round(seconds, 3),
+        device="cpu",
+    )
+    for entry, result in zip(document["instances"], results, strict=True):
+        if isinstance(result, OracleResult):
+            entry["solver"] = result.solver
+            entry["version"] = result.version
+            entry["seconds"] = round(result.seconds, 3)
+            if result.note:
+                entry["note"] = result.note
+    return solution_json(document)
+
+
+def _summarise(results: Sequence[OracleResult | Failure]) -> str:
+    from spacevrp.oracles import OracleResult
+
+    found = [result for result in results if isinstance(result, OracleResult)]
+    used = sorted({f"{result.solver} {result.version}" for result in found})
+    parts = [f"{len(found)} of {len(results)} solved"]
+    if found:
+        mean = math.fsum(result.solution.cost for result in found) / len(found)
+        parts += [f"mean cost {mean:.10g}", "with " + ", ".join(used)]
+    return ", ".join(parts)
+
+
+def _write(path: Path, data: bytes) -> None:
+    """Write beside the target, then rename: nobody ever sees half a file."""
+    draft = path.with_name(f".{path.name}.{os.getpid()}")
+    try:
+        draft.write_bytes(data)
+        draft.replace(path)
+    except OSError as error:
+        raise FormatError(f"{path}: cannot be written: {error.strerror}") from None
+    finally:
+        draft.unlink(missing_ok=True)

@@ -1,0 +1,217 @@
+"""What all oracles share: the referee has the last word, and refusals name solver and feature."""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Callable
+from typing import ClassVar
+
+import numpy as np
+import pytest
+
+from spacevrp.generators import generate
+from spacevrp.oracles import (
+    ORACLES,
+    MissingSolverError,
+    OracleDisagreement,
+    SolverOracle,
+    choose_oracle,
+    make_oracle,
+    strongest,
+)
+from spacevrp.oracles.base import Plan
+from spacevrp.oracles.recourse import visit_more
+from spacevrp.oracles.scaling import Routes
+from spacevrp.problems.errors import InfeasibleError, SolutionError, UnsupportedError
+from spacevrp.problems.problem import Problem
+from spacevrp.problems.referee import judge
+from spacevrp.problems.variants import VARIANTS
+
+# All four customers in turn: 3 + 4 + 3 + 4 + 8 = 22 (see tests/conftest.py).
+AROUND = (0, 1, 2, 3, 4, 0)
+
+
+class Parrot(SolverOracle):
+    """Says what it is told to say."""
+
+    name: ClassVar[str] = "parrot"
+    package: ClassVar[str] = "numpy"
+    module: ClassVar[str] = "numpy"
+
+    def __init__(self, plan: Plan | None) -> None:
+        self._plan_told = plan
+
+    def supports(self, problem: Problem) -> str | None:
+        return "time windows" if problem.features.time_windows else None
+
+    def _search(
+        self, problem: Problem, seconds: float, seed: int, start: Routes | None
+    ) -> Plan | None:
+        return self._plan_told
+
+
+def test_the_cost_is_the_referees(four_customers: Callable[..., Problem]) -> None:
+    result = Parrot(Plan((AROUND,), 22.001, 0.002)).solve(four_customers(), 1.0)
+    assert result.solution.cost == 22
+    assert result.claimed == 22.001
+    assert (result.solver, result.version) == ("parrot", np.__version__)
+
+
+def test_another_cost_is_an_error(four_customers: Callable[..., Problem]) -> None:
+    with pytest.raises(OracleDisagreement, match=r"parrot claims a cost of 22.003 .* counts 22;"):
+        Parrot(Plan((AROUND,), 22.003, 0.002)).solve(four_customers(), 1.0)
+
+
+def test_a_violation_is_an_error(four_customers: Callable[..., Problem]) -> None:
+    problem = four_customers(demand=[0, 2, 2, 2, 2], capacity=7)
+    with pytest.raises(OracleDisagreement, match="parrot .* the referee does not: route 1 leaves"):
+        Parrot(Plan((AROUND,), 22.0, 0.0)).solve(problem, 1.0)
+
+
+def test_no_plan_is_an_error(four_customers: Callable[..., Problem]) -> None:
+    with pytest.raises(InfeasibleError, match="parrot found no plan"):
+        Parrot(None).solve(four_customers(), 1.0)
+
+
+def test_a_refusal_names_solver_and_feature(four_customers: Callable[..., Problem]) -> None:
+    problem = four_customers(windows=[(0, 99)] * 5)
+    with pytest.raises(UnsupportedError, match="parrot cannot model time windows exactly"):
+        Parrot(None).solve(problem, 1.0)
+
+
+def test_a_better_start_is_kept(four_customers: Callable[..., Problem]) -> None:
+    detour = (0, 4, 2, 1, 3, 0)  # 8 + 5 + 4 + 5 + 4 = 26
+    result = Parrot(Plan((detour,), 26.0, 0.0)).solve(four_customers(), 1.0, start=[AROUND])
+    assert result.solution.cost == 22
+    assert "given plan" in result.note
+
+
+def test_a_start_must_be_feasible(four_customers: Callable[..., Problem]) -> None:
+    with pytest.raises(SolutionError, match="customer 4 is never visited"):
+        Parrot(None).solve(four_customers(), 1.0, start=[(0, 1, 2, 3, 0)])
+
+
+@pytest.mark.parametrize("name", ORACLES)
+@pytest.mark.parametrize("variant", ["ATSP", "AMDOCVRPBPLTW", "PDCVRP", "OP", "CVRPL"])
+def test_a_warm_start_is_never_made_worse(
+    name: str, variant: str, make_tiny_oracle: Callable[[str], SolverOracle]
+) -> None:
+    oracle = make_tiny_oracle(name)
+    (problem,) = generate(variant, 8, 1, seed=4)
+    if oracle.supports(problem) is not None:
+        return
+    cold = oracle.solve(problem, 60.0)
+    warm = oracle.solve(problem, 60.0, start=cold.solution.routes)
+    assert warm.solution.cost <= cold.solution.cost
+
+
+def test_a_tour_may_be_given_from_any_node(
+    make_tiny_oracle: Callable[[str], SolverOracle],
+) -> None:
+    oracle = make_tiny_oracle("ortools")
+    (problem,) = generate("TSP", 8, 1, seed=4)
+    result = oracle.solve(problem, 60.0, start=[(3, 4, 5, 6, 7, 0, 1, 2)])
+    assert result.solution.cost <= judge(problem, [range(8)]).cost
+
+
+@pytest.mark.parametrize("name", ORACLES)
+def test_a_single_node(name: str, make_tiny_oracle: Callable[[str], SolverOracle]) -> None:
+    result = make_tiny_oracle(name).solve(Problem.from_matrix([[0]], depots=()), 1.0)
+    assert result.solution.routes == ((0,),)
+    assert result.solution.cost == 0
+
+
+@pytest.mark.parametrize("name", ORACLES)
+def test_two_nodes(name: str, make_tiny_oracle: Callable[[str], SolverOracle]) -> None:
+    problem = Problem.from_matrix([[0, 2], [5, 0]], depots=())
+    assert make_tiny_oracle(name).solve(problem, 60.0).solution.cost == 7
+
+
+@pytest.mark.parametrize("name", ["pyvrp", "ortools", "vroom"])
+def test_what_cannot_be_done_has_no_plan(
+    name: str,
+    four_customers: Callable[..., Problem],
+    make_tiny_oracle: Callable[[str], SolverOracle],
+) -> None:
+    problem = four_customers(demand=[0, 5, 5, 5, 5], capacity=5, max_routes=3)
+    with pytest.raises(InfeasibleError, match=f"{name} found no plan"):
+        make_tiny_oracle(name).solve(problem, 2.0)
+
+
+def test_a_missing_solver_says_how_to_get_it(
+    four_customers: Callable[..., Problem], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(ORACLES["pyvrp"], "module", "no_such_module")
+    with pytest.raises(MissingSolverError, match=r"pip install spacevrp\[oracles\]"):
+        choose_oracle(four_customers())
+
+
+def test_solvers_are_imported_only_when_used() -> None:
+    for name in ORACLES:
+        make_oracle(name)
+    assert "spacevrp.oracles.pyvrp" in sys.modules  # ours, not the solver it wraps
+
+
+# ----------------------------------------------------------------------------------------- choice
+
+
+@pytest.mark.parametrize("variant", VARIANTS)
+def test_every_variant_has_an_exact_oracle(variant: str) -> None:
+    features = VARIANTS[variant].features
+    (problem,) = generate(variant, 6, 1)
+    if not features.depot:
+        expected = "lkh"
+    elif features.prize_collecting or (features.backhaul and not features.backhaul_last):
+        expected = "ortools"
+    else:
+        expected = "pyvrp"
+    assert strongest(problem) == expected
+
+
+def test_unknown_solvers_are_named() -> None:
+    with pytest.raises(UnsupportedError, match="received 'gurobi'"):
+        make_oracle("gurobi")
+
+
+# ------------------------------------------------------------------------------- stochastic prizes
+
+
+def stochastic(revealed: list[float]) -> Problem:
+    return Problem.from_coordinates(
+        [(0, 0), (1, 0), (2, 0), (5, 0)],
+        prize=[0, 1, 1, 1],
+        revealed_prize=revealed,
+        penalty=[0, 1, 1, 1],
+        min_prize=1.5,
+        max_routes=1,
+    )
+
+
+def test_enough_real_prizes_change_nothing() -> None:
+    assert visit_more(stochastic([0, 1, 1, 1]), ((0, 1, 2, 0),)) == (((0, 1, 2, 0),), 0)
+
+
+def test_the_vehicle_goes_on_while_the_real_prizes_fall_short() -> None:
+    # 1 + 0.1 < 1.5, so node 3 is added although nobody could know that it pays.
+    routes, added = visit_more(stochastic([0, 1, 0.1, 2]), ((0, 1, 2, 0),))
+    assert (routes, added) == (((0, 1, 2, 3, 0),), 1)
+
+
+def test_the_nearest_comes_first_whatever_it_holds() -> None:
+    # From nowhere: node 1 costs 2 - 1, node 2 4 - 1; both are needed, node 3 is not.
+    assert visit_more(stochastic([0, 0.8, 0.8, 9]), ()) == (((0, 1, 2, 0),), 2)
+
+
+def test_all_visited_is_always_enough() -> None:
+    assert visit_more(stochastic([0, 0.1, 0.1, 0.1]), ((0, 2, 0),)) == (((0, 2, 1, 3, 0),), 2)
+
+
+def test_a_plan_with_expected_prizes_says_so(
+    make_tiny_oracle: Callable[[str], SolverOracle],
+) -> None:
+    result = make_tiny_oracle("ortools").solve(stochastic([0, 1, 0.1, 2]), 60.0)
+    assert result.solution.routes == ((0, 1, 2, 3, 0),) or result.solution.routes == (
+        (0, 2, 1, 3, 0),
+    )
+    assert result.claimed == 5  # there and back 4, and the penalty of node 3
+    assert "planned with expected prizes at 5; 1 more visited" in result.note
