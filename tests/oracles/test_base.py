@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import subprocess
 import sys
 from collections.abc import Callable
 from typing import ClassVar
@@ -20,8 +21,11 @@ from spacevrp.oracles import (
     strongest,
 )
 from spacevrp.oracles.base import Plan
+from spacevrp.oracles.ortools import OrToolsOracle
+from spacevrp.oracles.pyvrp import PyVrpOracle
 from spacevrp.oracles.recourse import visit_more
 from spacevrp.oracles.scaling import Routes
+from spacevrp.oracles.vroom import VroomOracle
 from spacevrp.problems.errors import InfeasibleError, SolutionError, UnsupportedError
 from spacevrp.problems.problem import Problem
 from spacevrp.problems.referee import judge
@@ -64,7 +68,7 @@ def test_another_cost_is_an_error(four_customers: Callable[..., Problem]) -> Non
 
 def test_a_violation_is_an_error(four_customers: Callable[..., Problem]) -> None:
     problem = four_customers(demand=[0, 2, 2, 2, 2], capacity=7)
-    with pytest.raises(OracleDisagreement, match="parrot .* the referee does not: route 1 leaves"):
+    with pytest.raises(OracleDisagreement, match=r"parrot .* the referee does not: route 1 leaves"):
         Parrot(Plan((AROUND,), 22.0, 0.0)).solve(problem, 1.0)
 
 
@@ -103,6 +107,21 @@ def test_a_warm_start_is_never_made_worse(
     cold = oracle.solve(problem, 60.0)
     warm = oracle.solve(problem, 60.0, start=cold.solution.routes)
     assert warm.solution.cost <= cold.solution.cost
+
+
+@pytest.mark.parametrize("variant", ["CVRP", "OPDCVRP", "MDCVRPLTW"])
+def test_solvers_search_from_the_given_plan(
+    variant: str, make_tiny_oracle: Callable[[str], SolverOracle]
+) -> None:
+    """With next to no search of their own, they still end where the given plan was, or better."""
+    (problem,) = generate(variant, 30, 1, seed=4)
+    good = make_tiny_oracle("pyvrp").solve(problem, 60.0).solution
+    for oracle in (PyVrpOracle(iterations=0), OrToolsOracle(solutions=2), VroomOracle(0)):
+        make_tiny_oracle(oracle.name)
+        result = oracle.solve(problem, 60.0, start=good.routes)
+        assert result.solution.cost <= good.cost + 1e-9
+        assert result.claimed == pytest.approx(good.cost, rel=1e-2)
+        assert result.note == ""  # it did not need to be replaced by the given plan
 
 
 def test_a_tour_may_be_given_from_any_node(
@@ -147,9 +166,14 @@ def test_a_missing_solver_says_how_to_get_it(
 
 
 def test_solvers_are_imported_only_when_used() -> None:
-    for name in ORACLES:
-        make_oracle(name)
-    assert "spacevrp.oracles.pyvrp" in sys.modules  # ours, not the solver it wraps
+    code = (
+        "import sys\n"
+        "from spacevrp.oracles import ORACLES, make_oracle\n"
+        "for name in ORACLES: make_oracle(name)\n"
+        "print(sorted({'pyvrp', 'ortools', 'vroom', 'elkai', 'torch'} & set(sys.modules)))"
+    )
+    shown = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    assert shown.stdout == "[]\n"
 
 
 # ----------------------------------------------------------------------------------------- choice

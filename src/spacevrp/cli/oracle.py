@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     from spacevrp.problems.problem import Problem
 
 SOLVED, NOT_SOLVED = 0, 1
-_SOLVERS = ("auto", "pyvrp", "ortools", "vroom", "lkh")
+_SOLVERS = ("auto", "pyvrp", "ortools", "vroom", "lkh", "pyvrp-approximate")
 _RECORD_SUFFIX = ".partial.jsonl"
 
 
@@ -38,7 +38,8 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         "--solver",
         choices=_SOLVERS,
         default="auto",
-        help="default: auto, the strongest that models the instance exactly",
+        help="default: auto, the strongest that models the instance exactly; pyvrp-approximate is "
+        "for a minimum prize only and not exact",
     )
     parser.add_argument(
         "--seconds",

@@ -10,10 +10,18 @@ from spacevrp.oracles.base import (
     OracleResult,
     SolverOracle,
 )
-from spacevrp.oracles.choice import AUTO, ORACLES, choose_oracle, make_oracle, strongest
+from spacevrp.oracles.choice import (
+    APPROXIMATE,
+    AUTO,
+    ORACLES,
+    choose_oracle,
+    make_oracle,
+    strongest,
+)
 from spacevrp.oracles.pool import Failure, solve_many
 
 __all__ = [
+    "APPROXIMATE",
     "AUTO",
     "ORACLES",
     "Failure",

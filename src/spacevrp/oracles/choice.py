@@ -5,27 +5,32 @@ from __future__ import annotations
 from spacevrp.oracles.base import SolverOracle
 from spacevrp.oracles.lkh import LkhOracle
 from spacevrp.oracles.ortools import OrToolsOracle
+from spacevrp.oracles.prize_search import PrizeSearchOracle
 from spacevrp.oracles.pyvrp import PyVrpOracle
 from spacevrp.oracles.vroom import VroomOracle
 from spacevrp.problems.errors import UnsupportedError
 from spacevrp.problems.problem import Problem
 
 AUTO = "auto"
+# Each models exactly what it accepts.
 ORACLES: dict[str, type[SolverOracle]] = {
     "pyvrp": PyVrpOracle,
     "ortools": OrToolsOracle,
     "vroom": VroomOracle,
     "lkh": LkhOracle,
 }
+# These do not, and are used only where they are asked for by name.
+APPROXIMATE: dict[str, type[SolverOracle]] = {"pyvrp-approximate": PrizeSearchOracle}
 # The first that models a problem exactly is the strongest at a given time; the last models all.
 _BY_STRENGTH = ("lkh", "pyvrp", "ortools")
 
 
 def make_oracle(name: str) -> SolverOracle:
     """The oracle of that name."""
-    if name not in ORACLES:
-        raise UnsupportedError(f"solver: expected one of {', '.join(ORACLES)}, received {name!r}")
-    return ORACLES[name]()
+    known = ORACLES | APPROXIMATE
+    if name not in known:
+        raise UnsupportedError(f"solver: expected one of {', '.join(known)}, received {name!r}")
+    return known[name]()
 
 
 def strongest(problem: Problem) -> str:

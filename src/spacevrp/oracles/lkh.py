@@ -6,7 +6,8 @@ LKH is free for academic and non-commercial use only; it comes with the optional
 from __future__ import annotations
 
 import math
-from typing import Any, ClassVar
+import time
+from typing import ClassVar
 
 import numpy as np
 
@@ -24,6 +25,7 @@ _DIGITS = 6
 # LKH multiplies lengths by 100 and ends the process where they pass half of what 32 bits hold.
 _LARGEST = 10**7
 _SMALLEST_SIZE = 3
+_LEAST_SECONDS = 0.05
 
 
 class LkhOracle(SolverOracle):
@@ -32,7 +34,7 @@ class LkhOracle(SolverOracle):
     Parameters
     ----------
     runs
-        Independent runs within the time.
+        At most so many independent runs; those after the first only while there is time.
     """
 
     name: ClassVar[str] = "lkh"
@@ -75,30 +77,41 @@ class LkhOracle(SolverOracle):
 
 
 def _find_tour(cost: np.ndarray, runs: int, seconds: float, seed: int) -> list[int]:
-    """LKH's tour through a matrix, from the entry that takes parameters.
-
-    The documented functions of elkai know neither a time limit nor a seed.
-    """
-    from elkai import _elkai
-
-    kind = "TSP" if np.array_equal(cost, cost.T) else "ATSP"
-    parameters: dict[str, Any] = {
-        "RUNS": runs,
-        "SEED": seed + 1,
-        "TIME_LIMIT": seconds / runs,  # of each run
-        "PROBLEM_FILE": ":stdin:",
-    }
-    text = "".join(f"{key} = {value}\n" for key, value in parameters.items())
+    """LKH's best tour through a matrix."""
     rows = "\n".join(" ".join(map(str, row)) for row in cost.tolist())
+    kind = "TSP" if np.array_equal(cost, cost.T) else "ATSP"
     problem = (
         f"TYPE : {kind}\nDIMENSION : {len(cost)}\nEDGE_WEIGHT_TYPE : EXPLICIT\n"
         f"EDGE_WEIGHT_FORMAT : FULL_MATRIX\nEDGE_WEIGHT_SECTION\n{rows}\n"
     )
-    return [int(node) - 1 for node in _elkai.solve_problem(text, problem)]
+    end = time.perf_counter() + seconds
+    best: list[int] = []
+    for run in range(runs):
+        left = end - time.perf_counter()
+        if best and left <= 0:
+            break
+        tour = _run(problem, max(left, _LEAST_SECONDS), seed * runs + run + 1)
+        if not best or _length(cost, tour) < _length(cost, best):
+            best = tour
+    return best
+
+
+def _run(problem: str, seconds: float, seed: int) -> list[int]:
+    """One run of LKH, from elkai's entry that takes parameters.
+
+    Its documented functions know neither a time limit nor a seed.
+    """
+    from elkai import _elkai
+
+    parameters = f"RUNS = 1\nSEED = {seed}\nTIME_LIMIT = {seconds:.3f}\nPROBLEM_FILE = :stdin:\n"
+    return [int(node) - 1 for node in _elkai.solve_problem(parameters, problem)]
+
+
+def _length(cost: np.ndarray, tour: list[int]) -> int:
+    return int(cost[tour, np.roll(tour, -1)].sum())
 
 
 def _as_plan(problem: Problem, whole: WholeProblem, cost: np.ndarray, stops: list[int]) -> Plan:
     nodes = [whole.starts[0], *stops]
-    claimed = sum(int(cost[a, b]) for a, b in zip(nodes, nodes[1:] + nodes[:1], strict=True))
     routes = (write_route(problem, whole.starts[0], stops),)
-    return Plan(routes, claimed / whole.cost_scale, whole.claim_error(routes, False))
+    return Plan(routes, _length(cost, nodes) / whole.cost_scale, whole.claim_error(routes, False))

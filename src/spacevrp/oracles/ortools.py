@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import time
 from dataclasses import dataclass
 from typing import Any, ClassVar
 
@@ -23,11 +24,14 @@ _DIGITS = 6
 # First plans to search from. Where customers may be skipped a single one often leads nowhere, so
 # the time is shared among several.
 _STARTS = ("PATH_CHEAPEST_ARC", "PARALLEL_CHEAPEST_INSERTION")
+_STARTS_OF_PAIRS = ("PARALLEL_CHEAPEST_INSERTION", "PATH_CHEAPEST_ARC")
 _STARTS_WITH_SKIPS = (
     "PARALLEL_CHEAPEST_INSERTION",
     "PATH_CHEAPEST_ARC",
     "LOCAL_CHEAPEST_COST_INSERTION",
 )
+# A search without any time finds nothing.
+_LEAST_SECONDS = 0.05
 
 
 class OrToolsOracle(SolverOracle):
@@ -95,6 +99,7 @@ class _Model:
         self.solver = self.routing.solver()
         self.index = {node: self.manager.NodeToIndex(node) for node in whole.stops}
         self.prize_weight = 1
+        self.closed = False
         self._add_costs()
         self._add_length()
         self._add_times()
@@ -245,25 +250,32 @@ class _Model:
     # ----------------------------------------------------------------------------------- searching
 
     def search(self, seconds: float, start: Routes | None) -> Plan | None:
-        """The best plan over the first plans tried, each with its share of the time."""
+        """The best plan over the first plans tried."""
+        end = time.perf_counter() + seconds
+        best = None if start is None else self._improve(start, seconds)
         optional = not self.whole.compulsory[list(self.whole.stops)].all()
-        strategies = _STARTS_WITH_SKIPS if optional else _STARTS
+        if optional and best is None:
+            best = self._search_in_turns(end)
+        elif best is None:
+            # The second only where the first finds nothing.
+            for strategy in _STARTS_OF_PAIRS if self.problem.pairs else _STARTS:
+                best = best or self._solve(strategy, seconds)
+        return None if best is None else self._as_plan(best)
+
+    def _search_in_turns(self, end: float) -> _Best | None:
+        """Each first plan gets its share of the time; what some leave over goes to the best."""
         best: _Best | None = None
-        if start is not None:
-            best = self._improve(start, seconds)
-            if best is not None:
-                return self._as_plan(best)
-        if not optional:  # the second only where the first finds nothing
-            for strategy in strategies:
-                best = self._solve(strategy, seconds)
-                if best is not None:
-                    break
-            return None if best is None else self._as_plan(best)
-        for strategy in strategies:
-            found = self._solve(strategy, seconds / len(strategies))
+        for turn, strategy in enumerate(_STARTS_WITH_SKIPS):
+            share = (end - time.perf_counter()) / (len(_STARTS_WITH_SKIPS) - turn)
+            found = self._solve(strategy, max(share, _LEAST_SECONDS))
             if found is not None and (best is None or found.objective < best.objective):
                 best = found
-        return None if best is None else self._as_plan(best)
+        left = end - time.perf_counter()
+        if best is not None and left > _LEAST_SECONDS and self.solutions is None:
+            better = self._improve(best.routes, left)
+            if better is not None and better.objective < best.objective:
+                best = better
+        return best
 
     def _parameters(self, strategy: str, seconds: float) -> Any:
         from ortools.constraint_solver import pywrapcp, routing_enums_pb2
@@ -282,22 +294,23 @@ class _Model:
         return parameters
 
     def _solve(self, strategy: str, seconds: float) -> _Best | None:
+        self.closed = True
         return self._read(self.routing.SolveWithParameters(self._parameters(strategy, seconds)))
 
     def _improve(self, start: Routes, seconds: float) -> _Best | None:
         """Search from a given plan; None where rounding or the fleet rules it out."""
         stops_of: list[list[int]] = [[] for _ in self.vehicles]
-        free = {
-            depot: iter(self.whole.starts.index(depot) * self.fleet + i for i in range(self.fleet))
-            for depot in self.whole.starts
-        }
+        used = dict.fromkeys(self.whole.starts, 0)
         for depot, stops in route_parts(self.whole, start):
-            vehicle = next(free[depot], None)
-            if vehicle is None:
+            if used[depot] == self.fleet:
                 return None
+            vehicle = self.whole.starts.index(depot) * self.fleet + used[depot]
+            used[depot] += 1
             stops_of[vehicle] = [self.index[node] for node in stops]
         parameters = self._parameters(_STARTS[0], seconds)
-        self.routing.CloseModelWithParameters(parameters)
+        if not self.closed:  # a model can be closed only once, and searching closes it
+            self.routing.CloseModelWithParameters(parameters)
+            self.closed = True
         initial = self.routing.ReadAssignmentFromRoutes(stops_of, True)
         if initial is None:
             return None

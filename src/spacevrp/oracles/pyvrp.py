@@ -31,6 +31,11 @@ _PENALTY_RANGE = 100.0
 _LARGEST_COST = 2.0**60
 # Breaking a rule by a mean amount costs this many mean arcs at first.
 _FIRST_PENALTY = 10.0
+# With less time than this for each customer, a shorter memory of what to accept pays.
+_SHORT_SECONDS = 0.1
+_SHORT_HISTORY = 50
+# Fewer neighbours than PyVRP's own 50 pay where near is near both ways and visits are single.
+_FEW_NEIGHBOURS = 20
 # Plans between two updates of the penalties: PyVRP's own 500 leave short runs without any.
 _PLANS_BETWEEN_UPDATES = 50
 
@@ -64,28 +69,22 @@ class PyVrpOracle(SolverOracle):
     def _search(
         self, problem: Problem, seconds: float, seed: int, start: Routes | None
     ) -> Plan | None:
-        from pyvrp import stop as stops
+        whole = scale_for_pyvrp(problem)
+        model = Model.build(problem, whole)
+        found = search(model, seconds, self._iterations, seed, start)
+        if found is None:
+            return None
+        routes, cost = found
+        return Plan(routes, model.claim(cost), whole.claim_error(routes, problem.maximise_prize))
 
-        whole = scale_problem(problem, digits=_DIGITS, largest=_LARGEST // 4, one_length=True)
-        model = _Model.build(problem, whole)
-        criteria: list[Any] = [stops.MaxRuntime(seconds)]
-        if self._iterations is not None:
-            criteria.append(stops.MaxIterations(self._iterations))
-        initial = None if start is None else model.as_solution(start)
-        with warnings.catch_warnings():
-            warnings.simplefilter("ignore")  # what becomes of its penalties is no news to a user
-            result = _run(model, stops.MultipleCriteria(criteria), seed, initial)
-        if not result.is_feasible():
-            return None
-        routes = model.read_routes(result.best)
-        if model.uses_banned_arc(routes):
-            return None
-        claimed = model.claim(int(result.cost()))
-        return Plan(routes, claimed, whole.claim_error(routes, problem.maximise_prize))
+
+def scale_for_pyvrp(problem: Problem) -> WholeProblem:
+    """The whole-number twin at the scale that suits PyVRP."""
+    return scale_problem(problem, digits=_DIGITS, largest=_LARGEST // 4, one_length=True)
 
 
 @dataclass(frozen=True)
-class _Model:
+class Model:
     """The problem in PyVRP's terms, and the way back."""
 
     problem: Problem
@@ -98,11 +97,12 @@ class _Model:
     mean_gain: float  # mean cost of an arc plus mean prize: what breaking a rule may be worth
 
     @classmethod
-    def build(cls, problem: Problem, whole: WholeProblem) -> _Model:
+    def build(cls, problem: Problem, whole: WholeProblem, bonus: np.ndarray | None = None) -> Model:
+        """The model; a bonus (N,) is added to what skipping a customer costs."""
         import pyvrp
 
         weight, unit_distance_cost = _prize_weight(problem, whole)
-        prizes = whole.penalty
+        prizes = whole.penalty if bonus is None else whole.penalty + bonus
         if problem.maximise_prize and whole.prize is not None:
             prizes = whole.prize * weight
         nodes = [node for node in whole.stops if not problem.pairs]
@@ -237,21 +237,44 @@ class _Model:
         return any(self.whole.banned[origin, target] for origin, target in legs)
 
 
-def _run(model: _Model, stop: Any, seed: int, initial: Any) -> Any:
+def search(
+    model: Model, seconds: float, iterations: int | None, seed: int, start: Routes | None
+) -> tuple[Routes, int] | None:
+    """The best routes found and PyVRP's own cost of them; None where it found no plan."""
+    from pyvrp import stop as stops
+
+    criteria: list[Any] = [stops.MaxRuntime(seconds)]
+    if iterations is not None:
+        criteria.append(stops.MaxIterations(iterations))
+    initial = None if start is None else model.as_solution(start)
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")  # what becomes of its penalties is no news to a user
+        hurried = seconds < _SHORT_SECONDS * len(model.whole.stops)
+        result = _run(model, stops.MultipleCriteria(criteria), seed, initial, hurried)
+    if not result.is_feasible():
+        return None
+    routes = model.read_routes(result.best)
+    return None if model.uses_banned_arc(routes) else (routes, int(result.cost()))
+
+
+def _run(model: Model, stop: Any, seed: int, initial: Any, hurried: bool) -> Any:
     """What ``pyvrp.solve`` does, but for the penalties, which start from the data.
 
     Its own start at a fixed value whatever the scale of the data, and need thousands of iterations
     to get where they should be.
     """
     import pyvrp
-    from pyvrp import search
+    from pyvrp import search as parts
 
     data = model.data
     rng = pyvrp.RandomNumberGenerator(seed=seed)
-    local_search = search.LocalSearch(
-        data, rng, search.compute_neighbours(data), search.PerturbationManager()
+    near = parts.NeighbourhoodParams()
+    if model.problem.distances.is_symmetric and not model.pairs:
+        near = parts.NeighbourhoodParams(num_neighbours=_FEW_NEIGHBOURS)
+    local_search = parts.LocalSearch(
+        data, rng, parts.compute_neighbours(data, near), parts.PerturbationManager()
     )
-    for operator in search.OPERATORS:
+    for operator in parts.OPERATORS:
         if operator.supports(data):
             local_search.add_operator(operator(data))
     penalties, params = _penalties(model)
@@ -259,11 +282,14 @@ def _run(model: _Model, stop: Any, seed: int, initial: Any) -> Any:
     if initial is None:
         random = pyvrp.Solution.make_random(data, rng)
         initial = local_search(random, manager.max_cost_evaluator(), exhaustive=True)
-    algorithm = pyvrp.IteratedLocalSearch(data, manager, local_search, initial)
+    memory = pyvrp.IteratedLocalSearchParams()
+    if hurried:
+        memory = pyvrp.IteratedLocalSearchParams(history_length=_SHORT_HISTORY)
+    algorithm = pyvrp.IteratedLocalSearch(data, manager, local_search, initial, memory)
     return algorithm.run(stop, collect_stats=False, display=False)
 
 
-def _penalties(model: _Model) -> tuple[tuple[list[float], float, float], Any]:
+def _penalties(model: Model) -> tuple[tuple[list[float], float, float], Any]:
     """Penalties that weigh a mean excess like some mean arcs, and bounds around them.
 
     The bounds are the same for loads, times and lengths, which is why loads are blown up to the
