@@ -180,7 +180,7 @@ def test_solvers_are_imported_only_when_used() -> None:
 
 
 @pytest.mark.parametrize("variant", VARIANTS)
-def test_every_variant_has_an_exact_oracle(variant: str) -> None:
+def test_every_variant_has_its_oracle(variant: str) -> None:
     features = VARIANTS[variant].features
     (problem,) = generate(variant, 6, 1)
     if not features.depot:

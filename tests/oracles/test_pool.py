@@ -94,6 +94,15 @@ def test_a_file_that_is_no_record_is_refused(counting: list[str], tmp_path: Path
         solve_many(generate("CVRP", 5, 1), "pyvrp", record=record)
 
 
+def test_a_record_is_judged_again(counting: list[str], tmp_path: Path) -> None:
+    problems = generate("CVRP", 5, 1, seed=2)
+    record = tmp_path / "record.jsonl"
+    solve_many(problems, "pyvrp", record=record)
+    record.write_text(record.read_text().replace("[0, 5, 0]", "[0, 4, 0]"))
+    with pytest.raises(SolutionError, match=r"recorded plan .* is not feasible: .* again"):
+        solve_many(problems, "pyvrp", record=record)
+
+
 def test_starts_belong_to_instances(counting: list[str]) -> None:
     with pytest.raises(SolutionError, match="expected 2 plans, received 1"):
         solve_many(generate("CVRP", 5, 2), "pyvrp", starts=[None])

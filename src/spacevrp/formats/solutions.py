@@ -26,6 +26,9 @@ Routes = tuple[tuple[int, ...], ...]
 _ROUTE_LINE = re.compile(r"route\s*#?\s*\d*\s*:(.*)", re.I)
 _COST_LINE = re.compile(r"cost\s*:?\s*(\S+)", re.I)
 
+# What an entry may hold; the last four say which classical solver found it, and how.
+_INSTANCE_KEYS = ("cost", "routes", "feasible", "solver", "version", "seconds", "note")
+
 
 class Solved(Protocol):
     """Anything that knows its routes, what they cost and whether they keep the rules."""
@@ -90,7 +93,7 @@ def _read_json(path: Path) -> SolutionFile:
         where = f"instance {number}"
         if not isinstance(entry, dict):
             raise fail(path, where, expected="a table with routes", received=as_json(entry))
-        _warn_unknown(path, f"{where}, ", entry, ("cost", "routes", "feasible"))
+        _warn_unknown(path, f"{where}, ", entry, _INSTANCE_KEYS)
         if "routes" not in entry:
             raise fail(path, f"{where}, routes", expected="a list", received="no such key")
         feasible = entry.get("feasible")

@@ -1,4 +1,4 @@
-"""OR-Tools' routing library: models every variant, and searches less well than the others."""
+"""OR-Tools' routing library: has a model for every variant, and searches less well than others."""
 
 from __future__ import annotations
 
@@ -51,7 +51,7 @@ class OrToolsOracle(SolverOracle):
         self._solutions = solutions
 
     def supports(self, problem: Problem) -> str | None:
-        """Always None: every constraint this package knows has a model."""
+        """Always None: every rule has a model (stochastic prizes: see ``recourse``)."""
         return None
 
     def _search(

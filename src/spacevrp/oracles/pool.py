@@ -191,6 +191,11 @@ def _as_line(task: _Task, result: OracleResult) -> dict[str, Any]:
 def _from_line(problem: Problem, line: dict[str, Any]) -> OracleResult:
     # Judged again: a file is not the referee.
     solution = Solution.judged(problem, line["routes"])
+    if not solution.feasible:
+        raise SolutionError(
+            f"the recorded plan for instance {problem.name or line['key']} is not feasible: "
+            f"{solution.violations[0].message}"
+        )
     return OracleResult(
         solution,
         line["solver"],

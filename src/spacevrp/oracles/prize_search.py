@@ -3,8 +3,8 @@
 PyVRP knows no threshold, but customers that may be skipped at a price. With a bonus of w for each
 unit of prize it collects more the larger w is; this searches for the smallest w that collects
 enough. A plan between two values of w is out of reach, so that even a perfect search may miss the
-optimum: the plans are feasible, and often better than those of an exact model that searches less
-well, but nothing here is exact.
+optimum: the plans are feasible, and some beat those of an exact model that searches less well, but
+nothing here is exact.
 """
 
 from __future__ import annotations
