@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import NDArray
 
+from spacevrp.arguments import at_least
 from spacevrp.bench import paper
 from spacevrp.problems.errors import FormatError, SpacevrpError
 from spacevrp.problems.variants import SEEN_NAMES, Variant, parse_variant
@@ -65,20 +66,20 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "--count",
         metavar="N",
-        type=_at_least(0),
+        type=at_least(0),
         default=1000,
         help="generated instances of each problem (0: none), and at most so many of a file; "
         "default: 1000",
     )
-    parser.add_argument("--seed", metavar="SEED", type=_at_least(0), default=1, help="default: 1")
+    parser.add_argument("--seed", metavar="SEED", type=at_least(0), default=1, help="default: 1")
     parser.add_argument(
-        "--size", metavar="N", type=_at_least(4), default=100, help="customers; default: 100"
+        "--size", metavar="N", type=at_least(4), default=100, help="customers; default: 100"
     )
     parser.add_argument(
-        "--augment-symmetric", metavar="VIEWS", type=_at_least(1), default=8, help="default: 8"
+        "--augment-symmetric", metavar="VIEWS", type=at_least(1), default=8, help="default: 8"
     )
     parser.add_argument(
-        "--augment-asymmetric", metavar="VIEWS", type=_at_least(1), default=128, help="default: 128"
+        "--augment-asymmetric", metavar="VIEWS", type=at_least(1), default=128, help="default: 128"
     )
     parser.add_argument(
         "--data",
@@ -468,21 +469,6 @@ def _number(value: float | None, digits: int, *, sign: bool = False) -> str:
 
 
 # -------------------------------------------------------------------------------------- arguments
-
-
-def _at_least(lowest: int) -> Callable[[str], int]:
-    def parse(text: str) -> int:
-        try:
-            value = int(text)
-        except ValueError:
-            value = lowest - 1
-        if value < lowest:
-            raise argparse.ArgumentTypeError(
-                f"expected a whole number of at least {lowest}, received {text[:40]!r}"
-            )
-        return value
-
-    return parse
 
 
 def _names(text: str) -> tuple[str, ...]:

@@ -15,6 +15,7 @@ from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any
 
+from spacevrp.arguments import at_least
 from spacevrp.bench.neighbours import Neighbours, load_average, wait_for_rest
 from spacevrp.problems.variants import SEEN_NAMES
 
@@ -88,13 +89,13 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "--count",
         metavar="N",
-        type=_at_least(1),
+        type=at_least(1),
         help="instances of the throughput part; default: 32 on a CPU, 1000 on a GPU",
     )
     parser.add_argument(
         "--size",
         metavar="N",
-        type=_at_least(4),
+        type=at_least(4),
         default=100,
         help="customers, where latency and throughput are measured; default: 100",
     )
@@ -111,14 +112,14 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "--starts",
         metavar="N",
-        type=_at_least(1),
+        type=at_least(1),
         default=2,
         help="start nodes, where memory is measured; default: 2",
     )
     parser.add_argument(
         "--decode-limit",
         metavar="N",
-        type=_at_least(0),
+        type=at_least(0),
         default=1000,
         help="beyond so many customers only encoding is measured; default: 1000",
     )
@@ -132,17 +133,17 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "--repeats",
         metavar="N",
-        type=_at_least(1),
+        type=at_least(1),
         help="default: " + ", ".join(f"{number} for {part}" for part, number in _REPEATS.items()),
     )
     parser.add_argument(
         "--wait",
         metavar="SECONDS",
-        type=_at_least(0),
+        type=at_least(0),
         default=0,
         help="before every row wait, at most so long, until other processes rest; default: 0",
     )
-    parser.add_argument("--seed", metavar="SEED", type=_at_least(0), default=1, help="default: 1")
+    parser.add_argument("--seed", metavar="SEED", type=at_least(0), default=1, help="default: 1")
     parser.add_argument(
         "--weights",
         metavar="NAME|PATH",
@@ -430,23 +431,8 @@ def _text(value: float | None, form: str) -> str:
 # -------------------------------------------------------------------------------------- arguments
 
 
-def _at_least(lowest: int) -> Callable[[str], int]:
-    def parse(text: str) -> int:
-        try:
-            value = int(text)
-        except ValueError:
-            value = lowest - 1
-        if value < lowest:
-            raise argparse.ArgumentTypeError(
-                f"expected a whole number of at least {lowest}, received {text[:40]!r}"
-            )
-        return value
-
-    return parse
-
-
 def _numbers(lowest: int) -> Callable[[str], tuple[int, ...]]:
-    parse_one = _at_least(lowest)
+    parse_one = at_least(lowest)
 
     def parse(text: str) -> tuple[int, ...]:
         return tuple(dict.fromkeys(parse_one(item) for item in text.split(",")))

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import argparse
 import os
-from collections.abc import Callable
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from spacevrp.arguments import at_least
 from spacevrp.problems.errors import FormatError
 
 if TYPE_CHECKING:
@@ -29,18 +29,18 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         "-n",
         "--size",
         metavar="N",
-        type=_at_least(4),
+        type=at_least(4),
         default=100,
         help="customers in each instance, depots not counted; default: 100",
     )
     parser.add_argument(
-        "--count", metavar="COUNT", type=_at_least(1), default=1000, help="default: 1000"
+        "--count", metavar="COUNT", type=at_least(1), default=1000, help="default: 1000"
     )
-    parser.add_argument("--seed", metavar="SEED", type=_at_least(0), default=1, help="default: 1")
+    parser.add_argument("--seed", metavar="SEED", type=at_least(0), default=1, help="default: 1")
     parser.add_argument(
         "--first",
         metavar="INDEX",
-        type=_at_least(0),
+        type=at_least(0),
         default=0,
         help="number of the first instance within the series of its seed; default: 0",
     )
@@ -67,21 +67,6 @@ def run(args: argparse.Namespace) -> int:
     noun = "instance" if args.count == 1 else "instances"
     print(f"{args.output}: {args.count} {noun} of {variant.name}, {nodes} nodes each")
     return 0
-
-
-def _at_least(lowest: int) -> Callable[[str], int]:
-    def parse(text: str) -> int:
-        try:
-            value = int(text)
-        except ValueError:
-            value = lowest - 1
-        if value < lowest:
-            raise argparse.ArgumentTypeError(
-                f"expected a whole number of at least {lowest}, received {text[:40]!r}"
-            )
-        return value
-
-    return parse
 
 
 def _check_target(path: Path) -> None:

@@ -7,10 +7,11 @@ import math
 import os
 import sys
 import time
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from spacevrp.arguments import at_least
 from spacevrp.problems.errors import FormatError, SolutionError
 
 if TYPE_CHECKING:
@@ -51,11 +52,11 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "--jobs",
         metavar="PROCESSES",
-        type=_at_least(1),
+        type=at_least(1),
         default=1,
         help="instances solved at the same time; default: 1",
     )
-    parser.add_argument("--seed", metavar="SEED", type=_at_least(0), default=0, help="default: 0")
+    parser.add_argument("--seed", metavar="SEED", type=at_least(0), default=0, help="default: 0")
     parser.add_argument(
         "--start", metavar="SOL", type=Path, help="plans to start from: .json or .sol"
     )
@@ -106,21 +107,6 @@ def run(args: argparse.Namespace) -> int:
 
 
 # ------------------------------------------------------------------------------------ before work
-
-
-def _at_least(lowest: int) -> Callable[[str], int]:
-    def parse(text: str) -> int:
-        try:
-            value = int(text)
-        except ValueError:
-            value = lowest - 1
-        if value < lowest:
-            raise argparse.ArgumentTypeError(
-                f"expected a whole number of at least {lowest}, received {text[:40]!r}"
-            )
-        return value
-
-    return parse
 
 
 def _positive(text: str) -> float:

@@ -6,10 +6,11 @@ import argparse
 import os
 import sys
 import time
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from spacevrp.arguments import at_least
 from spacevrp.problems.errors import FormatError, SpacevrpError, UnsupportedError
 
 if TYPE_CHECKING:
@@ -38,24 +39,24 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "--augment",
         metavar="VIEWS",
-        type=_at_least(1),
+        type=at_least(1),
         default=8,
         help="views of each instance; more take longer and are never worse; default: 8",
     )
     parser.add_argument(
         "--starts",
         metavar="K",
-        type=_at_least(1),
+        type=at_least(1),
         help="start nodes of each view; default: every customer that can come first",
     )
     parser.add_argument(
         "--sample",
         metavar="ROUNDS",
-        type=_at_least(0),
+        type=at_least(0),
         default=0,
         help="further rounds from every start that draw their moves at random; default: 0",
     )
-    parser.add_argument("--seed", metavar="SEED", type=_at_least(0), default=0, help="default: 0")
+    parser.add_argument("--seed", metavar="SEED", type=at_least(0), default=0, help="default: 0")
     parser.add_argument(
         "--device", choices=("auto", "cpu", "cuda"), default="auto", help="default: auto"
     )
@@ -79,7 +80,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "--plot-index",
         metavar="INDEX",
-        type=_at_least(0),
+        type=at_least(0),
         default=0,
         help="number of the instance to draw; default: 0",
     )
@@ -126,21 +127,6 @@ def run(args: argparse.Namespace) -> int:
 
 
 # ------------------------------------------------------------------------------------ before work
-
-
-def _at_least(lowest: int) -> Callable[[str], int]:
-    def parse(text: str) -> int:
-        try:
-            value = int(text)
-        except ValueError:
-            value = lowest - 1
-        if value < lowest:
-            raise argparse.ArgumentTypeError(
-                f"expected a whole number of at least {lowest}, received {text[:40]!r}"
-            )
-        return value
-
-    return parse
 
 
 def _choose_format(asked: str | None, output: Path | None) -> str:
