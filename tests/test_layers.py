@@ -16,11 +16,12 @@ SOURCE = Path(__file__).parents[1] / "src" / PACKAGE
 LAW: dict[str, set[str]] = {
     "arguments": set(),
     "problems": set(),
+    "writing": {"problems"},
     "formats": {"problems"},
     "tensors": {"problems"},
     "generators": {"problems", "tensors"},
     "env": {"problems", "tensors"},
-    "model": {"problems", "tensors"},
+    "model": {"problems", "tensors", "writing"},
     "decode": {"env", "model"},
     "solver": {"decode"},
     "train": {"decode", "generators"},

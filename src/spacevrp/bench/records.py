@@ -14,7 +14,7 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
-from spacevrp.problems.errors import FormatError
+from spacevrp.writing import replacing
 
 
 def machine(device: Any) -> dict[str, Any]:
@@ -89,12 +89,8 @@ def write_record(
     written = []
     for suffix, content in ((".json", document), (".csv", csv_text(rows)), (".md", text)):
         path = folder / f"{name}{suffix}"
-        draft = folder / f".{path.name}.{os.getpid()}"
-        try:
+        with replacing(path) as draft:
             folder.mkdir(parents=True, exist_ok=True)
             draft.write_text(content, encoding="utf-8")
-            draft.replace(path)
-        except OSError as error:
-            raise FormatError(f"{path}: cannot be written: {error.strerror}") from None
         written.append(path)
     return written

@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 import argparse
-import os
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from spacevrp.arguments import at_least
 from spacevrp.problems.errors import FormatError
+from spacevrp.writing import check_target, replacing
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -52,6 +52,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 def run(args: argparse.Namespace) -> int:
     """Generate and write."""
     # Imported here, so that help stays instant.
+    from spacevrp.formats.archive import write_archive
     from spacevrp.generators import recipe
     from spacevrp.generators.testsets import check_series
     from spacevrp.problems.variants import parse_variant
@@ -60,22 +61,16 @@ def run(args: argparse.Namespace) -> int:
     variant = parse_variant(args.variant)
     recipe.check_size(variant.features, args.size)
     check_series(args.count, args.seed, args.first)
-    _check_target(args.output)
+    if args.output.suffix != SUFFIX:
+        raise FormatError(f"{args.output}: expected a file name that ends in {SUFFIX}")
+    check_target(args.output)
     arrays = _generate(variant.name, args.size, args.count, args.seed, args.first)
-    _write(args.output, arrays)
+    with replacing(args.output) as draft:
+        write_archive(draft, arrays)
     nodes = recipe.num_nodes(variant.features, args.size)
     noun = "instance" if args.count == 1 else "instances"
     print(f"{args.output}: {args.count} {noun} of {variant.name}, {nodes} nodes each")
     return 0
-
-
-def _check_target(path: Path) -> None:
-    if path.suffix != SUFFIX:
-        raise FormatError(f"{path}: expected a file name that ends in {SUFFIX}")
-    if path.exists() and not path.is_file():
-        raise FormatError(f"{path}: expected a file, received something else of that name")
-    if not path.parent.is_dir():
-        raise FormatError(f"{path}: cannot be written: there is no folder {path.parent}")
 
 
 def _generate(
@@ -99,17 +94,3 @@ def _generate(
         key: np.concatenate([piece[key] for piece in pieces]) if value.ndim else value
         for key, value in pieces[0].items()
     }
-
-
-def _write(path: Path, arrays: dict[str, NDArray[Any]]) -> None:
-    """Write beside the target, then rename: nobody ever sees half a file."""
-    from spacevrp.formats.archive import write_archive
-
-    draft = path.with_name(f".{path.name}.{os.getpid()}")
-    try:
-        write_archive(draft, arrays)
-        draft.replace(path)
-    except FormatError as error:
-        raise FormatError(str(error).replace(str(draft), str(path))) from None
-    finally:
-        draft.unlink(missing_ok=True)

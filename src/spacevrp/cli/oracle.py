@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import argparse
 import math
-import os
 import sys
 import time
 from collections.abc import Sequence
@@ -12,7 +11,8 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from spacevrp.arguments import at_least
-from spacevrp.problems.errors import FormatError, SolutionError
+from spacevrp.problems.errors import SolutionError
+from spacevrp.writing import check_target, write_whole
 
 if TYPE_CHECKING:
     from spacevrp.oracles import Failure, OracleResult
@@ -79,7 +79,7 @@ def run(args: argparse.Namespace) -> int:
     problems = [content] if isinstance(content, Problem) else list(content)
     starts = None if args.start is None else _read_starts(args.start, problems)
     if args.output is not None:
-        _check_target(args.output)
+        check_target(args.output, ".json")
     began = time.perf_counter()
     results = solve_many(
         problems,
@@ -95,7 +95,7 @@ def run(args: argparse.Namespace) -> int:
     if args.output is None:
         print(text, end="")
     else:
-        _write(args.output, text.encode())
+        write_whole(args.output, text.encode())
         if not args.quiet:
             print(f"{args.output}: {_summarise(results)}")
     failed = False
@@ -129,15 +129,6 @@ def _read_starts(path: Path, problems: Sequence[Problem]) -> list[Any]:
         )
     # An entry without routes stands for an instance that had no plan.
     return [plan.routes or None for plan in plans]
-
-
-def _check_target(path: Path) -> None:
-    if path.exists() and not path.is_file():
-        raise FormatError(f"{path}: expected a file, received something else of that name")
-    if not path.parent.is_dir():
-        raise FormatError(f"{path}: cannot be written: there is no folder {path.parent}")
-    if path.suffix.lower() != ".json":
-        raise FormatError(f"{path}: expected a file name that ends in .json")
 
 
 def _record_path(output: Path) -> Path:
@@ -183,15 +174,3 @@ def _summarise(results: Sequence[OracleResult | Failure]) -> str:
         mean = math.fsum(result.solution.cost for result in found) / len(found)
         parts += [f"mean cost {mean:.10g}", "with " + ", ".join(used)]
     return ", ".join(parts)
-
-
-def _write(path: Path, data: bytes) -> None:
-    """Write beside the target, then rename: nobody ever sees half a file."""
-    draft = path.with_name(f".{path.name}.{os.getpid()}")
-    try:
-        draft.write_bytes(data)
-        draft.replace(path)
-    except OSError as error:
-        raise FormatError(f"{path}: cannot be written: {error.strerror}") from None
-    finally:
-        draft.unlink(missing_ok=True)

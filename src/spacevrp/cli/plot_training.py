@@ -3,10 +3,9 @@
 from __future__ import annotations
 
 import argparse
-import os
 from pathlib import Path
 
-from spacevrp.problems.errors import FormatError
+from spacevrp.writing import check_target, replacing
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
@@ -26,14 +25,7 @@ def run(args: argparse.Namespace) -> int:
     require_matplotlib()
     columns = read_log(args.run_folder)
     path = args.output
-    if path.suffix.lower() != ".png":
-        raise FormatError(f"{path}: expected a file name that ends in .png")
-    if not path.parent.is_dir():
-        raise FormatError(f"{path}: cannot be written: there is no folder {path.parent}")
-    draft = path.with_name(f".{path.stem}.{os.getpid()}.png")
-    try:
+    check_target(path, ".png")
+    with replacing(path) as draft:
         save_training_plot(draft, columns)
-        draft.replace(path)
-    finally:
-        draft.unlink(missing_ok=True)
     return 0

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import argparse
-import os
 import sys
 import time
 from collections.abc import Sequence
@@ -12,6 +11,7 @@ from typing import TYPE_CHECKING
 
 from spacevrp.arguments import at_least
 from spacevrp.problems.errors import FormatError, SpacevrpError, UnsupportedError
+from spacevrp.writing import check_target, replacing, write_whole
 
 if TYPE_CHECKING:
     from spacevrp.problems.problem import Problem
@@ -114,7 +114,7 @@ def run(args: argparse.Namespace) -> int:
     if args.output is None:
         print(text, end="")
     elif text:
-        _write(args.output, text.encode())
+        write_whole(args.output, text.encode())
         if not args.quiet:
             print(f"{args.output}: {_summarise(solutions, seconds, device)}")
     if args.plot is not None:
@@ -151,12 +151,8 @@ def _check_format(chosen: str, problems: Sequence[Problem]) -> None:
 
 def _check_targets(args: argparse.Namespace, problems: Sequence[Problem]) -> None:
     for path in (args.output, args.plot):
-        if path is None:
-            continue
-        if path.exists() and not path.is_file() and not path.is_char_device():
-            raise FormatError(f"{path}: expected a file, received something else of that name")
-        if not path.parent.is_dir():
-            raise FormatError(f"{path}: cannot be written: there is no folder {path.parent}")
+        if path is not None:
+            check_target(path)
     if args.plot is None:
         return
     from spacevrp.plots import require_matplotlib
@@ -267,31 +263,10 @@ def _summarise(solutions: Sequence[Solution | None], seconds: float, device: str
     return ", ".join(part for part in parts if part)
 
 
-def _write(path: Path, data: bytes) -> None:
-    """Write beside the target, then rename: nobody ever sees half a file."""
-    if path.is_char_device():  # /dev/stdout and the like cannot be replaced
-        path.write_bytes(data)
-        return
-    draft = path.with_name(f".{path.name}.{os.getpid()}")
-    try:
-        draft.write_bytes(data)
-        draft.replace(path)
-    except OSError as error:
-        raise FormatError(f"{path}: cannot be written: {error.strerror}") from None
-    finally:
-        draft.unlink(missing_ok=True)
-
-
 def _plot(
     path: Path, index: int, problems: Sequence[Problem], solutions: Sequence[Solution | None]
 ) -> None:
     from spacevrp.plots import save_plot
 
-    draft = path.with_name(f".{path.stem}.{os.getpid()}.png")
-    try:
+    with replacing(path) as draft:
         save_plot(draft, problems[index], solutions[index])
-        draft.replace(path)
-    except OSError as error:
-        raise FormatError(f"{path}: cannot be written: {error.strerror}") from None
-    finally:
-        draft.unlink(missing_ok=True)

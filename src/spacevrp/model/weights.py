@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import hashlib
 import json
-import os
 from pathlib import Path
 from typing import Any
 
@@ -21,6 +20,7 @@ from torch import Tensor
 from spacevrp.model.config import ModelConfig
 from spacevrp.model.space import SpaceModel
 from spacevrp.problems.errors import FormatError, SpacevrpError
+from spacevrp.writing import write_whole
 
 FORMAT = "spacevrp-weights"
 VERSION = 1
@@ -63,8 +63,8 @@ def save_weights(path_base: str | Path, model: SpaceModel, card: dict[str, Any])
     }
     text = json.dumps(document, indent=2, allow_nan=False) + "\n"
     # A reader that comes between the two sees a wrong checksum, never wrong weights.
-    _write(_with(base, _TENSORS), data)
-    _write(_with(base, _CARD), text.encode())
+    write_whole(_with(base, _TENSORS), data)
+    write_whole(_with(base, _CARD), text.encode())
     return _with(base, _TENSORS)
 
 
@@ -168,15 +168,3 @@ def _read(path: Path) -> bytes:
         return path.read_bytes()
     except OSError as error:
         raise FormatError(f"{path}: cannot be read: {error.strerror}") from None
-
-
-def _write(path: Path, data: bytes) -> None:
-    """Write beside the target, then rename: nobody ever sees half a file."""
-    draft = path.with_name(f".{path.name}.{os.getpid()}")
-    try:
-        draft.write_bytes(data)
-        draft.replace(path)
-    except OSError as error:
-        raise FormatError(f"{path}: cannot be written: {error.strerror}") from None
-    finally:
-        draft.unlink(missing_ok=True)

@@ -28,6 +28,7 @@ from spacevrp.train.step import TrainStep
 from spacevrp.train.telemetry import BEST, COST, LOG, Telemetry
 from spacevrp.train.versions import device_name, versions
 from spacevrp.train.work import SizedWork
+from spacevrp.writing import write_whole
 
 Reason = Literal["finished", "budget", "signal"]
 
@@ -336,9 +337,7 @@ def _earlier_sittings(path: Path) -> list[dict[str, Any]]:
 
 
 def _write_json(path: Path, document: dict[str, Any]) -> None:
-    draft = path.with_name(f".{path.name}.partial")
-    draft.write_text(json.dumps(document, indent=1) + "\n", encoding="utf-8")
-    draft.replace(path)
+    write_whole(path, (json.dumps(document, indent=1) + "\n").encode())
 
 
 __all__ = ["LOG", "Outcome", "choose_mix_and_size", "stream_seed", "train"]

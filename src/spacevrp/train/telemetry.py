@@ -10,6 +10,8 @@ from typing import Any
 
 from tqdm import tqdm
 
+from spacevrp.writing import write_whole
+
 LOG = "log.csv"
 COST, BEST = "cost/", "best/"  # what columns of single problems begin with
 
@@ -111,6 +113,4 @@ def _drop_rows_after(path: Path, step: int) -> None:
     if not kept:
         path.unlink()
         return
-    draft = path.with_name(f".{path.name}.partial")
-    draft.write_text("".join([lines[0], *kept]), encoding="utf-8", newline="")
-    draft.replace(path)
+    write_whole(path, "".join([lines[0], *kept]).encode())
