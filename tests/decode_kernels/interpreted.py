@@ -20,6 +20,7 @@ from spacevrp.decode.replay import decisions, fused_replay_gradients, replay_gra
 from spacevrp.env import Environment, start_nodes
 from spacevrp.generators import generate
 from spacevrp.model import ModelConfig, SpaceModel, random_seeds
+from spacevrp.model.mixing import fused_mix, plain_mix
 from spacevrp.problems.distances import Distances
 from spacevrp.problems.problem import Problem
 from spacevrp.problems.referee import judge
@@ -126,6 +127,31 @@ def network() -> SpaceModel:
     return model
 
 
+def mixing() -> dict[str, float]:
+    """Largest differences of the encoder's kernel from its twin, over the largest value."""
+    torch.manual_seed(5)
+    size, nodes, width = 2, 13, 64
+    qkv = torch.randn(size, nodes, 6 * width).requires_grad_()
+    spread = 4.0 * torch.rand(size, nodes, nodes)  # not symmetric: the branches must differ
+    weight = (torch.rand(size, 2) + 0.3).requires_grad_()
+    is_node = torch.ones(size, nodes, dtype=torch.bool)
+    is_node[1, 10:] = False
+    grad = torch.randn(size, nodes, 2 * width) * is_node.unsqueeze(-1)
+    found = {}
+    for name, function in (
+        ("slow", lambda: plain_mix(qkv, spread, weight, is_node, torch.float32)),
+        ("fast", lambda: fused_mix(qkv, spread, weight, is_node)),
+    ):
+        out = function()
+        found[name] = {"output": out * is_node.unsqueeze(-1)}
+        gradients = torch.autograd.grad(out, [qkv, weight], grad)
+        found[name] |= dict(zip(("projections", "weights"), gradients, strict=True))
+    return {
+        name: float((found["fast"][name] - value).abs().max() / value.abs().max())
+        for name, value in found["slow"].items()
+    }
+
+
 def main() -> None:
     torch.set_num_threads(1)
     problems = cases()
@@ -194,7 +220,12 @@ def main() -> None:
         }
     config = TrainConfig(variants=("TSP", "CVRPTW"), size=4, batch=2, trajectories=3, model=NETWORK)
     agreement = measure_agreement(config, torch.device("cpu"), **options)
-    found = {"cases": result, "agreement": agreement, "several depots": several_depots()}
+    found = {
+        "cases": result,
+        "mixing": mixing(),
+        "agreement": agreement,
+        "several depots": several_depots(),
+    }
     print(json.dumps(found))
 
 

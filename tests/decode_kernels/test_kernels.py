@@ -113,12 +113,18 @@ def test_the_replay_has_the_same_gradient(results: dict[str, Any], rule: str) ->
         assert error <= 1e-3 * norm + 1e-5 * largest, name  # float32, logits up to 50
 
 
+def test_the_encoders_kernel_equals_its_twin(results: dict[str, Any]) -> None:
+    assert set(results["mixing"]) == {"output", "projections", "weights"}
+    assert all(error < 1e-5 for error in results["mixing"].values())
+
+
 def test_the_benchmarks_measure_of_agreement(results: dict[str, Any]) -> None:
     found = results["agreement"]
     assert found["equal_greedy_choices"] == 1.0
     assert found["mean_cost_kernel"] == pytest.approx(found["mean_cost_twin"], rel=1e-6)
     assert found["unfinished_kernel"] == found["unfinished_twin"] == 0
     assert all(error < 1e-4 for error in found["gradient_errors"].values())
+    assert found["gradient_error"] < 1e-4
 
 
 @pytest.mark.gpu

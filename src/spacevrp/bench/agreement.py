@@ -26,23 +26,28 @@ _NOISE = 0.2
 
 
 def measure_agreement(
-    config: TrainConfig, device: torch.device, **kernel_options: Any
+    config: TrainConfig,
+    device: torch.device,
+    model: SpaceModel | None = None,
+    **kernel_options: Any,
 ) -> dict[str, Any]:
     """Shares of equal decisions, mean costs, and relative errors of the gradients.
 
-    ``kernel_options`` go to both kernels.
+    Without a ``model``, one with random weights is used. ``kernel_options`` go to both kernels.
     """
     torch.manual_seed(_SEED)
-    model = SpaceModel(config.model).to(device)
-    with torch.no_grad():
-        for parameter in model.parameters():
-            parameter.add_(_NOISE * parameter.abs().mean() * torch.randn_like(parameter))
+    if model is None:
+        model = SpaceModel(config.model)
+        with torch.no_grad():
+            for parameter in model.parameters():
+                parameter.add_(_NOISE * parameter.abs().mean() * torch.randn_like(parameter))
+    model = model.to(device)
     shards = Shards(config, device)
     batch, problem_of = shards.samplers[0].draw(None), shards.problems[0]
     environment = Environment(batch, num_depots=1)
     starts = start_nodes(environment, shards.trajectories)
-    with torch.no_grad():
-        tables = model(batch, random_seeds(batch, config.model), torch.float32)
+    live = model(batch, random_seeds(batch, model.config), torch.float32)
+    tables = live.map(Tensor.detach)
     seed = torch.tensor([_SEED], device=device)
     greedy = fused_rollout(
         environment, tables, starts, seed, sample=False, record=True, **kernel_options
@@ -65,10 +70,35 @@ def measure_agreement(
         "unfinished_kernel": int((~torch.isfinite(greedy.cost)).sum()),
         "unfinished_twin": int((~torch.isfinite(twin.cost)).sum()),
         "gradient_errors": {
-            name: float((received[name] - value).norm() / value.norm().clamp(min=1e-12))
-            for name, value in expected.items()
+            name: _error(received[name], value) for name, value in expected.items()
         },
+        "gradient_error": _error(
+            _through_encoder(model, live, received), _through_encoder(model, live, expected)
+        ),
     }
+
+
+def _error(received: Tensor, expected: Tensor) -> float:
+    """Relative, in the Euclidean norm."""
+    return float((received - expected).norm() / expected.norm().clamp(min=1e-12))
+
+
+def _through_encoder(
+    model: SpaceModel, tables: DecoderTables, gradients: dict[str, Tensor]
+) -> Tensor:
+    """The gradient of all parameters, as one vector: what an update is made of.
+
+    Tables that hold exponentials far below 1 have enormous gradients that the encoder makes small
+    again, so errors in the tables alone say little.
+    """
+    found = torch.autograd.grad(
+        [getattr(tables, name) for name in gradients],
+        list(model.parameters()),
+        list(gradients.values()),
+        retain_graph=True,
+        allow_unused=True,
+    )
+    return torch.cat([part.flatten() for part in found if part is not None])
 
 
 def _equal_choices(tables: DecoderTables, trace: Trace, batch: Batch) -> float:

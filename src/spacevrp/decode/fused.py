@@ -84,7 +84,7 @@ def fused_rollout(
         shape = (size, max_steps, trajectories, nodes)
         allowed = torch.empty(shape, dtype=torch.int8, device=device)
     rollout_kernel[(size, triton.cdiv(trajectories, block))](
-        tables.embedding.to(dtype).contiguous(),
+        tables.embedding.to(match_type(dtype)).contiguous(),
         tables.keyed.to(dtype).contiguous(),
         tables.query_first.float().contiguous(),
         tables.query_last.float().contiguous(),
@@ -125,6 +125,16 @@ def fused_rollout(
         num_warps=num_warps,
     )
     return Trace(starts, origin, action, steps, cost, signal, allowed)
+
+
+def match_type(dtype: torch.dtype) -> torch.dtype:
+    """The type in which contexts meet embeddings, where other products have the given one.
+
+    Bfloat16 keeps 8 bits of what becomes a difference of up to 50 in the logits, half precision 11;
+    normalised embeddings and gated means of values are far from its limits. Sums of exponentials
+    are not: they need the range.
+    """
+    return torch.float16 if dtype is torch.bfloat16 else dtype
 
 
 def ways_home(matrix: Tensor, depots: int, block_nodes: int) -> Tensor:

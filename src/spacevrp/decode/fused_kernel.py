@@ -5,15 +5,14 @@ multiprocessor while it takes every step: rules, readout, compatibility, choice,
 the twin of ``environment.mask``, ``decoder.logits``, ``choose`` and ``environment.step`` for
 instances with at most one depot.
 
-Visited customers and deliveries whose pickup is still to come share one bit a node (``blocked``),
-held in four 32-bit words a trajectory.
+Customers to be served, without deliveries whose pickup is still to come, are those that a tile leaves open
+(``closed``: 0 or very much).
 """
 
 from __future__ import annotations
 
 import triton
 import triton.language as tl
-from triton.language.extra import libdevice
 
 from spacevrp.decode.fused_layout import (
     BIG,
@@ -49,48 +48,7 @@ from spacevrp.decode.fused_layout import (
     PRIZE,
     SERVICE,
 )
-
-
-@triton.jit
-def _bit(word0, word1, word2, word3, node):
-    """Bit ``node`` (any shape that broadcasts) of a 128-bit set."""
-    word = tl.where(node < 32, word0, tl.where(node < 64, word1, tl.where(node < 96, word2, word3)))
-    return (word >> (node % 32)) & 1
-
-
-@triton.jit
-def _with_bit(word, index, node, active):
-    """``word`` number ``index`` of a set, with bit ``node`` set where ``active``."""
-    hit = active & ((node // 32) == index)
-    return tl.where(hit, word | (1 << (node % 32)), word)
-
-
-@triton.jit
-def _without_bit(word, index, node, active):
-    hit = active & ((node // 32) == index)
-    return tl.where(hit, word & ~(1 << (node % 32)), word)
-
-
-@triton.jit
-def _word(flags, cols, index):
-    """Word ``index`` of the set of columns whose flag is 1."""
-    inside = (cols // 32) == index
-    return tl.sum(tl.where(inside, flags << (cols % 32), 0), axis=0)
-
-
-@triton.jit
-def divide(x, y, FAST: tl.constexpr):
-    """x / y; in two instructions, to about 1e-6, where FAST."""
-    if FAST:
-        return libdevice.fast_dividef(x, y)
-    return x / y
-
-
-@triton.jit
-def tanh(x, FAST: tl.constexpr):
-    """Saturates instead of overflowing: exp of a large number is inf, and 2 / inf is 0."""
-    # Beyond 40 the quotient would be 0 / inf in the fast division.
-    return 1.0 - divide(2.0, tl.exp(tl.minimum(2.0 * x, 40.0)) + 1.0, FAST)
+from spacevrp.model.kernel_arithmetic import exponential, inverse, tanh
 
 
 @triton.jit
@@ -183,14 +141,12 @@ def rollout_kernel(
     customer = tl.load(node + CUSTOMER * BLOCK_N + cols)
     delivery = tl.load(node + DELIVERY * BLOCK_N + cols)
 
-    # Blocked at the start: whatever is no customer, and deliveries before their pickup.
-    flags = ((customer == 0) | (delivery > 0)).to(tl.int32)
+    # Closed at the start: whatever is no customer, and deliveries before their pickup.
+    at_first = tl.where((customer > 0) & (delivery == 0), 0.0, BIG)
+    closed = tl.zeros([BLOCK_P, BLOCK_N], dtype=tl.float32) + at_first[None, :]
+    has_pairs = tl.max(delivery, axis=0) > 0
     zero_i = tl.zeros([BLOCK_P], dtype=tl.int32)
     zero = tl.zeros([BLOCK_P], dtype=tl.float32)
-    blocked0 = zero_i + _word(flags, cols, 0)
-    blocked1 = zero_i + _word(flags, cols, 1)
-    blocked2 = zero_i + _word(flags, cols, 2)
-    blocked3 = zero_i + _word(flags, cols, 3)
 
     start = tl.load(start_ptr + b * trajectories + p, mask=exists, other=0).to(tl.int32)
     # The depot of the running route; without depots, the first node.
@@ -228,8 +184,8 @@ def rollout_kernel(
         at_node = node + action
         to_depot = action < depots
         from_depot = current < depots
-        bit = _bit(blocked0, blocked1, blocked2, blocked3, action)
-        serves = active & (to_depot == 0) & (bit == 0)
+        # Who stands still at a customer is idle, except at the start without depots.
+        serves = active & (to_depot == 0) & ((action != current) | (zero_i + t == 0))
         stays = active & (serves == 0) & (action == current)
         enough = (collected >= min_prize * (1.0 - TOLERANCE)) | (left == 0)
         finishing = (owed == 0) & enough
@@ -273,15 +229,11 @@ def rollout_kernel(
         pending += tl.where(serves, pair_step, 0.0)
         backhauled = tl.where(serves & (load < 0), 1, backhauled)
         routes += tl.where(serves & from_depot, 1.0, 0.0)
-        blocked0 = _with_bit(blocked0, 0, action, serves)
-        blocked1 = _with_bit(blocked1, 1, action, serves)
-        blocked2 = _with_bit(blocked2, 2, action, serves)
-        blocked3 = _with_bit(blocked3, 3, action, serves)
-        unlocks = serves & (pair_step > 0)
-        blocked0 = _without_bit(blocked0, 0, partner, unlocks)
-        blocked1 = _without_bit(blocked1, 1, partner, unlocks)
-        blocked2 = _without_bit(blocked2, 2, partner, unlocks)
-        blocked3 = _without_bit(blocked3, 3, partner, unlocks)
+        served = tl.where(serves, action, BLOCK_N)
+        closed = tl.where(cols[None, :] == served[:, None], BIG, closed)
+        if has_pairs:
+            unlocked = tl.where(serves & (pair_step > 0), partner, BLOCK_N)
+            closed = tl.where(cols[None, :] == unlocked[:, None], 0.0, closed)
         switched = tl.where(active & from_depot & to_depot & (stays == 0), 1, 0)
         current = tl.where(active, action, current)
 
@@ -334,25 +286,15 @@ def rollout_kernel(
                 ready_at = tl.where(looks, tl.load(node + OPENING * BLOCK_N + depot), clock)
             # -------------------------------------------------------------------- rules
             rows = b * nodes * nodes + here[:, None] * nodes + cols[None, :]  # (P, N)
-            drow = tl.load(distance_ptr + rows, mask=real[None, :], other=0.0)
-            if SAME_DURATION:
-                rides = drow
-            else:
-                rides = tl.load(duration_ptr + rows, mask=real[None, :], other=0.0)
             # Rows of the ways home; all trajectories share one where there is one depot.
             if DEPOTS > 1:
                 homes = (b * DEPOTS + tl.where(has_depot, base, 0))[:, None] * BLOCK_N
                 homes = homes + cols[None, :]
             else:
                 homes = b * BLOCK_N + cols[None, :]
-            bits = _bit(
-                blocked0[:, None],
-                blocked1[:, None],
-                blocked2[:, None],
-                blocked3[:, None],
-                cols[None, :],
-            )
-            moves = bits == 0
+            # By how much a move breaks a rule, at most; it is legal where this is not above 0.
+            # Sums and maxima of numbers are cheaper than logic on truth values.
+            excess = closed + tl.where(vehicle, 0.0, BIG)[:, None]
             # Rules that an instance does not need are skipped as a whole.
             if limited:
                 goods = tl.load(node + DEMAND * BLOCK_N + cols)[None, :]
@@ -366,34 +308,42 @@ def rollout_kernel(
                     peak = tl.where(is_separate, mixed_n, above_n)
                     peak = tl.where(is_paired, used[:, None] - goods, peak)
                     peak = tl.where(is_paper & (above_n < -load_slack), BIG, peak)
-                barred = backhaul_last & (backhauled[:, None] > 0) & (goods > 0)
-                moves = moves & (peak <= capacity + load_slack) & (barred == 0)
+                excess = tl.maximum(excess, peak - (capacity + load_slack))
+                if backhaul_last:
+                    barred = tl.where(backhauled > 0, BIG, 0.0)
+                    excess = tl.maximum(excess, tl.where(goods > 0, barred[:, None], 0.0))
             if windowed > 0:
                 opening = tl.load(node + OPENING * BLOCK_N + cols)
                 closing = tl.load(node + CLOSING * BLOCK_N + cols)
                 service = tl.load(node + SERVICE * BLOCK_N + cols)
-                home_by = tl.load(node + CLOSING * BLOCK_N + base)
+                home_by = tl.load(node + CLOSING * BLOCK_N + base) + TOLERANCE
+                home_by = tl.where(free_return, float("inf"), home_by)
+                rides = tl.load(duration_ptr + rows, mask=real[None, :], other=0.0)
                 arrival = ready_at[:, None] + rides
                 begin = tl.maximum(arrival, opening[None, :])
                 back = begin + service[None, :] + tl.load(home_ride_ptr + homes)
-                moves = moves & (arrival <= closing[None, :] + TOLERANCE)
-                moves = moves & ((back <= home_by[:, None] + TOLERANCE) | free_return)
+                excess = tl.maximum(excess, arrival - (closing + TOLERANCE)[None, :])
+                excess = tl.maximum(excess, back - home_by[:, None])
             if bounded > 0:
+                drow = tl.load(distance_ptr + rows, mask=real[None, :], other=0.0)
                 way_home = tl.where(free_return, 0.0, tl.load(home_ptr + homes))
                 whole = length[:, None] + drow + way_home
-                moves = moves & (whole <= max_length + TOLERANCE)
+                excess = tl.maximum(excess, whole - (max_length + TOLERANCE))
             if MISSING_ARCS:
+                drow = tl.load(distance_ptr + rows, mask=real[None, :], other=0.0)
+                rides = tl.load(duration_ptr + rows, mask=real[None, :], other=0.0)
                 home = tl.load(home_ptr + homes)
                 home_ride = tl.load(home_ride_ptr + homes)
                 has_way = (tl.abs(home) < BIG) & (tl.abs(home_ride) < BIG)
                 there = (tl.abs(drow) < BIG) & (tl.abs(rides) < BIG)
-                moves = moves & there & (has_way | free_return)
-            moves = moves & vehicle[:, None]
+                excess = tl.where(there & (has_way | free_return), excess, BIG)
+            # Returning, or staying at the depot for good, obeys rules of its own.
             if DEPOTS > 1:
-                settles = depot_move & (looks == 0)
+                settles = tl.where(depot_move & (looks == 0), base, -1)
             else:
-                settles = depot_move
-            moves = moves | (settles[:, None] & (cols[None, :] == base[:, None]))
+                settles = tl.where(depot_move, base, -1)
+            excess = tl.where(cols[None, :] == settles[:, None], 0.0, excess)
+            moves = excess <= 0.0
 
             # ------------------------------------------------------------------- logits
             zrow = tl.load(zscore_ptr + rows, mask=real[None, :], other=0.0)
@@ -401,7 +351,7 @@ def rollout_kernel(
             highest = tl.max(bias, axis=1)
             # Whoever has finished, or has no legal move, stays.
             idle = (done == 1) | (highest <= -BIG)
-            weight = tl.exp(bias - highest[:, None])
+            weight = exponential(bias - highest[:, None], FAST)
             # Legal moves weigh more than nothing: the weights tell them from illegal ones.
             weight = tl.where(moves, tl.maximum(weight, 1e-30), 0.0).to(value_sum.dtype)
             if RECORD:
@@ -418,8 +368,11 @@ def rollout_kernel(
             query = query_first + tl.load(last_ptr + queries + here[:, None] * WIDTH)
             query += signal[:, None] * state_weight[None, :]
             # The gate and the ratio in one division: n / d / (1 + exp(-q)).
-            bottom = tl.maximum(denominator, 1e-30) * (1.0 + tl.exp(tl.minimum(-query, 20.0)))
-            context = divide(numerator, bottom, FAST).to(embedding.dtype)
+            gate = 1.0 + exponential(tl.minimum(-query, 20.0), FAST)
+            bottom = tl.maximum(denominator, 1e-30) * gate
+            context = numerator * inverse(bottom, FAST)
+            # Half precision ends at 65504.
+            context = tl.clamp(context, -60000.0, 60000.0).to(embedding.dtype)
             match = tl.dot(context, embedding)  # (P, N)
             legal = weight > 0
             score = CLIPPING * tanh(match * SCALE - match_weight * zrow, FAST)
@@ -428,7 +381,7 @@ def rollout_kernel(
             # ------------------------------------------------------------------- choice
             # Scores lie between -CLIPPING and CLIPPING: their exponentials need no shift.
             if SAMPLE:
-                chance = tl.where(legal, tl.exp(score), 0.0)
+                chance = exponential(score, FAST)
                 total = tl.cumsum(chance, axis=1)
                 seed = tl.load(seed_ptr)
                 offset = ((b * trajectories + p) * (max_steps + 1) + t).to(tl.int32)
@@ -441,7 +394,7 @@ def rollout_kernel(
                 pick = tl.argmax(score, axis=1)
             pick = pick.to(tl.int32)
             if DEPOTS > 1:
-                everything = tl.sum(tl.where(legal, tl.exp(score), 0.0), axis=1)
+                everything = tl.sum(exponential(score, FAST), axis=1)
                 sure = tl.max(score, axis=1) - tl.log(tl.maximum(everything, 1e-30))
                 better = looks & (idle == 0) & (sure > best) & (zero_i + depots > depot)
                 best = tl.where(better, sure, best)

@@ -13,6 +13,7 @@ from dataclasses import fields, replace
 import torch
 from torch import Tensor
 
+from spacevrp.decode.fused import match_type
 from spacevrp.decode.trace import Trace
 from spacevrp.model.decoder import DecoderTables, logits
 
@@ -125,7 +126,7 @@ def fused_replay_gradients(
     starts = trace.starts.to(torch.int32).contiguous()
     weights = torch.stack([tables.read_weight, tables.match_weight], dim=1).float().contiguous()
     replay_kernel[(size, splits)](
-        tables.embedding.detach().to(dtype).contiguous(),
+        tables.embedding.detach().to(match_type(dtype)).contiguous(),
         tables.keyed.detach().to(dtype).contiguous(),
         tables.query_first.detach().float().contiguous(),
         tables.query_last.detach().float().contiguous(),

@@ -10,7 +10,7 @@ from __future__ import annotations
 import triton
 import triton.language as tl
 
-from spacevrp.decode.fused_kernel import divide, tanh
+from spacevrp.model.kernel_arithmetic import exponential, inverse, tanh
 
 BIG = tl.constexpr(1e30)
 
@@ -107,41 +107,42 @@ def replay_kernel(
             zrows = zscore_ptr + b * nodes * nodes + current[:, None] * nodes + cols[None, :]
             zrow = tl.load(zrows, mask=real[None, :], other=0.0)
             bias = tl.where(moves, -read_weight * zrow, -BIG)
-            weight = tl.exp(bias - tl.max(bias, axis=1)[:, None])
+            weight = exponential(bias - tl.max(bias, axis=1)[:, None], FAST)
             weight = tl.where(moves, tl.maximum(weight, 1e-30), 0.0).to(value_sum.dtype)
             tl.store(weight_out, weight, mask=inside)
             numerator = tl.dot(weight, value_sum)
             denominator = tl.dot(weight, key_sum)
-            inverse = divide(1.0, tl.maximum(denominator, 1e-30), FAST)
-            ratio = numerator * inverse
+            scale = inverse(tl.maximum(denominator, 1e-30), FAST)
+            ratio = numerator * scale
             firsts = first_ptr + b * nodes * WIDTH + first[:, None] * WIDTH + dims[None, :]
             lasts = last_ptr + b * nodes * WIDTH + current[:, None] * WIDTH + dims[None, :]
             query = tl.load(firsts) + tl.load(lasts) + signal[:, None] * state_weight[None, :]
-            gate = divide(1.0, 1.0 + tl.exp(tl.minimum(-query, 20.0)), FAST)
-            context = (gate * ratio).to(embedding.dtype)
-            tl.store(context_out, context, mask=inside)
+            gate = inverse(1.0 + exponential(tl.minimum(-query, 20.0), FAST), FAST)
+            context = gate * ratio
+            tl.store(context_out, context.to(value_sum.dtype), mask=inside)
+            context = tl.clamp(context, -60000.0, 60000.0).to(embedding.dtype)  # half precision
             match = tl.dot(context, tl.trans(embedding))
             bent = tanh(match * SCALE - match_weight * zrow, FAST)
             legal = weight > 0
             score = tl.where(legal, CLIPPING * bent, -BIG)
             # Scores lie between -CLIPPING and CLIPPING: their exponentials need no shift.
-            chance = tl.where(legal, tl.exp(score), 0.0)
+            chance = exponential(score, FAST)
             total_chance = tl.sum(chance, axis=1)
             taken = cols[None, :] == action[:, None]
 
             # Backward: d(coefficient * log chance) / d(score), then step by step to the inputs.
             grad = tl.where(taken, 1.0, 0.0) - chance * (1.0 / total_chance)[:, None]
-            grad = coefficient[:, None] * grad * (CLIPPING * (1.0 - bent * bent))
-            grad = tl.where(legal, grad, 0.0)
+            grad = tl.where(legal, grad * (CLIPPING * (1.0 - bent * bent)), 0.0)
+            # The coefficient, far below 1, comes in after the product: half precision ends at 6e-8.
+            grad_context = tl.dot((grad * SCALE).to(embedding.dtype), embedding)  # (R, D)
+            grad *= coefficient[:, None]
             grad_match -= grad * zrow
-            grad_product = (grad * SCALE).to(embedding.dtype)
-            tl.store(match_out, grad_product, mask=inside)
-            grad_context = tl.dot(grad_product, embedding)  # (R, D)
-            grad_ratio = grad_context * gate
+            tl.store(match_out, (grad * SCALE).to(value_sum.dtype), mask=inside)
+            grad_ratio = grad_context * coefficient[:, None] * gate
             grad_query = grad_ratio * ratio * (1.0 - gate)
-            tl.store(query_out, grad_query.to(context.dtype), mask=inside)
+            tl.store(query_out, grad_query.to(value_sum.dtype), mask=inside)
             grad_state += grad_query * signal[:, None]
-            grad_ratio *= inverse
+            grad_ratio *= scale
             grad_numerator = grad_ratio.to(value_sum.dtype)
             grad_denominator = (-grad_ratio * ratio).to(value_sum.dtype)
             tl.store(sums_out, grad_numerator, mask=inside)
@@ -151,8 +152,8 @@ def replay_kernel(
             grad_read -= grad_weight * weight.to(tl.float32) * zrow
         else:
             # All these solutions are finished; the products must find zeros.
-            none_n = tl.zeros([BLOCK_R, BLOCK_N], dtype=embedding.dtype)
-            none_d = tl.zeros([BLOCK_R, WIDTH], dtype=embedding.dtype)
+            none_n = tl.zeros([BLOCK_R, BLOCK_N], dtype=value_sum.dtype)
+            none_d = tl.zeros([BLOCK_R, WIDTH], dtype=value_sum.dtype)
             tl.store(weight_out, none_n, mask=inside)
             tl.store(match_out, none_n, mask=inside)
             tl.store(sums_out, none_d, mask=inside)

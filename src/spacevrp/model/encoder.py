@@ -9,9 +9,10 @@ import torch
 import torch.nn.functional as F
 from torch import Tensor, nn
 
-from spacevrp.model.attention import distance_attention, keyed_values, relation_attention
+from spacevrp.model.attention import keyed_values, relation_attention
 from spacevrp.model.config import ModelConfig
 from spacevrp.model.geometry import Geometry
+from spacevrp.model.mixing import mix
 
 # Attention branches of a mixed bias module: distances out, distances in, pair relation.
 BRANCHES = 3
@@ -71,8 +72,8 @@ class EncoderLayer(nn.Module):
         """One layer on x (B, N, d); ``alphas`` (B, 3) weigh the branches' biases."""
         mixed = self._mixed_bias(x, geometry, relation, alphas, dtype)
         x = self.norm_mixed(x + mixed, geometry.is_node)
-        hidden = _linear(x, self.feed_in.weight, self.feed_in.bias, dtype).relu()
-        fed = _linear(hidden, self.feed_out.weight, self.feed_out.bias, dtype).to(x.dtype)
+        hidden = linear(x, self.feed_in.weight, self.feed_in.bias, dtype).relu()
+        fed = linear(hidden, self.feed_out.weight, self.feed_out.bias, dtype).to(x.dtype)
         return self.norm_feed(x + fed, geometry.is_node)
 
     def _mixed_bias(
@@ -86,35 +87,21 @@ class EncoderLayer(nn.Module):
         width = x.shape[-1]
         distance_weight, relation_weight = self.qkv.split([6 * width, 3 * width])
         distance_out, relation_out = self.out.split([2 * width, width], dim=1)
-        qkv = _linear(x, distance_weight, None, dtype).to(x.dtype)
-        query_out, key_out, value_out, query_in, key_in, value_in = qkv.chunk(6, dim=-1)
-        is_node, spread, scale = geometry.is_node, geometry.spread, geometry.log_size
-        outgoing = distance_attention(
-            query_out,
-            keyed_values(key_out, value_out, is_node),
-            spread,
-            alphas[:, 0] * scale,
-            dtype,
-        )
-        incoming = distance_attention(
-            query_in,
-            keyed_values(key_in, value_in, is_node),
-            spread.transpose(1, 2),
-            alphas[:, 1] * scale,
-            dtype,
-        )
-        joined = torch.cat([outgoing, incoming], dim=-1)
-        mixed = _linear(joined, distance_out, None, dtype).to(x.dtype)
+        is_node = geometry.is_node
+        weight = alphas[:, :2] * geometry.log_size.unsqueeze(1)  # (B, 2)
+        qkv = linear(x, distance_weight, None, dtype)
+        joined = mix(qkv, geometry.spread, weight, is_node, dtype)
+        mixed = linear(joined, distance_out, None, dtype).to(x.dtype)
         rows = relation.rows
         if rows.shape[0] == 0:
             return mixed
         some = x[rows]
-        query, key, value = _linear(some, relation_weight, None, dtype).to(x.dtype).chunk(3, dim=-1)
+        query, key, value = linear(some, relation_weight, None, dtype).to(x.dtype).chunk(3, dim=-1)
         related = relation_attention(
             query, keyed_values(key, value, is_node[rows]), relation.partner, alphas[rows, 2]
         )
         related = related * relation.present[:, None, None].to(related.dtype)
-        return mixed.index_add(0, rows, _linear(related, relation_out, None, dtype).to(x.dtype))
+        return mixed.index_add(0, rows, linear(related, relation_out, None, dtype).to(x.dtype))
 
 
 class Encoder(nn.Module):
@@ -138,6 +125,6 @@ class Encoder(nn.Module):
         return x
 
 
-def _linear(x: Tensor, weight: Tensor, bias: Tensor | None, dtype: torch.dtype) -> Tensor:
+def linear(x: Tensor, weight: Tensor, bias: Tensor | None, dtype: torch.dtype) -> Tensor:
     """A linear map computed in ``dtype``."""
     return F.linear(x.to(dtype), weight.to(dtype), None if bias is None else bias.to(dtype))

@@ -136,12 +136,13 @@ class MuonAdamW:
         self._decay(self._muon, rate)
         for (rows, columns), members in self._groups.items():
             stack = torch.cat([ahead[index].view(n, rows, columns) for index, n in members])
-            update = orthogonalise(stack) * (_MUON_RMS * max(rows, columns) ** 0.5)
-            for (index, _), part in zip(
-                members, update.split([n for _, n in members]), strict=True
-            ):
-                parameter = self._muon[index]
-                parameter.add_(part.reshape(parameter.shape) * -rate)
+            update = orthogonalise(stack) * (rate * (-_MUON_RMS * max(rows, columns) ** 0.5))
+            changed = [self._muon[index] for index, _ in members]
+            parts = update.split([n for _, n in members])
+            torch._foreach_add_(
+                changed,
+                [part.reshape(p.shape) for part, p in zip(parts, changed, strict=True)],
+            )
 
     def _decay(self, parameters: list[Tensor], rate: Tensor) -> None:
         if self.config.weight_decay:

@@ -1,0 +1,150 @@
+"""Both distance branches of a mixed bias module at once: in plain tensors, or by one kernel.
+
+The kernel takes instances of at most 128 nodes on a GPU. It is an operator of its own, so that a
+compiled model and a captured graph can hold it.
+"""
+
+from __future__ import annotations
+
+import torch
+from torch import Tensor
+
+from spacevrp.model.attention import distance_attention, keyed_values
+
+MAX_NODES = 128
+# What the operands of a tensor core may be here; the twin serves all other types.
+_KERNEL_TYPES = (torch.bfloat16,)
+_KERNEL_WIDTHS = (64, 128)
+_CHANNELS = 64  # of a program
+_NUM_WARPS = 8
+# Sums of exponentials below this count as this: the ratio then stays finite.
+_TINY = 1e-30
+
+
+def mix(qkv: Tensor, spread: Tensor, weight: Tensor, is_node: Tensor, dtype: torch.dtype) -> Tensor:
+    """Distance attention along outgoing and incoming arcs, (B, N, 2d).
+
+    Parameters
+    ----------
+    qkv
+        (B, N, 6d) query, key and value of the outgoing branch, then of the incoming one.
+    spread
+        (B, N, N) distances, at least 0 and 0 on the diagonal.
+    weight
+        (B, 2) how strongly they count in each branch.
+    dtype
+        Type of the matrix products.
+    """
+    width = qkv.shape[-1] // 6
+    fits = qkv.shape[1] <= MAX_NODES and width in _KERNEL_WIDTHS
+    if qkv.is_cuda and qkv.dtype is dtype and dtype in _KERNEL_TYPES and fits:
+        return fused_mix(qkv, spread, weight, is_node)
+    return plain_mix(qkv, spread, weight, is_node, dtype)
+
+
+def plain_mix(
+    qkv: Tensor, spread: Tensor, weight: Tensor, is_node: Tensor, dtype: torch.dtype
+) -> Tensor:
+    """The same on any device, in the type of ``spread`` but for the matrix products."""
+    query_out, key_out, value_out, query_in, key_in, value_in = qkv.to(spread.dtype).chunk(6, -1)
+    outgoing = distance_attention(
+        query_out, keyed_values(key_out, value_out, is_node), spread, weight[:, 0], dtype
+    )
+    incoming = distance_attention(
+        query_in,
+        keyed_values(key_in, value_in, is_node),
+        spread.transpose(1, 2),
+        weight[:, 1],
+        dtype,
+    )
+    return torch.cat([outgoing, incoming], dim=-1)
+
+
+@torch.library.custom_op("spacevrp::mix", mutates_args=())
+def fused_mix(qkv: Tensor, spread: Tensor, weight: Tensor, is_node: Tensor) -> Tensor:
+    """The same by one kernel, in the type of ``qkv``."""
+    from spacevrp.model.mixing_kernel import mix_kernel
+
+    qkv, spread, weight, real = _laid_out(qkv, spread, weight, is_node)
+    size, nodes, channels = qkv.shape
+    out = qkv.new_empty((size, nodes, channels // 3))
+    mix_kernel[_grid(qkv)](qkv, spread, weight, real, out, nodes, **_options(qkv))
+    return out
+
+
+@torch.library.custom_op("spacevrp::mix_backward", mutates_args=())
+def fused_mix_backward(
+    qkv: Tensor, spread: Tensor, weight: Tensor, is_node: Tensor, grad: Tensor
+) -> tuple[Tensor, Tensor]:
+    """Gradients with respect to ``qkv`` and ``weight``."""
+    from spacevrp.model.mixing_kernel import mix_backward_kernel
+
+    qkv, spread, weight, real = _laid_out(qkv, spread, weight, is_node)
+    grad_qkv = torch.empty_like(qkv)
+    parts = qkv.shape[2] // 6 // min(_CHANNELS, qkv.shape[2] // 6)
+    shares = weight.new_empty((qkv.shape[0], 2, parts))
+    mix_backward_kernel[_grid(qkv)](
+        qkv,
+        spread,
+        weight,
+        real,
+        grad.contiguous(),
+        grad_qkv,
+        shares,
+        qkv.shape[1],
+        **_options(qkv),
+    )
+    return grad_qkv, shares.sum(dim=2)
+
+
+def _laid_out(qkv: Tensor, spread: Tensor, weight: Tensor, is_node: Tensor) -> tuple[Tensor, ...]:
+    return (
+        qkv.contiguous(),
+        spread.float().contiguous(),
+        weight.float().contiguous(),
+        is_node.to(torch.int8).contiguous(),
+    )
+
+
+def _grid(qkv: Tensor) -> tuple[int, int, int]:
+    width = qkv.shape[2] // 6
+    return qkv.shape[0], 2, width // min(_CHANNELS, width)
+
+
+def _options(qkv: Tensor) -> dict[str, object]:
+    import triton
+
+    width = qkv.shape[2] // 6
+    return {
+        "WIDTH": width,
+        "BLOCK_N": max(16, triton.next_power_of_2(qkv.shape[1])),
+        "BLOCK_D": min(_CHANNELS, width),
+        "TINY": _TINY,
+        "FAST": qkv.is_cuda,
+        "num_warps": _NUM_WARPS,
+    }
+
+
+@fused_mix.register_fake
+def _(qkv: Tensor, spread: Tensor, weight: Tensor, is_node: Tensor) -> Tensor:
+    return qkv.new_empty((qkv.shape[0], qkv.shape[1], qkv.shape[2] // 3))
+
+
+@fused_mix_backward.register_fake
+def _(
+    qkv: Tensor, spread: Tensor, weight: Tensor, is_node: Tensor, grad: Tensor
+) -> tuple[Tensor, Tensor]:
+    return torch.empty_like(qkv), weight.new_empty((qkv.shape[0], 2))
+
+
+def _keep(ctx, inputs, output) -> None:  # type: ignore[no-untyped-def]
+    ctx.save_for_backward(*inputs)
+
+
+def _go_back(ctx, grad):  # type: ignore[no-untyped-def]
+    qkv, spread, weight, is_node = ctx.saved_tensors
+    grad_qkv, grad_weight = fused_mix_backward(qkv, spread, weight, is_node, grad)
+    return grad_qkv, None, grad_weight.to(weight.dtype), None
+
+
+fused_mix.register_autograd(_go_back, setup_context=_keep)
