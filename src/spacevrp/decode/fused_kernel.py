@@ -5,8 +5,8 @@ multiprocessor while it takes every step: rules, readout, compatibility, choice,
 the twin of ``environment.mask``, ``decoder.logits``, ``choose`` and ``environment.step`` for
 instances with at most one depot.
 
-Customers to be served, without deliveries whose pickup is still to come, are those that a tile leaves open
-(``closed``: 0 or very much).
+Customers that may no longer be visited, or not yet (deliveries whose pickup is still to come), are
+marked in a tile (``closed``: 0 or very much).
 """
 
 from __future__ import annotations
