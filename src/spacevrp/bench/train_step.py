@@ -20,6 +20,7 @@ from typing import Any
 import torch
 
 from spacevrp.bench.agreement import measure_agreement
+from spacevrp.model.weights import DEFAULT_WEIGHTS, load_weights
 from spacevrp.problems.errors import SpacevrpError
 from spacevrp.train.config import TrainConfig
 from spacevrp.train.naive import naive_accumulate
@@ -65,6 +66,8 @@ def run(args: argparse.Namespace) -> int:
         raise SpacevrpError(f"{args.output}: cannot be written: there is no such folder")
     batches = args.batch or [128, 512]
     device = choose_device(args.device)
+    if device.type == "cuda":
+        torch.cuda.init()  # its memory statistics cannot be reset before
     base = TrainConfig(size=args.size)
     base = replace(base, model=replace(base.model, layers=args.layers))
     if device.type == "cpu":
@@ -84,7 +87,11 @@ def run(args: argparse.Namespace) -> int:
         "rows": rows,
     }
     if device.type == "cuda":
-        record["agreement"] = measure_agreement(replace(base, batch=batches[0]), device)
+        compared = replace(base, batch=batches[0])
+        record["agreement"] = {
+            "random weights": measure_agreement(compared, device),
+            DEFAULT_WEIGHTS: measure_agreement(compared, device, load_weights()[0]),
+        }
     if not args.no_eager:
         record["eager_autograd"] = _eager(replace(base, batch=batches[0]), device, rows[0])
     text = json.dumps(record, indent=1) + "\n"
@@ -277,10 +284,10 @@ def _table(record: dict[str, Any]) -> str:
             f"autograd through the rollout, batch {slow['batch']}: {slow['step_ms']:.1f} ms, "
             f"{slow['ratio']:.1f} times as long"
         )
-    if "agreement" in record:
-        found = record["agreement"]
+    for weights, found in record.get("agreement", {}).items():
         lines.append(
-            f"kernels: {found['equal_greedy_choices']:.4%} of greedy choices equal, mean cost "
-            f"{found['mean_cost_kernel']:.5f} against {found['mean_cost_twin']:.5f}"
+            f"kernels, {weights}: {found['equal_greedy_choices']:.4%} of greedy choices equal, "
+            f"mean cost {found['mean_cost_kernel']:.5f} against {found['mean_cost_twin']:.5f}, "
+            f"gradient off by {found['gradient_error']:.2%}"
         )
     return "\n".join(lines) + "\n"
