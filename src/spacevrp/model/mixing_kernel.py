@@ -133,11 +133,13 @@ def _backward(
     at_spread = spread_ptr + b * nodes * nodes + rows[:, None] * nodes + rows[None, :]
     spread = tl.load(at_spread, mask=pair, other=0.0)  # (N, N)
     weight = tl.load(weight_ptr + b * BRANCHES + BRANCH)
-    table = exponential(-weight * spread, FAST).to(dtype)  # as it lies in memory
+    bias = exponential(-weight * spread, FAST)
+    # The derivative of the biases with respect to the weight, but for its sign.
+    slope = (bias * spread).to(dtype)
+    bias = bias.to(dtype)
     if BRANCH == 1:
-        bias = tl.trans(table)
-    else:
-        bias = table
+        bias = tl.trans(bias)
+        slope = tl.trans(slope)
     numerator = tl.dot(bias, valued, input_precision="ieee")  # (N, D)
     denominator = tl.dot(bias, keyed, input_precision="ieee")
 
@@ -154,6 +156,12 @@ def _backward(
     grad_numerator = grad.to(dtype)
     grad_denominator = (-grad * ratio).to(dtype)
 
+    share = grad_numerator.to(tl.float32) * tl.dot(slope, valued, input_precision="ieee")
+    share += grad_denominator.to(tl.float32) * tl.dot(slope, keyed, input_precision="ieee")
+    parts: tl.constexpr = WIDTH // BLOCK_D
+    at_share = grad_weight_ptr + (b * BRANCHES + BRANCH) * parts + tl.program_id(2)
+    tl.store(at_share, -tl.sum(tl.sum(share, axis=1), axis=0))
+
     # The sums go back over the same biases, turned round.
     turned = tl.trans(bias)
     grad_valued = tl.dot(turned, grad_numerator, input_precision="ieee")  # (N, D)
@@ -162,20 +170,6 @@ def _backward(
     # The maximum that was subtracted from the keys cancels in the ratio: it has no gradient.
     grad_key = (grad_valued * value + grad_keyed) * key
     tl.store(grad_qkv_ptr + offsets + WIDTH, grad_key.to(dtype), mask=inside)
-
-    # Gradient of the table in the order it lies in memory, so that it meets the distances there.
-    if BRANCH == 1:
-        grad_table = tl.dot(valued, tl.trans(grad_numerator), input_precision="ieee")
-        grad_table += tl.dot(keyed, tl.trans(grad_denominator), input_precision="ieee")
-    else:
-        grad_table = tl.dot(grad_numerator, tl.trans(valued), input_precision="ieee")
-        grad_table += tl.dot(grad_denominator, tl.trans(keyed), input_precision="ieee")
-    # Read again rather than kept: the products above need the registers.
-    spread = tl.load(at_spread, mask=pair, other=0.0)
-    share = tl.sum(grad_table * exponential(-weight * spread, FAST) * spread, axis=1)
-    parts: tl.constexpr = WIDTH // BLOCK_D
-    at_share = grad_weight_ptr + (b * BRANCHES + BRANCH) * parts + tl.program_id(2)
-    tl.store(at_share, -tl.sum(share, axis=0))
 
 
 @triton.jit
