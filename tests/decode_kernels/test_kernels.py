@@ -113,6 +113,10 @@ def test_the_replay_has_the_same_gradient(results: dict[str, Any], rule: str) ->
         assert error <= 1e-3 * norm + 1e-5 * largest, name  # float32, logits up to 50
 
 
+def test_how_the_replay_is_cut_up_does_not_matter(results: dict[str, Any]) -> None:
+    assert results["in parts"] < 1e-4
+
+
 def test_the_encoders_kernel_equals_its_twin(results: dict[str, Any]) -> None:
     assert set(results["mixing"]) == {"output", "projections", "weights"}
     assert all(error < 1e-5 for error in results["mixing"].values())
