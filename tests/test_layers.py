@@ -25,7 +25,7 @@ LAW: dict[str, set[str]] = {
     "decode": {"env", "model"},
     "solver": {"decode"},
     "train": {"decode", "generators"},
-    "oracles": {"problems"},
+    "oracles": {"problems", "writing"},
     "plots": {"problems"},
     "bench": {"arguments", "formats", "solver", "train", "oracles", "plots"},
     # The package's own __init__ is the public face: no room below the command line may use it.

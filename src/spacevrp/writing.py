@@ -1,13 +1,17 @@
-"""Files that are there whole, or not at all."""
+"""Files that are there whole, or not at all; and files of lines, each whole or not at all."""
 
 from __future__ import annotations
 
+import json
 import os
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from pathlib import Path
+from typing import Any, TypeVar
 
 from spacevrp.problems.errors import FormatError
+
+T = TypeVar("T")
 
 
 def check_target(path: Path, suffix: str | None = None) -> None:
@@ -43,3 +47,36 @@ def write_whole(path: Path, data: bytes) -> None:
         return
     with replacing(path) as draft:
         draft.write_bytes(data)
+
+
+def append_line(path: Path, line: Mapping[str, Any]) -> None:
+    """Add a line of JSON to a file; it is there whole before this returns."""
+    data = json.dumps(dict(line), allow_nan=False).encode() + b"\n"
+    with path.open("ab+") as stream:
+        # Without this, what follows a line that was cut off would be lost with it.
+        if stream.tell():
+            stream.seek(-1, 2)
+            if stream.read(1) != b"\n":
+                stream.seek(0)
+                stream.truncate(stream.read().rfind(b"\n") + 1)
+                stream.seek(0, 2)
+        stream.write(data)
+
+
+def read_lines(path: Path, parse: Callable[[dict[str, Any]], T], what: str) -> list[T]:
+    """Every line of a file through ``parse``, which raises KeyError, TypeError or ValueError.
+
+    There need be no file. The last line may have been cut off by an interruption and is then left
+    out; ``what`` says in an error what a line should have been.
+    """
+    texts = path.read_bytes().splitlines() if path.exists() else []
+    parsed = []
+    for number, text in enumerate(texts, start=1):
+        try:
+            parsed.append(parse(json.loads(text)))
+        except (ValueError, TypeError, KeyError):
+            if number < len(texts):
+                raise FormatError(
+                    f"{path}: line {number}: expected {what}; delete the file to start afresh"
+                ) from None
+    return parsed

@@ -10,7 +10,7 @@ import pytest
 
 from spacevrp.oracles import SolverOracle
 from spacevrp.oracles.lkh import LkhOracle
-from spacevrp.oracles.ortools import OrToolsOracle
+from spacevrp.oracles.ortools import OrToolsIlsOracle, OrToolsOracle
 from spacevrp.oracles.pyvrp import PyVrpOracle
 from spacevrp.oracles.vroom import VroomOracle
 from spacevrp.problems.problem import Problem
@@ -20,6 +20,7 @@ from spacevrp.problems.referee import judge
 _MAKERS: dict[str, Callable[[], SolverOracle]] = {
     "pyvrp": lambda: PyVrpOracle(iterations=1000),
     "ortools": lambda: OrToolsOracle(solutions=400),
+    "ortools-ils": lambda: OrToolsIlsOracle(solutions=100),
     "vroom": lambda: VroomOracle(),
     "lkh": lambda: LkhOracle(runs=2),
 }

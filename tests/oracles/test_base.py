@@ -185,8 +185,10 @@ def test_every_variant_has_its_oracle(variant: str) -> None:
     (problem,) = generate(variant, 6, 1)
     if not features.depot:
         expected = "lkh"
-    elif features.prize_collecting or (features.backhaul and not features.backhaul_last):
+    elif features.prize_collecting:
         expected = "ortools"
+    elif features.backhaul and not features.backhaul_last:
+        expected = "ortools-ils"
     else:
         expected = "pyvrp"
     assert strongest(problem) == expected

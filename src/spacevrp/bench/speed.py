@@ -2,7 +2,8 @@
 
 Three parts: the latency of one CVRP100, the throughput of CVRP100 and of the twelve problems mixed,
 and time and memory against the size. All times are medians after a warm-up; what else ran on the
-machine at the time stands beside them.
+machine at the time stands beside them. A fourth, with a table of its own, is measured only if asked
+for: seconds for 1,000 instances of each problem (``thousand.py``).
 """
 
 from __future__ import annotations
@@ -16,11 +17,13 @@ from pathlib import Path
 from typing import Any
 
 from spacevrp.arguments import at_least
+from spacevrp.bench import thousand
 from spacevrp.bench.neighbours import Neighbours, load_average, wait_for_rest
 from spacevrp.problems.variants import SEEN_NAMES
 
 DONE, NEGATIVE = 0, 1
 PARTS = ("latency", "throughput", "memory")
+THOUSAND = "thousand"
 SIZES = (100, 300, 1000, 3000, 10000)
 VIEWS = (1, 8)
 MIXED = "twelve mixed"
@@ -84,13 +87,14 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         metavar="NAMES",
         type=_parts,
         default=PARTS,
-        help=f"of {', '.join(PARTS)}; default: all",
+        help=f"of {', '.join((*PARTS, THOUSAND))}; default: all but {THOUSAND}, which takes long",
     )
     parser.add_argument(
         "--count",
         metavar="N",
         type=at_least(1),
-        help="instances of the throughput part; default: 32 on a CPU, 1000 on a GPU",
+        help="instances of the throughput part (default: 32 on a CPU, 1000 on a GPU), and of each "
+        "problem of the part thousand (default: 8 on a CPU, 1000 on a GPU)",
     )
     parser.add_argument(
         "--size",
@@ -157,8 +161,9 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         "--output",
         metavar="FOLDER",
         type=Path,
-        help="write speed.md, speed.csv and speed.json",
+        help="write speed.md, speed.csv and speed.json (and thousand.md and its like)",
     )
+    thousand.add_arguments(parser)
 
 
 def run(args: argparse.Namespace) -> int:
@@ -167,7 +172,7 @@ def run(args: argparse.Namespace) -> int:
 
     from spacevrp.bench import records
     from spacevrp.bench.memory import MemoryRow, Probe, exponents, measure_size
-    from spacevrp.bench.seen import load_model
+    from spacevrp.bench.weights import load_model
     from spacevrp.solver import Solver
     from spacevrp.train.versions import versions
 
@@ -230,7 +235,10 @@ def run(args: argparse.Namespace) -> int:
             )
             keep(measure_size(probe))
         print(exponents_text(record["exponents"]), end="")
-    return DONE if all(_is_good(row) for row in rows) else NEGATIVE
+    good = all(_is_good(row) for row in rows)
+    if THOUSAND in args.part:
+        good = thousand.run(args, solver, weights) == DONE and good
+    return DONE if good else NEGATIVE
 
 
 def _is_good(row: Any) -> bool:
@@ -443,8 +451,9 @@ def _numbers(lowest: int) -> Callable[[str], tuple[int, ...]]:
 def _parts(text: str) -> tuple[str, ...]:
     names = tuple(dict.fromkeys(name.strip() for name in text.split(",")))
     for name in names:
-        if name not in PARTS:
+        if name not in (*PARTS, THOUSAND):
+            known = ", ".join((*PARTS, THOUSAND))
             raise argparse.ArgumentTypeError(
-                f"expected names out of {', '.join(PARTS)}, received {name[:40]!r}"
+                f"expected names out of {known}, received {name[:40]!r}"
             )
     return names

@@ -10,6 +10,12 @@ SUBVERBS = (
     Subverb("train-step", "time a training step and its parts", "spacevrp.bench.train_step"),
     Subverb("speed", "time and memory of solving", "spacevrp.bench.speed"),
     Subverb("seen", "costs on the problems trained on", "spacevrp.bench.seen"),
+    Subverb("unseen", "gaps on the 98 variants not trained on", "spacevrp.bench.unseen"),
+    Subverb("scale", "gaps with 1,000 customers", "spacevrp.bench.scale"),
+    Subverb("cvrplib", "gaps on the sets X and XXL", "spacevrp.bench.cvrplib"),
+    Subverb("ablation", "models beside each other", "spacevrp.bench.ablation"),
+    Subverb("frontier", "gap against seconds, beside other solvers", "spacevrp.bench.frontier"),
+    Subverb("references", "what good solvers pay", "spacevrp.bench.references_command"),
 )
 
 run = run_subverb

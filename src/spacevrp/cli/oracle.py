@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from spacevrp.problems.problem import Problem
 
 SOLVED, NOT_SOLVED = 0, 1
-_SOLVERS = ("auto", "pyvrp", "ortools", "vroom", "lkh", "pyvrp-approximate")
+_SOLVERS = ("auto", "pyvrp", "ortools", "ortools-ils", "vroom", "lkh", "pyvrp-approximate")
 _RECORD_SUFFIX = ".partial.jsonl"
 
 

@@ -6,7 +6,12 @@ import argparse
 
 from spacevrp.cli.subverbs import Subverb, add_subverbs, run_subverb
 
-SUBVERBS = (Subverb("training", "the curves of a training run", "spacevrp.cli.plot_training"),)
+SUBVERBS = (
+    Subverb("training", "the curves of a training run", "spacevrp.cli.plot_training"),
+    Subverb("gaps", "the gap of every variant as a bar", "spacevrp.cli.plot_gaps"),
+    Subverb("symmetry", "symmetric against asymmetric variants", "spacevrp.cli.plot_symmetry"),
+    Subverb("frontier", "gap against seconds, a line a solver", "spacevrp.cli.plot_frontier"),
+)
 
 run = run_subverb
 

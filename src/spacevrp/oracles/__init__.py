@@ -18,7 +18,8 @@ from spacevrp.oracles.choice import (
     make_oracle,
     strongest,
 )
-from spacevrp.oracles.pool import Failure, solve_many
+from spacevrp.oracles.pool import solve_many
+from spacevrp.oracles.workers import Failure
 
 __all__ = [
     "APPROXIMATE",

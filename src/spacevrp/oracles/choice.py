@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from spacevrp.oracles.base import SolverOracle
 from spacevrp.oracles.lkh import LkhOracle
-from spacevrp.oracles.ortools import OrToolsOracle
+from spacevrp.oracles.ortools import OrToolsIlsOracle, OrToolsOracle
 from spacevrp.oracles.prize_search import PrizeSearchOracle
 from spacevrp.oracles.pyvrp import PyVrpOracle
 from spacevrp.oracles.vroom import VroomOracle
@@ -16,13 +16,14 @@ AUTO = "auto"
 ORACLES: dict[str, type[SolverOracle]] = {
     "pyvrp": PyVrpOracle,
     "ortools": OrToolsOracle,
+    "ortools-ils": OrToolsIlsOracle,
     "vroom": VroomOracle,
     "lkh": LkhOracle,
 }
 # These do not, and are used only where they are asked for by name.
 APPROXIMATE: dict[str, type[SolverOracle]] = {"pyvrp-approximate": PrizeSearchOracle}
 # The first that models a problem exactly is the strongest at a given time; the last models all.
-_BY_STRENGTH = ("lkh", "pyvrp", "ortools")
+_BY_STRENGTH = ("lkh", "pyvrp", "ortools-ils", "ortools")
 
 
 def make_oracle(name: str) -> SolverOracle:

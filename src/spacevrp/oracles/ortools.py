@@ -12,6 +12,7 @@ from spacevrp.oracles.base import (
     Plan,
     SolverOracle,
     fleet_bound,
+    may_skip,
     most_routes,
     refuse_neutral_stops,
     route_parts,
@@ -32,6 +33,13 @@ _STARTS_WITH_SKIPS = (
 )
 # A search without any time finds nothing.
 _LEAST_SECONDS = 0.05
+# Of the time, for a first plan from each strategy; most take some hundredths of a second.
+_FIRST_PLAN_SHARE = 0.05
+# Ruin and recreate: customers taken out at a time, and the longest piece of a route among them.
+_RUIN_CUSTOMERS = 10
+_RUIN_PIECE = 10
+# Of the time; the rest is for guided local search.
+_RUIN_SHARE = 0.6
 
 
 class OrToolsOracle(SolverOracle):
@@ -58,14 +66,58 @@ class OrToolsOracle(SolverOracle):
         self, problem: Problem, seconds: float, seed: int, start: Routes | None
     ) -> Plan | None:
         whole = scale_problem(problem, digits=_DIGITS)
+        end = time.perf_counter() + seconds
+        model = self._model(problem, whole, seconds, start)
+        while True:
+            plan = model.search(max(end - time.perf_counter(), _LEAST_SECONDS), start)
+            most = most_routes(problem, whole)
+            if model.fleet == most or (plan is not None and not model.is_exhausted(plan.routes)):
+                return plan
+            # Rare: the first plan left vehicles over, a better one does not.
+            start = start if plan is None else plan.routes
+            end = time.perf_counter() + seconds
+            model = _Model(problem, whole, min(2 * model.fleet, most), self._solutions)
+
+    def _model(
+        self, problem: Problem, whole: WholeProblem, seconds: float, start: Routes | None
+    ) -> _Model:
+        """A model with enough vehicles for the given plan, or else for the first there is."""
         fleet, most = fleet_bound(problem, whole), most_routes(problem, whole)
         while True:
             model = _Model(problem, whole, fleet, self._solutions)
-            plan = model.search(seconds, start)
-            if fleet == most or (plan is not None and not model.is_exhausted(plan.routes)):
-                return plan
+            if fleet == most:
+                return model
+            first = model.find_first(seconds) if start is None else start
+            # Better plans may have more routes: some vehicles are to be left over.
+            if first is not None and not model.is_exhausted(first, spare=fleet // 4):
+                return model
             fleet = min(2 * fleet, most)
-            start = start if plan is None else plan.routes
+
+
+class OrToolsIlsOracle(OrToolsOracle):
+    """OR-Tools' routing library, ruin and recreate before guided local search.
+
+    For problems in which all are served. A given plan goes straight to guided local search.
+    """
+
+    name: ClassVar[str] = "ortools-ils"
+
+    def supports(self, problem: Problem) -> str | None:
+        """None, or that customers may be left out, which ruin and recreate does not consider."""
+        if may_skip(problem) or problem.maximise_prize:
+            return "customers that may be skipped"
+        return None
+
+    def _search(
+        self, problem: Problem, seconds: float, seed: int, start: Routes | None
+    ) -> Plan | None:
+        end = time.perf_counter() + seconds
+        whole = scale_problem(problem, digits=_DIGITS)
+        if start is None and len(whole.stops) > 1:  # with one there is nothing to put elsewhere
+            model = self._model(problem, whole, seconds, start)
+            start = model.ruin_and_recreate(_RUIN_SHARE * seconds)
+        left = max(end - time.perf_counter(), _LEAST_SECONDS)
+        return super()._search(problem, left, seed, start)
 
 
 @dataclass
@@ -80,7 +132,11 @@ class _Model:
     """The problem in OR-Tools' terms, and the way back."""
 
     def __init__(
-        self, problem: Problem, whole: WholeProblem, fleet: int, solutions: int | None
+        self,
+        problem: Problem,
+        whole: WholeProblem,
+        fleet: int,
+        solutions: int | None,
     ) -> None:
         from ortools.constraint_solver import pywrapcp
 
@@ -100,6 +156,7 @@ class _Model:
         self.index = {node: self.manager.NodeToIndex(node) for node in whole.stops}
         self.prize_weight = 1
         self.closed = False
+        self.strategy: str | None = None  # that led to a plan before
         self._add_costs()
         self._add_length()
         self._add_times()
@@ -257,10 +314,53 @@ class _Model:
         if optional and best is None:
             best = self._search_in_turns(end)
         elif best is None:
-            # The second only where the first finds nothing.
-            for strategy in _STARTS_OF_PAIRS if self.problem.pairs else _STARTS:
-                best = best or self._solve(strategy, seconds)
+            strategy = self._strategy(seconds)
+            best = self._solve(strategy, max(end - time.perf_counter(), _LEAST_SECONDS))
         return None if best is None else self._as_plan(best)
+
+    def find_first(self, seconds: float) -> Routes | None:
+        """The first plan that some strategy finds soon, without any search from there."""
+        self.closed = True
+        for strategy in _STARTS_OF_PAIRS if self.problem.pairs else _STARTS:
+            parameters = self._parameters(
+                strategy, max(_FIRST_PLAN_SHARE * seconds, _LEAST_SECONDS)
+            )
+            parameters.solution_limit = 1
+            found = self._read(self.routing.SolveWithParameters(parameters))
+            if found is not None:
+                self.strategy = strategy
+                return found.routes
+        return None
+
+    def _strategy(self, seconds: float) -> str:
+        """The first that leads to a plan; of those that do not do so soon, the first of all."""
+        if self.strategy is None:
+            self.find_first(seconds)
+        return self.strategy or (_STARTS_OF_PAIRS if self.problem.pairs else _STARTS)[0]
+
+    def ruin_and_recreate(self, seconds: float) -> Routes | None:
+        """Iterated local search: neighbouring pieces of routes are taken out and put in again.
+
+        Worse plans are accepted by simulated annealing, at temperatures taken from the data.
+        """
+        from ortools.constraint_solver import routing_enums_pb2
+
+        parameters = self._parameters(self._strategy(seconds), seconds)
+        parameters.use_iterated_local_search = True
+        # Of the search before the first ruin, which must come to an end by itself.
+        parameters.local_search_metaheuristic = (
+            routing_enums_pb2.LocalSearchMetaheuristic.GREEDY_DESCENT
+        )
+        iterated = parameters.iterated_local_search_parameters
+        iterated.improve_perturbed_solution = False
+        ruin = iterated.ruin_recreate_parameters.ruin_strategies.add().sisr
+        ruin.avg_num_removed_visits = _RUIN_CUSTOMERS
+        ruin.max_removed_sequence_size = _RUIN_PIECE
+        ruin.bypass_factor = 0.5
+        annealing = iterated.reference_solution_acceptance_strategy.simulated_annealing
+        annealing.automatic_temperatures = True
+        found = self._read(self.routing.SolveWithIteratedLocalSearch(parameters))
+        return None if found is None else found.routes
 
     def _search_in_turns(self, end: float) -> _Best | None:
         """Each first plan gets its share of the time; what some leave over goes to the best."""
@@ -338,7 +438,7 @@ class _Model:
             claimed = -collected / whole.prize_scale
         return Plan(best.routes, claimed, whole.claim_error(best.routes, maximise))
 
-    def is_exhausted(self, routes: Routes) -> bool:
-        """Whether some depot has no vehicle left, so that more might have been better."""
+    def is_exhausted(self, routes: Routes, spare: int = 0) -> bool:
+        """Whether some depot has no more to spare, so that more vehicles might be better."""
         used = [depot for depot, _ in route_parts(self.whole, routes)]
-        return any(used.count(depot) >= self.fleet for depot in self.whole.starts)
+        return any(used.count(depot) + spare >= self.fleet for depot in self.whole.starts)

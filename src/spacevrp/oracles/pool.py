@@ -3,12 +3,7 @@
 from __future__ import annotations
 
 import hashlib
-import json
-import multiprocessing
-from collections.abc import Iterator, Sequence
-from concurrent.futures import ProcessPoolExecutor, as_completed
-from concurrent.futures.process import BrokenProcessPool
-from dataclasses import dataclass
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Any, Literal
 
@@ -16,30 +11,14 @@ import numpy as np
 from tqdm import tqdm
 
 from spacevrp.oracles.base import OracleResult
-from spacevrp.oracles.choice import AUTO, choose_oracle, make_oracle
-from spacevrp.problems.errors import FormatError, InfeasibleError, SolutionError, SpacevrpError
+from spacevrp.oracles.choice import AUTO, choose_oracle
+from spacevrp.oracles.workers import Failure, Task, run_tasks
+from spacevrp.problems.errors import SolutionError, SpacevrpError
 from spacevrp.problems.problem import Problem
 from spacevrp.problems.solution import Solution
+from spacevrp.writing import append_line, read_lines
 
 Plans = Sequence[Sequence[Sequence[int]] | None]
-
-
-@dataclass(frozen=True)
-class Failure:
-    """An instance without a plan, and why."""
-
-    message: str
-
-
-@dataclass(frozen=True)
-class _Task:
-    index: int
-    key: str
-    problem: Problem
-    solver: str
-    seconds: float
-    seed: int
-    start: Sequence[Sequence[int]] | None
 
 
 def solve_many(
@@ -84,50 +63,24 @@ def solve_many(
     for index, problem in enumerate(problems):
         name = choose_oracle(problem, solver).name
         start = None if starts is None else starts[index]
-        key = _key(problem, name, seconds, seed, start)
-        tasks.append(_Task(index, key, problem, name, seconds, seed, start))
+        key = task_key(problem, name, seconds, seed, start)
+        tasks.append(Task(index, key, problem, name, seconds, seed, start))
     known = {} if record is None else read_record(record)
     results: dict[int, OracleResult | Failure] = {
-        task.index: _from_line(task.problem, known[task.key]) for task in tasks if task.key in known
+        task.index: from_line(task.problem, known[task.key]) for task in tasks if task.key in known
     }
     left = [task for task in tasks if task.index not in results]
     # None: tqdm itself looks whether stderr is a terminal.
     disable = {True: None, "always": False}.get(progress, True)
     with tqdm(total=len(tasks), initial=len(results), unit=" instances", disable=disable) as bar:
-        for task, outcome in _run(left, jobs):
+        for task, outcome in run_tasks(left, jobs):
+            if isinstance(outcome, SpacevrpError):
+                raise outcome
             if isinstance(outcome, OracleResult) and record is not None:
-                _append(record, _as_line(task, outcome))
+                append_line(record, as_line(task, outcome))
             results[task.index] = outcome
             bar.update()
     return [results[index] for index in range(len(tasks))]
-
-
-def _run(tasks: list[_Task], jobs: int) -> Iterator[tuple[_Task, OracleResult | Failure]]:
-    if jobs == 1:
-        for task in tasks:
-            yield task, _work(task)
-        return
-    # A fresh interpreter for each: a copy of this one may hold threads of another library.
-    context = multiprocessing.get_context("spawn")
-    with ProcessPoolExecutor(min(jobs, max(len(tasks), 1)), mp_context=context) as executor:
-        futures = {executor.submit(_work, task): task for task in tasks}
-        try:
-            for future in as_completed(futures):
-                yield futures[future], future.result()
-        except BrokenProcessPool:
-            raise SpacevrpError(
-                "a solver ended its process; what was found before is recorded"
-            ) from None
-        finally:
-            executor.shutdown(wait=True, cancel_futures=True)
-
-
-def _work(task: _Task) -> OracleResult | Failure:
-    try:
-        oracle = make_oracle(task.solver)
-        return oracle.solve(task.problem, task.seconds, task.seed, task.start)
-    except InfeasibleError as error:
-        return Failure(str(error))
 
 
 # ------------------------------------------------------------------------------------ the record
@@ -138,42 +91,11 @@ def read_record(path: Path) -> dict[str, dict[str, Any]]:
 
     The last line may be cut off by an interruption and is then left out.
     """
-    if not path.exists():
-        return {}
-    lines: dict[str, dict[str, Any]] = {}
-    texts = path.read_bytes().splitlines()
-    for number, text in enumerate(texts, start=1):
-        try:
-            line = json.loads(text)
-            lines[line["key"]] = line
-        except (ValueError, TypeError, KeyError):
-            if number < len(texts):
-                raise FormatError(
-                    f"{path}: line {number}: expected a result of an oracle; delete the file to "
-                    f"start afresh"
-                ) from None
-    return lines
+    return dict(read_lines(path, lambda line: (line["key"], line), "a result of an oracle"))
 
 
-def _append(path: Path, line: dict[str, Any]) -> None:
-    data = json.dumps(line).encode() + b"\n"
-    with path.open("ab+") as stream:
-        # Without this, what follows a line that was cut off would be lost with it.
-        if stream.tell():
-            stream.seek(-1, 2)
-            if stream.read(1) != b"\n":
-                _drop_last_line(stream)
-        stream.write(data)
-
-
-def _drop_last_line(stream: Any) -> None:
-    stream.seek(0)
-    whole = stream.read()
-    stream.truncate(whole.rfind(b"\n") + 1)
-    stream.seek(0, 2)
-
-
-def _as_line(task: _Task, result: OracleResult) -> dict[str, Any]:
+def as_line(task: Task, result: OracleResult) -> dict[str, Any]:
+    """What a record says of a result."""
     return {
         "key": task.key,
         "name": task.problem.name,
@@ -183,12 +105,14 @@ def _as_line(task: _Task, result: OracleResult) -> dict[str, Any]:
         "solver": result.solver,
         "version": result.version,
         "seconds": result.seconds,
+        "budget": task.seconds,
         "note": result.note,
         "routes": result.solution.routes,
     }
 
 
-def _from_line(problem: Problem, line: dict[str, Any]) -> OracleResult:
+def from_line(problem: Problem, line: dict[str, Any]) -> OracleResult:
+    """The result that a line of a record stands for, judged again."""
     # Judged again: a file is not the referee.
     solution = Solution.judged(problem, line["routes"])
     if not solution.feasible:
@@ -206,7 +130,7 @@ def _from_line(problem: Problem, line: dict[str, Any]) -> OracleResult:
     )
 
 
-def _key(
+def task_key(
     problem: Problem,
     solver: str,
     seconds: float,

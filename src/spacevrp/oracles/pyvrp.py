@@ -31,8 +31,10 @@ _PENALTY_RANGE = 100.0
 _LARGEST_COST = 2.0**60
 # Breaking a rule by a mean amount costs this many mean arcs at first.
 _FIRST_PENALTY = 10.0
-# With less time than this for each customer, a shorter memory of what to accept pays.
+# With less time than this for each customer, a shorter memory of what to accept pays; with several
+# routes and ways that are as long both ways, up to the second.
 _SHORT_SECONDS = 0.1
+_SHORT_SECONDS_OF_ROUTES = 0.2
 _SHORT_HISTORY = 50
 # Fewer neighbours than PyVRP's own 50 pay where near is near both ways and visits are single.
 _FEW_NEIGHBOURS = 20
@@ -249,7 +251,7 @@ def search(
     initial = None if start is None else model.as_solution(start)
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")  # what becomes of its penalties is no news to a user
-        hurried = seconds < _SHORT_SECONDS * len(model.whole.stops)
+        hurried = seconds < _short_seconds(model.problem) * len(model.whole.stops)
         result = _run(model, stops.MultipleCriteria(criteria), seed, initial, hurried)
     if not result.is_feasible():
         return None
@@ -287,6 +289,12 @@ def _run(model: Model, stop: Any, seed: int, initial: Any, hurried: bool) -> Any
         memory = pyvrp.IteratedLocalSearchParams(history_length=_SHORT_HISTORY)
     algorithm = pyvrp.IteratedLocalSearch(data, manager, local_search, initial, memory)
     return algorithm.run(stop, collect_stats=False, display=False)
+
+
+def _short_seconds(problem: Problem) -> float:
+    if problem.max_routes != 1 and problem.distances.is_symmetric:
+        return _SHORT_SECONDS_OF_ROUTES
+    return _SHORT_SECONDS
 
 
 def _penalties(model: Model) -> tuple[tuple[list[float], float, float], Any]:

@@ -1,0 +1,371 @@
+"""``spacevrp bench frontier``: gap against seconds, beside classical solvers.
+
+All solvers get the same instances on the same machine, one after the other. The model solves them
+as one batch, with more and more views; the others one by one, with more and more time.
+"""
+
+from __future__ import annotations
+
+import argparse
+import math
+import sys
+from collections.abc import Sequence
+from dataclasses import asdict, dataclass
+from functools import partial
+from itertools import groupby
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from spacevrp.arguments import at_least
+from spacevrp.bench import references
+from spacevrp.bench.neighbours import Neighbours
+from spacevrp.bench.sets import Source, generated, variant_names
+from spacevrp.bench.solving import Outcome, gaps, solve_set, warm_up
+from spacevrp.bench.tables import (
+    Job,
+    Layout,
+    Report,
+    add_report_options,
+    add_weights_options,
+    new_record,
+    number,
+    settings_key,
+    work_through,
+)
+from spacevrp.bench.weights import load_model
+from spacevrp.problems.errors import UnsupportedError
+from spacevrp.problems.variants import parse_variant
+
+if TYPE_CHECKING:
+    from spacevrp.problems.problem import Problem
+    from spacevrp.solver import Solver
+
+OURS = "spacevrp"
+SOLVERS = ("pyvrp", "ortools", "vroom", "lkh")
+_PROBLEMS = ("TSP", "CVRP", "ATSP", "ACVRP")
+_NOTES = """\
+Every cost is the referee's. The gap is to the best cost that is known of an instance, be it from
+this table or from the reference costs, and is the mean over the instances with a plan; "solved"
+says how many have one, and where it is not all of them the gap is not to be compared. "seconds" are
+for one instance, measured: the model's are those of the whole batch divided by its size, with so
+many threads; the others solve one instance after the other on one thread, and some of them stop
+before their limit or go beyond it. "setting" is the number of views, or the limit in seconds.
+"others" is how many cores were busy with other processes meanwhile.
+"""
+LAYOUT = Layout(
+    "frontier",
+    "Gap against seconds",
+    (
+        ("problem", 12),
+        ("solver", 10),
+        ("setting", 10),
+        ("instances", 9),
+        ("solved", 6),
+        ("cost", 10),
+        ("gap %", 8),
+        ("seconds", 9),
+        ("violations", 10),
+        ("others", 6),
+    ),
+    _NOTES,
+    left=3,
+)
+
+
+@dataclass(frozen=True)
+class Row:
+    """One solver with one setting on the instances of one problem."""
+
+    problem: str
+    solver: str
+    version: str
+    setting: str
+    size: int
+    instances: int
+    solved: int
+    cost: float | None  # mean of the referee's, over the solved
+    gap: float | None  # percent, to the best known
+    seconds: float  # for one instance
+    violations: int  # of our own: what another solver does not solve in time is none
+    others: float | None
+
+    def cells(self) -> list[str]:
+        """The row as text, a cell a column."""
+        return [
+            self.problem,
+            self.solver,
+            self.setting,
+            str(self.instances),
+            str(self.solved),
+            number(self.cost, 5),
+            number(self.gap, 3),
+            number(self.seconds, 4),
+            str(self.violations),
+            number(self.others, 2),
+        ]
+
+
+def add_arguments(parser: argparse.ArgumentParser) -> None:
+    """Declare the arguments of ``spacevrp bench frontier``."""
+    parser.epilog = (
+        "A solver that cannot model a problem exactly is left out there, which is said. With -o, "
+        "frontier.png is drawn, too. Exit code 0: the model found a plan for every instance; 1: "
+        "not so; 2: bad usage, or a solver that is not installed."
+    )
+    parser.add_argument(
+        "--problems",
+        metavar="NAMES",
+        type=variant_names,
+        default=_PROBLEMS,
+        help=f"default: {','.join(_PROBLEMS)}",
+    )
+    parser.add_argument(
+        "--count", metavar="N", type=at_least(1), default=10, help="instances; default: 10"
+    )
+    parser.add_argument(
+        "--size", metavar="N", type=at_least(4), default=100, help="customers; default: 100"
+    )
+    parser.add_argument("--seed", metavar="SEED", type=at_least(0), default=1, help="default: 1")
+    parser.add_argument(
+        "--views",
+        metavar="NUMBERS",
+        type=_views,
+        default=(1, 8, 32, 128),
+        help="of the model; default: 1,8,32,128",
+    )
+    parser.add_argument(
+        "--seconds",
+        metavar="NUMBERS",
+        type=_limits,
+        default=(0.1, 1.0, 10.0),
+        help="limits of the other solvers for each instance; default: 0.1,1,10",
+    )
+    parser.add_argument(
+        "--solvers",
+        metavar="NAMES",
+        type=_solvers,
+        default=SOLVERS,
+        help=f"default: {','.join(SOLVERS)}",
+    )
+    parser.add_argument(
+        "--threads",
+        metavar="N",
+        type=at_least(1),
+        default=1,
+        help="of the model on a CPU; default: 1, as the other solvers have",
+    )
+    add_weights_options(parser)
+    add_report_options(parser, LAYOUT.name)
+
+
+def run(args: argparse.Namespace) -> int:
+    """Measure problem by problem, and report each when all solvers are through with it."""
+    import torch
+
+    from spacevrp.oracles import make_oracle
+    from spacevrp.solver import Solver
+
+    sources = [generated(parse_variant(n), args.size, args.count, args.seed) for n in args.problems]
+    model, weights = load_model(args.weights)
+    solver = Solver(model, args.device)
+    for name in args.solvers:
+        make_oracle(name).require()
+    before = torch.get_num_threads()
+    torch.set_num_threads(args.threads)
+    try:
+        record = new_record(LAYOUT.name, solver, weights, seed=args.seed)
+        record["versions"].update({n: make_oracle(n).version() for n in args.solvers})
+        report = Report(LAYOUT, record, args, summary)
+        entries = [
+            entry for source in sources for entry in _entries(source, args, record, solver, weights)
+        ]
+        done = work_through([entry.job for entry in entries], report.store(), quiet=args.quiet)
+        measured = zip(entries, done, strict=True)
+        for _, group in groupby(measured, key=lambda pair: pair[0].source):
+            pairs = list(group)
+            outcomes = [outcome for _, (_, outcome) in pairs]
+            report.add(*rows_of([entry for entry, _ in pairs], outcomes, args))
+    finally:
+        torch.set_num_threads(before)
+    code = report.finish()
+    _draw(args, report)
+    return code
+
+
+def _draw(args: argparse.Namespace, report: Report) -> None:
+    if args.output is None:
+        return
+    from spacevrp.plots import require_matplotlib
+    from spacevrp.plots.frontier import save_frontier_plot
+    from spacevrp.writing import replacing
+
+    try:
+        require_matplotlib()
+    except UnsupportedError as error:
+        print(f"no picture: {error}", file=sys.stderr)
+        return
+    with replacing(args.output / f"{LAYOUT.name}.png") as draft:
+        save_frontier_plot(draft, [asdict(row) for row in report.rows])
+
+
+# ------------------------------------------------------------------------------------------- work
+
+
+@dataclass(frozen=True)
+class Entry:
+    """A solver with a setting on a set, to be measured."""
+
+    source: Source
+    solver: str
+    version: str
+    setting: str
+    job: Job
+
+
+def _entries(
+    source: Source,
+    args: argparse.Namespace,
+    record: dict[str, Any],
+    solver: Solver,
+    weights: dict[str, Any],
+) -> list[Entry]:
+    from spacevrp.generators import generate
+    from spacevrp.oracles import make_oracle
+
+    (example,) = generate(source.variant, args.size, 1, args.seed)
+    versions, found = record["versions"], []
+    for views in args.views:
+        key = settings_key(record, weights, set=dict(source.key), solver=OURS, views=views)
+        setting = "1 view" if views == 1 else f"{views} views"
+        label = f"{source.variant.name}, {OURS}, {setting}"
+        job = Job(label, key, partial(_solve_ours, solver, source, views, not args.quiet))
+        found.append(Entry(source, OURS, versions["spacevrp"], setting, job))
+    for name in args.solvers:
+        reason = make_oracle(name).supports(example)
+        if reason is not None:
+            print(f"{name} is left out on {source.variant.name}: {reason}", file=sys.stderr)
+            continue
+        for limit in args.seconds:
+            key = settings_key(record, {"tensors_sha256": None}, set=dict(source.key))
+            key |= {"solver": name, "solver_version": versions[name], "seconds": limit}
+            label = f"{source.variant.name}, {name}, {limit:g} s"
+            job = Job(label, key, partial(_solve_theirs, name, source, limit))
+            found.append(Entry(source, name, versions[name], f"{limit:g} s", job))
+    return found
+
+
+def _solve_ours(solver: Solver, source: Source, views: int, show: bool) -> Outcome:
+    problems = source.load().problems
+    warm_up(solver, problems)
+    if solver.device.type == "cpu":  # wakes the threads
+        solver.attempt(problems[:1], augment=1)
+    return solve_set(solver, problems, views, show=show)
+
+
+def _solve_theirs(name: str, source: Source, limit: float) -> Outcome:
+    """One instance after the other, in this process."""
+    from spacevrp.oracles import OracleResult, solve_many
+
+    problems = source.load().problems
+    _wake(name, source)
+    neighbours = Neighbours()
+    results = solve_many(problems, name, limit)
+    found = [result if isinstance(result, OracleResult) else None for result in results]
+    return Outcome(
+        costs=tuple(None if result is None else result.solution.cost for result in found),
+        seconds_host=0.0,
+        # A solver without a plan has used up its time.
+        seconds_model=math.fsum(limit if result is None else result.seconds for result in found),
+        seconds_referee=0.0,
+        violations=0,
+        others=neighbours.busy(),
+    )
+
+
+def _wake(name: str, source: Source) -> None:
+    """Have a solver load its libraries before it is timed."""
+    from spacevrp.generators import generate
+    from spacevrp.oracles import solve_many
+
+    tiny: list[Problem] = generate(source.variant, 10, 1)
+    solve_many(tiny, name, 0.05)
+
+
+def rows_of(
+    entries: Sequence[Entry], outcomes: Sequence[Outcome], args: argparse.Namespace
+) -> list[Row]:
+    """The rows of one problem: the best cost of an instance is the best that anybody found."""
+    name = entries[0].source.variant.name
+    held = references.best(name, args.count, size=args.size, seed=args.seed)
+    best = []
+    for index, reference in enumerate(held):
+        costs = [outcome.costs[index] for outcome in outcomes]
+        costs.append(None if reference is None else reference.cost)
+        best.append(min((cost for cost in costs if cost is not None), default=None))
+    return [_row(e, outcome, best, args) for e, outcome in zip(entries, outcomes, strict=True)]
+
+
+def _row(
+    entry: Entry, outcome: Outcome, best: Sequence[float | None], args: argparse.Namespace
+) -> Row:
+    pairs = [(c, b) for c, b in zip(outcome.costs, best, strict=True) if c is not None]
+    gap, _ = gaps(
+        np.array([cost for cost, _ in pairs], dtype=np.float64),
+        np.array([known for _, known in pairs], dtype=np.float64),
+    )
+    return Row(
+        problem=entry.source.variant.name,
+        solver=entry.solver,
+        version=entry.version,
+        setting=entry.setting,
+        size=args.size,
+        instances=args.count,
+        solved=len(pairs),
+        cost=outcome.mean,
+        gap=gap,
+        seconds=outcome.seconds / args.count,
+        violations=outcome.violations,
+        others=outcome.others,
+    )
+
+
+def summary(rows: Sequence[Row]) -> str:
+    """One line: what was measured."""
+    problems = len({row.problem for row in rows})
+    total = math.fsum(row.seconds * row.instances for row in rows)
+    unsolved = sum(row.instances - row.solved for row in rows if row.solver != OURS)
+    return (
+        f"{len(rows)} settings on {problems} problems in {total:.1f} s; other solvers without a "
+        f"plan in time: {unsolved}; {sum(row.violations for row in rows)} violations"
+    )
+
+
+# -------------------------------------------------------------------------------------- arguments
+
+
+def _views(text: str) -> tuple[int, ...]:
+    return tuple(sorted({at_least(1)(item) for item in text.split(",")}))
+
+
+def _limits(text: str) -> tuple[float, ...]:
+    found = set()
+    for item in text.split(","):
+        try:
+            value = float(item)
+        except ValueError:
+            value = 0.0
+        if not (value > 0 and math.isfinite(value)):
+            raise argparse.ArgumentTypeError(f"expected seconds above 0, received {item[:40]!r}")
+        found.add(value)
+    return tuple(sorted(found))
+
+
+def _solvers(text: str) -> tuple[str, ...]:
+    names = tuple(dict.fromkeys(name.strip() for name in text.split(",")))
+    for name in names:
+        if name not in SOLVERS:
+            raise argparse.ArgumentTypeError(
+                f"expected names out of {', '.join(SOLVERS)}, received {name[:40]!r}"
+            )
+    return names

@@ -1,0 +1,250 @@
+"""Reference costs: what good solvers pay on the test instances.
+
+An instance is named by (variant, size, seed, index) and generated anew wherever it is needed; the
+file holds costs only. Two kinds of entry:
+
+- ``best``: the best known cost, whoever found it;
+- ``paper``: what the paper's kind of oracle finds in the paper's time.
+
+Other benchmarks read them with :func:`best` and :func:`paper_kind`.
+"""
+
+from __future__ import annotations
+
+import json
+import math
+from dataclasses import dataclass, field
+from functools import cache
+from pathlib import Path
+from typing import Any, NamedTuple
+
+from spacevrp.problems.errors import FormatError, SpacevrpError
+from spacevrp.problems.variants import VARIANTS, Variant, parse_variant
+from spacevrp.writing import write_whole
+
+PACKAGED = Path(__file__).with_name("references.json")
+SIZE, SEED = 100, 1
+# Of the oracles that the paper gives a time to.
+PAPER_SECONDS = 20.0
+_ABOUT = (
+    "Costs, by the referee, on instances 0, 1, ... of spacevrp.generators.generate(variant, size, "
+    "seed=seed). best: the best known; paper: by the paper's kind of oracle in its time. An entry "
+    "is [cost, number of the solver, seconds it was given]; tried: solver -> the most "
+    "seconds it was given for each instance."
+)
+
+
+@dataclass(frozen=True)
+class Reference:
+    """What a solver paid for an instance, by the referee."""
+
+    cost: float
+    solver: str
+    version: str
+    seconds: float  # that the solver was given
+    note: str = ""  # where its model is not exact, or it stands in for another
+
+
+class SetName(NamedTuple):
+    """A series of instances."""
+
+    variant: str
+    size: int
+    seed: int
+
+
+@dataclass
+class ReferenceSet:
+    """What is known of a series, a place an instance; None where nothing is."""
+
+    best: list[Reference | None] = field(default_factory=list)
+    paper: list[Reference | None] = field(default_factory=list)
+    # The most seconds each solver was given, by name; 0 where it was not asked.
+    tried: dict[str, list[float]] = field(default_factory=dict)
+
+    def known(self, kind: str) -> list[Reference]:
+        """Those there are, of kind ``best`` or ``paper``."""
+        return [entry for entry in getattr(self, kind) if entry is not None]
+
+
+class References:
+    """A file of references in memory."""
+
+    def __init__(self) -> None:
+        self.sets: dict[SetName, ReferenceSet] = {}
+
+    # ------------------------------------------------------------------------------------ reading
+
+    def best(self, name: SetName, count: int) -> list[Reference | None]:
+        """The best known of instances 0 to count - 1."""
+        return _first(self.sets.get(name, ReferenceSet()).best, count)
+
+    def paper(self, name: SetName, count: int) -> list[Reference | None]:
+        """Those of the paper's kind of instances 0 to count - 1."""
+        return _first(self.sets.get(name, ReferenceSet()).paper, count)
+
+    def seconds_tried(self, name: SetName, index: int, solver: str) -> float:
+        """The most time that a solver was given for an instance."""
+        tried = self.sets.get(name, ReferenceSet()).tried.get(solver, [])
+        return tried[index] if index < len(tried) else 0.0
+
+    # ----------------------------------------------------------------------------------- changing
+
+    def offer(
+        self, name: SetName, index: int, reference: Reference, *, paper: Reference | None = None
+    ) -> bool:
+        """Take a result in where it is better; whether it is the best known now.
+
+        ``paper`` is the same result as one of the paper's kind, where it is one.
+        """
+        held = self.sets.setdefault(name, ReferenceSet())
+        tried = held.tried.setdefault(reference.solver, [])
+        _put(
+            tried,
+            index,
+            max(reference.seconds, self.seconds_tried(name, index, reference.solver)),
+            0.0,
+        )
+        if paper is not None and _is_better(paper, _first(held.paper, index + 1)[index]):
+            _put(held.paper, index, paper, None)
+        better = _is_better(reference, _first(held.best, index + 1)[index])
+        if better:
+            _put(held.best, index, reference, None)
+        return better
+
+    def take_in(self, other: References) -> None:
+        """Everything of another file that is better."""
+        for name, theirs in other.sets.items():
+            held = self.sets.setdefault(name, ReferenceSet())
+            for mine, offered in ((held.best, theirs.best), (held.paper, theirs.paper)):
+                for index, entry in enumerate(offered):
+                    if entry is not None and _is_better(entry, _first(mine, index + 1)[index]):
+                        _put(mine, index, entry, None)
+            for solver, seconds in theirs.tried.items():
+                tried = held.tried.setdefault(solver, [])
+                for index, value in enumerate(seconds):
+                    _put(tried, index, max(value, self.seconds_tried(name, index, solver)), 0.0)
+
+    # -------------------------------------------------------------------------------------- files
+
+    @classmethod
+    def load(cls, path: Path) -> References:
+        """Read a file."""
+        try:
+            document = json.loads(path.read_text(encoding="utf-8"))
+            loaded = cls()
+            solvers = [tuple(map(str, row)) for row in document["solvers"]]
+            for row in document["sets"]:
+                name = SetName(parse_variant(row["variant"]).name, row["size"], row["seed"])
+                loaded.sets[name] = ReferenceSet(
+                    best=[_entry(values, solvers) for values in row["best"]],
+                    paper=[_entry(values, solvers) for values in row["paper"]],
+                    tried={solver: list(map(float, s)) for solver, s in row["tried"].items()},
+                )
+        except OSError as error:
+            raise FormatError(f"{path}: cannot be read: {error.strerror}") from None
+        except (ValueError, TypeError, KeyError, IndexError, AttributeError) as error:
+            raise FormatError(f"{path}: expected a file of references: {error!r}") from None
+        except SpacevrpError as error:
+            raise FormatError(f"{path}: expected a file of references: {error}") from None
+        return loaded
+
+    def text(self) -> str:
+        """The file, a line a series of instances."""
+        numbers: dict[tuple[str, str, str], int] = {}
+        rows = []
+        for name, held in sorted(self.sets.items(), key=_by_place):
+            rows.append(
+                {
+                    "variant": name.variant,
+                    "size": name.size,
+                    "seed": name.seed,
+                    "best": [_values(entry, numbers) for entry in held.best],
+                    "paper": [_values(entry, numbers) for entry in held.paper],
+                    "tried": {
+                        solver: [_plain(seconds) for seconds in tried]
+                        for solver, tried in sorted(held.tried.items())
+                    },
+                }
+            )
+        lines = [f'"about": {json.dumps(_ABOUT)},']
+        lines.append(f'"solvers": {json.dumps([list(solver) for solver in numbers])},')
+        body = ",\n".join(json.dumps(row, separators=(",", ":"), allow_nan=False) for row in rows)
+        lines.append(f'"sets": [\n{body}\n]')
+        return "{\n" + "\n".join(lines) + "\n}\n"
+
+    def save(self, path: Path) -> None:
+        """Write the file, with what somebody else may have found meanwhile."""
+        if path.exists():
+            self.take_in(References.load(path))
+        write_whole(path, self.text().encode())
+        packaged.cache_clear()
+
+
+@cache
+def packaged() -> References:
+    """The references that come with the package; not to be changed."""
+    return References.load(PACKAGED)
+
+
+def best(
+    variant: str | Variant, count: int, size: int = SIZE, seed: int = SEED
+) -> list[Reference | None]:
+    """The best known costs of instances 0 to count - 1; None where none is known."""
+    return packaged().best(_set_name(variant, size, seed), count)
+
+
+def paper_kind(
+    variant: str | Variant, count: int, size: int = SIZE, seed: int = SEED
+) -> list[Reference | None]:
+    """Costs by the paper's kind of oracle in its time; None where none is known."""
+    return packaged().paper(_set_name(variant, size, seed), count)
+
+
+def _set_name(variant: str | Variant, size: int, seed: int) -> SetName:
+    settled = variant if isinstance(variant, Variant) else parse_variant(variant)
+    return SetName(settled.name, size, seed)
+
+
+# ----------------------------------------------------------------------------------------- entries
+
+
+def _first(entries: list[Reference | None], count: int) -> list[Reference | None]:
+    return [entries[index] if index < len(entries) else None for index in range(count)]
+
+
+def _put(values: list[Any], index: int, value: Any, filling: Any) -> None:
+    values.extend([filling] * (index + 1 - len(values)))
+    values[index] = value
+
+
+def _is_better(offered: Reference, held: Reference | None) -> bool:
+    return held is None or offered.cost < held.cost
+
+
+def _entry(values: Any, solvers: list[tuple[str, ...]]) -> Reference | None:
+    if values is None:
+        return None
+    cost, number, seconds = values
+    if not math.isfinite(cost):
+        raise ValueError(f"a cost of {cost}")
+    solver, version, note = solvers[number]
+    return Reference(float(cost), solver, version, float(seconds), note)
+
+
+def _values(entry: Reference | None, numbers: dict[tuple[str, str, str], int]) -> Any:
+    if entry is None:
+        return None
+    number = numbers.setdefault((entry.solver, entry.version, entry.note), len(numbers))
+    return [entry.cost, number, _plain(entry.seconds)]
+
+
+def _plain(seconds: float) -> float:
+    """Whole seconds without a point."""
+    return int(seconds) if seconds == int(seconds) else seconds
+
+
+def _by_place(item: tuple[SetName, ReferenceSet]) -> tuple[int, int, int]:
+    """Sizes and seeds apart, variants in the order of the grammar."""
+    name = item[0]
+    return name.size, name.seed, list(VARIANTS).index(name.variant)

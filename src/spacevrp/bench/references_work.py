@@ -1,0 +1,383 @@
+"""Extending the reference costs: which solver for which instance, running, merging, checking."""
+
+from __future__ import annotations
+
+import math
+import re
+import time
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass, field, replace
+from functools import cache
+from pathlib import Path
+from typing import Any, Literal
+
+from tqdm import tqdm
+
+from spacevrp.bench import paper
+from spacevrp.bench.references import PAPER_SECONDS, Reference, References, ReferenceSet, SetName
+from spacevrp.generators import generate
+from spacevrp.oracles import APPROXIMATE, AUTO, Failure, OracleResult, make_oracle, strongest
+from spacevrp.oracles.pool import as_line, from_line, read_record, task_key
+from spacevrp.oracles.workers import Outcome, Task, run_tasks
+from spacevrp.problems.errors import FormatError, SpacevrpError
+from spacevrp.problems.problem import Problem
+from spacevrp.problems.variants import VARIANTS
+from spacevrp.writing import append_line
+
+PAPER = "paper"
+# The paper's oracles, and who of ours takes their part: the first that models the variant exactly.
+# (An iterated local search for prize thresholds: only the approximate one is of that kind.)
+_PAPER_SOLVERS: dict[str, tuple[str, ...]] = {
+    "LKH-3": ("lkh", "pyvrp", "ortools"),
+    "PyVRP": ("pyvrp", "ortools"),
+    "OR-Tools": ("ortools",),
+    "Compass": ("pyvrp", "ortools"),
+    "ILS": ("pyvrp-approximate", "ortools"),
+}
+_SAME_SOLVER = {"LKH-3": "lkh", "PyVRP": "pyvrp", "OR-Tools": "ortools"}
+_INSTANCE_NAME = re.compile(r"(?P<variant>[A-Z]+)-n(?P<size>\d+)-s(?P<seed>\d+)-i(?P<index>\d+)")
+# What a line of a record must hold.
+_LINE: dict[str, type | tuple[type, ...]] = {
+    "routes": list,
+    "budget": (int, float),
+    "cost": (int, float),
+    "claimed": (int, float),
+    "seconds": (int, float),
+    "solver": str,
+    "version": str,
+    "note": str,
+}
+# The file is written again after so many seconds at the earliest.
+_SAVE_SECONDS = 20.0
+# Sums of the same numbers on another machine differ by no more.
+_SAME_COST = 1e-9
+_SMALL = 6  # customers of the instance that solvers are asked about
+
+
+# -------------------------------------------------------------------------------------- who solves
+
+
+@cache
+def _example(variant: str) -> Problem:
+    """A small instance: what a solver can model depends on the rules of the variant alone."""
+    return generate(variant, _SMALL, 1)[0]
+
+
+@cache
+def paper_solver(variant: str) -> str:
+    """Our solver of the kind that the paper takes for the variant."""
+    example = _example(variant)
+    candidates = _PAPER_SOLVERS[paper.table("gaps")["oracle"][variant]]
+    return next(name for name in candidates if make_oracle(name).supports(example) is None)
+
+
+@cache
+def auto_solvers(variant: str) -> tuple[str, ...]:
+    """The strongest exact solver, and approximate ones whose plans may be better still."""
+    example = _example(variant)
+    approximate = [name for name in APPROXIMATE if make_oracle(name).supports(example) is None]
+    return (strongest(example), *approximate)
+
+
+def solvers_for(variant: str, solver: str) -> tuple[str, ...]:
+    """Names of those to run; none where the solver asked for cannot model the variant."""
+    if solver == AUTO:
+        return auto_solvers(variant)
+    if solver == PAPER:
+        return (paper_solver(variant),)
+    supported = make_oracle(solver).supports(_example(variant)) is None
+    return (solver,) if supported else ()
+
+
+def note_on(variant: str, solver: str) -> str:
+    """What is not exact in a solver's model of the variant."""
+    notes = []
+    if solver in APPROXIMATE:
+        notes.append("approximate: searched over the worth of a prize")
+    if VARIANTS[variant].features.stochastic_prizes:
+        notes.append("planned with expected prizes")
+    return "; ".join(notes)
+
+
+def paper_note(variant: str, solver: str) -> str:
+    """The same, and for whom of the paper's oracles the solver stands in."""
+    oracle = paper.table("gaps")["oracle"][variant]
+    stands_in = "" if _SAME_SOLVER.get(oracle) == solver else f"in place of {oracle}"
+    return "; ".join(filter(None, [stands_in, note_on(variant, solver)]))
+
+
+# -------------------------------------------------------------------------------------- what to do
+
+
+@dataclass(frozen=True)
+class Job:
+    """An instance, and who is to solve it in which time."""
+
+    name: SetName
+    index: int
+    solver: str
+    seconds: float
+
+    def problem(self) -> Problem:
+        """The instance, generated anew."""
+        return instance(self.name, self.index)
+
+
+def instance(name: SetName, index: int) -> Problem:
+    """Instance number ``index`` of a series."""
+    return generate(name.variant, name.size, 1, name.seed, first=index)[0]
+
+
+def plan(
+    names: Sequence[SetName],
+    count: int,
+    solver: str,
+    seconds: float,
+    references: References,
+    *,
+    again: bool = False,
+) -> list[Job]:
+    """What is not known as well already: no solver with as much time was asked.
+
+    Instance 0 of all variants comes first, then instance 1 of all, so that a run that is
+    interrupted covers all alike.
+
+    Raises
+    ------
+    MissingSolverError, UnsupportedError
+        A solver that is not installed, or can model none of the variants.
+    """
+    chosen = {name: solvers_for(name.variant, solver) for name in names}
+    if not any(chosen.values()):
+        make_oracle(solver).check(_example(names[0].variant))
+    for needed in sorted({each for solvers in chosen.values() for each in solvers}):
+        make_oracle(needed).require()
+    return [
+        Job(name, index, each, seconds)
+        for index in range(count)
+        for name in names
+        for each in chosen[name]
+        if again or not _is_known(references, name, index, each, solver, seconds)
+    ]
+
+
+def _is_known(
+    references: References, name: SetName, index: int, each: str, asked: str, seconds: float
+) -> bool:
+    if asked == PAPER:  # more time than the paper's is not its kind
+        return references.paper(name, index + 1)[index] is not None
+    return references.seconds_tried(name, index, each) >= seconds
+
+
+# ----------------------------------------------------------------------------------------- doing it
+
+
+@dataclass
+class Report:
+    """What came of it."""
+
+    computed: int = 0
+    improved: int = 0
+    left: int = 0  # not begun, or not ended, before the time was up
+    failures: list[str] = field(default_factory=list)
+
+
+def extend(
+    jobs: Sequence[Job],
+    references: References,
+    *,
+    seed: int = 0,
+    processes: int = 1,
+    until: float | None = None,
+    record: Path | None = None,
+    save: Path | None = None,
+    progress: bool | Literal["always"] = False,
+    found: Callable[[Job, OracleResult], None] | None = None,
+) -> Report:
+    """Solve, and take in what is better.
+
+    Parameters
+    ----------
+    seed
+        Of the solvers.
+    processes
+        How many instances are solved at a time, each by one thread.
+    until
+        A time of ``time.monotonic()``: what could not be done by then is not begun.
+    record
+        A file to which every result is appended at once; what it holds is not computed again.
+    save
+        The file of references, written now and then and at the end, however that comes.
+    found
+        Called with every result.
+    """
+    known = {} if record is None else read_record(record)
+    report = Report(left=len(jobs))
+    # None: tqdm itself looks whether stderr is a terminal.
+    disable = {True: None, "always": False}.get(progress, True)
+
+    def settle(job: Job, outcome: Outcome) -> None:
+        report.left -= 1
+        bar.update()
+        if not isinstance(outcome, OracleResult):
+            message = outcome.message if isinstance(outcome, Failure) else str(outcome)
+            report.failures.append(message)
+            return
+        report.improved += take_in(references, job, outcome)
+        if found is not None:
+            found(job, outcome)
+
+    def tasks() -> Iterator[Task]:
+        for number, job in enumerate(jobs):
+            problem = job.problem()
+            key = task_key(problem, job.solver, job.seconds, seed, None)
+            recorded = _recorded(problem, known.get(key))
+            if recorded is None:
+                yield Task(number, key, problem, job.solver, job.seconds, seed)
+            else:
+                settle(job, recorded)
+
+    saved = time.monotonic()
+    with tqdm(total=len(jobs), unit=" instances", disable=disable) as bar:
+        try:
+            for task, outcome in run_tasks(tasks(), processes, until):
+                if record is not None and isinstance(outcome, OracleResult):
+                    append_line(record, as_line(task, outcome))
+                report.computed += 1
+                settle(jobs[task.index], outcome)
+                if save is not None and time.monotonic() - saved > _SAVE_SECONDS:
+                    references.save(save)
+                    saved = time.monotonic()
+        finally:
+            if save is not None:
+                references.save(save)
+    return report
+
+
+def _recorded(problem: Problem, line: dict[str, Any] | None) -> OracleResult | None:
+    """What a record says of an instance; None where there is nothing that the referee passes."""
+    try:
+        return None if line is None else from_line(problem, line)
+    except SpacevrpError:
+        return None
+
+
+def take_in(references: References, job: Job, result: OracleResult) -> bool:
+    """Offer a result to the references; whether it is the best known now."""
+    variant, solver = job.name.variant, result.solver
+    reference = Reference(
+        result.solution.cost, solver, result.version, job.seconds, note_on(variant, solver)
+    )
+    of_paper = None
+    if job.seconds == PAPER_SECONDS and solver == paper_solver(variant):
+        of_paper = replace(reference, note=paper_note(variant, solver))
+    return references.offer(job.name, job.index, reference, paper=of_paper)
+
+
+# ------------------------------------------------------------------------------------------ merging
+
+
+def merge(
+    paths: Sequence[Path], references: References, progress: bool | Literal["always"] = False
+) -> Report:
+    """Take in the records of other runs; every plan is judged again on the generated instance."""
+    lines = []
+    for path in paths:
+        if not path.is_file():
+            raise FormatError(f"{path}: expected a record of results, found no such file")
+        lines += [(path, line) for line in read_record(path).values()]
+    report = Report()
+    disable = {True: None, "always": False}.get(progress, True)
+    for path, line in tqdm(lines, unit=" results", disable=disable, leave=False):
+        job = _job_of(path, line)
+        try:
+            result = from_line(job.problem(), line)
+        except SpacevrpError as error:
+            report.failures.append(f"{path}: {error}")
+            continue
+        cost = result.solution.cost
+        if not math.isclose(cost, line["cost"], rel_tol=_SAME_COST, abs_tol=_SAME_COST):
+            report.failures.append(
+                f"{path}: {line['name']}: expected the recorded cost {line['cost']!r}, the referee "
+                f"counts {cost!r}: was it another instance?"
+            )
+            continue
+        report.computed += 1
+        report.improved += take_in(references, job, result)
+    return report
+
+
+def _job_of(path: Path, line: dict[str, Any]) -> Job:
+    """The job that a line of a record was the result of."""
+    match = _INSTANCE_NAME.fullmatch(str(line.get("name")))
+    if match is None or match["variant"] not in VARIANTS:
+        raise FormatError(
+            f"{path}: expected results on generated instances, such as CVRP-n100-s1-i0, received "
+            f"{line.get('name')!r}"
+        )
+    for key, kind in _LINE.items():
+        if not isinstance(line.get(key), kind):
+            raise FormatError(f"{path}: {line['name']}: expected {key}, received {line.get(key)!r}")
+    name = SetName(match["variant"], int(match["size"]), int(match["seed"]))
+    return Job(name, int(match["index"]), line["solver"], float(line["budget"]))
+
+
+# ----------------------------------------------------------------------------------------- checking
+
+
+@dataclass
+class Family:
+    """What more time brought to the instances of one solver, asymmetric ones apart."""
+
+    solver: str
+    asymmetric: bool
+    changes: list[float] = field(default_factory=list)  # percent; below zero is better
+
+    @property
+    def mean(self) -> float:
+        """Mean change in percent."""
+        return math.fsum(self.changes) / len(self.changes)
+
+    @property
+    def better(self) -> int:
+        """How many got better."""
+        return sum(change < 0 for change in self.changes)
+
+
+def plan_check(
+    names: Sequence[SetName], references: References, factor: float, count: int
+) -> list[Job]:
+    """A sample over all solvers, each to be asked again with so many times its seconds."""
+    held = [
+        Job(name, index, entry.solver, entry.seconds * factor)
+        for name in names
+        for index, entry in enumerate(references.sets.get(name, ReferenceSet()).best)
+        if entry is not None
+    ]
+    # Evenly spaced in this order, so that every kind has its share.
+    held.sort(key=lambda job: (job.solver, _is_asymmetric(job), job.index))
+    count = min(count, len(held))
+    return [held[number * len(held) // count] for number in range(count)]
+
+
+def compare(
+    references: References, jobs: Sequence[Job], **options: Any
+) -> tuple[list[Family], Report]:
+    """Solve a sample again, and by how much its costs differ from the best known before."""
+    before = {job: references.sets[job.name].best[job.index] for job in jobs}
+    families: dict[tuple[str, bool], Family] = {}
+
+    def found(job: Job, result: OracleResult) -> None:
+        known = before[job]
+        if known is None or known.cost == 0:
+            return
+        family = (job.solver, _is_asymmetric(job))
+        change = 100.0 * (result.solution.cost - known.cost) / abs(known.cost)
+        families.setdefault(family, Family(*family)).changes.append(change)
+
+    report = extend(jobs, references, found=found, **options)
+    return [families[key] for key in sorted(families)], report
+
+
+def _is_asymmetric(job: Job) -> bool:
+    return VARIANTS[job.name.variant].features.asymmetric

@@ -1,0 +1,140 @@
+"""Test sets: instances of one variant, generated or from a file, and what others paid for them."""
+
+from __future__ import annotations
+
+import argparse
+import hashlib
+import os
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from functools import lru_cache
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from spacevrp.bench import paper
+from spacevrp.problems.errors import FormatError, SpacevrpError
+from spacevrp.problems.variants import Variant, parse_variant
+
+if TYPE_CHECKING:
+    from spacevrp.problems.problem import Problem
+
+GENERATED = "generated"
+REFERENCE_PREFIX = "ref_"
+
+
+@dataclass(frozen=True)
+class TestSet:
+    """Instances of one variant, and what another solver paid for each."""
+
+    variant: Variant
+    place: str  # where the instances come from
+    problems: list[Problem]
+    reference: NDArray[np.float64] | None = None  # (B,) costs; minus the prize for OP
+    reference_name: str | None = None
+
+
+@dataclass(frozen=True, eq=False)
+class Source:
+    """A set that is loaded when its turn comes."""
+
+    variant: Variant
+    place: str
+    key: Mapping[str, Any]  # what tells its instances from those of all other sets
+    make: Callable[[], TestSet]
+
+    @property
+    def asymmetric(self) -> bool:
+        """Whether its distances are."""
+        return self.variant.features.asymmetric
+
+    def load(self) -> TestSet:
+        """The set; the one that was loaded last is at hand."""
+        return _load(self)
+
+
+@lru_cache(maxsize=1)  # a set that is solved several times is made once
+def _load(source: Source) -> TestSet:
+    return source.make()
+
+
+def generated(variant: Variant, size: int, count: int, seed: int) -> Source:
+    """The first instances of a series; a size that the variant cannot have is found at once."""
+    from spacevrp.generators import generate, recipe
+
+    recipe.check_size(variant.features, size)
+    return Source(
+        variant,
+        GENERATED,
+        {"variant": variant.name, "size": size, "count": count, "seed": seed},
+        lambda: TestSet(variant, GENERATED, generate(variant, size, count, seed)),
+    )
+
+
+def from_file(variant: Variant, path: Path, count: int) -> Source:
+    """The first ``count`` instances of a batch (0: all)."""
+    content = hashlib.sha256(path.read_bytes()).hexdigest()
+    return Source(
+        variant,
+        path.parent.name,
+        {"variant": variant.name, "file_sha256": content, "count": count},
+        lambda: read_set(path, count),
+    )
+
+
+def data_folder(name: str) -> Path | None:
+    """A folder of public data below the one that SPACEVRP_DATA names; None where there is none."""
+    base = os.environ.get("SPACEVRP_DATA")
+    folder = Path(base) / name if base else None
+    return folder if folder is not None and folder.is_dir() else None
+
+
+def variant_of(path: Path) -> Variant:
+    """The variant that a batch says it is of."""
+    from spacevrp.formats.archive import Archive
+
+    with Archive(path) as archive:
+        if "variant" not in archive.keys:
+            raise FormatError(f"{path}: key variant: expected a name, received no such key")
+        return parse_variant(str(archive["variant"].reshape(-1)[0]))
+
+
+def read_set(path: Path, count: int = 0) -> TestSet:
+    """The first ``count`` instances of a batch (0: all) with the reference to compare with.
+
+    Of several references the one that the paper compares with is taken, or else the cheapest.
+    """
+    from spacevrp.formats import read_npz
+    from spacevrp.formats.archive import Archive
+
+    problems = read_npz(path)
+    variant = parse_variant(problems[0].variant_name)
+    with Archive(path) as archive:
+        held = {key: archive[key] for key in archive.keys if key.startswith(REFERENCE_PREFIX)}
+    references = {}
+    for key, values in held.items():
+        if values.shape != (len(problems),) or values.dtype.kind not in "iuf":
+            raise FormatError(
+                f"{path}: key {key}: expected {len(problems)} numbers, received shape "
+                f"{values.shape} of type {values.dtype}"
+            )
+        cost = np.array(values, dtype=np.float64)
+        references[key] = -np.abs(cost) if variant.features.orienteering else cost
+    count = count or len(problems)
+    problems = problems[:count]
+    if not references:
+        return TestSet(variant, path.parent.name, problems)
+    name = paper.reference_key(variant.name)
+    if name not in references:
+        name = min(references, key=lambda key: float(references[key].mean()))
+    return TestSet(variant, path.parent.name, problems, references[name][:count], name)
+
+
+def variant_names(text: str) -> tuple[str, ...]:
+    """Names separated by commas, for ``type=`` of an argument."""
+    try:
+        return tuple(dict.fromkeys(parse_variant(name.strip()).name for name in text.split(",")))
+    except SpacevrpError as error:
+        raise argparse.ArgumentTypeError(str(error)) from None

@@ -1,0 +1,130 @@
+"""Solving a set, what came of each instance, and gaps."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Protocol
+
+import numpy as np
+from numpy.typing import NDArray
+
+if TYPE_CHECKING:
+    from spacevrp.problems.problem import Problem
+    from spacevrp.solver import Solver
+
+
+@dataclass(frozen=True)
+class Outcome:
+    """What came of a set. Rows are made from it and from references, which may come later."""
+
+    costs: tuple[float | None, ...]  # the referee's; None where there is no plan
+    seconds_host: float  # from problems to tensors
+    seconds_model: float  # encoding and decoding
+    seconds_referee: float
+    violations: int  # rules broken by the plans that are reported, and instances without a plan
+    refused: int = 0  # plans that the search proposed and the referee refused
+    note: str = ""  # why an instance has no plan
+    others: float | None = None  # cores busy with other processes meanwhile
+
+    @property
+    def found(self) -> NDArray[np.float64]:
+        """Costs of the instances that have a plan."""
+        return np.array([cost for cost in self.costs if cost is not None], dtype=np.float64)
+
+    @property
+    def mean(self) -> float | None:
+        """Their mean; None where no instance has a plan."""
+        return float(self.found.mean()) if len(self.found) else None
+
+    @property
+    def seconds(self) -> float:
+        """All of it."""
+        return self.seconds_host + self.seconds_model + self.seconds_referee
+
+
+def warm_up(solver: Solver, problems: Sequence[Problem]) -> None:
+    """On a GPU, compile the kernels before anything is timed."""
+    if solver.device.type == "cuda":
+        solver.attempt(problems[:2], augment=1)
+
+
+def solve_set(
+    solver: Solver,
+    problems: Sequence[Problem],
+    views: int,
+    *,
+    starts: int | None = None,
+    show: bool = False,
+) -> Outcome:
+    """Solve the instances of a set together."""
+    from spacevrp.bench.neighbours import Neighbours
+
+    neighbours = Neighbours()
+    attempt = solver.attempt(problems, augment=views, starts=starts, progress=show)
+    plans = [plan for plan in attempt.solutions if plan is not None]
+    return Outcome(
+        costs=tuple(None if plan is None else plan.cost for plan in attempt.solutions),
+        seconds_host=attempt.seconds.preparing,
+        seconds_model=attempt.seconds.searching,
+        seconds_referee=attempt.seconds.judging,
+        violations=sum(len(plan.violations) for plan in plans) + len(attempt.reasons),
+        refused=attempt.refused,
+        note=next(iter(attempt.reasons.values()), ""),
+        others=neighbours.busy(),
+    )
+
+
+# ------------------------------------------------------------------------------------------- gaps
+
+
+def gaps(
+    cost: NDArray[np.float64], reference: NDArray[np.float64]
+) -> tuple[float | None, float | None]:
+    """Percent above the reference: mean of the instances' gaps, and gap of the means.
+
+    Costs may be negative (minus a prize): the gap is in proportion to the reference's size, so that
+    less cost, or more prize, is always a lower gap.
+    """
+    if len(cost) == 0 or bool((reference == 0).any()):
+        return None, None
+    each = (cost - reference) / np.abs(reference)
+    whole = (cost.mean() - reference.mean()) / abs(reference.mean())
+    return 100.0 * float(each.mean()), 100.0 * float(whole)
+
+
+class Paid(Protocol):
+    """What another solver paid for an instance."""
+
+    @property
+    def cost(self) -> float: ...
+
+    @property
+    def solver(self) -> str: ...
+
+
+@dataclass(frozen=True)
+class Comparison:
+    """A set beside its references, over the instances that have both a plan and a reference."""
+
+    solvers: str  # who found the references, the most frequent first
+    instances: int
+    cost: float | None  # mean of the references
+    gap: float | None  # percent; mean of the instances' gaps
+
+
+def compare(costs: Sequence[float | None], references: Sequence[Paid | None]) -> Comparison:
+    """The gap to references that some instances may lack."""
+    pairs = [
+        (cost, reference)
+        for cost, reference in zip(costs, references, strict=True)
+        if cost is not None and reference is not None
+    ]
+    names = [reference.solver for _, reference in pairs]
+    # Of equal frequency, in the order of the alphabet.
+    by_frequency = sorted(set(names), key=lambda name: (-names.count(name), name))
+    theirs = np.array([reference.cost for _, reference in pairs], dtype=np.float64)
+    gap, _ = gaps(np.array([cost for cost, _ in pairs], dtype=np.float64), theirs)
+    return Comparison(
+        "+".join(by_frequency), len(pairs), float(theirs.mean()) if pairs else None, gap
+    )

@@ -1,0 +1,109 @@
+"""Gap against seconds: a line a solver, a panel a problem."""
+
+from __future__ import annotations
+
+import math
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from spacevrp.plots.maps import require_matplotlib
+from spacevrp.plots.records import Rows
+from spacevrp.plots.style import (
+    BLUE,
+    GREEN,
+    INK,
+    ORANGE,
+    PURPLE,
+    SKY,
+    VERMILION,
+    legend_above,
+    new_figure,
+    save_figure,
+    tidy,
+)
+from spacevrp.problems.errors import FormatError
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
+    from matplotlib.figure import Figure
+
+FIELDS = ("problem", "solver", "setting", "instances", "solved", "gap", "seconds")
+# Ours stands out; marks differ as well as colours.
+_LOOKS = {
+    "spacevrp": (VERMILION, "o"),
+    "pyvrp": (BLUE, "s"),
+    "ortools": (GREEN, "^"),
+    "vroom": (ORANGE, "D"),
+    "lkh": (PURPLE, "v"),
+}
+_OTHER = (SKY, "P")
+_COLUMNS = 2
+
+
+def plot_frontier(rows: Rows) -> Figure:
+    """Seconds an instance from left to right on a logarithmic scale, gap upwards."""
+    require_matplotlib()
+    problems = list(dict.fromkeys(row["problem"] for row in rows if row["gap"] is not None))
+    if not problems:
+        raise FormatError("gap against seconds: expected rows with a gap, received none")
+    columns = min(_COLUMNS, len(problems))
+    lines = math.ceil(len(problems) / columns)
+    figure = new_figure(5.4 * columns, 0.6 + 3.7 * lines)
+    grid = figure.subplots(lines, columns, squeeze=False).flatten()
+    for axes, problem in zip(grid, problems, strict=False):
+        _draw(axes, [row for row in rows if row["problem"] == problem and row["gap"] is not None])
+        axes.set_title(problem, fontsize=11, color=INK)
+    for axes in grid[len(problems) :]:
+        axes.set_axis_off()
+    legend_above(figure, list(grid[: len(problems)]))
+    if any(row["solved"] < row["instances"] for row in rows if row["gap"] is not None):
+        figure.supxlabel("hollow: not all instances solved in time", fontsize=8, color=INK)
+    return figure
+
+
+def save_frontier_plot(path: str | Path, rows: Rows) -> None:
+    """Draw the lines into a picture file."""
+    save_figure(plot_frontier(rows), path)
+
+
+def _draw(axes: Axes, rows: Rows) -> None:
+    for solver in dict.fromkeys(row["solver"] for row in rows):
+        colour, marker = _LOOKS.get(solver, _OTHER)
+        some = sorted((r for r in rows if r["solver"] == solver), key=lambda row: row["seconds"])
+        ours = solver == "spacevrp"
+        axes.plot(
+            [row["seconds"] for row in some],
+            [row["gap"] for row in some],
+            color=colour,
+            linewidth=2.0 if ours else 1.3,
+            marker=marker,
+            markersize=6,
+            label=solver,
+            zorder=3 if ours else 2,
+        )
+        for row in some:
+            if row["solved"] < row["instances"]:  # not the same thing, and hollow
+                axes.plot(
+                    row["seconds"],
+                    row["gap"],
+                    marker=marker,
+                    markersize=4,
+                    markeredgewidth=0.0,
+                    color="white",
+                    zorder=4,
+                )
+            axes.annotate(
+                f"x{row['setting'].split()[0]}" if ours else row["setting"],
+                (row["seconds"], row["gap"]),
+                (4, 4),
+                textcoords="offset points",
+                fontsize=6.5,
+                color=colour,
+            )
+    axes.set_xscale("log")
+    axes.set_ylim(bottom=min(0.0, min(row["gap"] for row in rows)) - 0.15)
+    axes.xaxis.set_major_formatter("{x:g}")
+    axes.set_xlabel("seconds an instance", fontsize=9)
+    axes.set_ylabel("gap to the best known, percent", fontsize=9)
+    axes.margins(x=0.1)
+    tidy(axes)

@@ -1,0 +1,56 @@
+"""Colours and axes that the pictures of measurements share."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
+    from matplotlib.figure import Figure
+
+# The palette of Okabe and Ito: apart for every kind of colour vision, and in grey by lightness.
+BLUE, VERMILION, GREEN, ORANGE = "#0072B2", "#D55E00", "#009E73", "#E69F00"
+SKY, PURPLE, INK, QUIET = "#56B4E9", "#CC79A7", "#2f3437", "#9aa3a8"
+
+
+def new_figure(width: float, height: float) -> Figure:
+    """A figure without pyplot: no window, no display, no state left behind."""
+    from matplotlib.backends.backend_agg import FigureCanvasAgg
+    from matplotlib.figure import Figure
+
+    figure = Figure(figsize=(width, height), layout="constrained")
+    FigureCanvasAgg(figure)
+    return figure
+
+
+def save_figure(figure: Figure, path: str | Path) -> None:
+    """Write a picture file."""
+    figure.savefig(path, dpi=150)
+
+
+def legend_above(figure: Figure, panels: Sequence[Axes], first: str | None = None) -> None:
+    """One legend for several panels, above them all; ``first`` is the label that comes first."""
+    handles: dict[str, Any] = {} if first is None else {first: None}
+    for axes in panels:
+        for handle, text in zip(*axes.get_legend_handles_labels(), strict=True):
+            handles[text] = handles.get(text) or handle
+    figure.legend(
+        list(handles.values()),
+        list(handles),
+        loc="outside upper center",
+        ncols=len(handles),
+        frameon=False,
+        fontsize=9,
+    )
+
+
+def tidy(axes: Axes) -> None:
+    """A light grid, and no frame where there is no scale."""
+    axes.grid(color=QUIET, alpha=0.25, linewidth=0.6)
+    axes.set_axisbelow(True)
+    axes.spines[["top", "right"]].set_visible(False)
+    for side in ("left", "bottom"):
+        axes.spines[side].set_color(QUIET)
+    axes.tick_params(labelsize=8, color=QUIET)

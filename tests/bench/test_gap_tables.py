@@ -1,0 +1,357 @@
+"""``spacevrp bench unseen``, ``scale`` and ``ablation``: averages by hand, resuming, records."""
+
+from __future__ import annotations
+
+import csv
+import json
+from collections.abc import Callable
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from spacevrp.bench import ablation, gap_table, paper, references, scale, unseen
+from spacevrp.bench.gap_table import AVERAGE, VARIANT, GapRow
+from spacevrp.bench.references import Reference
+from spacevrp.cli.main import main
+from spacevrp.generators import generate
+from spacevrp.model import ModelConfig, SpaceModel
+from spacevrp.problems.errors import SpacevrpError
+from spacevrp.problems.variants import SEEN_NAMES, VARIANTS, parse_variant
+from spacevrp.solver import Solver
+
+
+def row(problem: str, oracle: float | None, best: float | None, papers: float | None) -> GapRow:
+    return GapRow(
+        problem=problem,
+        kind=VARIANT,
+        size=100,
+        instances=4,
+        views=128 if problem.startswith("A") else 8,
+        starts=None,
+        cost=2.0,
+        oracle="ortools" if oracle is not None else "",
+        oracle_instances=4 if oracle is not None else 0,
+        oracle_cost=None,
+        oracle_gap=oracle,
+        best="pyvrp" if best is not None else "",
+        best_instances=3 if best is not None else 0,
+        best_cost=None,
+        best_gap=best,
+        paper_gap=papers,
+        difference=gap_table.difference(oracle, papers),
+        seconds_host=1.0,
+        seconds_model=2.0,
+        seconds_referee=3.0,
+        violations=1,
+        refused=0,
+    )
+
+
+def figures(one: GapRow) -> tuple[float | None, ...]:
+    return one.oracle_gap, one.best_gap, one.paper_gap, one.difference
+
+
+@pytest.fixture
+def known_references(monkeypatch: pytest.MonkeyPatch) -> Callable[[dict[str, list[Any]]], None]:
+    """Replaces the packaged references: variant -> costs of the best; the oracle pays twice that.
+
+    The oracle knows the first instance only.
+    """
+
+    def install(costs: dict[str, list[Any]]) -> None:
+        def held(name: str, count: int, factor: float, most: int) -> list[Reference | None]:
+            values = [None if c is None else factor * c for c in costs.get(name, [])][:most]
+            values += [None] * (count - len(values))
+            made = [None if v is None else Reference(v, f"by{factor:g}", "1", 20) for v in values]
+            return made[:count]
+
+        monkeypatch.setattr(
+            references, "best", lambda name, count, size, seed: held(name, count, 1.0, 10**6)
+        )
+        monkeypatch.setattr(
+            references, "paper_kind", lambda name, count, size, seed: held(name, count, 2.0, 1)
+        )
+
+    return install
+
+
+# --------------------------------------------------------------------------------------- averages
+
+
+def test_averages_as_in_the_paper() -> None:
+    rows = [
+        row("CVRPL", 1.0, 3.0, 2.0),
+        row("OCVRPL", 5.0, None, 2.0),
+        row("OPDCVRP", None, None, 9.0),
+        row("ACVRPL", -4.0, 10.0, 0.0),
+    ]
+    symmetric, asymmetric, both = gap_table.symmetric_and_asymmetric(rows)
+    # The paper's figure is over the two that are compared with it.
+    assert figures(symmetric) == (3.0, 3.0, 2.0, 1.0)
+    assert (symmetric.oracle, symmetric.best) == ("2 of 3 variants", "1 of 3 variants")
+    assert figures(asymmetric) == (-4.0, 10.0, 0.0, -4.0)
+    # Both settings weigh the same, however many variants each has.
+    assert figures(both) == (-0.5, 6.5, 1.0, -1.5)
+    assert [one.kind for one in (symmetric, asymmetric, both)] == [AVERAGE] * 3
+    assert (both.instances, both.seconds_model, both.violations) == (16, 8.0, 4)
+    assert (symmetric.views, asymmetric.views, both.views) == (8, 128, None)
+
+
+def test_no_average_of_halves_of_which_one_is_missing() -> None:
+    rows = [row("CVRPL", 1.0, 3.0, None), row("ACVRPL", None, 4.0, 5.0)]
+    *_, both = gap_table.symmetric_and_asymmetric(rows)
+    assert figures(both) == (None, 3.5, None, None)
+    (only,) = gap_table.symmetric_and_asymmetric(rows[:1])
+    assert only.problem == "symmetric average"
+
+
+def test_averages_of_the_paper_itself() -> None:
+    rows = [row(n, paper.space_gap(n), None, paper.space_gap(n)) for n in unseen.UNSEEN_NAMES]
+    symmetric, asymmetric, both = gap_table.symmetric_and_asymmetric(rows)
+    gaps = paper.gaps()
+    mean = sum(gaps[name] for name in gaps if name not in SEEN_NAMES and name[0] == "A") / 52
+    assert asymmetric.oracle_gap == pytest.approx(mean)
+    assert symmetric.oracle == "46 of 46 variants"
+    assert both.difference == pytest.approx(0.0)
+    # As docs/benchmarks.md says.
+    found = [one.oracle_gap for one in (symmetric, asymmetric, both)]
+    assert found == pytest.approx([16.39, 8.08, 12.24], abs=0.005)
+
+
+def test_a_variant_beside_its_asymmetric_form() -> None:
+    rows = [row("CVRPL", 1.0, 3.0, 0.45), row("MDCVRP", 2.0, 2.0, 2.0), row("ACVRPL", 4, None, -2)]
+    text = gap_table.pairs_text(rows)
+    assert "| CVRPL | 1.00 | 4.00 | 2.50 | 3.00 |   |   | 0.45 | -2.00 | -0.78 |" in text
+    assert "MDCVRP" not in text
+    assert gap_table.pairs_text(rows[:2]) == ""
+
+
+def test_other_views_than_the_papers_are_said() -> None:
+    rows = [row("CVRPL", 1.0, 1.0, 1.0), row("ACVRPL", 1.0, 1.0, 1.0)]
+    assert gap_table.views_text(rows) == ""
+    text = gap_table.views_text([rows[0], replace(rows[1], views=8)])
+    assert text.strip() == "Asymmetric instances were solved with 8 views; the paper's 128."
+
+
+# ------------------------------------------------------------------------------------------- rows
+
+
+def test_a_row_with_both_gaps(
+    tiny_model: SpaceModel, known_references: Callable[[dict[str, list[Any]]], None]
+) -> None:
+    solver = Solver(tiny_model, "cpu")
+    plans = solver.solve(generate("CVRPL", 6, 3), augment=2)
+    costs = [plan.cost for plan in plans]
+    known_references({"CVRPL": [costs[0] / 2, None, costs[2] / 1.5]})
+    parser = _parser(unseen)
+    args = parser.parse_args(["--size", "6", "--count", "3", "--augment-symmetric", "2"])
+    (one,) = gap_table.generated_sets(gap_table.list_sources(["CVRPL"], args), args, "cpu")
+    outcome = one._solve(solver, False)
+    assert list(outcome.costs) == pytest.approx(costs)
+    found = one.row(outcome, 30.0)
+    assert found.best_gap == pytest.approx((100 + 50) / 2)
+    assert found.oracle_gap == pytest.approx(0.0)  # twice half the cost
+    assert (found.best, found.best_instances) == ("by1", 2)
+    assert (found.oracle, found.oracle_instances) == ("by2", 1)
+    assert found.difference == pytest.approx(-30.0)
+    assert found.cost == pytest.approx(sum(costs) / 3)
+    cells = dict(zip([name for name, _ in gap_table.COLUMNS], found.cells(), strict=True))
+    assert (cells["best"], cells["to best %"], cells["oracle"]) == ("by1 x2", "75.000", "by2 x1")
+
+
+def _parser(module: Any) -> Any:
+    import argparse
+
+    parser = argparse.ArgumentParser()
+    module.add_arguments(parser)
+    return parser
+
+
+def test_the_98_are_the_default() -> None:
+    args = _parser(unseen).parse_args([])
+    assert len(args.problems) == 98
+    assert set(args.problems) == set(VARIANTS) - set(SEEN_NAMES)
+    asymmetric = [parse_variant(name).features.asymmetric for name in args.problems]
+    assert asymmetric == sorted(asymmetric)
+    assert (args.count, args.size, args.seed) == (32, 100, 1)
+    # The paper's views, but on a CPU fewer where they would take too long.
+    for device, expected in (("cuda", 128), ("cpu", 8)):
+        sources = gap_table.list_sources(["CVRPL", "ACVRPL"], args)
+        sets = gap_table.generated_sets(sources, args, device)
+        assert [one.views for one in sets] == [8, expected]
+
+
+def test_a_thousand_customers_are_the_papers_six() -> None:
+    args = _parser(scale).parse_args([])
+    assert args.problems == ("CVRPB", "OCVRP", "CVRPTW", "ACVRPB", "AOCVRP", "ACVRPTW")
+    assert (args.size, args.starts) == (1000, None)
+
+
+# ---------------------------------------------------------------------------------------- command
+
+
+def test_the_whole_command_and_again(
+    tiny_weights: Path,
+    tmp_path: Path,
+    capsys: pytest.CaptureFixture[str],
+    monkeypatch: pytest.MonkeyPatch,
+    known_references: Callable[[dict[str, list[Any]]], None],
+) -> None:
+    known_references({})
+    command = ["bench", "unseen", "--count", "2", "--size", "6", "--problems", "CVRPL,AOP,ACVRPL"]
+    command += ["--augment-symmetric", "1", "--augment-asymmetric", "2", "--device", "cpu"]
+    command += ["--weights", str(tiny_weights), "-o", str(tmp_path)]
+    assert main(command) == 0
+    lines = capsys.readouterr().out.splitlines()
+    assert [line.split()[0] for line in lines[1:4]] == ["CVRPL", "AOP", "ACVRPL"]
+    assert lines[4].startswith("symmetric average")
+    assert lines[-1].startswith("3 variants; nothing to compare with the paper")
+    assert lines[-1].endswith("0 violations")
+    first = json.loads((tmp_path / "unseen.json").read_text())
+    assert [one["best_gap"] for one in first["rows"]] == [None] * 6
+    aop = first["rows"][1]
+    assert aop["cost"] < 0
+
+    # References that came later, and nothing is solved again.
+    held = [
+        json.loads(line) for line in (tmp_path / "unseen.solved.jsonl").read_text().split("\n")[:-1]
+    ]
+    prizes = next(x["outcome"]["costs"] for x in held if x["key"]["set"]["variant"] == "AOP")
+    known_references({"AOP": [prizes[0] / 0.8, prizes[1]]})
+    monkeypatch.setattr(Solver, "attempt", None)
+    assert main(command) == 0
+    second = json.loads((tmp_path / "unseen.json").read_text())
+    assert second["rows"][1]["best_gap"] == pytest.approx((20.0 + 0.0) / 2)
+    assert second["rows"][1]["seconds_model"] == aop["seconds_model"]
+    with (tmp_path / "unseen.csv").open() as file:
+        table = list(csv.DictReader(file))
+    assert [one["kind"] for one in table] == ["variant"] * 3 + ["average"] * 3
+    text = (tmp_path / "unseen.md").read_text()
+    assert text.startswith("# Variants not trained on\n")
+    assert "Asymmetric instances were solved with 2 views; the paper's 128." in text
+
+    # Other settings are other outcomes.
+    with pytest.raises(TypeError):
+        main([*command, "--seed", "2"])
+
+
+def test_an_interrupted_table_goes_on(
+    tiny_weights: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.delenv("SPACEVRP_DATA", raising=False)
+    whole, solved = Solver.attempt, []
+
+    def attempt(self: Solver, problem: Any, **options: Any) -> Any:
+        if len(solved) == 1:
+            raise KeyboardInterrupt
+        solved.append(problem[0].variant_name)
+        return whole(self, problem, **options)
+
+    monkeypatch.setattr(Solver, "attempt", attempt)
+    command = ["bench", "seen", "--count", "1", "--size", "6", "--problems", "TSP,CVRP", "--quiet"]
+    command += ["--augment-symmetric", "1", "--weights", str(tiny_weights), "--device", "cpu"]
+    command += ["-o", str(tmp_path)]
+    assert main(command) == 130
+    assert len((tmp_path / "seen.solved.jsonl").read_text().splitlines()) == 1
+    solved[:] = ["before", "before"]
+    assert main(command) == 0
+    assert solved[2:] == ["CVRP"]
+    # The record of this table holds all that the lines did.
+    assert sorted(path.suffix for path in tmp_path.iterdir()) == [".csv", ".json", ".md"]
+
+
+@pytest.mark.parametrize("verb", ["unseen", "scale", "ablation", "cvrplib", "frontier"])
+def test_every_table_explains_itself(verb: str, capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["bench", verb, "--help"]) == 0
+    assert f"{verb}.md" in capsys.readouterr().out
+
+
+@pytest.mark.parametrize(
+    ("arguments", "part"),
+    [
+        (["unseen", "--problems", "CVPR"], "variant 'CVPR' is not legal"),
+        (["unseen", "--count", "0"], "--count: expected a whole number of at least 1"),
+        (["unseen", "--size", "7", "--problems", "PDCVRP"], "size: expected an even number"),
+        (["scale", "--weights", "no-such-weights"], "no bundled weights"),
+        (["ablation", "--weights", "no-such-weights"], "no bundled weights"),
+    ],
+)
+def test_bad_usage_is_one_line(
+    arguments: list[str], part: str, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert main(["bench", *arguments]) == 2
+    error = capsys.readouterr().err
+    assert part in error
+    assert error.count("\n") == 1
+
+
+# --------------------------------------------------------------------------------------- ablations
+
+
+@pytest.mark.parametrize(
+    ("changes", "variant", "gap"),
+    [
+        ({}, "CVRP", 1.83),
+        ({"match_start": 0.15}, "ACVRP", 2.67),
+        ({"pivots": 5}, "CVRP", 1.84),
+        ({"pivots": 20}, "AOCVRP", 10.81),
+        ({"pivot_choice": "random"}, "OCVRPBLTW", 163.39),
+        ({"depot_seed": False}, "AOCVRP", 10.46),
+        ({"representation": "averaged"}, "ACVRPB", -14.12),
+        ({"representation": "identifiers"}, "CVRP", 2.25),
+        ({"projections": "hypernetwork"}, "AOCVRPL", 16.39),
+        ({"heads": 1, "rank": 96}, "CVRP", 1.98),
+        ({"heads": 1}, "CVRP", None),  # a smaller rank than the paper's
+        ({"pivots": 5, "depot_seed": False}, "CVRP", None),
+        ({"layers": 6}, "CVRP", None),
+    ],
+)
+def test_the_papers_figures_for_a_setting(
+    changes: dict[str, Any], variant: str, gap: float | None
+) -> None:
+    assert ablation.papers_gaps(ModelConfig(**changes)).get(variant) == gap
+
+
+def test_the_sixteen_and_their_asymmetric_forms() -> None:
+    assert len(ablation.NAMES) == 32
+    assert ["A" + name for name in ablation.NAMES[:16]] == list(ablation.NAMES[16:])
+
+
+def test_labels_tell_models_apart() -> None:
+    told = [{"given": "runs/a/last"}, {"given": "runs/b/last"}, {"given": "plain"}]
+    assert ablation.label_models(told) == ["runs/a/last", "runs/b/last", "plain"]
+    with pytest.raises(SpacevrpError, match="expected different models, received plain twice"):
+        ablation.label_models([{"given": "plain"}, {"given": "plain"}])
+
+
+def test_models_beside_each_other(
+    tiny_model: SpaceModel,
+    tiny_weights: Path,
+    tmp_path: Path,
+    capsys: pytest.CaptureFixture[str],
+    known_references: Callable[[dict[str, list[Any]]], None],
+) -> None:
+    from spacevrp.model.weights import save_weights
+
+    known_references({"CVRP": [1.0]})
+    other = save_weights(tmp_path / "other", SpaceModel(tiny_model.config), {})
+    command = ["bench", "ablation", "--count", "1", "--size", "6", "--problems", "CVRP,ACVRP"]
+    command += ["--augment-symmetric", "1", "--augment-asymmetric", "1", "--device", "cpu"]
+    command += ["--weights", str(tiny_weights), "--weights", str(other), "-o", str(tmp_path)]
+    assert main(command) == 0
+    capsys.readouterr()
+    record = json.loads((tmp_path / "ablation.json").read_text())
+    found = [(one["model"], one["problem"]) for one in record["rows"]]
+    names = [tiny_weights.name, other.name]
+    assert found[:4] == [(name, problem) for name in names for problem in ("CVRP", "ACVRP")]
+    assert found[4:6] == [(names[0], "symmetric average"), (names[0], "asymmetric average")]
+    assert len(record["weights"]) == 2
+    held = [json.loads(x) for x in (tmp_path / "ablation.solved.jsonl").read_text().splitlines()]
+    assert len({line["key"]["weights"] for line in held}) == 2
+    first = record["rows"][0]
+    assert first["best_gap"] == pytest.approx(100 * (first["cost"] - 1))
+    text = (tmp_path / "ablation.md").read_text()
+    assert f"- {names[0]}: width 16, layers 1" in text
+    assert "| 8 | no | yes | yes | 3 | 83.10 | 95.72 |" in text

@@ -1,0 +1,89 @@
+"""Processes that solve: what is begun, what a crash costs, and that nobody is left behind."""
+
+from __future__ import annotations
+
+import multiprocessing
+import os
+import time
+from collections.abc import Callable, Iterator
+from dataclasses import replace
+from typing import Any
+
+import pytest
+
+from spacevrp.generators import generate
+from spacevrp.oracles import Failure, OracleResult, SolverOracle
+from spacevrp.oracles.pool import task_key
+from spacevrp.oracles.workers import Task, run_tasks
+from spacevrp.problems.errors import UnsupportedError
+
+SECONDS = 5.0
+
+
+class Deadly:
+    """Whoever reads it from a pipe ends, as under a solver that ends the process."""
+
+    def __reduce__(self) -> Any:
+        return os._exit, (3,)
+
+
+@pytest.fixture
+def tasks(make_tiny_oracle: Callable[[str], SolverOracle]) -> list[Task]:
+    """Four tours for LKH, which ends by itself."""
+    make_tiny_oracle("lkh")
+    return [
+        Task(number, task_key(problem, "lkh", SECONDS, 0, None), problem, "lkh", SECONDS, 0)
+        for number, problem in enumerate(generate("TSP", 6, 4))
+    ]
+
+
+@pytest.mark.parametrize("jobs", [1, 2])
+def test_every_task_is_done_once(tasks: list[Task], jobs: int) -> None:
+    done = [(task.index, outcome) for task, outcome in run_tasks(iter(tasks), jobs)]
+    assert sorted(index for index, _ in done) == [0, 1, 2, 3]
+    for _, outcome in done:
+        assert isinstance(outcome, OracleResult)
+        assert outcome.solution.feasible
+
+
+@pytest.mark.parametrize("jobs", [1, 2])
+def test_what_cannot_end_in_time_is_not_begun(tasks: list[Task], jobs: int) -> None:
+    far = time.monotonic() + 1000.0
+    tasks[2] = replace(tasks[2], seconds=2000.0)
+    done = [task.index for task, _ in run_tasks(tasks, jobs, until=far)]
+    assert sorted(done) == [0, 1]
+
+
+def test_a_crash_costs_one_instance(tasks: list[Task]) -> None:
+    tasks[1] = replace(tasks[1], seed=Deadly())  # type: ignore[arg-type]
+    done = {task.index: outcome for task, outcome in run_tasks(tasks, 2)}
+    crash = done.pop(1)
+    assert isinstance(crash, Failure)
+    assert crash.message == "lkh ended its process on TSP-n6-s1-i1"
+    assert sorted(done) == [0, 2, 3]
+    assert all(isinstance(outcome, OracleResult) for outcome in done.values())
+
+
+@pytest.mark.parametrize("jobs", [1, 2])
+def test_a_refusal_is_an_outcome(tasks: list[Task], jobs: int) -> None:
+    (problem,) = generate("CVRP", 6, 1)
+    tasks[0] = replace(tasks[0], problem=problem)
+    done = {task.index: outcome for task, outcome in run_tasks(tasks[:2], jobs)}
+    assert isinstance(done[0], UnsupportedError)
+    assert "lkh cannot model several routes" in str(done[0])
+    assert isinstance(done[1], OracleResult)
+
+
+def test_tasks_are_drawn_as_they_are_needed_and_nobody_is_left_behind(tasks: list[Task]) -> None:
+    drawn: list[int] = []
+
+    def draw() -> Iterator[Task]:
+        for task in tasks:
+            drawn.append(task.index)
+            yield task
+
+    results = run_tasks(draw(), 2)
+    next(results)
+    assert drawn == [0, 1]
+    results.close()  # type: ignore[attr-defined]
+    assert multiprocessing.active_children() == []
