@@ -14,7 +14,9 @@ __version__ = "0.1.0.dev0"
 if TYPE_CHECKING:
     from spacevrp.formats import read as read
     from spacevrp.generators import generate as generate
+    from spacevrp.problems.clock import Clock as Clock
     from spacevrp.problems.errors import SpacevrpError as SpacevrpError
+    from spacevrp.problems.plan import Plan as Plan
     from spacevrp.problems.problem import Problem as Problem
     from spacevrp.problems.referee import judge as judge
     from spacevrp.problems.solution import Solution as Solution
@@ -26,6 +28,8 @@ if TYPE_CHECKING:
 
 # Public name -> the module that defines it.
 _HOMES = {
+    "Clock": "spacevrp.problems.clock",
+    "Plan": "spacevrp.problems.plan",
     "Problem": "spacevrp.problems.problem",
     "Solution": "spacevrp.problems.solution",
     "Solver": "spacevrp.solver",

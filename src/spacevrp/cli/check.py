@@ -8,12 +8,13 @@ import math
 from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     from spacevrp.formats import SolvedInstance
     from spacevrp.problems.problem import Problem
     from spacevrp.problems.referee import Verdict
+    from spacevrp.problems.solution import Solution
 
 FEASIBLE, NOT_FEASIBLE = 0, 1
 # A claimed cost may be off by what printing with few digits does.
@@ -56,13 +57,21 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         "numbered from 0 as in the file, routes from 1."
     )
     parser.add_argument(
-        "file", metavar="FILE", type=Path, help="instances: .vrp, .json, .npz or Solomon text"
+        "file",
+        metavar="FILE",
+        type=Path,
+        help="instances: .vrp, .json (ours, VROOM's, ...), .csv, .npz or Solomon text",
     )
     parser.add_argument(
         "solution", metavar="SOLUTION", type=Path, help="their solutions: .json or .sol"
     )
     parser.add_argument(
         "--format", choices=("table", "json"), default="table", help="default: table"
+    )
+    parser.add_argument(
+        "--plan",
+        action="store_true",
+        help="print arrival, waiting, load and cost of every stop, too",
     )
 
 
@@ -85,8 +94,18 @@ def run(args: argparse.Namespace) -> int:
         )
     all_right = disagreement is None and all(finding.is_right for finding in findings)
     if args.format == "json":
-        print(json.dumps(_as_record(problems, findings, disagreement, all_right), indent=2))
+        record = _as_record(problems, findings, disagreement, all_right)
+        if args.plan:
+            for entry, solution in zip(
+                record["instances"], _solutions(problems, plans), strict=True
+            ):
+                entry["plan"] = solution.to_dict()
+        print(json.dumps(record, indent=2))
     else:
+        if args.plan:
+            for number, solution in enumerate(_solutions(problems, plans)):
+                label = problems[number].name or f"instance {number}"
+                print(f"{label}: {solution}")
         print("\n".join(_as_lines(findings, disagreement, all_right)))
     return FEASIBLE if all_right else NOT_FEASIBLE
 
@@ -111,12 +130,21 @@ def _judge_all(
     return findings
 
 
+def _solutions(problems: Sequence[Problem], plans: Sequence[SolvedInstance]) -> list[Solution]:
+    from spacevrp.problems.solution import Solution
+
+    return [
+        Solution.judged(problem, plan.routes)
+        for problem, plan in zip(problems, plans, strict=False)
+    ]
+
+
 def _as_record(
     problems: Sequence[Problem],
     findings: Sequence[_Finding],
     disagreement: str | None,
     all_right: bool,
-) -> dict[str, object]:
+) -> dict[str, Any]:
     instances = [
         {
             "variant": problem.variant_name,

@@ -40,6 +40,7 @@ VERBS = (
     Verb("train", "train a model", "spacevrp.cli.train"),
     Verb("bench", "measure speed and quality", "spacevrp.cli.bench"),
     Verb("plot", "draw what was recorded", "spacevrp.cli.plot"),
+    Verb("completion", "print a completion script for a shell", "spacevrp.cli.completion"),
 )
 
 

@@ -1,5 +1,7 @@
 """Readers and writers: VRPLIB and TSPLIB, Solomon text, JSON instances, .npz batches, solutions.
 
+Read, too: tables of stops as CSV, and the JSON of VROOM, OR-Tools' examples and routing engines.
+
 The contract of every format is docs/formats.md. A file that cannot be read gives one
 :class:`~spacevrp.problems.errors.FormatError` that names it; what a reader leaves out, it says in a
 :class:`FormatWarning`.
@@ -10,6 +12,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from pathlib import Path
 
+from spacevrp.formats.csv_table import read_csv
 from spacevrp.formats.files import FormatWarning, fail, read_head, sniff
 from spacevrp.formats.instance_json import read_json, write_json
 from spacevrp.formats.npz import load_arrays, read_npz, write_npz
@@ -19,14 +22,13 @@ from spacevrp.formats.solutions import (
     SolvedInstance,
     read_solution,
     routes_from_sol,
-    solution_document,
     solution_json,
-    solution_sol,
     write_solution,
 )
 from spacevrp.formats.vrplib import read_vrplib
 from spacevrp.formats.vrplib_writing import write_vrplib
 from spacevrp.problems.errors import UnsupportedError
+from spacevrp.problems.plan_documents import solution_document, solution_sol
 from spacevrp.problems.problem import Problem
 
 # The same function under the name of what it returns.
@@ -38,6 +40,7 @@ __all__ = [
     "SolvedInstance",
     "load_arrays",
     "read",
+    "read_csv",
     "read_json",
     "read_npz",
     "read_solomon",
@@ -62,8 +65,10 @@ _FORMAT_OF_SUFFIX = {
     ".tsp": "vrplib",
     ".atsp": "vrplib",
     ".txt": "solomon",
+    ".csv": "csv",
 }
 _READERS = {
+    "csv": read_csv,
     "json": read_json,
     "vrplib": read_vrplib,
     "solomon": read_solomon,
@@ -102,7 +107,7 @@ def read(
     raise fail(
         path,
         "",
-        expected="an instance in VRPLIB, TSPLIB, Solomon, JSON or .npz format",
+        expected="an instance in VRPLIB, TSPLIB, Solomon, JSON, CSV or .npz format",
         received=received,
     )
 

@@ -8,6 +8,7 @@ from typing import Any
 
 import numpy as np
 
+from spacevrp.formats.files import warn
 from spacevrp.problems.distances import Array, Distances, Metric
 from spacevrp.problems.errors import FormatError, ProblemError, UnsupportedError, VariantError
 from spacevrp.problems.implied import flags_of
@@ -78,6 +79,18 @@ def same_distances(left: Distances, right: Distances) -> bool:
             return False
         return bool(np.array_equal(left.matrix(), right.matrix()))
     return left.metric == right.metric and np.array_equal(left.coordinates, right.coordinates)
+
+
+def warn_unnamed(path: Path, problem: Problem) -> None:
+    """Say that a format without a place for them leaves out what nodes and times are called."""
+    held = {
+        "ids": problem.ids is not None,
+        "places": problem.places is not None,
+        "dates": problem.clock is not None,
+    }
+    left_out = [name for name, is_held in held.items() if is_held]
+    if left_out:
+        warn(path, f"{' and '.join(left_out)} left out: the format has no place for them")
 
 
 def neutral_value(problem: Problem, field: str) -> Any:

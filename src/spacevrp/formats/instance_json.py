@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable
+from datetime import datetime
 from difflib import get_close_matches
 from pathlib import Path
 from typing import Any
@@ -18,6 +19,7 @@ from spacevrp.formats.building import (
     tabled,
 )
 from spacevrp.formats.files import fail, shown, write_bytes
+from spacevrp.formats.foreign import foreign_kind, read_foreign
 from spacevrp.formats.json_text import (
     as_json,
     list_at,
@@ -26,8 +28,9 @@ from spacevrp.formats.json_text import (
     whole_at,
     write_value,
 )
+from spacevrp.problems.clock import Clock
 from spacevrp.problems.distances import Distances, Metric
-from spacevrp.problems.errors import FormatError, ProblemError
+from spacevrp.problems.errors import FormatError, ProblemError, UnsupportedError
 from spacevrp.problems.implied import NEUTRAL_FLAGS, flags_of
 from spacevrp.problems.problem import Problem
 from spacevrp.problems.variants import parse_variant
@@ -57,6 +60,25 @@ def _limit(path: Path, where: str, value: Any) -> float:
     return math.inf if value is None else number_at(path, where, value)
 
 
+def _id(path: Path, where: str, value: Any) -> str | int:
+    if isinstance(value, str):
+        return value
+    return whole_at(path, where, value)
+
+
+def _clock(path: Path, where: str, value: Any) -> Clock:
+    if not isinstance(value, dict):
+        raise fail(path, where, expected="origin, unit and form", received=as_json(value))
+    _refuse_unknown(path, where, value, ("origin", "unit", "form"))
+    origin = value.get("origin")
+    try:
+        if isinstance(origin, str):
+            origin = datetime.fromisoformat(origin)
+        return Clock(origin, **{key: value[key] for key in ("unit", "form") if key in value})  # type: ignore[arg-type]
+    except (ProblemError, ValueError) as error:
+        raise FormatError(f"{path}: {where}: {shown(str(error))}") from None
+
+
 def _or_none(reader: _Reader) -> _Reader:
     return lambda path, where, value: None if value is None else reader(path, where, value)
 
@@ -78,6 +100,15 @@ def _couple(first: _Reader, second: _Reader) -> _Reader:
         return first(path, where, value[0]), second(path, where, value[1])
 
     return read
+
+
+def _windows(path: Path, where: str, value: Any) -> Any:
+    """Numbers and limits; or, where any of them is text, moments with null for no limit."""
+    rows = [row for row in list_at(path, where, value) if isinstance(row, list)]
+    if any(isinstance(end, str) for row in rows for end in row):
+        moment = _or_none(_text)
+        return _per_node(_couple(moment, moment))(path, where, value)
+    return _per_node(_couple(number_at, _limit))(path, where, value)
 
 
 def _nodes(path: Path, where: str, value: Any) -> tuple[int, ...]:
@@ -111,7 +142,7 @@ _FIELDS: dict[str, _Reader] = {
     "demand": _per_node(number_at),
     "capacity": _limit,
     "load_rule": _text,
-    "windows": _per_node(_couple(number_at, _limit)),
+    "windows": _windows,
     "service": _per_node(number_at),
     "max_length": _limit,
     "open_routes": _flag,
@@ -124,7 +155,15 @@ _FIELDS: dict[str, _Reader] = {
     "pairs": _pair_list,
     "max_routes": _or_none(whole_at),
 }
-_KEYS = ("format", "version", "locations", "matrix", "durations", "metric", *_FIELDS)
+# What nodes and times are called, which is no part of the problem itself.
+_LABELS: dict[str, _Reader] = {
+    "ids": _or_none(_per_node(_id)),
+    "places": _or_none(_locations),
+    "geographic": _flag,
+    "time_unit": _text,
+    "clock": _or_none(_clock),
+}
+_KEYS = ("format", "version", "locations", "matrix", "durations", "metric", *_FIELDS, *_LABELS)
 
 
 def _refuse_unknown(path: Path, where: str, table: dict[str, Any], known: tuple[str, ...]) -> None:
@@ -143,9 +182,12 @@ def _refuse_unknown(path: Path, where: str, table: dict[str, Any], known: tuple[
 def read_json(
     path: str | Path, *, rounding: str | None = None, variant: str | None = None
 ) -> Problem:
-    """The instance of a JSON file."""
+    """The instance of a JSON file, ours or that of another program."""
     path = Path(path)
     document = parse_object(path)
+    foreign = foreign_kind(document)
+    if foreign is not None:
+        return read_foreign(path, document, foreign, rounding=rounding, variant=variant)
     if "instances" in document and "matrix" not in document and "locations" not in document:
         raise fail(path, "", expected="an instance", received="a solution (it has 'instances')")
     _refuse_unknown(path, "", document, _KEYS)
@@ -154,7 +196,9 @@ def read_json(
         if held != only or isinstance(held, bool):
             raise fail(path, key, expected=repr(only), received=as_json(held))
     fields = {
-        key: reader(path, key, document[key]) for key, reader in _FIELDS.items() if key in document
+        key: reader(path, key, document[key])
+        for key, reader in (_FIELDS | _LABELS).items()
+        if key in document
     }
     fields["distances"] = _read_distances(path, "", document, rounding)
     if document.get("durations") is not None:
@@ -213,9 +257,38 @@ def write_json(path: str | Path, problem: Problem) -> None:
             is_absent = bool(np.array_equal(value, absent))
         if not is_absent:
             document[key] = _plain(value)
+    document |= _labels_document(Path(path), problem)
     lines = [f"  {write_value(key)}: {write_value(value)}" for key, value in document.items()]
     text = "{\n" + ",\n".join(lines) + "\n}\n"
     write_bytes(Path(path), text.encode("utf-8", errors="replace"))
+
+
+def _labels_document(path: Path, problem: Problem) -> dict[str, Any]:
+    """What nodes and times are called, where anybody said so."""
+    document: dict[str, Any] = {}
+    if problem.ids is not None:
+        for node, one in enumerate(problem.ids):
+            if isinstance(one, bool) or not isinstance(one, str | int):
+                raise UnsupportedError(
+                    f"{path}: ids, node {node}: JSON holds texts and whole numbers, received "
+                    f"{shown(one)}"
+                )
+        document["ids"] = list(problem.ids)
+    if problem.places is not None:
+        document["places"] = _plain(problem.places)
+    if problem.geographic:
+        document["geographic"] = True
+    if problem.time_unit != "s":
+        document["time_unit"] = problem.time_unit
+    if problem.clock is not None:
+        clock = problem.clock
+        origin = clock.origin
+        document["clock"] = {
+            "origin": origin.isoformat() if isinstance(origin, datetime) else _plain(origin),
+            "unit": clock.unit,
+            "form": clock.form,
+        }
+    return document
 
 
 def _distances_document(distances: Distances) -> dict[str, Any]:

@@ -17,6 +17,7 @@ from spacevrp.formats.building import (
     neutral_value,
     same_distances,
     tabled,
+    warn_unnamed,
 )
 from spacevrp.formats.files import fail, shown, warn
 from spacevrp.problems.distances import Array, Metric
@@ -270,6 +271,7 @@ def write_npz(path: str | Path, problems: Sequence[Problem]) -> None:
     orders = [np.array([*problem.depots, *problem.customers]) for problem in problems]  # (N,) each
     for index, (problem, order) in enumerate(zip(problems, orders, strict=True)):
         _refuse_unheld(f"{path}: instance {index}", problem, order, variant.features)
+        warn_unnamed(Path(path), problem)
     write_archive(path, _stacked(problems, orders, variant))
 
 

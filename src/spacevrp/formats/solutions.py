@@ -7,7 +7,7 @@ import re
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, Protocol
+from typing import Any
 
 from spacevrp.formats.files import fail, read_head, read_lines, shown, sniff, warn, write_bytes
 from spacevrp.formats.json_text import (
@@ -19,6 +19,7 @@ from spacevrp.formats.json_text import (
     write_value,
 )
 from spacevrp.problems.errors import FormatError, UnsupportedError
+from spacevrp.problems.plan_documents import Solved, only_depot, solution_document, solution_sol
 from spacevrp.problems.problem import Problem
 
 Routes = tuple[tuple[int, ...], ...]
@@ -28,19 +29,6 @@ _COST_LINE = re.compile(r"cost\s*:?\s*(\S+)", re.I)
 
 # What an entry may hold; the last four say which classical solver found it, and how.
 _INSTANCE_KEYS = ("cost", "routes", "feasible", "solver", "version", "seconds", "note")
-
-
-class Solved(Protocol):
-    """Anything that knows its routes, what they cost and whether they keep the rules."""
-
-    @property
-    def routes(self) -> Routes: ...
-
-    @property
-    def cost(self) -> float | None: ...
-
-    @property
-    def feasible(self) -> bool | None: ...
 
 
 @dataclass(frozen=True)
@@ -197,7 +185,7 @@ def routes_from_sol(problem: Problem, customer_lists: Iterable[Sequence[int]]) -
     Customer k is the k-th node that is not the depot, counted from 1: node k itself where the depot
     is node 0, as in every CVRPLIB file.
     """
-    depot = _only_depot(problem, "read")
+    depot = only_depot(problem, "read")
     customers = problem.customers
     routes = []
     for number, listed in enumerate(customer_lists, start=1):
@@ -211,35 +199,7 @@ def routes_from_sol(problem: Problem, customer_lists: Iterable[Sequence[int]]) -
     return tuple(routes)
 
 
-def _only_depot(problem: Problem, verb: str) -> int:
-    if len(problem.depots) != 1:
-        raise UnsupportedError(
-            f".sol lists customers of one depot and cannot be {verb} for "
-            f"{len(problem.depots)} depots; use JSON"
-        )
-    return problem.depots[0]
-
-
 # ---------------------------------------------------------------------------------------- writing
-
-
-def solution_document(
-    variant: str | None,
-    solutions: Iterable[Solved],
-    *,
-    seconds: float | None = None,
-    device: str | None = None,
-) -> dict[str, Any]:
-    """The JSON document of a batch of solutions, as ``spacevrp solve`` prints it."""
-    instances = [
-        {
-            "cost": None if s.cost is None or not math.isfinite(s.cost) else float(s.cost),
-            "routes": [[int(node) for node in route] for route in s.routes],
-            "feasible": None if s.feasible is None else bool(s.feasible),
-        }
-        for s in solutions
-    ]
-    return {"variant": variant, "instances": instances, "seconds": seconds, "device": device}
 
 
 def solution_json(document: dict[str, Any]) -> str:
@@ -251,23 +211,6 @@ def solution_json(document: dict[str, Any]) -> str:
         for key, value in document.items()
     ]
     return "{\n" + ",\n".join(items) + "\n}\n"
-
-
-def solution_sol(problem: Problem, solution: Solved) -> str:
-    """The routes of one instance as VRPLIB's .sol text."""
-    depot = _only_depot(problem, "written")
-    number_of = {node: number for number, node in enumerate(problem.customers, start=1)}
-    lines = []
-    for number, route in enumerate(solution.routes, start=1):
-        unknown = [node for node in route if node != depot and node not in number_of]
-        if unknown:
-            raise UnsupportedError(f".sol: route {number} visits node {unknown[0]}, which is none")
-        listed = " ".join(str(number_of[node]) for node in route if node != depot)
-        lines.append(f"Route #{number}: {listed}")
-    if solution.cost is not None:
-        cost = float(solution.cost)
-        lines.append(f"Cost {int(cost) if cost.is_integer() else repr(cost)}")
-    return "\n".join(lines) + "\n"
 
 
 def write_solution(

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import numpy as np
 
-from spacevrp.formats.building import same_distances
+from spacevrp.formats.building import same_distances, warn_unnamed
 from spacevrp.formats.files import write_bytes
 from spacevrp.formats.vrplib import EDGE_METRICS
 from spacevrp.problems.errors import UnsupportedError
@@ -24,6 +24,7 @@ def write_vrplib(path: str | Path, problem: Problem) -> None:
     """
     path = Path(path)
     _refuse_unheld(path, problem)
+    warn_unnamed(path, problem)
     write_bytes(path, ("\n".join(_lines(problem)) + "\n").encode())
 
 

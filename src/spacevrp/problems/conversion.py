@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import operator
 from reprlib import Repr
+from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -30,6 +31,11 @@ def show(value: object) -> str:
     """The value for a message: one line, and short even where the value is a whole file."""
     text = " ".join(_SHORT.repr(value).split())
     return text if len(text) <= _LONGEST_SHOWN else f"{text[: _LONGEST_SHOWN - 3]}..."
+
+
+def plain_array(values: Any) -> Any:
+    """The array that a column or a frame of pandas or polars holds; anything else as it is."""
+    return values.to_numpy() if hasattr(values, "to_numpy") else values
 
 
 def as_array(field: str, values: ArrayLike | None, *, absent: float | None = None) -> Array:
@@ -67,6 +73,37 @@ def _convert(field: str, values: ArrayLike | None, absent: float | None) -> Arra
         else:
             array[index] = _as_float(field, entry, node=index[0] if index else None)
     return array
+
+
+def per_node(field: str, values: Any, size: int, neutral: float) -> Array:
+    """One number a node, frozen, (size,); the neutral one everywhere where nothing is given."""
+    array = np.full(size, neutral) if values is None else as_array(field, plain_array(values))
+    if array.shape != (size,):
+        raise ProblemError(
+            field, expected=f"{size} numbers, one a node", received=f"shape {array.shape}"
+        )
+    _refuse_nan(field, np.isnan(array))
+    array.setflags(write=False)
+    return array
+
+
+def as_windows(values: Any, size: int) -> Array:
+    """An opening and a closing a node, frozen, (size, 2)."""
+    never = np.tile([0.0, np.inf], (size, 1))
+    array = never if values is None else as_array("windows", plain_array(values))
+    if array.shape != (size, 2):
+        raise ProblemError(
+            "windows", expected=f"shape ({size}, 2)", received=f"shape {array.shape}"
+        )
+    _refuse_nan("windows", np.isnan(array[:, 0]) | np.isnan(array[:, 1]))
+    array.setflags(write=False)
+    return array
+
+
+def _refuse_nan(field: str, is_nan: NDArray[np.bool_]) -> None:
+    if is_nan.any():
+        node = int(np.argmax(is_nan))
+        raise ProblemError(field, node=node, expected="a number", received="nan")
 
 
 def as_number(field: str, value: object) -> float:

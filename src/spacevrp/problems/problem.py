@@ -2,28 +2,38 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Hashable
 from dataclasses import dataclass, field, fields, replace
 from functools import cached_property
 from typing import Any, Literal, get_args
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
 
+from spacevrp.problems.clock import (
+    Clock,
+    as_durations,
+    check_unit,
+    holds_moments,
+    read_windows,
+)
+from spacevrp.problems.constructors import Constructors
 from spacevrp.problems.conversion import (
     Array,
-    as_array,
     as_depots,
     as_flag,
     as_number,
     as_pairs,
     as_whole,
+    as_windows,
+    per_node,
+    plain_array,
     show,
 )
-from spacevrp.problems.distances import Distances, Metric
+from spacevrp.problems.distances import Distances
 from spacevrp.problems.errors import ProblemError
 from spacevrp.problems.features import Features
 from spacevrp.problems.implied import NEUTRAL_FLAGS, flags_of
+from spacevrp.problems.labels import as_ids, as_places, resolve_nodes, with_id
 from spacevrp.problems.validation import validate
 from spacevrp.problems.variants import describe_features, parse_variant
 
@@ -32,16 +42,16 @@ LOAD_RULES: tuple[str, ...] = get_args(LoadRule)
 
 # Float comparisons allow this much in the units of the generated instances (see `tolerance`).
 BASE_TOLERANCE = 1e-5
-# Compared by identity: where the user says nothing of depots, the declared variant has a say.
-_FIRST_NODE: Sequence[int] = range(1)
 
 
 @dataclass(frozen=True, eq=False)
-class Problem:
+class Problem(Constructors):
     """A routing instance in the user's own units and numbering.
 
-    Build one with :meth:`from_coordinates` or :meth:`from_matrix`. Absent features keep their
-    neutral defaults: no demand, infinite capacity, windows that never close, no length limit.
+    Build one with :meth:`from_coordinates`, :meth:`from_lonlat` or :meth:`from_matrix`, or from
+    what another program wrote: :meth:`from_frame`, :meth:`from_ortools`, :meth:`from_table`,
+    :meth:`from_vroom`; :meth:`from_data` finds out which. Absent features keep their neutral
+    defaults: no demand, infinite capacity, windows that never close, no length limit.
     What a declared variant says goes without saying: ``variant="OCVRP"`` opens the routes,
     ``variant="OP"`` means one route and as much prize as possible. To contradict it is an error.
 
@@ -52,7 +62,7 @@ class Problem:
     durations
         How long travelling takes, for time windows; defaults to ``distances``.
     depots
-        Nodes where routes start. Empty for the TSP. Anywhere in the numbering.
+        Nodes where routes start. Empty for the TSP. Anywhere in the numbering; text is an id.
     demand
         (N,) what leaves the vehicle at the node: positive for deliveries, negative for pickups.
     capacity
@@ -61,9 +71,11 @@ class Problem:
         How pickups and deliveries share the vehicle (see ``docs/concepts/load.md``): ``single`` by
         default where a variant is declared, and ``separate`` otherwise.
     windows
-        (N, 2) earliest and latest start of service; a depot's window is when it is open.
+        (N, 2) earliest and latest start of service; a depot's window is when it is open. Numbers,
+        or dates with a time (datetime, ISO text), or times of day (``"08:30"``), with None for no
+        limit; these are kept as numbers after the ``clock``'s origin, and plans give them back.
     service
-        (N,) duration of service.
+        (N,) duration of service: numbers, or timedeltas.
     max_length
         Limit on the length of each route.
     open_routes
@@ -88,6 +100,16 @@ class Problem:
         The declared variant; None to infer it from the data.
     name
         A name for messages and files.
+    ids
+        N names of the nodes, each once; plans use them.
+    places
+        (N, 2) where nodes lie on a map, where that does not follow from the coordinates.
+    geographic
+        Places are longitude and latitude in degrees.
+    time_unit
+        What durations are in beside dates and timedeltas: ``s``, ``min`` or ``h``.
+    clock
+        How the numbers of windows are the user's moments; None where they are his numbers.
     """
 
     distances: Distances
@@ -110,44 +132,20 @@ class Problem:
     max_routes: int | None = None
     variant: str | None = None
     name: str = field(default="", compare=False)
-
-    @classmethod
-    def from_coordinates(
-        cls,
-        coordinates: ArrayLike,
-        *,
-        metric: Metric | str | None = None,
-        depots: int | Iterable[int] | None = _FIRST_NODE,
-        **features: Any,
-    ) -> Problem:
-        """An instance whose distances follow from coordinates (N, 2).
-
-        The depot is node 0 unless said otherwise, and none where the declared variant has none.
-        """
-        if isinstance(metric, str):
-            metric = Metric(metric)
-        distances = Distances(coordinates=coordinates, metric=metric, field="coordinates")
-        depots = _settle_depots(depots, features.get("variant"))
-        return cls(distances, depots=depots, **features)
-
-    @classmethod
-    def from_matrix(
-        cls,
-        matrix: ArrayLike,
-        *,
-        durations: ArrayLike | None = None,
-        depots: int | Iterable[int] | None = _FIRST_NODE,
-        **features: Any,
-    ) -> Problem:
-        """An instance from a cost matrix (N, N), symmetric or not; None or inf means no arc.
-
-        The depot is node 0 unless said otherwise, and none where the declared variant has none.
-        """
-        distances = Distances(matrix=matrix, field="matrix")
-        depots = _settle_depots(depots, features.get("variant"))
-        return cls(distances, durations=durations, depots=depots, **features)  # type: ignore[arg-type]
+    ids: tuple[Hashable, ...] | None = None
+    places: Array | None = None
+    geographic: bool = False
+    time_unit: str = "s"
+    clock: Clock | None = None
 
     def __post_init__(self) -> None:
+        try:
+            self._settle()
+        except ProblemError as error:
+            raise with_id(error, self.ids if isinstance(self.ids, tuple) else None) from None
+
+    def _settle(self) -> None:
+        """Convert, fill in and check every field."""
         if not isinstance(self.distances, Distances):
             raise ProblemError(
                 "distances",
@@ -159,11 +157,21 @@ class Problem:
         def settle(name: str, value: object) -> None:
             object.__setattr__(self, name, value)
 
+        check_unit(self.time_unit)
         if self.durations is None:
             settle("durations", self.distances)
         elif not isinstance(self.durations, Distances):
-            settle("durations", Distances(matrix=self.durations, field="durations"))
-        settle("depots", as_depots(self.depots))
+            travel = as_durations(plain_array(self.durations), self.time_unit)
+            settle("durations", Distances(matrix=travel, field="durations"))
+        settle("ids", as_ids(self.ids, size))
+        settle("geographic", as_flag("geographic", self.geographic))
+        settle("places", as_places(self.places, size, geographic=self.geographic))
+        if self.geographic and self.places is None:
+            points = self.distances.coordinates
+            if as_places(points, size, geographic=True, field="coordinates") is None:
+                raise ProblemError("geographic", expected="places, too", received="a matrix alone")
+        depots = resolve_nodes(self.depots, self.ids, "depots")
+        settle("depots", as_depots(depots))
         implied = NEUTRAL_FLAGS
         if self.variant is not None:
             implied = flags_of(parse_variant(self.variant).features)
@@ -172,18 +180,19 @@ class Problem:
                 settle(name, value)
         for name in ("open_routes", "backhaul_last", "maximise_prize"):
             settle(name, as_flag(name, getattr(self, name)))
-        settle("demand", _per_node("demand", self.demand, size, 0.0))
-        settle("service", _per_node("service", self.service, size, 0.0))
-        settle("prize", _per_node("prize", self.prize, size, 0.0))
+        service = as_durations(plain_array(self.service), self.time_unit)
+        settle("service", per_node("service", service, size, 0.0))
+        settle("demand", per_node("demand", self.demand, size, 0.0))
+        settle("prize", per_node("prize", self.prize, size, 0.0))
         skip_cost = 0.0 if self.maximise_prize else np.inf
-        settle("penalty", _per_node("penalty", self.penalty, size, skip_cost))
+        settle("penalty", per_node("penalty", self.penalty, size, skip_cost))
         if self.revealed_prize is not None:
-            revealed = _per_node("revealed_prize", self.revealed_prize, size, 0.0)
+            revealed = per_node("revealed_prize", self.revealed_prize, size, 0.0)
             settle("revealed_prize", revealed)
-        settle("windows", _windows(self.windows, size))
+        self._settle_windows()
         for name in ("capacity", "max_length", "min_prize"):
             settle(name, as_number(name, getattr(self, name)))
-        settle("pairs", as_pairs(self.pairs))
+        settle("pairs", as_pairs(resolve_nodes(self.pairs, self.ids, "pairs")))
         if self.max_routes is not None:
             settle("max_routes", as_whole("max_routes", self.max_routes, "a whole number or None"))
         elif not self.depots:
@@ -194,7 +203,29 @@ class Problem:
             )
         if not isinstance(self.name, str):
             raise ProblemError("name", expected="text", received=show(self.name))
-        validate(self)
+        try:
+            validate(self)
+        except ProblemError as error:
+            if self.clock is None or error.field != "windows":
+                raise
+            received = f"{error.received} ({self.clock})"
+            raise ProblemError(
+                "windows", node=error.node, expected=error.expected, received=received
+            ) from None
+
+    def _settle_windows(self) -> None:
+        """Moments as numbers after the clock's origin; numbers as they are."""
+        if not isinstance(self.clock, Clock | None):
+            raise ProblemError("clock", expected="a Clock or None", received=show(self.clock))
+        windows = plain_array(self.windows)
+        if holds_moments(windows):
+            windows, clock = read_windows(windows, self.time_unit, self.clock)
+            object.__setattr__(self, "clock", clock)
+        if self.clock is not None and self.clock.unit != self.time_unit:
+            if self.time_unit != "s":
+                raise ProblemError("time_unit", expected=self.clock.unit, received=self.time_unit)
+            object.__setattr__(self, "time_unit", self.clock.unit)
+        object.__setattr__(self, "windows", as_windows(windows, self.size))
 
     # ------------------------------------------------------------------ what follows from the data
 
@@ -246,6 +277,11 @@ class Problem:
         return self.variant or describe_features(self.features)
 
     @cached_property
+    def day_start(self) -> float:
+        """When the first depot opens: nothing happens earlier, wherever time is counted from."""
+        return float(min((self.windows[depot, 0] for depot in self.depots), default=0.0))
+
+    @cached_property
     def unit(self) -> float:
         """How much of the user's units is one unit of the generated instances.
 
@@ -254,8 +290,9 @@ class Problem:
         """
         extent = max(self.distances.extent, self.durations.extent)
         # No route takes longer: a limit beyond this ("never", written as 1e9) tells nothing.
-        longest = self.size * extent + self.service.sum() + self.windows[:, 0].max(initial=0.0)
-        limits = np.array([self.max_length, *self.windows.ravel()])
+        windows = np.maximum(self.windows - self.day_start, 0.0)
+        longest = self.size * extent + self.service.sum() + windows[:, 0].max(initial=0.0)
+        limits = np.array([self.max_length, *windows.ravel()])
         limit = limits[limits <= longest].max(initial=0.0)
         largest = max(extent, float(self.service.max()), float(limit))
         if largest <= 0.0:
@@ -296,13 +333,6 @@ class Problem:
         return f"<Problem{label}: {self.variant_name}, {self.size} nodes, depots {self.depots}>"
 
 
-def _settle_depots(depots: object, variant: str | None) -> tuple[int, ...]:
-    """The depots; those nobody spoke of are node 0, unless the declared variant has none."""
-    if depots is _FIRST_NODE and variant is not None and not parse_variant(variant).features.depot:
-        return ()
-    return as_depots(depots)
-
-
 def _same(left: Any, right: Any) -> bool:
     if isinstance(left, Distances) and isinstance(right, Distances):
         if (left.coordinates is None) != (right.coordinates is None):
@@ -314,31 +344,3 @@ def _same(left: Any, right: Any) -> bool:
     if isinstance(left, np.ndarray) or isinstance(right, np.ndarray):  # one may be None
         return type(left) is type(right) and bool(np.array_equal(left, right))
     return bool(left == right)
-
-
-def _per_node(name: str, values: ArrayLike | None, size: int, neutral: float) -> Array:
-    array = np.full(size, neutral) if values is None else as_array(name, values)
-    if array.shape != (size,):
-        raise ProblemError(
-            name, expected=f"{size} numbers, one a node", received=f"shape {array.shape}"
-        )
-    _refuse_nan(name, np.isnan(array))
-    array.setflags(write=False)
-    return array
-
-
-def _windows(values: ArrayLike | None, size: int) -> Array:
-    array = np.tile([0.0, np.inf], (size, 1)) if values is None else as_array("windows", values)
-    if array.shape != (size, 2):
-        raise ProblemError(
-            "windows", expected=f"shape ({size}, 2)", received=f"shape {array.shape}"
-        )
-    _refuse_nan("windows", np.isnan(array).any(axis=1))
-    array.setflags(write=False)
-    return array
-
-
-def _refuse_nan(name: str, is_nan: NDArray[np.bool_]) -> None:
-    if is_nan.any():
-        node = int(np.argmax(is_nan))
-        raise ProblemError(name, node=node, expected="a number", received="nan")

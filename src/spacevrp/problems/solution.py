@@ -1,10 +1,28 @@
-"""A solution: routes with the referee's verdict on them."""
+"""A solution: routes with the referee's verdict on them, and the plan they make."""
 
 from __future__ import annotations
 
+import csv
+import io
+import json
 from collections.abc import Iterable
-from dataclasses import dataclass
+from dataclasses import dataclass, field
+from functools import cached_property
+from importlib import import_module
+from pathlib import Path
+from typing import Any
 
+from spacevrp.problems.errors import FormatError, SolutionError, UnsupportedError
+from spacevrp.problems.plan import Plan, make_plan
+from spacevrp.problems.plan_documents import (
+    plan_document,
+    plan_geojson,
+    plan_rows,
+    plan_vroom,
+    solution_document,
+    solution_sol,
+)
+from spacevrp.problems.plan_text import describe_plan, write_number
 from spacevrp.problems.problem import Problem
 from spacevrp.problems.referee import Violation, as_routes, judge
 
@@ -16,12 +34,14 @@ class Solution:
     """Routes and what the referee says of them.
 
     A route lists nodes in the user's numbering, its depot first, and last when it is closed. The
-    TSP has one route, every node once, the first not repeated.
+    TSP has one route, every node once, the first not repeated. The :attr:`plan` has arrival,
+    waiting, load and cost of every stop, in the user's units and with the user's ids.
     """
 
     routes: tuple[Route, ...]
     cost: float
     violations: tuple[Violation, ...] = ()
+    problem: Problem | None = field(default=None, compare=False, repr=False)
 
     @classmethod
     def judged(cls, problem: Problem, routes: Iterable[Iterable[int]]) -> Solution:
@@ -34,20 +54,130 @@ class Solution:
         """
         settled = as_routes(problem, routes)
         verdict = judge(problem, settled)
-        return cls(settled, verdict.cost, verdict.violations)
+        return cls(settled, verdict.cost, verdict.violations, problem)
 
     @property
     def feasible(self) -> bool:
         """Whether every constraint holds."""
         return not self.violations
 
+    @cached_property
+    def plan(self) -> Plan:
+        """What happens stop by stop when the routes are travelled."""
+        return make_plan(self._problem, self.routes, self.cost)
+
+    @property
+    def _problem(self) -> Problem:
+        if self.problem is None:
+            raise SolutionError(
+                "expected a solution that knows its problem (Solution.judged makes one), received "
+                "routes alone"
+            )
+        return self.problem
+
+    def to_dict(self) -> dict[str, Any]:
+        """The plan as plain values: totals, and every stop of every route; ready for JSON."""
+        return plan_document(self.plan, self.violations)
+
+    def to_rows(self) -> list[dict[str, Any]]:
+        """One table of values a stop, in the order of the routes."""
+        return plan_rows(self.plan)
+
+    def to_frame(self) -> Any:
+        """A pandas data frame with one row a stop."""
+        rows = self.to_rows()
+        try:
+            pandas = import_module("pandas")
+        except ImportError:
+            raise UnsupportedError(
+                "to_frame needs pandas, which is not installed: pip install pandas; to_rows gives "
+                "the same without it"
+            ) from None
+        return pandas.DataFrame(rows)
+
+    def to_geojson(self) -> dict[str, Any]:
+        """A GeoJSON collection of routes and stops, for problems with longitudes and latitudes."""
+        return plan_geojson(self.plan, self.violations)
+
+    def to_vroom(self) -> dict[str, Any]:
+        """The document that VROOM would answer with."""
+        return plan_vroom(self.plan)
+
+    def save(self, path: str | Path) -> None:
+        """Write the solution in the format that the suffix says.
+
+        ``.sol`` (VRPLIB), ``.json`` (routes for ``spacevrp check``), ``.geojson``, ``.csv`` (one
+        row a stop) or ``.txt`` (what ``str`` gives).
+        """
+        path = Path(path)
+        suffix = path.suffix.lower()
+        if suffix == ".sol":
+            text = solution_sol(self._problem, self)
+        elif suffix == ".json":
+            text = _as_json(solution_document(self._problem.variant_name, [self]))
+        elif suffix == ".geojson":
+            text = _as_json(self.to_geojson())
+        elif suffix == ".csv":
+            text = _as_csv(self.to_dict())
+        elif suffix == ".txt":
+            text = f"{self}\n"
+        else:
+            raise UnsupportedError(
+                f"{path}: solutions are saved as .sol, .json, .geojson, .csv or .txt"
+            )
+        try:
+            path.write_bytes(text.encode())
+        except (OSError, ValueError) as error:  # ValueError: a NUL in the path
+            reason = error.strerror if isinstance(error, OSError) and error.strerror else str(error)
+            raise FormatError(f"{path}: cannot be written: {reason}") from None
+
     def __str__(self) -> str:
-        state = "feasible" if self.feasible else f"{len(self.violations)} violations"
-        count = "1 route" if len(self.routes) == 1 else f"{len(self.routes)} routes"
-        lines = [f"cost {self.cost:g}, {count}, {state}"]
-        lines += [
-            f"  route {number}: {' -> '.join(map(str, route))}"
-            for number, route in enumerate(self.routes, start=1)
-        ]
-        lines += [f"  {violation.message}" for violation in self.violations]
-        return "\n".join(lines)
+        state = "feasible" if self.feasible else _count(len(self.violations), "violation")
+        count = _count(len(self.routes), "route")
+        if self.problem is None:
+            lines = [f"cost {write_number(self.cost)}, {count}, {state}"]
+            lines += [
+                f"  route {number}: {' -> '.join(map(str, route))}"
+                for number, route in enumerate(self.routes, start=1)
+            ]
+        else:
+            worth = f"cost {write_number(self.cost)}"
+            if self.problem.maximise_prize:
+                worth = f"prize {write_number(-self.cost)}"
+            lines = [f"{worth}, {count}, {state}", *describe_plan(self.plan)]
+        return "\n".join([*lines, *self._complaints()])
+
+    def _complaints(self) -> list[str]:
+        """The violations in words; the referee counts nodes and times as the problem does."""
+        ids = self.problem.ids if self.problem is not None else None
+        lines = []
+        for violation in self.violations:
+            known = ids is not None and violation.node is not None
+            label = f" ({violation.node} is {ids[violation.node]})" if known else ""  # type: ignore[index]
+            lines.append(f"  {violation.message}{label}")
+        clock = self.problem.clock if self.problem is not None else None
+        if clock is not None and any(violation.code == "window" for violation in self.violations):
+            lines.append(f"  ({clock})")
+        return lines
+
+
+def _count(number: int, noun: str) -> str:
+    return f"{number} {noun}" if number == 1 else f"{number} {noun}s"
+
+
+def _as_json(document: dict[str, Any]) -> str:
+    return json.dumps(document, allow_nan=False, ensure_ascii=False, indent=1) + "\n"
+
+
+def _as_csv(document: dict[str, Any]) -> str:
+    stream = io.StringIO()
+    stops = [
+        {"route": route["number"], **stop}
+        for route in document["routes"]
+        for stop in route["stops"]
+    ]
+    columns = list(stops[0]) if stops else ["route", "id", "node"]
+    writer = csv.DictWriter(stream, columns, lineterminator="\n")
+    writer.writeheader()
+    writer.writerows(stops)
+    return stream.getvalue()

@@ -1,0 +1,106 @@
+"""A table of stops as comma-separated text, one row a node (docs/how-to/data-frame.md)."""
+
+from __future__ import annotations
+
+import csv
+import re
+import warnings
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+from spacevrp.formats.building import read_as
+from spacevrp.formats.files import fail, read_text, shown, warn
+from spacevrp.problems.errors import FormatError, ProblemError, UnsupportedError, VariantError
+from spacevrp.problems.problem import Problem
+from spacevrp.problems.sources.frame import ColumnWarning
+
+_DELIMITERS = ",;\t"
+_NUMBER = re.compile(r"[+-]?(\d+(\.\d*)?|\.\d+)([eE][+-]?\d{1,3})?")
+_WHOLE = re.compile(r"[+-]?\d{1,18}")
+
+
+def read_csv(
+    path: str | Path, *, rounding: str | None = None, variant: str | None = None
+) -> Problem:
+    """The instance of a table of stops; the first line names the columns."""
+    path = Path(path)
+    if rounding is not None:
+        raise UnsupportedError(f"{path}: rounding {rounding!r} does not apply to tables of stops")
+    columns, lines = _read_columns(path)
+    try:
+        beside: dict[str, Any] = read_as(variant, {}) if variant is not None else {}
+        with warnings.catch_warnings(record=True) as caught:
+            warnings.simplefilter("always", ColumnWarning)
+            problem = Problem.from_frame(columns, name=path.stem, **beside)
+    except (ProblemError, VariantError) as error:
+        node = error.node if isinstance(error, ProblemError) else None
+        known = node is not None and 0 <= node < len(lines)
+        where = f"line {lines[node]}: " if known else ""  # type: ignore[index]
+        raise FormatError(f"{path}: {where}{error}") from error
+    except UnsupportedError as error:
+        raise UnsupportedError(f"{path}: {error}") from error
+    for warning in caught:
+        warn(path, str(warning.message))
+    return problem
+
+
+def _read_columns(path: Path) -> tuple[dict[str, list[Any]], list[int]]:
+    """The columns by name, and the line of the file that each row stands on."""
+    rows = _rows(path)
+    _, header = next(rows, (1, []))
+    names = [name.strip() for name in header]
+    if len(names) < 2:
+        raise fail(
+            path, "line 1", expected="names of columns, such as id,x,y,demand", received=header
+        )
+    if "" in names:
+        raise fail(path, "line 1", expected="a name for every column", received=shown(header))
+    if len(set(names)) < len(names):
+        twice = next(name for name in names if names.count(name) > 1)
+        raise fail(path, "line 1", expected="each column once", received=f"{twice} twice")
+    columns: dict[str, list[Any]] = {name: [] for name in names}
+    lines = []
+    for line, cells in rows:
+        if len(cells) != len(names):
+            raise fail(
+                path, f"line {line}", expected=f"{len(names)} cells", received=str(len(cells))
+            )
+        lines.append(line)
+        for name, cell in zip(names, cells, strict=True):
+            columns[name].append(_value(cell))
+    if not lines:
+        raise fail(path, "", expected="rows below the names of the columns", received="none")
+    for name, column in columns.items():
+        if name.lower() in ("id", "name", "pickup_id"):
+            columns[name] = _names(column)
+    return columns, lines
+
+
+def _rows(path: Path) -> Iterator[tuple[int, list[str]]]:
+    """(line, cells) of every line that is not empty."""
+    text = read_text(path)
+    head = text.lstrip("\r\n").partition("\n")[0]
+    delimiter = max(_DELIMITERS, key=head.count)
+    reader = csv.reader(text.splitlines(), delimiter=delimiter, strict=True)
+    try:
+        for cells in reader:
+            if any(cell.strip() for cell in cells):
+                yield reader.line_num, cells
+    except csv.Error as error:
+        raise FormatError(f"{path}: line {reader.line_num}: {shown(str(error))}") from None
+
+
+def _value(cell: str) -> Any:
+    """A number where it is one, None where the cell is empty, else the text."""
+    text = cell.strip()
+    if not text:
+        return None
+    return float(text) if _NUMBER.fullmatch(text) and text.isascii() else text
+
+
+def _names(column: list[Any]) -> list[Any]:
+    """Ids: whole numbers where they are numbers, else text."""
+    return [
+        int(entry) if isinstance(entry, float) and entry.is_integer() else entry for entry in column
+    ]

@@ -1,0 +1,205 @@
+"""How an instance is made: from coordinates, from a matrix, from what other programs wrote."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import fields
+from typing import Any, Self
+
+import numpy as np
+from numpy.typing import ArrayLike
+
+from spacevrp.problems.clock import TIME_UNITS, check_unit
+from spacevrp.problems.conversion import as_number, show
+from spacevrp.problems.distances import Distances, Metric
+from spacevrp.problems.errors import ProblemError
+from spacevrp.problems.globe import great_circle
+from spacevrp.problems.labels import as_places
+from spacevrp.problems.sources import (
+    fields_from_data,
+    fields_from_frame,
+    fields_from_ortools,
+    fields_from_table,
+    fields_from_vroom,
+    labelled_matrix,
+)
+from spacevrp.problems.variants import parse_variant
+
+# Compared by identity: where the user says nothing of depots, the declared variant has a say.
+_FIRST_NODE: Sequence[int] = range(1)
+# One node by its number or its id, or several.
+Nodes = int | str | Iterable[int | str]
+
+
+class Constructors:
+    """The ways to make a :class:`~spacevrp.problems.problem.Problem`, which inherits them."""
+
+    @classmethod
+    def from_coordinates(
+        cls,
+        coordinates: ArrayLike,
+        *,
+        metric: Metric | str | None = None,
+        depots: Nodes | None = _FIRST_NODE,
+        **features: Any,
+    ) -> Self:
+        """An instance whose distances follow from coordinates (N, 2).
+
+        The depot is node 0 unless said otherwise, and none where the declared variant has none.
+        """
+        if isinstance(metric, str):
+            metric = Metric(metric)
+        distances = Distances(coordinates=coordinates, metric=metric, field="coordinates")
+        depots = _settle_depots(depots, features.get("variant"))
+        return cls(distances, depots=depots, **features)  # type: ignore[call-arg]
+
+    @classmethod
+    def from_lonlat(
+        cls,
+        lonlat: ArrayLike,
+        *,
+        speed_kmh: float | None = None,
+        depots: Nodes | None = _FIRST_NODE,
+        **features: Any,
+    ) -> Self:
+        """An instance of (longitude, latitude) in degrees (N, 2); metres as the crow flies.
+
+        Travel times follow from ``speed_kmh``, in the ``time_unit``. Without it there are none, and
+        windows and service times need ``durations`` of their own.
+        """
+        points = as_places(lonlat, len(_sized(lonlat)), geographic=True, field="lonlat")
+        assert points is not None  # lonlat is there
+        metres = great_circle(points)
+        if speed_kmh is not None:
+            if features.get("durations") is not None:
+                raise ProblemError("speed_kmh", expected="none beside durations", received="both")
+            features["durations"] = metres / _speed(speed_kmh, features.get("time_unit", "s"))
+        timed = [name for name in ("windows", "service") if features.get(name) is not None]
+        if timed and features.get("durations") is None:
+            raise ProblemError(
+                "durations",
+                expected=f"travel times beside {timed[0]}: speed_kmh or durations",
+                received="metres only",
+            )
+        return cls.from_matrix(metres, depots=depots, places=points, geographic=True, **features)
+
+    @classmethod
+    def from_matrix(
+        cls,
+        matrix: ArrayLike,
+        *,
+        durations: ArrayLike | None = None,
+        depots: Nodes | None = _FIRST_NODE,
+        **features: Any,
+    ) -> Self:
+        """An instance from a cost matrix (N, N), symmetric or not; None or inf means no arc.
+
+        The depot is node 0 unless said otherwise, and none where the declared variant has none. The
+        labels of a pandas frame are ids, and its missing values are missing arcs.
+        """
+        matrix, ids = labelled_matrix("matrix", matrix, features.pop("ids", None))
+        durations, ids = labelled_matrix("durations", durations, ids)
+        distances = Distances(matrix=matrix, field="matrix")
+        depots = _settle_depots(depots, features.get("variant"))
+        settled = {**features, "durations": durations, "depots": depots, "ids": ids}
+        return cls(distances, **settled)  # type: ignore[call-arg]
+
+    @classmethod
+    def from_frame(
+        cls, frame: Any, *, columns: Mapping[str, str] | None = None, **features: Any
+    ) -> Self:
+        """An instance from a table with one row a node (pandas, polars, or columns by name).
+
+        Columns are recognised by their names (see ``docs/how-to/data-frame.md``), or by
+        ``columns``: field -> name of the column. Without a column ``depot`` the first row is the
+        depot. Give ``matrix`` and ``durations`` beside the table where it has no coordinates.
+        """
+        return cls._from_fields(fields_from_frame(frame, columns), features)
+
+    @classmethod
+    def from_ortools(cls, data: Mapping[str, Any], **features: Any) -> Self:
+        """An instance from the data dictionary of OR-Tools' routing examples."""
+        return cls._from_fields(fields_from_ortools(data), features)
+
+    @classmethod
+    def from_table(
+        cls, response: Mapping[str, Any], *, minimise: str | None = None, **features: Any
+    ) -> Self:
+        """An instance from the answer of OSRM, openrouteservice or Valhalla; null means no road.
+
+        ``minimise`` is ``distances`` or ``durations``; by default distances, where they are there.
+        """
+        return cls._from_fields(fields_from_table(response, minimise), features)
+
+    @classmethod
+    def from_vroom(
+        cls, document: Mapping[str, Any], *, speed_kmh: float | None = None, **features: Any
+    ) -> Self:
+        """An instance from a problem in VROOM's JSON, as far as all vehicles are alike.
+
+        Without matrices ``speed_kmh`` is needed: then travel is as the crow flies.
+        """
+        return cls._from_fields(fields_from_vroom(document, speed_kmh), features)
+
+    @classmethod
+    def from_data(cls, data: Any, **features: Any) -> Self:
+        """An instance from any of the above: a data frame, or a table of keys.
+
+        A table with ``coordinates``, ``lonlat`` or ``matrix`` holds fields under their own names.
+        """
+        return cls._from_fields(fields_from_data(data), features)
+
+    @classmethod
+    def _from_fields(cls, read: dict[str, Any], features: Mapping[str, Any]) -> Self:
+        """What was read and what was said beside it, which counts where both say something."""
+        settled = {**read, **features}
+        if "matrix" in features:
+            # The costs are given; the places are for the map.
+            for key, geographic in (("lonlat", True), ("coordinates", False)):
+                if key in read:
+                    settled |= {"places": settled.pop(key), "geographic": geographic}
+        for key, (maker, own) in _MAKERS.items():
+            if key not in settled:
+                continue
+            known = {key, *own, *(field.name for field in fields(cls))} - {"distances"}  # type: ignore[arg-type]
+            for name in settled:
+                if name not in known:
+                    expected = "names of fields of a problem"
+                    raise ProblemError("data", expected=expected, received=show(name))
+            made: Self = getattr(cls, maker)(settled.pop(key), **settled)
+            return made
+        raise ProblemError(
+            "data", expected="coordinates, lonlat or a matrix", received="none of them"
+        )
+
+
+# Key of what a source returns -> the constructor, and what it takes beside the fields of a problem.
+_MAKERS = {
+    "matrix": ("from_matrix", ()),
+    "lonlat": ("from_lonlat", ("speed_kmh",)),
+    "coordinates": ("from_coordinates", ("metric",)),
+}
+
+
+def _settle_depots(depots: Any, variant: str | None) -> Any:
+    """The depots; those nobody spoke of are node 0, unless the declared variant has none."""
+    if depots is _FIRST_NODE and variant is not None and not parse_variant(variant).features.depot:
+        return ()
+    return depots
+
+
+def _sized(points: Any) -> Any:
+    try:
+        len(points)
+    except TypeError:
+        raise ProblemError("lonlat", expected="shape (N, 2)", received=show(points)) from None
+    return points
+
+
+def _speed(speed_kmh: object, time_unit: object) -> float:
+    """Metres in a unit of time."""
+    check_unit(time_unit)
+    speed = as_number("speed_kmh", speed_kmh)
+    if not 0 < speed < np.inf:
+        raise ProblemError("speed_kmh", expected="more than 0", received=str(speed))
+    return speed / 3.6 * TIME_UNITS[str(time_unit)]

@@ -1,0 +1,71 @@
+"""The same problem in a form that the model was trained on.
+
+Nothing need limit a user's routes, while every vehicle of the training has a capacity. A capacity
+that can never be reached changes no plan and no cost, and makes the problem a named variant. Where
+nothing at all limits a route, the problem is a travelling salesman's.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+
+from spacevrp.problems.problem import Problem
+
+Routes = tuple[tuple[int, ...], ...]
+
+
+def familiar(problem: Problem) -> Problem:
+    """A problem with the same nodes, of which every plan is a plan of this one at the same cost.
+
+    See :func:`restore` for the way back. The problem itself, where it is familiar already.
+    """
+    if problem.variant is not None or not problem.depots or problem.pairs:
+        return problem
+    features = problem.inferred_features
+    if features.capacity or features.orienteering or features.prize_collecting:
+        return problem
+    if _is_tour(problem):
+        return Problem(problem.distances, name=problem.name)
+    if problem.max_routes == 1:
+        return problem
+    demand = np.ones(problem.size)
+    if problem.backhaul_last:
+        demand = np.sign(problem.demand)  # who comes first depends on the signs
+    demand[list(problem.depots)] = 0.0
+    if not demand.any():
+        return problem
+    return problem.replace(
+        demand=demand, capacity=float(len(problem.customers)), load_rule="single"
+    )
+
+
+def restore(problem: Problem, routes: Routes) -> Routes:
+    """Routes of :func:`familiar` as routes of the problem: a tour begins and ends at its depot."""
+    if not problem.depots or not _is_tour(problem) or familiar(problem) is problem:
+        return routes
+    (depot,) = problem.depots
+    (tour,) = routes
+    first = tour.index(depot)
+    return ((*tour[first:], *tour[:first], depot),)
+
+
+def _is_tour(problem: Problem) -> bool:
+    """Whether one closed route, wherever it begins, is all there is to decide.
+
+    Several routes may be shorter than one only where a detour is shorter than the direct way; and
+    they may be needed where roads are missing.
+    """
+    roads_missing = problem.distances.has_missing_arcs or problem.durations.has_missing_arcs
+    if problem.durations is not problem.distances and problem.durations.has_missing_arcs:
+        return False  # a tour knows one matrix only
+    if roads_missing and problem.max_routes != 1:
+        return False
+    features = problem.inferred_features
+    limits = (
+        features.time_windows,
+        features.length_limit,
+        features.open_routes,
+        features.backhaul_last,
+        features.multi_depot,
+    )
+    return not any(limits) and len(problem.depots) == 1

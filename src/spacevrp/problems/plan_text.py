@@ -1,0 +1,126 @@
+"""A plan to read: every route with its stops in a table."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Sequence
+from datetime import datetime, timedelta
+
+from spacevrp.problems.clock import Clock, Moment
+from spacevrp.problems.plan import Plan, RoutePlan, Stop
+
+# Digits of costs and amounts; whole numbers are written whole.
+_DIGITS = 6
+
+
+def write_number(value: float) -> str:
+    """A number for reading: whole where it is, else with six digits."""
+    if math.isfinite(value) and value.is_integer() and abs(value) < 1e15:
+        return f"{value:.0f}"
+    return f"{value:.{_DIGITS}g}"
+
+
+def describe_plan(plan: Plan) -> list[str]:
+    """The routes, each with a line of totals and its stops below, and what is left out."""
+    lines = []
+    for route in plan.routes:
+        lines.append(f"  route {route.number}: {_summary(plan, route)}")
+        lines += [f"    {row}" for row in _table(plan, route)]
+    return lines + describe_skipped(plan)
+
+
+def describe_skipped(plan: Plan) -> list[str]:
+    """One line on the customers whom nobody visits, where there are any."""
+    if not plan.skipped:
+        return []
+    names = ", ".join(str(plan.id_of(node)) for node in plan.skipped)
+    paid = f" (penalties {write_number(plan.penalties)})" if plan.penalties else ""
+    return [f"  not visited: {names}{paid}"]
+
+
+def stop_table(plan: Plan, route: RoutePlan) -> list[str]:
+    """The rows of a route's stops; none where its order says all there is to say."""
+    told = plan.problem.ids is not None or _is_timed(plan) or _is_loaded(plan)
+    return _table(plan, route) if told else []
+
+
+def _is_timed(plan: Plan) -> bool:
+    """Whether times mean more than the lengths of legs, added up."""
+    problem = plan.problem
+    return (
+        problem.inferred_features.time_windows
+        or bool(problem.service.any())
+        or problem.durations is not problem.distances
+    )
+
+
+def _is_loaded(plan: Plan) -> bool:
+    return bool(plan.problem.demand.any())
+
+
+def _summary(plan: Plan, route: RoutePlan) -> str:
+    visits = len(route.visits)
+    parts = ["1 stop" if visits == 1 else f"{visits} stops", f"cost {write_number(route.cost)}"]
+    if _is_loaded(plan):
+        load = f"load {write_number(route.peak_load)}"
+        capacity = plan.problem.capacity
+        parts.append(load if math.isinf(capacity) else f"{load} of {write_number(capacity)}")
+    if _is_timed(plan):
+        start, end = route.stops[0].departure, route.stops[-1].departure
+        parts.append(f"{_when(start)} to {_when(end, after=start)}")
+        if route.waiting > 0:
+            parts.append(f"waiting {_span(plan.problem.clock, route.waiting)}")
+        if route.spare > plan.problem.tolerance:
+            parts.append(f"may leave {_span(plan.problem.clock, route.spare)} later")
+    return ", ".join(parts)
+
+
+def _when(moment: Moment, after: Moment | None = None) -> str:
+    """A moment to the second; without its date where that of another one says it."""
+    dated, before = _as_datetime(moment), _as_datetime(after)
+    if dated is not None:
+        if before is not None and dated.date() == before.date():
+            return dated.strftime("%H:%M:%S")
+        return dated.isoformat(sep=" ", timespec="seconds")
+    if isinstance(moment, float):
+        return write_number(moment)
+    time_of_day = str(moment).partition(".")[0]
+    return f"{time_of_day}:00" if time_of_day.count(":") == 1 else time_of_day
+
+
+def _as_datetime(moment: Moment | None) -> datetime | None:
+    """A datetime, also from its ISO text; None for any other moment."""
+    if isinstance(moment, str) and "T" in moment:
+        return datetime.fromisoformat(moment)
+    return moment if isinstance(moment, datetime) else None
+
+
+def _span(clock: Clock | None, duration: float) -> str:
+    """A length of time: hours, minutes and seconds beside dates, else a number."""
+    if clock is None or clock.form == "number" or not math.isfinite(duration):
+        return write_number(duration)
+    return str(timedelta(seconds=round(duration * clock.seconds)))
+
+
+def _table(plan: Plan, route: RoutePlan) -> list[str]:
+    """Rows of equal width: headings, then one row a stop."""
+    columns: list[tuple[str, Callable[[Stop], str]]] = [("stop", lambda stop: str(stop.id))]
+    if _is_timed(plan):
+        start = route.stops[0].departure
+        columns += [
+            ("arrival", lambda stop: _when(stop.arrival, after=start)),
+            ("waiting", lambda stop: _span(stop.clock, stop.waiting)),
+            ("departure", lambda stop: _when(stop.departure, after=start)),
+        ]
+    if _is_loaded(plan):
+        columns.append(("load", lambda stop: write_number(stop.load)))
+    columns.append(("leg cost", lambda stop: write_number(stop.leg_cost)))
+    cells = [[heading, *map(write, route.stops)] for heading, write in columns]
+    widths = [max(map(len, column)) for column in cells]
+    return [_row(row, widths) for row in zip(*cells, strict=True)]
+
+
+def _row(cells: Sequence[str], widths: Sequence[int]) -> str:
+    first = cells[0].ljust(widths[0])
+    rest = [cell.rjust(width) for cell, width in zip(cells[1:], widths[1:], strict=True)]
+    return "  ".join([first, *rest])

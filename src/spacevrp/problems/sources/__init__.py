@@ -1,0 +1,82 @@
+"""Problems as other programs state them: each module turns one kind of input into our fields.
+
+A source returns keywords for ``Problem.from_coordinates``, ``from_lonlat`` or ``from_matrix`` (the
+keys ``coordinates``, ``lonlat`` and ``matrix`` tell which). What our model of a problem cannot say
+is refused by name.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from typing import Any
+
+from spacevrp.problems.errors import ProblemError
+from spacevrp.problems.sources.frame import fields_from_frame, is_frame, labelled_matrix
+from spacevrp.problems.sources.ortools import ORTOOLS_KEYS, fields_from_ortools
+from spacevrp.problems.sources.tables import fields_from_table
+from spacevrp.problems.sources.vroom import fields_from_vroom
+
+__all__ = [
+    "fields_from_data",
+    "fields_from_frame",
+    "fields_from_ortools",
+    "fields_from_table",
+    "fields_from_vroom",
+    "is_frame",
+    "labelled_matrix",
+    "recognise",
+]
+
+_TABLES = ("durations", "distances")
+_OWN = ("coordinates", "lonlat", "matrix")
+_READERS: dict[str, Callable[[Any], dict[str, Any]]] = {
+    "vroom": fields_from_vroom,
+    "ortools": fields_from_ortools,
+    "table": fields_from_table,
+}
+
+
+def recognise(data: Mapping[str, Any]) -> str | None:
+    """What a table of keys is: vroom, ortools, table, fields (our own names), or None."""
+    if "vehicles" in data and ("jobs" in data or "shipments" in data):
+        return "vroom"
+    if any(key in data for key in _OWN):
+        return "fields"
+    if any(key in data for key in ORTOOLS_KEYS):
+        return "ortools"
+    if "sources_to_targets" in data or any(key in data for key in _TABLES):
+        return "table"
+    return None
+
+
+def fields_from_data(data: Any) -> dict[str, Any]:
+    """Fields from whatever the data are: a table of keys, or a data frame."""
+    if is_frame(data):
+        return fields_from_frame(data)
+    kind = recognise(data) if isinstance(data, Mapping) else None
+    if kind == "fields":
+        _check_own(data)
+        return dict(data)
+    if kind is None:
+        raise ProblemError(
+            "data",
+            expected="coordinates, lonlat or a matrix; a data frame; a VROOM problem; the data of "
+            "an OR-Tools example; or the table of a routing engine",
+            received=_describe(data),
+        )
+    return _READERS[kind](data)
+
+
+def _check_own(data: Mapping[str, Any]) -> None:
+    if not all(isinstance(key, str) for key in data):
+        raise ProblemError("data", expected="names of fields as keys", received=_describe(data))
+    given = [key for key in _OWN if key in data]
+    if len(given) > 1:
+        raise ProblemError("data", expected=f"one of {_OWN}", received=" and ".join(given))
+
+
+def _describe(data: object) -> str:
+    if isinstance(data, Mapping):
+        keys = ", ".join(str(key)[:20] for key in list(data)[:5])
+        return f"a table with the keys {keys}" if keys else "an empty table"
+    return f"a {type(data).__name__}"

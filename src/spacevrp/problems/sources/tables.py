@@ -1,0 +1,163 @@
+"""Tables of travel times and distances as routing engines answer them: OSRM, ORS and Valhalla."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping
+from typing import Any
+
+from spacevrp.problems.conversion import as_array, show
+from spacevrp.problems.errors import ProblemError
+from spacevrp.problems.sources.entries import list_of, table_of
+
+# What a table is minimised by, and where each answer keeps it.
+_MEASURES = ("distances", "durations")
+_VALHALLA = {"distances": "distance", "durations": "time"}
+# Two ends of the table lie at the same place, but for what a service cuts off the digits.
+_SAME_PLACE = 1e-6
+
+
+def fields_from_table(response: Mapping[str, Any], minimise: str | None = None) -> dict[str, Any]:
+    """A matrix, durations and places from the answer of a table or matrix service.
+
+    Parameters
+    ----------
+    response
+        The JSON of OSRM's ``table``, openrouteservice's ``matrix`` or Valhalla's
+        ``sources_to_targets``, as it came. A null, where no road leads, is an arc that is not
+        there. Numbers keep their units: seconds; metres, or Valhalla's kilometres or miles.
+    minimise
+        ``distances`` or ``durations``; by default distances, where the answer has them.
+    """
+    response = table_of("response", response)
+    if minimise is not None and minimise not in _MEASURES:
+        raise ProblemError("minimise", expected=f"one of {_MEASURES}", received=show(minimise))
+    _refuse_failure(response)
+    if "sources_to_targets" in response:
+        tables, places = _read_valhalla(response)
+    else:
+        tables = {
+            measure: response[measure] for measure in _MEASURES if response.get(measure) is not None
+        }
+        places = _read_places(response)
+    if not tables:
+        raise ProblemError("response", expected="durations or distances", received="neither")
+    chosen = minimise or next(iter(tables))
+    if chosen not in tables:
+        raise ProblemError("minimise", expected=" or ".join(tables), received=chosen)
+    fields: dict[str, Any] = {"matrix": _square(chosen, tables[chosen])}
+    if chosen == "distances" and "durations" in tables:
+        fields["durations"] = _square("durations", tables["durations"])
+    if places is not None:
+        fields |= {"places": places, "geographic": True}
+    return fields
+
+
+def _refuse_failure(response: Mapping[str, Any]) -> None:
+    """An answer that says why there is none."""
+    code = response.get("code")
+    failed = code is not None and code != "Ok"
+    if failed or "error" in response:
+        said = response.get("message", response.get("error", code))
+        raise ProblemError("response", expected="a table", received=f"a failure: {show(said)}")
+
+
+def _square(field: str, table: Any) -> Any:
+    """The table, which must lead from every place to every place."""
+    matrix = as_array(field, table, absent=math.inf)
+    if matrix.ndim != 2 or matrix.shape[0] != matrix.shape[1]:
+        raise ProblemError(
+            field,
+            expected="as many sources as destinations; ask the service for all of them",
+            received=f"shape {matrix.shape}",
+        )
+    return matrix
+
+
+def _read_places(response: Mapping[str, Any]) -> list[list[float]] | None:
+    """Where the nodes lie, if the answer says so; its rows and columns must be the same places."""
+    ends = {}
+    for key in ("sources", "destinations"):
+        listed = response.get(key)
+        if listed is None:
+            return None
+        ends[key] = [_place(key, entry) for entry in list_of(key, listed)]
+    sources, destinations = ends["sources"], ends["destinations"]
+    if any(place is None for place in sources + destinations):
+        return None
+    if len(sources) != len(destinations):
+        return None  # the shape of the table tells it better
+    for node, (here, there) in enumerate(zip(sources, destinations, strict=True)):
+        assert here is not None  # neither is, see above
+        assert there is not None
+        if max(abs(a - b) for a, b in zip(here, there, strict=True)) > _SAME_PLACE:
+            raise ProblemError(
+                "destinations",
+                node=node,
+                expected=f"the place of source {node}, {here}",
+                received=str(there),
+            )
+    return sources  # type: ignore[return-value]
+
+
+def _place(where: str, entry: Any) -> list[float] | None:
+    """[longitude, latitude] of a waypoint, None where it was not found on the map."""
+    if entry is None:
+        return None
+    location = table_of(where, entry).get("location")
+    if location is None:
+        return None
+    pair = as_array(where, location)
+    if pair.shape != (2,):
+        raise ProblemError(where, expected="[longitude, latitude]", received=show(location))
+    return [float(pair[0]), float(pair[1])]
+
+
+# ---------------------------------------------------------------------------------- Valhalla
+
+
+def _read_valhalla(
+    response: Mapping[str, Any],
+) -> tuple[dict[str, Any], list[list[float]] | None]:
+    """Its two layouts: rows of cells with time and distance, or two plain tables."""
+    held = response["sources_to_targets"]
+    if isinstance(held, Mapping):
+        tables = {measure: held[measure] for measure in _MEASURES if held.get(measure) is not None}
+    else:
+        rows = [list_of("sources_to_targets", row) for row in list_of("sources_to_targets", held)]
+        tables = {}
+        for measure, key in _VALHALLA.items():
+            table = [
+                [_cell(row, column, cell, key) for column, cell in enumerate(cells)]
+                for row, cells in enumerate(rows)
+            ]
+            if any(cell is not None for cells in table for cell in cells):
+                tables[measure] = table
+    return tables, _read_lat_lon(response)
+
+
+def _cell(row: int, column: int, cell: Any, key: str) -> Any:
+    where = f"sources_to_targets, row {row}, column {column}"
+    cell = table_of(where, cell)
+    for index, place in (("from_index", row), ("to_index", column)):
+        if cell.get(index, place) != place:
+            raise ProblemError(where, expected=f"{index} {place}", received=show(cell[index]))
+    return cell.get(key)
+
+
+def _read_lat_lon(response: Mapping[str, Any]) -> list[list[float]] | None:
+    listed = response.get("sources")
+    if listed is None:
+        return None
+    listed = list_of("sources", listed)
+    if len(listed) == 1 and isinstance(listed[0], list | tuple):
+        listed = listed[0]  # older versions wrap the places in one more list
+    places = []
+    for node, entry in enumerate(listed):
+        entry = table_of("sources", entry)
+        ends: Any = [entry.get("lon"), entry.get("lat")]
+        pair = as_array("sources", ends, absent=math.nan)
+        if not all(map(math.isfinite, pair)):
+            raise ProblemError("sources", node=node, expected="lon and lat", received=show(entry))
+        places.append([float(pair[0]), float(pair[1])])
+    return places

@@ -1,0 +1,255 @@
+"""Formats and pictures of ``spacevrp solve``, plans of ``spacevrp check``, completion scripts."""
+
+from __future__ import annotations
+
+import json
+import shutil
+import subprocess
+import warnings
+from pathlib import Path
+from typing import Any
+
+import pytest
+import torch
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
+
+from spacevrp.cli.main import VERBS, main
+from spacevrp.formats import read
+from spacevrp.model import ModelConfig, SpaceModel
+from spacevrp.model.weights import save_weights
+from spacevrp.problems.problem import Problem
+from spacevrp.problems.referee import judge
+
+STOPS = """\
+id,lon,lat,demand,open,close,service,capacity,speed_kmh
+hub,13.37,52.50,,08:00,18:00,,7,30
+bakery,13.40,52.51,4,08:30,10:00,300,,
+dairy,13.45,52.52,3,,,300,,
+clinic,13.35,52.55,5,,12:00,600,,
+"""
+VROOM = {
+    "vehicles": [{"id": 1, "start_index": 0, "end_index": 0, "capacity": [5]} for _ in range(2)],
+    "jobs": [{"id": 10 + i, "location_index": i, "delivery": [2]} for i in (1, 2, 3)],
+    "matrices": {"car": {"durations": [[0, 2, 9, 4], [1, 0, 6, 3], [7, 3, 0, 5], [4, 4, 4, 0]]}},
+}
+
+
+@pytest.fixture(scope="module")
+def weights(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    with torch.random.fork_rng():
+        torch.manual_seed(0)
+        model = SpaceModel(ModelConfig(width=16, layers=2, feedforward=32, pivots=4, rank=2))
+    return save_weights(tmp_path_factory.mktemp("weights") / "tiny", model, {})
+
+
+@pytest.fixture
+def solve(weights: Path) -> Any:
+    def run(*arguments: object) -> int:
+        return main(["solve", "--device", "cpu", "--weights", str(weights), *map(str, arguments)])
+
+    return run
+
+
+@pytest.fixture
+def stops(tmp_path: Path) -> Path:
+    path = tmp_path / "stops.csv"
+    path.write_text(STOPS)
+    return path
+
+
+def test_a_table_with_every_stop(
+    solve: Any, stops: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert solve(stops, "--format", "table") == 0
+    first, route, heading, start, *_, last = capsys.readouterr().out.splitlines()
+    assert first.startswith("stops  CVRPTW  cost ")
+    assert route.startswith("  route 1: 0 ")
+    assert heading.split() == ["stop", "arrival", "waiting", "departure", "load", "leg", "cost"]
+    assert start.split()[:2] == ["hub", "08:00:00"]
+    assert last.endswith(" s on cpu")
+
+
+def test_geojson(solve: Any, stops: Path, tmp_path: Path) -> None:
+    out = tmp_path / "routes.geojson"
+    assert solve(stops, "-o", out, "--quiet") == 0
+    document = json.loads(out.read_text())
+    assert document["type"] == "FeatureCollection"
+    named = {feature["properties"].get("id") for feature in document["features"]}
+    assert {"hub", "bakery", "dairy", "clinic"} <= named
+
+
+def test_vroom_in_and_out(solve: Any, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    path = tmp_path / "problem.json"
+    path.write_text(json.dumps(VROOM))
+    assert solve(path, "--format", "vroom") == 0
+    document = json.loads(capsys.readouterr().out)
+    assert document["code"] == 0
+    jobs = [s["id"] for r in document["routes"] for s in r["steps"] if s["type"] == "job"]
+    assert sorted(jobs) == [11, 12, 13]
+    # What it says of the cost is what the referee says of the routes.
+    assert solve(path) == 0
+    (solved,) = json.loads(capsys.readouterr().out)["instances"]
+    problem = read(path)
+    assert isinstance(problem, Problem)
+    assert judge(problem, solved["routes"]).cost == document["summary"]["cost"]
+
+
+@pytest.mark.parametrize("kind", ["routes", "schedule", "load"])
+def test_pictures(solve: Any, stops: Path, tmp_path: Path, kind: str) -> None:
+    pytest.importorskip("matplotlib", reason="plots are an extra")
+    picture = tmp_path / "plan.svg"
+    options = ("--plot", picture, "--plot-kind", kind, "-o", tmp_path / "out.json", "--quiet")
+    assert solve(stops, *options) == 0
+    assert picture.read_bytes().startswith(b"<?xml")
+
+
+def test_no_plan_no_schedule(
+    solve: Any, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    pytest.importorskip("matplotlib", reason="plots are an extra")
+    path = tmp_path / "short.csv"
+    path.write_text("x,y,demand,capacity,vehicles\n0,0,0,3,2\n0,1,2,,\n1,0,2,,\n1,1,2,,\n")
+    picture = tmp_path / "plan.png"
+    assert solve(path, "--plot", picture, "--plot-kind", "load", "--format", "vroom") == 1
+    captured = capsys.readouterr()
+    assert captured.out == ""
+    assert "plan.png: not drawn, as there is no plan" in captured.err
+    assert not picture.exists()
+
+
+@pytest.mark.parametrize(
+    ("text", "arguments", "message"),
+    [
+        ("x,y\n0,0\n1,1\n", ["--format", "geojson"], "expected longitudes and latitudes"),
+        ("x,y\n0,0\n1,1\n", ["--plot", "a.pdf"], "ends in .png or .svg"),
+        ("x,y\n0,0\n1,1\n", ["--plot", "a.png", "--plot-kind", "x"], "invalid choice: 'x'"),
+        ("x,y\n0,0\n1,a\n", [], "line 3: coordinates, node 1: expected a number, received 'a'"),
+        ("x;y\n0;0\n1\n", [], "line 3: expected 2 cells, received 1"),
+    ],
+)
+def test_bad_input_is_one_line(
+    solve: Any,
+    tmp_path: Path,
+    capsys: pytest.CaptureFixture[str],
+    text: str,
+    arguments: list[str],
+    message: str,
+) -> None:
+    path = tmp_path / "case.csv"
+    path.write_text(text)
+    assert solve(path, *arguments) == 2
+    captured = capsys.readouterr()
+    assert message in captured.err
+    assert captured.err.count("\n") == 1
+
+
+def test_a_tour_is_no_answer_of_vroom(
+    solve: Any, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    path = tmp_path / "tour.json"
+    path.write_text('{"locations": [[0, 0], [1, 0], [0, 1]]}')
+    assert solve(path, "--format", "vroom") == 2
+    assert "--format vroom: expected a depot, received none" in capsys.readouterr().err
+
+
+# ------------------------------------------------------------------------------------------- check
+
+
+def test_check_prints_the_plan(
+    stops: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    plan = tmp_path / "plan.json"
+    plan.write_text('{"instances": [{"routes": [[0, 1, 2, 0], [0, 3, 0]]}]}')
+    assert main(["check", str(stops), str(plan), "--plan"]) == 0
+    lines = capsys.readouterr().out.splitlines()
+    assert lines[0].startswith("stops: cost ")
+    assert any(line.split()[:2] == ["bakery", "08:04:37"] for line in lines)
+    assert lines[-1] == "feasible"
+    assert main(["check", str(stops), str(plan), "--plan", "--format", "json"]) == 0
+    (entry,) = json.loads(capsys.readouterr().out)["instances"]
+    assert entry["plan"]["routes"][0]["stops"][1]["id"] == "bakery"
+    assert main(["check", str(stops), str(plan)]) == 0
+    assert "bakery" not in capsys.readouterr().out
+
+
+# -------------------------------------------------------------------------------------- completion
+
+
+@pytest.mark.parametrize("shell", ["bash", "zsh", "fish"])
+def test_every_verb_and_option_is_in_the_script(
+    shell: str, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert main(["completion", shell]) == 0
+    script = capsys.readouterr().out
+    for verb in VERBS:
+        assert verb.name in script
+    for word in ("plot-kind", "geojson", "schedule", "augment"):
+        assert word in script
+
+
+@pytest.mark.skipif(shutil.which("bash") is None, reason="needs bash")
+@pytest.mark.parametrize(
+    ("words", "expected"),
+    [
+        (["so"], ["solve"]),
+        (["solve", "--plot-"], ["--plot-kind", "--plot-index"]),
+        (["solve", "x.vrp", "--format", "g"], ["geojson"]),
+        (["completion", "z"], ["zsh"]),
+        (["plot", "tr"], ["training"]),
+        (["solve", "x"], []),
+    ],
+)
+def test_bash_completes(
+    words: list[str], expected: list[str], capsys: pytest.CaptureFixture[str]
+) -> None:
+    main(["completion", "bash"])
+    script = capsys.readouterr().out
+    typed = " ".join(f"'{word}'" for word in ["spacevrp", *words])
+    ask = f"COMP_WORDS=({typed}); COMP_CWORD={len(words)}; _spacevrp; echo ${{COMPREPLY[@]}}"
+    done = subprocess.run(
+        ["bash", "-c", f"{script}\n{ask}"], capture_output=True, text=True, check=True
+    )
+    assert done.stdout.split() == expected
+
+
+# ------------------------------------------------------------------------------------------ fuzzing
+
+
+@settings(
+    max_examples=40,
+    deadline=None,
+    suppress_health_check=[HealthCheck.function_scoped_fixture, HealthCheck.too_slow],
+)
+@given(st.data())
+def test_whatever_the_table_holds_there_is_a_line_or_a_plan(
+    solve: Any, tmp_path: Path, capsys: pytest.CaptureFixture[str], data: st.DataObject
+) -> None:
+    """Cells of a good table replaced by others: exit 0 with a refereed plan, or one error line."""
+    rows = [line.split(",") for line in STOPS.splitlines()]
+    cells = st.sampled_from(
+        ["", "0", "-1", "4", "1e9", "nan", "08:00", "25:99", "x", "1e400", "2026-03-02T08:00", "٣"]
+    )
+    for _ in range(data.draw(st.integers(1, 3))):
+        row = data.draw(st.integers(1, len(rows) - 1))
+        column = data.draw(st.integers(0, len(rows[0]) - 1))
+        rows[row][column] = data.draw(cells)
+    path = tmp_path / "case.csv"
+    path.write_text("\n".join(",".join(row) for row in rows) + "\n")
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        code = solve(path, "--augment", 1, "--quiet")
+    captured = capsys.readouterr()
+    if code == 2:
+        assert captured.err.startswith("spacevrp: error: ")
+        assert captured.err.count("\n") == 1
+        return
+    assert code in (0, 1)
+    (solved,) = json.loads(captured.out)["instances"]
+    assert solved["feasible"] is (code == 0)
+    if code == 0:
+        problem = read(path)
+        assert isinstance(problem, Problem)
+        verdict = judge(problem, solved["routes"])
+        assert verdict.feasible
+        assert verdict.cost == solved["cost"]

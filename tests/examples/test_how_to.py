@@ -1,0 +1,31 @@
+"""The pages of docs/how-to: every program runs, and every link leads somewhere."""
+
+from __future__ import annotations
+
+import re
+from pathlib import Path
+
+import pytest
+
+ROOT = Path(__file__).parents[2]
+PAGES = sorted((ROOT / "docs" / "how-to").glob("*.md"))
+
+
+@pytest.mark.parametrize("page", PAGES, ids=lambda page: page.stem)
+def test_programs_run(
+    page: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    programs = re.findall(r"```python\n(.*?)```", page.read_text(encoding="utf-8"), re.S)
+    if any("import pandas" in program for program in programs):
+        pytest.importorskip("pandas")
+    monkeypatch.chdir(ROOT / "examples")
+    for program in programs:
+        exec(compile(program, str(page), "exec"), {})
+        assert capsys.readouterr().out
+
+
+def test_links_lead_somewhere() -> None:
+    assert len(PAGES) >= 9
+    for page in PAGES:
+        for target in re.findall(r"\]\(([^)#:]+)(?:#[^)]*)?\)", page.read_text(encoding="utf-8")):
+            assert (page.parent / target).exists(), f"{page.name}: {target}"

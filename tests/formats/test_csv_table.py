@@ -1,0 +1,106 @@
+"""Tables of stops as comma-separated text."""
+
+from __future__ import annotations
+
+import math
+from pathlib import Path
+
+import pytest
+
+from spacevrp.formats import FormatWarning, read
+from spacevrp.problems.errors import FormatError, UnsupportedError
+from spacevrp.problems.problem import Problem
+
+STOPS = """\
+id,x,y,demand,open,close,service,capacity
+hub,0,0,,08:00,18:00,,10
+bakery,3,0,4,08:30,10:00,5,
+"dairy, new",3,4,5,,,10,
+"""
+
+
+@pytest.fixture
+def write(tmp_path: Path):  # type: ignore[no-untyped-def]
+    def to(text: str, name: str = "stops.csv") -> Path:
+        path = tmp_path / name
+        path.write_bytes(text.encode())
+        return path
+
+    return to
+
+
+def test_a_table(write) -> None:  # type: ignore[no-untyped-def]
+    problem = read(write(STOPS))
+    assert isinstance(problem, Problem)
+    assert problem.name == "stops"
+    assert problem.ids == ("hub", "bakery", "dairy, new")
+    assert problem.demand.tolist() == [0, 4, 5]
+    assert problem.windows.tolist() == [[0, 36000], [1800, 7200], [0, math.inf]]
+    assert problem.service.tolist() == [0, 5, 10]
+    assert problem.capacity == 10
+    assert problem.variant_name == "CVRPTW"
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "x;y;demand;capacity\n0;0;0;5\n3;4;2;\n",
+        "x\ty\tdemand\tcapacity\r\n0\t0\t0\t5\r\n\r\n3\t4\t2\t\r\n",
+        "\ufeffX, Y ,Demand,CAPACITY\n0,0,0,5\n3,4,2,\n",
+    ],
+)
+def test_delimiters_and_spaces(write, text: str) -> None:  # type: ignore[no-untyped-def]
+    problem = read(write(text))
+    assert isinstance(problem, Problem)
+    assert problem.distances.between(0, 1) == 5
+    assert problem.capacity == 5
+
+
+def test_ids_that_are_numbers_and_a_variant(write) -> None:  # type: ignore[no-untyped-def]
+    text = "id,x,y,demand,capacity\n100,0,0,0,5\n007,3,4,2,\n"
+    problem = read(write(text), variant="OCVRP")
+    assert isinstance(problem, Problem)
+    assert problem.ids == (100, 7)
+    assert problem.open_routes
+
+
+def test_strange_columns_are_named(write) -> None:  # type: ignore[no-untyped-def]
+    path = write("x,y,colour\n0,0,red\n1,1,blue\n")
+    with pytest.warns(FormatWarning, match=r"stops\.csv: columns left out: 'colour'"):
+        read(path)
+
+
+@pytest.mark.parametrize(
+    ("text", "part"),
+    [
+        ("x\n1\n", "line 1: expected names of columns"),
+        ("x,y\n", "expected rows below the names"),
+        ("x,,y\n0,0,0\n", "line 1: expected a name for every column"),
+        ("x,x\n0,0\n", "line 1: expected each column once"),
+        ("x,y\n0,0\n1\n", "line 3: expected 2 cells, received 1"),
+        ("x,y\n0,0\n1,2,3\n", "line 3: expected 2 cells, received 3"),
+        ('x,y\n0,0\n"1,2\n', "line 3: unexpected end of data"),
+        ("x,y,demand\n0,0,0\n\n1,1,much\n", "line 4: demand, node 1: expected a number"),
+        ("x,y,demand\n0,0,0\n1,1,nan\n", "line 3: demand, node 1: expected a number"),
+        ("x,y,demand\n0,0,0\n1,1,٣\n", "line 3: demand, node 1: expected a number"),
+        ("x,y,close\n0,0,\n1,1,0.5\n", "line 3: windows, node 1"),
+        ("a,b\n0,0\n", "coordinates, lonlat or a matrix"),
+        ("lon,lat\n200,0\n1,1\n", "line 2: lonlat, node 0: expected longitude"),
+    ],
+)
+@pytest.mark.filterwarnings("ignore::spacevrp.formats.FormatWarning")
+def test_refused(write, text: str, part: str) -> None:  # type: ignore[no-untyped-def]
+    with pytest.raises(FormatError) as caught:
+        read(write(text))
+    assert part in str(caught.value)
+    assert "stops.csv" in str(caught.value)
+
+
+def test_what_a_table_cannot_say(write) -> None:  # type: ignore[no-untyped-def]
+    with pytest.raises(UnsupportedError, match="rounding 'up' does not apply"):
+        read(write(STOPS), rounding="up")
+    both = "x,y,delivery,pickup\n0,0,0,0\n1,1,2,2\n"
+    with pytest.raises(UnsupportedError, match=r"stops\.csv: delivery, node 1"):
+        read(write(both))
+    with pytest.raises(FormatError, match="VAROOM"):
+        read(write(STOPS), variant="VAROOM")

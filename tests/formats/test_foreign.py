@@ -1,0 +1,278 @@
+"""JSON of other programs in files, and whatever hypothesis makes of it."""
+
+from __future__ import annotations
+
+import copy
+import json
+import warnings
+from collections.abc import Callable
+from datetime import UTC, datetime
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
+
+from spacevrp.formats import FormatWarning, read, write
+from spacevrp.problems.clock import Clock
+from spacevrp.problems.errors import FormatError, SpacevrpError, UnsupportedError
+from spacevrp.problems.problem import Problem
+
+MATRIX = [[0, 2, 9, 4], [1, 0, 6, 3], [7, 3, 0, 5], [4, 4, 4, 0]]
+VROOM: dict[str, Any] = {
+    "vehicles": [
+        {"id": 1, "start_index": 0, "end_index": 0, "capacity": [9], "time_window": [0, 99]}
+    ],
+    "jobs": [
+        {"id": 5, "location_index": 1, "delivery": [3], "service": 2, "time_windows": [[0, 50]]},
+        {"id": 6, "location_index": 2, "delivery": [4]},
+    ],
+    "matrices": {"car": {"durations": MATRIX}},
+}
+ORTOOLS: dict[str, Any] = {
+    "distance_matrix": MATRIX,
+    "time_matrix": MATRIX,
+    "num_vehicles": 2,
+    "depot": 0,
+    "demands": [0, 1, 2, 3],
+    "vehicle_capacities": [5, 5],
+    "time_windows": [[0, 90], [0, 60], [5, 70], [0, 80]],
+}
+TABLE: dict[str, Any] = {
+    "code": "Ok",
+    "durations": [[0, 2, None], [1, 0, 6], [7, 3, 0]],
+    "distances": [[0, 20, 90], [10, 0, 60], [70, 30, 0]],
+    "sources": [{"location": [13.0 + i, 52.0]} for i in range(3)],
+    "destinations": [{"location": [13.0 + i, 52.0]} for i in range(3)],
+}
+VALHALLA: dict[str, Any] = {
+    "sources_to_targets": [
+        [{"from_index": i, "to_index": j, "time": 3, "distance": 1.5} for j in range(2)]
+        for i in range(2)
+    ],
+    "sources": [{"lon": 13, "lat": 52}, {"lon": 14, "lat": 52}],
+}
+OWN: dict[str, Any] = {
+    "locations": [[0, 0], [3, 0], [3, 4]],
+    "durations": [[0, 1, 2], [1, 0, 2], [2, 2, 0]],
+    "depots": [0],
+    "ids": ["hub", 7, "x"],
+    "windows": [["08:00", None], [None, "09:00"], [None, None]],
+    "clock": None,
+    "places": [[13, 52], [13.1, 52], [13.2, 52]],
+    "geographic": True,
+    "time_unit": "min",
+}
+CSV = (
+    "id,lon,lat,demand,open,close,capacity,speed_kmh\nhub,13,52,,08:00,18:00,9,30\n"
+    "a,13.1,52,3,,12:00,,\n"
+)
+
+
+def put(folder: Path, document: Any, name: str = "case.json") -> Path:
+    path = folder / name
+    path.write_text(json.dumps(document))
+    return path
+
+
+@pytest.mark.parametrize(
+    ("document", "size", "variant"),
+    [
+        (VROOM, 3, "capacity"),
+        (ORTOOLS, 4, "ACVRPTW"),
+        (TABLE, 3, "asymmetric"),
+        (VALHALLA, 2, "depot"),
+        (OWN, 3, "time_windows"),
+    ],
+)
+def test_the_content_tells_whose_it_is(
+    tmp_path: Path, document: dict[str, Any], size: int, variant: str
+) -> None:
+    problem = read(put(tmp_path, document))
+    assert isinstance(problem, Problem)
+    assert problem.size == size
+    assert problem.name == "case"
+    assert variant in problem.variant_name
+
+
+def test_a_foreign_document_read_as_a_variant(tmp_path: Path) -> None:
+    path = put(tmp_path, {key: ORTOOLS[key] for key in ORTOOLS if key != "time_windows"})
+    problem = read(path, variant="AOCVRP")
+    assert isinstance(problem, Problem)
+    assert problem.open_routes
+    assert problem.max_routes == 2
+    with pytest.raises(UnsupportedError, match="rounding 'up' applies to coordinates"):
+        read(path, rounding="up")
+
+
+def test_errors_name_the_file(tmp_path: Path) -> None:
+    for change, error, part in [
+        ({"depot": 9}, FormatError, "depots: expected 0 to 3, received 9"),
+        ({"vehicle_capacities": [5, 6]}, UnsupportedError, "the same capacity everywhere"),
+    ]:
+        path = put(tmp_path, {**ORTOOLS, **change})
+        with pytest.raises(error, match=rf"case\.json: {part}|case\.json: .*{part}"):
+            read(path)
+
+
+# ---------------------------------------------------------------------------- names in our own JSON
+
+
+@pytest.mark.parametrize(
+    "features",
+    [
+        {"ids": ["a", 5, "c"]},
+        {"places": [(13, 52), (13.5, 52), (14, 52.25)], "geographic": True},
+        {"windows": [("08:00", "18:00"), (None, "09:30"), (None, None)], "time_unit": "min"},
+        {"windows": [(datetime(2026, 3, 2, 8, tzinfo=UTC), None)] * 3},
+        {"windows": [("2026-03-02T08:00", None)] * 3, "service": [0, 1, 2]},
+        {"windows": [(0, 9), (1, 9), (2, 9)], "clock": Clock(1.7e9, form="number")},
+    ],
+)
+def test_names_and_clocks_survive(tmp_path: Path, features: dict[str, Any]) -> None:
+    problem = Problem.from_matrix(np.ones((3, 3)), **features)
+    write(tmp_path / "case.json", problem)
+    assert read(tmp_path / "case.json") == problem
+
+
+def test_formats_without_names_say_that_they_leave_them_out(tmp_path: Path) -> None:
+    problem = Problem.from_coordinates(
+        [(0, 0), (3, 4)], demand=[0, 1], capacity=2, ids=["a", "b"], variant="CVRP"
+    )
+    for name in ("case.vrp", "case.npz"):
+        with pytest.warns(FormatWarning, match="ids left out: the format has no place for them"):
+            write(tmp_path / name, problem)
+    odd = problem.replace(ids=[(1, 2), "b"])
+    with pytest.raises(UnsupportedError, match=r"case\.json: ids, node 0: JSON holds texts"):
+        write(tmp_path / "case.json", odd)
+
+
+@pytest.mark.parametrize(
+    ("change", "part"),
+    [
+        ({"ids": ["a", 1.5, "c"]}, "ids, node 1: expected a whole number"),
+        ({"ids": ["a", "b"]}, "ids: expected 3 ids"),
+        ({"windows": [["noon", None]] * 3}, "windows, node 0: expected a number, received 'noon'"),
+        ({"windows": [["08:00", 5]] * 3}, "windows, node 0: expected a string"),
+        ({"clock": 5}, "clock: expected origin, unit and form"),
+        ({"clock": {"origin": "yesterday"}}, "clock: Invalid isoformat"),
+        ({"clock": {"origin": 5}}, "clock: clock: expected a datetime"),
+        ({"clock": {"start": 5}}, "unknown key 'start'"),
+        ({"geographic": "yes"}, "geographic: expected true or false"),
+        ({"time_unit": "days"}, "time_unit: expected one of"),
+    ],
+)
+def test_wrong_names(tmp_path: Path, change: dict[str, Any], part: str) -> None:
+    with pytest.raises(FormatError) as caught:
+        read(put(tmp_path, {**OWN, **change}))
+    assert part in str(caught.value)
+
+
+# ------------------------------------------------------------------------------------------ fuzzing
+
+JUNK = st.one_of(
+    st.none(),
+    st.booleans(),
+    st.integers(-(10**20), 10**20),
+    st.floats(allow_nan=False, allow_infinity=False),
+    st.text(max_size=6),
+    st.sampled_from(["08:00", "2026-03-02T08:00", "yes", "", "1e999", "hub"]),
+    st.lists(st.integers(-2, 9), max_size=5),
+    st.lists(st.lists(st.integers(-2, 9), max_size=4), max_size=4),
+    st.dictionaries(st.sampled_from(["id", "location", "car", "x"]), st.integers(), max_size=2),
+)
+
+
+def places(document: Any, path: tuple[Any, ...] = ()) -> list[tuple[Any, ...]]:
+    """Where something stands in a document, at any depth."""
+    found = [path] if path else []
+    if isinstance(document, dict):
+        entries = list(document.items())
+    else:
+        entries = list(enumerate(document)) if isinstance(document, list) else []
+    for key, value in entries:
+        found += places(value, (*path, key))
+    return found
+
+
+@st.composite
+def mangled(draw: st.DrawFn) -> Any:
+    """A good document with up to four entries replaced, removed or repeated."""
+    document = copy.deepcopy(draw(st.sampled_from([VROOM, ORTOOLS, TABLE, VALHALLA, OWN])))
+    for _ in range(draw(st.integers(1, 4))):
+        everywhere = places(document)
+        if not everywhere:
+            break
+        *above, key = draw(st.sampled_from(everywhere))
+        held = document
+        for step in above:
+            held = held[step]
+        action = draw(st.sampled_from(["replace", "remove", "repeat"]))
+        if action == "replace":
+            held[key] = draw(JUNK)
+        elif action == "remove":
+            del held[key]
+        elif isinstance(held, list):
+            held.append(copy.deepcopy(held[key]))
+        else:
+            held[draw(st.text(max_size=4))] = held[key]
+    return document
+
+
+QUICK = settings(
+    max_examples=300, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture]
+)
+
+
+def outcome(make: Callable[[Any], Any], given: Any) -> Problem | SpacevrpError:
+    """What comes of it: a problem, or an error of ours; anything else is a traceback."""
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        try:
+            problem = make(given)
+        except SpacevrpError as error:
+            return error
+    assert isinstance(problem, Problem)
+    return problem
+
+
+def check(path: Path) -> None:
+    """A problem, or one error line that names the file."""
+    result = outcome(read, path)
+    if isinstance(result, SpacevrpError):
+        assert str(path) in str(result)
+        assert "\n" not in str(result)
+
+
+@QUICK
+@given(mangled())
+def test_mangled_documents(tmp_path: Path, document: Any) -> None:
+    check(put(tmp_path, document))
+
+
+@QUICK
+@given(mangled())
+def test_mangled_documents_in_memory(document: Any) -> None:
+    for make in (
+        Problem.from_data,
+        Problem.from_vroom,
+        Problem.from_ortools,
+        Problem.from_table,
+        Problem.from_frame,
+    ):
+        assert "\n" not in str(outcome(make, document))
+
+
+@QUICK
+@given(st.data())
+def test_mangled_tables_of_stops(tmp_path: Path, data: st.DataObject) -> None:
+    text = CSV
+    for _ in range(data.draw(st.integers(1, 4))):
+        at = data.draw(st.integers(0, len(text)))
+        cut = data.draw(st.integers(0, 4))
+        text = text[:at] + data.draw(st.text(max_size=4)) + text[at + cut :]
+    path = tmp_path / "case.csv"
+    path.write_bytes(text.encode(errors="replace"))
+    check(path)

@@ -1,0 +1,100 @@
+"""The data dictionaries of OR-Tools' routing examples."""
+
+from __future__ import annotations
+
+import math
+from typing import Any
+
+import numpy as np
+import pytest
+
+from spacevrp.problems.errors import ProblemError, UnsupportedError
+from spacevrp.problems.problem import Problem
+
+MATRIX = [[0, 2, 9, 4], [1, 0, 6, 3], [7, 3, 0, 5], [4, 4, 4, 0]]
+DATA: dict[str, Any] = {"distance_matrix": MATRIX, "num_vehicles": 2, "depot": 0}
+
+
+def test_a_capacitated_problem() -> None:
+    problem = Problem.from_ortools(
+        {**DATA, "demands": [0, 1, 2, 4], "vehicle_capacities": [5, 5], "depot": 3}
+        | {"demands": [3, 1, 2, 0]}
+    )
+    assert problem.depots == (3,)
+    assert problem.capacity == 5
+    assert problem.max_routes == 2
+    assert problem.demand.tolist() == [3, 1, 2, 0]
+    assert problem.distances.between(0, 2) == 9
+    assert problem.variant_name == "ACVRP"
+
+
+def test_times_and_distances() -> None:
+    windows = [(0, 50), (7, 12), (10, 15), (16, 18)]
+    problem = Problem.from_ortools({**DATA, "time_matrix": MATRIX, "time_windows": windows})
+    assert problem.durations.between(1, 2) == 6
+    assert problem.windows.tolist() == [list(window) for window in windows]
+    alone = Problem.from_ortools({"time_matrix": np.array(MATRIX), "num_vehicles": 4})
+    assert alone.distances.between(1, 2) == 6
+    assert alone.depots == (0,)
+    served = Problem.from_ortools({**DATA, "service_time": 3})
+    assert served.service.tolist() == [0, 3, 3, 3]
+    each = Problem.from_ortools({**DATA, "service_times": [0, 1, 2, 3]})
+    assert each.service.tolist() == [0, 1, 2, 3]
+
+
+def test_what_gets_on_board_is_what_leaves_the_customer() -> None:
+    """In OR-Tools the pickup has the positive demand."""
+    data = {
+        "distance_matrix": np.ones((5, 5)),
+        "num_vehicles": 1,
+        "depot": 0,
+        "pickups_deliveries": [[1, 3], [2, 4]],
+        "demands": [0, 2, 3, -2, -3],
+        "vehicle_capacities": [5],
+    }
+    problem = Problem.from_ortools(data)
+    assert problem.pairs == ((1, 3), (2, 4))
+    assert problem.demand.tolist() == [0, -2, -3, 2, 3]
+    assert not any(math.copysign(1, zero) < 0 for zero in problem.demand[[0]])
+
+
+def test_code_becomes_keywords() -> None:
+    problem = Problem.from_ortools(DATA, max_length=30, penalty=[0, 9, 9, 9], ids=list("abcd"))
+    assert problem.max_length == 30
+    assert problem.penalty[2] == 9
+    assert problem.ids == ("a", "b", "c", "d")
+
+
+def test_places_and_ends() -> None:
+    problem = Problem.from_ortools(
+        {"locations": [(0, 0), (3, 4)], "num_vehicles": 1, "starts": [1], "ends": [1]}
+    )
+    assert problem.distances.between(0, 1) == 5
+    assert problem.depots == (1,)
+
+
+@pytest.mark.parametrize(
+    ("change", "error", "part"),
+    [
+        ({"vehicle_capacities": [5, 6]}, UnsupportedError, "the same capacity everywhere"),
+        ({"vehicle_capacities": [5]}, ProblemError, "2, one for each vehicle, received 1"),
+        ({"vehicle_capacities": []}, ProblemError, "one for each vehicle"),
+        ({"starts": [0, 1], "ends": [0, 0], "depot": None}, UnsupportedError, "same depot"),
+        ({"starts": [0, 0], "depot": None}, ProblemError, "starts and ends"),
+        ({"starts": [0, 0], "ends": [0, 0]}, ProblemError, "either depot or starts and ends"),
+        ({"demands": [0, 1, -2, 1]}, UnsupportedError, "demands, node 2: expected demands of at"),
+        ({"demands": "many"}, ProblemError, "demands: expected a number"),
+        ({"distance_matrix": None}, ProblemError, "distance_matrix, time_matrix or locations"),
+        ({"distance_matrix": [[0, 1]]}, ProblemError, "matrix: expected a square matrix"),
+        ({"num_vehicles": 1.5}, ProblemError, "num_vehicles: expected a whole number"),
+        ({"time_windows": 5}, ProblemError, "time_windows: expected a list"),
+        ({"time_windows": [5, 6, 7, 8]}, ProblemError, "time_windows: expected a list"),
+        ({"pickups_deliveries": [[1, 2, 3]]}, ProblemError, "pickup, delivery"),
+        ({"service_time": "long"}, ProblemError, "service_time: expected a list"),
+        ({"vehicle_load_time": 5}, UnsupportedError, "the key 'vehicle_load_time' is not known"),
+        ({"depot": "hub"}, ProblemError, "depots: expected"),
+    ],
+)
+def test_refused(change: dict[str, Any], error: Any, part: str) -> None:
+    with pytest.raises(error, match=part):
+        Problem.from_ortools({**DATA, **change})

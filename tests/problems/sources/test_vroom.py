@@ -1,0 +1,206 @@
+"""VROOM's problems, and its answers beside ours."""
+
+from __future__ import annotations
+
+import copy
+import json
+import math
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from spacevrp.problems.errors import ProblemError, UnsupportedError
+from spacevrp.problems.problem import Problem
+from spacevrp.problems.solution import Solution
+
+DURATIONS = [
+    [0, 600, 700, 900, 400],
+    [610, 0, 300, 800, 500],
+    [720, 310, 0, 450, 600],
+    [880, 790, 460, 0, 650],
+    [420, 520, 610, 640, 0],
+]
+DOCUMENT: dict[str, Any] = {
+    "vehicles": [
+        {
+            "id": number,
+            "start_index": 0,
+            "end_index": 0,
+            "capacity": [5],
+            "time_window": [28800, 64800],
+            "skills": [1, 7],
+        }
+        for number in (1, 2)
+    ],
+    "jobs": [
+        {
+            "id": 10 + row,
+            "location_index": row,
+            "service": 300,
+            "delivery": [2],
+            "time_windows": [[30000 + 1000 * row, 40000 + 1000 * row]],
+            "priority": 5,
+            "skills": [7],
+        }
+        for row in (1, 2, 3)
+    ]
+    + [{"id": 14, "location_index": 4, "pickup": [3], "service": 60}],
+    "matrices": {"car": {"durations": DURATIONS}},
+}
+SHIPMENTS: dict[str, Any] = {
+    "vehicles": [{"id": 1, "start_index": 4, "capacity": [3]}],
+    "shipments": [
+        {
+            "amount": [2],
+            "pickup": {"id": 1, "location_index": 0, "service": 5},
+            "delivery": {"id": 1, "location_index": 1},
+        },
+        {
+            "amount": [1],
+            "pickup": {"id": 2, "location_index": 2},
+            "delivery": {"id": 2, "location_index": 3},
+        },
+    ],
+    "matrix": DURATIONS,
+}
+
+
+def changed(document: dict[str, Any], *path: Any, to: Any) -> dict[str, Any]:
+    """A copy with one entry changed."""
+    new = copy.deepcopy(document)
+    held = new
+    for key in path[:-1]:
+        held = held[key]
+    held[path[-1]] = to
+    return new
+
+
+def test_jobs() -> None:
+    problem = Problem.from_vroom(DOCUMENT)
+    assert problem.ids == ("depot", 11, 12, 13, 14)
+    assert problem.demand.tolist() == [0, 2, 2, 2, -3]
+    assert (problem.capacity, problem.max_routes, problem.load_rule) == (5, 2, "separate")
+    # Times count from the first opening, and come back as they were given.
+    assert problem.windows[0].tolist() == [0, 36000]
+    assert problem.windows[1].tolist() == [2200, 12200]
+    assert problem.windows[4].tolist() == [0, math.inf]
+    assert problem.clock is not None
+    assert problem.clock.moment(2200.0) == 31000
+    assert problem.service.tolist() == [0, 300, 300, 300, 60]
+    assert problem.distances.between(1, 2) == 300
+    assert problem.variant_name == "ACVRPBTW"
+
+
+def test_shipments_and_open_routes() -> None:
+    problem = Problem.from_vroom(SHIPMENTS)
+    assert problem.pairs == ((1, 2), (3, 4))
+    assert problem.open_routes
+    assert problem.demand.tolist() == [0, -2, 2, -1, 1]
+    assert problem.ids == ("depot", "pickup 1", "delivery 1", "pickup 2", "delivery 2")
+    assert problem.distances.between(0, 1) == 420  # from row 4 to row 0
+
+
+def test_costs_speeds_and_limits() -> None:
+    costs = [[10 * entry for entry in row] for row in DURATIONS]
+    document = changed(DOCUMENT, "matrices", "car", "costs", to=costs)
+    problem = Problem.from_vroom(document)
+    assert problem.distances.between(1, 2) == 3000
+    assert problem.durations.between(1, 2) == 300
+    slow = copy.deepcopy(DOCUMENT)
+    for vehicle in slow["vehicles"]:
+        vehicle |= {"speed_factor": 0.5, "max_travel_time": 9000}
+    problem = Problem.from_vroom(slow)
+    assert problem.durations.between(1, 2) == 600
+    assert problem.max_length == 9000
+
+
+def test_places_without_a_matrix_need_a_speed() -> None:
+    document = {
+        "vehicles": [{"id": 1, "start": [2.35, 48.71], "end": [2.35, 48.71]}],
+        "jobs": [{"id": 1, "location": [1.98, 48.7]}, {"id": 2, "location": [2.03, 48.61]}],
+    }
+    with pytest.raises(ProblemError, match="speed_kmh to travel as the crow flies"):
+        Problem.from_vroom(document)
+    problem = Problem.from_vroom(document, speed_kmh=50)
+    assert problem.geographic
+    metres = Problem.from_lonlat([(2.35, 48.71), (1.98, 48.7)]).distances.between(0, 1)
+    assert problem.distances.between(0, 1) == pytest.approx(metres / (50 / 3.6))
+
+
+@pytest.mark.parametrize(
+    ("document", "error", "part"),
+    [
+        (changed(DOCUMENT, "vehicles", to=[]), ProblemError, "vehicles: expected at least one"),
+        (changed(DOCUMENT, "vehicles", to=[5]), ProblemError, "vehicles: expected a table"),
+        (changed(DOCUMENT, "jobs", to=[]), ProblemError, "at least one job or shipment"),
+        (changed(DOCUMENT, "vehicles", 1, "capacity", to=[6]), UnsupportedError, "same capacity"),
+        (changed(DOCUMENT, "vehicles", 1, "end_index", to=1), UnsupportedError, "same end_index"),
+        (changed(DOCUMENT, "vehicles", 0, "breaks", to=[{}]), UnsupportedError, "0, breaks: not"),
+        (changed(DOCUMENT, "vehicles", 0, "skills", to=[1]), UnsupportedError, "job 0, skills"),
+        (changed(DOCUMENT, "vehicles", 0, "costs", to={"fixed": 9}), UnsupportedError, "fixed"),
+        (changed(DOCUMENT, "vehicles", 0, "wings", to=2), UnsupportedError, "the key 'wings'"),
+        (changed(DOCUMENT, "jobs", 0, "setup", to=60), UnsupportedError, "job 0, setup: not"),
+        (changed(DOCUMENT, "jobs", 0, "pickup", to=[1]), UnsupportedError, "delivery and pickup"),
+        (changed(DOCUMENT, "jobs", 0, "delivery", to=[1, 2]), UnsupportedError, "several kinds"),
+        (changed(DOCUMENT, "jobs", 0, "delivery", to=[-1]), ProblemError, "at least 0"),
+        (changed(DOCUMENT, "jobs", 0, "id", to="x"), ProblemError, "job 0, id: expected a whole"),
+        (changed(DOCUMENT, "jobs", 0, "id", to=12), ProblemError, "an id of its own"),
+        (changed(DOCUMENT, "jobs", 0, "location_index", to=9), ProblemError, "expected 0 to 4"),
+        (changed(DOCUMENT, "jobs", 0, "location_index", to=None), ProblemError, "a row of the"),
+        (
+            changed(DOCUMENT, "jobs", 0, "time_windows", to=[[1, 2], [3, 4]]),
+            UnsupportedError,
+            "one",
+        ),
+        (changed(DOCUMENT, "jobs", 0, "time_windows", to=[[1]]), ProblemError, r"\[start, end\]"),
+        (changed(DOCUMENT, "jobs", 0, to=7), ProblemError, "job 0: expected a table of keys"),
+        (
+            changed(DOCUMENT, "shipments", to=SHIPMENTS["shipments"]),
+            UnsupportedError,
+            "beside jobs",
+        ),
+        (changed(DOCUMENT, "matrices", to={"bike": {}}), ProblemError, "expected profile 'car'"),
+        (changed(DOCUMENT, "matrices", "car", to={}), ProblemError, "expected durations"),
+        (changed(DOCUMENT, "matrices", "car", "durations", to=[[0]]), ProblemError, "0 to 0"),
+        (changed(DOCUMENT, "matrices", "car", "distances", to=[[0]]), ProblemError, "square"),
+        (changed(SHIPMENTS, "shipments", 0, "pickup", to=None), ProblemError, "a table of keys"),
+        (changed(SHIPMENTS, "vehicles", 0, "start_index", to=None), UnsupportedError, "start"),
+    ],
+)
+def test_refused(document: dict[str, Any], error: Any, part: str) -> None:
+    with pytest.raises(error, match=part):
+        Problem.from_vroom(document)
+
+
+@pytest.mark.parametrize("document", [DOCUMENT, SHIPMENTS])
+def test_vroom_itself_says_the_same(document: dict[str, Any], tmp_path: Path) -> None:
+    """Its own plan of the same document: cost, loads and times agree, stop by stop."""
+    vroom = pytest.importorskip("vroom", reason="an extra")
+    path = tmp_path / "document.json"
+    modern = {key: value for key, value in document.items() if key != "matrix"}
+    modern.setdefault("matrices", {"car": {"durations": DURATIONS}})
+    path.write_text(json.dumps(modern))
+    answer = vroom.Input.from_json(str(path)).solve(exploration_level=5, nb_threads=1).to_dict()
+    assert answer["summary"]["unassigned"] == 0
+
+    problem = Problem.from_vroom(document)
+    assert problem.ids is not None
+    routes = []
+    for route in answer["routes"]:
+        named = [
+            step["id"] if step["type"] == "job" else f"{step['type']} {step['id']}"
+            for step in route["steps"]
+            if step["type"] not in ("start", "end")
+        ]
+        stops = [problem.ids.index(name) for name in named]
+        routes.append([0, *stops] if problem.open_routes else [0, *stops, 0])
+    solution = Solution.judged(problem, routes)
+    assert solution.feasible
+    ours = solution.to_vroom()
+    for key in ("cost", "duration", "service", "waiting_time", "routes", "delivery", "pickup"):
+        assert ours["summary"][key] == answer["summary"][key], key
+    for own, theirs in zip(ours["routes"], answer["routes"], strict=True):
+        for step, other in zip(own["steps"], theirs["steps"], strict=True):
+            for key in ("type", "arrival", "duration", "waiting_time", "service", "load"):
+                assert step[key] == other[key], key
