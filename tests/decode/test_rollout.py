@@ -10,7 +10,7 @@ import torch
 
 from spacevrp.decode import rollout
 from spacevrp.decode.replay import decisions
-from spacevrp.decode.rollout import choose, look_ahead
+from spacevrp.decode.rollout import advance, choose, look_ahead
 from spacevrp.decode.signal import problem_signal
 from spacevrp.env import Environment, start_nodes
 from spacevrp.generators.testsets import generate
@@ -52,6 +52,39 @@ def prepared():
         tables = replace(tables, clipping=3.0)
     environment = Environment(batch)
     return environment, tables, start_nodes(environment, 4)
+
+
+# ------------------------------------------------------------------------------ a fixed length
+
+
+def test_a_rollout_of_fixed_length_asks_nobody_and_comes_to_the_same(prepared):
+    environment, tables, starts = prepared
+    expected = rollout(environment, tables, starts)
+    found = rollout(environment, tables, starts, moves=environment.max_steps)
+    length = expected.sequence.shape[2]
+    assert torch.equal(found.sequence[..., :length], expected.sequence)
+    assert torch.equal(found.cost, expected.cost)
+    # Whoever has finished rests.
+    rest = found.sequence[..., length - 1 :]
+    assert torch.equal(rest, rest[..., :1].expand_as(rest))
+
+
+def test_a_rollout_cut_short_is_no_solution(prepared):
+    environment, tables, starts = prepared
+    found = rollout(environment, tables, starts, moves=2)
+    assert found.sequence.shape[2] == 4
+    tour = MIXED.index("TSP")
+    assert torch.isinf(found.cost[tour]).all()
+
+
+def test_one_compiled_step_serves_the_whole_rollout(prepared):
+    environment, tables, starts = prepared
+    compiled = torch.compile(advance, backend="eager", fullgraph=True, dynamic=False)
+    with torch._dynamo.config.patch(error_on_recompile=True):
+        found = rollout(environment, tables, starts, one_step=compiled)
+    expected = rollout(environment, tables, starts)
+    assert torch.equal(found.sequence, expected.sequence)
+    assert torch.equal(found.cost, expected.cost)
 
 
 # ------------------------------------------------------------------------------------- choosing

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
+from typing import Protocol
 
 import torch
 from torch import Tensor
@@ -26,6 +27,60 @@ class Rollout:
     trace: Trace | None = None  # where asked for; instances with at most one depot only
 
 
+@dataclass(frozen=True)
+class Move:
+    """One step of all partial solutions: what was decided on what grounds, and what came of it."""
+
+    action: Tensor  # (B, P) int64
+    signal: Tensor  # (B, P)
+    allowed: Tensor  # (B, P, N) bool
+    state: State
+
+
+class Advance(Protocol):
+    """A function such as ``advance``."""
+
+    def __call__(
+        self,
+        environment: Environment,
+        tables: DecoderTables,
+        state: State,
+        *,
+        sample: bool,
+        temperature: float = 1.0,
+        generator: torch.Generator | None = None,
+        dtype: torch.dtype | None = None,
+    ) -> Move:
+        """One step."""
+
+
+def advance(
+    environment: Environment,
+    tables: DecoderTables,
+    state: State,
+    *,
+    sample: bool,
+    temperature: float = 1.0,
+    generator: torch.Generator | None = None,
+    dtype: torch.dtype | None = None,
+) -> Move:
+    """Choose a legal move for every partial solution, and make it.
+
+    It neither waits for the device nor changes a shape, so it can be compiled as a whole.
+    """
+    allowed = environment.mask(state)
+    signal = problem_signal(environment.batch, state)
+    scores = logits(tables, state.origin, state.current, signal, allowed, dtype)
+    if temperature != 1.0:
+        scores = scores / temperature
+    action = choose(scores, sample=sample, generator=generator)
+    if environment.num_depots > 1:
+        action = look_ahead(
+            environment, tables, state, action, sample=sample, generator=generator, dtype=dtype
+        )
+    return Move(action, signal, allowed, environment.step(state, action))
+
+
 @torch.no_grad()
 def rollout(
     environment: Environment,
@@ -37,6 +92,8 @@ def rollout(
     generator: torch.Generator | None = None,
     dtype: torch.dtype | None = None,
     record: bool = False,
+    moves: int | None = None,
+    one_step: Advance = advance,
 ) -> Rollout:
     """Complete a solution from each start node (B, P), greedily or by sampling.
 
@@ -52,9 +109,14 @@ def rollout(
         Type of the decoder's matrix products.
     record
         Keep what a replay needs.
+    moves
+        Take exactly so many moves and never ask the device whether all solutions are finished, so
+        that a CUDA graph can hold the rollout; those that need more count as stuck.
+    one_step
+        ``advance``, or the same compiled.
     """
     batch = environment.batch
-    limit = environment.max_steps
+    limit = environment.max_steps if moves is None else moves
     state = environment.begin(starts)
     sequence = starts.new_zeros((*starts.shape, limit + 2))
     origin = torch.where(batch.has_depot.unsqueeze(1), environment.first_depots(starts), starts)
@@ -62,23 +124,23 @@ def rollout(
     kept: list[tuple[Tensor, ...]] = []
     taken = 0
     for step in range(limit):
-        if step % _STEPS_BETWEEN_QUESTIONS == 0 and bool(state.done.all()):
+        asks = moves is None and step % _STEPS_BETWEEN_QUESTIONS == 0
+        if asks and bool(state.done.all()):
             break
-        allowed = environment.mask(state)
-        signal = problem_signal(batch, state)
-        scores = logits(tables, state.origin, state.current, signal, allowed, dtype)
-        if temperature != 1.0:
-            scores = scores / temperature
-        action = choose(scores, sample=sample, generator=generator)
-        if environment.num_depots > 1:
-            action = look_ahead(
-                environment, tables, state, action, sample=sample, generator=generator, dtype=dtype
-            )
+        move = one_step(
+            environment,
+            tables,
+            state,
+            sample=sample,
+            temperature=temperature,
+            generator=generator,
+            dtype=dtype,
+        )
         if record:
-            kept.append((action.int(), signal, allowed.to(torch.int8), ~state.done))
-        state = environment.step(state, action)
+            kept.append((move.action.int(), move.signal, move.allowed.to(torch.int8), ~state.done))
+        state = move.state
         taken = step + 1
-        sequence[..., taken + 1] = action
+        sequence[..., taken + 1] = move.action
     cost = torch.where(state.done, environment.cost(state), torch.inf)
     trace = None
     if record:

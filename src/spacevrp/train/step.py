@@ -9,7 +9,7 @@ from torch import Tensor
 
 from spacevrp.decode.fused import fused_rollout, supports
 from spacevrp.decode.replay import TRAINED_TABLES, fused_replay_gradients, replay_gradients
-from spacevrp.decode.rollout import rollout
+from spacevrp.decode.rollout import advance, rollout
 from spacevrp.decode.trace import Trace
 from spacevrp.env import Environment, start_nodes
 from spacevrp.model import SpaceModel, random_seeds
@@ -104,6 +104,8 @@ class TrainStep:
         self.config = config
         self.encode = model if encode is None else encode
         self.fused = fused
+        # For instances that the kernels cannot take.
+        self.one_step = torch.compile(advance, dynamic=False) if fused else advance
         self.dtype = DTYPES[config.precision]
         device = next(model.parameters()).device
         self.tally = Tally(len(config.variants), device)
@@ -142,10 +144,10 @@ class TrainStep:
     @torch.no_grad()
     def roll_out(self, environment: Environment, tables: DecoderTables, starts: Tensor) -> Trace:
         """Draw solutions and record their decisions."""
+        longest = environment.max_steps
+        limit = min(self.config.max_moves or longest, longest)
         if self.uses_kernels(environment):
             seed = torch.randint(_SEEDS, (1,), device=environment.batch.device)
-            longest = environment.max_steps
-            limit = min(self.config.max_moves or longest, longest)
             return fused_rollout(
                 environment,
                 tables,
@@ -158,7 +160,15 @@ class TrainStep:
             )
         detached = tables.map(torch.Tensor.detach)
         trace = rollout(
-            environment, detached, starts, sample=True, dtype=self.dtype, record=True
+            environment,
+            detached,
+            starts,
+            sample=True,
+            dtype=self.dtype,
+            record=True,
+            # A captured graph cannot wait for an answer.
+            moves=limit if self.fused else None,
+            one_step=self.one_step,
         ).trace
         assert trace is not None  # it was asked for
         return trace

@@ -9,7 +9,6 @@ from typing import Any
 import torch
 from torch import Tensor
 
-from spacevrp.decode.fused import MAX_NODES
 from spacevrp.generators import recipe
 from spacevrp.generators.sampler import Sampler
 from spacevrp.problems.variants import parse_variant
@@ -81,7 +80,7 @@ class EagerWork:
 class CapturedWork:
     """Every piece captured once and replayed: no time is spent in Python.
 
-    Needs the kernels: a rollout by single steps waits for the device.
+    Beyond the size that the kernels take, the graph holds a fixed number of compiled steps.
 
     Parameters
     ----------
@@ -152,10 +151,10 @@ class SizedWork:
         """The work on instances of that size. Making it takes random numbers: seed afterwards."""
         if size not in self._made:
             shards = Shards(self._config, self._device, size)
-            captured = self._step.fused and shards.samplers[0].num_nodes <= MAX_NODES
+            captured = self._step.fused and self._device.type == "cuda"
             self._made[size] = (
                 CapturedWork(self._step, shards, self._pool)
-                if captured and self._device.type == "cuda"
+                if captured
                 else EagerWork(self._step, shards)
             )
         return self._made[size]

@@ -1,0 +1,218 @@
+"""Pruned rollouts: those of all options where all are options, and legal plans with any fewer."""
+
+from __future__ import annotations
+
+import pytest
+import torch
+
+from spacevrp.decode import pruned, rollout, routes_of
+from spacevrp.decode.neighbourhood import neighbourhood
+from spacevrp.decode.pruned import Drawing, pruned_rollout
+from spacevrp.env import Environment, start_nodes
+from spacevrp.env.narrow import NarrowEnvironment
+from spacevrp.generators.testsets import generate
+from spacevrp.model import ModelConfig, SpaceModel, view_seeds
+from spacevrp.model.candidates import NodeTables
+from spacevrp.model.streaming import survey
+from spacevrp.problems.problem import Problem
+from spacevrp.problems.referee import judge
+from spacevrp.problems.variants import VARIANTS
+from spacevrp.tensors import stack
+
+VIEWS, STARTS = 2, 2
+CONFIG = ModelConfig(width=16, layers=2, feedforward=32, pivots=4, rank=2, heads=2)
+
+
+@pytest.fixture(scope="module")
+def model() -> SpaceModel:
+    with torch.random.fork_rng():
+        torch.manual_seed(0)
+        model = SpaceModel(CONFIG).double().eval()
+        for name, parameter in model.named_parameters():
+            if name.endswith("magnitude"):
+                torch.nn.init.normal_(parameter, std=0.3)
+        with torch.no_grad():
+            model.bias.bias_out[-1] = 0.15
+    return model
+
+
+class World:
+    """All variants in one mixed batch, with the ordinary rollout of each."""
+
+    def __init__(self, model: SpaceModel, size: int) -> None:
+        self.names = list(VARIANTS)
+        self.problems = [generate(name, size, 1, 20)[0] for name in self.names]
+        self.batch = stack(self.problems, dtype=torch.float64)
+        seeds = view_seeds(self.batch, CONFIG, VIEWS, 1)
+        repeated = self.batch.repeat_interleave(VIEWS)
+        with torch.no_grad():
+            plain = model(repeated, seeds.flatten(0, 1))
+        self.starts = start_nodes(Environment(self.batch), STARTS)
+        begin = self.starts.repeat_interleave(VIEWS, dim=0)
+        self.plain = rollout(Environment(repeated), plain, begin)
+        self.tables = NodeTables.of_decoder(plain, VIEWS, survey(self.batch).scale)
+
+    def pruned(self, listed: int, **options):
+        environment = NarrowEnvironment(self.batch)
+        near = neighbourhood(self.batch, listed)
+        starts = self.starts.repeat(1, VIEWS)
+        return pruned_rollout(environment, self.tables, starts, near, **options)
+
+    def faults(self, result) -> dict[str, str]:
+        """Variants with a plan that the referee refuses, or prices otherwise."""
+        faults = {}
+        for row, (name, problem) in enumerate(zip(self.names, self.problems, strict=True)):
+            for moves, cost in zip(result.sequence[row], result.cost[row].tolist(), strict=True):
+                verdict = judge(problem, routes_of(problem, moves.tolist()))
+                unit = 1.0 if problem.maximise_prize else problem.unit
+                if verdict.violations:
+                    faults[name] = verdict.violations[0].message
+                elif cost != pytest.approx(verdict.cost / unit, abs=1e-9):
+                    faults[name] = f"expected cost {verdict.cost / unit}, received {cost}"
+        return faults
+
+
+@pytest.fixture(scope="module")
+def small(model: SpaceModel) -> World:
+    return World(model, 20)
+
+
+@pytest.fixture(scope="module")
+def large(model: SpaceModel) -> World:
+    return World(model, 50)
+
+
+@pytest.fixture(params=["small", "large"])
+def world(request: pytest.FixtureRequest) -> World:
+    return request.getfixturevalue(request.param)
+
+
+def test_with_all_options_it_is_the_ordinary_rollout(world: World) -> None:
+    result = world.pruned(1000, choices=1000)
+    plain = world.plain.cost.view(-1, VIEWS * STARTS)
+    assert torch.isfinite(plain).all()
+    assert torch.allclose(result.cost, plain, rtol=0, atol=1e-10)
+    moves = world.plain.sequence.unflatten(0, (-1, VIEWS)).flatten(1, 2)
+    for row, problem in enumerate(world.problems):
+        for one, other in zip(result.sequence[row], moves[row], strict=True):
+            assert routes_of(problem, one.tolist()) == routes_of(problem, other.tolist())
+
+
+@pytest.mark.parametrize(
+    ("listed", "options"),
+    [(5, {"choices": 5}), (1000, {"choices": 3, "readout": 6})],
+    ids=["five near", "three of the legal"],
+)
+def test_no_variant_comes_to_a_dead_end(world: World, listed: int, options) -> None:
+    result = world.pruned(listed, **options)
+    assert torch.isfinite(result.cost).all()
+    assert world.faults(result) == {}
+    # Otherwise nothing was left out.
+    assert (result.cost - world.plain.cost.view(-1, VIEWS * STARTS)).abs().max() > 1e-3
+
+
+def test_a_list_of_one_will_do(small: World) -> None:
+    result = small.pruned(1, choices=1)
+    assert torch.isfinite(result.cost).all()
+    assert small.faults(result) == {}
+
+
+def test_drawn_moves_are_legal_too(small: World) -> None:
+    def draw(seed: int, temperature: float = 1.0):
+        drawing = Drawing(torch.Generator().manual_seed(seed), temperature)
+        return small.pruned(10, choices=5, drawing=drawing)
+
+    one, same, hot = draw(1), draw(1), draw(1, temperature=100.0)
+    assert torch.equal(one.sequence, same.sequence)
+    assert not torch.equal(one.cost, hot.cost)
+    assert small.faults(one) == small.faults(hot) == {}
+
+
+def test_how_often_those_who_wait_are_asked_makes_no_difference(
+    small: World, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    often = small.pruned(5, choices=5)
+    monkeypatch.setitem(pruned._STEPS_BETWEEN_QUESTIONS, "cpu", 32)
+    monkeypatch.setattr(pruned, "_MOST_LOOKED_AT", 1)  # one after the other
+    seldom = small.pruned(5, choices=5)
+    assert torch.allclose(often.cost, seldom.cost, rtol=0, atol=1e-10)
+    length = min(often.sequence.shape[2], seldom.sequence.shape[2])
+    assert torch.equal(often.sequence[..., :length], seldom.sequence[..., :length])
+
+
+def test_the_shares_of_the_work_add_up(small: World) -> None:
+    shares: list[float] = []
+    small.pruned(5, choices=5, report=shares.append)
+    assert len(shares) > 2
+    assert all(share >= 0 for share in shares)
+    assert sum(shares) == pytest.approx(1.0)
+
+
+# ------------------------------------------------------------------------- by distance, by hand
+
+
+def distance_only(problem: Problem) -> tuple[NarrowEnvironment, NodeTables]:
+    """Tables that see nothing but distances: the nearest option is taken."""
+    batch = stack([problem], dtype=torch.float64, on_the_fly=True)
+    flat = torch.zeros(1, 1, problem.size, 2, dtype=torch.float64)
+    one = torch.ones(1, dtype=torch.float64)
+    keyed = torch.cat([flat, flat + 1], dim=-1)
+    zeros = torch.zeros(1, 2, dtype=torch.float64)
+    tables = NodeTables(flat, keyed, flat, flat, zeros, one, one, survey(batch).scale, 50.0)
+    return NarrowEnvironment(batch), tables
+
+
+def plan(problem: Problem, start: int, listed: int, choices: int) -> list[int]:
+    environment, tables = distance_only(problem)
+    near = neighbourhood(environment.batch, listed)
+    result = pruned_rollout(environment, tables, torch.tensor([[start]]), near, choices=choices)
+    assert torch.isfinite(result.cost).all()
+    return result.sequence[0, 0].tolist()
+
+
+# A depot, two customers at 10 and 11, and two at 20 and 21 on the other side.
+LINE = [(0.0, 0.0), (10.0, 0.0), (11.0, 0.0), (-20.0, 0.0), (-21.0, 0.0)]
+
+
+def test_a_list_of_the_served_sends_nobody_home() -> None:
+    # From 2 only 1 is on the list, and served: all customers are looked at, and home is nearest.
+    problem = Problem.from_coordinates(LINE)
+    assert plan(problem, 1, listed=1, choices=1)[:4] == [0, 1, 2, 0]
+    # Without a depot there is no way home, and the tour goes on to the other side.
+    tour = Problem.from_coordinates(LINE, depots=())
+    assert plan(tour, 1, listed=1, choices=1)[:6] == [1, 1, 2, 0, 3, 4]
+
+
+def test_a_full_vehicle_goes_home_though_its_list_has_customers() -> None:
+    problem = Problem.from_coordinates(LINE, demand=[0, 3, 3, 3, 3], capacity=3)
+    assert plan(problem, 1, listed=1, choices=1)[:8] == [0, 1, 0, 2, 0, 3, 0, 4]
+
+
+def test_the_last_vehicle_looks_around_before_it_goes_home_for_good() -> None:
+    # Customer 2 is on the list of 1 but does not fit; 3 and 4 are far and fit.
+    problem = Problem.from_coordinates(LINE, demand=[0, 2, 9, 1, 1], capacity=9, max_routes=2)
+    moves = plan(problem, 2, listed=1, choices=1)
+    assert judge(problem, routes_of(problem, moves)).violations == ()
+    assert sorted(routes_of(problem, moves)) == [[0, 1, 3, 4, 0], [0, 2, 0]]
+
+
+def test_near_nodes_of_a_large_instance_are_not_all_alike() -> None:
+    # Clipped, their scores are the same in float32: not the nearest but the first would be taken.
+    points = [(0.0, 0.0), (1000.0, 1000.0), *[(2.0 - 0.1 * i, 0.0) for i in range(1, 9)]]
+    problem = Problem.from_coordinates(points, depots=())
+    batch = stack([problem], on_the_fly=True)
+    _, double = distance_only(problem)
+    tables = NodeTables(
+        *(
+            getattr(double, name).float()
+            for name in ("embedding", "keyed", "query_first", "query_last", "state_weight")
+        ),
+        read_weight=torch.ones(1),
+        match_weight=torch.full((1,), 30.0),
+        scale=survey(batch).scale,
+        clipping=50.0,
+    )
+    near = neighbourhood(batch, 9)
+    environment = NarrowEnvironment(batch)
+    result = pruned_rollout(environment, tables, torch.tensor([[0]]), near, choices=9)
+    assert result.sequence[0, 0, 1:].tolist() == [0, 9, 8, 7, 6, 5, 4, 3, 2, 1]
