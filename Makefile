@@ -4,13 +4,14 @@ BIN := .venv/bin
 READY := .venv/.ready
 
 .DEFAULT_GOAL := help
-.PHONY: help demo test lint format clean
+.PHONY: help demo test lint format docs clean
 
 help:
 	@echo "make demo    solve a bundled instance"
 	@echo "make test    lint, type check, all tests, coverage floor"
 	@echo "make lint    lint and type check only"
 	@echo "make format  format and fix what can be fixed"
+	@echo "make docs    build the documentation site in site/"
 	@echo "make clean   remove .venv, caches and build products"
 
 $(READY): pyproject.toml constraints.txt
@@ -35,7 +36,10 @@ format: $(READY)
 	$(BIN)/ruff check --fix .
 	$(BIN)/ruff format .
 
+docs: $(READY)
+	NO_MKDOCS_2_WARNING=1 $(BIN)/mkdocs build --strict
+
 clean:
-	rm -rf .venv build dist src/*.egg-info .coverage .coverage.* htmlcov \
+	rm -rf .venv build dist site src/*.egg-info .coverage .coverage.* htmlcov \
 		.pytest_cache .mypy_cache .ruff_cache .hypothesis
 	find src tests -type d -name __pycache__ -prune -exec rm -rf {} +

@@ -15,9 +15,10 @@ def test_the_clock_waits_and_serves(four_customers, drive):
         windows=[(1, 99), (2, 99), (20, 30), NEVER, NEVER], service=[0, 2, 1, 0, 0]
     )
     van = drive(problem, 1)
-    assert van.number("clock") == pytest.approx(1 + 3 + 2)
-    assert van(2).number("clock") == pytest.approx(20 + 1)
-    assert van(0).number("clock") == pytest.approx(1.0)  # the next vehicle leaves at opening
+    # Time is counted from the opening of the depot, at 1.
+    assert van.number("clock") == pytest.approx(3 + 2)
+    assert van(2).number("clock") == pytest.approx(20 - 1 + 1)
+    assert van(0).number("clock") == pytest.approx(0.0)  # the next vehicle leaves at opening
 
 
 def test_no_arrival_after_a_window_closes(four_customers, drive):
