@@ -2,18 +2,21 @@
 
 from __future__ import annotations
 
+from copy import copy
+
 import pytest
 import torch
 
-from spacevrp.decode import pruned, rollout, routes_of
+from spacevrp.decode import pruned, pruned_graph, rollout, routes_of
 from spacevrp.decode.neighbourhood import neighbourhood
 from spacevrp.decode.pruned import Drawing, pruned_rollout
+from spacevrp.decode.pruned_graph import GraphedWalk
 from spacevrp.env import Environment, start_nodes
 from spacevrp.env.narrow import NarrowEnvironment
 from spacevrp.generators.testsets import generate
 from spacevrp.model import ModelConfig, SpaceModel, view_seeds
 from spacevrp.model.candidates import NodeTables
-from spacevrp.model.streaming import survey
+from spacevrp.model.streaming import Scale, survey
 from spacevrp.problems.problem import Problem
 from spacevrp.problems.referee import judge
 from spacevrp.problems.variants import VARIANTS
@@ -57,6 +60,19 @@ class World:
         near = neighbourhood(self.batch, listed)
         starts = self.starts.repeat(1, VIEWS)
         return pruned_rollout(environment, self.tables, starts, near, **options)
+
+    def on(self, device: str) -> World:
+        """The same on another device."""
+        other = copy(self)
+        other.batch, other.starts = self.batch.to(device), self.starts.to(device)
+
+        def moved(values):
+            return values.to(device) if isinstance(values, torch.Tensor) else values
+
+        scale = Scale(*(moved(values) for values in vars(self.tables.scale).values()))
+        tables = {name: moved(values) for name, values in vars(self.tables).items()}
+        other.tables = NodeTables(**{**tables, "scale": scale})
+        return other
 
     def faults(self, result) -> dict[str, str]:
         """Variants with a plan that the referee refuses, or prices otherwise."""
@@ -133,7 +149,7 @@ def test_how_often_those_who_wait_are_asked_makes_no_difference(
 ) -> None:
     often = small.pruned(5, choices=5)
     monkeypatch.setitem(pruned._STEPS_BETWEEN_QUESTIONS, "cpu", 32)
-    monkeypatch.setattr(pruned, "_MOST_LOOKED_AT", 1)  # one after the other
+    monkeypatch.setattr(pruned, "_MOST_LOOKED_AT", 10_000)  # a few at a time
     seldom = small.pruned(5, choices=5)
     assert torch.allclose(often.cost, seldom.cost, rtol=0, atol=1e-10)
     length = min(often.sequence.shape[2], seldom.sequence.shape[2])
@@ -146,6 +162,39 @@ def test_the_shares_of_the_work_add_up(small: World) -> None:
     assert len(shares) > 2
     assert all(share >= 0 for share in shares)
     assert sum(shares) == pytest.approx(1.0)
+
+
+# --------------------------------------------------------------------------- captured as a graph
+
+
+def test_a_walk_with_its_tensors_in_place_is_the_same(
+    small: World, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def warmed_up(work):
+        for _ in range(2):  # what a capture does before, and has to be undone
+            work()
+        return work
+
+    monkeypatch.setattr(pruned_graph, "capture", warmed_up)
+    plain = small.pruned(10, choices=5)
+    graphed = small.pruned(10, choices=5, kind=GraphedWalk)
+    assert torch.equal(plain.sequence, graphed.sequence)
+    assert torch.equal(plain.cost, graphed.cost)
+    drawing = Drawing(torch.Generator())
+    with pytest.raises(ValueError, match="expected no drawing"):
+        small.pruned(10, choices=5, kind=GraphedWalk, drawing=drawing)
+
+
+@pytest.mark.gpu
+@pytest.mark.skipif(not torch.cuda.is_available(), reason="needs a CUDA device")
+@pytest.mark.parametrize("size", ["small", "large"])
+def test_captured_steps_are_the_plain_ones(size: str, request: pytest.FixtureRequest) -> None:
+    world = request.getfixturevalue(size).on("cuda")
+    plain = world.pruned(10, choices=5)
+    graphed = world.pruned(10, choices=5, kind=GraphedWalk)
+    assert torch.equal(plain.sequence, graphed.sequence)
+    assert torch.allclose(plain.cost, graphed.cost)
+    assert world.faults(graphed) == {}
 
 
 # ------------------------------------------------------------------------- by distance, by hand

@@ -2,14 +2,11 @@
 
 from __future__ import annotations
 
-import weakref
 from collections.abc import Callable
 from typing import Any
 
 import pytest
 import torch
-from torch.utils._python_dispatch import TorchDispatchMode
-from torch.utils._pytree import tree_leaves
 
 from spacevrp.decode import rollout
 from spacevrp.env import Environment, start_nodes
@@ -17,41 +14,18 @@ from spacevrp.generators import generate
 from spacevrp.model import SpaceModel, view_seeds
 from spacevrp.problems.errors import SpacevrpError
 from spacevrp.solver import Solver
-from spacevrp.solver import solver as solver_module
+from spacevrp.solver import work as work_module
 from spacevrp.solver.memory import MOST_VIEWS, Cut, Footprint, cut, largest_size
 from spacevrp.tensors import stack
 
 
-class LiveBytes(TorchDispatchMode):
-    """Counts the bytes of all tensors alive that were made under it."""
-
-    def __init__(self) -> None:
-        super().__init__()
-        self.sizes: dict[int, int] = {}
-        self.now = self.peak = 0
-
-    def __torch_dispatch__(self, func: Any, types: Any, args: Any = (), kwargs: Any = None) -> Any:
-        result = func(*args, **(kwargs or {}))
-        for tensor in tree_leaves(result):
-            if isinstance(tensor, torch.Tensor):
-                storage = tensor.untyped_storage()
-                key = storage._cdata
-                if key not in self.sizes:
-                    self.sizes[key] = storage.nbytes()
-                    self.now += storage.nbytes()
-                    self.peak = max(self.peak, self.now)
-                    weakref.finalize(storage, self._forget, key)
-        return result
-
-    def _forget(self, key: int) -> None:
-        self.now -= self.sizes.pop(key, 0)
-
-
 @pytest.mark.parametrize("variant", ["CVRPTW", "AMDOCVRPBPLTW"])
-def test_the_estimate_covers_what_is_live(model: SpaceModel, variant: str) -> None:
+def test_the_estimate_covers_what_is_live(
+    model: SpaceModel, live_bytes: type, variant: str
+) -> None:
     views, starts = 6, 20
     batch = stack(generate(variant, 50))
-    with torch.no_grad(), LiveBytes() as live:
+    with torch.no_grad(), live_bytes() as live:
         repeated = batch.repeat_interleave(views)
         seeds = view_seeds(batch, model.config, views, 0)[0]
         environment = Environment(repeated)
@@ -98,7 +72,7 @@ def failing_above(
     limit: int, error: Callable[[], BaseException], seen: list[Cut]
 ) -> Callable[..., Any]:
     """A search that runs out of memory while a block has more rollouts than the limit."""
-    original = solver_module.search_block
+    original = work_module.search_block
 
     def search(model: Any, problems: Any, settings: Any, sizes: Cut, *rest: Any) -> Any:
         seen.append(sizes)
@@ -123,14 +97,14 @@ def test_running_out_of_memory_means_smaller_blocks(
     problems = generate("CVRP", 10, 5)
     expected = solver.solve(problems, augment=2)
     seen: list[Cut] = []
-    monkeypatch.setattr(solver_module, "search_block", failing_above(15, error, seen))
+    monkeypatch.setattr(work_module, "search_block", failing_above(15, error, seen))
     assert solver.solve(problems, augment=2) == expected
     assert seen[-1] == Cut(1, 1, 10)
     assert len([sizes for sizes in seen if sizes == seen[-1]]) == 5  # once found, it is kept
 
 
 def test_one_clear_error_when_nothing_fits(solver: Solver, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(solver_module, "search_block", failing_above(0, MemoryError, []))
+    monkeypatch.setattr(work_module, "search_block", failing_above(0, MemoryError, []))
     expected = r"^out of memory on cpu: one view of an instance with 11 nodes needs about .* GiB"
     with pytest.raises(SpacevrpError, match=expected):
         solver.solve(generate("CVRP", 10))
@@ -139,9 +113,9 @@ def test_one_clear_error_when_nothing_fits(solver: Solver, monkeypatch: pytest.M
 def test_what_could_never_fit_is_refused_at_once(
     solver: Solver, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(solver_module, "default_budget", lambda device: 1000)
-    monkeypatch.setattr(solver_module, "available", lambda device: 10_000)
-    monkeypatch.setattr(solver_module, "search_block", failing_above(0, AssertionError, []))
+    monkeypatch.setattr(work_module, "default_budget", lambda device: 1000)
+    monkeypatch.setattr(work_module, "available", lambda device: 10_000)
+    monkeypatch.setattr(work_module, "search_block", failing_above(0, AssertionError, []))
     with pytest.raises(SpacevrpError, match="up to 7 nodes would fit"):
         solver.solve(generate("CVRP", 10))
 
@@ -152,6 +126,6 @@ def test_other_errors_are_not_taken_for_a_lack_of_memory(
     def broken(*args: Any) -> Any:
         raise RuntimeError("shapes do not match")
 
-    monkeypatch.setattr(solver_module, "search_block", broken)
+    monkeypatch.setattr(work_module, "search_block", broken)
     with pytest.raises(RuntimeError, match="shapes do not match"):
         solver.solve(generate("CVRP", 10))

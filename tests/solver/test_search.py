@@ -24,7 +24,7 @@ from spacevrp.problems.problem import Problem
 from spacevrp.solver import Solver, search
 from spacevrp.solver.devices import choose_device
 from spacevrp.solver.progress import Progress
-from spacevrp.solver.search import Settings, _Best, _Moves, choose_starts, narrow, uses_kernel
+from spacevrp.solver.search import Best, Moves, Settings, choose_starts, narrow, uses_kernel
 from spacevrp.tensors import stack
 
 
@@ -78,7 +78,7 @@ def test_the_bar_shows_where_somebody_watches(
             counts.append((self._bar.n, self._bar.total))
             super().__exit__(*args)
 
-    monkeypatch.setattr("spacevrp.solver.solver.Progress", Watched)
+    monkeypatch.setattr("spacevrp.solver.work.Progress", Watched)
     monkeypatch.setattr("spacevrp.solver.progress.DELAY", 0.0)
     solver.solve(problem, augment=2)
     solver.solve(problem, augment=2, progress=True)  # stderr is no terminal here
@@ -91,11 +91,11 @@ def test_the_bar_shows_where_somebody_watches(
 # ------------------------------------------------------------------------------- the best of many
 
 
-def moves_of(cost: torch.Tensor, sequence: torch.Tensor) -> _Moves:
+def moves_of(cost: torch.Tensor, sequence: torch.Tensor) -> Moves:
     def take(order: torch.Tensor) -> torch.Tensor:
         return sequence.gather(1, order.unsqueeze(-1).expand(-1, -1, sequence.shape[2]))
 
-    return _Moves(cost, take)
+    return Moves(cost, take)
 
 
 def test_the_best_are_the_same_however_they_are_cut() -> None:
@@ -119,7 +119,7 @@ def test_the_best_are_the_same_however_they_are_cut() -> None:
         ]
         expected.append([key[2] for key in sorted(keys)][:16])
     for views, starts in ((3, 20), (1, 20), (2, 7), (3, 16)):
-        best = _Best(batch, 6)
+        best = Best(batch, 6)
         pieces = [(v, p) for v in range(0, 3, views) for p in range(0, 20, starts)]
         for view, start in reversed(pieces):  # the order of the pieces does not matter either
             part = (slice(None), slice(view, view + views), slice(start, start + starts))
@@ -139,7 +139,7 @@ def test_the_best_are_the_same_however_they_are_cut() -> None:
 def test_of_stuck_rollouts_those_that_served_most_are_kept() -> None:
     batch = stack(generate("CVRP", 6))
     sequence = torch.tensor([[[0, 1, 1, 1], [0, 2, 3, 4], [0, 5, 6, 6]]])
-    best = _Best(batch, 4)
+    best = Best(batch, 4)
     best.add(moves_of(torch.full((1, 3), torch.inf), sequence), torch.arange(3).view(1, 3))
     (found,) = best.candidates()
     assert [one.rank for one in found] == [1, 2, 0]
@@ -166,7 +166,7 @@ def test_seeds_of_views_do_not_depend_on_the_company(model: SpaceModel) -> None:
     problems = [*generate("CVRP", 8, 2), *generate("TSP", 9), *generate("CVRP", 10, 2)]
     settings = search.Settings(views=5, starts=None, samples=0, seed=4)
     batch = stack(problems)
-    quick = search._view_seeds(model, batch, problems, settings)
+    quick = search.seeds_of_views(model, batch, problems, settings)
     assert torch.equal(quick, view_seeds(batch, model.config, 5, 4))
 
 

@@ -15,7 +15,8 @@ from spacevrp.problems.problem import Problem
 from spacevrp.problems.referee import judge
 from spacevrp.problems.solution import Solution
 from spacevrp.solver import Solver, solve
-from spacevrp.solver.solver import _group, settle
+from spacevrp.solver.settling import settle
+from spacevrp.solver.work import group
 
 VARIANTS = ("CVRP", "ATSP", "AMDOCVRPBPLTW", "PDTSP", "OP", "SPCTSP", "OPDCVRP", "MDCVRPB")
 
@@ -200,11 +201,11 @@ def test_a_plan_that_the_referee_refuses_is_passed_over(solver: Solver) -> None:
     overloaded = Candidate(11.0, 0, np.array([0, 1, 2, 0]))
     legal = Candidate(16.0, 1, np.array([0, 1, 0, 2, 0, 0]))
     stuck = Candidate(float("inf"), 2, np.array([0, 1, 1]))
-    solution, reason, refused = settle(problem, [overloaded, legal, stuck])
+    solution, reason, refused = settle(problem, [overloaded, legal, stuck], problem)
     assert solution is not None
     assert solution.routes == ((0, 1, 0), (0, 2, 0))
     assert (solution.cost, reason, refused) == (16.0, "", 1)
-    solution, reason, refused = settle(problem, [overloaded, stuck])
+    solution, reason, refused = settle(problem, [overloaded, stuck], problem)
     assert (solution, refused) == (None, 1)
     assert reason.startswith("the best plan breaks a rule: route 1 leaves with a load of 4")
 
@@ -232,7 +233,7 @@ def test_instances_of_like_size_and_kind_are_solved_together() -> None:
         *generate("ACVRPBTW", 21, 1),
         *generate("PDTSP", 22, 1),
     ]
-    assert _group(problems, range(5), 8) == [(8, [0, 3, 4]), (8, [2]), (8, [1])]
+    assert group(problems, range(5), 8) == [(8, [0, 3, 4]), (8, [2]), (8, [1])]
 
 
 @pytest.mark.parametrize(

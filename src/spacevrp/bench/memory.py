@@ -24,10 +24,10 @@ import torch
 from torch import Tensor
 
 VARIANT = "CVRP"
-_GIB = 2**30
+GIB = 2**30
 _TINY = 10
 # Short work is repeated, long work is not.
-_ENOUGH_SECONDS = 3.0
+ENOUGH_SECONDS = 3.0
 # Beside the footprint of the search: the instance in float64, and one more copy while it is made.
 _BYTES_OF_INSTANCE = 16
 _STATUS, _RESET = Path("/proc/self/status"), Path("/proc/self/clear_refs")
@@ -83,14 +83,18 @@ def measure_size(probe: Probe) -> MemoryRow:
     row = MemoryRow("memory", probe.size, threads, views=1, starts=probe.starts)
     need, free = memory_needed(probe), available_memory(probe.device)
     if free is not None and need > free:
-        note = f"not measured: needs about {need / _GIB:.1f} GiB, {free / _GIB:.1f} are free"
+        note = f"not measured: needs about {need / GIB:.1f} GiB, {free / GIB:.1f} are free"
         return MemoryRow(**{**_as_dict(row), "note": note})
+    return MemoryRow(**{**_as_dict(row), **in_own_process(run_probe, probe)})
+
+
+def in_own_process(work: Callable[[Any], dict[str, Any]], probe: Any) -> dict[str, Any]:
+    """What a fresh process finds; a note where it was ended."""
     with ProcessPoolExecutor(1, mp_context=get_context("spawn")) as pool:
         try:
-            found = pool.submit(run_probe, probe).result()
+            return pool.submit(work, probe).result()
         except BrokenProcessPool:
-            found = {"note": "not measured: the process was ended, most likely out of memory"}
-    return MemoryRow(**{**_as_dict(row), **found})
+            return {"note": "not measured: the process was ended, most likely out of memory"}
 
 
 def memory_needed(probe: Probe) -> int:
@@ -122,19 +126,19 @@ def available_memory(device: str) -> int | None:
 
 def run_probe(probe: Probe) -> dict[str, Any]:
     """Measure one size in this process, which should be fresh."""
-    from spacevrp.bench.seen import load_model
+    from spacevrp.bench.weights import load_model
 
     if probe.threads is not None:
         torch.set_num_threads(probe.threads)
     device = torch.device(probe.device)
     model, _ = load_model(probe.weights)
     model = model.to(device)
-    _measure(model, Probe(_TINY, None, probe.device, 1, True, probe.seed, None), _Peak(device))
-    peak = _Peak(device)
-    return {"base_gib": peak.base / _GIB, **_measure(model, probe, peak)}
+    _measure(model, Probe(_TINY, None, probe.device, 1, True, probe.seed, None), Peak(device))
+    peak = Peak(device)
+    return {"base_gib": peak.base / GIB, **_measure(model, probe, peak)}
 
 
-def _measure(model: Any, probe: Probe, peak: _Peak) -> dict[str, Any]:
+def _measure(model: Any, probe: Probe, peak: Peak) -> dict[str, Any]:
     from spacevrp.env import Environment
     from spacevrp.generators import generate
     from spacevrp.model import view_seeds
@@ -143,7 +147,7 @@ def _measure(model: Any, probe: Probe, peak: _Peak) -> dict[str, Any]:
     from spacevrp.tensors import stack
 
     device = torch.device(probe.device)
-    clock = _Clock(device)
+    clock = Clock(device)
     # Tensor cores want bfloat16; a CPU is as fast in float32. As the solver has it.
     dtype = torch.bfloat16 if device.type == "cuda" else torch.float32
     found: dict[str, Any] = {}
@@ -163,7 +167,7 @@ def _measure(model: Any, probe: Probe, peak: _Peak) -> dict[str, Any]:
         )
         times = [seconds]
         # The last tables are kept: with two copies the decoder's peak would not be its own.
-        while sum(times) < _ENOUGH_SECONDS and len(times) < 5:
+        while sum(times) < ENOUGH_SECONDS and len(times) < 5:
             del tables
             seconds, tables = clock.time(lambda: model(batch, seeds, dtype))
             times.append(seconds)
@@ -172,7 +176,7 @@ def _measure(model: Any, probe: Probe, peak: _Peak) -> dict[str, Any]:
         environment = Environment(batch, num_depots=1)
         starts = choose_starts(environment, probe.starts)
         found["predicted_gib"] = (
-            Footprint.of(problem.size, model.config.width).block(1, starts.shape[1]) / _GIB
+            Footprint.of(problem.size, model.config.width).block(1, starts.shape[1]) / GIB
         )
         if probe.decode and found["finite"]:
             found |= _decode(problem, environment, tables, starts, clock, peak)
@@ -180,7 +184,7 @@ def _measure(model: Any, probe: Probe, peak: _Peak) -> dict[str, Any]:
 
 
 def _decode(
-    problem: Any, environment: Any, tables: Any, starts: Tensor, clock: _Clock, peak: _Peak
+    problem: Any, environment: Any, tables: Any, starts: Tensor, clock: Clock, peak: Peak
 ) -> dict[str, Any]:
     from spacevrp.decode import rollout, routes_of
     from spacevrp.decode.fused import fused_rollout
@@ -209,7 +213,7 @@ def _decode(
     }
 
 
-class _Clock:
+class Clock:
     """Seconds of a piece of work, the device's share included."""
 
     def __init__(self, device: torch.device) -> None:
@@ -227,7 +231,7 @@ class _Clock:
             torch.cuda.synchronize()
 
 
-class _Peak:
+class Peak:
     """The most memory held since the last restart, above what was held at the beginning."""
 
     def __init__(self, device: torch.device) -> None:
@@ -247,8 +251,8 @@ class _Peak:
     def growth(self) -> float:
         """GiB."""
         if self._on_gpu:
-            return (torch.cuda.max_memory_allocated(self._device) - self.base) / _GIB
-        return max(0, _resident("VmHWM") - self.base) / _GIB
+            return (torch.cuda.max_memory_allocated(self._device) - self.base) / GIB
+        return max(0, _resident("VmHWM") - self.base) / GIB
 
 
 def _resident(field: str) -> int:
@@ -272,14 +276,17 @@ def _resident(field: str) -> int:
 # ---------------------------------------------------------------------------------------- exponents
 
 
-def exponents(rows: Sequence[MemoryRow]) -> dict[str, dict[str, float]]:
-    """How encoding, decoding and the peak of memory grow with the size.
+def exponents(
+    rows: Sequence[Any],
+    names: Sequence[str] = ("seconds_encode", "seconds_decode", "encode_gib"),
+) -> dict[str, dict[str, float]]:
+    """How what is measured grows with the size: encoding, decoding, the peak of memory.
 
     ``fitted`` is the slope of the straight line through the logarithms (least squares), ``last``
     the slope between the two largest sizes.
     """
     found = {}
-    for name in ("seconds_encode", "seconds_decode", "encode_gib"):
+    for name in names:
         points = [
             (math.log(row.size), math.log(value))
             for row in sorted(rows, key=lambda row: row.size)

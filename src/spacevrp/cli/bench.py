@@ -9,6 +9,7 @@ from spacevrp.cli.subverbs import Subverb, add_subverbs, run_subverb
 SUBVERBS = (
     Subverb("train-step", "time a training step and its parts", "spacevrp.bench.train_step"),
     Subverb("speed", "time and memory of solving", "spacevrp.bench.speed"),
+    Subverb("scaling", "time and memory against the size", "spacevrp.bench.scaling"),
     Subverb("seen", "costs on the problems trained on", "spacevrp.bench.seen"),
     Subverb("unseen", "gaps on the 98 variants not trained on", "spacevrp.bench.unseen"),
     Subverb("scale", "gaps with 1,000 customers", "spacevrp.bench.scale"),

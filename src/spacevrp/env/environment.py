@@ -14,6 +14,7 @@ from spacevrp.env.rules import at
 from spacevrp.env.state import State
 from spacevrp.env.ways import ways_home
 from spacevrp.tensors import LOAD_RULE_CODES, Batch
+from spacevrp.tensors.lengths import between, from_first, to_first
 
 
 class Environment:
@@ -52,9 +53,8 @@ class Environment:
         batch = self.batch
         if self._servable is None:
             return torch.zeros_like(starts)
-        depots = slice(0, self.num_depots)
-        there = batch.distance[:, depots]  # (B, K, N)
-        back = self.home.distance[:, :, depots].transpose(1, 2)
+        there = from_first(batch.distance, self.num_depots)  # (B, K, N)
+        back = to_first(self.home.distance, self.num_depots)
         cost = there + torch.where(batch.open_routes[:, None, None], 0.0, back)
         cost = cost.masked_fill(~self._servable, torch.inf)
         # Depots on the same shortest cycle cost the same: rounding must not choose among them.
@@ -84,6 +84,7 @@ class Environment:
             backhauled=no,
             routes=count,
             left=customers.sum(dim=1, keepdim=True).expand(shape),
+            linehauls=(customers & (batch.demand > 0)).sum(dim=1, keepdim=True).expand(shape),
             owed=batch.compulsory.sum(dim=1, keepdim=True).expand(shape),
             switched=no,
             done=no,
@@ -92,7 +93,7 @@ class Environment:
         )
         state = replace(state, used=self._used_at_depot(state))
         # A start that no rule would allow is no solution: say so instead of counting it.
-        illegal = ~at_node(self.customer_moves(state), starts)
+        illegal = ~self.customer_moves(state, starts.unsqueeze(-1)).squeeze(-1)
         state = self.step(state, starts)
         return replace(state, done=state.done | illegal, stuck=state.stuck | illegal)
 
@@ -106,28 +107,43 @@ class Environment:
         """
         batch = self.batch
         customers = self.customer_moves(state)
-        allowed = customers | self._depot_moves(state, customers)
+        allowed = customers | self._depot_moves(state)
         stay = only(state.current, batch.num_nodes)
         idle = state.done | ~allowed.any(dim=-1)
         return torch.where(idle.unsqueeze(-1), stay, allowed)
 
-    def customer_moves(self, state: State) -> Tensor:
-        """Customers that can be served next, (B, P, N)."""
+    def customer_moves(self, state: State, nodes: Tensor | None = None) -> Tensor:
+        """Customers that can be served next, (B, P, N); of nodes (B, P, C) alone where given."""
         batch = self.batch
-        legs = rules.legs(batch, self.home, state)
+        if nodes is None:
+            options = rules.all_nodes(batch, state)
+        else:
+            options = rules.some_nodes(batch, state, nodes)
+        legs = rules.legs(batch, self.home, state, nodes)
         return (
-            rules.unvisited_customers(batch, state)
-            & rules.arc_exists(batch, state, legs)
-            & rules.load_fits(batch, state)
-            & rules.linehaul_before_backhaul(batch, state)
-            & rules.window_fits(batch, state, legs)
+            rules.unvisited_customers(options)
+            & rules.arc_exists(batch, legs)
+            & rules.load_fits(batch, state, options)
+            & rules.linehaul_before_backhaul(batch, state, options)
+            & rules.window_fits(batch, state, options, legs)
             & rules.length_fits(batch, state, legs)
-            & rules.pickup_before_delivery(batch, state)
+            & rules.pickup_before_delivery(options)
             & rules.vehicle_left(batch, state)
         )
 
-    def _depot_moves(self, state: State, customers: Tensor) -> Tensor:
+    def _depot_moves(self, state: State) -> Tensor:
         """Home from a customer; from a depot, finish there or switch to another one."""
+        batch = self.batch
+        to_origin = only(state.origin, batch.num_nodes)
+        moves = to_origin & self.origin_moves(state).unsqueeze(-1)
+        if self._servable is None:
+            return moves
+        at_depot = at(batch.is_depot, state.current)
+        may_switch = at_depot & ~state.switched & (state.left > 0)
+        return moves | (self._useful_depots(state) & may_switch.unsqueeze(-1) & ~to_origin)
+
+    def origin_moves(self, state: State) -> Tensor:
+        """Whether a move to the depot of the running route is legal: home, or to finish, (B, P)."""
         batch = self.batch
         at_depot = at(batch.is_depot, state.current)
         goes_home = ~at_depot & rules.may_return(batch, state)
@@ -135,21 +151,17 @@ class Environment:
             goes_home = goes_home & rules.home_in_limits(batch, state)
         # At a depot, staying means to finish although optional customers are left.
         finishes = at_depot & rules.may_finish(batch, state)
-        to_origin = only(state.origin, batch.num_nodes)
-        moves = to_origin & (goes_home | finishes).unsqueeze(-1) & batch.has_depot[:, None, None]
-        if self._servable is None:
-            return moves
-        may_switch = at_depot & ~state.switched & (state.left > 0)
-        return moves | (self._useful_depots(state) & may_switch.unsqueeze(-1) & ~to_origin)
+        return (goes_home | finishes) & batch.has_depot.unsqueeze(1)
 
     def _useful_depots(self, state: State) -> Tensor:
         """Depots from which some unvisited customer can be served first, (B, P, N)."""
         batch = self.batch
         assert self._servable is not None  # only called with several depots
+        options = rules.all_nodes(batch, state)
         first = (
-            rules.unvisited_customers(batch, state)
-            & rules.load_fits(batch, state)
-            & rules.pickup_before_delivery(batch, state)
+            rules.unvisited_customers(options)
+            & rules.load_fits(batch, state, options)
+            & rules.pickup_before_delivery(options)
         )
         open_customers = first.to(batch.distance.dtype)
         counts = open_customers @ self._servable.transpose(1, 2).to(open_customers)  # (B, P, K)
@@ -169,13 +181,11 @@ class Environment:
         stuck = stays & ~(from_depot & rules.may_finish(batch, state))
         switches = active & from_depot & to_depot & ~stays
 
-        index = torch.arange(batch.size, device=batch.device).unsqueeze(1)
-        distance = batch.distance[index, state.current, action]
-        duration = batch.duration[index, state.current, action]
+        distance = between(batch.distance, state.current, action)
+        duration = between(batch.duration, state.current, action)
         free = (from_depot & to_depot) | (batch.open_routes.unsqueeze(1) & to_depot) | stays
         leg = torch.where(free | ~active, 0.0, distance)
 
-        visited = state.visited | (only(action, batch.num_nodes) & serves.unsqueeze(-1))
         arrival = state.clock + duration
         ready = torch.maximum(arrival, at(batch.opening, action)) + at(batch.service, action)
         demand = at(batch.demand, action)
@@ -187,7 +197,7 @@ class Environment:
         after = State(
             current=torch.where(active, action, state.current),
             origin=torch.where(at_home, action, state.origin),
-            visited=visited,
+            visited=state.visited | (only(action, batch.num_nodes) & serves.unsqueeze(-1)),
             used=torch.where(serves, used, state.used),
             credit=torch.where(serves, credit, state.credit),
             clock=torch.where(serves, ready, state.clock),
@@ -198,6 +208,7 @@ class Environment:
             backhauled=state.backhauled | (serves & (demand < 0)),
             routes=state.routes + (serves & from_depot).to(state.routes.dtype),
             left=state.left - one,
+            linehauls=state.linehauls - one * (demand > 0).to(one.dtype),
             owed=state.owed - one * at(batch.compulsory, action).to(one.dtype),
             switched=switches,
             done=state.done,
@@ -222,10 +233,9 @@ class Environment:
     def _used_at_depot(self, state: State) -> Tensor:
         """0, except under the rule `paper` when only backhauls are left: then it leaves empty."""
         batch = self.batch
-        linehauls = rules.unvisited_customers(batch, state) & (batch.demand > 0).unsqueeze(1)
         leaves_empty = (
             (batch.load_rule == LOAD_RULE_CODES["paper"]) & torch.isfinite(batch.capacity)
-        ).unsqueeze(1) & ~linehauls.any(dim=-1)
+        ).unsqueeze(1) & (state.linehauls == 0)
         capacity = batch.capacity.unsqueeze(1).expand_as(state.length)
         return torch.where(leaves_empty, capacity, torch.zeros_like(state.length))
 
@@ -235,8 +245,7 @@ class Environment:
         no_route_left = state.routes >= batch.max_routes.unsqueeze(1)
         home_for_good = at_home & ((state.left == 0) | no_route_left)
         closes = ~batch.has_depot.unsqueeze(1) & (state.left == 0) & ~state.done
-        index = torch.arange(batch.size, device=batch.device).unsqueeze(1)
-        closing_leg = batch.distance[index, state.current, state.origin]
+        closing_leg = between(batch.distance, state.current, state.origin)
         return replace(
             state,
             done=state.done | stays | home_for_good | closes,
@@ -256,10 +265,11 @@ class Environment:
     def servable_from_depots(self) -> Tensor:
         """Customers that can come first in a route from each depot, (B, K, N) bool."""
         batch = self.batch
-        depots = slice(0, max(self.num_depots, 1))
-        there, back = batch.distance[:, depots], self.home.distance[:, :, depots].transpose(1, 2)
-        time_there = batch.duration[:, depots]
-        time_back = self.home.duration[:, :, depots].transpose(1, 2)
+        number = max(self.num_depots, 1)
+        depots = slice(0, number)
+        there, back = from_first(batch.distance, number), to_first(self.home.distance, number)
+        time_there = from_first(batch.duration, number)
+        time_back = to_first(self.home.duration, number)
         is_open = batch.open_routes[:, None, None]
         arrival = batch.opening[:, depots].unsqueeze(-1) + time_there
         start = torch.maximum(arrival, batch.opening.unsqueeze(1))

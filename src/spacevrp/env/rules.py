@@ -1,6 +1,7 @@
 """The rules of legal moves. Each returns where it allows a move; the mask is their conjunction.
 
-A rule about customers sees every node as a customer; depots are decided by the depot rules alone.
+A rule about customers sees every option as a customer; depots are decided by the depot rules alone.
+The options are all nodes, or a few for each vehicle where there are too many to look at all.
 Absent features are neutral values in the batch (infinite limits, windows that never close), so no
 rule asks which variant it serves.
 """
@@ -16,39 +17,91 @@ from spacevrp.env.load import load_after
 from spacevrp.env.state import State
 from spacevrp.env.ways import WaysHome
 from spacevrp.tensors import Batch
+from spacevrp.tensors.lengths import between, columns_of, rows_of
 
 # Half of the referee's tolerance: float32 sums must not push a legal plan over it.
 TOLERANCE = 5e-6
 
 
 @dataclass(frozen=True)
-class Legs:
-    """Distances and durations that the rules look at, (B, P, N) each."""
+class Options:
+    """The C nodes that each vehicle could go to next, and what the rules ask of them.
 
-    distance: Tensor  # from the current node to every node
-    duration: Tensor
-    distance_home: Tensor  # the way from every node to the origin of the running route
-    duration_home: Tensor
+    Either all nodes, so that C = N and what does not depend on the vehicle is (B, 1, N), or some
+    for each vehicle, (B, P, C).
+    """
+
+    customer: Tensor  # bool; padding is none
+    visited: Tensor  # (B, P, C) bool
+    demand: Tensor
+    opening: Tensor
+    closing: Tensor
+    service: Tensor
+    delivery: Tensor  # bool; second of a pair
+    partner_visited: Tensor  # (B, P, C) bool
 
 
-def legs(batch: Batch, home: WaysHome, state: State) -> Legs:
-    """Rows and columns of the matrices for every partial solution."""
-    distance = rows_of(batch.distance, state.current)
-    distance_home = rows_of(home.distance.transpose(1, 2), state.origin)
-    if batch.duration is batch.distance:
-        return Legs(distance, distance, distance_home, distance_home)
-    return Legs(
-        distance,
-        rows_of(batch.duration, state.current),
-        distance_home,
-        rows_of(home.duration.transpose(1, 2), state.origin),
+def all_nodes(batch: Batch, state: State) -> Options:
+    """Every node of the batch is an option."""
+    partner = batch.partner.unsqueeze(1).expand_as(state.visited)
+    return Options(
+        customer=(batch.is_node & ~batch.is_depot).unsqueeze(1),
+        visited=state.visited,
+        demand=batch.demand.unsqueeze(1),
+        opening=batch.opening.unsqueeze(1),
+        closing=batch.closing.unsqueeze(1),
+        service=batch.service.unsqueeze(1),
+        delivery=batch.is_delivery.unsqueeze(1),
+        partner_visited=state.visited.gather(2, partner),
     )
 
 
-def rows_of(matrix: Tensor, nodes: Tensor) -> Tensor:
-    """Rows (B, P, N) of matrices (B, N, N) at nodes (B, P)."""
-    index = nodes.unsqueeze(-1).expand(-1, -1, matrix.shape[-1])
-    return matrix.gather(1, index)
+def some_nodes(batch: Batch, state: State, nodes: Tensor) -> Options:
+    """Nodes (B, P, C) are the options of each vehicle."""
+    return Options(
+        customer=of_nodes(batch.is_node & ~batch.is_depot, nodes),
+        visited=state.visited.gather(2, nodes),
+        demand=of_nodes(batch.demand, nodes),
+        opening=of_nodes(batch.opening, nodes),
+        closing=of_nodes(batch.closing, nodes),
+        service=of_nodes(batch.service, nodes),
+        delivery=of_nodes(batch.is_delivery, nodes),
+        partner_visited=state.visited.gather(2, of_nodes(batch.partner, nodes)),
+    )
+
+
+def of_nodes(values: Tensor, nodes: Tensor) -> Tensor:
+    """Entries (B, P, C) of per-node values (B, N) at nodes (B, P, C)."""
+    return values.gather(1, nodes.flatten(1)).view(nodes.shape)
+
+
+@dataclass(frozen=True)
+class Legs:
+    """Distances and durations that the rules look at, (B, P, C) each."""
+
+    distance: Tensor  # from the current node to every option
+    duration: Tensor
+    distance_home: Tensor  # the way from every option to the origin of the running route
+    duration_home: Tensor
+
+
+def legs(batch: Batch, home: WaysHome, state: State, nodes: Tensor | None = None) -> Legs:
+    """Legs to all nodes, or to the nodes (B, P, C) alone."""
+
+    def there(lengths: Tensor) -> Tensor:
+        if nodes is None:
+            return rows_of(lengths, state.current)
+        return between(lengths, state.current.unsqueeze(-1), nodes)
+
+    def back(lengths: Tensor) -> Tensor:
+        if nodes is None:
+            return columns_of(lengths, state.origin)
+        return between(lengths, nodes, state.origin.unsqueeze(-1))
+
+    distance, distance_home = there(batch.distance), back(home.distance)
+    if batch.duration is batch.distance:
+        return Legs(distance, distance, distance_home, distance_home)
+    return Legs(distance, there(batch.duration), distance_home, back(home.duration))
 
 
 def at(values: Tensor, nodes: Tensor) -> Tensor:
@@ -56,13 +109,12 @@ def at(values: Tensor, nodes: Tensor) -> Tensor:
     return values.gather(1, nodes)
 
 
-def unvisited_customers(batch: Batch, state: State) -> Tensor:
+def unvisited_customers(options: Options) -> Tensor:
     """Every customer at most once; padding never."""
-    customers = batch.is_node & ~batch.is_depot  # (B, N)
-    return customers.unsqueeze(1) & ~state.visited
+    return options.customer & ~options.visited
 
 
-def arc_exists(batch: Batch, state: State, legs: Legs) -> Tensor:
+def arc_exists(batch: Batch, legs: Legs) -> Tensor:
     """No move over a missing arc, nor to a place without a way home."""
     there = torch.isfinite(legs.distance) & torch.isfinite(legs.duration)
     back = torch.isfinite(legs.distance_home) & torch.isfinite(legs.duration_home)
@@ -74,31 +126,31 @@ def _free_return(batch: Batch) -> Tensor:
     return (batch.open_routes | ~batch.has_depot)[:, None, None]
 
 
-def load_fits(batch: Batch, state: State) -> Tensor:
+def load_fits(batch: Batch, state: State, options: Options) -> Tensor:
     """Capacity, under the load rule of each instance."""
     _, _, peak, low = load_after(
         batch.load_rule[:, None, None],
         state.used.unsqueeze(-1),
         state.credit.unsqueeze(-1),
-        batch.demand.unsqueeze(1),
+        options.demand,
     )
     tolerance = batch.load_tolerance[:, None, None]
     return (peak <= batch.capacity[:, None, None] + tolerance) & (low >= -tolerance)
 
 
-def linehaul_before_backhaul(batch: Batch, state: State) -> Tensor:
+def linehaul_before_backhaul(batch: Batch, state: State, options: Options) -> Tensor:
     """Once a route has served a backhaul, no linehaul follows, where that is demanded."""
     closed_to_linehauls = batch.backhaul_last.unsqueeze(1) & state.backhauled  # (B, P)
-    return ~(closed_to_linehauls.unsqueeze(-1) & (batch.demand > 0).unsqueeze(1))
+    return ~(closed_to_linehauls.unsqueeze(-1) & (options.demand > 0))
 
 
-def window_fits(batch: Batch, state: State, legs: Legs) -> Tensor:
+def window_fits(batch: Batch, state: State, options: Options, legs: Legs) -> Tensor:
     """Arrival before the window closes, and home before the depot does."""
     arrival = state.clock.unsqueeze(-1) + legs.duration
-    start = torch.maximum(arrival, batch.opening.unsqueeze(1))
-    home = start + batch.service.unsqueeze(1) + legs.duration_home
+    start = torch.maximum(arrival, options.opening)
+    home = start + options.service + legs.duration_home
     home_by = at(batch.closing, state.origin).unsqueeze(-1)
-    in_time = arrival <= batch.closing.unsqueeze(1) + TOLERANCE
+    in_time = arrival <= options.closing + TOLERANCE
     return in_time & ((home <= home_by + TOLERANCE) | _free_return(batch))
 
 
@@ -109,10 +161,9 @@ def length_fits(batch: Batch, state: State, legs: Legs) -> Tensor:
     return length <= batch.max_length[:, None, None] + TOLERANCE
 
 
-def pickup_before_delivery(batch: Batch, state: State) -> Tensor:
+def pickup_before_delivery(options: Options) -> Tensor:
     """A delivery only after its pickup. (Routes end empty, so the pickup is in this route.)"""
-    partner = batch.partner.unsqueeze(1).expand_as(state.visited)
-    return ~batch.is_delivery.unsqueeze(1) | state.visited.gather(2, partner)
+    return ~options.delivery | options.partner_visited
 
 
 def vehicle_left(batch: Batch, state: State) -> Tensor:
@@ -139,9 +190,8 @@ def home_in_limits(batch: Batch, state: State) -> Tensor:
 
     Only asked where the look-ahead trusts in ways over other customers.
     """
-    index = torch.arange(batch.size, device=batch.device).unsqueeze(1)
-    distance = batch.distance[index, state.current, state.origin]
-    duration = batch.duration[index, state.current, state.origin]
+    distance = between(batch.distance, state.current, state.origin)
+    duration = between(batch.duration, state.current, state.origin)
     in_length = state.length + distance <= batch.max_length.unsqueeze(1) + TOLERANCE
     in_time = state.clock + duration <= at(batch.closing, state.origin) + TOLERANCE
     exists = torch.isfinite(distance) & torch.isfinite(duration)

@@ -23,6 +23,7 @@ class State:
     backhauled: Tensor  # (B, P) bool; the running route has served a backhaul
     routes: Tensor  # (B, P) int64; routes begun
     left: Tensor  # (B, P) int64; customers not yet visited
+    linehauls: Tensor  # (B, P) int64; customers with a delivery not yet visited
     owed: Tensor  # (B, P) int64; compulsory customers not yet visited
     switched: Tensor  # (B, P) bool; the last move changed depots
     done: Tensor  # (B, P) bool

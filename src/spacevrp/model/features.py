@@ -16,12 +16,12 @@ _MEAN_IN_UNIT_SQUARE = 0.5214
 _ASYMMETRIC = 0.2
 
 
-def node_attributes(batch: Batch) -> Tensor:
+def node_attributes(batch: Batch, scale: Tensor | None = None) -> Tensor:
     """Demand, prize, penalty, earliest and latest start, service time, (B, N, 6).
 
     Demand is in vehicle loads and times in horizons. Prizes are as generated, which is to say in
     the largest prize (orienteering) or the required total (prize collecting), and penalties in
-    the unit of distance of generated instances.
+    the unit of distance of generated instances; ``scale`` (B,) is that unit where it is known.
     """
     dtype = batch.distance.dtype
     finite_capacity = torch.isfinite(batch.capacity)
@@ -29,10 +29,10 @@ def node_attributes(batch: Batch) -> Tensor:
     demand = torch.where(finite_capacity.unsqueeze(1), batch.demand / capacity, 0.0)
 
     largest = batch.prize.amax(dim=1)
-    scale = torch.where(batch.orienteering, largest, batch.min_prize)
-    prize = batch.prize / torch.where(scale > 0, scale, 1.0).unsqueeze(1)
+    whole = torch.where(batch.orienteering, largest, batch.min_prize)
+    prize = batch.prize / torch.where(whole > 0, whole, 1.0).unsqueeze(1)
 
-    penalty = batch.penalty / distance_scale(batch).unsqueeze(1)
+    penalty = batch.penalty / (distance_scale(batch) if scale is None else scale).unsqueeze(1)
 
     windowed = batch.windowed.unsqueeze(1)
     closing = torch.where(torch.isfinite(batch.closing), batch.closing, 0.0)
@@ -65,6 +65,11 @@ def distance_scale(batch: Batch) -> Tensor:
     mean = total / between.sum(dim=(1, 2)).clamp(min=1)
     both = between & between.transpose(1, 2)
     change = torch.where(both, lengths - lengths.transpose(1, 2), 0.0).abs().sum(dim=(1, 2))
+    return natural_scale(mean, total, change, nodes)
+
+
+def natural_scale(mean: Tensor, total: Tensor, change: Tensor, nodes: Tensor) -> Tensor:
+    """The scale from the mean length of an arc, the sums of lengths and of turned arcs' changes."""
     # Shortest paths in a complete graph with uniform lengths are about ln N / N long.
     closed_mean = torch.log(nodes.clamp(min=2)) / nodes.clamp(min=2)
     expected = torch.where(change > _ASYMMETRIC * total, closed_mean, _MEAN_IN_UNIT_SQUARE)

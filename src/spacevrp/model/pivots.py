@@ -7,6 +7,7 @@ beyond the number of customers). Seeds are given as node numbers, padded with -1
 from __future__ import annotations
 
 import math
+from collections.abc import Callable
 
 import numpy as np
 import torch
@@ -36,14 +37,26 @@ def furthest_pivots(distance: Tensor, seeds: Tensor, is_node: Tensor) -> Tensor:
         (B, N) False on padding.
     """
     symmetric = 0.5 * (distance + distance.transpose(1, 2))
-    gap = torch.full_like(symmetric[:, 0], torch.inf)  # (B, N) distance to the nearest pivot
+
+    def row_of(pivot: Tensor) -> Tensor:
+        index = pivot[:, None, None].expand(-1, 1, symmetric.shape[1])
+        return symmetric.gather(1, index).squeeze(1)
+
+    # (B, N) distance to the nearest pivot
+    gap = torch.full_like(symmetric[:, 0], torch.inf)
+    return spread_out(row_of, gap, seeds, is_node)
+
+
+def spread_out(
+    row_of: Callable[[Tensor], Tensor], gap: Tensor, seeds: Tensor, is_node: Tensor
+) -> Tensor:
+    """The same from rows (B, N) of the mean distances at pivots (B,); ``gap`` (B, N) is inf."""
     gap = gap.masked_fill(~is_node, -torch.inf)
     pivots = []
     for column in seeds.unbind(dim=1):
         furthest = gap >= gap.amax(dim=1, keepdim=True) * (1.0 - _SAME_GAP)
         pivot = torch.where(column == NO_SEED, furthest.int().argmax(dim=1), column)  # (B,)
-        row = symmetric.gather(1, pivot[:, None, None].expand(-1, 1, gap.shape[1])).squeeze(1)
-        gap = torch.minimum(gap, row)
+        gap = torch.minimum(gap, row_of(pivot))
         gap = gap.scatter(1, pivot.unsqueeze(1), -torch.inf)  # never the same pivot twice
         gap = gap.masked_fill(~is_node, -torch.inf)
         pivots.append(pivot)
@@ -56,7 +69,12 @@ def frechet(zscore: Tensor, pivots: Tensor, *, averaged: bool = False) -> Tensor
     index = pivots.unsqueeze(1).expand(size, nodes, -1)  # (B, N, M)
     outgoing = zscore.gather(2, index)  # node -> pivot
     incoming = zscore.transpose(1, 2).gather(2, index)  # pivot -> node
-    count = pivots.shape[1]
+    return joined(outgoing, incoming, averaged=averaged)
+
+
+def joined(outgoing: Tensor, incoming: Tensor, *, averaged: bool) -> Tensor:
+    """Normalised distances (B, N, M) to and from the pivots side by side, or their averages."""
+    count = outgoing.shape[-1]
     if averaged:
         return 0.5 * (outgoing + incoming) / math.sqrt(count)
     both = torch.stack([outgoing, incoming], dim=-1).flatten(start_dim=2)

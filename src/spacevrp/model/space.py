@@ -68,7 +68,7 @@ class SpaceModel(nn.Module):
     def _position(self, geometry: Geometry, seeds: Tensor) -> Tensor:
         zscore = geometry.zscore
         if self.config.representation == "identifiers":
-            return _identifiers(seeds, zscore.shape[1], self.config.position_width, zscore)
+            return identifiers(seeds, zscore.shape[1], self.config.position_width, zscore)
         pivots = furthest_pivots(geometry.spread, seeds, geometry.is_node)
         return frechet(zscore, pivots, averaged=self.config.representation == "averaged")
 
@@ -118,7 +118,7 @@ class SpaceModel(nn.Module):
         )
 
 
-def _identifiers(seeds: Tensor, nodes: int, width: int, like: Tensor) -> Tensor:
+def identifiers(seeds: Tensor, nodes: int, width: int, like: Tensor) -> Tensor:
     """Pseudo-random numbers in [0, 1) that tell nodes apart, a different set for each seed row."""
     # A hash instead of a generator: the same seeds give the same identifiers on every device.
     key = (seeds.double() + 2.0) @ torch.arange(

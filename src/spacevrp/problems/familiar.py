@@ -7,11 +7,13 @@ nothing at all limits a route, the problem is a travelling salesman's.
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 import numpy as np
 
 from spacevrp.problems.problem import Problem
 
-Routes = tuple[tuple[int, ...], ...]
+Routes = Sequence[Sequence[int]]
 
 
 def familiar(problem: Problem) -> Problem:

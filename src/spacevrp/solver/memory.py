@@ -84,7 +84,7 @@ def default_budget(device: torch.device) -> int:
     if device.type == "cuda":
         return int(_CUDA_SHARE * available(device))
     # Of the machine's memory, not of what is free now: the same call is cut the same way again.
-    return int(min(_CPU_BUDGET, _CPU_SHARE * _machine_memory()))
+    return int(min(_CPU_BUDGET, _CPU_SHARE * machine_memory()))
 
 
 def available(device: torch.device) -> int:
@@ -94,7 +94,7 @@ def available(device: torch.device) -> int:
         # What the allocator holds but does not use is free to us.
         idle = torch.cuda.memory_reserved(device) - torch.cuda.memory_allocated(device)
         return free + idle
-    return _machine_memory()
+    return machine_memory()
 
 
 def largest_size(width: int, budget: int) -> int:
@@ -115,7 +115,8 @@ def _least(num_nodes: int, width: int) -> int:
     return Footprint.of(num_nodes, width).block(1, 1)
 
 
-def _machine_memory() -> int:
+def machine_memory() -> int:
+    """Bytes that the machine has."""
     try:
         return os.sysconf("SC_PHYS_PAGES") * os.sysconf("SC_PAGE_SIZE")
     except (AttributeError, OSError, ValueError):  # not a system that tells

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from threading import Lock
 from types import TracebackType
 from typing import Literal
 
@@ -23,16 +24,22 @@ class Progress:
         self._bar = tqdm(
             total=total, unit=" plans", unit_scale=True, leave=False, disable=disable, delay=DELAY
         )
-        self._expected = self._done = 0
+        self._expected, self._done = 0, 0.0
+        self._lock = Lock()  # several workers report
 
     def begin(self, expected: int) -> None:
         """A block begins, of about this many rollouts."""
-        self._expected, self._done = expected, 0
+        self._expected, self._done = expected, 0.0
 
-    def advance(self, number: int) -> None:
-        """Some rollouts of the block are finished."""
-        self._done += number
-        self._bar.update(number)
+    def advance(self, number: float) -> None:
+        """Some rollouts of the block are finished; long ones count in parts."""
+        with self._lock:
+            self._done += number
+            self._bar.update(number)
+
+    def stage(self, name: str) -> None:
+        """What is being done while no rollout can be counted."""
+        self._bar.set_description(name)
 
     def take_back(self) -> None:
         """The block has failed and will be done again."""
@@ -40,7 +47,7 @@ class Progress:
 
     def end(self) -> None:
         """The block is finished."""
-        self._bar.total += self._done - self._expected
+        self._bar.total += round(self._done) - self._expected
 
     def __enter__(self) -> Progress:
         return self

@@ -41,6 +41,7 @@ class Settings:
     starts: int | None  # start nodes a view; None for all that can start
     samples: int  # further rounds from every start that draw their moves
     seed: int
+    choices: int | None = None  # nearest customers that a move chooses from; None by the size
     direct_return: bool = True  # serve only who has a direct way home (see Environment)
 
     @property
@@ -113,15 +114,15 @@ def _search(
     settings: Settings,
     cut: Cut,
     report: Callable[[int], None],
-) -> _Best:
+) -> Best:
     num_depots = max(len(problem.depots) for problem in problems)
     environment = Environment(batch, num_depots, direct_return=settings.direct_return)
     starts = choose_starts(environment, settings.starts)  # (I, P)
-    seeds = _view_seeds(model, batch, problems, settings)  # (I, V, M)
-    decode: Callable[..., _Moves] = _roll_out
+    seeds = seeds_of_views(model, batch, problems, settings)  # (I, V, M)
+    decode: Callable[..., Moves] = _roll_out
     if uses_kernel(environment):
         decode = partial(_roll_out_fused, missing_arcs=_misses_arcs(problems))
-    best = _Best(batch, environment.max_steps + 2)
+    best = Best(batch, environment.max_steps + 2)
     for first_view in range(0, settings.views, cut.views):
         some = seeds[:, first_view : first_view + cut.views]  # (I, v, M)
         views = some.shape[1]
@@ -136,7 +137,7 @@ def _search(
                 piece = begin[:, first_start : first_start + cut.starts]
                 draw = None
                 if number > 0:
-                    state = _random_state(settings.seed, (first_view, number, first_start))
+                    state = random_state(settings.seed, (first_view, number, first_start))
                     draw = _Draw(state, settings.temperature(number))
                 done = decode(there, tables, piece, draw)
                 view = torch.arange(first_view, first_view + views, device=batch.device)
@@ -168,7 +169,7 @@ def _has_triton() -> bool:
     return False
 
 
-def _view_seeds(
+def seeds_of_views(
     model: SpaceModel, batch: Batch, problems: Sequence[Problem], settings: Settings
 ) -> Tensor:
     """Pivot seeds of every view, (I, V, M). They depend on the numbers of nodes and depots only."""
@@ -212,7 +213,7 @@ class _Draw:
 
 
 @dataclass(frozen=True)
-class _Moves:
+class Moves:
     """Finished rollouts, their sequences (B, P, T) on demand."""
 
     cost: Tensor  # (B, P)
@@ -221,7 +222,7 @@ class _Moves:
 
 def _roll_out(
     environment: Environment, tables: DecoderTables, starts: Tensor, draw: _Draw | None
-) -> _Moves:
+) -> Moves:
     """Complete a plan from each start (B, P): greedily, or drawn where it is said how."""
     if draw is None:
         done = rollout(environment, tables, starts)
@@ -240,7 +241,7 @@ def _roll_out(
         index = order.unsqueeze(-1).expand(-1, -1, done.sequence.shape[2])
         return done.sequence.gather(1, index)
 
-    return _Moves(done.cost, take)
+    return Moves(done.cost, take)
 
 
 def _roll_out_fused(
@@ -250,13 +251,13 @@ def _roll_out_fused(
     draw: _Draw | None,
     *,
     missing_arcs: bool,
-) -> _Moves:
+) -> Moves:
     """The same in one launch."""
     seed = torch.tensor([0 if draw is None else draw.state], device=starts.device)
     trace = fused_rollout(
         environment, tables, starts, seed, sample=draw is not None, missing_arcs=missing_arcs
     )
-    return _Moves(trace.cost, lambda order: narrow(trace, order).sequences())
+    return Moves(trace.cost, lambda order: narrow(trace, order).sequences())
 
 
 def narrow(trace: Trace, order: Tensor) -> Trace:
@@ -278,7 +279,7 @@ def _misses_arcs(problems: Sequence[Problem]) -> bool:
     )
 
 
-def _random_state(seed: int, place: tuple[int, int, int]) -> int:
+def random_state(seed: int, place: tuple[int, ...]) -> int:
     """Random numbers of their own for every piece of work."""
     state = np.random.SeedSequence([seed, *place]).generate_state(1, np.uint64)[0]
     return int(state >> np.uint64(1))
@@ -287,7 +288,7 @@ def _random_state(seed: int, place: tuple[int, int, int]) -> int:
 # ------------------------------------------------------------------------------------------- best
 
 
-class _Best:
+class Best:
     """The best rollouts of each instance so far, on the device.
 
     Cheaper is better; among the stuck, to have served more; then the first in rank. As ranks differ
@@ -302,7 +303,7 @@ class _Best:
         self._rank = torch.empty(shape, dtype=torch.int64, device=batch.device)  # (I, k)
         self._moves = torch.empty((*shape, length), dtype=torch.int32, device=batch.device)
 
-    def add(self, done: _Moves, rank: Tensor) -> None:
+    def add(self, done: Moves, rank: Tensor) -> None:
         """Rollouts of some views (I v, P) with their ranks (v, P), which grow along P."""
         views = rank.shape[0]
         rank = rank.repeat(done.cost.shape[0] // views, 1)  # (I v, P)

@@ -2,42 +2,26 @@
 
 from __future__ import annotations
 
-import time
-from collections.abc import Callable, Iterable, Sequence
-from dataclasses import dataclass, field, replace
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Literal, overload
+from typing import Any, overload
 
-import numpy as np
 import torch
 
-from spacevrp.decode import routes_of
 from spacevrp.model import SpaceModel
 from spacevrp.model.weights import DEFAULT_WEIGHTS, load_weights
-from spacevrp.problems.conversion import as_whole, show
+from spacevrp.problems.conversion import as_whole
 from spacevrp.problems.errors import InfeasibleError, SpacevrpError
+from spacevrp.problems.inputs import as_problems, is_one
 from spacevrp.problems.problem import Problem
 from spacevrp.problems.solution import Solution
 from spacevrp.solver.devices import choose_device
-from spacevrp.solver.memory import (
-    GIB,
-    Cut,
-    Footprint,
-    available,
-    cut,
-    default_budget,
-    largest_size,
-)
-from spacevrp.solver.progress import Progress
-from spacevrp.solver.reasons import explain, fleet_too_small
-from spacevrp.solver.search import Candidate, Seconds, Settings, search_block
+from spacevrp.solver.search import Seconds, Settings
+from spacevrp.solver.work import ShowProgress, Work
 
-ShowProgress = bool | Literal["always"]
-
-# Instances share a batch up to this ratio of their sizes: padding costs its square.
-_PADDING = 1.1
-# Rounds of the second attempt that draw their moves, where the first came to dead ends only.
-_SECOND_SAMPLES = 32
+# What Problem.from_data takes: another program's keys here, and data frames, which have no type.
+AnyProblem = Problem | Mapping[str, Any]
 # An error names this many of the instances without a plan.
 _MOST_NAMED = 3
 
@@ -79,12 +63,15 @@ class Attempt:
         Time spent on preparing tensors, on the search and by the referee.
     refused
         Plans that the search held for complete and the referee refused.
+    notes
+        What was left out of the search of large instances, a line each.
     """
 
     solutions: list[Solution | None]
     reasons: dict[int, str]
     seconds: Seconds
     refused: int = 0
+    notes: tuple[str, ...] = field(default=())
 
 
 class Solver:
@@ -114,10 +101,11 @@ class Solver:
     @overload
     def solve(
         self,
-        problem: Problem,
+        problem: AnyProblem,
         *,
         augment: int = ...,
         starts: int | None = ...,
+        candidates: int | None = ...,
         sample: int = ...,
         seed: int = ...,
         progress: ShowProgress = ...,
@@ -127,10 +115,11 @@ class Solver:
     @overload
     def solve(
         self,
-        problem: Iterable[Problem],
+        problem: Iterable[AnyProblem],
         *,
         augment: int = ...,
         starts: int | None = ...,
+        candidates: int | None = ...,
         sample: int = ...,
         seed: int = ...,
         progress: ShowProgress = ...,
@@ -139,10 +128,11 @@ class Solver:
 
     def solve(
         self,
-        problem: Problem | Iterable[Problem],
+        problem: AnyProblem | Iterable[AnyProblem],
         *,
         augment: int = 8,
         starts: int | None = None,
+        candidates: int | None = None,
         sample: int = 0,
         seed: int = 0,
         progress: ShowProgress = False,
@@ -153,11 +143,17 @@ class Solver:
         Parameters
         ----------
         problem
-            One problem, or several. The order is kept.
+            One problem, or several. The order is kept. A :class:`Problem`, or what
+            :meth:`Problem.from_data` takes: a data frame, or a table of keys of another program.
         augment
             Views (pivot sets) of each instance. More views take longer and are never worse.
         starts
-            Start nodes of each view, spread evenly; None for every customer that can come first.
+            Start nodes of each view, spread evenly; None for every customer that can come first or,
+            beyond 200 customers, for a number that falls with the size.
+        candidates
+            The nearest customers that a move chooses from; None for all or, beyond 200 customers,
+            for 32 (64 where directions or windows count). Routes begin anywhere, and a legal move
+            is never lost (see ``docs/concepts/large.md``).
         sample
             Further rounds from every start of every view that draw their moves at random instead of
             taking the likeliest.
@@ -168,7 +164,7 @@ class Solver:
             Show a bar where stderr is a terminal; ``"always"`` shows it anyway.
         batch_memory
             Bytes that the working set may take; by default 80% of what is free on a GPU, and 512
-            MiB (or a quarter of the machine's memory) on a CPU.
+            MiB (2 GiB beyond 200 customers, or a quarter of the machine's memory) on a CPU.
 
         Raises
         ------
@@ -180,6 +176,7 @@ class Solver:
             problem,
             augment=augment,
             starts=starts,
+            candidates=candidates,
             sample=sample,
             seed=seed,
             progress=progress,
@@ -188,14 +185,15 @@ class Solver:
         if attempt.reasons:
             raise NoPlanError(attempt.reasons, attempt.solutions)
         complete = [solution for solution in attempt.solutions if solution is not None]
-        return complete[0] if isinstance(problem, Problem) else complete
+        return complete[0] if is_one(problem) else complete
 
     def attempt(
         self,
-        problem: Problem | Iterable[Problem],
+        problem: AnyProblem | Iterable[AnyProblem],
         *,
         augment: int = 8,
         starts: int | None = None,
+        candidates: int | None = None,
         sample: int = 0,
         seed: int = 0,
         progress: ShowProgress = False,
@@ -205,23 +203,26 @@ class Solver:
         settings = Settings(
             views=_at_least("augment", augment, 1),
             starts=None if starts is None else _at_least("starts", starts, 1),
+            choices=None if candidates is None else _at_least("candidates", candidates, 1),
             samples=_at_least("sample", sample, 0),
             seed=_at_least("seed", seed, 0),
         )
         if batch_memory is not None:
             _at_least("batch_memory", batch_memory, 1)
-        work = _Work(self.model, self.device, _as_list(problem), batch_memory)
+        work = Work(self.model, self.device, as_problems(problem)[0], batch_memory)
         solutions, reasons = work.run(settings, progress)
-        return Attempt(solutions, dict(sorted(reasons.items())), work.seconds, work.refused)
+        reasons = dict(sorted(reasons.items()))
+        return Attempt(solutions, reasons, work.seconds, work.refused, tuple(work.notes))
 
 
 @overload
 def solve(
-    problem: Problem,
+    problem: AnyProblem,
     augment: int = ...,
     device: str | torch.device = ...,
     *,
     starts: int | None = ...,
+    candidates: int | None = ...,
     sample: int = ...,
     seed: int = ...,
     weights: str | Path | SpaceModel | None = ...,
@@ -232,11 +233,12 @@ def solve(
 
 @overload
 def solve(
-    problem: Iterable[Problem],
+    problem: Iterable[AnyProblem],
     augment: int = ...,
     device: str | torch.device = ...,
     *,
     starts: int | None = ...,
+    candidates: int | None = ...,
     sample: int = ...,
     seed: int = ...,
     weights: str | Path | SpaceModel | None = ...,
@@ -246,11 +248,12 @@ def solve(
 
 
 def solve(
-    problem: Problem | Iterable[Problem],
+    problem: AnyProblem | Iterable[AnyProblem],
     augment: int = 8,
     device: str | torch.device = "auto",
     *,
     starts: int | None = None,
+    candidates: int | None = None,
     sample: int = 0,
     seed: int = 0,
     weights: str | Path | SpaceModel | None = None,
@@ -265,230 +268,12 @@ def solve(
         problem,
         augment=augment,
         starts=starts,
+        candidates=candidates,
         sample=sample,
         seed=seed,
         progress=progress,
         batch_memory=batch_memory,
     )
-
-
-@dataclass
-class _Work:
-    """One call: the problems, where they are solved, and how much memory a block may take."""
-
-    model: SpaceModel
-    device: torch.device
-    problems: list[Problem]
-    batch_memory: int | None
-    seconds: Seconds = field(default_factory=Seconds)
-    refused: int = 0
-
-    def run(
-        self, settings: Settings, show: ShowProgress
-    ) -> tuple[list[Solution | None], dict[int, str]]:
-        """The solutions in the order of the problems, and the reasons where there is none."""
-        solutions: list[Solution | None] = [None] * len(self.problems)
-        reasons: dict[int, str] = {}
-        for number, solution, reason in self._pass(range(len(self.problems)), settings, show):
-            solutions[number] = solution
-            if solution is None:
-                reasons[number] = reason
-        # Some customers get home over others only, and some fleets are so small that chance is
-        # of help. The reasons of the first attempt stay: in it nobody is served without a way home.
-        hard = [number for number in reasons if not fleet_too_small(self.problems[number])]
-        if not hard:
-            return solutions, reasons
-        # One view: other moves come from the draws.
-        rounds = max(settings.samples, _SECOND_SAMPLES)
-        harder = replace(settings, views=1, samples=rounds, direct_return=False)
-        for number, solution, _ in self._pass(hard, harder, show):
-            if solution is not None:
-                solutions[number] = solution
-                del reasons[number]
-        return solutions, reasons
-
-    def _pass(
-        self, chosen: Sequence[int], settings: Settings, show: ShowProgress
-    ) -> Iterable[tuple[int, Solution | None, str]]:
-        """(number of an instance, its solution, why it has none) for the chosen instances."""
-        groups = _group(self.problems, chosen, settings.views)
-        total = sum(
-            len(numbers)
-            * views
-            * settings.rounds
-            * _starts_expected([self.problems[i] for i in numbers], settings.starts)
-            for views, numbers in groups
-        )
-        with Progress(total, show) as progress:
-            for views, numbers in groups:
-                here = replace(settings, views=views)
-                for number, candidates in self._search(numbers, here, progress):
-                    problem = self.problems[number]
-                    began = time.perf_counter()
-                    solution, reason, refused = settle(problem, candidates)
-                    self.seconds.judging += time.perf_counter() - began
-                    self.refused += refused
-                    label = f"{problem.name!r}, " if problem.name else ""
-                    yield number, solution, f"{label}{reason}"
-
-    def _search(
-        self, numbers: Sequence[int], settings: Settings, progress: Progress
-    ) -> Iterable[tuple[int, list[Candidate]]]:
-        """(number of an instance, its candidates), block by block; smaller ones if memory ends."""
-        group = [self.problems[number] for number in numbers]
-        size = max(problem.size for problem in group)
-        own_durations = any(problem.durations is not problem.distances for problem in group)
-        width = self.model.config.width
-        footprint = Footprint.of(size, width, own_durations=own_durations)
-        starts = _starts_expected(group, settings.starts)
-        budget = self.batch_memory or default_budget(self.device)
-        if footprint.block(1, 1) > max(budget, available(self.device)):
-            raise self._too_large(size, available(self.device))
-        position = 0
-        while position < len(group):
-            sizes = cut(footprint, views=settings.views, starts=starts, budget=budget)
-            block = group[position : position + sizes.instances]
-            progress.begin(len(block) * settings.views * settings.rounds * starts)
-            found = self._attempt(block, settings, sizes, progress.advance)
-            if found is None:
-                if sizes.smallest:
-                    raise self._too_large(size, budget)
-                progress.take_back()
-                budget = _next_budget(footprint, settings.views, starts, budget)
-                continue
-            progress.end()
-            yield from zip(numbers[position:], found, strict=False)
-            position += len(block)
-
-    def _attempt(
-        self,
-        block: list[Problem],
-        settings: Settings,
-        sizes: Cut,
-        report: Callable[[int], None],
-    ) -> list[list[Candidate]] | None:
-        """The candidates of a block, or None where memory ran out."""
-        try:
-            return search_block(
-                self.model, block, settings, sizes, self.device, report, self.seconds
-            )
-        except (RuntimeError, MemoryError) as error:
-            if not _is_out_of_memory(error):
-                raise
-        # Only here, with the error and all that it held on to gone.
-        if self.device.type == "cuda":
-            torch.cuda.empty_cache()
-        return None
-
-    def _too_large(self, size: int, budget: int) -> SpacevrpError:
-        width = self.model.config.width
-        need = Footprint.of(size, width).block(1, 1)
-        return SpacevrpError(
-            f"out of memory on {self.device}: one view of an instance with {size} nodes needs "
-            f"about {need / GIB:.2g} GiB, there are {budget / GIB:.2g}; up to "
-            f"{largest_size(width, budget)} nodes would fit"
-        )
-
-
-def settle(problem: Problem, candidates: Sequence[Candidate]) -> tuple[Solution | None, str, int]:
-    """The first candidate that the referee passes or the reason why there is none; the refused.
-
-    Where nobody has to be visited, staying at home is a candidate, too: no rollout proposes it.
-    """
-    solution, reason, refused = _first_passed(problem, candidates)
-    if problem.depots and np.isfinite(problem.penalty[list(problem.customers)]).all():
-        idle = Solution.judged(problem, ())
-        if idle.feasible and (solution is None or idle.cost < solution.cost):
-            return idle, "", refused
-    return solution, reason, refused
-
-
-def _first_passed(
-    problem: Problem, candidates: Sequence[Candidate]
-) -> tuple[Solution | None, str, int]:
-    refused: list[Solution] = []
-    for candidate in candidates:
-        if candidate.cost == float("inf"):
-            break  # the best come first
-        solution = Solution.judged(problem, routes_of(problem, candidate.sequence.tolist()))
-        if solution.feasible:
-            return solution, "", len(refused)
-        refused.append(solution)
-    if refused:
-        reason = f"the best plan breaks a rule: {refused[0].violations[0].message}"
-        return None, reason, len(refused)
-    order = [*problem.depots, *problem.customers]
-    attempts = [{order[position] for position in one.sequence.tolist()} for one in candidates]
-    furthest = max(attempts, key=len)
-    return None, explain(problem, furthest - set(problem.depots)), 0
-
-
-def _group(
-    problems: Sequence[Problem], chosen: Iterable[int], augment: int
-) -> list[tuple[int, list[int]]]:
-    """(views, numbers of instances) that are solved together: of like size, whatever the variant.
-
-    Several depots take more work a step and durations of their own more memory, so those instances
-    stay among themselves.
-    """
-
-    def kind(number: int) -> tuple[int, bool, bool]:
-        problem = problems[number]
-        own_durations = problem.durations is not problem.distances
-        return _distinct_views(problem, augment), len(problem.depots) > 1, own_durations
-
-    groups: list[tuple[int, list[int]]] = []
-    smallest, last = 0, None
-    for number in sorted(chosen, key=lambda i: (kind(i), problems[i].size, i)):
-        size = problems[number].size
-        if kind(number) != last or size > _PADDING * smallest:
-            groups.append((kind(number)[0], []))
-            smallest, last = size, kind(number)
-        groups[-1][1].append(number)
-    return groups
-
-
-def _distinct_views(problem: Problem, augment: int) -> int:
-    """Small instances have no more pivot sets than single customers and pairs of them."""
-    customers = len(problem.customers)
-    return min(augment, customers + customers * (customers - 1) // 2)
-
-
-def _starts_expected(problems: Sequence[Problem], limit: int | None) -> int:
-    """Start nodes of the instance with most of them, before anything is known of feasibility."""
-    most = max(len(problem.pairs) or len(problem.customers) for problem in problems)
-    return most if limit is None else min(limit, most)
-
-
-def _next_budget(footprint: Footprint, views: int, starts: int, budget: int) -> int:
-    """Halved until the blocks become smaller."""
-    before = cut(footprint, views=views, starts=starts, budget=budget)
-    while cut(footprint, views=views, starts=starts, budget=budget) == before:
-        budget //= 2
-    return budget
-
-
-def _is_out_of_memory(error: BaseException) -> bool:
-    if isinstance(error, torch.OutOfMemoryError | MemoryError):
-        return True
-    # What torch's allocator for the CPU says.
-    return "not enough memory" in str(error) or "can't allocate memory" in str(error)
-
-
-def _as_list(problems: Problem | Iterable[Problem]) -> list[Problem]:
-    if isinstance(problems, Problem):
-        return [problems]
-    expected = "expected a Problem or several"
-    if isinstance(problems, str | bytes | Path):
-        raise SpacevrpError(f"problem: {expected}, received {show(problems)}; see spacevrp.read")
-    try:
-        several = list(problems)
-    except TypeError:
-        raise SpacevrpError(f"problem: {expected}, received {show(problems)}") from None
-    for number, problem in enumerate(several):
-        if not isinstance(problem, Problem):
-            raise SpacevrpError(f"problem, number {number}: {expected}, received {show(problem)}")
-    return several
 
 
 def _at_least(name: str, value: int, lowest: int) -> int:

@@ -11,24 +11,27 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, fields, replace
-from typing import Any
+from typing import Any, cast
 
 import numpy as np
 import torch
 from torch import Tensor
 
 from spacevrp.problems.problem import Problem
+from spacevrp.tensors.lengths import PlaneLengths
 
 # How goods share the vehicle. Pairs have a rule of their own: nothing is on board at the start.
 LOAD_RULE_CODES = {"single": 0, "paper": 1, "separate": 2}
 PAIRED_LOAD = 3
+# Rows of a matrix that are copied at a time.
+_ROWS = 1024
 
 
 @dataclass(frozen=True)
 class Batch:
     """B instances padded to N nodes. Neutral values stand wherever a feature is absent."""
 
-    distance: Tensor  # (B, N, N) float; inf where there is no arc; padding is 0
+    distance: Tensor  # (B, N, N) float; inf where there is no arc; padding is 0 (see lengths.py)
     duration: Tensor  # (B, N, N) float; the same tensor as `distance` unless they differ
     unit: Tensor  # (B,) float64; the user's units in one unit of distance
     is_node: Tensor  # (B, N) bool; False on padding
@@ -105,9 +108,25 @@ class Batch:
 
 
 def stack(
-    problems: Sequence[Problem], num_nodes: int | None = None, dtype: torch.dtype = torch.float32
+    problems: Sequence[Problem],
+    num_nodes: int | None = None,
+    dtype: torch.dtype = torch.float32,
+    *,
+    on_the_fly: bool = False,
 ) -> Batch:
-    """Pad instances of any variants and sizes into one batch on the CPU."""
+    """Pad instances of any variants and sizes into one batch on the CPU.
+
+    Parameters
+    ----------
+    num_nodes
+        Nodes after padding; as many as the largest instance has where None.
+    dtype
+        Type of all that is not exact.
+    on_the_fly
+        Build no matrix where coordinates of one metric tell all distances: a
+        :class:`~spacevrp.tensors.lengths.PlaneLengths` takes its place. The lengths between
+        padding mean nothing then.
+    """
     if not problems:
         raise ValueError("expected at least one problem, received none")
     width = max(problem.size for problem in problems)
@@ -116,7 +135,8 @@ def stack(
             raise ValueError(f"expected num_nodes >= {width}, received {num_nodes}")
         width = num_nodes
     rows = [_as_row(problem, width) for problem in problems]
-    tensors: dict[str, Tensor] = {"distance": _squares(problems, "distances", width, dtype)}
+    lengths = _plane if on_the_fly and _share_a_metric(problems) else _squares
+    tensors: dict[str, Tensor] = {"distance": lengths(problems, "distances", width, dtype)}
     shared = all(problem.durations is problem.distances for problem in problems)
     tensors["duration"] = (
         tensors["distance"] if shared else _squares(problems, "durations", width, dtype)
@@ -137,11 +157,33 @@ def _squares(problems: Sequence[Problem], field: str, width: int, dtype: torch.d
         size = problem.size
         matrix = getattr(problem, field).matrix()
         order = _order(problem)
-        if not _in_order(order):
-            matrix = matrix[np.ix_(order, order)]
-        # Divided in float64, rounded once.
-        block[:size, :size] = matrix / problem.unit if problem.unit != 1.0 else matrix
+        in_order = _in_order(order)
+        # Divided in float64, rounded once; in rows, as a large instance has no room for a copy.
+        for first in range(0, size, _ROWS):
+            rows = slice(first, min(first + _ROWS, size))
+            some = matrix[rows] if in_order else matrix[np.ix_(order[rows], order)]
+            block[rows, :size] = some / problem.unit if problem.unit != 1.0 else some
     return blocks.to(dtype)
+
+
+def _share_a_metric(problems: Sequence[Problem]) -> bool:
+    """Whether coordinates of one metric tell the distances of all."""
+    if any(problem.distances.coordinates is None for problem in problems):
+        return False
+    return len({problem.distances.metric for problem in problems}) == 1
+
+
+def _plane(problems: Sequence[Problem], field: str, width: int, dtype: torch.dtype) -> Tensor:
+    """What takes the place of the squares where coordinates are enough."""
+    plane = PlaneLengths.of(
+        [getattr(problem, field) for problem in problems],
+        [_order(problem) for problem in problems],
+        [problem.unit for problem in problems],
+        width,
+        dtype,
+    )
+    # Typed as what it stands for: whoever needs a whole matrix is never handed such a batch.
+    return cast(Tensor, plane)
 
 
 def _order(problem: Problem) -> np.ndarray[Any, Any]:
@@ -191,8 +233,9 @@ def _as_row(problem: Problem, width: int) -> dict[str, Any]:
         "capacity": np.float64(problem.capacity),
         "load_tolerance": np.float64(problem.load_tolerance),
         "load_rule": np.int64(PAIRED_LOAD if problem.pairs else LOAD_RULE_CODES[problem.load_rule]),
-        "opening": padded(problem.windows[:, 0]) / unit,
-        "closing": padded(problem.windows[:, 1], np.inf) / unit,
+        # Counted from the first departure: float32 has no digits to spare for a date.
+        "opening": padded(np.maximum(problem.windows[:, 0] - problem.day_start, 0.0)) / unit,
+        "closing": padded(problem.windows[:, 1] - problem.day_start, np.inf) / unit,
         "service": padded(problem.service) / unit,
         "max_length": np.float64(problem.max_length / unit),
         "prize": padded(problem.prize),

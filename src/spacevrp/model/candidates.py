@@ -1,0 +1,195 @@
+"""The decoder asked of a few nodes: the same scores, at a cost that does not grow with N.
+
+The readout averages over the options alone. Where the options are all legal moves, this is what
+``decoder.logits`` computes; where they are the nearest of them, it is an approximation.
+"""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+import torch
+import torch.nn.functional as F
+from torch import Tensor
+
+from spacevrp.model.attention import gated_ratio, keyed_values
+from spacevrp.model.decoder import DecoderTables
+from spacevrp.model.streaming import Scale
+from spacevrp.tensors import Batch
+
+if TYPE_CHECKING:
+    from spacevrp.model.space import SpaceModel
+
+
+@dataclass(frozen=True)
+class NodeTables:
+    """All that a decoding step looks up, for V views of each of B instances."""
+
+    embedding: Tensor  # (B, V, N, d)
+    keyed: Tensor  # (B, V, N, 2d) [exp(K) * V | exp(K)]
+    query_first: Tensor  # (B, V, N, d)
+    query_last: Tensor  # (B, V, N, d)
+    state_weight: Tensor  # (B, d)
+    read_weight: Tensor  # (B,)
+    match_weight: Tensor  # (B,)
+    scale: Scale
+    clipping: float
+
+    @property
+    def views(self) -> int:
+        """Views of each instance."""
+        return self.embedding.shape[1]
+
+    @classmethod
+    def of_embedding(
+        cls, model: SpaceModel, batch: Batch, x: Tensor, alphas: Tensor, scale: Scale
+    ) -> NodeTables:
+        """From node embeddings (B, V, N, d) and the weights of the biases (B, 3 layers + 2)."""
+        lam = batch.attributes
+        log_size = torch.log2(batch.is_node.sum(dim=1).to(x.dtype))
+        is_node = batch.is_node.repeat_interleave(x.shape[1], dim=0)  # (B V, N)
+
+        def project(module: torch.nn.Module) -> Tensor:
+            return x @ module(lam).transpose(1, 2).unsqueeze(1)
+
+        keyed = keyed_values(
+            project(model.key).flatten(0, 1), project(model.value).flatten(0, 1), is_node
+        )
+        return cls(
+            embedding=x,
+            keyed=keyed.view(*x.shape[:3], -1),
+            query_first=project(model.query_first),
+            query_last=project(model.query_last),
+            state_weight=model.state(lam).squeeze(-1),
+            read_weight=alphas[:, -2] * log_size,
+            match_weight=alphas[:, -1] * log_size,
+            scale=scale,
+            clipping=model.config.clipping,
+        )
+
+    @classmethod
+    def of_decoder(cls, tables: DecoderTables, views: int, scale: Scale) -> NodeTables:
+        """From the tables of ``SpaceModel.forward``, the views of an instance in a row."""
+
+        def parted(table: Tensor) -> Tensor:
+            return table.unflatten(0, (-1, views))
+
+        return cls(
+            embedding=parted(tables.embedding),
+            keyed=parted(tables.keyed),
+            query_first=parted(tables.query_first),
+            query_last=parted(tables.query_last),
+            state_weight=tables.state_weight[::views],
+            read_weight=tables.read_weight[::views],
+            match_weight=tables.match_weight[::views],
+            scale=scale,
+            clipping=tables.clipping,
+        )
+
+
+def option_scores(
+    tables: NodeTables,
+    view: Tensor,
+    first: Tensor,
+    current: Tensor,
+    signal: Tensor,
+    nodes: Tensor,
+    zscore: Tensor,
+    allowed: Tensor,
+    choices: int | None = None,
+) -> Tensor:
+    """Scores (B, P, C) of the options before clipping; -inf where one is not allowed.
+
+    The larger the score, the likelier the move. (Clipped, near nodes of a large instance are all
+    alike in float32.)
+
+    Parameters
+    ----------
+    view
+        (B, P) which view of the instance each partial solution follows.
+    first, current
+        (B, P) first node (or depot) of the route, and the node the vehicle is at.
+    signal
+        (B, P) the scalar problem state.
+    nodes
+        (B, P, C) the options; at least one of them allowed, none twice among the allowed.
+    zscore
+        (B, P, C) normalised distances from the current node to the options.
+    allowed
+        (B, P, C) bool.
+    choices
+        Only so many of the options, the first, can be chosen and get a score, (B, P, choices); the
+        others count in the readout alone.
+    """
+    size, views, count, width = tables.embedding.shape
+    instance = torch.arange(size, device=nodes.device).unsqueeze(1)
+    base = (instance * views + view) * count  # (B, P) where the tables of that view begin
+    rows = base.unsqueeze(-1) + nodes  # (B, P, C)
+
+    def look_up(table: Tensor, node: Tensor) -> Tensor:
+        return table.view(-1, width).index_select(0, (base + node).flatten()).view(*node.shape, -1)
+
+    query = look_up(tables.query_first, first) + look_up(tables.query_last, current)
+    query = query + signal.unsqueeze(-1) * tables.state_weight.unsqueeze(1)  # (B, P, d)
+
+    weight = _readout_weight(tables, zscore, allowed)
+    keyed = tables.keyed.view(-1, 2 * width)
+    sums = weighted_rows(keyed, rows.flatten(0, 1), weight.flatten(0, 1)).view(*view.shape, -1)
+    context = gated_ratio(query, sums)
+
+    rows, zscore, allowed = rows[..., :choices], zscore[..., :choices], allowed[..., :choices]
+    options = tables.embedding.view(-1, width).index_select(0, rows.flatten())
+    options = options.view(*rows.shape, width)
+    match = torch.matmul(context.unsqueeze(-2), options.transpose(-1, -2)).squeeze(-2)
+    return _compatibility(tables, match, zscore, allowed)
+
+
+def node_scores(
+    tables: NodeTables,
+    first: Tensor,
+    current: Tensor,
+    signal: Tensor,
+    zscore: Tensor,
+    allowed: Tensor,
+) -> Tensor:
+    """The same where all nodes are options: scores (B, V, P, N), as ``decoder.logits`` has them.
+
+    All arguments are (B, V, P) or (B, V, P, N), with as many partial solutions for every view.
+    """
+
+    def look_up(table: Tensor, node: Tensor) -> Tensor:
+        return table.gather(2, node.unsqueeze(-1).expand(*node.shape, table.shape[-1]))
+
+    query = look_up(tables.query_first, first) + look_up(tables.query_last, current)
+    query = query + signal.unsqueeze(-1) * tables.state_weight[:, None, None]
+    sums = torch.matmul(_readout_weight(tables, zscore, allowed), tables.keyed)
+    context = gated_ratio(query, sums)
+    match = torch.matmul(context, tables.embedding.transpose(-1, -2))
+    return _compatibility(tables, match, zscore, allowed)
+
+
+def _readout_weight(tables: NodeTables, zscore: Tensor, allowed: Tensor) -> Tensor:
+    bias = -_like(tables.read_weight, zscore) * zscore
+    bias = bias.masked_fill(~allowed, -torch.inf)
+    return (bias - bias.amax(dim=-1, keepdim=True)).exp()
+
+
+def _compatibility(tables: NodeTables, match: Tensor, zscore: Tensor, allowed: Tensor) -> Tensor:
+    width = tables.embedding.shape[-1]
+    score = match / math.sqrt(width) - _like(tables.match_weight, zscore) * zscore
+    return score.masked_fill(~allowed, -torch.inf)
+
+
+def _like(values: Tensor, other: Tensor) -> Tensor:
+    return values.view(-1, *(1,) * (other.ndim - 1))
+
+
+def weighted_rows(table: Tensor, rows: Tensor, weight: Tensor) -> Tensor:
+    """Sums (R, d) over rows (R, C) of a table (T, d), each times its weight (R, C)."""
+    if table.device.type == "cpu":
+        # Adds them up where they lie, without a copy of the rows.
+        return F.embedding_bag(rows, table, mode="sum", per_sample_weights=weight)
+    picked = table.index_select(0, rows.flatten()).view(*rows.shape, -1)
+    return torch.bmm(weight.unsqueeze(1), picked).squeeze(1)

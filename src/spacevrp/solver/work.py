@@ -1,0 +1,327 @@
+"""One call: grouped by size and kind, cut into blocks that fit, searched, and settled."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable, Iterable, Sequence
+from dataclasses import dataclass, field, replace
+from typing import Literal
+
+import torch
+
+from spacevrp.model import SpaceModel
+from spacevrp.problems.errors import SpacevrpError
+from spacevrp.problems.familiar import familiar
+from spacevrp.problems.problem import Problem
+from spacevrp.problems.solution import Solution
+from spacevrp.solver.large import Watch, search_large
+from spacevrp.solver.memory import (
+    GIB,
+    Cut,
+    Footprint,
+    available,
+    cut,
+    default_budget,
+    largest_size,
+)
+from spacevrp.solver.plans import (
+    LargeCut,
+    LargeFootprint,
+    Search,
+    choose_search,
+    count_matrices,
+    cut_large,
+    describe,
+    is_large,
+    large_budget,
+    largest_large_size,
+)
+from spacevrp.solver.progress import Progress
+from spacevrp.solver.reasons import fleet_too_small
+from spacevrp.solver.search import Candidate, Seconds, Settings, search_block
+from spacevrp.solver.settling import settle
+
+ShowProgress = bool | Literal["always"]
+
+# Instances share a batch up to this ratio of their sizes: padding costs its square.
+_PADDING = 1.1
+# Rounds of the second attempt that draw their moves, where the first came to dead ends only.
+_SECOND_SAMPLES, _SECOND_SAMPLES_LARGE = 32, 8
+
+
+@dataclass
+class Work:
+    """One call: the problems, where they are solved, and how much memory a block may take."""
+
+    model: SpaceModel
+    device: torch.device
+    problems: list[Problem]
+    batch_memory: int | None
+    seconds: Seconds = field(default_factory=Seconds)
+    refused: int = 0
+    notes: list[str] = field(default_factory=list)
+
+    def __post_init__(self) -> None:
+        # What the model sees; the referee judges the problems themselves.
+        self.forms = [familiar(problem) for problem in self.problems]
+
+    def run(
+        self, settings: Settings, show: ShowProgress
+    ) -> tuple[list[Solution | None], dict[int, str]]:
+        """The solutions in the order of the problems, and the reasons where there is none."""
+        solutions: list[Solution | None] = [None] * len(self.problems)
+        reasons: dict[int, str] = {}
+        for number, solution, reason in self._pass(range(len(self.problems)), settings, show):
+            solutions[number] = solution
+            if solution is None:
+                reasons[number] = reason
+        # Some customers get home over others only, and some fleets are so small that chance is
+        # of help. The reasons of the first attempt stay: in it nobody is served without a way home.
+        hard = [number for number in reasons if not fleet_too_small(self.problems[number])]
+        if not hard:
+            return solutions, reasons
+        for number, solution, _ in self._second_pass(hard, settings, show):
+            if solution is not None:
+                solutions[number] = solution
+                del reasons[number]
+        return solutions, reasons
+
+    def _second_pass(
+        self, hard: Sequence[int], settings: Settings, show: ShowProgress
+    ) -> Iterable[tuple[int, Solution | None, str]]:
+        """The second attempt: one view, as other moves come from the draws."""
+        for large, rounds in ((False, _SECOND_SAMPLES), (True, _SECOND_SAMPLES_LARGE)):
+            some = [n for n in hard if is_large(self.forms[n], settings.choices) == large]
+            harder = replace(
+                settings, views=1, samples=max(settings.samples, rounds), direct_return=False
+            )
+            if some:
+                yield from self._pass(some, harder, show)
+
+    def _pass(
+        self, chosen: Sequence[int], settings: Settings, show: ShowProgress
+    ) -> Iterable[tuple[int, Solution | None, str]]:
+        """(number of an instance, its solution, why it has none) for the chosen instances."""
+        groups = group(
+            self.forms, chosen, settings.views, lambda problem: self._chosen(problem, settings)
+        )
+        total = sum(
+            len(numbers)
+            * views
+            * settings.rounds
+            * self._starts([self.forms[i] for i in numbers], settings)
+            for views, numbers in groups
+        )
+        with Progress(total, show) as progress:
+            for views, numbers in groups:
+                here = replace(settings, views=views)
+                large = self._chosen(self.forms[numbers[0]], settings)
+                search = self._search if large is None else self._search_large
+                for number, candidates in search(numbers, here, progress):
+                    problem = self.problems[number]
+                    began = time.perf_counter()
+                    solution, reason, refused = settle(problem, candidates, self.forms[number])
+                    self.seconds.judging += time.perf_counter() - began
+                    self.refused += refused
+                    label = f"{problem.name!r}, " if problem.name else ""
+                    yield number, solution, f"{label}{reason}"
+
+    def _chosen(self, problem: Problem, settings: Settings) -> Search | None:
+        """How far a large instance is searched; None for one that is not large."""
+        return choose_search(problem, settings.starts, settings.choices, self.device)
+
+    def _starts(self, several: Sequence[Problem], settings: Settings) -> int:
+        """Start nodes of the instance with most of them, about."""
+        large = self._chosen(several[0], settings)
+        return _starts_expected(several, settings.starts if large is None else large.starts)
+
+    def _search(
+        self, numbers: Sequence[int], settings: Settings, progress: Progress
+    ) -> Iterable[tuple[int, list[Candidate]]]:
+        """(number of an instance, its candidates), block by block; smaller ones if memory ends."""
+        several = [self.forms[number] for number in numbers]
+        size = max(problem.size for problem in several)
+        own_durations = any(problem.durations is not problem.distances for problem in several)
+        width = self.model.config.width
+        footprint = Footprint.of(size, width, own_durations=own_durations)
+        starts = _starts_expected(several, settings.starts)
+        budget = self.batch_memory or default_budget(self.device)
+        if footprint.block(1, 1) > max(budget, available(self.device)):
+            raise self._too_large(size, available(self.device))
+        position = 0
+        while position < len(several):
+            sizes = cut(footprint, views=settings.views, starts=starts, budget=budget)
+            block = several[position : position + sizes.instances]
+            progress.begin(len(block) * settings.views * settings.rounds * starts)
+            found = self._guarded(self._search_block, block, settings, sizes, progress.advance)
+            if found is None:
+                if sizes.smallest:
+                    raise self._too_large(size, budget)
+                progress.take_back()
+                budget = _next_budget(footprint, settings.views, starts, budget)
+                continue
+            progress.end()
+            yield from zip(numbers[position:], found, strict=False)
+            position += len(block)
+
+    def _search_block(
+        self, block: list[Problem], settings: Settings, sizes: Cut, report: Callable[[int], None]
+    ) -> list[list[Candidate]]:
+        return search_block(self.model, block, settings, sizes, self.device, report, self.seconds)
+
+    def _search_large(
+        self, numbers: Sequence[int], settings: Settings, progress: Progress
+    ) -> Iterable[tuple[int, list[Candidate]]]:
+        """The same for large instances."""
+        several = [self.forms[number] for number in numbers]
+        search = self._chosen(several[0], settings)
+        assert search is not None  # those of a group are large together
+        self._note(several, settings, search)
+        footprint = self._large_footprint(several, search)
+        budget = self.batch_memory or large_budget(self.device)
+        if footprint.block(1, 1, 1) > max(budget, available(self.device)):
+            raise self._too_large_at_all(several, search)
+        watch = Watch(progress.advance, progress.stage)
+        position = 0
+        while position < len(several):
+            wanted = LargeCut(len(several) - position, settings.views, search.starts)
+            sizes = cut_large(footprint, wanted, budget, self.device.type)
+            block = several[position : position + sizes.instances]
+            progress.begin(len(block) * settings.views * settings.rounds * search.starts)
+            found = self._guarded(
+                search_large,
+                self.model,
+                block,
+                settings,
+                search,
+                sizes,
+                self.device,
+                watch,
+                self.seconds,
+            )
+            if found is None:
+                if sizes.smallest:
+                    raise self._too_large_at_all(several, search)
+                progress.take_back()
+                while cut_large(footprint, wanted, budget, self.device.type) == sizes:
+                    budget //= 2
+                continue
+            progress.end()
+            yield from zip(numbers[position:], found, strict=False)
+            position += len(block)
+
+    def _note(self, several: Sequence[Problem], settings: Settings, search: Search) -> None:
+        """Say what is left out, where it was not the user's choice."""
+        if settings.starts is not None and settings.choices is not None:
+            return
+        for problem in several:
+            text = describe(search, problem)
+            if text not in self.notes:  # the second attempt looks no further
+                self.notes.append(text)
+
+    def _large_footprint(self, several: Sequence[Problem], search: Search) -> LargeFootprint:
+        return LargeFootprint.of(
+            max(problem.size for problem in several),
+            self.model.config.width,
+            search,
+            matrices=count_matrices(several),
+            device=self.device.type,
+        )
+
+    def _guarded(
+        self, search: Callable[..., list[list[Candidate]]], *arguments: object
+    ) -> list[list[Candidate]] | None:
+        """The candidates of a block, or None where memory ran out."""
+        try:
+            return search(*arguments)
+        except (RuntimeError, MemoryError) as error:
+            if not _is_out_of_memory(error):
+                raise
+        # Only here, with the error and all that it held on to gone.
+        if self.device.type == "cuda":
+            torch.cuda.empty_cache()
+        return None
+
+    def _too_large(self, size: int, budget: int) -> SpacevrpError:
+        width = self.model.config.width
+        need = Footprint.of(size, width).block(1, 1)
+        return SpacevrpError(
+            f"out of memory on {self.device}: one view of an instance with {size} nodes needs "
+            f"about {need / GIB:.2g} GiB, there are {budget / GIB:.2g}; up to "
+            f"{largest_size(width, budget)} nodes would fit"
+        )
+
+    def _too_large_at_all(self, several: Sequence[Problem], search: Search) -> SpacevrpError:
+        """What does not fit, and what would."""
+        need, there = self._large_footprint(several, search).block(1, 1, 1), available(self.device)
+        size, width = max(problem.size for problem in several), self.model.config.width
+        matrices = count_matrices(several)
+        held = f", {matrices} of them matrices of its own" if matrices > 1 else ""
+        if matrices == 1:
+            held = ", most of it for its matrix (coordinates need none)"
+        advice = f"up to {largest_large_size(width, search, matrices, self.device)} nodes would fit"
+        if self.device.type == "cuda" and need <= available(torch.device("cpu")):
+            advice += ", and --device cpu has room for this one"
+        return SpacevrpError(
+            f"out of memory on {self.device}: one view of an instance with {size} nodes from one "
+            f"start needs about {need / GIB:.2g} GiB{held}, there are {there / GIB:.2g}; {advice}"
+        )
+
+
+def group(
+    problems: Sequence[Problem],
+    chosen: Iterable[int],
+    augment: int,
+    search_of: Callable[[Problem], Search | None] = lambda problem: None,
+) -> list[tuple[int, list[int]]]:
+    """(views, numbers of instances) that are solved together: of like size, whatever the variant.
+
+    Several depots take more work a step and durations of their own more memory, so those instances
+    stay among themselves; and so do large ones that are searched alike and have one metric.
+    """
+
+    def kind(number: int) -> tuple[int, bool, bool, str]:
+        problem = problems[number]
+        own_durations = problem.durations is not problem.distances
+        search, large = search_of(problem), ""
+        if search is not None:
+            planar = problem.distances.coordinates is not None
+            large = f"{search} {problem.distances.metric if planar else 'matrix'}"
+        return _distinct_views(problem, augment), len(problem.depots) > 1, own_durations, large
+
+    groups: list[tuple[int, list[int]]] = []
+    smallest, last = 0, None
+    for number in sorted(chosen, key=lambda i: (kind(i), problems[i].size, i)):
+        size = problems[number].size
+        if kind(number) != last or size > _PADDING * smallest:
+            groups.append((kind(number)[0], []))
+            smallest, last = size, kind(number)
+        groups[-1][1].append(number)
+    return groups
+
+
+def _distinct_views(problem: Problem, augment: int) -> int:
+    """Small instances have no more pivot sets than single customers and pairs of them."""
+    customers = len(problem.customers)
+    return min(augment, customers + customers * (customers - 1) // 2)
+
+
+def _starts_expected(problems: Sequence[Problem], limit: int | None) -> int:
+    """Start nodes of the instance with most of them, before anything is known of feasibility."""
+    most = max(len(problem.pairs) or len(problem.customers) for problem in problems)
+    return most if limit is None else min(limit, most)
+
+
+def _next_budget(footprint: Footprint, views: int, starts: int, budget: int) -> int:
+    """Halved until the blocks become smaller."""
+    before = cut(footprint, views=views, starts=starts, budget=budget)
+    while cut(footprint, views=views, starts=starts, budget=budget) == before:
+        budget //= 2
+    return budget
+
+
+def _is_out_of_memory(error: BaseException) -> bool:
+    if isinstance(error, torch.OutOfMemoryError | MemoryError):
+        return True
+    # What torch's allocator for the CPU says.
+    return "not enough memory" in str(error) or "can't allocate memory" in str(error)

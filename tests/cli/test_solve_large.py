@@ -1,0 +1,78 @@
+"""``spacevrp solve`` on large instances: what was left out is said, and can be chosen."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import pytest
+import torch
+
+from spacevrp.cli.main import main
+from spacevrp.cli.solve import shorten
+from spacevrp.formats import write
+from spacevrp.generators import generate
+from spacevrp.model import ModelConfig, SpaceModel
+from spacevrp.model.weights import save_weights
+from spacevrp.problems.referee import judge
+from spacevrp.solver import work as work_module
+
+
+@pytest.fixture(scope="module")
+def weights(tmp_path_factory: pytest.TempPathFactory) -> str:
+    with torch.random.fork_rng():
+        torch.manual_seed(0)
+        model = SpaceModel(ModelConfig(width=16, layers=2, feedforward=32, pivots=4, rank=2))
+    return str(save_weights(tmp_path_factory.mktemp("weights") / "tiny", model, {}))
+
+
+def test_the_note_and_the_plan(
+    tmp_path: Path, weights: str, capsys: pytest.CaptureFixture[str]
+) -> None:
+    (problem,) = generate("CVRP", 230, 1)
+    write(tmp_path / "many.npz", [problem])
+    command = ["solve", str(tmp_path / "many.npz"), "--weights", weights, "--device", "cpu"]
+    assert main([*command, "--augment", "1", "--starts", "2", "--format", "json"]) == 0
+    output = capsys.readouterr()
+    assert output.err == (
+        "spacevrp: note: 'many[0]': at most 2 start nodes a view, 32 nearest "
+        "customers a move (see --starts, --candidates)\n"
+    )
+    plan = json.loads(output.out)["instances"][0]
+    assert judge(problem, plan["routes"]).violations == ()
+    assert main([*command, "--augment", "1", "--starts", "2", "--candidates", "5"]) == 0
+    other = capsys.readouterr()
+    assert other.err == ""
+    assert json.loads(other.out)["instances"][0]["routes"] != plan["routes"]
+
+
+def test_quiet_says_nothing(
+    tmp_path: Path, weights: str, capsys: pytest.CaptureFixture[str]
+) -> None:
+    write(tmp_path / "many.npz", generate("TSP", 205, 1))
+    command = ["solve", str(tmp_path / "many.npz"), "--weights", weights, "--device", "cpu"]
+    assert main([*command, "--augment", "1", "--starts", "1", "--quiet"]) == 0
+    assert capsys.readouterr().err == ""
+
+
+def test_what_does_not_fit_is_one_line_and_no_file(
+    tmp_path: Path,
+    weights: str,
+    capsys: pytest.CaptureFixture[str],
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setattr(work_module, "large_budget", lambda device: 1000)
+    monkeypatch.setattr(work_module, "available", lambda device: 1000)
+    write(tmp_path / "many.npz", generate("CVRP", 230, 1))
+    out = tmp_path / "plan.json"
+    command = ["solve", str(tmp_path / "many.npz"), "--weights", weights, "--device", "cpu"]
+    assert main([*command, "-o", str(out)]) == 2
+    output = capsys.readouterr()
+    assert output.err.startswith("spacevrp: error: out of memory on cpu: one view of an instance")
+    assert output.err.count("\n") == 1
+    assert not out.exists()
+
+
+def test_many_notes_are_only_counted() -> None:
+    assert shorten(["a", "b"]) == ["a", "b"]
+    assert shorten(list("abcde")) == ["a", "b", "c", "and so for 2 more instances"]
