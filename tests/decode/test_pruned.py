@@ -149,7 +149,7 @@ def test_how_often_those_who_wait_are_asked_makes_no_difference(
 ) -> None:
     often = small.pruned(5, choices=5)
     monkeypatch.setitem(pruned._STEPS_BETWEEN_QUESTIONS, "cpu", 32)
-    monkeypatch.setattr(pruned, "_MOST_LOOKED_AT", 10_000)  # a few at a time
+    monkeypatch.setitem(pruned._MOST_LOOKED_AT, "cpu", 10_000)  # a few at a time
     seldom = small.pruned(5, choices=5)
     assert torch.allclose(often.cost, seldom.cost, rtol=0, atol=1e-10)
     length = min(often.sequence.shape[2], seldom.sequence.shape[2])

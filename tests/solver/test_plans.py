@@ -7,6 +7,7 @@ import contextlib
 import pytest
 import torch
 
+from spacevrp.decode import pruned
 from spacevrp.decode.neighbourhood import neighbourhood
 from spacevrp.decode.pruned import pruned_rollout
 from spacevrp.env.narrow import NarrowEnvironment
@@ -83,7 +84,7 @@ def test_the_estimate_covers_what_is_live(
     live_bytes: type, monkeypatch: pytest.MonkeyPatch, variant: str, size: int, whole: bool
 ) -> None:
     # Small tiles and no constant, so that what grows is what counts.
-    monkeypatch.setattr("spacevrp.decode.pruned._MOST_LOOKED_AT", 20_000)
+    monkeypatch.setitem(pruned._MOST_LOOKED_AT, "cpu", 20_000)
     monkeypatch.setitem(plans._SCRATCH, "cpu", 0)
     monkeypatch.setitem(streaming._ENTRIES, "cpu", 1000)
     with torch.random.fork_rng():

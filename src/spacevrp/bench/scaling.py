@@ -247,12 +247,21 @@ def measure(probe: ScalingProbe, threads: int) -> ScalingRow:
 
 def predicted(probe: ScalingProbe) -> int:
     """Bytes that a size takes, as the solver sees it."""
+    import torch
+
     from spacevrp.model import ModelConfig
     from spacevrp.solver.plans import LargeFootprint, Search
+    from spacevrp.tensors.workers import workers_for
 
     search = Search(probe.starts, probe.candidates)
     device = "cuda" if probe.device.startswith("cuda") else "cpu"
-    footprint = LargeFootprint.of(probe.size + 1, ModelConfig().width, search, device=device)
+    footprint = LargeFootprint.of(
+        probe.size + 1,
+        ModelConfig().width,
+        search,
+        device=device,
+        workers=workers_for(torch.device(device)),
+    )
     return footprint.block(1, probe.views, probe.starts)
 
 

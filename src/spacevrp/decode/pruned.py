@@ -34,7 +34,7 @@ _STEPS_BETWEEN_QUESTIONS = {"cpu": 4, "cuda": 8}
 # Questions after which it is asked whether all have finished.
 _QUESTIONS_BETWEEN_REPORTS = 8
 # Entries of the tensors (B, V P, N) that are worked on together where all customers are looked at.
-_MOST_LOOKED_AT = 2**22
+_MOST_LOOKED_AT = {"cpu": 2**20, "cuda": 2**24}
 
 
 @dataclass(frozen=True)
@@ -172,7 +172,8 @@ class Walk:
         # Those who wait come first; where a view has fewer, others are looked at for nothing.
         order = waits.int().argsort(dim=2, descending=True, stable=True)[..., :count]
         order = order + torch.arange(views, device=order.device).unsqueeze(1) * waits.shape[2]
-        together = max(1, _MOST_LOOKED_AT // (batch.num_nodes * batch.size * views))
+        most = _MOST_LOOKED_AT[order.device.type]
+        together = max(1, most // (batch.num_nodes * batch.size * views))
         action = self.state.current.clone()
         for index in order.split(together, dim=2):
             some = select(self.state, index.flatten(1))

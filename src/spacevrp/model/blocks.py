@@ -173,7 +173,8 @@ class _Weighing:
         self.dtype = dtype
         self._nodes, self._blocks, self._workers = nodes, blocks, workers
         self._tiles: Tiles = tiles_of(one.distance, 0)
-        self._symmetric = self._complete = isinstance(one.distance, PlaneLengths)
+        self._symmetric = isinstance(one.distance, PlaneLengths)
+        self._complete = self._symmetric or not bool(one.distance.amax().isinf())
         self._deviation, self._longest = float(scale.deviation), float(scale.longest)
         self._log_size = float(torch.log2(torch.tensor(float(nodes), dtype=torch.float64)))
 

@@ -29,7 +29,7 @@ from spacevrp.solver.search import (
     random_state,
     seeds_of_views,
 )
-from spacevrp.tensors import stack
+from spacevrp.tensors import Batch, stack
 from spacevrp.tensors.workers import Workers, workers_for
 
 # With fewer trajectories a worker would mostly wait for Python.
@@ -77,7 +77,8 @@ class _Large:
     cut: LargeCut
     watch: Watch
 
-    def run(self, batch) -> list[list[Candidate]]:  # type: ignore[no-untyped-def]
+    def run(self, batch: Batch) -> list[list[Candidate]]:
+        """All views from all starts."""
         settings = self.settings
         self.watch.stage("looking around")
         environment = NarrowEnvironment(batch, max(len(p.depots) for p in self.problems))

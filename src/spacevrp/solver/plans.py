@@ -14,7 +14,7 @@ in bytes, with N nodes, an embedding width of d, K choices a move and lists of L
     encoding    64 d N                 queries, keys, values and sums of a layer
     trajectory  13 N + 60 L + 12 d K   visits, moves, and what a step looks at
 
-and on top of all a constant for tiles and for the moments at which all customers are looked at.
+and on top of all a constant a core, for tiles and the moments at which all customers are looked at.
 (tests/solver/test_plans.py counts what is really live.)
 """
 
@@ -27,6 +27,7 @@ import torch
 
 from spacevrp.problems.problem import Problem
 from spacevrp.solver.memory import GIB, available, machine_memory
+from spacevrp.tensors.workers import workers_for
 
 # Customers up to which nothing is pruned.
 SMALL = 200
@@ -38,6 +39,7 @@ _CHOICES, _MORE_CHOICES = 32, 64
 _READOUT, _LISTED = 4, 8
 # Trajectories that are worked on together: beyond, a device is only kept busy.
 _MOST_TOGETHER = {"cpu": 512, "cuda": 2**14}
+# Tiles, and the moments at which all customers are looked at; of every worker.
 _SCRATCH = {"cpu": GIB // 8, "cuda": 2 * GIB}
 _CPU_BUDGET = 2 * GIB
 _CPU_SHARE = 0.25  # of the machine's memory, if that is less
@@ -112,6 +114,7 @@ class LargeFootprint:
         *,
         matrices: int = 0,
         device: str = "cpu",
+        workers: int = 1,
     ) -> LargeFootprint:
         """The formulas above; ``matrices`` of size N x N are held (distances, durations)."""
         listed = min(search.listed, num_nodes)
@@ -120,7 +123,7 @@ class LargeFootprint:
             table=20 * width * num_nodes,
             encoding=64 * width * num_nodes,
             trajectory=13 * num_nodes + 60 * listed + 12 * width * search.choices,
-            scratch=_SCRATCH[device],
+            scratch=workers * _SCRATCH[device],
         )
 
     def block(self, instances: int, views: int, starts: int) -> int:
@@ -172,7 +175,12 @@ def largest_large_size(width: int, search: Search, matrices: int, device: torch.
 
     def fits(num_nodes: int) -> bool:
         footprint = LargeFootprint.of(
-            num_nodes, width, search, matrices=matrices, device=device.type
+            num_nodes,
+            width,
+            search,
+            matrices=matrices,
+            device=device.type,
+            workers=workers_for(device),
         )
         return footprint.block(1, 1, 1) <= room
 

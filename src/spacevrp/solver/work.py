@@ -40,6 +40,7 @@ from spacevrp.solver.progress import Progress
 from spacevrp.solver.reasons import fleet_too_small
 from spacevrp.solver.search import Candidate, Seconds, Settings, search_block
 from spacevrp.solver.settling import settle
+from spacevrp.tensors.workers import workers_for
 
 ShowProgress = bool | Literal["always"]
 
@@ -226,6 +227,7 @@ class Work:
             search,
             matrices=count_matrices(several),
             device=self.device.type,
+            workers=workers_for(self.device),
         )
 
     def _guarded(
