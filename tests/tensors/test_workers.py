@@ -44,6 +44,17 @@ def test_several_workers_are_several_threads_with_a_core_each() -> None:
         assert list(workers.map(work, range(2))) == [1, 1]
 
 
+def test_a_single_worker_has_a_single_core() -> None:
+    before = torch.get_num_threads()
+    torch.set_num_threads(2)
+    try:
+        with Workers(1) as workers:
+            assert list(workers.map(lambda _: torch.get_num_threads(), range(1))) == [1]
+        assert torch.get_num_threads() == 2
+    finally:
+        torch.set_num_threads(before)
+
+
 def test_an_error_of_a_worker_reaches_whoever_asks() -> None:
     def work(piece: int) -> int:
         if piece == 2:

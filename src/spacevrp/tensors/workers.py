@@ -27,7 +27,9 @@ class Workers:
         self._pool: ThreadPoolExecutor | None = None
 
     def __enter__(self) -> Workers:
-        if self._number > 1:
+        if self._number == 1:
+            torch.set_num_threads(1)  # the caller is the worker
+        else:
             self._pool = ThreadPoolExecutor(
                 self._number, initializer=torch.set_num_threads, initargs=(1,)
             )
@@ -55,8 +57,8 @@ class Workers:
     ) -> None:
         if self._pool is not None:
             self._pool.shutdown(cancel_futures=True)
-            # What a worker sets holds for the libraries as a whole.
-            torch.set_num_threads(self._threads)
+        # What a worker sets holds for the libraries as a whole.
+        torch.set_num_threads(self._threads)
 
 
 def workers_for(device: torch.device) -> int:
