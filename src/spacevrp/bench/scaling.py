@@ -306,6 +306,7 @@ def _measure(model: Any, probe: ScalingProbe, peak: Any) -> dict[str, Any]:
     from spacevrp.solver.plans import Search
     from spacevrp.solver.search import choose_starts
     from spacevrp.tensors import stack
+    from spacevrp.tensors.workers import Workers
 
     device = torch.device(probe.device)
     clock = Clock(device)
@@ -332,17 +333,18 @@ def _measure(model: Any, probe: ScalingProbe, peak: Any) -> dict[str, Any]:
     found |= {"seconds_encode": statistics.median(times), "encode_gib": peak.growth()}
     starts = choose_starts(environment, search.starts).repeat(1, probe.views)
     peak.restart()
-    seconds, done = clock.time(
-        lambda: pruned_rollout(
-            environment,
-            tables,
-            starts,
-            near,
-            choices=search.choices,
-            readout=search.readout,
-            kind=GraphedWalk if probe.captured else Walk,
+    with Workers(1):  # as the solver has it for few trajectories
+        seconds, done = clock.time(
+            lambda: pruned_rollout(
+                environment,
+                tables,
+                starts,
+                near,
+                choices=search.choices,
+                readout=search.readout,
+                kind=GraphedWalk if probe.captured else Walk,
+            )
         )
-    )
     steps = done.sequence.shape[2] - 2
     found |= {
         "seconds_decode": seconds,
