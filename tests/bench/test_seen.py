@@ -10,8 +10,9 @@ import numpy as np
 import pytest
 import torch
 
-from spacevrp.bench import paper, seen
+from spacevrp.bench import paper, seen, sets
 from spacevrp.bench.records import checksum
+from spacevrp.bench.references import Reference
 from spacevrp.cli.main import main
 from spacevrp.formats import write_npz
 from spacevrp.formats.archive import Archive, write_archive
@@ -20,7 +21,7 @@ from spacevrp.model import ModelConfig, SpaceModel
 from spacevrp.model.weights import save_weights
 from spacevrp.problems.errors import FormatError, SpacevrpError
 from spacevrp.problems.referee import judge
-from spacevrp.problems.variants import SEEN_NAMES, parse_variant
+from spacevrp.problems.variants import SEEN_NAMES, Variant, parse_variant
 from spacevrp.solver import Solver
 from spacevrp.train import checkpoint
 from spacevrp.train.config import TrainConfig
@@ -150,6 +151,24 @@ def test_an_instance_without_a_plan_counts(model: SpaceModel) -> None:
     row = seen.measure(Solver(model, "cpu"), test_set, views=1, most_views=8)
     assert row.violations == 1
     assert row.reference_cost == 4.0  # only what was solved is compared
+
+
+def test_generated_instances_are_compared_with_the_best_known(
+    model: SpaceModel, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def best(variant: Variant, count: int, size: int, seed: int) -> list[Reference | None]:
+        known = [None, Reference(2.0, "pyvrp", "0", 10.0), None]
+        return known[:count] if (variant.name, size, seed) == ("CVRP", 8, 4) else [None] * count
+
+    monkeypatch.setattr(sets.references, "best", best)
+    solver = Solver(model, "cpu")
+    row = seen.measure(solver, sets.generated(parse_variant("CVRP"), 8, 3, 4).load(), 1, 8)
+    cost = solver.solve(generate("CVRP", 8, 3, 4)[1], augment=1).cost
+    assert row.gap == pytest.approx(100 * (cost - 2.0) / 2.0)
+    assert (row.compared, row.reference_cost) == (1, 2.0)
+    assert row.cells()[5] == "best known 2.0000 (1)"
+    row = seen.measure(solver, sets.generated(parse_variant("CVRP"), 8, 3, 5).load(), 1, 8)
+    assert (row.reference, row.gap) == (None, None)
 
 
 # ---------------------------------------------------------------------------------------- weights

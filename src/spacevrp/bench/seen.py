@@ -70,7 +70,9 @@ mean reference; below zero is better than the reference. "paper %" is what the p
 SPACE with x8 views (x128 where distances are asymmetric) on its own test set, against its own
 reference; "ours - paper" is in percentage points, from "gap %". "host s" is the time from problems
 to tensors, "model s" encoding and decoding, "referee s" the judging. "violations" counts rules
-broken by the plans that were reported, and instances without a plan.
+broken by the plans that were reported, and instances without a plan. The references of generated
+sets are the best known costs of `spacevrp bench references`; where only some instances have one,
+their number stands behind it, and gaps are over these.
 """
 LAYOUT = Layout(
     name="seen",
@@ -81,7 +83,7 @@ LAYOUT = Layout(
         ("instances", 9),
         ("views", 5),
         ("cost", 10),
-        ("reference", 22),
+        ("reference", 25),
         ("gap %", 7),
         ("gap of means %", 14),
         ("paper %", 7),
@@ -229,7 +231,8 @@ class Row:
     views: int
     cost: float | None  # mean of the referee's
     reference: str | None
-    reference_cost: float | None
+    reference_cost: float | None  # mean over the instances compared
+    compared: int  # instances with a plan and a reference
     gap: float | None  # percent; mean of the instances' gaps
     gap_of_means: float | None  # percent
     paper_gap: float | None  # percent; the paper's, with all views
@@ -246,6 +249,8 @@ class Row:
         if self.reference is not None:
             name = self.reference.removeprefix(REFERENCE_PREFIX)
             reference = f"{name} {number(self.reference_cost, 4)}".rstrip()
+            if self.compared < self.instances:
+                reference += f" ({self.compared})"
         return [
             self.problem,
             self.set,
@@ -273,11 +278,13 @@ def measure(
 
 
 def row_of(test_set: TestSet, outcome: Outcome, views: int, most_views: int) -> Row:
-    """The row of a set that was solved; only what was solved is compared."""
-    cost = outcome.found
-    solved = np.array([one is not None for one in outcome.costs])
-    reference = None if test_set.reference is None else test_set.reference[solved]
-    gap, gap_of_means = (None, None) if reference is None else gaps(cost, reference)
+    """The row of a set that was solved; only what was solved and has a reference is compared."""
+    reference, gap, gap_of_means = None, None, None
+    if test_set.reference is not None:
+        cost = np.array([np.nan if one is None else one for one in outcome.costs])
+        both = np.isfinite(cost) & np.isfinite(test_set.reference)
+        reference = test_set.reference[both]
+        gap, gap_of_means = gaps(cost[both], reference)
     size = len(test_set.problems[0].customers)
     # The paper prints no figures for single views.
     theirs = paper.space_gap(test_set.variant.name, size) if views == most_views else None
@@ -288,7 +295,8 @@ def row_of(test_set: TestSet, outcome: Outcome, views: int, most_views: int) -> 
         views=views,
         cost=outcome.mean,
         reference=test_set.reference_name,
-        reference_cost=None if reference is None or not len(cost) else float(reference.mean()),
+        reference_cost=None if reference is None or not len(reference) else float(reference.mean()),
+        compared=0 if reference is None else len(reference),
         gap=gap,
         gap_of_means=gap_of_means,
         paper_gap=theirs,

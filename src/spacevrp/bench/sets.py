@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import NDArray
 
-from spacevrp.bench import paper
+from spacevrp.bench import paper, references
 from spacevrp.problems.errors import FormatError, SpacevrpError
 from spacevrp.problems.variants import Variant, parse_variant
 
@@ -23,6 +23,7 @@ if TYPE_CHECKING:
 
 GENERATED = "generated"
 REFERENCE_PREFIX = "ref_"
+BEST_KNOWN = "best known"  # of the references that come with the package
 
 
 @dataclass(frozen=True)
@@ -32,7 +33,7 @@ class TestSet:
     variant: Variant
     place: str  # where the instances come from
     problems: list[Problem]
-    reference: NDArray[np.float64] | None = None  # (B,) costs; minus the prize for OP
+    reference: NDArray[np.float64] | None = None  # (B,) costs; minus the prize for OP; nan: unknown
     reference_name: str | None = None
 
 
@@ -62,15 +63,27 @@ def _load(source: Source) -> TestSet:
 
 def generated(variant: Variant, size: int, count: int, seed: int) -> Source:
     """The first instances of a series; a size that the variant cannot have is found at once."""
-    from spacevrp.generators import generate, recipe
+    from spacevrp.generators import recipe
 
     recipe.check_size(variant.features, size)
     return Source(
         variant,
         GENERATED,
         {"variant": variant.name, "size": size, "count": count, "seed": seed},
-        lambda: TestSet(variant, GENERATED, generate(variant, size, count, seed)),
+        lambda: _generate(variant, size, count, seed),
     )
+
+
+def _generate(variant: Variant, size: int, count: int, seed: int) -> TestSet:
+    """The instances, with the best known costs of those that have one."""
+    from spacevrp.generators import generate
+
+    problems = generate(variant, size, count, seed)
+    known = references.best(variant, count, size, seed)
+    if not any(known):
+        return TestSet(variant, GENERATED, problems)
+    costs = np.array([np.nan if one is None else one.cost for one in known])
+    return TestSet(variant, GENERATED, problems, costs, BEST_KNOWN)
 
 
 def from_file(variant: Variant, path: Path, count: int) -> Source:
@@ -113,7 +126,7 @@ def read_set(path: Path, count: int = 0) -> TestSet:
     variant = parse_variant(problems[0].variant_name)
     with Archive(path) as archive:
         held = {key: archive[key] for key in archive.keys if key.startswith(REFERENCE_PREFIX)}
-    references = {}
+    found = {}
     for key, values in held.items():
         if values.shape != (len(problems),) or values.dtype.kind not in "iuf":
             raise FormatError(
@@ -121,15 +134,15 @@ def read_set(path: Path, count: int = 0) -> TestSet:
                 f"{values.shape} of type {values.dtype}"
             )
         cost = np.array(values, dtype=np.float64)
-        references[key] = -np.abs(cost) if variant.features.orienteering else cost
+        found[key] = -np.abs(cost) if variant.features.orienteering else cost
     count = count or len(problems)
     problems = problems[:count]
-    if not references:
+    if not found:
         return TestSet(variant, path.parent.name, problems)
     name = paper.reference_key(variant.name)
-    if name not in references:
-        name = min(references, key=lambda key: float(references[key].mean()))
-    return TestSet(variant, path.parent.name, problems, references[name][:count], name)
+    if name not in found:
+        name = min(found, key=lambda key: float(found[key].mean()))
+    return TestSet(variant, path.parent.name, problems, found[name][:count], name)
 
 
 def variant_names(text: str) -> tuple[str, ...]:
