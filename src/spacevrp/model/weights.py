@@ -24,7 +24,7 @@ from spacevrp.writing import write_whole
 
 FORMAT = "spacevrp-weights"
 VERSION = 1
-DEFAULT_WEIGHTS = "space-100-v1"
+DEFAULT_WEIGHTS = "space-100-v2"
 BUNDLED = Path(__file__).parents[1] / "bundled"
 _TENSORS, _CARD = ".safetensors", ".json"
 # What save_weights writes into the card itself.
