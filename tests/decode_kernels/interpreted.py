@@ -174,9 +174,6 @@ def main() -> None:
     coefficient = torch.randn_like(drawn.cost)
     expected = replay_gradients(tables, drawn, coefficient)
     received = fused_replay_gradients(tables, drawn, coefficient, splits=2, **options)
-    in_parts = fused_replay_gradients(
-        tables, drawn, coefficient, splits=3, chunk=8, **{**options, "block": 32}
-    )
 
     result = {}
     for row, (name, problem) in enumerate(problems.items()):
@@ -226,10 +223,6 @@ def main() -> None:
     found = {
         "cases": result,
         "mixing": mixing(),
-        "in parts": max(
-            float((in_parts[name] - value).norm() / value.norm().clamp(min=1e-12))
-            for name, value in received.items()
-        ),
         "agreement": agreement,
         "several depots": several_depots(),
     }

@@ -113,10 +113,6 @@ def test_the_replay_has_the_same_gradient(results: dict[str, Any], rule: str) ->
         assert error <= 1e-3 * norm + 1e-5 * largest, name  # float32, logits up to 50
 
 
-def test_how_the_replay_is_cut_up_does_not_matter(results: dict[str, Any]) -> None:
-    assert results["in parts"] < 1e-4
-
-
 def test_the_encoders_kernel_equals_its_twin(results: dict[str, Any]) -> None:
     assert set(results["mixing"]) == {"output", "projections", "weights"}
     assert all(error < 1e-5 for error in results["mixing"].values())
@@ -138,8 +134,10 @@ def test_on_a_gpu_at_full_size() -> None:
     if not torch.cuda.is_available():
         pytest.skip("no CUDA device")
     from spacevrp.bench.agreement import measure_agreement
+    from spacevrp.model.weights import load_weights
     from spacevrp.train.config import TrainConfig
 
-    found = measure_agreement(TrainConfig(), torch.device("cuda"))
+    # Trained weights: the best moves of an untrained network are nearly tied.
+    found = measure_agreement(TrainConfig(), torch.device("cuda"), load_weights()[0])
     assert found["equal_greedy_choices"] >= 0.999
     assert found["mean_cost_kernel"] == pytest.approx(found["mean_cost_twin"], rel=1e-3)

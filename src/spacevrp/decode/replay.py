@@ -98,15 +98,10 @@ def fused_replay_gradients(
     *,
     dtype: torch.dtype = torch.bfloat16,
     block: int = 16,
-    chunk: int = 128,
     splits: int = 16,
     num_warps: int = 8,
 ) -> dict[str, Tensor]:
-    """The same gradients by one kernel and a few matrix products, for at most 128 nodes.
-
-    ``block`` decisions and ``num_warps`` warps make a program, which handles ``chunk`` channels at
-    a time; ``splits`` programs share an instance.
-    """
+    """The same gradients by one kernel and a few matrix products, for at most 128 nodes."""
     # Imported here: Triton is only there where it is needed.
     import triton
 
@@ -150,13 +145,13 @@ def fused_replay_gradients(
         match,
         context,
         query,
+        grad_state,
         scalars,
         trajectories,
         max_steps,
         nodes,
         tiles,
         WIDTH=width,
-        CHUNK=min(chunk, width),
         BLOCK_N=block_nodes,
         BLOCK_R=block,
         CLIPPING=tables.clipping,
@@ -169,9 +164,7 @@ def fused_replay_gradients(
         query,
         starts,
         trace.action,
-        trace.signal,
         grad_last,
-        grad_state,
         trajectories,
         max_steps,
         nodes,

@@ -16,27 +16,6 @@ BIG = tl.constexpr(1e30)
 
 
 @triton.jit
-def _query(
-    first_ptr, last_ptr, state_ptr, b, nodes, first, current, signal, some, WIDTH: tl.constexpr
-):
-    """Queries of a tile of decisions, (R, C)."""
-    state_weight = tl.load(state_ptr + b * WIDTH + some)
-    firsts = first_ptr + b * nodes * WIDTH + first[:, None] * WIDTH + some[None, :]
-    lasts = last_ptr + b * nodes * WIDTH + current[:, None] * WIDTH + some[None, :]
-    return tl.load(firsts) + tl.load(lasts) + signal[:, None] * state_weight[None, :]
-
-
-@triton.jit
-def _read(weight, value_sum, key_sum, query, FAST: tl.constexpr):
-    """The readout: ratio of the sums, gate, and what the ratio was divided by, inverted."""
-    numerator = tl.dot(weight, value_sum)  # (R, C)
-    denominator = tl.dot(weight, key_sum)
-    scale = inverse(tl.maximum(denominator, 1e-30), FAST)
-    gate = inverse(1.0 + exponential(tl.minimum(-query, 20.0), FAST), FAST)
-    return numerator * scale, gate, scale
-
-
-@triton.jit
 def replay_kernel(
     embedding_ptr,
     keyed_ptr,
@@ -57,13 +36,13 @@ def replay_kernel(
     out_match_ptr,
     out_context_ptr,
     out_query_ptr,
+    out_state_ptr,
     out_scalars_ptr,
     trajectories,
     max_steps,
     nodes,
     tiles_a_program,
     WIDTH: tl.constexpr,
-    CHUNK: tl.constexpr,
     BLOCK_N: tl.constexpr,
     BLOCK_R: tl.constexpr,
     CLIPPING: tl.constexpr,
@@ -77,23 +56,22 @@ def replay_kernel(
     real = cols < nodes
     total = trajectories * max_steps
 
-    # The operands lie in parts of some channels each: whole ones would take all registers.
-    values, keys, embeddings = (), (), ()  # each (N, C); Triton knows tuples and their sums
-    for part in tl.static_range(WIDTH // CHUNK):
-        some = part * CHUNK + tl.arange(0, CHUNK)
-        keyed = keyed_ptr + b * nodes * 2 * WIDTH + cols[:, None] * 2 * WIDTH + some[None, :]
-        values = values + (tl.load(keyed, mask=real[:, None], other=0.0),)  # noqa: RUF005
-        keys = keys + (tl.load(keyed + WIDTH, mask=real[:, None], other=0.0),)  # noqa: RUF005
-        embedded = embedding_ptr + b * nodes * WIDTH + cols[:, None] * WIDTH + some[None, :]
-        embeddings = embeddings + (tl.load(embedded, mask=real[:, None], other=0.0),)  # noqa: RUF005
-    dtype = keyed_ptr.dtype.element_ty
-    match_dtype = embedding_ptr.dtype.element_ty
+    keyed = keyed_ptr + b * nodes * 2 * WIDTH + cols[:, None] * 2 * WIDTH + dims[None, :]
+    value_sum = tl.load(keyed, mask=real[:, None], other=0.0)  # (N, D)
+    key_sum = tl.load(keyed + WIDTH, mask=real[:, None], other=0.0)  # (N, D)
+    embedding = tl.load(
+        embedding_ptr + b * nodes * WIDTH + cols[:, None] * WIDTH + dims[None, :],
+        mask=real[:, None],
+        other=0.0,
+    )  # (N, D)
+    state_weight = tl.load(state_ptr + b * WIDTH + dims)
     read_weight = tl.load(weights_ptr + b * 2)
     match_weight = tl.load(weights_ptr + b * 2 + 1)
 
-    # Kept a row and summed once at the end: sums across warps make them wait for each other.
-    grad_read = tl.zeros([BLOCK_R], dtype=tl.float32)
-    grad_match = tl.zeros([BLOCK_R], dtype=tl.float32)
+    # Kept as tiles and summed once at the end: sums across warps make them wait for each other.
+    grad_state = tl.zeros([BLOCK_R, WIDTH], dtype=tl.float32)
+    grad_read = tl.zeros([BLOCK_R, BLOCK_N], dtype=tl.float32)
+    grad_match = tl.zeros([BLOCK_R, BLOCK_N], dtype=tl.float32)
 
     for tile in range(tiles_a_program):
         row = (tl.program_id(1) * tiles_a_program + tile) * BLOCK_R + tl.arange(0, BLOCK_R)
@@ -106,9 +84,9 @@ def replay_kernel(
         inside = valid[:, None]
         weight_out = out_weight_ptr + out * BLOCK_N + cols[None, :]
         match_out = out_match_ptr + out * BLOCK_N + cols[None, :]
-        sums_out = out_sums_ptr + out * 2 * WIDTH
-        context_out = out_context_ptr + out * WIDTH
-        query_out = out_query_ptr + out * WIDTH
+        sums_out = out_sums_ptr + out * 2 * WIDTH + dims[None, :]
+        context_out = out_context_ptr + out * WIDTH + dims[None, :]
+        query_out = out_query_ptr + out * WIDTH + dims[None, :]
         if tl.max(active.to(tl.int32), axis=0) > 0:
             start = tl.load(start_ptr + b * trajectories + p, mask=valid, other=0)
             history = action_ptr + b * total + row
@@ -130,21 +108,20 @@ def replay_kernel(
             zrow = tl.load(zrows, mask=real[None, :], other=0.0)
             bias = tl.where(moves, -read_weight * zrow, -BIG)
             weight = exponential(bias - tl.max(bias, axis=1)[:, None], FAST)
-            weight = tl.where(moves, tl.maximum(weight, 1e-30), 0.0).to(dtype)
+            weight = tl.where(moves, tl.maximum(weight, 1e-30), 0.0).to(value_sum.dtype)
             tl.store(weight_out, weight, mask=inside)
-            match = tl.zeros([BLOCK_R, BLOCK_N], dtype=tl.float32)
-            for part in tl.static_range(WIDTH // CHUNK):
-                some = part * CHUNK + tl.arange(0, CHUNK)
-                query = _query(
-                    first_ptr, last_ptr, state_ptr, b, nodes, first, current, signal, some, WIDTH
-                )
-                ratio, gate, _ = _read(weight, values[part], keys[part], query, FAST)
-                context = gate * ratio
-                tl.store(context_out + some[None, :], context.to(dtype), mask=inside)
-                context = tl.clamp(context, -60000.0, 60000.0).to(match_dtype)  # half precision
-                match = tl.dot(context, tl.trans(embeddings[part]), match)
-            # Read again rather than kept, as further below: the products need the registers.
-            zrow = tl.load(zrows, mask=real[None, :], other=0.0)
+            numerator = tl.dot(weight, value_sum)
+            denominator = tl.dot(weight, key_sum)
+            scale = inverse(tl.maximum(denominator, 1e-30), FAST)
+            ratio = numerator * scale
+            firsts = first_ptr + b * nodes * WIDTH + first[:, None] * WIDTH + dims[None, :]
+            lasts = last_ptr + b * nodes * WIDTH + current[:, None] * WIDTH + dims[None, :]
+            query = tl.load(firsts) + tl.load(lasts) + signal[:, None] * state_weight[None, :]
+            gate = inverse(1.0 + exponential(tl.minimum(-query, 20.0), FAST), FAST)
+            context = gate * ratio
+            tl.store(context_out, context.to(value_sum.dtype), mask=inside)
+            context = tl.clamp(context, -60000.0, 60000.0).to(embedding.dtype)  # half precision
+            match = tl.dot(context, tl.trans(embedding))
             bent = tanh(match * SCALE - match_weight * zrow, FAST)
             legal = weight > 0
             score = tl.where(legal, CLIPPING * bent, -BIG)
@@ -157,43 +134,36 @@ def replay_kernel(
             grad = tl.where(taken, 1.0, 0.0) - chance * (1.0 / total_chance)[:, None]
             grad = tl.where(legal, grad * (CLIPPING * (1.0 - bent * bent)), 0.0)
             # The coefficient, far below 1, comes in after the product: half precision ends at 6e-8.
-            grad_product = (grad * SCALE).to(match_dtype)
-            grad_match -= coefficient * tl.sum(grad * zrow, axis=1)
-            tl.store(match_out, (grad * (SCALE * coefficient)[:, None]).to(dtype), mask=inside)
-            grad_weight = tl.zeros([BLOCK_R, BLOCK_N], dtype=tl.float32)
-            for part in tl.static_range(WIDTH // CHUNK):
-                some = part * CHUNK + tl.arange(0, CHUNK)
-                grad_context = tl.dot(grad_product, embeddings[part])  # (R, C)
-                # Computed again rather than kept.
-                query = _query(
-                    first_ptr, last_ptr, state_ptr, b, nodes, first, current, signal, some, WIDTH
-                )
-                ratio, gate, scale = _read(weight, values[part], keys[part], query, FAST)
-                grad_ratio = grad_context * coefficient[:, None] * gate
-                grad_query = grad_ratio * ratio * (1.0 - gate)
-                tl.store(query_out + some[None, :], grad_query.to(dtype), mask=inside)
-                grad_ratio *= scale
-                grad_numerator = grad_ratio.to(dtype)
-                grad_denominator = (-grad_ratio * ratio).to(dtype)
-                tl.store(sums_out + some[None, :], grad_numerator, mask=inside)
-                tl.store(sums_out + WIDTH + some[None, :], grad_denominator, mask=inside)
-                grad_weight = tl.dot(grad_numerator, tl.trans(values[part]), grad_weight)
-                grad_weight = tl.dot(grad_denominator, tl.trans(keys[part]), grad_weight)
-            zrow = tl.load(zrows, mask=real[None, :], other=0.0)
-            grad_read -= tl.sum(grad_weight * weight.to(tl.float32) * zrow, axis=1)
+            grad_context = tl.dot((grad * SCALE).to(embedding.dtype), embedding)  # (R, D)
+            grad *= coefficient[:, None]
+            grad_match -= grad * zrow
+            tl.store(match_out, (grad * SCALE).to(value_sum.dtype), mask=inside)
+            grad_ratio = grad_context * coefficient[:, None] * gate
+            grad_query = grad_ratio * ratio * (1.0 - gate)
+            tl.store(query_out, grad_query.to(value_sum.dtype), mask=inside)
+            grad_state += grad_query * signal[:, None]
+            grad_ratio *= scale
+            grad_numerator = grad_ratio.to(value_sum.dtype)
+            grad_denominator = (-grad_ratio * ratio).to(value_sum.dtype)
+            tl.store(sums_out, grad_numerator, mask=inside)
+            tl.store(sums_out + WIDTH, grad_denominator, mask=inside)
+            grad_weight = tl.dot(grad_numerator, tl.trans(value_sum))
+            grad_weight = tl.dot(grad_denominator, tl.trans(key_sum), grad_weight)
+            grad_read -= grad_weight * weight.to(tl.float32) * zrow
         else:
             # All these solutions are finished; the products must find zeros.
-            none_n = tl.zeros([BLOCK_R, BLOCK_N], dtype=dtype)
-            none_d = tl.zeros([BLOCK_R, WIDTH], dtype=dtype)
+            none_n = tl.zeros([BLOCK_R, BLOCK_N], dtype=value_sum.dtype)
+            none_d = tl.zeros([BLOCK_R, WIDTH], dtype=value_sum.dtype)
             tl.store(weight_out, none_n, mask=inside)
             tl.store(match_out, none_n, mask=inside)
-            tl.store(sums_out + dims[None, :], none_d, mask=inside)
-            tl.store(sums_out + WIDTH + dims[None, :], none_d, mask=inside)
-            tl.store(context_out + dims[None, :], none_d, mask=inside)
-            tl.store(query_out + dims[None, :], none_d, mask=inside)
+            tl.store(sums_out, none_d, mask=inside)
+            tl.store(sums_out + WIDTH, none_d, mask=inside)
+            tl.store(context_out, none_d, mask=inside)
+            tl.store(query_out, none_d, mask=inside)
 
-    tl.atomic_add(out_scalars_ptr + b * 2, tl.sum(grad_read, axis=0))
-    tl.atomic_add(out_scalars_ptr + b * 2 + 1, tl.sum(grad_match, axis=0))
+    tl.atomic_add(out_state_ptr + b * WIDTH + dims, tl.sum(grad_state, axis=0))
+    tl.atomic_add(out_scalars_ptr + b * 2, tl.sum(tl.sum(grad_read, axis=1), axis=0))
+    tl.atomic_add(out_scalars_ptr + b * 2 + 1, tl.sum(tl.sum(grad_match, axis=1), axis=0))
 
 
 @triton.jit
@@ -201,9 +171,7 @@ def scatter_kernel(
     query_ptr,
     start_ptr,
     action_ptr,
-    signal_ptr,
     out_ptr,
-    out_state_ptr,
     trajectories,
     max_steps,
     nodes,
@@ -212,17 +180,12 @@ def scatter_kernel(
     BLOCK_N: tl.constexpr,
     BLOCK_R: tl.constexpr,
 ):
-    """Sum the rows of ``query`` by the node the vehicle was at, and weighted with the signal.
-
-    Both are products of matrices: with one-hot rows, and with a single row in a small tile.
-    """
+    """Sum the rows of ``query`` by the node the vehicle was at, as a product with one-hot rows."""
     b = tl.program_id(0).to(tl.int64)
     cols = tl.arange(0, BLOCK_N)
     dims = tl.arange(0, WIDTH)
     total = trajectories * max_steps
     acc = tl.zeros([BLOCK_N, WIDTH], dtype=tl.float32)
-    first_row = tl.arange(0, 16)[:, None] == 0  # the smallest tile there is
-    acc_state = tl.zeros([16, WIDTH], dtype=tl.float32)
     for tile in range(tiles_a_program):
         row = (tl.program_id(1) * tiles_a_program + tile) * BLOCK_R + tl.arange(0, BLOCK_R)
         valid = row < total
@@ -237,10 +200,6 @@ def scatter_kernel(
         )
         hot = (cols[:, None] == current[None, :]).to(values.dtype)
         acc = tl.dot(hot, values, acc)
-        signal = tl.load(signal_ptr + b * total + row, mask=valid, other=0.0)
-        weighing = tl.where(first_row, signal[None, :], 0.0).to(values.dtype)
-        acc_state = tl.dot(weighing, values, acc_state)
-    tl.atomic_add(out_state_ptr + b * WIDTH + dims, tl.sum(acc_state, axis=0))
     tl.atomic_add(
         out_ptr + b * nodes * WIDTH + cols[:, None] * WIDTH + dims[None, :],
         acc,
