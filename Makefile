@@ -1,6 +1,8 @@
 # `make demo` and `make test` set up everything they need in .venv, once.
 PYTHON ?= python3
 BIN := .venv/bin
+# The demo needs little; development needs all of it.
+SOLVES := .venv/.solves
 READY := .venv/.ready
 
 .DEFAULT_GOAL := help
@@ -14,12 +16,17 @@ help:
 	@echo "make docs    build the documentation site in site/"
 	@echo "make clean   remove .venv, caches and build products"
 
+$(SOLVES): pyproject.toml constraints.txt
+	$(PYTHON) -m venv .venv
+	$(BIN)/python -m pip install --quiet -c constraints.txt -e '.[plots]'
+	@touch $@
+
 $(READY): pyproject.toml constraints.txt
 	$(PYTHON) -m venv .venv
 	$(BIN)/python -m pip install --quiet -c constraints.txt -e '.[dev]'
-	@touch $@
+	@touch $(SOLVES) $@
 
-demo: $(READY)
+demo: $(SOLVES)
 	$(BIN)/spacevrp demo
 
 lint: $(READY)

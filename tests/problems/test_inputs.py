@@ -70,7 +70,7 @@ def test_a_ragged_list_of_anything() -> None:
         ([{"matrix": [[0, -1], [1, 0]]}], "problem, number 0: matrix, node 0: expected distances"),
         ([{"vehicles": [], "jobs": []}], "problem, number 0: vehicles: expected at least one"),
         ({}, "received an empty table"),
-        ({"kilometres": 5}, "received a table with the keys kilometres"),
+        ({"kilometres": 5}, "received a table with the keys 'kilometres'"),
         ({"coordinates": SQUARE, "matrix": MATRIX}, "received coordinates and matrix"),
         (
             {"coordinates": SQUARE, "demands": [0]},

@@ -9,7 +9,7 @@ from __future__ import annotations
 import io
 import math
 import zipfile
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from pathlib import Path
 from typing import Any
 
@@ -25,6 +25,10 @@ from spacevrp.problems.errors import FormatError
 MAX_UNPACKED_BYTES = 16 * 2**30
 MAX_RATIO = 200
 _SMALL_BYTES = 256 * 2**20
+# The most numbers for each packed byte where there are many: small types are held as float64, and
+# an instance takes a while to build, so that kilobytes of zeros must not become gigabytes or hours.
+MAX_NUMBERS_A_BYTE = 64
+_FEW_NUMBERS = 2**15
 _SUFFIX = ".npy"
 
 
@@ -57,6 +61,30 @@ class Archive:
                 "archive",
                 received=f"{unpacked} bytes from {packed}",
             )
+
+    def check_numbers(self, keys: Iterable[str]) -> None:
+        """Refuse, before any is read, arrays that promise far more than the archive holds."""
+        packed = max(1, sum(info.compress_size for info in self._members.values()))
+        total = 0
+        for key in keys:
+            try:
+                info = self._members[key]
+                with self._zip.open(info) as stream:
+                    # A shape beyond the data is told apart when the array is read.
+                    total += min(math.prod(_read_header(stream)[0]), info.file_size)
+            except Exception as error:  # as below
+                raise self._unreadable(key, error) from None
+        if total > _FEW_NUMBERS and total > MAX_NUMBERS_A_BYTE * packed:
+            raise fail(
+                self.path,
+                "",
+                expected=f"at most {MAX_NUMBERS_A_BYTE} numbers for each packed byte (np.savez "
+                "packs less)",
+                received=f"{total} numbers in {packed} bytes",
+            )
+
+    def _unreadable(self, key: str, error: Exception) -> FormatError:
+        return FormatError(f"{self.path}: key {shown(key)}: {shown(str(error))}")
 
     @property
     def keys(self) -> tuple[str, ...]:
@@ -93,7 +121,7 @@ class Archive:
             flat = np.frombuffer(data, dtype=dtype)
             return flat.reshape(shape, order="F" if fortran_order else "C")
         except Exception as error:  # zipfile, zlib and the header's parser raise a dozen types
-            raise FormatError(f"{self.path}: key {key}: {shown(str(error))}") from None
+            raise self._unreadable(key, error) from None
 
 
 def _read_header(stream: Any) -> tuple[tuple[int, ...], bool, np.dtype[Any]]:

@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import csv
+import io
 import re
 import warnings
+from collections import Counter
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
@@ -57,7 +59,7 @@ def _read_columns(path: Path) -> tuple[dict[str, list[Any]], list[int]]:
     if "" in names:
         raise fail(path, "line 1", expected="a name for every column", received=shown(header))
     if len(set(names)) < len(names):
-        twice = next(name for name in names if names.count(name) > 1)
+        twice = next(name for name, count in Counter(names).items() if count > 1)
         raise fail(path, "line 1", expected="each column once", received=f"{twice} twice")
     columns: dict[str, list[Any]] = {name: [] for name in names}
     lines = []
@@ -82,7 +84,8 @@ def _rows(path: Path) -> Iterator[tuple[int, list[str]]]:
     text = read_text(path)
     head = text.lstrip("\r\n").partition("\n")[0]
     delimiter = max(_DELIMITERS, key=head.count)
-    reader = csv.reader(text.splitlines(), delimiter=delimiter, strict=True)
+    # Line by line with their ends, which belong to the text where they stand between quotes.
+    reader = csv.reader(io.StringIO(text), delimiter=delimiter, strict=True)
     try:
         for cells in reader:
             if any(cell.strip() for cell in cells):

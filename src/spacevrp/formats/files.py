@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 import stat
 import warnings
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from pathlib import Path
 
 from spacevrp.problems.errors import FormatError
@@ -15,6 +15,8 @@ MAX_TEXT_BYTES = 512 * 2**20
 # This much of a file decides what it is.
 HEAD_BYTES = 64 * 2**10
 _LONGEST_SHOWN = 60
+# A file may hold thousands of things that mean nothing here.
+_MOST_WARNINGS = 10
 
 # Control characters that no text file has; tab, newline, form feed, return and ^Z occur in some.
 _BINARY = re.compile(rb"[\x00-\x08\x0b\x0e-\x19\x1b-\x1f]")
@@ -22,7 +24,8 @@ _TSPLIB_KEY = re.compile(
     rb"^[ \t]*(NAME|TYPE|COMMENT|DIMENSION|CAPACITY|EDGE_WEIGHT_TYPE)[ \t]*:", re.I | re.M
 )
 _SOLOMON_HEADING = re.compile(rb"^[ \t]*(VEHICLE|CUSTOMER)[ \t]*\r?$", re.I | re.M)
-_SOL_LINE = re.compile(rb"^[ \t]*Route[ \t]*#?[ \t]*\d*[ \t]*:", re.I | re.M)
+# Possessive (*+), so that a line of thousands of blanks is not tried in every way to part them.
+_SOL_LINE = re.compile(rb"^[ \t]*+Route[ \t]*+#?[ \t]*+\d*+[ \t]*+:", re.I | re.M)
 
 
 class FormatWarning(UserWarning):
@@ -45,6 +48,14 @@ def shown(value: object) -> str:
 def warn(path: Path, message: str) -> None:
     """Say what a reader leaves out."""
     warnings.warn(f"{path}: {message}", FormatWarning, stacklevel=2)
+
+
+def warn_left_out(path: Path, notes: Sequence[str]) -> None:
+    """Say what a reader leaves out, a line each; beyond a few, only how many more there are."""
+    for note in notes[:_MOST_WARNINGS]:
+        warn(path, f"{note} left out")
+    if len(notes) > _MOST_WARNINGS:
+        warn(path, f"and {len(notes) - _MOST_WARNINGS} more left out")
 
 
 def read_head(path: Path) -> bytes:

@@ -4,11 +4,15 @@ from __future__ import annotations
 
 import json
 import math
+import re
 from pathlib import Path
 from typing import Any
 
 from spacevrp.formats.files import fail, read_text, shown
 from spacevrp.problems.errors import FormatError
+
+# Half of a pair of escapes: JSON's grammar lets it pass, and no encoding can write it.
+_SURROGATE = re.compile(r"\\u[dD][89a-fA-F]")
 
 
 class _Strict(ValueError):
@@ -30,11 +34,21 @@ def _no_constants(name: str) -> Any:
     raise _Strict(f"{name} is no number of JSON; write null for infinity")
 
 
+def _refuse_halves(document: object) -> None:
+    try:
+        json.dumps(document, ensure_ascii=False).encode()
+    except UnicodeEncodeError as error:
+        half = error.object[error.start]
+        raise _Strict(f"\\u{ord(half):04x} is half of a character") from None
+
+
 def parse_object(path: Path) -> dict[str, Any]:
     """The one object a JSON file holds."""
     text = read_text(path)
     try:
         document = json.loads(text, object_pairs_hook=_no_repeats, parse_constant=_no_constants)
+        if _SURROGATE.search(text):
+            _refuse_halves(document)
     except json.JSONDecodeError as error:
         raise FormatError(f"{path}: line {error.lineno}: not JSON: {error.msg}") from None
     except RecursionError:

@@ -19,9 +19,10 @@ from spacevrp.formats.building import (
     tabled,
     warn_unnamed,
 )
-from spacevrp.formats.files import fail, shown, warn
+from spacevrp.formats.files import fail, shown, warn_left_out
+from spacevrp.problems.conversion import as_array
 from spacevrp.problems.distances import Array, Metric
-from spacevrp.problems.errors import FormatError, UnsupportedError, VariantError
+from spacevrp.problems.errors import FormatError, ProblemError, UnsupportedError, VariantError
 from spacevrp.problems.features import Features
 from spacevrp.problems.implied import flags_of
 from spacevrp.problems.problem import Problem
@@ -92,9 +93,10 @@ def load_arrays(path: str | Path, *, variant: str | None = None) -> dict[str, An
     path = Path(path)
     with Archive(path) as archive:
         legal = {"variant", "num_depots", *_KEYS}
-        for key in archive.keys:
-            if key not in legal and not key.startswith(IGNORED_PREFIX):
-                warn(path, f"unknown key {shown(key)} left out")
+        unknown = [key for key in archive.keys if key not in legal]
+        unknown = [key for key in unknown if not key.startswith(IGNORED_PREFIX)]
+        warn_left_out(path, [f"unknown key {shown(key)}" for key in unknown])
+        archive.check_numbers(key for key in archive.keys if key in legal)
         settled = _variant(archive, variant)
         num_depots = _num_depots(archive, settled.features)
         held = {key: _numbers(archive, key) for key in _KEYS if key in archive.keys}
@@ -144,8 +146,10 @@ def _numbers(archive: Archive, key: str) -> Array:
         raise fail(
             archive.path, f"key {key}", expected="numbers", received=f"values of type {held.dtype}"
         )
-    with np.errstate(over="ignore"):  # a long double beyond float64 becomes inf, refused below
-        return np.array(held, dtype=np.float64)
+    try:
+        return as_array(f"key {key}", held)
+    except ProblemError as error:
+        raise FormatError(f"{archive.path}: {error}") from None
 
 
 def _checked(path: Path, variant: Variant, held: dict[str, Array]) -> dict[str, Array]:
@@ -299,6 +303,8 @@ def _refuse_unheld(
     first = len(problem.depots)
     regular = {(node, node + customers // 2) for node in range(first, first + customers // 2)}
     unheld = {
+        "vehicles": problem.vehicles is not None,
+        "kinds of load": problem.kinds_of_load > 1,
         "durations": not same_distances(problem.durations, problem.distances),
         "metric": problem.distances.metric != Metric(),
         "load_rule": mixes_loads and problem.load_rule != flags["load_rule"],

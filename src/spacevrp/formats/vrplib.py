@@ -13,7 +13,7 @@ import numpy as np
 
 from spacevrp.formats.building import build, measured, tabled
 from spacevrp.formats.edge_weights import LAYOUTS, count_weights, unfold
-from spacevrp.formats.files import check_kind, shown, warn
+from spacevrp.formats.files import check_kind, shown, warn, warn_left_out
 from spacevrp.formats.tsplib import (
     Document,
     Section,
@@ -109,11 +109,17 @@ def _check_contents(document: Document) -> _Type:
             raise document.fail(
                 section.where(), expected="a section this reader can hold", received=name
             )
-        if name not in _SECTIONS:
-            warn(document.path, f"line {section.line}: unknown section {shown(name)} left out")
-    for key, (line, _) in document.keys.items():
-        if key not in _KEYS:
-            warn(document.path, f"line {line}: unknown key {shown(key)} left out")
+    unknown = [
+        f"line {section.line}: unknown section {shown(name)}"
+        for name, section in document.sections.items()
+        if name not in _SECTIONS
+    ]
+    unknown += [
+        f"line {line}: unknown key {shown(key)}"
+        for key, (line, _) in document.keys.items()
+        if key not in _KEYS
+    ]
+    warn_left_out(document.path, unknown)
     type_name = (document.text("TYPE") or "none").upper()
     if type_name not in TYPES:
         raise document.fail("TYPE", expected=f"one of {', '.join(TYPES)}", received=type_name)

@@ -12,7 +12,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from spacevrp.problems.conversion import show
+from spacevrp.problems.conversion import as_number, show
 from spacevrp.problems.errors import ProblemError
 
 Array = NDArray[np.float64]
@@ -58,6 +58,10 @@ class Clock:
             raise ProblemError(
                 "clock", expected=f"{expected} as origin", received=show(self.origin)
             )
+        if not dated and not math.isfinite(as_number("clock", self.origin)):
+            raise ProblemError(
+                "clock", expected="a finite number as origin", received=show(self.origin)
+            )
 
     @property
     def seconds(self) -> float:
@@ -75,7 +79,10 @@ class Clock:
                     expected="all moments with a time zone or all without",
                     received=f"{self.origin.isoformat()} beside {moment.isoformat()}",
                 )
-            passed = (_universal(moment) - _universal(self.origin)).total_seconds()
+            try:
+                passed = (_universal(moment) - _universal(self.origin)).total_seconds()
+            except OverflowError:  # a time zone takes it across the end of the calendar
+                raise _off_calendar(moment) from None
             return passed / self.seconds
         if isinstance(moment, datetime):
             raise _unlike(moment)
@@ -148,8 +155,8 @@ def _is_moment(entry: object) -> bool:
 
 
 def _rows(values: object) -> list[Any]:
-    if isinstance(values, str | bytes):
-        return []
+    if isinstance(values, str | bytes) or getattr(values, "ndim", 1) == 0:
+        return []  # an array without dimensions says that it can be gone through, and cannot
     return list(values) if isinstance(values, Iterable) else []
 
 
@@ -215,7 +222,10 @@ def _start_clock(
             earliest = moment
     if not openings:
         # Nothing ever opens, so the day before the first closing is early enough.
-        earliest = earliest - timedelta(days=1)  # type: ignore[operator]
+        try:
+            earliest = earliest - timedelta(days=1)  # type: ignore[operator]
+        except OverflowError:
+            raise _off_calendar(earliest) from None
     return Clock(earliest, unit, form)
 
 
@@ -291,6 +301,12 @@ def _as_time_of_day(seconds: float) -> str:
 def _universal(moment: datetime) -> datetime:
     """In UTC, so that differences are right where clocks are put forward or back."""
     return moment if moment.tzinfo is None else moment.astimezone(UTC)
+
+
+def _off_calendar(moment: object) -> ProblemError:
+    return ProblemError(
+        "windows", expected="dates from the year 1 to the year 9999", received=show(moment)
+    )
 
 
 def _unlike(moment: object) -> ProblemError:

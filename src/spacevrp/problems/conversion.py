@@ -22,14 +22,24 @@ LARGEST = 1e100
 _NOT_NUMBERS = (str, bytes, bytearray, bool, np.bool_, complex)
 # What foreign array types and odd objects raise when they cannot be converted.
 _REFUSALS = (TypeError, ValueError, OverflowError, RuntimeError)
-_SHORT = Repr()
-_SHORT.maxstring = _SHORT.maxother = 60
 _LONGEST_SHOWN = 80
+
+
+class _Short(Repr):
+    """Abbreviated values; Python itself refuses to print a whole number of thousands of digits."""
+
+    def repr_int(self, x: int, level: int) -> str:
+        return super().repr_int(x, level) if abs(x) < LARGEST else "a huge whole number"
+
+
+_SHORT = _Short()
+_SHORT.maxstring = _SHORT.maxother = 60
 
 
 def show(value: object) -> str:
     """The value for a message: one line, and short even where the value is a whole file."""
     text = " ".join(_SHORT.repr(value).split())
+    text = "".join(letter if letter.isprintable() else "?" for letter in text)
     return text if len(text) <= _LONGEST_SHOWN else f"{text[: _LONGEST_SHOWN - 3]}..."
 
 
@@ -59,7 +69,7 @@ def _convert(field: str, values: ArrayLike | None, absent: float | None) -> Arra
     try:
         raw = np.asarray(values)
         if raw.dtype.kind in "iuf":
-            return np.array(raw, dtype=np.float64)
+            return _as_float64(field, raw)
         entries = np.asarray(values, dtype=object)
     except _REFUSALS as error:
         raise ProblemError(
@@ -72,6 +82,19 @@ def _convert(field: str, values: ArrayLike | None, absent: float | None) -> Arra
             array[index] = absent
         else:
             array[index] = _as_float(field, entry, node=index[0] if index else None)
+    return array
+
+
+def _as_float64(field: str, raw: NDArray[Any]) -> Array:
+    """A copy; a long double beyond float64 is refused, as infinity would mean something else."""
+    if raw.dtype.itemsize <= np.dtype(np.float64).itemsize:
+        return np.array(raw, dtype=np.float64)
+    with np.errstate(over="ignore"):
+        array = np.array(raw, dtype=np.float64)
+    if not np.array_equal(np.isinf(raw), np.isinf(array)):
+        raise ProblemError(
+            field, expected=f"numbers below {LARGEST:g}, or inf", received="a larger long double"
+        )
     return array
 
 
@@ -119,7 +142,9 @@ def _as_float(field: str, value: object, node: int | None = None) -> float:
     if not isinstance(value, _NOT_NUMBERS):
         try:
             if np.ndim(value) == 0:  # type: ignore[arg-type]
-                return float(value)  # type: ignore[arg-type]
+                number = float(value)  # type: ignore[arg-type]
+                if not np.isinf(number) or value == number:  # else a number beyond all floats
+                    return number
         except _REFUSALS:
             pass
     raise ProblemError(field, node=node, expected="a number", received=show(value))

@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from spacevrp.problems.conversion import Array, as_array, plain_array, show
+from spacevrp.problems.conversion import LARGEST, Array, as_array, plain_array, show
 from spacevrp.problems.errors import ProblemError
 
 # Degrees of longitude and latitude.
@@ -20,7 +20,10 @@ def as_ids(ids: object, size: int) -> tuple[Hashable, ...] | None:
         return None
     if isinstance(ids, str | bytes) or not isinstance(ids, Iterable):
         raise ProblemError("ids", expected=f"{size} ids, one a node", received=show(ids))
-    settled = tuple(_plain(entry) for entry in ids)
+    try:
+        settled = tuple(_plain(entry) for entry in ids)
+    except TypeError:  # an array of no dimension is iterable, but only until it is tried
+        raise ProblemError("ids", expected=f"{size} ids, one a node", received=show(ids)) from None
     if len(settled) != size:
         raise ProblemError(
             "ids", expected=f"{size} ids, one a node", received=f"{len(settled)} of them"
@@ -29,9 +32,12 @@ def as_ids(ids: object, size: int) -> tuple[Hashable, ...] | None:
     for node, entry in enumerate(settled):
         try:
             first = seen.setdefault(entry, node)
-        except TypeError:
-            first = -1
-        if first == -1 or entry is None or entry != entry:
+            says_something = entry is not None and bool(entry == entry)
+            if isinstance(entry, int) and abs(entry) >= LARGEST:
+                says_something = False  # Python prints no more than thousands of digits
+        except (TypeError, ValueError):  # no key of a table, or pandas' NA
+            says_something = False
+        if not says_something:
             raise ProblemError(
                 "ids", node=node, expected="a text or a number", received=show(entry)
             )

@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from spacevrp.problems.conversion import show
+from spacevrp.problems.conversion import plain_array, show
 from spacevrp.problems.errors import ProblemError, UnsupportedError
 
 
@@ -25,6 +25,21 @@ def table_of(where: str, value: Any) -> Mapping[str, Any]:
     if not isinstance(value, Mapping):
         raise ProblemError(where, expected="a table of keys", received=show(value))
     return value
+
+
+def plain_document(value: Any, depth: int = 8) -> Any:
+    """A document as JSON would hold it: arrays and columns as lists, tables as plain ones.
+
+    What lies deeper than any document does is left as it is.
+    """
+    if isinstance(value, Mapping) and depth:
+        return {key: plain_document(entry, depth - 1) for key, entry in value.items()}
+    if isinstance(value, list | tuple) and depth:
+        return [plain_document(entry, depth - 1) for entry in value]
+    if type(value).__name__ == "NAType":
+        return None
+    value = plain_array(value)
+    return value.tolist() if hasattr(value, "tolist") else value
 
 
 def refuse_unknown(where: str, table: Mapping[str, Any], known: Iterable[str]) -> None:
@@ -53,10 +68,20 @@ def says_something(value: Any) -> bool:
     return True
 
 
+def equal(left: Any, right: Any) -> bool:
+    """Whether two values are the same, be they arrays or missing values of pandas."""
+    try:
+        return bool(left == right)
+    except ValueError:  # arrays compare entry by entry
+        return bool(np.array_equal(left, right))
+    except TypeError:  # pandas' NA is neither equal nor different
+        return left is right
+
+
 def all_alike(where: str, values: Sequence[Any], what: str) -> Any:
     """The one value that all of them have."""
     for number, value in enumerate(values):
-        if value != values[0]:
+        if not equal(value, values[0]):
             raise UnsupportedError(
                 f"{where}: expected the same {what} everywhere, received {show(values[0])} and, at "
                 f"number {number}, {show(value)}"

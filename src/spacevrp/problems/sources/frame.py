@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 import warnings
+from collections import Counter
 from collections.abc import Hashable, Mapping, Sequence
 from difflib import get_close_matches
 from typing import Any
@@ -13,7 +14,6 @@ import numpy as np
 from spacevrp.problems.clock import holds_moments, is_absent
 from spacevrp.problems.conversion import as_array, as_number, as_whole, plain_array, show
 from spacevrp.problems.errors import ProblemError, UnsupportedError
-from spacevrp.problems.sources.entries import table_of
 
 # What a column may be called, in lower case and with _ for spaces; the first name is the field's.
 COLUMNS: dict[str, tuple[str, ...]] = {
@@ -40,6 +40,8 @@ COLUMNS: dict[str, tuple[str, ...]] = {
     "speed_kmh": ("speed_kmh",),
 }
 _ONE_VALUE = ("capacity", "max_length", "min_prize", "speed_kmh", "max_routes")
+# A warning names so many columns, and counts the others.
+_MOST_NAMED = 10
 _YES_NO = {"yes": True, "true": True, "no": False, "false": False}
 
 
@@ -93,12 +95,15 @@ def fields_from_frame(frame: Any, columns: Mapping[str, str] | None = None) -> d
 
 
 def _columns(frame: Any) -> dict[str, Any]:
-    names = list(table_of("frame", frame)) if isinstance(frame, Mapping) else list(frame.columns)
+    if not isinstance(frame, Mapping) and not is_frame(frame):
+        expected = "a data frame, or columns by name"
+        raise ProblemError("frame", expected=expected, received=show(frame))
+    names = list(frame) if isinstance(frame, Mapping) else list(frame.columns)
     for name in names:
         if not isinstance(name, str):
             raise ProblemError("frame", expected="columns with names", received=show(name))
     if len(set(names)) < len(names):
-        twice = next(name for name in names if names.count(name) > 1)
+        twice = next(name for name, count in Counter(names).items() if count > 1)
         raise ProblemError("frame", expected="each column once", received=f"{show(twice)} twice")
     return {name: _as_list(name, frame[name]) for name in names}
 
@@ -109,7 +114,8 @@ def _as_list(name: str, column: Any) -> list[Any]:
             column = getattr(column, method)()
             break
     if isinstance(column, str | bytes) or not isinstance(column, list | tuple):
-        raise ProblemError(name, expected="a column of values", received=show(column))
+        where = name if name.isprintable() else show(name)
+        raise ProblemError(where, expected="a column of values", received=show(column))
     return list(column)
 
 
@@ -143,7 +149,9 @@ def _choose(held: Mapping[str, Any], columns: Mapping[str, str] | None) -> dict[
                 meant, expected="one column", received=f"{show(chosen[meant])} and {show(name)}"
             )
     if left_out:
-        named = ", ".join(show(name) for name in left_out)
+        named = ", ".join(show(name) for name in left_out[:_MOST_NAMED])
+        more = len(left_out) - _MOST_NAMED
+        named += f" and {more} more" if more > 0 else ""
         warnings.warn(f"columns left out: {named}", ColumnWarning, stacklevel=4)
     return chosen
 
@@ -171,7 +179,7 @@ def _flag(node: int, entry: Any) -> bool:
     if entry is None:
         return False
     settled = _YES_NO.get(entry.strip().lower(), entry) if isinstance(entry, str) else entry
-    if settled in (0, 1):  # False and True, too
+    if np.ndim(settled) == 0 and settled in (0, 1):  # False and True, too
         return bool(settled)
     raise ProblemError("depot", node=node, expected="yes, no, or nothing", received=show(entry))
 
@@ -247,19 +255,19 @@ def _read_pairs(table: Mapping[str, list[Any]]) -> list[tuple[int, int]]:
 
 def _only_value(field: str, entries: list[Any]) -> float | int | None:
     """The one value a column holds, empty rows aside."""
-    values = [entry for entry in entries if entry is not None]
+    values = [as_number(field, entry) for entry in entries if entry is not None]
     for value in values:
         if value != values[0]:
             raise ProblemError(
-                field, expected="one value for all", received=f"{show(values[0])}, {show(value)}"
+                field, expected="one value for all", received=f"{values[0]:g}, {value:g}"
             )
     if not values:
         return None
-    if field == "max_routes":
-        number = as_number(field, values[0])  # a column with gaps holds floats
+    number = values[0]
+    if field == "max_routes":  # a column with gaps holds floats
         expected = "a whole number"
         return as_whole(field, int(number) if number.is_integer() else number, expected)
-    return as_number(field, values[0])
+    return number
 
 
 def _filled(entries: list[Any], absent: float) -> list[Any]:

@@ -8,7 +8,7 @@ from typing import Any
 
 from spacevrp.problems.conversion import as_array, show
 from spacevrp.problems.errors import ProblemError
-from spacevrp.problems.sources.entries import list_of, table_of
+from spacevrp.problems.sources.entries import equal, list_of, table_of
 
 # What a table is minimised by, and where each answer keeps it.
 _MEASURES = ("distances", "durations")
@@ -56,7 +56,7 @@ def fields_from_table(response: Mapping[str, Any], minimise: str | None = None) 
 def _refuse_failure(response: Mapping[str, Any]) -> None:
     """An answer that says why there is none."""
     code = response.get("code")
-    failed = code is not None and code != "Ok"
+    failed = code is not None and not equal(code, "Ok")
     if failed or "error" in response:
         said = response.get("message", response.get("error", code))
         raise ProblemError("response", expected="a table", received=f"a failure: {show(said)}")
@@ -140,7 +140,7 @@ def _cell(row: int, column: int, cell: Any, key: str) -> Any:
     where = f"sources_to_targets, row {row}, column {column}"
     cell = table_of(where, cell)
     for index, place in (("from_index", row), ("to_index", column)):
-        if cell.get(index, place) != place:
+        if not equal(cell.get(index, place), place):
             raise ProblemError(where, expected=f"{index} {place}", received=show(cell[index]))
     return cell.get(key)
 
