@@ -3,7 +3,10 @@
 from __future__ import annotations
 
 import argparse
+import re
 from collections.abc import Callable
+
+_UNITS = {"s": 1.0, "m": 60.0, "h": 3600.0, "d": 86400.0}  # seconds
 
 
 def at_least(lowest: int) -> Callable[[str], int]:
@@ -21,3 +24,15 @@ def at_least(lowest: int) -> Callable[[str], int]:
         return value
 
     return parse
+
+
+def parse_duration(text: str) -> float:
+    """Seconds from words such as 90, 90s, 9m or 1h30m."""
+    parts = re.findall(r"(\d+(?:\.\d+)?)([smhd]?)", text)
+    if not parts or "".join(number + unit for number, unit in parts) != text:
+        raise argparse.ArgumentTypeError(
+            f"expected a time such as 90s, 9m or 1h30m, received {text[:40]!r}"
+        )
+    if len(parts) > 1 and any(not unit for _, unit in parts):
+        raise argparse.ArgumentTypeError(f"expected a unit for every part, received {text[:40]!r}")
+    return sum(float(number) * _UNITS[unit or "s"] for number, unit in parts)

@@ -24,7 +24,7 @@ from spacevrp.oracles.base import Plan
 from spacevrp.oracles.ortools import OrToolsOracle
 from spacevrp.oracles.pyvrp import PyVrpOracle
 from spacevrp.oracles.recourse import visit_more
-from spacevrp.oracles.scaling import Routes
+from spacevrp.oracles.scaling import Routes, WholeProblem
 from spacevrp.oracles.vroom import VroomOracle
 from spacevrp.problems.errors import InfeasibleError, SolutionError, UnsupportedError
 from spacevrp.problems.problem import Problem
@@ -241,3 +241,91 @@ def test_a_plan_with_expected_prizes_says_so(
     )
     assert result.claimed == 5  # there and back 4, and the penalty of node 3
     assert "planned with expected prizes at 5; 1 more visited" in result.note
+
+
+# ----------------------------------------------------------------- from a given plan within a time
+
+
+def test_vehicles_that_differ_are_refused_by_all(four_customers: Callable[..., Problem]) -> None:
+    vehicles = [{"name": "van", "capacity": 4}, {"name": "lorry", "capacity": 9}]
+    problem = four_customers(demand=[0, 2, 2, 2, 2], vehicles=vehicles)
+    assert problem.has_own_fleet
+    for name in ORACLES:
+        assert make_oracle(name).supports(problem) == "vehicles that differ"
+    with pytest.raises(UnsupportedError, match="no solver can model vehicles that differ exactly"):
+        strongest(problem)
+    several = four_customers(demand=[[0, 0]] + [[2, 1]] * 4, capacity=[9, 9])
+    assert make_oracle("ortools").supports(several) == "several kinds of load"
+
+
+@pytest.mark.parametrize("name", ["pyvrp", "ortools"])
+def test_a_search_tells_its_best_cost(
+    name: str, make_tiny_oracle: Callable[[str], SolverOracle]
+) -> None:
+    (problem,) = generate("CVRP", 15, 1, seed=4)
+    oracle, seen = make_tiny_oracle(name), list[float]()
+    oracle.load()
+    oracle.watch = seen.append
+    result = oracle.solve(problem, 60.0)
+    assert seen == sorted(set(seen), reverse=True)
+    assert seen[-1] == pytest.approx(result.solution.cost, rel=1e-3)
+
+
+def test_from_a_given_plan_on_ortools_keeps_the_time(
+    make_tiny_oracle: Callable[[str], SolverOracle], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Where the fleet of the model turns out to bind, the time does not begin anew."""
+    make_tiny_oracle("ortools")
+    from spacevrp.oracles import ortools, ortools_model
+
+    (problem,) = generate("CVRP", 20, 1, seed=4)
+    now, asked = [0.0], list[float]()
+
+    def search(self: ortools_model.Model, seconds: float, start: Routes | None) -> Plan | None:
+        asked.append(seconds)
+        now[0] += 4.0
+        return None if start is None else Plan(start, 0.0, 0.0)
+
+    monkeypatch.setattr(ortools.time, "perf_counter", lambda: now[0])
+    monkeypatch.setattr(ortools_model.Model, "search", search)
+    monkeypatch.setattr(ortools_model.Model, "is_exhausted", lambda self, routes, spare=0: True)
+    monkeypatch.setattr(ortools, "fleet_bound", lambda problem, whole: 3)
+    monkeypatch.setattr(OrToolsOracle, "_model", lambda self, p, w, s, start: self._build(p, w, 3))
+    start = tuple((0, node, 0) for node in problem.customers)
+    oracle = OrToolsOracle()
+    oracle._search(problem, 10.0, 0, start)
+    assert asked == [10.0, 6.0, 2.0]  # 3, 6 and 12 vehicles; 4 s each
+
+
+@pytest.mark.parametrize(("hurried", "fleets"), [(True, [3]), (False, [3, 6, 12, 20])])
+def test_ortools_adds_vehicles_for_want_of_vehicles_not_of_time(
+    hurried: bool,
+    fleets: list[int],
+    make_tiny_oracle: Callable[[str], SolverOracle],
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    make_tiny_oracle("ortools")
+    from spacevrp.oracles import ortools, ortools_model
+
+    (problem,) = generate("CVRP", 20, 1, seed=4)
+    now, built = [0.0], list[int]()
+    build = OrToolsOracle._build
+
+    def find_first(self: ortools_model.Model, seconds: float) -> None:
+        self.was_hurried = hurried
+
+    def search(self: ortools_model.Model, seconds: float, start: Routes | None) -> None:
+        now[0] += 10.0
+
+    def count(self: OrToolsOracle, problem: Problem, whole: WholeProblem, fleet: int) -> object:
+        built.append(fleet)
+        return build(self, problem, whole, fleet)
+
+    monkeypatch.setattr(ortools.time, "perf_counter", lambda: now[0])
+    monkeypatch.setattr(ortools_model.Model, "find_first", find_first)
+    monkeypatch.setattr(ortools_model.Model, "search", search)
+    monkeypatch.setattr(ortools, "fleet_bound", lambda problem, whole: 3)
+    monkeypatch.setattr(OrToolsOracle, "_build", count)
+    assert OrToolsOracle()._search(problem, 10.0, 0, None) is None
+    assert built == fleets
+    assert now == [10.0]  # and no second time for it

@@ -160,3 +160,14 @@ def _breaks_without_slack(problem: Problem, route: tuple[int, ...]) -> dict[str,
         if target not in problem.depots:
             clock = max(clock, problem.windows[target, 0]) + problem.service[target]
     return {"window": late, "length": length > problem.max_length - 1e-12}
+
+
+def test_the_last_distance_of_a_large_matrix_counts() -> None:
+    """The first of them are looked at before all are; one fraction far behind is not lost."""
+    matrix = np.full((20, 20), 7.0)
+    np.fill_diagonal(matrix, 0.0)
+    whole = scale_problem(Problem.from_matrix(matrix))
+    assert whole.cost_scale == 1
+    matrix[19, 18] = 6.25
+    exact = scale_problem(Problem.from_matrix(matrix))
+    assert (exact.cost_scale, exact.cost[19, 18], exact.cost_error) == (100, 625, 0)

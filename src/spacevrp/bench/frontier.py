@@ -137,7 +137,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "--seconds",
         metavar="NUMBERS",
-        type=_limits,
+        type=limits,
         default=(0.1, 1.0, 10.0),
         help="limits of the other solvers for each instance; default: 0.1,1,10",
     )
@@ -348,7 +348,8 @@ def _views(text: str) -> tuple[int, ...]:
     return tuple(sorted({at_least(1)(item) for item in text.split(",")}))
 
 
-def _limits(text: str) -> tuple[float, ...]:
+def limits(text: str) -> tuple[float, ...]:
+    """Seconds separated by commas, for ``type=`` of an argument."""
     found = set()
     for item in text.split(","):
         try:

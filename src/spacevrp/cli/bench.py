@@ -16,6 +16,7 @@ SUBVERBS = (
     Subverb("cvrplib", "gaps on the sets X and XXL", "spacevrp.bench.cvrplib"),
     Subverb("ablation", "models beside each other", "spacevrp.bench.ablation"),
     Subverb("frontier", "gap against seconds, beside other solvers", "spacevrp.bench.frontier"),
+    Subverb("anytime", "quality at equal time, beside other solvers", "spacevrp.bench.anytime"),
     Subverb("references", "what good solvers pay", "spacevrp.bench.references_command"),
 )
 

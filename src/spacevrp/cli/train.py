@@ -4,19 +4,18 @@ from __future__ import annotations
 
 import argparse
 import os
-import re
 import sys
 from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from spacevrp.arguments import parse_duration
 from spacevrp.problems.errors import SpacevrpError
 
 if TYPE_CHECKING:
     from spacevrp.train import TrainConfig
 
 _PRESETS = ("fast", "paper")
-_UNITS = {"s": 1.0, "m": 60.0, "h": 3600.0, "d": 86400.0}
 _SIGNALLED = 128  # what shells add to the number of a signal
 
 
@@ -115,18 +114,6 @@ def settle_config(preset: str | None, file: Path | None, settings: list[str]) ->
     if file is not None:
         base = TrainConfig.read(file, base)
     return (base or get_preset(_PRESETS[0])).changed(settings)
-
-
-def parse_duration(text: str) -> float:
-    """Seconds from words such as 90, 90s, 9m or 1h30m."""
-    parts = re.findall(r"(\d+(?:\.\d+)?)([smhd]?)", text)
-    if not parts or "".join(number + unit for number, unit in parts) != text:
-        raise argparse.ArgumentTypeError(
-            f"expected a time such as 90s, 9m or 1h30m, received {text[:40]!r}"
-        )
-    if len(parts) > 1 and any(not unit for _, unit in parts):
-        raise argparse.ArgumentTypeError(f"expected a unit for every part, received {text[:40]!r}")
-    return sum(float(number) * _UNITS[unit or "s"] for number, unit in parts)
 
 
 def _resumed(args: argparse.Namespace) -> tuple[TrainConfig, Path]:

@@ -15,6 +15,7 @@ from spacevrp.oracles.choice import (
     AUTO,
     ORACLES,
     choose_oracle,
+    improvers,
     make_oracle,
     strongest,
 )
@@ -32,6 +33,7 @@ __all__ = [
     "OracleResult",
     "SolverOracle",
     "choose_oracle",
+    "improvers",
     "make_oracle",
     "solve_many",
     "strongest",

@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
+import importlib
 import importlib.metadata
 import importlib.util
 import math
 import time
 from abc import ABC, abstractmethod
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from typing import ClassVar, Protocol
 
@@ -96,6 +97,8 @@ class SolverOracle(ABC):
     name: ClassVar[str]
     package: ClassVar[str]  # the distribution
     module: ClassVar[str]
+    # Told the solver's own cost of its best plan so far, in the user's units, by those that can.
+    watch: Callable[[float], None] | None = None
 
     def version(self) -> str:
         """The installed version."""
@@ -113,6 +116,11 @@ class SolverOracle(ABC):
             raise MissingSolverError(
                 f"the solver {self.name} is not installed: pip install spacevrp[oracles]"
             )
+
+    def load(self) -> None:
+        """Import the package, which may take longer than a short search."""
+        self.require()
+        importlib.import_module(self.module)
 
     def check(self, problem: Problem) -> None:
         """Raise where the solver cannot model the problem exactly."""
@@ -302,6 +310,13 @@ def refuse_shared_fleet(problem: Problem) -> str | None:
     if limit is not None and len(problem.depots) > 1 and limit < len(problem.customers):
         return f"a limit of {limit} routes for {len(problem.depots)} depots together"
     return None
+
+
+def refuse_own_fleet(problem: Problem) -> str | None:
+    """Why an adaptor in which all vehicles are alike cannot take the problem, if so."""
+    if problem.vehicles is not None:
+        return "vehicles that differ"
+    return "several kinds of load" if problem.has_own_fleet else None
 
 
 def may_skip(problem: Problem) -> bool:

@@ -47,6 +47,7 @@ class LkhOracle(SolverOracle):
     def supports(self, problem: Problem) -> str | None:
         """None, or the feature that a plain tour cannot hold."""
         reasons = {
+            "vehicles that differ": problem.has_own_fleet,
             "several depots": len(problem.depots) > 1,
             "several routes": bool(problem.depots) and problem.max_routes != 1,
             "pickups and deliveries in pairs": bool(problem.pairs),

@@ -169,4 +169,7 @@ def task_key(
         None if start is None else [list(route) for route in start],
     )
     digest.update(repr(rest).encode())
+    if problem.has_own_fleet:
+        own = (problem.vehicles, problem.loads.tolist(), problem.capacities)
+        digest.update(repr(own).encode())
     return f"{digest.hexdigest()[:32]}-{solver}-{seconds:g}s-{seed}"

@@ -18,6 +18,7 @@ from spacevrp.oracles.base import (
     SolverOracle,
     refuse_mixed_loads,
     refuse_neutral_stops,
+    refuse_own_fleet,
     refuse_shared_fleet,
 )
 from spacevrp.oracles.pyvrp import Model, scale_for_pyvrp, search
@@ -48,7 +49,8 @@ class PrizeSearchOracle(SolverOracle):
         if problem.maximise_prize or problem.min_prize <= 0 or not problem.prize.any():
             return "a problem without a minimum prize better than pyvrp does"
         return (
-            refuse_mixed_loads(problem)
+            refuse_own_fleet(problem)
+            or refuse_mixed_loads(problem)
             or refuse_neutral_stops(problem)
             or refuse_shared_fleet(problem)
         )

@@ -35,6 +35,8 @@ Routes = tuple[tuple[int, ...], ...]
 
 # A product this close to a whole number, relative to its size, is that number.
 _WHOLE = 1e-9
+# So many are looked at before all of a large matrix are.
+_FEW = 256
 # Common denominators tried before powers of ten.
 _LARGEST_DENOMINATOR = 1000
 _LARGEST_POWER = 12
@@ -306,11 +308,16 @@ def _backhaul_to_linehaul(problem: Problem) -> NDArray[np.bool_]:
 def _exact_exponent(values: Iterable[float] | Floats, highest: int) -> int | None:
     """The smallest power of ten, 10^0 or more, that makes all values whole; None beyond."""
     array = np.asarray(values, dtype=np.float64)
+    few = array.ravel()[:_FEW]
     for exponent in range(highest + 1):
-        scaled = array * 10.0**exponent
-        if (np.abs(scaled - np.rint(scaled)) <= _WHOLE * np.maximum(1.0, np.abs(scaled))).all():
+        if _are_whole(few * 10.0**exponent) and _are_whole(array * 10.0**exponent):
             return exponent
     return None
+
+
+def _are_whole(scaled: Floats) -> bool:
+    off = np.abs(scaled - np.rint(scaled))
+    return bool((off <= _WHOLE * np.maximum(1.0, np.abs(scaled))).all())
 
 
 def _highest_exponent(value: float, largest: int) -> int:

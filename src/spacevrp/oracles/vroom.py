@@ -15,6 +15,7 @@ from spacevrp.oracles.base import (
     most_routes,
     refuse_mixed_loads,
     refuse_neutral_stops,
+    refuse_own_fleet,
     refuse_shared_fleet,
     route_parts,
 )
@@ -56,7 +57,8 @@ class VroomOracle(SolverOracle):
         elif may_skip(problem):
             return "customers that may be skipped at a penalty"
         return (
-            refuse_mixed_loads(problem)
+            refuse_own_fleet(problem)
+            or refuse_mixed_loads(problem)
             or refuse_neutral_stops(problem)
             or refuse_shared_fleet(problem)
         )

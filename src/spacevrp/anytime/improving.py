@@ -1,0 +1,133 @@
+"""Improvement of a plan by a classical solver that models its problem exactly."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+
+from spacevrp.anytime.budget import Budget, Clock, as_seconds
+from spacevrp.oracles import OracleDisagreement, OracleResult, SolverOracle, improvers
+from spacevrp.problems.errors import InfeasibleError, SolutionError, UnsupportedError
+from spacevrp.problems.problem import Problem
+from spacevrp.problems.solution import Solution
+
+# What the referee says twice of the same routes is the same; this is for a result made elsewhere.
+_SAME = 1e-9
+
+
+@dataclass(frozen=True)
+class Improvement:
+    """A plan, and what was made of it.
+
+    Attributes
+    ----------
+    solution
+        Judged by the referee, and never worse than the start.
+    start
+        The plan to start from.
+    engine, version
+        Who searched on from there; empty where nobody did.
+    seconds
+        How long that took.
+    note
+        Why nobody searched, or who could not; empty where there is nothing to say.
+    """
+
+    solution: Solution
+    start: Solution
+    engine: str = ""
+    version: str = ""
+    seconds: float = 0.0
+    note: str = ""
+
+    @property
+    def improved(self) -> bool:
+        """Whether the plan is better than the start."""
+        return self.solution.cost < self.start.cost
+
+
+def improve(
+    problem: Problem,
+    solution: Solution | Sequence[Sequence[int]],
+    seconds: float | str = 5.0,
+    *,
+    seed: int = 0,
+    engines: Sequence[SolverOracle] | None = None,
+    watch: Callable[[float], None] | None = None,
+    clock: Clock = time.perf_counter,
+) -> Improvement:
+    """Search on from a plan with an installed solver that models the problem exactly.
+
+    Parameters
+    ----------
+    solution
+        The plan to start from, or its routes. It must be feasible.
+    seconds
+        The time for it, as a number or such as ``"5s"`` or ``"2m"``.
+    seed
+        Of the search, for solvers that draw.
+    engines
+        The solvers to try, the first that can; None for PyVRP, then OR-Tools, where they are
+        installed (``pip install spacevrp[oracles]``) and model the problem exactly. Where there is
+        none the start comes back, with a note.
+    watch
+        Told the cost of the best plan so far whenever there is a better one.
+    clock
+        Tells the time in seconds.
+
+    Raises
+    ------
+    SolutionError
+        The plan to start from breaks a rule.
+    OracleDisagreement
+        A solver and the referee do not agree on what its plan costs, or whether it is one.
+    """
+    budget = Budget(as_seconds(seconds, "seconds"), clock)
+    routes = solution.routes if isinstance(solution, Solution) else solution
+    start = Solution.judged(problem, routes)
+    if not start.feasible:
+        message = start.violations[0].message
+        raise SolutionError(f"the plan to start from is not feasible: {message}")
+    chosen = improvers(problem) if engines is None else engines
+    notes = [] if chosen else [why_nobody(problem)]
+    for engine in chosen:
+        if budget.left <= 0:
+            break
+        engine.watch = watch
+        try:
+            result = engine.solve(problem, budget.left, seed, start.routes)
+        except (InfeasibleError, UnsupportedError) as error:
+            notes.append(str(error))  # the start is there all the same, and so may others be
+            continue
+        finally:
+            engine.watch = None
+        found = _confirm(problem, result)
+        better = found if found.cost < start.cost else start
+        note = "; ".join(notes)
+        return Improvement(better, start, result.solver, result.version, budget.spent, note)
+    return Improvement(start, start, seconds=budget.spent, note="; ".join(notes))
+
+
+def why_nobody(problem: Problem) -> str:
+    """Why no solver searches on from a plan for this problem, in words."""
+    if problem.revealed_prize is not None:
+        return "no solver models prizes that show only on the visit"
+    return (
+        f"no installed solver models this {problem.variant_name} exactly and searches on from a "
+        "plan (pip install spacevrp[oracles])"
+    )
+
+
+def _confirm(problem: Problem, result: OracleResult) -> Solution:
+    """The referee's verdict on what a solver hands over as refereed; any difference is an error."""
+    told, found = result.solution, Solution.judged(problem, result.solution.routes)
+    if not found.feasible:
+        message = found.violations[0].message
+        raise OracleDisagreement(f"{result.solver} hands over a plan that breaks a rule: {message}")
+    if abs(found.cost - told.cost) > _SAME * max(abs(found.cost), problem.unit):
+        raise OracleDisagreement(
+            f"{result.solver} hands over a plan at {told.cost:.10g}, the referee counts "
+            f"{found.cost:.10g}"
+        )
+    return found

@@ -1,0 +1,168 @@
+"""Rounds of the model: a quick plan first, then more and more views, then random draws.
+
+Every round looks through views of its own, so that nothing is searched twice. How long a round
+will take is told from those before: k times as many plans as one of them had take at most k times
+as long, as some of the time goes into what all plans share. So no round is begun that could not end
+in time, as long as the machine is as fast as it was.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import numpy as np
+
+from spacevrp.anytime.budget import Budget
+from spacevrp.problems.problem import Problem
+from spacevrp.problems.solution import Solution
+from spacevrp.solver import Attempt, Seconds, Solver
+from spacevrp.solver.plans import choose_search, is_large
+
+# Start nodes of the first round: up to 200 customers about as fast as one and much better, beyond
+# no longer as fast.
+FIRST_STARTS, FIRST_STARTS_LARGE = 8, 1
+# Views in all before moves are drawn at random: the larger of the paper's two numbers.
+MOST_VIEWS = 128
+# A round may be so many times as large as the one before.
+_GROWTH = 4
+# Draws for each greedy plan, once there are enough views.
+_DRAWS = 7
+_SHORTEST = 1e-6  # seconds, where a clock did not move
+
+
+@dataclass(frozen=True)
+class Options:
+    """What the user says of the search; the time decides the rest."""
+
+    starts: int | None = None  # of a view, at most
+    candidates: int | None = None
+    seed: int = 0
+    batch_memory: int | None = None
+
+
+@dataclass(frozen=True)
+class Round:
+    """How much is searched."""
+
+    views: int
+    starts: int  # of each view
+    draws: int = 0  # for each of them beside the greedy plan
+
+    @property
+    def plans(self) -> int:
+        """Of one problem."""
+        return self.views * self.starts * (1 + self.draws)
+
+
+class Rounds:
+    """Rounds over some problems, within a budget. Holds the best plans so far."""
+
+    def __init__(
+        self, solver: Solver, problems: Sequence[Problem], budget: Budget, options: Options
+    ) -> None:
+        self._solver, self._problems, self._budget = solver, problems, budget
+        self._options = options
+        self.best: list[Solution | None] = [None] * len(problems)
+        self.done: list[Round] = []
+        self.refused = 0
+        self.seconds = Seconds()
+        self._took: list[float] = []  # seconds of each round
+
+    def first(self) -> Attempt:
+        """One view from a few starts, of all problems."""
+        numbers = range(len(self._problems))
+        candidates = self._options.candidates
+        large = any(is_large(problem, candidates) for problem in self._problems)
+        few = FIRST_STARTS_LARGE if large else FIRST_STARTS
+        return self._search(numbers, Round(1, min(few, self._most_starts(numbers))))
+
+    def go_on(self, numbers: Sequence[int], until: float) -> None:
+        """Further rounds over some problems until so many seconds of the budget are spent."""
+        while numbers:
+            plans = self._affordable(until - self._budget.spent)
+            views = MOST_VIEWS - sum(done.views for done in self.done)
+            starts = self._most_starts(numbers)
+            if plans < min(self.done[0].plans, starts):
+                return  # no fewer than at first
+            self._search(numbers, plan_round(plans, starts, views))
+
+    def _affordable(self, left: float) -> int:
+        """Plans of each problem that can be made in so many seconds."""
+        known = zip(self.done, self._took, strict=True)
+        return max(
+            (
+                math.floor(done.plans * min(_GROWTH, left / took))
+                for done, took in known
+                if took <= left
+            ),
+            default=0,
+        )
+
+    def _search(self, numbers: Sequence[int], round_: Round) -> Attempt:
+        began = self._budget.spent
+        attempt = self._solver.attempt(
+            [self._problems[number] for number in numbers],
+            augment=round_.views,
+            starts=round_.starts,
+            candidates=self._options.candidates,
+            sample=round_.draws,
+            seed=self._seed(),
+            batch_memory=self._options.batch_memory,
+        )
+        for number, found in zip(numbers, attempt.solutions, strict=True):
+            held = self.best[number]
+            if found is not None and (held is None or found.cost < held.cost):
+                self.best[number] = found
+        self._took.append(max(self._budget.spent - began, _SHORTEST))
+        self.done.append(round_)
+        self.refused += attempt.refused
+        self.seconds = _sum(self.seconds, attempt.seconds)
+        return attempt
+
+    def _seed(self) -> int:
+        """The user's own, and then others that follow from it: other views, other draws."""
+        if not self.done:
+            return self._options.seed
+        sequence = np.random.SeedSequence([self._options.seed, len(self.done)])
+        return int(sequence.generate_state(1)[0])
+
+    def _most_starts(self, numbers: Sequence[int]) -> int:
+        """Of a view of the problem with most of them."""
+        return max(self._starts_of(self._problems[number]) for number in numbers)
+
+    def _starts_of(self, problem: Problem) -> int:
+        own = len(problem.pairs) or len(problem.customers)
+        starts, candidates = self._options.starts, self._options.candidates
+        large = choose_search(problem, starts, candidates, self._solver.device)
+        if large is not None:
+            own = min(own, large.starts)
+        return max(1, own if starts is None else min(own, starts))
+
+
+def plan_round(plans: int, starts: int, views: int) -> Round:
+    """A round of at most so many plans a problem.
+
+    Parameters
+    ----------
+    starts
+        Of a full view.
+    views
+        So many more before moves are drawn at random.
+    """
+    if plans < starts:
+        return Round(1, plans)
+    whole = plans // starts
+    if views > 0:
+        return Round(min(whole, views), starts)
+    draws = min(_DRAWS, whole - 1)
+    return Round(whole // (1 + draws), starts, draws)
+
+
+def _sum(first: Seconds, second: Seconds) -> Seconds:
+    return Seconds(
+        first.preparing + second.preparing,
+        first.searching + second.searching,
+        first.judging + second.judging,
+    )

@@ -1,0 +1,106 @@
+"""Gap at equal time: a panel a problem and size, a line a solver."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from spacevrp.plots.maps import require_matplotlib
+from spacevrp.plots.records import Rows
+from spacevrp.plots.style import (
+    BLUE,
+    GREEN,
+    INK,
+    ORANGE,
+    PURPLE,
+    SKY,
+    VERMILION,
+    legend_above,
+    new_figure,
+    save_figure,
+    tidy,
+)
+from spacevrp.problems.errors import FormatError
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
+    from matplotlib.figure import Figure
+
+FIELDS = ("problem", "size", "limit", "solver", "instances", "solved", "gap", "seconds")
+# Ours stand out; marks differ as well as colours.
+_LOOKS = {
+    "spacevrp": (PURPLE, "o"),
+    "spacevrp + improvement": (VERMILION, "o"),
+    "pyvrp": (BLUE, "s"),
+    "ortools": (GREEN, "^"),
+    "vroom": (ORANGE, "D"),
+}
+_OTHER = (SKY, "P")
+_LINEAR = 1.0  # percent; logarithmic beyond
+
+
+def plot_anytime(rows: Rows) -> Figure:
+    """Measured seconds from left to right, gap upwards; both logarithmic but for small gaps."""
+    require_matplotlib()
+    held = [row for row in rows if row["gap"] is not None]
+    if not held:
+        raise FormatError("gap at equal time: expected rows with a gap, received none")
+    problems = list(dict.fromkeys(row["problem"] for row in held))
+    sizes = sorted({row["size"] for row in held})
+    figure = new_figure(3.9 * len(sizes) + 0.4, 0.8 + 2.9 * len(problems))
+    grid = figure.subplots(len(problems), len(sizes), squeeze=False)
+    for line, problem in zip(grid, problems, strict=True):
+        for axes, size in zip(line, sizes, strict=True):
+            some = [row for row in held if (row["problem"], row["size"]) == (problem, size)]
+            if not some:
+                axes.set_axis_off()
+                continue
+            _draw(axes, some)
+            axes.set_title(f"{problem}, {size} customers", fontsize=10, color=INK)
+    legend_above(figure, [axes for axes in grid.flatten() if axes.lines])
+    if any(row["solved"] < row["instances"] for row in held):
+        figure.supxlabel("hollow: not all instances solved in time", fontsize=8, color=INK)
+    return figure
+
+
+def save_anytime_plot(path: str | Path, rows: Rows) -> None:
+    """Draw the panels into a picture file."""
+    save_figure(plot_anytime(rows), path)
+
+
+def _draw(axes: Axes, rows: Rows) -> None:
+    for solver in dict.fromkeys(row["solver"] for row in rows):
+        colour, marker = _LOOKS.get(solver, _OTHER)
+        some = sorted((r for r in rows if r["solver"] == solver), key=lambda row: row["limit"])
+        ours = solver.startswith("spacevrp")
+        axes.plot(
+            [row["seconds"] for row in some],
+            [row["gap"] for row in some],
+            color=colour,
+            linewidth=2.0 if ours else 1.2,
+            marker=marker,
+            markersize=5,
+            label=solver,
+            zorder=3 if ours else 2,
+        )
+        for row in some:
+            if row["solved"] < row["instances"]:  # not the same thing, and hollow
+                axes.plot(
+                    row["seconds"],
+                    row["gap"],
+                    marker=marker,
+                    markersize=3,
+                    markeredgewidth=0.0,
+                    color="white",
+                    zorder=4,
+                )
+    for limit in {row["limit"] for row in rows}:
+        axes.axvline(limit, color=INK, linewidth=0.5, alpha=0.35, linestyle=":", zorder=1)
+    axes.set_xscale("log")
+    axes.set_yscale("symlog", linthresh=_LINEAR)
+    axes.set_ylim(bottom=-0.1)
+    axes.xaxis.set_major_formatter("{x:g}")
+    axes.yaxis.set_major_formatter("{x:g}")
+    axes.set_xlabel("seconds an instance", fontsize=8)
+    axes.set_ylabel("gap to the best known, percent", fontsize=8)
+    tidy(axes)
