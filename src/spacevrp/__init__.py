@@ -12,10 +12,13 @@ from typing import TYPE_CHECKING, Any
 __version__ = "0.1.0.dev0"
 
 if TYPE_CHECKING:
+    from spacevrp.anytime import improve as improve
+    from spacevrp.anytime import solve as solve
     from spacevrp.formats import read as read
     from spacevrp.generators import generate as generate
     from spacevrp.problems.clock import Clock as Clock
     from spacevrp.problems.errors import SpacevrpError as SpacevrpError
+    from spacevrp.problems.fleet import Vehicle as Vehicle
     from spacevrp.problems.plan import Plan as Plan
     from spacevrp.problems.problem import Problem as Problem
     from spacevrp.problems.referee import judge as judge
@@ -24,7 +27,6 @@ if TYPE_CHECKING:
     from spacevrp.problems.variants import Variant as Variant
     from spacevrp.problems.variants import parse_variant as parse_variant
     from spacevrp.solver import Solver as Solver
-    from spacevrp.solver import solve as solve
 
 # Public name -> the module that defines it.
 _HOMES = {
@@ -36,11 +38,13 @@ _HOMES = {
     "SpacevrpError": "spacevrp.problems.errors",
     "VARIANTS": "spacevrp.problems.variants",
     "Variant": "spacevrp.problems.variants",
+    "Vehicle": "spacevrp.problems.fleet",
     "generate": "spacevrp.generators",
+    "improve": "spacevrp.anytime",
     "judge": "spacevrp.problems.referee",
     "parse_variant": "spacevrp.problems.variants",
     "read": "spacevrp.formats",
-    "solve": "spacevrp.solver",
+    "solve": "spacevrp.anytime",
 }
 
 __all__ = ["__version__", *_HOMES]

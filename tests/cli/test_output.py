@@ -15,7 +15,7 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from spacevrp.cli.main import VERBS, main
-from spacevrp.formats import read
+from spacevrp.formats import read, write
 from spacevrp.model import ModelConfig, SpaceModel
 from spacevrp.model.weights import save_weights
 from spacevrp.problems.problem import Problem
@@ -104,7 +104,7 @@ def test_pictures(solve: Any, stops: Path, tmp_path: Path, kind: str) -> None:
     assert picture.read_bytes().startswith(b"<?xml")
 
 
-def test_no_plan_no_schedule(
+def test_a_partial_plan_in_vrooms_words(
     solve: Any, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     pytest.importorskip("matplotlib", reason="plots are an extra")
@@ -113,9 +113,26 @@ def test_no_plan_no_schedule(
     picture = tmp_path / "plan.png"
     assert solve(path, "--plot", picture, "--plot-kind", "load", "--format", "vroom") == 1
     captured = capsys.readouterr()
-    assert captured.out == ""
-    assert "plan.png: not drawn, as there is no plan" in captured.err
-    assert not picture.exists()
+    document = json.loads(captured.out)
+    assert (document["summary"]["routes"], document["summary"]["unassigned"]) == (2, 1)
+    assert "1 of 3 customers left out" in captured.err
+    assert picture.exists()
+
+
+def test_nobody_can_be_served(
+    solve: Any, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    pytest.importorskip("matplotlib", reason="plots are an extra")
+    problem = Problem.from_coordinates(
+        [(0, 0), (0, 1), (0, -1)], pairs=[(1, 2)], windows=[[0, 10], [0, 10], [0, 2]]
+    )
+    path = tmp_path / "pair.json"
+    write(path, problem)
+    for kind in ("routes", "schedule", "load"):
+        picture = tmp_path / f"{kind}.png"
+        assert solve(path, "--plot", picture, "--plot-kind", kind, "--format", "table") == 1
+        assert picture.exists()
+    assert "cost 0  0 routes  partial: 0 of 2 customers served" in capsys.readouterr().out
 
 
 @pytest.mark.parametrize(

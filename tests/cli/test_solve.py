@@ -167,23 +167,42 @@ def test_a_picture(solve: Any, instance: Path, tmp_path: Path) -> None:
     assert picture.read_bytes()[:4] == b"\x89PNG"
 
 
-def test_no_plan_is_a_negative_answer(
+def test_a_partial_plan_is_a_negative_answer_and_nothing_is_lost(
     solve: Any, infeasible: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     assert solve(infeasible) == 1
     captured = capsys.readouterr()
-    assert json.loads(captured.out)["instances"] == [
-        {"cost": None, "routes": [], "feasible": False}
-    ]
+    (entry,) = json.loads(captured.out)["instances"]
+    assert list(entry) == ["cost", "routes", "feasible", "unserved"]
+    assert entry["feasible"] is False
+    verdict = judge(read(infeasible), entry["routes"])  # type: ignore[arg-type]
+    assert verdict.cost == entry["cost"]
+    (unserved,) = entry["unserved"]
+    assert [violation.node for violation in verdict.violations] == [unserved["node"]]
+    assert unserved["code"] == "fleet"
+    assert unserved["relaxation"]["changes"][0]["kind"] == "capacity"
     assert captured.err.startswith(
-        "spacevrp: instance 0: no complete plan found: 'short', customer"
+        "spacevrp: instance 0: no complete plan found: 'short', 1 of 3 customers left out: all 2 "
     )
     assert captured.err.count("\n") == 1
     assert solve(infeasible, "--format", "table") == 1
-    assert "no plan found" in capsys.readouterr().out
+    first, *lines = capsys.readouterr().out.splitlines()
+    assert first.endswith("2 routes  partial: 2 of 3 customers served")
+    assert any(line.startswith("  unserved (fleet): all 2 routes") for line in lines)
+    assert any(line.startswith("    it would take: a capacity of 4, 1 more") for line in lines)
+    assert lines[-1].startswith("a partial plan, ")
     out = tmp_path / "short.sol"
     assert solve(infeasible, "-o", out) == 1
-    assert not out.exists()
+    assert out.read_text().startswith("Route #1: ")
+
+
+def test_a_partial_plan_is_drawn(solve: Any, infeasible: Path, tmp_path: Path) -> None:
+    pytest.importorskip("matplotlib", reason="plots are an extra")
+    for kind in ("routes", "schedule", "load"):
+        picture = tmp_path / f"{kind}.png"
+        out = tmp_path / "out.json"
+        assert solve(infeasible, "--plot", picture, "--plot-kind", kind, "-o", out) == 1
+        assert picture.read_bytes()[:4] == b"\x89PNG"
 
 
 @pytest.mark.parametrize(

@@ -22,7 +22,9 @@ from spacevrp.solver import work as work_module
 def weights(tmp_path_factory: pytest.TempPathFactory) -> str:
     with torch.random.fork_rng():
         torch.manual_seed(0)
-        model = SpaceModel(ModelConfig(width=16, layers=2, feedforward=32, pivots=4, rank=2))
+        # With distances at their full weight, the nearest would be taken however many there are.
+        config = ModelConfig(width=16, layers=2, feedforward=32, pivots=4, rank=2, match_start=0.15)
+        model = SpaceModel(config)
     return str(save_weights(tmp_path_factory.mktemp("weights") / "tiny", model, {}))
 
 

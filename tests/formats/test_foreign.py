@@ -110,7 +110,7 @@ def test_a_foreign_document_read_as_a_variant(tmp_path: Path) -> None:
 def test_errors_name_the_file(tmp_path: Path) -> None:
     for change, error, part in [
         ({"depot": 9}, FormatError, "depots: expected 0 to 3, received 9"),
-        ({"vehicle_capacities": [5, 6]}, UnsupportedError, "the same capacity everywhere"),
+        ({"fleet": [5, 6]}, UnsupportedError, "the key 'fleet' is not known"),
     ]:
         path = put(tmp_path, {**ORTOOLS, **change})
         with pytest.raises(error, match=rf"case\.json: {part}|case\.json: .*{part}"):

@@ -22,13 +22,18 @@ def test_a_fleet_that_is_too_small(solver: Solver) -> None:
     with pytest.raises(InfeasibleError) as caught:
         solver.solve([problem, small, problem])
     assert str(caught.value) == (
-        "instance 1: no complete plan found: 'small', the fleet is too small: "
-        "deliveries amount to 30, 4 vehicles of capacity 6 carry 24"
+        "instance 1: no complete plan found: 'small', 2 of 10 customers left out: the fleet is too "
+        "small: deliveries amount to 30, 4 vehicles of capacity 6 carry 24"
     )
     assert isinstance(caught.value, NoPlanError)
     first, none, last = caught.value.solutions
     assert none is None
     assert first == last == solver.solve(problem)
+    (partial,) = caught.value.partial.values()
+    assert partial.partial
+    assert [one.code for one in partial.unserved] == ["fleet", "fleet"]
+    assert solver.solve([small], partial=True) == [partial]
+    assert solver.solve(small, partial=True) == partial
 
 
 def test_pickups_may_be_too_much_for_the_fleet(solver: Solver) -> None:
@@ -44,7 +49,10 @@ def test_customers_left_over_by_a_fleet_that_could_carry_all(solver: Solver) -> 
     problem = Problem.from_coordinates(
         [(0, 0), (0, 1), (1, 0), (1, 1)], demand=[0, 2, 2, 2], capacity=3, max_routes=2
     )
-    expected = r"customer [123] left over in the best attempt, with 2 vehicles in all"
+    expected = (
+        r"1 of 3 customers left out: all 2 routes that are allowed are in use, and customer [123] "
+        r"fits into none: in route [12], after .*, the load would be 4, a vehicle carries 3$"
+    )
     with pytest.raises(InfeasibleError, match=expected):
         solver.solve(problem)
 
@@ -56,8 +64,8 @@ def test_a_missing_arc_back_is_named(solver: Solver) -> None:
     with pytest.raises(InfeasibleError) as caught:
         solver.solve(problem)
     assert str(caught.value) == (
-        "instance 0: no complete plan found: customer 2 cannot be served alone "
-        "(that route goes from customer 2 to depot 0, where there is no arc)"
+        "instance 0: no complete plan found: 1 of 2 customers left out: customer 2 cannot be "
+        "served alone: no arc leads from customer 2 to depot 0"
     )
 
 
@@ -69,7 +77,10 @@ def test_a_pair_is_named_as_a_pair(solver: Solver) -> None:
         windows=[[0, 10], [0, 10], [0, 2]],
         max_routes=1,
     )
-    expected = r"customers 1 and 2 cannot be served alone \(that route .* closes at 2\)"
+    expected = (
+        "customer 1 and its delivery customer 2 cannot be served one after the other: customer 2 "
+        "would be reached at 3, the window closes at 2: 1 too late$"
+    )
     with pytest.raises(InfeasibleError, match=expected):
         solver.solve(problem)
 
@@ -79,9 +90,8 @@ def test_a_tour_that_arcs_do_not_close(solver: Solver) -> None:
     matrix = np.full((5, 5), INF)
     matrix[0, :] = matrix[:, 0] = 1
     problem = Problem.from_matrix(matrix, depots=())
-    with pytest.raises(
-        InfeasibleError, match=r"nodes [\d, ]+ left over .* no arc leads on to them"
-    ):
+    expected = r"3 of 5 nodes left out: node \d has no place in the tour: after node \d, no arc"
+    with pytest.raises(InfeasibleError, match=expected):
         solver.solve(problem)
 
 
@@ -92,6 +102,6 @@ def test_many_failures_stay_one_short_message(solver: Solver) -> None:
     with pytest.raises(NoPlanError) as caught:
         solver.solve([problem] * 5)
     message = str(caught.value)
-    assert "so it is with 5 more" in message
+    assert "and so on for 5 more" in message
     assert message.endswith("and 2 more instances")
     assert list(caught.value.reasons) == [0, 1, 2, 3, 4]

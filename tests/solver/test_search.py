@@ -194,7 +194,7 @@ short = Problem.from_coordinates(
     [(0, 0), (0, 1), (1, 0), (1, 1)], demand=[0, 2, 2, 2], capacity=3, max_routes=2
 )
 reason = solver.attempt([short], augment=1).reasons[0]
-assert reason.endswith("left over in the best attempt, with 2 vehicles in all"), reason
+assert reason.startswith("1 of 3 customers left out: all 2 routes that are allowed"), reason
 print("equal")
 """
 

@@ -79,9 +79,11 @@ def run(args: argparse.Namespace) -> int:
     """Judge and report."""
     # Imported here, so that help stays instant.
     from spacevrp.formats import read, read_solution
+    from spacevrp.problems.leniency import unservable_allowed
     from spacevrp.problems.problem import Problem
 
-    content = read(args.file)
+    with unservable_allowed():
+        content = read(args.file)
     problems = [content] if isinstance(content, Problem) else list(content)
     # A .sol lists customers only; the instance says where their depot is.
     plans = read_solution(args.solution, problems[0] if problems else None).instances

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import argparse
 import contextlib
+import io
 import os
 import sys
 import warnings
@@ -36,6 +37,7 @@ VERBS = (
     Verb("variants", "list the 110 variants", "spacevrp.cli.variants"),
     Verb("generate", "make a reproducible set of random instances", "spacevrp.cli.generate"),
     Verb("check", "judge a solution: its cost and every violation", "spacevrp.cli.check"),
+    Verb("explain", "why customers are left out, and what limits routes", "spacevrp.cli.explain"),
     Verb("oracle", "solve with a classical solver", "spacevrp.cli.oracle"),
     Verb("train", "train a model", "spacevrp.cli.train"),
     Verb("bench", "measure speed and quality", "spacevrp.cli.bench"),
@@ -55,6 +57,9 @@ class _Parser(argparse.ArgumentParser):
 def main(argv: Sequence[str] | None = None) -> int:
     """Run the command and return its exit code. Never raises SystemExit."""
     arguments = sys.argv[1:] if argv is None else list(argv)
+    if isinstance(sys.stdout, io.TextIOWrapper):
+        # Not every terminal can write every name; a plan is worth more than a letter of it.
+        sys.stdout.reconfigure(errors="backslashreplace")
     with warnings.catch_warnings():
         warnings.showwarning = _show_warning
         try:

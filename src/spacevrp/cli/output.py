@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import sys
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -53,28 +53,34 @@ def check_format(chosen: str, problems: Sequence[Problem]) -> None:
 def render(
     chosen: str,
     problems: Sequence[Problem],
-    solutions: Sequence[Solution | None],
+    solutions: Sequence[Solution],
     seconds: float,
     device: str,
+    more: Sequence[Mapping[str, Any]] = (),
 ) -> str:
-    """The solutions as text; nothing where the format cannot say that there is no plan."""
-    from spacevrp.formats import SolvedInstance, solution_document, solution_json, solution_sol
+    """The solutions as text, partial plans among them; ``more`` keys an instance for the JSON."""
+    from spacevrp.formats import solution_document, solution_json, solution_sol
+    from spacevrp.problems.explanation.documents import unserved_document
 
     if chosen == "json":
-        nothing = SolvedInstance((), None, False)
         names = {problem.variant_name for problem in problems}
         document = solution_document(
             names.pop() if len(names) == 1 else None,
-            [solution or nothing for solution in solutions],
+            solutions,
             seconds=round(seconds, 3),
             device=device,
         )
+        for entry, problem, solution in zip(
+            document["instances"], problems, solutions, strict=True
+        ):
+            if not solution.feasible:
+                entry["unserved"] = unserved_document(problem, solution.unserved)
+        for entry, keys in zip(document["instances"], more, strict=False):
+            entry.update(keys)
         return solution_json(document)
     if chosen == "table":
         return _table(problems, solutions, seconds, device)
     only = solutions[0]
-    if only is None:
-        return ""
     if chosen == "vrplib":
         return solution_sol(problems[0], only)
     return as_json(only.to_geojson() if chosen == "geojson" else only.to_vroom())
@@ -89,7 +95,7 @@ def as_json(document: dict[str, Any]) -> str:
 
 def _table(
     problems: Sequence[Problem],
-    solutions: Sequence[Solution | None],
+    solutions: Sequence[Solution],
     seconds: float,
     device: str,
 ) -> str:
@@ -97,18 +103,17 @@ def _table(
     for number, (problem, solution) in enumerate(zip(problems, solutions, strict=True)):
         label = problem.name or f"instance {number}"
         prefix = f"{number:>{len(str(len(problems) - 1))}}  " if len(problems) > 1 else ""
-        if solution is None:
-            lines.append(f"{prefix}{label}  {problem.variant_name}  no plan found")
-            continue
         count = len(solution.routes)
         routes = "1 route" if count == 1 else f"{count} routes"
-        lines.append(
-            f"{prefix}{label}  {problem.variant_name}  {_worth(problem, solution)}  {routes}"
-        )
+        worth = _worth(problem, solution)
+        partial = "" if solution.feasible else f"  partial: {_share(problem, solution)}"
+        lines.append(f"{prefix}{label}  {problem.variant_name}  {worth}  {routes}{partial}")
         if len(problems) == 1:
             lines += _routes_with_stops(solution)
         elif len(problems) <= _MOST_ROUTES_SHOWN:
             lines += describe_routes(solution)
+        if len(problems) <= _MOST_ROUTES_SHOWN:
+            lines += describe_unserved(solution)
     lines.append(summarise(solutions, seconds, device))
     return "\n".join(lines) + "\n"
 
@@ -117,9 +122,34 @@ def describe_routes(solution: Solution) -> list[str]:
     """The routes of a solution, one a line."""
     width = len(str(len(solution.routes)))
     return [
-        f"  route {number:>{width}}: {' '.join(map(str, route))}"
+        f"  route {number:>{width}}{_driver(solution, number)}: {' '.join(map(str, route))}"
         for number, route in enumerate(solution.routes, start=1)
     ]
+
+
+def _driver(solution: Solution, number: int) -> str:
+    """Who drives a route, where vehicles differ."""
+    if solution.vehicles is None or solution.problem is None:
+        return ""
+    terms = solution.problem.fleet[solution.vehicles[number - 1]]
+    return f" ({terms.name or f'type {terms.number}'})"
+
+
+def describe_unserved(solution: Solution) -> list[str]:
+    """Who is left out and why, and the smallest change that lets them in; two lines each."""
+    lines = []
+    for one in solution.unserved:
+        lines.append(f"  unserved ({one.code}): {one.message}")
+        if one.relaxation is not None and one.relaxation.changes:
+            lines.append(f"    it would take: {one.relaxation.message}")
+    return lines
+
+
+def _share(problem: Problem, solution: Solution) -> str:
+    """How many customers a partial plan serves."""
+    total = len(problem.customers)
+    noun = "customers" if problem.depots else "nodes"
+    return f"{total - len(solution.plan.skipped)} of {total} {noun} served"
 
 
 def _routes_with_stops(solution: Solution) -> list[str]:
@@ -140,13 +170,13 @@ def _worth(problem: Problem, solution: Solution) -> str:
     return f"cost {solution.cost:.10g}"
 
 
-def summarise(solutions: Sequence[Solution | None], seconds: float, device: str) -> str:
+def summarise(solutions: Sequence[Solution], seconds: float, device: str) -> str:
     """One line: how many are solved, at what mean cost, in what time."""
-    costs = [solution.cost for solution in solutions if solution is not None]
+    costs = [solution.cost for solution in solutions if solution.feasible]
     parts = [f"{len(costs)} of {len(solutions)} solved" if len(solutions) > 1 else ""]
     if len(costs) > 1:
         parts.append(f"mean cost {sum(costs) / len(costs):.10g}")
     elif len(solutions) == 1:
-        parts.append("solved" if costs else "no plan found")
+        parts.append("solved" if costs else "a partial plan")
     parts.append(f"{seconds:.2f} s on {device}")
     return ", ".join(part for part in parts if part)

@@ -3,24 +3,27 @@
 from __future__ import annotations
 
 import argparse
+import math
 import sys
 import time
 from collections.abc import Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
-from spacevrp.arguments import at_least
+from spacevrp.arguments import at_least, parse_duration
 from spacevrp.cli.output import FORMATS, check_format, choose_format, render, summarise
 from spacevrp.cli.output import describe_routes as describe_routes
+from spacevrp.cli.timed import describe, more_keys
 from spacevrp.problems.errors import FormatError, SpacevrpError
 from spacevrp.writing import check_target, replacing, write_whole
 
 if TYPE_CHECKING:
     from spacevrp.problems.problem import Problem
     from spacevrp.problems.solution import Solution
-    from spacevrp.solver import NoPlanError, Solver
+    from spacevrp.solver import Attempt, Solver
 
 SOLVED, NOT_SOLVED = 0, 1
+_VIEWS = 8
 _ROUNDINGS = ("none", "nearest", "up", "down", "one-decimal")
 _PICTURES = ("routes", "schedule", "load")
 # Notes beyond so many are only counted.
@@ -30,9 +33,10 @@ _MOST_NOTES = 3
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Declare the arguments of ``spacevrp solve``."""
     parser.epilog = (
-        "Exit code 0: every instance has a plan that the referee passes; 1: some have none, and "
-        "stderr says which customers cannot be served and why; 2: bad usage or a file that cannot "
-        "be read. Instances and nodes are numbered from 0 as in the file."
+        "Exit code 0: every instance has a plan that the referee passes; 1: some have a partial "
+        "plan only, which is written all the same, and stderr says who is left out and why (see "
+        "also 'spacevrp explain'); 2: bad usage or a file that cannot be read. Instances and nodes "
+        "are numbered from 0 as in the file."
     )
     parser.add_argument(
         "file",
@@ -44,8 +48,18 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         "--augment",
         metavar="VIEWS",
         type=at_least(1),
-        default=8,
         help="views of each instance; more take longer and are never worse; default: 8",
+    )
+    parser.add_argument(
+        "--time",
+        metavar="TIME",
+        type=parse_duration,
+        help="spend this long on all instances together, for instance 5s or 2m: a quick plan, more "
+        "views, then PyVRP or OR-Tools from there on where they are installed and model the "
+        "problem exactly, else random draws",
+    )
+    parser.add_argument(
+        "--no-improve", action="store_true", help="with --time, the model alone, to the end"
     )
     parser.add_argument(
         "--starts",
@@ -65,7 +79,6 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         "--sample",
         metavar="ROUNDS",
         type=at_least(0),
-        default=0,
         help="further rounds from every start that draw their moves at random; default: 0",
     )
     parser.add_argument("--seed", metavar="SEED", type=at_least(0), default=0, help="default: 0")
@@ -114,37 +127,46 @@ def run(args: argparse.Namespace) -> int:
     """Solve, write and draw."""
     # Imported here, so that help stays instant.
     from spacevrp.formats import read
+    from spacevrp.problems.leniency import unservable_allowed
     from spacevrp.problems.problem import Problem
 
     # Everything that can be wrong is found before the work begins.
-    content = read(args.file, rounding=args.rounding)
+    with unservable_allowed():
+        content = read(args.file, rounding=args.rounding)
     problems = [content] if isinstance(content, Problem) else list(content)
     chosen = choose_format(args.format, args.output)
     check_format(chosen, problems)
     _check_targets(args, problems)
+    _check_time(args)
     # Only now: torch takes seconds to load, and a mistyped name need not wait for it.
     from spacevrp.solver import Solver
 
     solver = Solver(args.weights, args.device)
     device = str(solver.device)
+    if args.time is not None and not args.no_improve:
+        from spacevrp.anytime import load_engines
+
+        load_engines(problems)  # as with the weights, before the clock starts
     began = time.perf_counter()
-    solutions, failure = _solve(solver, problems, args)
+    attempt = _solve(solver, problems, args)
     seconds = time.perf_counter() - began
 
-    text = render(chosen, problems, solutions, seconds, device)
+    solutions, reasons = attempt.best, attempt.reasons
+    text = render(chosen, problems, solutions, seconds, device, more_keys(attempt))
+    told = "".join(f"{line}\n" for line in describe(attempt))
+    if chosen == "table":
+        text += told
     if args.output is None:
         print(text, end="")
-    elif text:
+    else:
         write_whole(args.output, text.encode())
         if not args.quiet:
-            print(f"{args.output}: {summarise(solutions, seconds, device)}")
+            print(f"{args.output}: {summarise(solutions, seconds, device)}\n{told}", end="")
     if args.plot is not None:
         _plot(args, problems, solutions)
-    if failure is not None:
-        for number, reason in failure.reasons.items():
-            print(f"spacevrp: instance {number}: no complete plan found: {reason}", file=sys.stderr)
-        return NOT_SOLVED
-    return SOLVED
+    for number, reason in reasons.items():
+        print(f"spacevrp: instance {number}: no complete plan found: {reason}", file=sys.stderr)
+    return NOT_SOLVED if reasons else SOLVED
 
 
 # ------------------------------------------------------------------------------------ before work
@@ -167,25 +189,40 @@ def _check_targets(args: argparse.Namespace, problems: Sequence[Problem]) -> Non
         )
 
 
-def _solve(
-    solver: Solver, problems: list[Problem], args: argparse.Namespace
-) -> tuple[list[Solution | None], NoPlanError | None]:
-    from spacevrp.solver import NoPlanError
+def _check_time(args: argparse.Namespace) -> None:
+    if args.time is None:
+        if args.no_improve:
+            raise SpacevrpError("--no-improve: expected a --time with it, received none")
+        return
+    if not 0 < args.time < math.inf:
+        raise SpacevrpError(f"--time: expected a time above 0, received {args.time:g} s")
+    for name in ("augment", "sample"):
+        if getattr(args, name) is not None:
+            raise SpacevrpError(f"--{name}: expected none with --time, which decides it")
 
-    attempt = solver.attempt(
-        problems,
-        augment=args.augment,
-        starts=args.starts,
-        candidates=args.candidates,
-        sample=args.sample,
-        seed=args.seed,
-        progress=not args.quiet,
-    )
+
+def _solve(solver: Solver, problems: list[Problem], args: argparse.Namespace) -> Attempt:
+    """The best plans, and why some are not complete."""
+    limits: dict[str, Any] = {
+        "starts": args.starts,
+        "candidates": args.candidates,
+        "seed": args.seed,
+        "progress": not args.quiet,
+    }
+    attempt: Attempt
+    if args.time is None:
+        augment = _VIEWS if args.augment is None else args.augment
+        attempt = solver.attempt(problems, augment=augment, sample=args.sample or 0, **limits)
+    else:
+        from spacevrp.anytime import solve_for
+
+        attempt = solve_for(
+            problems, args.time, solver=solver, improve=not args.no_improve, **limits
+        )
     if not args.quiet:
         for note in shorten(attempt.notes):
             print(f"spacevrp: note: {note}", file=sys.stderr)
-    failure = NoPlanError(attempt.reasons, attempt.solutions) if attempt.reasons else None
-    return attempt.solutions, failure
+    return attempt
 
 
 def shorten(notes: Sequence[str]) -> list[str]:
@@ -200,13 +237,10 @@ def shorten(notes: Sequence[str]) -> list[str]:
 
 
 def _plot(
-    args: argparse.Namespace, problems: Sequence[Problem], solutions: Sequence[Solution | None]
+    args: argparse.Namespace, problems: Sequence[Problem], solutions: Sequence[Solution]
 ) -> None:
     from spacevrp.plots.pictures import save_picture
 
     problem, solution = problems[args.plot_index], solutions[args.plot_index]
-    if solution is None and args.plot_kind != "routes":
-        print(f"spacevrp: {args.plot}: not drawn, as there is no plan", file=sys.stderr)
-        return
     with replacing(args.plot) as draft:
         save_picture(draft, problem, solution, args.plot_kind)

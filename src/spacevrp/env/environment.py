@@ -120,13 +120,14 @@ class Environment:
         else:
             options = rules.some_nodes(batch, state, nodes)
         legs = rules.legs(batch, self.home, state, nodes)
+        limits = rules.limits_of(batch, state)
         return (
             rules.unvisited_customers(options)
-            & rules.arc_exists(batch, legs)
-            & rules.load_fits(batch, state, options)
+            & rules.arc_exists(limits, legs)
+            & rules.load_fits(limits, state, options)
             & rules.linehaul_before_backhaul(batch, state, options)
-            & rules.window_fits(batch, state, options, legs)
-            & rules.length_fits(batch, state, legs)
+            & rules.window_fits(limits, state, options, legs)
+            & rules.length_fits(limits, state, legs)
             & rules.pickup_before_delivery(options)
             & rules.vehicle_left(batch, state)
         )
@@ -160,7 +161,7 @@ class Environment:
         options = rules.all_nodes(batch, state)
         first = (
             rules.unvisited_customers(options)
-            & rules.load_fits(batch, state, options)
+            & rules.load_fits(rules.limits_of(batch, state), state, options)
             & rules.pickup_before_delivery(options)
         )
         open_customers = first.to(batch.distance.dtype)

@@ -76,6 +76,31 @@ def of_nodes(values: Tensor, nodes: Tensor) -> Tensor:
 
 
 @dataclass(frozen=True)
+class Limits:
+    """What binds the running vehicle of each partial solution; (B, 1) where all have the same."""
+
+    load_rule: Tensor  # int64 code, see load.py
+    capacity: Tensor
+    load_tolerance: Tensor
+    max_length: Tensor
+    home_by: Tensor  # when it has to be home
+    free_return: Tensor  # bool; the way home neither costs nor counts
+
+
+def limits_of(batch: Batch, state: State) -> Limits:
+    """The limits where all vehicles of an instance are alike."""
+    return Limits(
+        load_rule=batch.load_rule.unsqueeze(1),
+        capacity=batch.capacity.unsqueeze(1),
+        load_tolerance=batch.load_tolerance.unsqueeze(1),
+        max_length=batch.max_length.unsqueeze(1),
+        home_by=at(batch.closing, state.origin),
+        # Without a depot "home" is the first node, and the tour may come back over other nodes.
+        free_return=(batch.open_routes | ~batch.has_depot).unsqueeze(1),
+    )
+
+
+@dataclass(frozen=True)
 class Legs:
     """Distances and durations that the rules look at, (B, P, C) each."""
 
@@ -114,28 +139,23 @@ def unvisited_customers(options: Options) -> Tensor:
     return options.customer & ~options.visited
 
 
-def arc_exists(batch: Batch, legs: Legs) -> Tensor:
+def arc_exists(limits: Limits, legs: Legs) -> Tensor:
     """No move over a missing arc, nor to a place without a way home."""
     there = torch.isfinite(legs.distance) & torch.isfinite(legs.duration)
     back = torch.isfinite(legs.distance_home) & torch.isfinite(legs.duration_home)
-    # Without a depot "home" is the first node, and the tour may come back over other nodes.
-    return there & (back | _free_return(batch))
+    return there & (back | limits.free_return.unsqueeze(-1))
 
 
-def _free_return(batch: Batch) -> Tensor:
-    return (batch.open_routes | ~batch.has_depot)[:, None, None]
-
-
-def load_fits(batch: Batch, state: State, options: Options) -> Tensor:
+def load_fits(limits: Limits, state: State, options: Options) -> Tensor:
     """Capacity, under the load rule of each instance."""
     _, _, peak, low = load_after(
-        batch.load_rule[:, None, None],
+        limits.load_rule.unsqueeze(-1),
         state.used.unsqueeze(-1),
         state.credit.unsqueeze(-1),
         options.demand,
     )
-    tolerance = batch.load_tolerance[:, None, None]
-    return (peak <= batch.capacity[:, None, None] + tolerance) & (low >= -tolerance)
+    tolerance = limits.load_tolerance.unsqueeze(-1)
+    return (peak <= limits.capacity.unsqueeze(-1) + tolerance) & (low >= -tolerance)
 
 
 def linehaul_before_backhaul(batch: Batch, state: State, options: Options) -> Tensor:
@@ -144,21 +164,21 @@ def linehaul_before_backhaul(batch: Batch, state: State, options: Options) -> Te
     return ~(closed_to_linehauls.unsqueeze(-1) & (options.demand > 0))
 
 
-def window_fits(batch: Batch, state: State, options: Options, legs: Legs) -> Tensor:
+def window_fits(limits: Limits, state: State, options: Options, legs: Legs) -> Tensor:
     """Arrival before the window closes, and home before the depot does."""
     arrival = state.clock.unsqueeze(-1) + legs.duration
     start = torch.maximum(arrival, options.opening)
     home = start + options.service + legs.duration_home
-    home_by = at(batch.closing, state.origin).unsqueeze(-1)
     in_time = arrival <= options.closing + TOLERANCE
-    return in_time & ((home <= home_by + TOLERANCE) | _free_return(batch))
+    home_in_time = home <= limits.home_by.unsqueeze(-1) + TOLERANCE
+    return in_time & (home_in_time | limits.free_return.unsqueeze(-1))
 
 
-def length_fits(batch: Batch, state: State, legs: Legs) -> Tensor:
+def length_fits(limits: Limits, state: State, legs: Legs) -> Tensor:
     """The route, with the way home where it counts, stays within the limit."""
-    home = torch.where(_free_return(batch), 0.0, legs.distance_home)
+    home = torch.where(limits.free_return.unsqueeze(-1), 0.0, legs.distance_home)
     length = state.length.unsqueeze(-1) + legs.distance + home
-    return length <= batch.max_length[:, None, None] + TOLERANCE
+    return length <= limits.max_length.unsqueeze(-1) + TOLERANCE
 
 
 def pickup_before_delivery(options: Options) -> Tensor:

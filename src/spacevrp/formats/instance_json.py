@@ -28,6 +28,7 @@ from spacevrp.formats.json_text import (
     whole_at,
     write_value,
 )
+from spacevrp.formats.vehicles_json import limits, read_vehicles, vehicle_document
 from spacevrp.problems.clock import Clock
 from spacevrp.problems.distances import Distances, Metric
 from spacevrp.problems.errors import FormatError, ProblemError, UnsupportedError
@@ -131,6 +132,26 @@ def _metric(path: Path, where: str, value: Any) -> Metric:
         raise FormatError(f"{path}: {error}") from None
 
 
+def _demand(path: Path, where: str, value: Any) -> Any:
+    """A number a node or, where any of them is a list, one a kind of load."""
+    if any(isinstance(row, list) for row in list_at(path, where, value)):
+        rows = _per_node(_per_kind)(path, where, value)
+        for node, row in enumerate(rows):
+            if len(row) != len(rows[0]):
+                raise fail(
+                    path,
+                    f"{where}, node {node}",
+                    expected=f"{len(rows[0])} numbers as at node 0",
+                    received=f"{len(row)}",
+                )
+        return rows
+    return _per_node(number_at)(path, where, value)
+
+
+def _per_kind(path: Path, where: str, value: Any) -> list[float]:
+    return [number_at(path, where, amount) for amount in list_at(path, where, value)]
+
+
 _locations = _per_node(_couple(number_at, number_at))
 _matrix = _per_node(_per_node(_limit))
 
@@ -139,8 +160,8 @@ _FIELDS: dict[str, _Reader] = {
     "name": _text,
     "variant": _or_none(_text),
     "depots": _nodes,
-    "demand": _per_node(number_at),
-    "capacity": _limit,
+    "demand": _demand,
+    "capacity": limits,
     "load_rule": _text,
     "windows": _windows,
     "service": _per_node(number_at),
@@ -163,7 +184,10 @@ _LABELS: dict[str, _Reader] = {
     "time_unit": _text,
     "clock": _or_none(_clock),
 }
-_KEYS = ("format", "version", "locations", "matrix", "durations", "metric", *_FIELDS, *_LABELS)
+_KEYS = (
+    *("format", "version", "locations", "matrix", "durations", "metric"),
+    *(*_FIELDS, "vehicles", *_LABELS),
+)
 
 
 def _refuse_unknown(path: Path, where: str, table: dict[str, Any], known: tuple[str, ...]) -> None:
@@ -200,6 +224,8 @@ def read_json(
         for key, reader in (_FIELDS | _LABELS).items()
         if key in document
     }
+    if "vehicles" in document:
+        fields["vehicles"] = read_vehicles(path, "vehicles", document["vehicles"])
     fields["distances"] = _read_distances(path, "", document, rounding)
     if document.get("durations") is not None:
         held = document["durations"]
@@ -257,6 +283,14 @@ def write_json(path: str | Path, problem: Problem) -> None:
             is_absent = bool(np.array_equal(value, absent))
         if not is_absent:
             document[key] = _plain(value)
+    if problem.kinds_of_load > 1:
+        document["demand"] = _plain(problem.loads)
+        document["capacity"] = _plain(problem.capacities)
+    if problem.vehicles is not None:
+        document["vehicles"] = [
+            {key: _plain(value) for key, value in vehicle_document(vehicle).items()}
+            for vehicle in problem.vehicles
+        ]
     document |= _labels_document(Path(path), problem)
     lines = [f"  {write_value(key)}: {write_value(value)}" for key, value in document.items()]
     text = "{\n" + ",\n".join(lines) + "\n}\n"

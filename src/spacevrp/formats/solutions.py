@@ -9,7 +9,16 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from spacevrp.formats.files import fail, read_head, read_lines, shown, sniff, warn, write_bytes
+from spacevrp.formats.files import (
+    fail,
+    read_head,
+    read_lines,
+    shown,
+    sniff,
+    warn,
+    warn_left_out,
+    write_bytes,
+)
 from spacevrp.formats.json_text import (
     as_json,
     list_at,
@@ -18,17 +27,30 @@ from spacevrp.formats.json_text import (
     whole_at,
     write_value,
 )
+from spacevrp.problems.assignment import FleetRoutes
 from spacevrp.problems.errors import FormatError, UnsupportedError
 from spacevrp.problems.plan_documents import Solved, only_depot, solution_document, solution_sol
 from spacevrp.problems.problem import Problem
 
 Routes = tuple[tuple[int, ...], ...]
 
-_ROUTE_LINE = re.compile(r"route\s*#?\s*\d*\s*:(.*)", re.I)
-_COST_LINE = re.compile(r"cost\s*:?\s*(\S+)", re.I)
+# Possessive (*+), so that a line of thousands of blanks is not tried in every way to part them.
+_ROUTE_LINE = re.compile(r"route\s*+#?\s*+\d*+\s*+:(.*)", re.I)
+_COST_LINE = re.compile(r"cost\s*+:?\s*+(\S+)", re.I)
 
-# What an entry may hold; the last four say which classical solver found it, and how.
-_INSTANCE_KEYS = ("cost", "routes", "feasible", "solver", "version", "seconds", "note")
+# What an entry may hold; the last five say which classical solver found it, and how.
+_INSTANCE_KEYS = (
+    "cost",
+    "routes",
+    "vehicles",
+    "feasible",
+    "unserved",
+    "solver",
+    "version",
+    "seconds",
+    "note",
+    "start_cost",
+)
 
 
 @dataclass(frozen=True)
@@ -38,6 +60,11 @@ class SolvedInstance:
     routes: Routes
     cost: float | None = None
     feasible: bool | None = None
+
+    @property
+    def vehicles(self) -> tuple[int, ...] | None:
+        """The type of vehicle of each route, where the file says it."""
+        return getattr(self.routes, "vehicles", None)
 
 
 @dataclass(frozen=True)
@@ -75,13 +102,13 @@ def _read_json(path: Path) -> SolutionFile:
     document = parse_object(path)
     if "instances" not in document:
         raise fail(path, "instances", expected="a list of solutions", received="no such key")
-    _warn_unknown(path, "", document, ("variant", "instances", "seconds", "device"))
+    unknown = _unknown("", document, ("variant", "instances", "seconds", "device"))
     instances = []
     for number, entry in enumerate(list_at(path, "instances", document["instances"])):
         where = f"instance {number}"
         if not isinstance(entry, dict):
             raise fail(path, where, expected="a table with routes", received=as_json(entry))
-        _warn_unknown(path, f"{where}, ", entry, _INSTANCE_KEYS)
+        unknown += _unknown(f"{where}, ", entry, _INSTANCE_KEYS)
         if "routes" not in entry:
             raise fail(path, f"{where}, routes", expected="a list", received="no such key")
         feasible = entry.get("feasible")
@@ -90,9 +117,12 @@ def _read_json(path: Path) -> SolutionFile:
                 path, f"{where}, feasible", expected="true or false", received=as_json(feasible)
             )
         cost = entry.get("cost")
+        routes = _json_routes(path, where, entry["routes"])
+        if entry.get("vehicles") is not None:
+            routes = FleetRoutes(routes, _json_vehicles(path, where, entry["vehicles"]))
         instances.append(
             SolvedInstance(
-                _json_routes(path, where, entry["routes"]),
+                routes,
                 None if cost is None else number_at(path, f"{where}, cost", cost),
                 feasible,
             )
@@ -100,6 +130,7 @@ def _read_json(path: Path) -> SolutionFile:
     for key in ("variant", "device"):
         if not isinstance(document.get(key), str | None):
             raise fail(path, key, expected="a string", received=as_json(document[key]))
+    warn_left_out(path, unknown)
     seconds = document.get("seconds")
     return SolutionFile(
         document.get("variant"),
@@ -120,10 +151,16 @@ def _json_routes(path: Path, where: str, value: object) -> Routes:
     return tuple(routes)
 
 
-def _warn_unknown(path: Path, prefix: str, table: dict[str, Any], known: tuple[str, ...]) -> None:
-    for key in table:
-        if key not in known:
-            warn(path, f"{prefix}unknown key {shown(key)} left out")
+def _json_vehicles(path: Path, where: str, value: object) -> list[Any]:
+    """Numbers or names of types; the problem knows which there are."""
+    return [
+        entry if isinstance(entry, str) else whole_at(path, f"{where}, vehicles", entry)
+        for entry in list_at(path, f"{where}, vehicles", value)
+    ]
+
+
+def _unknown(prefix: str, table: dict[str, Any], known: tuple[str, ...]) -> list[str]:
+    return [f"{prefix}unknown key {shown(key)}" for key in table if key not in known]
 
 
 def _read_sol(path: Path, problem: Problem | None) -> SolutionFile:
@@ -159,6 +196,8 @@ def _read_sol(path: Path, problem: Problem | None) -> SolutionFile:
             routes = routes_from_sol(problem, lists)
         except FormatError as error:
             raise FormatError(f"{path}: {error}") from None
+        except UnsupportedError as error:
+            raise UnsupportedError(f"{path}: {error}") from None
     return SolutionFile(None, (SolvedInstance(routes, cost),))
 
 

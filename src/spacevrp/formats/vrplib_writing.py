@@ -32,6 +32,8 @@ def _refuse_unheld(path: Path, problem: Problem) -> None:
     closing = problem.windows[:, 1]
     timed = problem.inferred_features.time_windows
     unheld = {
+        "vehicles": problem.vehicles is not None,
+        "several kinds of load": problem.kinds_of_load > 1,
         "durations": not same_distances(problem.durations, problem.distances),
         "metric": problem.distances.coordinates is not None
         and problem.distances.metric not in _TYPE_OF_METRIC,

@@ -67,6 +67,10 @@ class Constructors:
         Travel times follow from ``speed_kmh``, in the ``time_unit``. Without it there are none, and
         windows and service times need ``durations`` of their own.
         """
+        for name in ("places", "geographic"):
+            if name in features:
+                expected = "nothing beside lonlat, which says it"
+                raise ProblemError(name, expected=expected, received=show(features[name]))
         points = as_places(lonlat, len(_sized(lonlat)), geographic=True, field="lonlat")
         assert points is not None  # lonlat is there
         metres = great_circle(points)
@@ -135,7 +139,7 @@ class Constructors:
     def from_vroom(
         cls, document: Mapping[str, Any], *, speed_kmh: float | None = None, **features: Any
     ) -> Self:
-        """An instance from a problem in VROOM's JSON, as far as all vehicles are alike.
+        """An instance from a problem in VROOM's JSON; vehicles that differ become types.
 
         Without matrices ``speed_kmh`` is needed: then travel is as the crow flies.
         """

@@ -12,6 +12,7 @@ from collections.abc import Sequence
 import numpy as np
 
 from spacevrp.problems.problem import Problem
+from spacevrp.problems.variants import name_features
 
 Routes = Sequence[Sequence[int]]
 
@@ -23,11 +24,15 @@ def familiar(problem: Problem) -> Problem:
     """
     if problem.variant is not None or not problem.depots or problem.pairs:
         return problem
+    if needs_fleet_rules(problem):
+        return problem  # shown as something familiar anyway (see spacevrp.tensors.fleet)
     features = problem.inferred_features
     if features.capacity or features.orienteering or features.prize_collecting:
         return problem
     if _is_tour(problem):
-        return Problem(problem.distances, name=problem.name)
+        return Problem(
+            problem.distances, name=problem.name, allow_unservable=problem.allow_unservable
+        )
     if problem.max_routes == 1:
         return problem
     demand = np.ones(problem.size)
@@ -39,6 +44,18 @@ def familiar(problem: Problem) -> Problem:
     return problem.replace(
         demand=demand, capacity=float(len(problem.customers)), load_rule="single"
     )
+
+
+def needs_fleet_rules(problem: Problem) -> bool:
+    """Whether plans are built by the rules of fleets, and the model is shown something simpler.
+
+    So it is where vehicles differ, where they carry several kinds of load, and where customers may
+    be left out of a problem that no variant is named after.
+    """
+    if problem.has_own_fleet:
+        return True
+    features = problem.features
+    return features.prize_collecting and problem.variant is None and not name_features(features)
 
 
 def restore(problem: Problem, routes: Routes) -> Routes:

@@ -12,8 +12,9 @@ from dataclasses import dataclass, replace
 from functools import cached_property
 
 from spacevrp.problems.clock import Clock, Moment
+from spacevrp.problems.fleet import Terms
 from spacevrp.problems.problem import Problem
-from spacevrp.problems.referee import as_routes
+from spacevrp.problems.referee import as_routes, as_vehicles_of, vehicles_of
 
 _LOAD_DUST = 1e-12
 
@@ -39,6 +40,8 @@ class Stop:
         What is handed over here (positive) or taken in (negative).
     load
         On board when leaving.
+    loads
+        The same of every kind of load; ``amount`` and ``load`` are of the first.
     opening, closing
         The window, in the numbers of the problem.
     """
@@ -57,6 +60,7 @@ class Stop:
     opening: float
     closing: float
     clock: Clock | None = None
+    loads: tuple[float, ...] = ()
 
     @property
     def arrival(self) -> Moment:
@@ -79,11 +83,17 @@ class RoutePlan:
     """One route: its stops and what they add up to.
 
     ``number`` counts from 1, as in the referee's messages. A tour without a depot ends where it
-    began.
+    began. ``vehicle`` is what holds for the vehicle, where there are types of them.
     """
 
     number: int
     stops: tuple[Stop, ...]
+    vehicle: Terms | None = None
+
+    @property
+    def fixed_cost(self) -> float:
+        """Paid for the vehicle to leave."""
+        return 0.0 if self.vehicle is None else self.vehicle.fixed_cost
 
     @property
     def visits(self) -> tuple[Stop, ...]:
@@ -165,6 +175,13 @@ class Plan:
         return _total(route.cost for route in self.routes)
 
     @cached_property
+    def fixed_costs(self) -> float:
+        """Paid for vehicles that leave; where prize is maximised, nothing is."""
+        if self.problem.maximise_prize:
+            return 0.0
+        return _total(route.fixed_cost for route in self.routes)
+
+    @cached_property
     def penalties(self) -> float:
         """Paid for customers left out; where prize is maximised, nothing is."""
         if self.problem.maximise_prize:
@@ -191,8 +208,10 @@ class Plan:
                     self.problem,
                     tuple(stop.node for stop in route.stops),
                     roles,
+                    route.vehicle,
                     start=route.stops[0].reached + route.spare,
                 ),
+                route.vehicle,
             )
             for route in self.routes
         )
@@ -207,10 +226,13 @@ def make_plan(problem: Problem, routes: Iterable[Iterable[int]], cost: float) ->
     """The plan in detail, whether it keeps the rules or not."""
     roles = _roles(problem)
     planned = []
-    for number, listed in enumerate(as_routes(problem, routes), start=1):
-        nodes = _travelled(problem, listed)
+    settled = as_routes(problem, routes)
+    driven_by = as_vehicles_of(problem, settled, vehicles_of(routes, None))
+    for number, listed in enumerate(settled, start=1):
+        terms = None if driven_by is None else problem.fleet[driven_by[number - 1]]
+        nodes = _travelled(problem, listed, terms)
         if nodes:
-            planned.append(RoutePlan(number, _schedule(problem, nodes, roles)))
+            planned.append(RoutePlan(number, _schedule(problem, nodes, roles, terms), terms))
     visited = {stop.node for route in planned for stop in route.stops}
     skipped = tuple(node for node in problem.customers if node not in visited)
     return Plan(problem, tuple(planned), cost, skipped)
@@ -221,7 +243,7 @@ def node_id(problem: Problem, node: int) -> Hashable:
     return node if problem.ids is None else problem.ids[node]
 
 
-def _travelled(problem: Problem, nodes: tuple[int, ...]) -> tuple[int, ...]:
+def _travelled(problem: Problem, nodes: tuple[int, ...], terms: Terms | None) -> tuple[int, ...]:
     """The nodes in the order of the journey; none where a vehicle stays at home."""
     depots = set(problem.depots)
     if all(node in depots for node in nodes):
@@ -229,27 +251,33 @@ def _travelled(problem: Problem, nodes: tuple[int, ...]) -> tuple[int, ...]:
     if not depots:
         # The way back to the first node is understood, and counts once even where it is listed.
         return nodes if len(nodes) > 1 and nodes[0] == nodes[-1] else (*nodes, nodes[0])
-    if problem.open_routes and nodes[-1] in depots:
+    is_open = problem.open_routes if terms is None else terms.end is None
+    if is_open and nodes[-1] in depots:
         return nodes[:-1]  # open routes do not go back, even where they say so
     return nodes
 
 
 def _roles(problem: Problem) -> dict[int, str]:
     """Which customers hand goods over, and which receive them."""
-    roles = {node: "pickup" for node in problem.customers if problem.demand[node] < 0}
-    roles |= {node: "delivery" for node in problem.customers if problem.demand[node] > 0}
+    roles = {node: "pickup" for node in problem.customers if (problem.loads[node] < 0).any()}
+    roles |= {node: "delivery" for node in problem.customers if (problem.loads[node] > 0).any()}
     for pickup, delivery in problem.pairs:
         roles |= {pickup: "pickup", delivery: "delivery"}
     return roles
 
 
 def _schedule(
-    problem: Problem, nodes: tuple[int, ...], roles: Mapping[int, str], start: float | None = None
+    problem: Problem,
+    nodes: tuple[int, ...],
+    roles: Mapping[int, str],
+    terms: Terms | None = None,
+    start: float | None = None,
 ) -> tuple[Stop, ...]:
     """The stops of one route, one after the other."""
-    loads = _loads(problem, nodes)
+    loads = [_loads(problem, nodes, kind) for kind in range(problem.kinds_of_load)]
+    leaves_from, back_by = (terms.leaves_from, terms.back_by) if terms else (-math.inf, math.inf)
     stops: list[Stop] = []
-    clock = float(problem.windows[nodes[0], 0]) if start is None else start
+    clock = max(float(problem.windows[nodes[0], 0]), leaves_from) if start is None else start
     for position, node in enumerate(nodes):
         first, at_depot = position == 0, node in problem.depots
         leg_cost = leg_duration = waiting = 0.0
@@ -258,6 +286,8 @@ def _schedule(
             leg_duration = problem.durations.between(nodes[position - 1], node)
         reached = clock + leg_duration
         opening, closing = (float(time) for time in problem.windows[node])
+        if position == len(nodes) - 1 and at_depot:
+            closing = min(closing, back_by)
         back_at_start = position == len(nodes) - 1 and not problem.depots
         visited = not at_depot and not back_at_start
         if visited and not first:
@@ -276,18 +306,20 @@ def _schedule(
                 service=service,
                 left=clock,
                 amount=float(problem.demand[node]) if visited else 0.0,
-                load=loads[position],
+                load=loads[0][position],
                 opening=opening,
                 closing=closing,
                 clock=problem.clock,
+                loads=tuple(one[position] for one in loads),
             )
         )
     return tuple(stops)
 
 
-def _loads(problem: Problem, nodes: tuple[int, ...]) -> list[float]:
+def _loads(problem: Problem, nodes: tuple[int, ...], kind: int) -> list[float]:
     """On board after each stop. With one commodity, the least start that never runs out."""
-    demand = [0.0 if node in problem.depots else float(problem.demand[node]) for node in nodes]
+    amounts = problem.loads[:, kind]
+    demand = [0.0 if node in problem.depots else float(amounts[node]) for node in nodes]
     if not problem.depots:
         demand[-1] = 0.0  # the first node again
     if problem.pairs:

@@ -20,6 +20,7 @@ def plan_rows(plan: Plan) -> list[dict[str, Any]]:
     return [
         {
             "route": route.number,
+            **_vehicle_entry(route),
             "position": position,
             "id": stop.id,
             "node": stop.node,
@@ -30,6 +31,7 @@ def plan_rows(plan: Plan) -> list[dict[str, Any]]:
             "departure": stop.departure,
             "amount": stop.amount,
             "load": stop.load,
+            **_loads_entry(stop),
             "leg_cost": stop.leg_cost,
             "leg_duration": stop.leg_duration,
         }
@@ -66,6 +68,7 @@ def plan_document(plan: Plan, violations: Sequence[Violation]) -> dict[str, Any]
             "collected": _plain(sum(route.collected for route in plan.routes)),
             "prize": _plain(plan.prize),
             "penalties": _plain(plan.penalties),
+            **({} if problem.vehicles is None else {"fixed_costs": plan.fixed_costs}),
         },
         "skipped": [_plain(plan.id_of(node)) for node in plan.skipped],
         "routes": [_route_document(route) for route in plan.routes],
@@ -75,7 +78,9 @@ def plan_document(plan: Plan, violations: Sequence[Violation]) -> dict[str, Any]
 def _route_document(route: RoutePlan) -> dict[str, Any]:
     return {
         "number": route.number,
+        **_vehicle_entry(route),
         "cost": _plain(route.cost),
+        **({} if route.vehicle is None else {"fixed_cost": route.fixed_cost}),
         "driving": _plain(route.driving),
         "waiting": _plain(route.waiting),
         "service": _plain(route.service),
@@ -93,12 +98,23 @@ def _route_document(route: RoutePlan) -> dict[str, Any]:
                 "service": _plain(stop.service),
                 "departure": _plain(stop.departure),
                 "load": _plain(stop.load),
+                **_loads_entry(stop),
                 "leg_cost": _plain(stop.leg_cost),
                 "leg_duration": _plain(stop.leg_duration),
             }
             for stop in route.stops
         ],
     }
+
+
+def _vehicle_entry(route: RoutePlan) -> dict[str, Any]:
+    """Which vehicle drives, where there are types of them: its name, or the type's number."""
+    return {} if route.vehicle is None else {"vehicle": route.vehicle.name or route.vehicle.number}
+
+
+def _loads_entry(stop: Stop) -> dict[str, Any]:
+    """Loads of every kind, where there are several."""
+    return {"loads": list(stop.loads)} if len(stop.loads) > 1 else {}
 
 
 def _plain(value: Hashable) -> Any:
@@ -138,7 +154,8 @@ def plan_geojson(plan: Plan, violations: Sequence[Violation]) -> dict[str, Any]:
         features.append(_line(places, route))
     for route in plan.routes:
         for position, stop in enumerate(route.stops):
-            if stop.kind != "end":  # it lies where the start does
+            # An end lies where the start does, unless the vehicle ends elsewhere.
+            if stop.kind != "end" or stop.node != route.stops[0].node:
                 features.append(_point(places, route, position, stop))
     for node in plan.skipped:
         features.append(
@@ -174,6 +191,7 @@ def _line(places: Array, route: RoutePlan) -> dict[str, Any]:
         points,
         {
             "route": route.number,
+            **_vehicle_entry(route),
             "stops": len(route.visits),
             "cost": _plain(route.cost),
             "driving": _plain(route.driving),
@@ -212,6 +230,10 @@ def _pair(places: Array, node: int) -> list[float]:
 # ------------------------------------------------------------------------------------------- VROOM
 
 
+# What VROOM calls the two of a pair.
+_PAIR = ("pickup", "delivery")
+
+
 def plan_vroom(plan: Plan) -> dict[str, Any]:
     """The answer VROOM would give: summary, routes with steps, unassigned jobs.
 
@@ -229,12 +251,14 @@ def plan_vroom(plan: Plan) -> dict[str, Any]:
     summary: dict[str, Any] = {key: sum(route[key] for route in routes) for key in keys}
     summary |= {"routes": len(routes), "unassigned": len(plan.skipped)}
     summary["violations"] = [cause for route in routes for cause in route["violations"]]
-    if math.isfinite(problem.capacity):
+    if _is_loaded(problem):
         for key in ("delivery", "pickup"):
-            summary[key] = [sum(route[key][0] for route in routes)]
+            columns = zip(*(route[key] for route in routes), strict=True)
+            summary[key] = [sum(column) for column in columns] or [0.0] * problem.kinds_of_load
     unassigned = []
+    kinds = {node: kind for pair in problem.pairs for node, kind in zip(pair, _PAIR, strict=True)}
     for node in plan.skipped:
-        entry = {"id": _plain(plan.id_of(node)), "type": "job"}
+        entry = {"id": _plain(plan.id_of(node)), "type": kinds.get(node, "job")}
         if places is not None:
             entry["location"] = _pair(places, node)
         unassigned.append(entry)
@@ -251,20 +275,31 @@ def _without_infinity(value: Any) -> Any:
     return _plain(value)
 
 
+def _is_loaded(problem: Problem) -> bool:
+    """Whether some capacity is limited."""
+    limits = [terms.capacities for terms in problem.fleet]
+    return any(math.isfinite(capacity) for capacities in limits for capacity in capacities)
+
+
 def _vroom_route(plan: Plan, vehicle: int, places: Array | None) -> dict[str, Any]:
     problem, route = plan.problem, plan.routes[vehicle]
     document: dict[str, Any] = {
         "vehicle": vehicle,
-        "cost": route.cost,
+        "cost": route.cost + route.fixed_cost,
         "setup": 0,
         "service": route.service,
         "duration": route.driving,
         "waiting_time": route.waiting,
         "priority": 0,
     }
-    loaded = math.isfinite(problem.capacity)
+    if route.vehicle is not None:
+        document["description"] = route.vehicle.name or f"type {route.vehicle.number}"
+    loaded = _is_loaded(problem)
     if loaded:
-        document |= {"delivery": [route.delivered], "pickup": [route.collected]}
+        served = [problem.loads[stop.node].tolist() for stop in route.visits]
+        columns = list(zip(*served, strict=True))
+        document["delivery"] = [sum(max(one, 0.0) for one in column) for column in columns]
+        document["pickup"] = [sum(max(-one, 0.0) for one in column) for column in columns]
     steps = []
     driven = 0.0
     paired = {node for pair in problem.pairs for node in pair}
@@ -283,12 +318,13 @@ def _vroom_route(plan: Plan, vehicle: int, places: Array | None) -> dict[str, An
             "waiting_time": stop.waiting,
             "arrival": _plain(stop.arrival),
             "duration": driven,
-            "violations": _vroom_violations(problem, stop),
+            "violations": _vroom_violations(problem, route, stop),
         }
         if loaded:
-            step["load"] = [stop.load]
+            step["load"] = list(stop.loads)
         steps.append(step)
-    if problem.open_routes:
+    is_open = problem.open_routes if route.vehicle is None else route.vehicle.end is None
+    if is_open:
         at_last = route.stops[-1]
         end = {key: value for key, value in steps[-1].items() if key != "id"}
         end |= {"type": "end", "service": 0.0, "waiting_time": 0.0, "violations": []}
@@ -298,11 +334,15 @@ def _vroom_route(plan: Plan, vehicle: int, places: Array | None) -> dict[str, An
     return document
 
 
-def _vroom_violations(problem: Problem, stop: Stop) -> list[dict[str, Any]]:
+def _vroom_violations(problem: Problem, route: RoutePlan, stop: Stop) -> list[dict[str, Any]]:
     causes: list[dict[str, Any]] = []
     if stop.late > problem.tolerance:
         causes.append({"cause": "delay", "duration": stop.late})
-    if stop.load > problem.capacity + problem.load_tolerance:
+    capacities = problem.capacities if route.vehicle is None else route.vehicle.capacities
+    if any(
+        load > capacity + problem.load_slack(capacity, kind)
+        for kind, (load, capacity) in enumerate(zip(stop.loads, capacities, strict=True))
+    ):
         causes.append({"cause": "load"})
     return causes
 
@@ -322,6 +362,9 @@ class Solved(Protocol):
     @property
     def feasible(self) -> bool | None: ...
 
+    @property
+    def vehicles(self) -> tuple[int, ...] | None: ...
+
 
 def solution_document(
     variant: str | None,
@@ -335,6 +378,7 @@ def solution_document(
         {
             "cost": None if s.cost is None or not math.isfinite(s.cost) else float(s.cost),
             "routes": [[int(node) for node in route] for route in s.routes],
+            **({} if s.vehicles is None else {"vehicles": list(s.vehicles)}),
             "feasible": None if s.feasible is None else bool(s.feasible),
         }
         for s in solutions
@@ -355,6 +399,8 @@ def only_depot(problem: Problem, verb: str) -> int:
 def solution_sol(problem: Problem, solution: Solved) -> str:
     """The routes of one instance as VRPLIB's .sol text."""
     depot = only_depot(problem, "written")
+    if problem.vehicles is not None:
+        raise UnsupportedError(".sol has no place for types of vehicles; use JSON")
     number_of = {node: number for number, node in enumerate(problem.customers, start=1)}
     lines = []
     for number, route in enumerate(solution.routes, start=1):

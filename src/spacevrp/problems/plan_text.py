@@ -55,27 +55,39 @@ def _is_timed(plan: Plan) -> bool:
 
 
 def _is_loaded(plan: Plan) -> bool:
-    return bool(plan.problem.demand.any())
+    return bool(plan.problem.loads.any())
 
 
 def _summary(plan: Plan, route: RoutePlan) -> str:
     visits = len(route.visits)
     parts = ["1 stop" if visits == 1 else f"{visits} stops", f"cost {write_number(route.cost)}"]
+    if route.vehicle is not None:
+        parts.insert(0, route.vehicle.name or f"type {route.vehicle.number}")
+    if route.fixed_cost:
+        parts[-1] += f" and {write_number(route.fixed_cost)} for the vehicle"
     if _is_loaded(plan):
-        load = f"load {write_number(route.peak_load)}"
-        capacity = plan.problem.capacity
-        parts.append(load if math.isinf(capacity) else f"{load} of {write_number(capacity)}")
+        capacities = plan.problem.capacities
+        if route.vehicle is not None:
+            capacities = route.vehicle.capacities
+        peaks = (max(stop.loads[kind] for stop in route.stops) for kind in range(len(capacities)))
+        parts.append(f"load {', '.join(map(_of_capacity, peaks, capacities))}")
     if _is_timed(plan):
         start, end = route.stops[0].departure, route.stops[-1].departure
-        parts.append(f"{_when(start)} to {_when(end, after=start)}")
+        parts.append(f"{write_moment(start)} to {write_moment(end, after=start)}")
         if route.waiting > 0:
-            parts.append(f"waiting {_span(plan.problem.clock, route.waiting)}")
+            parts.append(f"waiting {write_span(plan.problem.clock, route.waiting)}")
         if route.spare > plan.problem.tolerance:
-            parts.append(f"may leave {_span(plan.problem.clock, route.spare)} later")
+            parts.append(f"may leave {write_span(plan.problem.clock, route.spare)} later")
     return ", ".join(parts)
 
 
-def _when(moment: Moment, after: Moment | None = None) -> str:
+def _of_capacity(load: float, capacity: float) -> str:
+    """A load beside the room there is."""
+    shown = write_number(load)
+    return shown if math.isinf(capacity) else f"{shown} of {write_number(capacity)}"
+
+
+def write_moment(moment: Moment, after: Moment | None = None) -> str:
     """A moment to the second; without its date where that of another one says it."""
     dated, before = _as_datetime(moment), _as_datetime(after)
     if dated is not None:
@@ -95,11 +107,14 @@ def _as_datetime(moment: Moment | None) -> datetime | None:
     return moment if isinstance(moment, datetime) else None
 
 
-def _span(clock: Clock | None, duration: float) -> str:
+def write_span(clock: Clock | None, duration: float) -> str:
     """A length of time: hours, minutes and seconds beside dates, else a number."""
     if clock is None or clock.form == "number" or not math.isfinite(duration):
         return write_number(duration)
-    return str(timedelta(seconds=round(duration * clock.seconds)))
+    try:
+        return str(timedelta(seconds=round(duration * clock.seconds)))
+    except OverflowError:  # more than all the days of the calendar
+        return write_number(duration)
 
 
 def _table(plan: Plan, route: RoutePlan) -> list[str]:
@@ -108,12 +123,12 @@ def _table(plan: Plan, route: RoutePlan) -> list[str]:
     if _is_timed(plan):
         start = route.stops[0].departure
         columns += [
-            ("arrival", lambda stop: _when(stop.arrival, after=start)),
-            ("waiting", lambda stop: _span(stop.clock, stop.waiting)),
-            ("departure", lambda stop: _when(stop.departure, after=start)),
+            ("arrival", lambda stop: write_moment(stop.arrival, after=start)),
+            ("waiting", lambda stop: write_span(stop.clock, stop.waiting)),
+            ("departure", lambda stop: write_moment(stop.departure, after=start)),
         ]
     if _is_loaded(plan):
-        columns.append(("load", lambda stop: write_number(stop.load)))
+        columns.append(("load", lambda stop: " ".join(map(write_number, stop.loads))))
     columns.append(("leg cost", lambda stop: write_number(stop.leg_cost)))
     cells = [[heading, *map(write, route.stops)] for heading, write in columns]
     widths = [max(map(len, column)) for column in cells]

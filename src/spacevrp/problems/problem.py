@@ -32,8 +32,18 @@ from spacevrp.problems.conversion import (
 from spacevrp.problems.distances import Distances
 from spacevrp.problems.errors import ProblemError
 from spacevrp.problems.features import Features
+from spacevrp.problems.fleet import (
+    Terms,
+    Vehicle,
+    as_vehicles,
+    most_vehicles,
+    read_shifts,
+    terms_of,
+)
 from spacevrp.problems.implied import NEUTRAL_FLAGS, flags_of
 from spacevrp.problems.labels import as_ids, as_places, resolve_nodes, with_id
+from spacevrp.problems.leniency import allows_unservable
+from spacevrp.problems.loads import read_loads
 from spacevrp.problems.validation import validate
 from spacevrp.problems.variants import describe_features, parse_variant
 
@@ -65,8 +75,10 @@ class Problem(Constructors):
         Nodes where routes start. Empty for the TSP. Anywhere in the numbering; text is an id.
     demand
         (N,) what leaves the vehicle at the node: positive for deliveries, negative for pickups.
+        With several kinds of load (N, D): the first kind is then kept here, the others in
+        ``more_demand``, and :attr:`loads` has them all.
     capacity
-        Load a vehicle can carry.
+        Load a vehicle can carry; with several kinds of load D numbers, kept like the demand.
     load_rule
         How pickups and deliveries share the vehicle (see ``docs/concepts/load.md``): ``single`` by
         default where a variant is declared, and ``separate`` otherwise.
@@ -110,6 +122,14 @@ class Problem(Constructors):
         What durations are in beside dates and timedeltas: ``s``, ``min`` or ``h``.
     clock
         How the numbers of windows are the user's moments; None where they are his numbers.
+    vehicles
+        The types of vehicles, each a :class:`~spacevrp.problems.fleet.Vehicle` or a table of its
+        fields; None where all are alike and there are as many as are needed.
+    more_demand, more_capacity
+        (N, D - 1) demand and D - 1 capacities of the kinds of load beyond the first.
+    allow_unservable
+        Compulsory customers whom no vehicle can serve are allowed; plans leave them out, and say
+        why. By default they are refused, as a slip in the data.
     """
 
     distances: Distances
@@ -137,6 +157,10 @@ class Problem(Constructors):
     geographic: bool = False
     time_unit: str = "s"
     clock: Clock | None = None
+    vehicles: tuple[Vehicle, ...] | None = None
+    more_demand: Array | None = None
+    more_capacity: tuple[float, ...] = ()
+    allow_unservable: bool = field(default_factory=allows_unservable, compare=False)
 
     def __post_init__(self) -> None:
         try:
@@ -178,11 +202,18 @@ class Problem(Constructors):
         for name, value in implied.items():
             if getattr(self, name) is None:
                 settle(name, value)
-        for name in ("open_routes", "backhaul_last", "maximise_prize"):
+        for name in ("open_routes", "backhaul_last", "maximise_prize", "allow_unservable"):
             settle(name, as_flag(name, getattr(self, name)))
         service = as_durations(plain_array(self.service), self.time_unit)
         settle("service", per_node("service", service, size, 0.0))
-        settle("demand", per_node("demand", self.demand, size, 0.0))
+        demand, more_demand, capacities = read_loads(
+            size, self.demand, self.more_demand, self.capacity, self.more_capacity
+        )
+        settle("demand", demand)
+        settle("more_demand", more_demand)
+        settle("capacity", capacities[0])
+        settle("more_capacity", capacities[1:])
+        settle("vehicles", as_vehicles(self.vehicles, self.ids, self.kinds_of_load))
         settle("prize", per_node("prize", self.prize, size, 0.0))
         skip_cost = 0.0 if self.maximise_prize else np.inf
         settle("penalty", per_node("penalty", self.penalty, size, skip_cost))
@@ -190,7 +221,7 @@ class Problem(Constructors):
             revealed = per_node("revealed_prize", self.revealed_prize, size, 0.0)
             settle("revealed_prize", revealed)
         self._settle_windows()
-        for name in ("capacity", "max_length", "min_prize"):
+        for name in ("max_length", "min_prize"):
             settle(name, as_number(name, getattr(self, name)))
         settle("pairs", as_pairs(resolve_nodes(self.pairs, self.ids, "pairs")))
         if self.max_routes is not None:
@@ -221,6 +252,15 @@ class Problem(Constructors):
         if holds_moments(windows):
             windows, clock = read_windows(windows, self.time_unit, self.clock)
             object.__setattr__(self, "clock", clock)
+        if self.vehicles is not None:
+            vehicles, clock_of_shifts = read_shifts(
+                self.vehicles,
+                self.time_unit,
+                self.clock,
+                numbers=windows is not None and self.clock is None,
+            )
+            object.__setattr__(self, "vehicles", vehicles)
+            object.__setattr__(self, "clock", clock_of_shifts)
         if self.clock is not None and self.clock.unit != self.time_unit:
             if self.time_unit != "s":
                 raise ProblemError("time_unit", expected=self.clock.unit, received=self.time_unit)
@@ -240,6 +280,40 @@ class Problem(Constructors):
         depots = set(self.depots)
         return tuple(node for node in range(self.size) if node not in depots)
 
+    @property
+    def kinds_of_load(self) -> int:
+        """D, the number of kinds of load."""
+        return 1 if self.more_demand is None else 1 + self.more_demand.shape[1]
+
+    @cached_property
+    def loads(self) -> Array:
+        """Demand of every kind, (N, D)."""
+        first = self.demand[:, np.newaxis]
+        loads = first if self.more_demand is None else np.hstack([first, self.more_demand])
+        loads.setflags(write=False)
+        return loads
+
+    @property
+    def capacities(self) -> tuple[float, ...]:
+        """The capacity for every kind of load, unless a vehicle has its own."""
+        return (self.capacity, *self.more_capacity)
+
+    @property
+    def has_own_fleet(self) -> bool:
+        """Whether vehicles differ, or carry several kinds of load."""
+        return self.vehicles is not None or self.more_demand is not None
+
+    @cached_property
+    def fleet(self) -> tuple[Terms, ...]:
+        """What holds for each type of vehicle; of a uniform fleet, one type for each depot."""
+        return terms_of(self)
+
+    @property
+    def fleet_size(self) -> int | None:
+        """At most this many routes, by ``max_routes`` and the vehicles; None for no limit."""
+        limits = [n for n in (self.max_routes, most_vehicles(self)) if n is not None]
+        return min(limits, default=None)
+
     @cached_property
     def features(self) -> Features:
         """The constraint flags: those of the declared variant, or what the data show."""
@@ -249,21 +323,27 @@ class Problem(Constructors):
     def inferred_features(self) -> Features:
         """The constraint flags the data show."""
         customers = list(self.customers)
-        capacitated = bool(np.isfinite(self.capacity) and (self.demand != 0).any())
+        limits = np.array([terms.capacities for terms in self.fleet] or [self.capacities])  # (K, D)
+        demanded = (self.loads != 0).any(axis=0)  # (D,)
+        capacitated = bool((np.isfinite(limits) & demanded).any())
+        lengths = [terms.max_length for terms in self.fleet] or [self.max_length]
+        shifts = [(terms.leaves_from, terms.back_by) for terms in self.fleet]
         paired = bool(self.pairs)
         may_skip = bool(np.isfinite(self.penalty[customers]).any()) and not self.maximise_prize
         return Features(
             asymmetric=not (self.distances.is_symmetric and self.durations.is_symmetric),
             depot=bool(self.depots),
             multi_depot=len(self.depots) > 1,
-            several_routes=self.max_routes != 1,
-            open_routes=self.open_routes,
+            several_routes=self.fleet_size != 1,
+            open_routes=self._ends_openly,
             capacity=capacitated,
-            backhaul=capacitated and not paired and bool((self.demand < 0).any()),
+            backhaul=capacitated and not paired and bool((self.loads < 0).any()),
             backhaul_last=self.backhaul_last,
-            length_limit=bool(np.isfinite(self.max_length)),
+            length_limit=bool(np.isfinite(lengths).any()),
             time_windows=bool(
-                np.isfinite(self.windows[:, 1]).any() or (self.windows[:, 0] > 0).any()
+                np.isfinite(self.windows[:, 1]).any()
+                or (self.windows[:, 0] > 0).any()
+                or np.isfinite(shifts).any()
             ),
             orienteering=self.maximise_prize,
             prize_collecting=may_skip,
@@ -272,9 +352,26 @@ class Problem(Constructors):
         )
 
     @property
+    def _ends_openly(self) -> bool:
+        """Whether no vehicle goes back to a depot."""
+        if self.vehicles is None:
+            return self.open_routes
+        return all(terms.end is None for terms in self.fleet)
+
+    @property
     def variant_name(self) -> str:
-        """The declared or inferred variant, or the flags spelled out where there is no name."""
-        return self.variant or describe_features(self.features)
+        """The declared or inferred variant, or the flags spelled out where there is no name.
+
+        A fleet is added in brackets: there is no name for it.
+        """
+        name = self.variant or describe_features(self.features)
+        parts = []
+        if self.vehicles is not None:
+            types = len(self.vehicles)
+            parts.append("1 vehicle type" if types == 1 else f"{types} vehicle types")
+        if self.kinds_of_load > 1:
+            parts.append(f"{self.kinds_of_load} kinds of load")
+        return f"{name} ({', '.join(parts)})" if parts else name
 
     @cached_property
     def day_start(self) -> float:
@@ -292,7 +389,10 @@ class Problem(Constructors):
         # No route takes longer: a limit beyond this ("never", written as 1e9) tells nothing.
         windows = np.maximum(self.windows - self.day_start, 0.0)
         longest = self.size * extent + self.service.sum() + windows[:, 0].max(initial=0.0)
-        limits = np.array([self.max_length, *windows.ravel()])
+        of_fleet = [(t.max_length, t.leaves_from, t.back_by) for t in self.fleet]
+        shifts = np.array([times for _, *times in of_fleet]) - self.day_start
+        lengths = [length for length, *_ in of_fleet]
+        limits = np.array([self.max_length, *windows.ravel(), *lengths, *shifts.ravel()])
         limit = limits[limits <= longest].max(initial=0.0)
         largest = max(extent, float(self.service.max()), float(limit))
         if largest <= 0.0:
@@ -307,16 +407,29 @@ class Problem(Constructors):
     @cached_property
     def load_tolerance(self) -> float:
         """Slack for comparing loads: none that matters where all amounts are whole numbers."""
-        if not np.isfinite(self.capacity):
+        return self.load_slack(self.capacity)
+
+    def load_slack(self, capacity: float, kind: int = 0) -> float:
+        """The same for a vehicle with this capacity for a kind of load."""
+        if not np.isfinite(capacity):
             return 0.0
-        slack = BASE_TOLERANCE * self.capacity
-        whole = bool((self.demand == np.round(self.demand)).all())
-        return min(slack, 0.5) if whole else slack
+        slack = BASE_TOLERANCE * capacity
+        return min(slack, 0.5) if self._whole_loads[kind] else slack
+
+    @cached_property
+    def _whole_loads(self) -> tuple[bool, ...]:
+        return tuple((self.loads == np.round(self.loads)).all(axis=0).tolist())
 
     def replace(self, **changes: Any) -> Problem:
         """A copy with some fields changed, validated anew."""
         if "distances" in changes and self.durations is self.distances:
             changes.setdefault("durations", None)  # durations that followed go on following
+        for name, more, none in (
+            ("demand", "more_demand", None),
+            ("capacity", "more_capacity", ()),
+        ):
+            if name in changes:
+                changes.setdefault(more, none)  # all kinds of load are given anew
         return replace(self, **changes)
 
     def __eq__(self, other: object) -> bool:

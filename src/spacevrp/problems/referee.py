@@ -8,15 +8,22 @@ from __future__ import annotations
 
 import math
 import operator
-from collections.abc import Iterable, Mapping, Set
+from collections.abc import Iterable, Mapping, Sequence, Set
 from dataclasses import dataclass
 from itertools import pairwise
 
 import numpy as np
 
+from spacevrp.problems.assignment import FleetRoutes, cheapest_vehicles, stated_vehicles
 from spacevrp.problems.conversion import show
 from spacevrp.problems.errors import SolutionError
+from spacevrp.problems.fleet import Terms
 from spacevrp.problems.problem import BASE_TOLERANCE, Problem
+from spacevrp.problems.referee_fleet import (
+    check_counts,
+    check_permissions,
+    settle_fleet_shape,
+)
 from spacevrp.problems.referee_rules import (
     Trip,
     Violation,
@@ -30,7 +37,7 @@ from spacevrp.problems.referee_rules import (
     write_apart,
 )
 
-__all__ = ["Verdict", "Violation", "judge"]
+__all__ = ["Verdict", "Violation", "as_routes", "as_vehicles_of", "judge", "with_best_vehicles"]
 
 
 @dataclass(frozen=True)
@@ -40,9 +47,9 @@ class Verdict:
     Attributes
     ----------
     cost
-        Length of all legs plus the penalties of skipped customers; minus the collected prize where
-        prize is maximised. A broken rule adds nothing to it, except that travelling an arc that
-        does not exist costs infinitely much.
+        Length of all legs plus the fixed costs of vehicles that leave and the penalties of skipped
+        customers; minus the collected prize where prize is maximised. A broken rule adds nothing to
+        it, except that travelling an arc that does not exist costs infinitely much.
     violations
         Everything that is wrong, route by route, then what concerns the plan as a whole.
     """
@@ -56,35 +63,127 @@ class Verdict:
         return not self.violations
 
 
-def judge(problem: Problem, routes: Iterable[Iterable[int]]) -> Verdict:
+def judge(
+    problem: Problem, routes: Iterable[Iterable[int]], vehicles: Iterable[int | str] | None = None
+) -> Verdict:
     """Judge a plan: its cost in float64 and all its violations.
 
     A closed route lists its depot first and last, an open one only first; without a depot there is
     one route, whose first node is not repeated. Routes without customers are ignored. Routes and
     positions are numbered from 1 in messages.
 
+    Parameters
+    ----------
+    problem, routes
+        The instance and the plan.
+    vehicles
+        For each route the number of the type that drives it, counted from 0, or its name. Where
+        the types differ and the plan does not say, the referee takes what breaks the fewest rules
+        and, among that, what is cheapest.
+
     Raises
     ------
     SolutionError
-        For a plan that cannot be judged: an entry that is not the number of a node.
+        For a plan that cannot be judged: an entry that is not the number of a node, or not a type
+        of vehicle.
     """
+    listed = as_routes(problem, routes)
+    driven_by = as_vehicles_of(problem, listed, vehicles_of(routes, vehicles))
     trips, violations = [], []
-    for number, nodes in enumerate(as_routes(problem, routes), start=1):
-        trip, faults = _settle_shape(problem, number, nodes)
+    for number, nodes in enumerate(listed, start=1):
+        terms = None if driven_by is None else problem.fleet[driven_by[number - 1]]
+        trip, faults = judge_route(problem, number, nodes, terms)
         violations += faults
-        if trip is None:
-            continue
-        trips.append(trip)
-        violations += check_arcs(problem, trip)
-        violations += check_load(problem, trip)
-        violations += check_backhauls(problem, trip)
-        violations += check_length(problem, trip)
-        violations += check_windows(problem, trip)
+        if trip is not None:
+            trips.append(trip)
     violations += _check_fleet(problem, trips)
     violations += _check_visits(problem, trips)
     violations += check_pairs(problem, trips)
     violations += _check_prize(problem, trips)
     return Verdict(_cost(problem, trips), tuple(violations))
+
+
+def judge_route(
+    problem: Problem, number: int, nodes: tuple[int, ...], terms: Terms | None
+) -> tuple[Trip | None, list[Violation]]:
+    """The route as it is travelled, by a vehicle of a type where there are any, and its faults."""
+    if terms is None:
+        trip, violations = _settle_shape(problem, number, nodes)
+    else:
+        trip, violations = settle_fleet_shape(problem, number, nodes, terms)
+    if trip is None:
+        return None, violations
+    if terms is not None:
+        violations += check_permissions(problem, trip)
+    violations += check_arcs(problem, trip)
+    violations += check_load(problem, trip)
+    violations += check_backhauls(problem, trip)
+    violations += check_length(problem, trip)
+    violations += check_windows(problem, trip)
+    return trip, violations
+
+
+def vehicles_of(routes: object, vehicles: Iterable[int | str] | None) -> object:
+    """The types that are named, beside the routes or by the routes themselves."""
+    return getattr(routes, "vehicles", None) if vehicles is None else vehicles
+
+
+def as_vehicles_of(
+    problem: Problem, routes: tuple[tuple[int, ...], ...], vehicles: object
+) -> tuple[int, ...] | None:
+    """The type of each route: as stated, or what suits best; None where all vehicles are alike."""
+    stated = stated_vehicles(problem, len(routes), vehicles)
+    if stated is not None or problem.vehicles is None:
+        return stated
+    if len(problem.fleet) == 1:
+        return (0,) * len(routes)
+    cost = np.zeros((len(routes), len(problem.fleet)))
+    faults = np.zeros_like(cost)
+    idle = []
+    for row, nodes in enumerate(routes):
+        for terms in problem.fleet:
+            trip, violations = judge_route(problem, row + 1, nodes, terms)
+            faults[row, terms.number] = len(violations)
+            cost[row, terms.number] = 0.0 if trip is None else terms.fixed_cost
+        if trip is None:
+            idle.append(row)  # whoever stays at home takes nobody's place
+    leaves = [row for row in range(len(routes)) if row not in idle]
+    settled = [0] * len(routes)
+    if leaves:
+        counts = [terms.count for terms in problem.fleet]
+        chosen = cheapest_vehicles(cost[leaves], faults[leaves], counts)
+        for row, number in zip(leaves, chosen, strict=True):
+            settled[row] = number
+    return tuple(settled)
+
+
+def with_best_vehicles(problem: Problem, stops: Sequence[Sequence[int]]) -> FleetRoutes:
+    """Routes with these customers, each by the vehicle that suits best: legal first, then cheap.
+
+    Exactly the best of all assignments. The routes begin and end where their vehicles do. Where all
+    vehicles are alike but carry several kinds of load, only the depots are chosen.
+    """
+    fleet = problem.fleet
+    cost = np.zeros((len(stops), len(fleet)))
+    faults = np.zeros_like(cost)
+    for row, customers in enumerate(stops):
+        for terms in fleet:
+            nodes = around(customers, terms)
+            trip, violations = judge_route(problem, row + 1, nodes, terms)
+            assert trip is not None  # it has customers
+            faults[row, terms.number] = len(violations)
+            length = sum(trip.lengths)
+            cost[row, terms.number] = terms.fixed_cost + (length if np.isfinite(length) else 0.0)
+    chosen: tuple[int, ...] = ()
+    if stops:
+        chosen = cheapest_vehicles(cost, faults, [terms.count for terms in fleet])
+    routes = [around(customers, fleet[k]) for customers, k in zip(stops, chosen, strict=True)]
+    return FleetRoutes(routes, None if problem.vehicles is None else chosen)
+
+
+def around(customers: Sequence[int], terms: Terms) -> tuple[int, ...]:
+    """The route of a vehicle that serves these customers."""
+    return (terms.start, *customers, *(() if terms.end is None else (terms.end,)))
 
 
 # ---------------------------------------------------------------------------- reading the routes
@@ -169,7 +268,8 @@ def _settle_shape(
         return None, faults
     legs = tuple(pairwise(nodes))
     customers = tuple(node for node in nodes if node not in problem.depots)
-    return Trip(number, nodes, customers, legs, _lengths(problem, legs)), faults
+    terms = _uniform_terms(problem, first)
+    return Trip(number, nodes, customers, legs, _lengths(problem, legs), terms), faults
 
 
 def _settle_tour(
@@ -182,7 +282,14 @@ def _settle_tour(
         faults.append(Violation("shape", text, number, nodes[0]))
         nodes = nodes[:-1]
     legs = tuple(zip(nodes, nodes[1:] + nodes[:1], strict=True))
-    return Trip(number, nodes, nodes, legs, _lengths(problem, legs)), faults
+    terms = _uniform_terms(problem, nodes[0])
+    return Trip(number, nodes, nodes, legs, _lengths(problem, legs), terms), faults
+
+
+def _uniform_terms(problem: Problem, start: int) -> Terms:
+    """What holds for every vehicle where all are alike."""
+    end = None if problem.open_routes else start
+    return Terms(0, "", None, problem.capacities, start, end, 0.0, problem.max_length)
 
 
 def _lengths(problem: Problem, legs: tuple[tuple[int, int], ...]) -> tuple[float, ...]:
@@ -193,10 +300,11 @@ def _lengths(problem: Problem, legs: tuple[tuple[int, int], ...]) -> tuple[float
 
 
 def _check_fleet(problem: Problem, trips: list[Trip]) -> list[Violation]:
-    if problem.max_routes is None or len(trips) <= problem.max_routes:
-        return []
-    text = f"the plan has {len(trips)} routes with customers, at most {problem.max_routes} allowed"
-    return [Violation("fleet", text)]
+    violations = []
+    if problem.max_routes is not None and len(trips) > problem.max_routes:
+        has = f"the plan has {len(trips)} routes with customers"
+        violations.append(Violation("fleet", f"{has}, at most {problem.max_routes} allowed"))
+    return violations if problem.vehicles is None else violations + check_counts(problem, trips)
 
 
 def _check_visits(problem: Problem, trips: list[Trip]) -> list[Violation]:
@@ -252,6 +360,7 @@ def _cost(problem: Problem, trips: list[Trip]) -> float:
                 cost -= float(problem.prize[node])
         return cost
     for trip in trips:
+        cost += trip.terms.fixed_cost
         for length in trip.lengths:
             cost += length
     for node in problem.customers:

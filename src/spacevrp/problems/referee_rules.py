@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 from dataclasses import dataclass
 
+from spacevrp.problems.fleet import Terms, called
 from spacevrp.problems.problem import Problem
 
 
@@ -16,7 +17,7 @@ class Violation:
     ----------
     code
         A short, stable word for the rule: shape, depot, arc, capacity, precedence, length, window,
-        fleet, visit, pair or prize.
+        vehicle, pin, fleet, visit, pair or prize.
     message
         A sentence with the numbers.
     route, node
@@ -36,7 +37,7 @@ class Trip:
 
     ``nodes`` holds everything on the way, ``customers`` leaves the depots out, and ``legs`` are the
     arcs that count (a tour without a depot closes itself, an open route does not), each with one of
-    the ``lengths``.
+    the ``lengths``. ``terms`` are those of the vehicle.
     """
 
     number: int
@@ -44,6 +45,7 @@ class Trip:
     customers: tuple[int, ...]
     legs: tuple[tuple[int, int], ...]
     lengths: tuple[float, ...]
+    terms: Terms
 
 
 def name_node(problem: Problem, node: int) -> str:
@@ -88,86 +90,104 @@ def check_arcs(problem: Problem, trip: Trip) -> list[Violation]:
 
 
 def check_load(problem: Problem, trip: Trip) -> list[Violation]:
-    """The load never exceeds the capacity; one violation a route, where it is worst."""
-    if math.isinf(problem.capacity):
-        return []
-    if problem.pairs:
-        return _check_pair_load(problem, trip)
-    if problem.load_rule == "separate":
-        return _check_separate(problem, trip)
-    # The rule `paper` restricts how plans are constructed; what they mean is `single`.
-    return _check_single(problem, trip)
+    """No load exceeds its capacity; one violation a route and kind of load, where it is worst."""
+    violations = []
+    for kind, capacity in enumerate(trip.terms.capacities):
+        if math.isinf(capacity):
+            continue
+        demand = [float(problem.loads[node, kind]) for node in trip.customers]
+        cargo = _Cargo(trip, demand, capacity, problem.load_slack(capacity, kind))
+        name = f" of kind {kind}" if problem.kinds_of_load > 1 else ""
+        if problem.pairs:
+            violations += _check_pair_load(problem, cargo, name)
+        elif problem.load_rule == "separate":
+            violations += _check_separate(problem, cargo, name)
+        else:
+            # The rule `paper` restricts how plans are constructed; what they mean is `single`.
+            violations += _check_single(cargo, name)
+    return violations
 
 
-def _check_single(problem: Problem, trip: Trip) -> list[Violation]:
+@dataclass(frozen=True)
+class _Cargo:
+    """One kind of load on a trip: what each customer receives, and the room there is."""
+
+    trip: Trip
+    demand: list[float]
+    capacity: float
+    slack: float
+
+
+def _check_single(cargo: _Cargo, name: str) -> list[Violation]:
     """One commodity: some starting load keeps the load between 0 and the capacity.
 
     With a start of s the load after a prefix is s minus the prefix sum, so the largest and the
     smallest prefix sum may lie no further apart than the capacity.
     """
+    trip = cargo.trip
     prefix = lowest = highest = worst_spread = 0.0
     worst_node = trip.customers[0]
-    for node in trip.customers:
-        prefix += float(problem.demand[node])
+    for node, demand in zip(trip.customers, cargo.demand, strict=True):
+        prefix += demand
         lowest = min(lowest, prefix)
         highest = max(highest, prefix)
         if highest - lowest > worst_spread:
             worst_spread, worst_node = highest - lowest, node
-    if worst_spread <= problem.capacity + problem.load_tolerance:
+    if worst_spread <= cargo.capacity + cargo.slack:
         return []
-    spread, capacity = write_apart(worst_spread, problem.capacity)
+    spread, capacity = write_apart(worst_spread, cargo.capacity)
     low, high = write_apart(lowest, highest)
     text = (
-        f"route {trip.number} needs room for {spread} (the sum of what it has handed over, less "
-        f"what it has collected, goes from {low} to {high}), capacity is {capacity}"
+        f"route {trip.number} needs room for {spread}{name} (the sum of what it has handed over, "
+        f"less what it has collected, goes from {low} to {high}), capacity is {capacity}"
     )
     return [Violation("capacity", text, trip.number, worst_node)]
 
 
-def _check_separate(problem: Problem, trip: Trip) -> list[Violation]:
+def _check_separate(problem: Problem, cargo: _Cargo, name: str) -> list[Violation]:
     """Deliveries still on board plus everything collected so far fit in at every point."""
     to_deliver = 0.0
-    for node in trip.customers:
-        to_deliver += max(float(problem.demand[node]), 0.0)
+    for demand in cargo.demand:
+        to_deliver += max(demand, 0.0)
     collected = 0.0
     worst_load, worst_node = to_deliver, None
-    for node in trip.customers:
-        demand = float(problem.demand[node])
+    for node, demand in zip(cargo.trip.customers, cargo.demand, strict=True):
         if demand > 0:
             to_deliver -= demand
         else:
             collected -= demand
         if to_deliver + collected > worst_load:
             worst_load, worst_node = to_deliver + collected, node
-    return _judge_worst_load(problem, trip, worst_load, worst_node)
+    return _judge_worst_load(problem, cargo, name, worst_load, worst_node)
 
 
-def _check_pair_load(problem: Problem, trip: Trip) -> list[Violation]:
+def _check_pair_load(problem: Problem, cargo: _Cargo, name: str) -> list[Violation]:
     """The vehicle starts empty; pickups add to the load, deliveries take from it."""
     load = worst_load = 0.0
     worst_node = None
-    for node in trip.customers:
-        load -= float(problem.demand[node])
+    for node, demand in zip(cargo.trip.customers, cargo.demand, strict=True):
+        load -= demand
         if load > worst_load:
             worst_load, worst_node = load, node
-    return _judge_worst_load(problem, trip, worst_load, worst_node)
+    return _judge_worst_load(problem, cargo, name, worst_load, worst_node)
 
 
 def _judge_worst_load(
-    problem: Problem, trip: Trip, load: float, node: int | None
+    problem: Problem, cargo: _Cargo, name: str, load: float, node: int | None
 ) -> list[Violation]:
     """``node`` is the customer after which the load is largest, None for the departure."""
-    if load <= problem.capacity + problem.load_tolerance:
+    if load <= cargo.capacity + cargo.slack:
         return []
-    shown, capacity = write_apart(load, problem.capacity)
+    number = cargo.trip.number
+    shown, capacity = write_apart(load, cargo.capacity)
     if node is None:
-        text = f"route {trip.number} leaves with a load of {shown}, capacity is {capacity}"
+        text = f"route {number} leaves with a load of {shown}{name}, capacity is {capacity}"
     else:
         text = (
-            f"route {trip.number} has a load of {shown} after {name_node(problem, node)}, "
+            f"route {number} has a load of {shown}{name} after {name_node(problem, node)}, "
             f"capacity is {capacity}"
         )
-    return [Violation("capacity", text, trip.number, node)]
+    return [Violation("capacity", text, number, node)]
 
 
 def check_backhauls(problem: Problem, trip: Trip) -> list[Violation]:
@@ -177,9 +197,10 @@ def check_backhauls(problem: Problem, trip: Trip) -> list[Violation]:
     violations = []
     backhaul: int | None = None  # the last one passed
     for node in trip.customers:
-        if problem.demand[node] < 0:
+        loads = problem.loads[node]  # all of one sign
+        if (loads < 0).any():
             backhaul = node
-        elif problem.demand[node] > 0 and backhaul is not None:
+        elif (loads > 0).any() and backhaul is not None:
             text = (
                 f"route {trip.number} delivers to customer {node} after collecting from "
                 f"customer {backhaul}, expected all deliveries first"
@@ -197,9 +218,10 @@ def check_length(problem: Problem, trip: Trip) -> list[Violation]:
     for leg_length in trip.lengths:
         length += leg_length
     # A missing arc is its own violation; "infinitely long" would only repeat it.
-    if math.isinf(length) or length <= problem.max_length + problem.tolerance:
+    limited_to = trip.terms.max_length
+    if math.isinf(length) or length <= limited_to + problem.tolerance:
         return []
-    shown, limit = write_apart(length, problem.max_length)
+    shown, limit = write_apart(length, limited_to)
     return [
         Violation("length", f"route {trip.number} is {shown} long, limit is {limit}", trip.number)
     ]
@@ -208,13 +230,17 @@ def check_length(problem: Problem, trip: Trip) -> list[Violation]:
 def check_windows(problem: Problem, trip: Trip) -> list[Violation]:
     """Service starts inside each window, and closed routes are back before the depot closes.
 
+    A shift binds beside that: no departure before it begins, and everything over when it ends.
     After a late arrival the clock runs on from the actual arrival, so that what follows is judged
     as it would happen. After an arc that does not exist no time is known, and nothing is judged.
     """
-    if all(math.isinf(problem.windows[node, 1]) for node in trip.nodes):
+    terms = trip.terms
+    if math.isinf(terms.back_by) and all(
+        math.isinf(problem.windows[node, 1]) for node in trip.nodes
+    ):
         return []  # nothing ever closes, so nothing can be late
     violations = []
-    clock = float(problem.windows[trip.nodes[0], 0])
+    clock = max(float(problem.windows[trip.nodes[0], 0]), terms.leaves_from)
     if trip.nodes[0] not in problem.depots:  # a fault of its own, but the route is still judged
         clock += float(problem.service[trip.nodes[0]])
     for origin, target in trip.legs:
@@ -234,6 +260,12 @@ def check_windows(problem: Problem, trip: Trip) -> list[Violation]:
             violations.append(Violation("window", text, trip.number, target))
         if not at_depot:
             clock = max(clock, opening) + float(problem.service[target])
+    if math.isfinite(clock) and clock > terms.back_by + problem.tolerance:
+        over, limit = write_apart(clock, terms.back_by)
+        text = (
+            f"route {trip.number} is over at {over}, the shift of {called(terms)} ends at {limit}"
+        )
+        violations.append(Violation("window", text, trip.number))
     return violations
 
 

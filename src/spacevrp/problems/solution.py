@@ -12,7 +12,11 @@ from importlib import import_module
 from pathlib import Path
 from typing import Any
 
+from spacevrp.problems.assignment import FleetRoutes
 from spacevrp.problems.errors import FormatError, SolutionError, UnsupportedError
+from spacevrp.problems.explanation import Explanation, explain, is_missing_visit
+from spacevrp.problems.explanation.documents import unserved_document
+from spacevrp.problems.explanation.reasons import Unserved
 from spacevrp.problems.plan import Plan, make_plan
 from spacevrp.problems.plan_documents import (
     plan_document,
@@ -24,7 +28,7 @@ from spacevrp.problems.plan_documents import (
 )
 from spacevrp.problems.plan_text import describe_plan, write_number
 from spacevrp.problems.problem import Problem
-from spacevrp.problems.referee import Violation, as_routes, judge
+from spacevrp.problems.referee import Violation, as_routes, as_vehicles_of, judge, vehicles_of
 
 Route = tuple[int, ...]
 
@@ -36,16 +40,25 @@ class Solution:
     A route lists nodes in the user's numbering, its depot first, and last when it is closed. The
     TSP has one route, every node once, the first not repeated. The :attr:`plan` has arrival,
     waiting, load and cost of every stop, in the user's units and with the user's ids.
+    Where the problem has types of vehicles, ``vehicles`` has the number of one for each route.
     """
 
     routes: tuple[Route, ...]
     cost: float
     violations: tuple[Violation, ...] = ()
     problem: Problem | None = field(default=None, compare=False, repr=False)
+    vehicles: tuple[int, ...] | None = None
 
     @classmethod
-    def judged(cls, problem: Problem, routes: Iterable[Iterable[int]]) -> Solution:
+    def judged(
+        cls,
+        problem: Problem,
+        routes: Iterable[Iterable[int]],
+        vehicles: Iterable[int | str] | None = None,
+    ) -> Solution:
         """The routes with their verdict, from the original data in float64.
+
+        ``vehicles`` are the types that drive them, as in :func:`~spacevrp.problems.referee.judge`.
 
         Raises
         ------
@@ -53,13 +66,41 @@ class Solution:
             For an entry that is not the number of a node: nothing is rounded to one.
         """
         settled = as_routes(problem, routes)
+        driven_by = as_vehicles_of(problem, settled, vehicles_of(routes, vehicles))
+        if driven_by is not None:
+            settled = FleetRoutes(settled, driven_by)
         verdict = judge(problem, settled)
-        return cls(settled, verdict.cost, verdict.violations, problem)
+        return cls(settled, verdict.cost, verdict.violations, problem, driven_by)
 
     @property
     def feasible(self) -> bool:
         """Whether every constraint holds."""
         return not self.violations
+
+    @property
+    def is_legal(self) -> bool:
+        """Whether nothing is wrong but that somebody is left out, or too little prize taken."""
+        return all(
+            is_missing_visit(violation) or violation.code == "prize"
+            for violation in self.violations
+        )
+
+    @property
+    def partial(self) -> bool:
+        """Whether the plan is legal, but somebody is left out, or too little prize taken."""
+        return self.is_legal and not self.feasible
+
+    @cached_property
+    def explanation(self) -> Explanation:
+        """Why customers are left out, what would let them in, and what limits each route."""
+        return explain(self._problem, self.routes)
+
+    @property
+    def unserved(self) -> tuple[Unserved, ...]:
+        """Compulsory customers without a visit, each with the reason; empty if there are none."""
+        if not any(is_missing_visit(violation) for violation in self.violations):
+            return ()
+        return self.explanation.unserved
 
     @cached_property
     def plan(self) -> Plan:
@@ -77,7 +118,8 @@ class Solution:
 
     def to_dict(self) -> dict[str, Any]:
         """The plan as plain values: totals, and every stop of every route; ready for JSON."""
-        return plan_document(self.plan, self.violations)
+        document = plan_document(self.plan, self.violations)
+        return document | {"unserved": unserved_document(self._problem, self.unserved)}
 
     def to_rows(self) -> list[dict[str, Any]]:
         """One table of values a stop, in the order of the routes."""
@@ -133,6 +175,9 @@ class Solution:
 
     def __str__(self) -> str:
         state = "feasible" if self.feasible else _count(len(self.violations), "violation")
+        left_out = sum(violation.code == "visit" for violation in self.violations)
+        if self.partial and left_out:
+            state = f"{left_out} unserved"
         count = _count(len(self.routes), "route")
         if self.problem is None:
             lines = [f"cost {write_number(self.cost)}, {count}, {state}"]
@@ -151,10 +196,14 @@ class Solution:
         """The violations in words; the referee counts nodes and times as the problem does."""
         ids = self.problem.ids if self.problem is not None else None
         lines = []
+        reasons: dict[int | None, str] = {}  # who is left out is told with the reason
+        if self.problem is not None:
+            reasons = {one.node: f" ({one.code}): {one.message}" for one in self.unserved}
         for violation in self.violations:
             known = ids is not None and violation.node is not None
             label = f" ({violation.node} is {ids[violation.node]})" if known else ""  # type: ignore[index]
-            lines.append(f"  {violation.message}{label}")
+            reason = reasons.get(violation.node, "") if violation.code == "visit" else ""
+            lines.append(f"  {violation.message}{label}{reason}")
         clock = self.problem.clock if self.problem is not None else None
         if clock is not None and any(violation.code == "window" for violation in self.violations):
             lines.append(f"  ({clock})")
@@ -169,10 +218,16 @@ def _as_json(document: dict[str, Any]) -> str:
     return json.dumps(document, allow_nan=False, ensure_ascii=False, indent=1) + "\n"
 
 
+def _cell(value: Any) -> Any:
+    """One cell: loads of several kinds with blanks between them."""
+    return " ".join(map(str, value)) if isinstance(value, list) else value
+
+
 def _as_csv(document: dict[str, Any]) -> str:
     stream = io.StringIO()
     stops = [
-        {"route": route["number"], **stop}
+        {"route": route["number"], **({"vehicle": route["vehicle"]} if "vehicle" in route else {})}
+        | {key: _cell(value) for key, value in stop.items()}
         for route in document["routes"]
         for stop in route["stops"]
     ]

@@ -12,10 +12,9 @@ from spacevrp.problems.conversion import Array, show
 from spacevrp.problems.distances import Distances
 from spacevrp.problems.errors import ProblemError
 from spacevrp.problems.features import Features
+from spacevrp.problems.fleet import MOST_VEHICLES, Terms, Vehicle
+from spacevrp.problems.fleet_checks import check_pins, check_servable, check_vehicles
 from spacevrp.problems.variants import parse_variant
-
-# More vehicles than any tensor of whole numbers could count; None is the way to say "any number".
-_MOST_ROUTES = 10**9
 
 
 class Checked(Protocol):
@@ -70,10 +69,16 @@ class Checked(Protocol):
     def pairs(self) -> tuple[tuple[int, int], ...]: ...
 
     @property
+    def load_rule(self) -> str: ...
+
+    @property
     def max_routes(self) -> int | None: ...
 
     @property
     def variant(self) -> str | None: ...
+
+    @property
+    def allow_unservable(self) -> bool: ...
 
     @property
     def size(self) -> int: ...
@@ -83,6 +88,29 @@ class Checked(Protocol):
 
     @property
     def inferred_features(self) -> Features: ...
+
+    @property
+    def vehicles(self) -> tuple[Vehicle, ...] | None: ...
+
+    @property
+    def fleet(self) -> tuple[Terms, ...]: ...
+
+    @property
+    def has_own_fleet(self) -> bool: ...
+
+    @property
+    def fleet_size(self) -> int | None: ...
+
+    @property
+    def loads(self) -> Array: ...
+
+    @property
+    def capacities(self) -> tuple[float, ...]: ...
+
+    @property
+    def more_demand(self) -> Array | None: ...
+
+    def load_slack(self, capacity: float, kind: int = 0) -> float: ...
 
     @property
     def tolerance(self) -> float: ...
@@ -95,13 +123,16 @@ def validate(problem: Checked) -> None:
     """Raise :class:`ProblemError` for the first contradiction found."""
     _check_nodes(problem)
     _check_scalars(problem)
+    check_vehicles(problem)
     _check_demand(problem)
     _check_times(problem)
     _check_prizes(problem)
     _check_pairs(problem)
     _check_without_depot(problem)
     _check_variant(problem)
-    _check_reachable(problem)
+    check_pins(problem)
+    if not problem.allow_unservable:
+        _check_reachable(problem)
 
 
 def _check_nodes(problem: Checked) -> None:
@@ -120,18 +151,21 @@ def _check_nodes(problem: Checked) -> None:
 
 
 def _check_scalars(problem: Checked) -> None:
-    for name in ("capacity", "max_length"):
-        if not getattr(problem, name) > 0:
-            raise ProblemError(name, expected="more than 0", received=str(getattr(problem, name)))
+    for name, value in (
+        *(("capacity", capacity) for capacity in problem.capacities),
+        ("max_length", problem.max_length),
+    ):
+        if not value > 0:
+            raise ProblemError(name, expected="more than 0", received=str(value))
     if not 0 <= problem.min_prize < np.inf:
         raise ProblemError(
             "min_prize", expected="a finite number of at least 0", received=str(problem.min_prize)
         )
     limit = problem.max_routes
-    if limit is not None and not 1 <= limit <= _MOST_ROUTES:
+    if limit is not None and not 1 <= limit <= MOST_VEHICLES:
         raise ProblemError(
             "max_routes",
-            expected=f"a whole number from 1 to {_MOST_ROUTES}, or None",
+            expected=f"a whole number from 1 to {MOST_VEHICLES}, or None",
             received=show(limit),
         )
 
@@ -143,13 +177,25 @@ def _refuse(field: str, values: Array, bad: NDArray[np.bool_], expected: str) ->
 
 
 def _check_demand(problem: Checked) -> None:
-    demand, capacity = problem.demand, problem.capacity
-    _refuse("demand", demand, ~np.isfinite(demand), "a finite number")
     at_depot = np.zeros(problem.size, dtype=bool)
     at_depot[list(problem.depots)] = True
-    _refuse("demand", demand, at_depot & (demand != 0), "0 at a depot")
-    too_much = np.abs(demand) > capacity + problem.load_tolerance
-    _refuse("demand", demand, too_much, f"at most the capacity {capacity}")
+    for kind, capacity in enumerate(problem.capacities):
+        demand = problem.loads[:, kind]
+        _refuse("demand", demand, ~np.isfinite(demand), "a finite number")
+        _refuse("demand", demand, at_depot & (demand != 0), "0 at a depot")
+        # Otherwise each vehicle has its own.
+        if problem.vehicles is None and not problem.allow_unservable:
+            too_much = np.abs(demand) > capacity + problem.load_slack(capacity, kind)
+            _refuse("demand", demand, too_much, f"at most the capacity {capacity}")
+    both = (problem.loads > 0).any(axis=1) & (problem.loads < 0).any(axis=1)
+    if both.any():
+        node = int(np.argmax(both))
+        raise ProblemError(
+            "demand",
+            node=node,
+            expected="either deliveries or pickups, of all kinds of load",
+            received=str(problem.loads[node].tolist()),
+        )
 
 
 def _check_times(problem: Checked) -> None:
@@ -176,7 +222,8 @@ def _check_prizes(problem: Checked) -> None:
         if values is not None:
             _refuse(name, values, ~(np.isfinite(values) & (values >= 0)), "a prize of at least 0")
     _refuse("penalty", problem.penalty, ~(problem.penalty >= 0), "a penalty of at least 0, or inf")
-    if problem.maximise_prize and not np.isfinite(problem.max_length):
+    limits = [terms.max_length for terms in problem.fleet] or [problem.max_length]
+    if problem.maximise_prize and not np.isfinite(limits).all():
         raise ProblemError(
             "max_length", expected="a limit where prize is maximised", received="no limit"
         )
@@ -199,13 +246,13 @@ def _check_pairs(problem: Checked) -> None:
                     "pairs", node=node, expected="one pair a node", received="several"
                 )
             partner[node] = other
-        picked, delivered = float(problem.demand[pickup]), float(problem.demand[delivery])
-        if picked > 0 or picked != -delivered:
+        picked, delivered = problem.loads[pickup], problem.loads[delivery]
+        if (picked > 0).any() or (picked != -delivered).any():
             raise ProblemError(
                 "demand",
                 node=pickup,
                 expected=f"a pickup (negative) equal to the delivery at node {delivery}",
-                received=f"{picked} against {delivered}",
+                received=f"{_bare(picked)} against {_bare(delivered)}",
             )
     for node in problem.customers:
         if node not in partner:
@@ -214,13 +261,19 @@ def _check_pairs(problem: Checked) -> None:
         raise ProblemError("backhaul_last", expected="False beside pairs", received="True")
 
 
+def _bare(amounts: Array) -> str:
+    """One number as it is, several in brackets."""
+    listed = amounts.tolist()
+    return str(listed[0] if len(listed) == 1 else listed)
+
+
 def _check_without_depot(problem: Checked) -> None:
     """A tour without a depot has no vehicle: nothing to load, no clock, no route to limit."""
     if problem.depots:
         return
     present = {
         "maximise_prize": problem.maximise_prize,
-        "demand": bool((problem.demand != 0).any()),
+        "demand": bool((problem.loads != 0).any()) or problem.more_demand is not None,
         "windows": problem.inferred_features.time_windows,
         "service": bool((problem.service != 0).any()),
         "max_length": bool(np.isfinite(problem.max_length)),
@@ -271,8 +324,12 @@ def _check_reachable(problem: Checked) -> None:
     compulsory = [node for node in problem.customers if np.isinf(problem.penalty[node])]
     if not compulsory:
         return
-    _check_connected(problem, compulsory)
+    if problem.vehicles is None:
+        _check_connected(problem, compulsory)
     if not problem.depots:
+        return
+    if problem.vehicles is not None:
+        check_servable(problem, compulsory, (_direct_ways, _shortest_ways))
         return
     features = problem.inferred_features
     if features.time_windows:

@@ -25,6 +25,7 @@ from dataclasses import dataclass
 
 import torch
 
+from spacevrp.problems.familiar import needs_fleet_rules
 from spacevrp.problems.problem import Problem
 from spacevrp.solver.memory import GIB, available, machine_memory
 from spacevrp.tensors.workers import workers_for
@@ -66,6 +67,8 @@ class Search:
 
 def is_large(problem: Problem, choices: int | None) -> bool:
     """Whether an instance is too large to look at all customers at every move."""
+    if needs_fleet_rules(problem):
+        return False  # its vehicles look at everybody
     customers = len(problem.customers)
     return customers > SMALL or (choices is not None and choices < customers)
 

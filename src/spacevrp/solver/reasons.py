@@ -1,67 +1,33 @@
-"""Why no complete plan was found: which customers are left over, and what stands in their way."""
+"""Why no complete plan was found, in a line: who is left out of the best partial one, and why."""
 
 from __future__ import annotations
 
-from collections.abc import Iterable
-
 import numpy as np
 
+from spacevrp.problems.explanation.reasons import explain_unserved
 from spacevrp.problems.problem import Problem
-from spacevrp.problems.referee import judge
+from spacevrp.problems.solution import Solution
 
 # A message names this many nodes, and says how many more there are.
 _MOST_NAMED = 5
 
 
-def explain(problem: Problem, served: Iterable[int]) -> str:
-    """The reasons, from the data and from the attempt that served the most customers."""
-    reached = set(served)
-    left = [
-        node
-        for node in problem.customers
-        if node not in reached and np.isinf(problem.penalty[node])
-    ]
-    reasons = _unservable(problem, left) + fleet_too_small(problem)
-    if not reasons and left:
-        reasons = [_left_over(problem, left)]
+def explain(partial: Solution) -> str:
+    """The reasons, from the data and from the best partial plan; empty where nobody is missed."""
+    problem = partial.plan.problem
+    left = [violation for violation in partial.violations if violation.code == "visit"]
+    if not left:
+        return "; ".join(violation.message for violation in partial.violations)
+    reasons = fleet_too_small(problem)
     if not reasons:
-        reasons = _too_little_prize(problem, reached)
-    if not reasons and not problem.depots:
-        reasons = ["the tour cannot be closed over the arcs there are"]
-    return "; ".join(reasons) or "every attempt came to a dead end"
-
-
-def _unservable(problem: Problem, left: list[int]) -> list[str]:
-    """Customers (with their partners) that the referee refuses on a route of their own."""
-    if not problem.depots:
-        return []
-    couple = {node: pair for pair in problem.pairs for node in pair}
-    faults: dict[tuple[int, ...], str] = {}
-    for node in left:
-        stops = couple.get(node, (node,))
-        if stops not in faults:
-            fault = _fault_alone(problem, stops)
-            if fault is not None:
-                faults[stops] = fault
-    reasons = [
-        f"{_name(stops)} cannot be served alone (that route {fault})"
-        for stops, fault in list(faults.items())[:_MOST_NAMED]
-    ]
-    if len(faults) > _MOST_NAMED:
-        reasons.append(f"so it is with {len(faults) - _MOST_NAMED} more")
-    return reasons
-
-
-def _fault_alone(problem: Problem, stops: tuple[int, ...]) -> str | None:
-    """What is wrong with serving these stops alone, or None if some depot can."""
-    fault = None
-    for depot in problem.depots:
-        route = (depot, *stops) if problem.open_routes else (depot, *stops, depot)
-        broken = [v.message for v in judge(problem, [route]).violations if v.route == 1]
-        if not broken:
-            return None
-        fault = fault or broken[0].removeprefix("route 1 ")
-    return fault
+        named = explain_unserved(problem, partial.routes, _MOST_NAMED)
+        reasons = list(dict.fromkeys(one.message for one in named))
+        if len(left) > len(named):
+            reasons.append(f"and so on for {len(left) - len(named)} more")
+    noun = "node" if not problem.depots else "customer"
+    total = len(problem.customers)
+    head = f"{len(left)} of {total} {noun if total == 1 else noun + 's'} left out"
+    return f"{head}: {'; '.join(reasons)}"
 
 
 def fleet_too_small(problem: Problem) -> list[str]:
@@ -83,33 +49,6 @@ def fleet_too_small(problem: Problem) -> list[str]:
                 f"{problem.capacity:g} carry {room:g}"
             )
     return reasons
-
-
-def _left_over(problem: Problem, left: list[int]) -> str:
-    named = ", ".join(map(str, left[:_MOST_NAMED]))
-    if len(left) > _MOST_NAMED:
-        named += f" and {len(left) - _MOST_NAMED} more"
-    noun = "node" if not problem.depots else "customer"
-    text = f"{noun if len(left) == 1 else noun + 's'} {named} left over in the best attempt"
-    if problem.max_routes is not None and problem.depots:
-        return f"{text}, with {_count(problem.max_routes, 'vehicle')} in all"
-    if problem.distances.has_missing_arcs:
-        return f"{text}, no arc leads on to them"
-    return text
-
-
-def _too_little_prize(problem: Problem, reached: set[int]) -> list[str]:
-    prizes = problem.prize if problem.revealed_prize is None else problem.revealed_prize
-    collected = float(prizes[sorted(reached)].sum())
-    if collected >= problem.min_prize:
-        return []
-    return [f"the best attempt collects a prize of {collected:g} of {problem.min_prize:g} required"]
-
-
-def _name(stops: tuple[int, ...]) -> str:
-    if len(stops) == 1:
-        return f"customer {stops[0]}"
-    return f"customers {' and '.join(map(str, stops))}"
 
 
 def _count(number: int, noun: str) -> str:

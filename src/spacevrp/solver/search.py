@@ -130,7 +130,7 @@ def _search(
         there = environment
         if views > 1:
             there = Environment(repeated, num_depots, direct_return=settings.direct_return)
-        tables = _encode(model, repeated, some.flatten(0, 1))
+        tables = encode(model, repeated, some.flatten(0, 1))
         begin = starts.repeat_interleave(views, dim=0)  # (I v, P)
         for number in range(settings.rounds):
             for first_start in range(0, starts.shape[1], cut.starts):
@@ -194,7 +194,8 @@ def choose_starts(environment: Environment, limit: int | None) -> Tensor:
     return every.gather(1, turn * number // limit)
 
 
-def _encode(model: SpaceModel, batch: Batch, seeds: Tensor) -> DecoderTables:
+def encode(model: SpaceModel, batch: Batch, seeds: Tensor) -> DecoderTables:
+    """The tables of the decoder for every view."""
     # Tensor cores want bfloat16; a CPU is as fast in float32.
     dtype = torch.bfloat16 if batch.device.type == "cuda" else torch.float32
     tables: DecoderTables = model(batch, seeds, dtype)

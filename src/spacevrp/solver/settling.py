@@ -1,4 +1,4 @@
-"""The referee's last word: the best candidate that keeps every rule, or why there is none."""
+"""The referee's last word: the best candidate that keeps every rule, if there is one."""
 
 from __future__ import annotations
 
@@ -10,15 +10,15 @@ from spacevrp.decode import routes_of
 from spacevrp.problems.familiar import restore
 from spacevrp.problems.problem import Problem
 from spacevrp.problems.solution import Solution
-from spacevrp.solver.reasons import explain
 from spacevrp.solver.search import Candidate
 
 
 def settle(
     problem: Problem, candidates: Sequence[Candidate], form: Problem
 ) -> tuple[Solution | None, str, int]:
-    """The first candidate that the referee passes or the reason why there is none; the refused.
+    """The first candidate that the referee passes; why it passes none that is whole; the refused.
 
+    Where all candidates are stuck there is no reason yet: the best partial plan tells it.
     ``form`` is the problem as the model saw it (see :mod:`spacevrp.problems.familiar`).
     Where nobody has to be visited, staying at home is a candidate, too: no rollout proposes it.
     """
@@ -45,7 +45,4 @@ def _first_passed(
     if refused:
         reason = f"the best plan breaks a rule: {refused[0].violations[0].message}"
         return None, reason, len(refused)
-    order = [*form.depots, *form.customers]
-    attempts = [{order[position] for position in one.sequence.tolist()} for one in candidates]
-    furthest = max(attempts, key=len)
-    return None, explain(problem, furthest - set(problem.depots)), 0
+    return None, "", 0

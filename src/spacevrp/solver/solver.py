@@ -34,10 +34,18 @@ class NoPlanError(InfeasibleError):
     reasons
         Number of the instance -> which of its customers cannot be served, and why.
     solutions
-        One entry an instance, None where there is no plan.
+        One entry an instance, None where there is no complete plan.
+    partial
+        Number of the instance -> its best partial plan: it keeps every rule, except that somebody
+        is left out, and its ``unserved`` says who and why.
     """
 
-    def __init__(self, reasons: dict[int, str], solutions: list[Solution | None]) -> None:
+    def __init__(
+        self,
+        reasons: dict[int, str],
+        solutions: list[Solution | None],
+        partial: dict[int, Solution] | None = None,
+    ) -> None:
         named = [
             f"instance {number}: no complete plan found: {reason}"
             for number, reason in list(reasons.items())[:_MOST_NAMED]
@@ -47,6 +55,7 @@ class NoPlanError(InfeasibleError):
         super().__init__("; ".join(named))
         self.reasons = reasons
         self.solutions = solutions
+        self.partial = partial or {}
 
 
 @dataclass(frozen=True)
@@ -56,15 +65,17 @@ class Attempt:
     Attributes
     ----------
     solutions
-        One entry an instance, None where there is no plan.
+        One entry an instance, None where there is no complete plan.
     reasons
-        Number of the instance -> why it has no plan.
+        Number of the instance -> why it has no complete plan.
     seconds
         Time spent on preparing tensors, on the search and by the referee.
     refused
         Plans that the search held for complete and the referee refused.
     notes
         What was left out of the search of large instances, a line each.
+    partial
+        Number of the instance -> the best partial plan where there is no complete one.
     """
 
     solutions: list[Solution | None]
@@ -72,6 +83,15 @@ class Attempt:
     seconds: Seconds
     refused: int = 0
     notes: tuple[str, ...] = field(default=())
+    partial: dict[int, Solution] = field(default_factory=dict)
+
+    @property
+    def best(self) -> list[Solution]:
+        """One plan an instance, partial where there is no complete one."""
+        return [
+            self.partial[number] if solution is None else solution
+            for number, solution in enumerate(self.solutions)
+        ]
 
 
 class Solver:
@@ -110,6 +130,7 @@ class Solver:
         seed: int = ...,
         progress: ShowProgress = ...,
         batch_memory: int | None = ...,
+        partial: bool = ...,
     ) -> Solution: ...
 
     @overload
@@ -124,6 +145,7 @@ class Solver:
         seed: int = ...,
         progress: ShowProgress = ...,
         batch_memory: int | None = ...,
+        partial: bool = ...,
     ) -> list[Solution]: ...
 
     def solve(
@@ -137,6 +159,7 @@ class Solver:
         seed: int = 0,
         progress: ShowProgress = False,
         batch_memory: int | None = None,
+        partial: bool = False,
     ) -> Solution | list[Solution]:
         """Solve one problem, or many of any variants and sizes; a batch in, a batch out.
 
@@ -165,12 +188,16 @@ class Solver:
         batch_memory
             Bytes that the working set may take; by default 80% of what is free on a GPU, and 512
             MiB (2 GiB beyond 200 customers, or a quarter of the machine's memory) on a CPU.
+        partial
+            Where an instance gets no complete plan, return the best partial one instead of raising:
+            its ``unserved`` says who is left out, why, and what would let them in.
 
         Raises
         ------
         InfeasibleError
-            If an instance gets no complete plan: which customers are left over, and why. (It is a
-            :class:`NoPlanError`, which carries the solutions of the other instances.)
+            If an instance gets no complete plan: which customers are left out, and why. (It is a
+            :class:`NoPlanError`, which carries the partial plans, and the solutions of the other
+            instances.) Not with ``partial``.
         """
         attempt = self.attempt(
             problem,
@@ -182,10 +209,9 @@ class Solver:
             progress=progress,
             batch_memory=batch_memory,
         )
-        if attempt.reasons:
-            raise NoPlanError(attempt.reasons, attempt.solutions)
-        complete = [solution for solution in attempt.solutions if solution is not None]
-        return complete[0] if is_one(problem) else complete
+        if attempt.reasons and not partial:
+            raise NoPlanError(attempt.reasons, attempt.solutions, attempt.partial)
+        return attempt.best[0] if is_one(problem) else attempt.best
 
     def attempt(
         self,
@@ -199,7 +225,7 @@ class Solver:
         progress: ShowProgress = False,
         batch_memory: int | None = None,
     ) -> Attempt:
-        """The same, with an account of the time, and no error where an instance gets no plan."""
+        """The same, with an account of the time, and no error where no plan is complete."""
         settings = Settings(
             views=_at_least("augment", augment, 1),
             starts=None if starts is None else _at_least("starts", starts, 1),
@@ -212,7 +238,8 @@ class Solver:
         work = Work(self.model, self.device, as_problems(problem)[0], batch_memory)
         solutions, reasons = work.run(settings, progress)
         reasons = dict(sorted(reasons.items()))
-        return Attempt(solutions, reasons, work.seconds, work.refused, tuple(work.notes))
+        notes = tuple(work.notes)
+        return Attempt(solutions, reasons, work.seconds, work.refused, notes, work.partial)
 
 
 @overload
@@ -228,6 +255,7 @@ def solve(
     weights: str | Path | SpaceModel | None = ...,
     progress: ShowProgress = ...,
     batch_memory: int | None = ...,
+    partial: bool = ...,
 ) -> Solution: ...
 
 
@@ -244,6 +272,7 @@ def solve(
     weights: str | Path | SpaceModel | None = ...,
     progress: ShowProgress = ...,
     batch_memory: int | None = ...,
+    partial: bool = ...,
 ) -> list[Solution]: ...
 
 
@@ -259,6 +288,7 @@ def solve(
     weights: str | Path | SpaceModel | None = None,
     progress: ShowProgress = False,
     batch_memory: int | None = None,
+    partial: bool = False,
 ) -> Solution | list[Solution]:
     """Solve one problem or many. See :class:`Solver` and :meth:`Solver.solve` for the arguments.
 
@@ -273,6 +303,7 @@ def solve(
         seed=seed,
         progress=progress,
         batch_memory=batch_memory,
+        partial=partial,
     )
 
 

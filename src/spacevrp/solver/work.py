@@ -4,16 +4,19 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable, Iterable, Sequence
+from contextlib import suppress
 from dataclasses import dataclass, field, replace
 from typing import Literal
 
+import numpy as np
 import torch
 
 from spacevrp.model import SpaceModel
-from spacevrp.problems.errors import SpacevrpError
-from spacevrp.problems.familiar import familiar
+from spacevrp.problems.errors import ProblemError, SpacevrpError
+from spacevrp.problems.familiar import familiar, needs_fleet_rules
 from spacevrp.problems.problem import Problem
 from spacevrp.problems.solution import Solution
+from spacevrp.solver.fleet import search_fleets
 from spacevrp.solver.large import Watch, search_large
 from spacevrp.solver.memory import (
     GIB,
@@ -23,6 +26,14 @@ from spacevrp.solver.memory import (
     cut,
     default_budget,
     largest_size,
+)
+from spacevrp.solver.partial import (
+    MOST_TRIALS,
+    best_partial,
+    better_of,
+    brought_back,
+    exchange,
+    without,
 )
 from spacevrp.solver.plans import (
     LargeCut,
@@ -37,7 +48,7 @@ from spacevrp.solver.plans import (
     largest_large_size,
 )
 from spacevrp.solver.progress import Progress
-from spacevrp.solver.reasons import fleet_too_small
+from spacevrp.solver.reasons import explain, fleet_too_small
 from spacevrp.solver.search import Candidate, Seconds, Settings, search_block
 from spacevrp.solver.settling import settle
 from spacevrp.tensors.workers import workers_for
@@ -48,6 +59,8 @@ ShowProgress = bool | Literal["always"]
 _PADDING = 1.1
 # Rounds of the second attempt that draw their moves, where the first came to dead ends only.
 _SECOND_SAMPLES, _SECOND_SAMPLES_LARGE = 32, 8
+# Exchanges tried for better partial plans: of all instances, and of each at the least.
+_ALL_TRIALS, _FEWEST_TRIALS = 200_000, 1_000
 
 
 @dataclass
@@ -61,6 +74,8 @@ class Work:
     seconds: Seconds = field(default_factory=Seconds)
     refused: int = 0
     notes: list[str] = field(default_factory=list)
+    partial: dict[int, Solution] = field(default_factory=dict)  # where there is no complete plan
+    _stuck: dict[int, list[Candidate]] = field(default_factory=dict)
 
     def __post_init__(self) -> None:
         # What the model sees; the referee judges the problems themselves.
@@ -77,15 +92,68 @@ class Work:
             if solution is None:
                 reasons[number] = reason
         # Some customers get home over others only, and some fleets are so small that chance is
-        # of help. The reasons of the first attempt stay: in it nobody is served without a way home.
+        # of help.
         hard = [number for number in reasons if not fleet_too_small(self.problems[number])]
-        if not hard:
-            return solutions, reasons
         for number, solution, _ in self._second_pass(hard, settings, show):
             if solution is not None:
                 solutions[number] = solution
                 del reasons[number]
-        return solutions, reasons
+        return solutions, self._settle_for_less(reasons, settings, show)
+
+    def _settle_for_less(
+        self, reasons: dict[int, str], settings: Settings, show: ShowProgress
+    ) -> dict[int, str]:
+        """The best partial plans; and the reasons, with who is left out of them and why."""
+        if not reasons:
+            return reasons
+        trials = max(_FEWEST_TRIALS, min(MOST_TRIALS, _ALL_TRIALS // len(reasons)))
+        began = time.perf_counter()
+        with Progress(len(reasons), show) as progress:
+            progress.stage("partial plans")
+            for number in reasons:
+                # The sort is stable: of two that served as many, the better one stays first.
+                candidates = sorted(self._stuck[number], key=lambda c: -len(np.unique(c.sequence)))
+                self.partial[number] = best_partial(
+                    self.problems[number], candidates, self.forms[number], trials
+                )
+                progress.advance(1)
+        self.seconds.judging += time.perf_counter() - began
+        self._solve_the_rest(settings, show, trials)
+        began = time.perf_counter()
+        told = {}
+        for number, reason in reasons.items():
+            name = self.problems[number].name
+            label = f"{name!r}, " if name else ""
+            told[number] = label + "; ".join(filter(None, (reason, explain(self.partial[number]))))
+        self.seconds.judging += time.perf_counter() - began
+        return told
+
+    def _solve_the_rest(self, settings: Settings, show: ShowProgress, trials: int) -> None:
+        """Without those who are left out the others have a complete plan; maybe a better one.
+
+        Dead ends say little of costs, and the model knows complete plans best.
+        """
+        rests = {}
+        for number, partial in self.partial.items():
+            left = [v.node for v in partial.violations if v.code == "visit" and v.node is not None]
+            if left and partial.routes:
+                # An instance may be legal by a hair with tolerances that its rest does not have.
+                with suppress(ProblemError):
+                    rests[number] = without(self.problems[number], left)
+        if not rests:
+            return
+        numbers = list(rests)
+        problems = [rest for rest, _ in rests.values()]
+        work = Work(self.model, self.device, problems, self.batch_memory, self.seconds)
+        for position, solution, _ in work._pass(range(len(problems)), settings, show):
+            if solution is not None:
+                began = time.perf_counter()
+                number = numbers[position]
+                again = brought_back(self.problems[number], solution, rests[number][1])
+                if better_of(self.partial[number], again) is again:
+                    self.partial[number] = exchange(again, trials)
+                self.seconds.judging += time.perf_counter() - began
+        self.refused += work.refused
 
     def _second_pass(
         self, hard: Sequence[int], settings: Settings, show: ShowProgress
@@ -124,8 +192,9 @@ class Work:
                     solution, reason, refused = settle(problem, candidates, self.forms[number])
                     self.seconds.judging += time.perf_counter() - began
                     self.refused += refused
-                    label = f"{problem.name!r}, " if problem.name else ""
-                    yield number, solution, f"{label}{reason}"
+                    if solution is None:
+                        self._stuck.setdefault(number, []).extend(candidates)
+                    yield number, solution, reason
 
     def _chosen(self, problem: Problem, settings: Settings) -> Search | None:
         """How far a large instance is searched; None for one that is not large."""
@@ -168,7 +237,8 @@ class Work:
     def _search_block(
         self, block: list[Problem], settings: Settings, sizes: Cut, report: Callable[[int], None]
     ) -> list[list[Candidate]]:
-        return search_block(self.model, block, settings, sizes, self.device, report, self.seconds)
+        search = search_fleets if needs_fleet_rules(block[0]) else search_block
+        return search(self.model, block, settings, sizes, self.device, report, self.seconds)
 
     def _search_large(
         self, numbers: Sequence[int], settings: Settings, progress: Progress
@@ -279,17 +349,18 @@ def group(
     """(views, numbers of instances) that are solved together: of like size, whatever the variant.
 
     Several depots take more work a step and durations of their own more memory, so those instances
-    stay among themselves; and so do large ones that are searched alike and have one metric.
+    stay among themselves; so do fleets, and large ones that are searched alike with one metric.
     """
 
-    def kind(number: int) -> tuple[int, bool, bool, str]:
+    def kind(number: int) -> tuple[int, bool, bool, bool, str]:
         problem = problems[number]
         own_durations = problem.durations is not problem.distances
         search, large = search_of(problem), ""
         if search is not None:
             planar = problem.distances.coordinates is not None
             large = f"{search} {problem.distances.metric if planar else 'matrix'}"
-        return _distinct_views(problem, augment), len(problem.depots) > 1, own_durations, large
+        views, several_depots = _distinct_views(problem, augment), len(problem.depots) > 1
+        return views, needs_fleet_rules(problem), several_depots, own_durations, large
 
     groups: list[tuple[int, list[int]]] = []
     smallest, last = 0, None

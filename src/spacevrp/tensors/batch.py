@@ -17,6 +17,7 @@ import numpy as np
 import torch
 from torch import Tensor
 
+from spacevrp.problems.errors import UnsupportedError
 from spacevrp.problems.problem import Problem
 from spacevrp.tensors.lengths import PlaneLengths
 
@@ -107,12 +108,51 @@ class Batch:
         return replace(self, **changes)
 
 
+@dataclass(frozen=True)
+class View:
+    """What a batch says of the vehicles of an instance, in the user's units and numbering."""
+
+    starts: tuple[int, ...]  # the nodes that depots of the batch are for whoever leaves,
+    ends: tuple[int, ...]  # and for whoever comes back
+    demand: np.ndarray[Any, Any]  # (N,)
+    capacity: float
+    load_tolerance: float
+    windows: np.ndarray[Any, Any]  # (N, 2)
+    max_length: float
+    open_routes: bool
+    max_routes: int | None
+    capacitated: bool  # whether loads are said to be limited
+    must_visit: tuple[int, ...] = ()  # customers who are compulsory whatever their penalty
+    penalised: bool = True  # whether it says that customers may be left out, and at what price
+
+
+def _uniform_view(problem: Problem) -> View:
+    """The problem itself, whose vehicles are all alike and carry one kind of load."""
+    if problem.has_own_fleet:
+        raise UnsupportedError(
+            f"a batch holds alike vehicles with one kind of load, received {problem.variant_name}"
+        )
+    return View(
+        problem.depots,
+        problem.depots,
+        problem.demand,
+        problem.capacity,
+        problem.load_tolerance,
+        problem.windows,
+        problem.max_length,
+        problem.open_routes,
+        problem.max_routes,
+        problem.features.capacity,
+    )
+
+
 def stack(
     problems: Sequence[Problem],
     num_nodes: int | None = None,
     dtype: torch.dtype = torch.float32,
     *,
     on_the_fly: bool = False,
+    views: Sequence[View] | None = None,
 ) -> Batch:
     """Pad instances of any variants and sizes into one batch on the CPU.
 
@@ -126,21 +166,30 @@ def stack(
         Build no matrix where coordinates of one metric tell all distances: a
         :class:`~spacevrp.tensors.lengths.PlaneLengths` takes its place. The lengths between
         padding mean nothing then.
+    views
+        What the tensors say of the vehicles, where that is not what the problems say: whoever
+        builds plans from them keeps to the real fleets (see :mod:`spacevrp.tensors.fleet`).
     """
     if not problems:
         raise ValueError("expected at least one problem, received none")
-    width = max(problem.size for problem in problems)
+    if views is None:
+        views = [_uniform_view(problem) for problem in problems]
+    width = max(len(_order(p, view.starts)) for p, view in zip(problems, views, strict=True))
     if num_nodes is not None:
         if num_nodes < width:
             raise ValueError(f"expected num_nodes >= {width}, received {num_nodes}")
         width = num_nodes
-    rows = [_as_row(problem, width) for problem in problems]
-    lengths = _plane if on_the_fly and _share_a_metric(problems) else _squares
-    tensors: dict[str, Tensor] = {"distance": lengths(problems, "distances", width, dtype)}
+    rows = [_as_row(problem, width, view) for problem, view in zip(problems, views, strict=True)]
+    on_the_fly = on_the_fly and _share_a_metric(problems)
+
+    def lengths(field: str) -> Tensor:
+        if on_the_fly and field == "distances":
+            return _plane(problems, field, width, dtype)
+        return _squares(problems, views, field, width, dtype)
+
+    tensors: dict[str, Tensor] = {"distance": lengths("distances")}
     shared = all(problem.durations is problem.distances for problem in problems)
-    tensors["duration"] = (
-        tensors["distance"] if shared else _squares(problems, "durations", width, dtype)
-    )
+    tensors["duration"] = tensors["distance"] if shared else lengths("durations")
     for name in rows[0]:
         tensor = torch.from_numpy(np.array([row[name] for row in rows]))
         keeps_precision = name == "unit" or not tensor.is_floating_point()
@@ -148,21 +197,29 @@ def stack(
     return Batch(**tensors)
 
 
-def _squares(problems: Sequence[Problem], field: str, width: int, dtype: torch.dtype) -> Tensor:
+def _squares(
+    problems: Sequence[Problem],
+    views: Sequence[View],
+    field: str,
+    width: int,
+    dtype: torch.dtype,
+) -> Tensor:
     """Distances or durations in units, depots first, (B, width, width)."""
     # numpy knows no bfloat16.
     held_in = dtype if dtype in (torch.float32, torch.float64) else torch.float64
     blocks = torch.zeros((len(problems), width, width), dtype=held_in)
-    for block, problem in zip(blocks.numpy(), problems, strict=True):
-        size = problem.size
+    for block, problem, view in zip(blocks.numpy(), problems, views, strict=True):
         matrix = getattr(problem, field).matrix()
-        order = _order(problem)
-        in_order = _in_order(order)
+        order, targets = _order(problem, view.starts), _order(problem, view.ends)
+        size = len(order)
+        in_order = view.starts == problem.depots == view.ends and _in_order(order)
         # Divided in float64, rounded once; in rows, as a large instance has no room for a copy.
         for first in range(0, size, _ROWS):
             rows = slice(first, min(first + _ROWS, size))
-            some = matrix[rows] if in_order else matrix[np.ix_(order[rows], order)]
+            some = matrix[rows] if in_order else matrix[np.ix_(order[rows], targets)]
             block[rows, :size] = some / problem.unit if problem.unit != 1.0 else some
+        if view.starts != view.ends:
+            np.fill_diagonal(block, 0.0)  # from the start of a route to its own end
     return blocks.to(dtype)
 
 
@@ -177,7 +234,7 @@ def _plane(problems: Sequence[Problem], field: str, width: int, dtype: torch.dty
     """What takes the place of the squares where coordinates are enough."""
     plane = PlaneLengths.of(
         [getattr(problem, field) for problem in problems],
-        [_order(problem) for problem in problems],
+        [_order(problem, problem.depots) for problem in problems],
         [problem.unit for problem in problems],
         width,
         dtype,
@@ -186,9 +243,9 @@ def _plane(problems: Sequence[Problem], field: str, width: int, dtype: torch.dty
     return cast(Tensor, plane)
 
 
-def _order(problem: Problem) -> np.ndarray[Any, Any]:
-    """The user's nodes in the order of the batch, (size,)."""
-    return np.array([*problem.depots, *problem.customers], dtype=np.int64)
+def _order(problem: Problem, depots: tuple[int, ...]) -> np.ndarray[Any, Any]:
+    """The user's nodes in the order of the batch, (size,), with these nodes for depots."""
+    return np.array([*depots, *problem.customers], dtype=np.int64)
 
 
 def _in_order(order: np.ndarray[Any, Any]) -> bool:
@@ -196,11 +253,16 @@ def _in_order(order: np.ndarray[Any, Any]) -> bool:
     return bool((order[1:] > order[:-1]).all())
 
 
-def _as_row(problem: Problem, width: int) -> dict[str, Any]:
+def _as_row(problem: Problem, width: int, view: View) -> dict[str, Any]:
     """One instance as padded arrays, depots first; all but its squares."""
-    size, features = problem.size, problem.features
-    order = _order(problem)
-    position = np.empty(size, dtype=np.int64)
+    order = _order(problem, view.starts)
+    size = len(order)
+    features = replace(
+        problem.features,
+        capacity=view.capacitated,
+        prize_collecting=problem.features.prize_collecting and view.penalised,
+    )
+    position = np.empty(problem.size, dtype=np.int64)
     position[order] = np.arange(size)
     unit = problem.unit
 
@@ -210,8 +272,11 @@ def _as_row(problem: Problem, width: int) -> dict[str, Any]:
         return row
 
     is_node = np.arange(width) < size
-    is_depot = np.arange(width) < len(problem.depots)
+    is_depot = np.arange(width) < len(view.starts)
+    closing = np.full(width, np.inf)
+    closing[:size] = view.windows[_order(problem, view.ends), 1] - problem.day_start
     optional = padded(np.isfinite(problem.penalty))
+    optional[position[list(view.must_visit)]] = False
     partner = np.arange(width)
     is_pickup, is_delivery = np.zeros(width, dtype=bool), np.zeros(width, dtype=bool)
     for pickup, delivery in problem.pairs:
@@ -221,7 +286,7 @@ def _as_row(problem: Problem, width: int) -> dict[str, Any]:
     revealed = problem.prize if problem.revealed_prize is None else problem.revealed_prize
     customers = is_node & ~is_depot
     penalty = np.where(optional & customers, padded(problem.penalty) / unit, 0.0)
-    if problem.maximise_prize:
+    if problem.maximise_prize or not view.penalised:
         penalty = np.zeros(width)
     node_of = np.full(width, -1, dtype=np.int64)
     node_of[:size] = order
@@ -229,15 +294,15 @@ def _as_row(problem: Problem, width: int) -> dict[str, Any]:
         "unit": np.float64(unit),
         "is_node": is_node,
         "is_depot": is_depot,
-        "demand": padded(problem.demand),
-        "capacity": np.float64(problem.capacity),
-        "load_tolerance": np.float64(problem.load_tolerance),
+        "demand": padded(view.demand),
+        "capacity": np.float64(view.capacity),
+        "load_tolerance": np.float64(view.load_tolerance),
         "load_rule": np.int64(PAIRED_LOAD if problem.pairs else LOAD_RULE_CODES[problem.load_rule]),
         # Counted from the first departure: float32 has no digits to spare for a date.
-        "opening": padded(np.maximum(problem.windows[:, 0] - problem.day_start, 0.0)) / unit,
-        "closing": padded(problem.windows[:, 1] - problem.day_start, np.inf) / unit,
+        "opening": padded(np.maximum(view.windows[:, 0] - problem.day_start, 0.0)) / unit,
+        "closing": closing / unit,
         "service": padded(problem.service) / unit,
-        "max_length": np.float64(problem.max_length / unit),
+        "max_length": np.float64(view.max_length / unit),
         "prize": padded(problem.prize),
         "revealed_prize": padded(revealed),
         "penalty": penalty,
@@ -248,10 +313,10 @@ def _as_row(problem: Problem, width: int) -> dict[str, Any]:
         "partner": partner,
         "is_pickup": is_pickup,
         "is_delivery": is_delivery,
-        "max_routes": np.int64(problem.max_routes or size + 1),
-        "open_routes": np.bool_(problem.open_routes),
+        "max_routes": np.int64(view.max_routes or size + 1),
+        "open_routes": np.bool_(view.open_routes),
         "backhaul_last": np.bool_(problem.backhaul_last),
-        "several_routes": np.bool_(problem.max_routes != 1),
+        "several_routes": np.bool_(view.max_routes != 1),
         "has_depot": np.bool_(bool(problem.depots)),
         "orienteering": np.bool_(problem.maximise_prize),
         "prize_collecting": np.bool_(features.prize_collecting),

@@ -73,13 +73,31 @@ def test_places_and_ends() -> None:
     assert problem.depots == (1,)
 
 
+def test_vehicles_that_differ_are_types() -> None:
+    problem = Problem.from_ortools(
+        {**DATA, "num_vehicles": 4, "demands": [0, 1, 2, 4], "vehicle_capacities": [5, 9, 5, 9]}
+        | {"starts": [0, 0, 0, 3], "ends": [0, 3, 0, 3], "depot": None, "demands": [0, 1, 2, 0]}
+    )
+    assert problem.depots == (0, 3)
+    assert problem.max_routes is None
+    assert [(t.name, t.count, t.start, t.end, t.capacities) for t in problem.fleet] == [
+        ("0, 2", 2, 0, 0, (5,)),
+        ("1", 1, 0, 3, (9,)),
+        ("3", 1, 3, 3, (9,)),
+    ]
+    mixed = Problem.from_ortools({**DATA, "vehicle_capacities": [5, 6], "demands": [0, 1, 2, 6]})
+    assert [(t.count, t.start, t.end) for t in mixed.fleet] == [(1, 0, 0), (1, 0, 0)]
+    apart = Problem.from_ortools({**DATA, "starts": [0, 0], "ends": [1, 1], "depot": None})
+    assert [(t.count, t.start, t.end) for t in apart.fleet] == [(2, 0, 1)]
+
+
 @pytest.mark.parametrize(
     ("change", "error", "part"),
     [
-        ({"vehicle_capacities": [5, 6]}, UnsupportedError, "the same capacity everywhere"),
         ({"vehicle_capacities": [5]}, ProblemError, "2, one for each vehicle, received 1"),
         ({"vehicle_capacities": []}, ProblemError, "one for each vehicle"),
-        ({"starts": [0, 1], "ends": [0, 0], "depot": None}, UnsupportedError, "same depot"),
+        ({"starts": [0, 1], "ends": [0], "depot": None}, ProblemError, "ends: expected 2 nodes"),
+        ({"vehicle_capacities": [5, 6], "depot": [0, 1]}, ProblemError, "starts and ends of"),
         ({"starts": [0, 0], "depot": None}, ProblemError, "starts and ends"),
         ({"starts": [0, 0], "ends": [0, 0]}, ProblemError, "either depot or starts and ends"),
         ({"demands": [0, 1, -2, 1]}, UnsupportedError, "demands, node 2: expected demands of at"),

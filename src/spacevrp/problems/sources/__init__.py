@@ -10,6 +10,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from typing import Any
 
+from spacevrp.problems.conversion import show
 from spacevrp.problems.errors import ProblemError
 from spacevrp.problems.sources.frame import fields_from_frame, is_frame, labelled_matrix
 from spacevrp.problems.sources.ortools import ORTOOLS_KEYS, fields_from_ortools
@@ -77,6 +78,6 @@ def _check_own(data: Mapping[str, Any]) -> None:
 
 def _describe(data: object) -> str:
     if isinstance(data, Mapping):
-        keys = ", ".join(str(key)[:20] for key in list(data)[:5])
+        keys = ", ".join(show(key) for key in list(data)[:5])
         return f"a table with the keys {keys}" if keys else "an empty table"
     return f"a {type(data).__name__}"

@@ -9,7 +9,7 @@ import numpy as np
 
 from spacevrp.problems.conversion import as_array, as_depots, as_number, as_pairs, as_whole, show
 from spacevrp.problems.errors import ProblemError, UnsupportedError
-from spacevrp.problems.sources.entries import all_alike, list_of, refuse_unknown, table_of
+from spacevrp.problems.sources.entries import list_of, refuse_unknown, table_of
 
 # Keys of which one at least tells such a dictionary from others.
 ORTOOLS_KEYS = ("distance_matrix", "time_matrix", "num_vehicles", "vehicle_capacities")
@@ -37,10 +37,10 @@ def fields_from_ortools(data: Mapping[str, Any]) -> dict[str, Any]:
     data = table_of("data", data)
     refuse_unknown("data", data, _KNOWN)
     fields = _read_distances(data)
-    fields["depots"] = _read_depots(data)
     fleet = _read_fleet(data)
-    if fleet is not None:
-        fields["max_routes"] = fleet
+    ends = _read_ends(data, fleet)
+    capacities = _read_capacities(data, fleet)
+    fields |= _read_vehicles(data, fleet, ends, capacities)
     if data.get("pickups_deliveries") is not None:
         pairs = as_pairs(
             [
@@ -51,9 +51,6 @@ def fields_from_ortools(data: Mapping[str, Any]) -> dict[str, Any]:
         fields["pairs"] = pairs
     if data.get("demands") is not None:
         fields["demand"] = _read_demand(data, paired=bool(fields.get("pairs")))
-    capacity = _read_capacity(data, fleet)
-    if capacity is not None:
-        fields["capacity"] = capacity
     if data.get("time_windows") is not None:
         windows = list_of("time_windows", data["time_windows"])
         fields["windows"] = [list_of("time_windows", window) for window in windows]
@@ -76,18 +73,71 @@ def _read_distances(data: Mapping[str, Any]) -> dict[str, Any]:
     )
 
 
-def _read_depots(data: Mapping[str, Any]) -> tuple[int, ...]:
-    ends = {key: data[key] for key in ("starts", "ends") if data.get(key) is not None}
-    if not ends:
-        return as_depots(data.get("depot", 0))
+def _read_ends(data: Mapping[str, Any], fleet: int | None) -> list[tuple[int, int]] | None:
+    """(start, end) of each vehicle; None where there is one depot for all."""
+    given = {key: data[key] for key in ("starts", "ends") if data.get(key) is not None}
+    if not given:
+        return None
     if data.get("depot") is not None:
         raise ProblemError("depot", expected="either depot or starts and ends", received="both")
-    if set(ends) != {"starts", "ends"}:
-        raise ProblemError("starts", expected="starts and ends", received=" ".join(ends))
-    nodes = [as_whole(key, node) for key, listed in ends.items() for node in list_of(key, listed)]
-    if not nodes:
-        raise ProblemError("starts", expected="a node for each vehicle", received="none")
-    return (all_alike("starts and ends", nodes, "depot"),)
+    if set(given) != {"starts", "ends"}:
+        raise ProblemError("starts", expected="starts and ends", received=" ".join(given))
+    nodes = {
+        key: [as_whole(key, node) for node in list_of(key, listed)] for key, listed in given.items()
+    }
+    for key, listed in nodes.items():
+        if not listed or len(listed) != (fleet or len(nodes["starts"])):
+            expected = f"{fleet} nodes, " if fleet else ""
+            raise ProblemError(
+                key,
+                expected=f"{expected}a node for each vehicle",
+                received=f"{len(listed)} of them" if listed else "none",
+            )
+    return list(zip(nodes["starts"], nodes["ends"], strict=True))
+
+
+def _read_vehicles(
+    data: Mapping[str, Any],
+    fleet: int | None,
+    ends: list[tuple[int, int]] | None,
+    capacities: list[float] | float | None,
+) -> dict[str, Any]:
+    """Depots and vehicles: alike ones as a number of routes, others as types."""
+    alike: dict[str, Any] = {} if fleet is None else {"max_routes": fleet}
+    if isinstance(capacities, float):
+        alike["capacity"] = capacities
+    elif capacities is not None:
+        alike["capacity"] = capacities[0]
+    one_place = ends is None or len({node for pair in ends for node in pair}) == 1
+    mixed = isinstance(capacities, list) and any(c != capacities[0] for c in capacities)
+    if one_place and not mixed:
+        depots = as_depots(data.get("depot", 0)) if ends is None else (ends[0][0],)
+        return {**alike, "depots": depots}
+    if ends is None:
+        depots = as_depots(data.get("depot", 0))
+        if len(depots) != 1:
+            raise ProblemError(
+                "depot", expected="one, or starts and ends of vehicles", received=show(depots)
+            )
+    else:
+        depots = tuple(dict.fromkeys(node for pair in ends for node in pair))
+    size = fleet or len(ends or ()) or len(capacities if isinstance(capacities, list) else ())
+    places = ends or [(depots[0], depots[0])] * size
+    rooms = capacities if isinstance(capacities, list) else [capacities] * size
+    types: dict[tuple[Any, ...], list[int]] = {}
+    for number, (place, room) in enumerate(zip(places, rooms, strict=True)):
+        types.setdefault((*place, room), []).append(number)
+    vehicles = [
+        {
+            "name": ", ".join(map(str, numbers)),  # as the dictionary counts them
+            "count": len(numbers),
+            "start": start,
+            "end": end,
+            **({} if room is None else {"capacity": room}),
+        }
+        for (start, end, room), numbers in types.items()
+    ]
+    return {"depots": depots, "vehicles": vehicles}
 
 
 def _read_fleet(data: Mapping[str, Any]) -> int | None:
@@ -95,7 +145,8 @@ def _read_fleet(data: Mapping[str, Any]) -> int | None:
     return None if number is None else as_whole("num_vehicles", number, "a whole number")
 
 
-def _read_capacity(data: Mapping[str, Any], fleet: int | None) -> float | None:
+def _read_capacities(data: Mapping[str, Any], fleet: int | None) -> list[float] | float | None:
+    """The capacity of each vehicle, one for all, or none."""
     if data.get("vehicle_capacities") is None:
         one = data.get("vehicle_capacity")
         return None if one is None else as_number("vehicle_capacity", one)
@@ -106,8 +157,7 @@ def _read_capacity(data: Mapping[str, Any], fleet: int | None) -> float | None:
             expected="one for each vehicle" if fleet is None else f"{fleet}, one for each vehicle",
             received=f"{len(listed)} of them",
         )
-    capacities = [as_number("vehicle_capacities", capacity) for capacity in listed]
-    return float(all_alike("vehicle_capacities", capacities, "capacity"))
+    return [as_number("vehicle_capacities", capacity) for capacity in listed]
 
 
 def _read_demand(data: Mapping[str, Any], *, paired: bool) -> Any:

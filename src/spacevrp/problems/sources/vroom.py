@@ -1,4 +1,4 @@
-"""Problems in the JSON that VROOM reads, as far as all vehicles are alike."""
+"""Problems in the JSON that VROOM reads."""
 
 from __future__ import annotations
 
@@ -12,11 +12,24 @@ from spacevrp.problems.conversion import Array, as_array, as_number, as_whole, s
 from spacevrp.problems.errors import ProblemError, UnsupportedError
 from spacevrp.problems.globe import great_circle
 from spacevrp.problems.sources.entries import (
-    all_alike,
     list_of,
+    plain_document,
     refuse_present,
     refuse_unknown,
     table_of,
+)
+from spacevrp.problems.sources.vroom_fleet import (
+    NOT_MODELLED,
+    as_amounts,
+    as_row,
+    as_window,
+    check_vehicles,
+    count_tasks,
+    is_closed,
+    is_uniform,
+    read_capacity,
+    read_limit,
+    read_types,
 )
 
 _TOP = ("vehicles", "jobs", "shipments", "matrices", "matrix")
@@ -25,23 +38,6 @@ _TASK_REFUSED = ("setup", "setup_per_type", "service_per_type")
 # Priorities say who is left out first; here nobody is.
 _JOB = (*_TASK, *_TASK_REFUSED, "delivery", "pickup", "amount", "skills", "priority")
 _SHIPMENT = ("pickup", "delivery", "amount", "skills", "priority")
-_VEHICLE_REFUSED = ("breaks", "steps", "max_tasks")
-# What must not differ from vehicle to vehicle, beside where they start and end.
-_VEHICLE_ALIKE = (
-    "profile",
-    "capacity",
-    "time_window",
-    "speed_factor",
-    "costs",
-    "max_travel_time",
-    "max_distance",
-)
-_VEHICLE = (
-    *("id", "description", "type", "skills", "start", "start_index", "end", "end_index"),
-    *_VEHICLE_ALIKE,
-)
-_NOT_MODELLED = "not modelled here yet"
-_PER_HOUR = 3600.0
 
 
 def fields_from_vroom(
@@ -58,6 +54,11 @@ def fields_from_vroom(
         this speed.
     """
     document = table_of("document", document)
+    # Matrices are large, and arrays are welcome in them.
+    document = {
+        key: value if key in ("matrix", "matrices") else plain_document(value)
+        for key, value in document.items()
+    }
     refuse_unknown("document", document, _TOP)
     vehicles = [table_of("vehicles", v) for v in list_of("vehicles", document.get("vehicles"))]
     if not vehicles:
@@ -65,65 +66,84 @@ def fields_from_vroom(
     tasks, pairs = _read_tasks(document)
     if not tasks:
         raise ProblemError("jobs", expected="at least one job or shipment", received="none")
-    vehicle, is_open = _read_fleet(vehicles)
-    _refuse_specialists(document, vehicles)
-    stops = [_depot_task(vehicle), *tasks]
-    fields = _read_travel(document, vehicle, stops, speed_kmh)
+    check_vehicles(vehicles)
+    kinds = max(1, *(len(task["amounts"]) for task in tasks), *_kinds_of(vehicles))
+    if is_uniform(vehicles, tasks):
+        stops = [_depot_task(vehicles[0]), *tasks]
+        travel = _read_travel(document, vehicles[0], stops, speed_kmh)
+        limit = read_limit("vehicle 0", vehicles[0], own_costs="durations" in travel)
+        fields = travel | _read_uniform(vehicles, stops, kinds, limit)
+        fields |= {"demand": _demand(stops, kinds)}
+        first = 1
+        shifts: list[dict[str, Any]] = []
+    else:
+        own_costs = _has_costs(document, vehicles[0])
+        counts = count_tasks(vehicles, tasks, paired=bool(pairs))
+        depots, shifts = read_types(vehicles, tasks, kinds=kinds, own_costs=own_costs)
+        stops, first = [*depots.stops, *tasks], len(depots.stops)
+        fields = _read_travel(document, vehicles[0], stops, speed_kmh)
+        fields |= {"depots": list(range(first)), "vehicles": shifts}
+        fields |= {"demand": _demand(stops, kinds, counted=counts)}
     fields |= {
-        "depots": 0,
-        "ids": _ids(stops),
-        "max_routes": len(vehicles),
-        "open_routes": is_open,
+        "ids": _ids(stops, first),
         "service": [stop["service"] for stop in stops],
         "load_rule": "separate",
     }
     if pairs:
-        fields["pairs"] = pairs
-    fields |= _read_loads(vehicle, stops)
-    fields |= _read_windows(stops)
+        fields["pairs"] = [(first + pickup, first + delivery) for pickup, delivery in pairs]
+    fields |= _read_windows(stops, shifts)
     return fields
 
 
 # ---------------------------------------------------------------------------------------- vehicles
 
 
-def _read_fleet(vehicles: Sequence[Mapping[str, Any]]) -> tuple[Mapping[str, Any], bool]:
-    """The one kind of vehicle there is, and whether routes are open."""
-    for number, vehicle in enumerate(vehicles):
-        where = f"vehicle {number}"
-        refuse_present(where, vehicle, _VEHICLE_REFUSED, _NOT_MODELLED)
-        refuse_unknown(where, vehicle, (*_VEHICLE, *_VEHICLE_REFUSED))
-        costs = table_of(f"{where}, costs", vehicle.get("costs") or {})
-        refuse_present(
-            f"{where}, costs", costs, ("fixed", "per_km", "per_task_hour"), _NOT_MODELLED
-        )
-        if costs.get("per_hour", _PER_HOUR) != _PER_HOUR:
-            raise UnsupportedError(f"{where}, costs, per_hour: {_NOT_MODELLED}")
-    for key in (*_VEHICLE_ALIKE, "start", "start_index", "end", "end_index"):
-        all_alike(f"vehicles, {key}", [vehicle.get(key) for vehicle in vehicles], key)
+def _read_uniform(
+    vehicles: Sequence[Mapping[str, Any]],
+    stops: Sequence[Mapping[str, Any]],
+    kinds: int,
+    limit: float | None,
+) -> dict[str, Any]:
+    """The one kind of vehicle there is."""
     first = vehicles[0]
-    starts = first.get("start") is not None or first.get("start_index") is not None
-    ends = first.get("end") is not None or first.get("end_index") is not None
-    if not starts:
-        raise UnsupportedError(f"vehicle 0, start: vehicles without one are {_NOT_MODELLED}")
-    if ends and (
-        first.get("start_index") != first.get("end_index")
-        or (first.get("start_index") is None and first.get("start") != first.get("end"))
-    ):
-        raise UnsupportedError(f"vehicle 0, end: another place than start is {_NOT_MODELLED}")
-    return first, not ends
+    fields: dict[str, Any] = {
+        "depots": 0,
+        "max_routes": len(vehicles),
+        "open_routes": not is_closed(first),
+    }
+    capacity = []
+    for kind, held in enumerate(read_capacity("vehicle 0", first, kinds)):
+        if not held and any(any(stop["amounts"][kind : kind + 1]) for stop in stops):
+            raise ProblemError("vehicle 0, capacity", expected="more than 0", received="0")
+        capacity.append(held or np.inf)
+    fields["capacity"] = capacity if kinds > 1 else capacity[0]
+    if limit is not None:
+        fields["max_length"] = limit
+    return fields
 
 
-def _refuse_specialists(document: Mapping[str, Any], vehicles: Sequence[Mapping[str, Any]]) -> None:
-    """Skills mean nothing where every vehicle has all that any job asks for."""
-    for kind in ("job", "shipment"):
-        for number, task in enumerate(document.get(f"{kind}s") or []):
-            where = f"{kind} {number}, skills"
-            for skill in list_of(where, task.get("skills") or []):
-                if any(skill not in list_of(where, v.get("skills") or []) for v in vehicles):
-                    raise UnsupportedError(
-                        f"{where}: jobs that not every vehicle can do are {_NOT_MODELLED}"
-                    )
+def _kinds_of(vehicles: Sequence[Mapping[str, Any]]) -> list[int]:
+    return [
+        len(as_amounts(f"vehicle {number}, capacity", vehicle.get("capacity")))
+        for number, vehicle in enumerate(vehicles)
+    ]
+
+
+def _demand(stops: Sequence[Mapping[str, Any]], kinds: int, *, counted: bool = False) -> Any:
+    """What leaves the vehicle at each stop: a number, or one for each kind of load."""
+    rows = []
+    for stop in stops:
+        amounts = stop["amounts"] or [0.0] * kinds
+        if len(amounts) != kinds:
+            raise ProblemError(
+                stop["where"], expected=f"{kinds} amounts", received=f"{len(amounts)} of them"
+            )
+        row = list(amounts)
+        if counted:  # each task is one
+            sign = -1.0 if any(amount < 0 for amount in amounts) else 1.0
+            row.append(0.0 if stop["id"] is None else sign)
+        rows.append(row)
+    return rows if kinds > 1 or counted else [row[0] for row in rows]
 
 
 def _depot_task(vehicle: Mapping[str, Any]) -> dict[str, Any]:
@@ -134,8 +154,9 @@ def _depot_task(vehicle: Mapping[str, Any]) -> dict[str, Any]:
         "location": vehicle.get("start"),
         "index": vehicle.get("start_index"),
         "service": 0.0,
-        "window": None if window is None else _window("vehicle 0, time_window", window),
-        "demand": 0.0,
+        "window": None if window is None else as_window("vehicle 0, time_window", window),
+        "amounts": [],
+        "skills": (),
     }
 
 
@@ -145,107 +166,91 @@ def _depot_task(vehicle: Mapping[str, Any]) -> dict[str, Any]:
 def _read_tasks(
     document: Mapping[str, Any],
 ) -> tuple[list[dict[str, Any]], list[tuple[int, int]]]:
-    """Jobs, then the pickups and deliveries of shipments; numbered from 1, after the depot."""
+    """Jobs, then the pickups and deliveries of shipments, and which of them are pairs."""
     tasks = []
     for number, entry in enumerate(list_of("jobs", document.get("jobs") or [])):
         where = f"job {number}"
         job = table_of(where, entry)
         refuse_unknown(where, job, _JOB)
-        delivered = _amount(f"{where}, delivery", job.get("delivery", job.get("amount")))
-        collected = _amount(f"{where}, pickup", job.get("pickup"))
-        if delivered and collected:
-            raise UnsupportedError(f"{where}: delivery and pickup in one job are {_NOT_MODELLED}")
-        tasks.append(_task(where, job, delivered - collected))
+        delivered = as_amounts(f"{where}, delivery", job.get("delivery", job.get("amount")))
+        collected = as_amounts(f"{where}, pickup", job.get("pickup"))
+        if any(delivered) and any(collected):
+            raise UnsupportedError(f"{where}: delivery and pickup in one job are {NOT_MODELLED}")
+        amounts = [-amount for amount in collected] if any(collected) else delivered
+        tasks.append(_task(where, job, amounts, job.get("skills")))
     pairs = []
     shipments = list_of("shipments", document.get("shipments") or [])
     if shipments and tasks:
-        raise UnsupportedError(f"shipments: beside jobs they are {_NOT_MODELLED}")
+        raise UnsupportedError(f"shipments: beside jobs they are {NOT_MODELLED}")
     for number, entry in enumerate(shipments):
         where = f"shipment {number}"
         shipment = table_of(where, entry)
         refuse_unknown(where, shipment, _SHIPMENT)
-        amount = _amount(f"{where}, amount", shipment.get("amount"))
-        first = len(tasks) + 1
-        for key, demand in (("pickup", -amount), ("delivery", amount)):
+        amounts = as_amounts(f"{where}, amount", shipment.get("amount"))
+        first = len(tasks)
+        for key, sign in (("pickup", -1.0), ("delivery", 1.0)):
             step = table_of(f"{where}, {key}", shipment.get(key))
             refuse_unknown(f"{where}, {key}", step, (*_TASK, *_TASK_REFUSED))
-            tasks.append(_task(f"{where}, {key}", step, demand))
+            signed = [sign * amount for amount in amounts]
+            tasks.append(_task(f"{where}, {key}", step, signed, shipment.get("skills")))
         pairs.append((first, first + 1))
     return tasks, pairs
 
 
-def _task(where: str, task: Mapping[str, Any], demand: float) -> dict[str, Any]:
-    refuse_present(where, task, _TASK_REFUSED, _NOT_MODELLED)
+def _task(where: str, task: Mapping[str, Any], amounts: list[float], skills: Any) -> dict[str, Any]:
+    refuse_present(where, task, _TASK_REFUSED, NOT_MODELLED)
     windows = list_of(f"{where}, time_windows", task.get("time_windows") or [])
     if len(windows) > 1:
-        raise UnsupportedError(f"{where}, time_windows: more than one is {_NOT_MODELLED}")
+        raise UnsupportedError(f"{where}, time_windows: more than one is {NOT_MODELLED}")
     return {
         "id": as_whole(f"{where}, id", task.get("id"), "a whole number"),
         "where": where,
         "location": task.get("location"),
         "index": task.get("location_index"),
         "service": as_number(f"{where}, service", task.get("service") or 0.0),
-        "window": _window(f"{where}, time_windows", windows[0]) if windows else None,
-        "demand": demand,
+        "window": as_window(f"{where}, time_windows", windows[0]) if windows else None,
+        "amounts": [amount if amount else 0.0 for amount in amounts],  # no minus before a zero
+        "skills": tuple(list_of(f"{where}, skills", skills or [])),
     }
 
 
-def _window(where: str, value: Any) -> Array:
-    window = as_array(where, list_of(where, value))
-    if window.shape != (2,):
-        raise ProblemError(where, expected="[start, end]", received=show(value))
-    return window
-
-
-def _amount(where: str, value: Any) -> float:
-    """One number; amounts of several kinds only where all but one are 0."""
-    if value is None:
-        return 0.0
-    amounts = [as_number(where, amount) for amount in list_of(where, value)]
-    if any(amount < 0 for amount in amounts):
-        raise ProblemError(where, expected="amounts of at least 0", received=show(value))
-    if len(amounts) > 1:
-        raise UnsupportedError(f"{where}: amounts of several kinds are {_NOT_MODELLED}")
-    return amounts[0] if amounts else 0.0
-
-
-def _ids(stops: Sequence[Mapping[str, Any]]) -> list[Any]:
-    """The ids of the tasks, and for the depot one that no task has.
+def _ids(stops: Sequence[Mapping[str, Any]], depots: int) -> list[Any]:
+    """The ids of the tasks, and for the depots such as no task has.
 
     The pickups and deliveries of shipments, like jobs, are numbered each on their own.
     """
-    ids = [stop["id"] for stop in stops[1:]]
+    ids = [stop["id"] for stop in stops[depots:]]
     if len(set(ids)) < len(ids):
-        kinds = [stop["where"].rpartition(", ")[2] for stop in stops[1:]]
+        kinds = [stop["where"].rpartition(", ")[2] for stop in stops[depots:]]
         ids = [
             f"{kind} {one}" if kind in ("pickup", "delivery") else one
             for kind, one in zip(kinds, ids, strict=True)
         ]
-    return ["depot", *ids]
+    if depots == 1:
+        return ["depot", *ids]
+    return [*(f"depot {number}" for number in range(depots)), *ids]
 
 
-# ------------------------------------------------------------------------------- loads and windows
+# ----------------------------------------------------------------------------------------- windows
 
 
-def _read_loads(vehicle: Mapping[str, Any], stops: Sequence[Mapping[str, Any]]) -> dict[str, Any]:
-    fields: dict[str, Any] = {"demand": [stop["demand"] for stop in stops]}
-    if vehicle.get("capacity") is not None:
-        capacity = _amount("vehicle 0, capacity", vehicle["capacity"])
-        if capacity > 0:
-            fields["capacity"] = capacity
-        elif any(fields["demand"]):
-            raise ProblemError("vehicle 0, capacity", expected="more than 0", received="0")
-    return fields
+def _read_windows(
+    stops: Sequence[Mapping[str, Any]], types: Sequence[dict[str, Any]]
+) -> dict[str, Any]:
+    """Windows counted from the earliest opening: absolute timestamps would cost digits.
 
-
-def _read_windows(stops: Sequence[Mapping[str, Any]]) -> dict[str, Any]:
-    """Windows counted from the earliest opening: absolute timestamps would cost digits."""
+    The shifts of the types are set back by as much, in place.
+    """
     given = [stop["window"] for stop in stops if stop["window"] is not None]
+    given += [one["window"] for one in types if "window" in one]
     if not given:
         return {}
     origin = min(float(window[0]) for window in given)
     rows = [[0.0, np.inf] if stop["window"] is None else stop["window"] - origin for stop in stops]
     fields: dict[str, Any] = {"windows": np.array(rows)}
+    for one in types:
+        if "window" in one:
+            one["window"] = [float(end) - origin for end in one["window"]]
     if origin != 0.0:
         fields["clock"] = Clock(origin, form="number")
     return fields
@@ -278,8 +283,13 @@ def _read_travel(
         fields = {"matrix": costs, "durations": durations}
     if places is not None:
         fields |= {"places": places, "geographic": True}
-    fields |= _read_limits(vehicle, own_costs=costs is not None)
     return fields
+
+
+def _has_costs(document: Mapping[str, Any], vehicle: Mapping[str, Any]) -> bool:
+    """Whether the matrices say what travelling costs, beside how long it takes."""
+    matrices = _read_matrices(document, vehicle)
+    return matrices is not None and "costs" in matrices
 
 
 def _read_places(stops: Sequence[Mapping[str, Any]]) -> list[list[float]] | None:
@@ -331,14 +341,7 @@ def _read_matrices(
 
 
 def _indices(stops: Sequence[Mapping[str, Any]], size: int) -> list[int]:
-    rows = []
-    for stop in stops:
-        where = f"{stop['where']}, location_index"
-        row = as_whole(where, stop["index"], f"a row of the matrix, 0 to {size - 1}")
-        if not 0 <= row < size:
-            raise ProblemError(where, expected=f"0 to {size - 1}", received=str(row))
-        rows.append(row)
-    return rows
+    return [as_row(f"{stop['where']}, location_index", stop["index"], size) for stop in stops]
 
 
 def _crow_flies(places: list[list[float]] | None, speed_kmh: float | None) -> Array:
@@ -355,15 +358,3 @@ def _crow_flies(places: list[list[float]] | None, speed_kmh: float | None) -> Ar
     if places is None:
         raise ProblemError("location", expected="[longitude, latitude]", received="none")
     return great_circle(np.array(places)) / (speed / 3.6)
-
-
-def _read_limits(vehicle: Mapping[str, Any], *, own_costs: bool) -> dict[str, Any]:
-    """A limit on travel time is a limit on length where travel time is what is minimised."""
-    if vehicle.get("max_distance") is not None:
-        raise UnsupportedError(f"vehicle 0, max_distance: {_NOT_MODELLED}")
-    limit = vehicle.get("max_travel_time")
-    if limit is None:
-        return {}
-    if own_costs:
-        raise UnsupportedError(f"vehicle 0, max_travel_time: beside costs {_NOT_MODELLED}")
-    return {"max_length": as_number("vehicle 0, max_travel_time", limit)}

@@ -1,0 +1,133 @@
+"""``spacevrp explain``: why customers are left out, what would let them in, what limits routes."""
+
+from __future__ import annotations
+
+import argparse
+import json
+from collections.abc import Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from spacevrp.arguments import at_least
+
+if TYPE_CHECKING:
+    from spacevrp.problems.explanation import Explanation
+    from spacevrp.problems.problem import Problem
+
+COMPLETE, NOT_COMPLETE = 0, 1
+Routes = tuple[tuple[int, ...], ...]
+
+
+def add_arguments(parser: argparse.ArgumentParser) -> None:
+    """Declare the arguments of ``spacevrp explain``."""
+    parser.epilog = (
+        "For each compulsory customer that a plan leaves out: the reason (capacity, window, "
+        "unreachable, length, pair, fleet; none if it would fit), and the smallest change that "
+        "lets it in, verified by the referee. For each route: the limit that binds first. Exit "
+        "code 0: the plans are complete; 1: somebody is left out or a rule is broken; 2: bad usage "
+        "or a file that cannot be read."
+    )
+    parser.add_argument(
+        "file",
+        metavar="FILE",
+        type=Path,
+        help="instances: .vrp, .json (ours, VROOM's, ...), .csv, .npz or Solomon text",
+    )
+    parser.add_argument(
+        "solution",
+        metavar="SOLUTION",
+        type=Path,
+        nargs="?",
+        help="their solutions: .json or .sol; solved first where there is none",
+    )
+    parser.add_argument(
+        "--format", choices=("table", "json"), default="table", help="default: table"
+    )
+    solving = parser.add_argument_group("without SOLUTION", "as in 'spacevrp solve'")
+    solving.add_argument(
+        "--augment", metavar="VIEWS", type=at_least(1), default=8, help="default: 8"
+    )
+    solving.add_argument("--seed", metavar="SEED", type=at_least(0), default=0, help="default: 0")
+    solving.add_argument(
+        "--device", choices=("auto", "cpu", "cuda"), default="auto", help="default: auto"
+    )
+    solving.add_argument(
+        "--weights", metavar="NAME|PATH", help="bundled weights by name, or a .safetensors file"
+    )
+    solving.add_argument("--quiet", action="store_true", help="no progress bar")
+
+
+def run(args: argparse.Namespace) -> int:
+    """Explain and print."""
+    # Imported here, so that help stays instant.
+    from spacevrp.formats import read
+    from spacevrp.problems.leniency import unservable_allowed
+    from spacevrp.problems.problem import Problem
+
+    with unservable_allowed():
+        content = read(args.file)
+    problems = [content] if isinstance(content, Problem) else list(content)
+    plans = _solved(args, problems) if args.solution is None else _read(args, problems)
+    explanations = _explain(args, problems, plans)
+    if args.format == "json":
+        instances = [explanation.to_dict() for explanation in explanations]
+        complete = all(explanation.complete for explanation in explanations)
+        print(json.dumps({"complete": complete, "instances": instances}, indent=2))
+    else:
+        for number, explanation in enumerate(explanations):
+            name = explanation.problem.name
+            label = f"instance {number}" + (f" ({name})" if name else "")
+            print(f"{label}: {explanation}" if len(problems) > 1 else explanation)
+    return COMPLETE if all(one.complete for one in explanations) else NOT_COMPLETE
+
+
+def _read(args: argparse.Namespace, problems: Sequence[Problem]) -> list[Routes]:
+    """The plans of the file, one for each instance."""
+    from spacevrp.formats import read_solution
+    from spacevrp.problems.errors import SolutionError
+
+    # A .sol lists customers only; the instance says where their depot is.
+    plans = read_solution(args.solution, problems[0] if problems else None).instances
+    if len(plans) != len(problems):
+        raise SolutionError(
+            f"{args.solution}: expected a plan for each of {len(problems)} instances of "
+            f"{args.file}, received {len(plans)}"
+        )
+    return [plan.routes for plan in plans]
+
+
+def _solved(args: argparse.Namespace, problems: list[Problem]) -> list[Routes]:
+    """The best plans that are found, partial ones among them."""
+    from spacevrp.solver import Solver
+
+    solver = Solver(args.weights, args.device)
+    attempt = solver.attempt(
+        problems, augment=args.augment, seed=args.seed, progress=not args.quiet
+    )
+    return [solution.routes for solution in attempt.best]
+
+
+def _explain(
+    args: argparse.Namespace, problems: Sequence[Problem], plans: Sequence[Routes]
+) -> list[Explanation]:
+    """One after the other, with a bar over the customers who are left out."""
+    from tqdm import tqdm
+
+    from spacevrp.problems.errors import SolutionError
+    from spacevrp.problems.explanation import explain
+    from spacevrp.problems.referee import judge
+
+    left_out = 0
+    for number, (problem, plan) in enumerate(zip(problems, plans, strict=True)):
+        try:
+            left_out += sum(v.code == "visit" for v in judge(problem, plan).violations)
+        except SolutionError as error:
+            where = f"{args.solution}, instance {number}" if len(plans) > 1 else args.solution
+            raise SolutionError(f"{where}: {error}") from None
+    # None: tqdm itself looks whether stderr is a terminal.
+    disable = True if args.quiet else None
+    with tqdm(total=left_out, unit=" customers", leave=False, disable=disable, delay=0.5) as bar:
+        return [
+            explain(problem, plan, bar.update)
+            for problem, plan in zip(problems, plans, strict=True)
+        ]

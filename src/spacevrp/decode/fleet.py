@@ -1,0 +1,67 @@
+"""Rollouts of fleets by single steps, on any device."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import torch
+from torch import Tensor
+
+from spacevrp.decode.rollout import Rollout, choose
+from spacevrp.decode.signal import problem_signal
+from spacevrp.env.environment import at_node
+from spacevrp.env.fleet import FleetEnvironment, Preferences
+from spacevrp.model.decoder import DecoderTables, logits
+
+# Asking the device whether all solutions are finished makes it wait: ask only every so often.
+_STEPS_BETWEEN_QUESTIONS = 8
+
+
+@dataclass(frozen=True)
+class FleetRollout(Rollout):
+    """Finished solutions and the vehicles they were built with."""
+
+    types: Tensor = None  # type: ignore[assignment]  # (B, P, R) int64; of each route, -1 for none
+
+
+@torch.no_grad()
+def fleet_rollout(
+    environment: FleetEnvironment,
+    tables: DecoderTables,
+    starts: Tensor,
+    preferences: Preferences,
+    *,
+    sample: bool = False,
+    temperature: float = 1.0,
+    generator: torch.Generator | None = None,
+) -> FleetRollout:
+    """Complete a solution for each start node (B, P), greedily or by sampling.
+
+    The start is the first customer that is chosen freely, after those that are pinned. Where the
+    first vehicle cannot serve it, the model chooses.
+    """
+    batch = environment.batch
+    state = environment.begin(preferences)
+    moves = [state.trip.current]
+    routes = preferences.vehicle.shape[2]
+    types = torch.full((*starts.shape, routes), -1, dtype=torch.int64, device=starts.device)
+    wished = torch.ones_like(starts, dtype=torch.bool)  # (B, P) the start is still to be visited
+    for step in range(environment.max_steps):
+        if step % _STEPS_BETWEEN_QUESTIONS == 0 and bool(state.done.all()):
+            break
+        allowed = environment.mask(state, preferences)
+        signal = problem_signal(batch, state.trip)
+        scores = logits(tables, state.trip.origin, state.trip.current, signal, allowed)
+        action = choose(scores / temperature, sample=sample, generator=generator)
+        free = wished & ~environment.on_pins(state)
+        action = torch.where(free & at_node(allowed, starts), starts, action)
+        wished = wished & ~free
+        before, state = state, environment.step(state, action, preferences)
+        moves.append(action)
+        leaves = state.trip.routes > before.trip.routes
+        route = before.trip.routes.clamp(max=routes - 1).unsqueeze(-1)
+        held = types.gather(2, route).squeeze(-1)
+        chosen = torch.where(leaves, before.vehicle, held)
+        types = types.scatter(2, route, chosen.unsqueeze(-1))
+    cost = torch.where(state.done, environment.cost(state), torch.inf)
+    return FleetRollout(torch.stack(moves, dim=-1), cost, types=types)

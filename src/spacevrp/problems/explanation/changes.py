@@ -1,0 +1,321 @@
+"""The smallest change of an instance that lets a customer in, found and verified by the referee."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass, field, replace
+from typing import Any
+
+import numpy as np
+
+from spacevrp.problems.distances import Distances
+from spacevrp.problems.errors import ProblemError
+from spacevrp.problems.explanation.ways import Route, Way, Ways, lacks_vehicle
+from spacevrp.problems.plan import RoutePlan, make_plan
+from spacevrp.problems.problem import Problem
+from spacevrp.problems.referee import Violation, judge
+
+# Codes of violations that some change mends. Too many of a type of vehicle is one of `vehicle`.
+_MENDABLE = {"capacity", "length", "window", "fleet", "vehicle", "arc"}
+# The most promising ways that are tried on the changed instance before none is reported.
+_MOST_TRIED = 24
+# After a new arc the rest of the route is judged for the first time, and may need a change, too.
+_MOST_ROUNDS = 3
+# No change of a number is as large as a road that has to be built.
+_ROAD = 1e6
+
+
+@dataclass(frozen=True)
+class Change:
+    """One change of an instance.
+
+    Attributes
+    ----------
+    kind
+        ``capacity``, ``length`` (the limit of a route), ``window`` (closing later), ``fleet``
+        (further routes) or ``arc`` (a road where there is none).
+    amount
+        By how much, in the user's units; how many routes or roads.
+    limit
+        What the limit is then; the latest closing of the windows. None for roads.
+    nodes
+        Whose windows close later, or the ends of the roads, two each.
+    vehicle
+        Number of the type of vehicle that changes; None where there are no types.
+    load
+        Number of the kind of load of a capacity.
+    """
+
+    kind: str
+    amount: float
+    limit: float | None = None
+    nodes: Route = ()
+    vehicle: int | None = None
+    load: int = 0
+
+    def add_to(self, changes: dict[str, Any], problem: Problem) -> None:
+        """Add the change to changed fields of an instance."""
+        if self.kind == "arc":
+            self._add_roads(changes, problem)
+        if self.kind == "window":
+            windows = np.array(changes.get("windows", problem.windows))
+            windows[list(self.nodes), 1] += self.amount
+            changes["windows"] = windows
+        if self.vehicle is not None and problem.vehicles is not None:
+            types = list(changes.get("vehicles", problem.vehicles))
+            types[self.vehicle] = replace(types[self.vehicle], **self._of_type(problem))
+            changes["vehicles"] = types
+        elif self.kind == "capacity":
+            capacities = [*np.atleast_1d(changes.get("capacity", problem.capacities)).tolist()]
+            capacities[self.load] = self.limit
+            changes["capacity"] = capacities if len(capacities) > 1 else capacities[0]
+        elif self.kind == "length":
+            changes["max_length"] = self.limit
+        elif self.kind == "fleet":
+            changes["max_routes"] = round(self.limit or 0)
+
+    def _of_type(self, problem: Problem) -> dict[str, Any]:
+        """The fields of the type of vehicle that change."""
+        terms = problem.fleet[self.vehicle or 0]
+        if self.kind == "capacity":
+            capacities = [*terms.capacities]
+            capacities[self.load] = self.limit or 0.0
+            return {"capacity": capacities}
+        if self.kind == "length":
+            return {"max_length": self.limit}
+        if self.kind == "fleet":
+            return {"count": round(self.limit or 0)}
+        first = terms.leaves_from if np.isfinite(terms.leaves_from) else None
+        last = terms.back_by + self.amount if np.isfinite(terms.back_by) else None
+        return {"window": (first, last)}
+
+    def _add_roads(self, changes: dict[str, Any], problem: Problem) -> None:
+        """Roads of no length: how long they may be is for the user to say."""
+        names = ["distances"]
+        if problem.durations is not problem.distances:
+            names.append("durations")
+        for name in names:
+            held: Distances = changes.get(name, getattr(problem, name))
+            if not held.has_missing_arcs:
+                continue
+            matrix = np.array(held.matrix())
+            for origin, target in zip(self.nodes[::2], self.nodes[1::2], strict=True):
+                if np.isinf(matrix[origin, target]):
+                    matrix[origin, target] = 0.0
+            changes[name] = Distances(matrix=matrix, field=name)
+
+    def relative(self, problem: Problem) -> float:
+        """The change as a share of what it changes, so that changes of all kinds compare."""
+        if self.kind == "arc":
+            return _ROAD * self.amount
+        if self.kind == "window":
+            return self.amount / horizon(problem)
+        before = (self.limit or 0.0) - self.amount
+        return self.amount / before if before > 0 else self.amount
+
+
+@dataclass(frozen=True)
+class Relaxation:
+    """What would let a customer in: changes, nearly always one, and the way in.
+
+    Attributes
+    ----------
+    changes
+        None of them where the customer fits as it is.
+    way
+        The route that serves the customer then.
+    routes
+        The whole plan then; the referee finds nothing wrong with that route in it.
+    message
+        The changes in words, and where they let the customer in.
+    """
+
+    changes: tuple[Change, ...]
+    way: Way = field(repr=False)
+    routes: tuple[Route, ...] = field(repr=False)
+    message: str = ""
+
+    def apply(self, problem: Problem) -> Problem:
+        """The instance with all changes."""
+        return change_all(problem, self.changes)
+
+
+def change_all(problem: Problem, changes: Iterable[Change]) -> Problem:
+    """The instance with the changes, checked once they are all made.
+
+    A declared variant is left out where it forbids them, as a second route in a TSP.
+    """
+    fields: dict[str, Any] = {}
+    for change in changes:
+        change.add_to(fields, problem)
+    try:
+        return problem.replace(**fields)
+    except ProblemError:
+        if problem.variant is None:
+            raise
+        # The rule for loads goes with the variant unless it is said.
+        return problem.replace(variant=None, load_rule=problem.load_rule, **fields)
+
+
+def horizon(problem: Problem) -> float:
+    """How long the day is: from the first opening to the last closing there is."""
+    closings = problem.windows[:, 1]
+    last = float(closings[np.isfinite(closings)].max(initial=problem.day_start))
+    return max(last - problem.day_start, problem.tolerance)
+
+
+def rank(ways: Ways, found: Iterable[Way]) -> list[tuple[tuple[Change, ...], Way]]:
+    """Ways that changes would mend, each with these, by how little it takes.
+
+    One change comes before several; then the smaller share of what is changed; then the cheaper
+    plan. A way that fits needs no change, and comes first.
+    """
+    problem = ways.problem
+    # Where goods are only handed over, a route carries the same wherever a customer comes in.
+    alike = problem.vehicles is None and not problem.pairs and not (problem.loads < 0).any()
+    loaded: dict[int | None, tuple[Change, ...] | None] = {}
+    promising = []
+    for way in found:
+        if alike and all(fault.code == "capacity" for fault in way.faults) and way.faults:
+            if way.route not in loaded:
+                loaded[way.route] = needed(ways.sheet, way.nodes, way.faults)
+            changes = loaded[way.route]
+        else:
+            changes = needed(ways.sheet, way.nodes, way.faults)
+        if changes is not None:
+            promising.append((changes, way))
+    return sorted(promising, key=lambda entry: _size(problem, *entry))
+
+
+def _size(problem: Problem, changes: tuple[Change, ...], way: Way) -> tuple[int, float, float]:
+    return len(changes), sum(change.relative(problem) for change in changes), way.extra
+
+
+def relaxations(ways: Ways, ranked: Iterable[tuple[tuple[Change, ...], Way]]) -> list[Relaxation]:
+    """The smallest verified change of each kind, the cheapest of all first.
+
+    Several changes at once are named only where no single one helps.
+    """
+    best: dict[tuple[str, ...], Relaxation] = {}
+    tried: dict[tuple[str, ...], int] = {}
+    for changes, way in ranked:
+        kinds = tuple(sorted(change.kind for change in changes))
+        if kinds in best or tried.get(kinds, 0) >= _MOST_TRIED or (len(kinds) > 1 and best):
+            continue
+        tried[kinds] = tried.get(kinds, 0) + 1
+        relaxation = _verified(ways, way, changes)
+        if relaxation is not None:
+            best[kinds] = relaxation
+        if not kinds:
+            break  # nothing needs to change
+    problem = ways.problem
+    return sorted(best.values(), key=lambda one: _size(problem, one.changes, one.way))
+
+
+def needed(
+    problem: Problem, nodes: Route, faults: Sequence[Violation]
+) -> tuple[Change, ...] | None:
+    """The changes that would mend the faults of a route; None where there are none such."""
+    codes = {fault.code for fault in faults}
+    if codes - _MENDABLE or any(f.code == "vehicle" and f.route is not None for f in faults):
+        return None
+    changes: list[Change] = []
+    if codes - {"arc", "fleet"}:
+        (plan,) = make_plan(problem, [nodes], 0.0).routes
+        vehicle = None if plan.vehicle is None else plan.vehicle.number
+        if "capacity" in codes:
+            changes += _larger_capacities(problem, plan, vehicle)
+        if "length" in codes:
+            excess = plan.cost - max_length_of(problem, plan)
+            changes.append(Change("length", excess, plan.cost, vehicle=vehicle))
+        if "window" in codes:
+            changes.append(_later_closing(problem, plan, vehicle))
+        if "vehicle" in codes and plan.vehicle is not None:
+            limit = float((plan.vehicle.count or 0) + 1)
+            changes.append(Change("fleet", 1.0, limit, vehicle=vehicle))
+    if "fleet" in codes:
+        changes.append(Change("fleet", 1.0, float((problem.max_routes or 0) + 1)))
+    if "arc" in codes:
+        roads = tuple(node for leg in missing_legs(problem, nodes) for node in leg)
+        changes.append(Change("arc", len(roads) / 2, None, roads))
+    if any(not 0 < change.amount < np.inf for change in changes):
+        return None
+    return tuple(changes)
+
+
+def capacities_of(problem: Problem, plan: RoutePlan) -> tuple[float, ...]:
+    """What the vehicle of a route carries of every kind of load."""
+    return problem.capacities if plan.vehicle is None else plan.vehicle.capacities
+
+
+def peaks_of(plan: RoutePlan) -> list[float]:
+    """The largest load of every kind on the way."""
+    return [max(loads) for loads in zip(*(stop.loads for stop in plan.stops), strict=True)]
+
+
+def max_length_of(problem: Problem, plan: RoutePlan) -> float:
+    """How long a route may be."""
+    return problem.max_length if plan.vehicle is None else plan.vehicle.max_length
+
+
+def _larger_capacities(problem: Problem, plan: RoutePlan, vehicle: int | None) -> list[Change]:
+    """For each kind of load that is too much."""
+    changes = []
+    capacities = capacities_of(problem, plan)
+    for kind, (peak, capacity) in enumerate(zip(peaks_of(plan), capacities, strict=True)):
+        if peak > capacity + problem.load_slack(capacity, kind):
+            changes.append(Change("capacity", peak - capacity, peak, vehicle=vehicle, load=kind))
+    return changes
+
+
+def _later_closing(problem: Problem, plan: RoutePlan, vehicle: int | None) -> Change:
+    """All windows that the route misses, later by the same: as much as the worst needs."""
+    late = {stop.node: stop for stop in plan.stops if stop.late > problem.tolerance}
+    amount = max((stop.late for stop in late.values()), default=0.0)
+    limit = max((stop.closing for stop in late.values()), default=0.0) + amount
+    shift_ends = plan.vehicle is not None and plan.stops[-1].closing == plan.vehicle.back_by
+    of_type = vehicle if shift_ends and plan.stops[-1].node in late else None
+    return Change("window", amount, limit, tuple(late), vehicle=of_type)
+
+
+def missing_legs(problem: Problem, nodes: Route) -> list[tuple[int, int]]:
+    """The legs of a route over which no arc leads."""
+    ends = nodes[1:] if problem.depots else (*nodes[1:], nodes[0])
+    return [
+        (origin, target)
+        for origin, target in zip(nodes, ends, strict=False)
+        if math.isinf(problem.distances.between(origin, target))
+        or math.isinf(problem.durations.between(origin, target))
+    ]
+
+
+def _verified(ways: Ways, way: Way, changes: tuple[Change, ...]) -> Relaxation | None:
+    """The changes, once the referee passes the route on the changed instance; else None."""
+    routes = ways.plan_with(way)
+    number = way.route or len(routes)
+    made: tuple[Change, ...] = ()
+    for _ in range(_MOST_ROUNDS):
+        made += changes
+        try:
+            problem = change_all(ways.problem, made)
+        except ProblemError:
+            return None
+        faults = [
+            fault
+            for fault in judge(problem, routes).violations
+            if fault.route == number or lacks_vehicle(fault) or _is_new(ways, fault)
+        ]
+        if not faults:
+            return Relaxation(made, way, routes)
+        further = needed(problem, way.nodes, faults)
+        if further is None or {c.kind for c in further} & {c.kind for c in made}:
+            return None
+        changes = further
+    return None
+
+
+def _is_new(ways: Ways, fault: Violation) -> bool:
+    """Whether another route has lost its vehicle to this one."""
+    differ = ways.problem.vehicles is not None
+    return differ and fault.route is not None and fault.message not in ways.known

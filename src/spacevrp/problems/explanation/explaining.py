@@ -1,0 +1,127 @@
+"""What a plan leaves out and why, what would let it in, and what limits each route.
+
+Everything is computed from the instance and the plan alone, by asking the referee about every way
+to serve a customer: in every place of every route there is, and in a route of its own.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Any
+
+from spacevrp.problems.explanation.documents import limits_document, unserved_document
+from spacevrp.problems.explanation.reasons import Unserved, explain_unserved
+from spacevrp.problems.explanation.routes import RouteLimits, limits_of
+from spacevrp.problems.explanation.text import count, describe_limits
+from spacevrp.problems.explanation.ways import Route
+from spacevrp.problems.plan import make_plan
+from spacevrp.problems.plan_text import write_number
+from spacevrp.problems.problem import Problem
+from spacevrp.problems.referee import Violation, as_routes, judge
+
+
+@dataclass(frozen=True)
+class Explanation:
+    """What is left out of a plan and why, and what limits its routes.
+
+    Attributes
+    ----------
+    problem, routes, cost
+        The instance, the plan, and the referee's figure for it.
+    unserved
+        Compulsory customers without a visit.
+    limits
+        For each route with customers, how much room is left.
+    faults
+        What else the referee finds wrong with the plan.
+    """
+
+    problem: Problem
+    routes: tuple[Route, ...]
+    cost: float
+    unserved: tuple[Unserved, ...]
+    limits: tuple[RouteLimits, ...]
+    faults: tuple[Violation, ...] = ()
+
+    @property
+    def complete(self) -> bool:
+        """Whether everybody is served and every rule kept."""
+        return not self.unserved and not self.faults
+
+    @cached_property
+    def served(self) -> int:
+        """How many customers have a visit."""
+        visited = {node for route in self.routes for node in route}
+        return sum(node in visited for node in self.problem.customers)
+
+    def __str__(self) -> str:
+        return "\n".join(self.lines())
+
+    def lines(self) -> list[str]:
+        """The explanation to read."""
+        problem = self.problem
+        noun = "customer" if problem.depots else "node"
+        total = count(len(problem.customers), noun)
+        head = f"{self.served} of {total} served"
+        if self.complete and self.served == len(problem.customers):
+            head = f"all {total} served"
+        worth = f"cost {write_number(self.cost)}"
+        if problem.maximise_prize:
+            worth = f"prize {write_number(-self.cost)}"
+        lines = [f"{head}, {count(len(self.limits), 'route')}, {worth}"]
+        # The two of a pair may share their reason.
+        for one in {one.message: one for one in self.unserved}.values():
+            lines.append(f"  unserved ({one.code}): {one.message}")
+            if one.relaxation is not None and one.relaxation.changes:
+                lines.append(f"    it would take: {one.relaxation.message}")
+                lines += [f"    or: {other.message}" for other in one.alternatives]
+        for route in self.limits:
+            lines.append(f"  route {route.number}: {describe_limits(problem, route)}")
+        lines += [f"  not kept ({fault.code}): {fault.message}" for fault in self.faults]
+        return lines
+
+    def to_dict(self) -> dict[str, Any]:
+        """The explanation as plain values, ready for JSON."""
+        problem = self.problem
+        return {
+            "name": problem.name,
+            "variant": problem.variant_name,
+            "complete": self.complete,
+            "customers": len(problem.customers),
+            "served": self.served,
+            "unserved": unserved_document(problem, self.unserved),
+            "routes": limits_document(problem, self.limits),
+            "violations": [
+                {"code": v.code, "message": v.message, "route": v.route, "node": v.node}
+                for v in self.faults
+            ],
+        }
+
+
+def explain(
+    problem: Problem,
+    routes: Sequence[Sequence[int]],
+    report: Callable[[int], None] = lambda number: None,
+) -> Explanation:
+    """Explain a plan, complete or not.
+
+    ``report`` is called with a number of customers whenever so many are explained.
+
+    Raises
+    ------
+    SolutionError
+        For a plan that cannot be judged: an entry that is not the number of a node.
+    """
+    settled = as_routes(problem, routes)
+    verdict = judge(problem, routes)  # which may say what vehicles they have
+    faults = tuple(v for v in verdict.violations if not is_missing_visit(v))
+    limits = limits_of(make_plan(problem, routes, verdict.cost))
+    unserved = explain_unserved(problem, settled, report=report)
+    return Explanation(problem, settled, verdict.cost, unserved, limits, faults)
+
+
+def is_missing_visit(violation: Violation) -> bool:
+    """Whether a violation only says that somebody is left out, if pinned to a vehicle."""
+    return violation.code in ("visit", "pin") and violation.route is None

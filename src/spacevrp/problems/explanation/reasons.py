@@ -1,0 +1,185 @@
+"""Why compulsory customers are left out of a plan, and the smallest change that lets them in."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Hashable, Iterable, Sequence
+from dataclasses import dataclass, replace
+
+from spacevrp.problems.explanation.changes import Relaxation, rank, relaxations
+from spacevrp.problems.explanation.text import (
+    describe_fault,
+    describe_place,
+    describe_relaxation,
+    first_named,
+    name,
+    name_all,
+)
+from spacevrp.problems.explanation.ways import Route, Way, Ways, lacks_vehicle, missing
+from spacevrp.problems.plan import node_id
+from spacevrp.problems.plan_text import write_number
+from spacevrp.problems.problem import Problem
+from spacevrp.problems.referee import as_routes
+
+# Why a customer is left out; `vehicle` and `pin` only where there are types of vehicles. `none`: it
+# is left out though it fits.
+CODES = ("capacity", "window", "unreachable", "length", "pair", "fleet", "vehicle", "pin", "none")
+
+
+@dataclass(frozen=True)
+class Unserved:
+    """A compulsory customer whom a plan leaves out.
+
+    Attributes
+    ----------
+    node, id
+        The customer's number, and what the user calls it (the number, where it has no id).
+    code
+        Why: ``capacity``, ``window``, ``unreachable``, ``length`` or ``pair`` where it cannot be
+        served even alone; ``fleet`` where it could, but no further route is allowed and none has
+        room; ``none`` where nothing stands in its way.
+    message
+        The reason in a sentence, with the numbers.
+    relaxation
+        The smallest change that lets it in; None where none is known.
+    alternatives
+        The smallest changes of other kinds.
+    """
+
+    node: int
+    id: Hashable
+    code: str
+    message: str
+    relaxation: Relaxation | None = None
+    alternatives: tuple[Relaxation, ...] = ()
+
+
+def explain_unserved(
+    problem: Problem,
+    routes: Iterable[Iterable[int]],
+    most: int | None = None,
+    report: Callable[[int], None] = lambda number: None,
+) -> tuple[Unserved, ...]:
+    """For each compulsory customer that the routes leave out: the reason, and the way in.
+
+    With ``most``, only for the first so many (of pairs, for both). ``report`` is called with a
+    number of customers whenever so many are explained.
+    """
+    settled = as_routes(problem, routes)
+    left = missing(problem, settled)[:most]
+    if not left:
+        return ()
+    visited = {node for route in settled for node in route}
+    ways = Ways(problem, settled)
+    unserved: list[Unserved] = []
+    for stops in left:
+        told = [one for one in _explain_one(ways, stops) if one.node not in visited]
+        unserved += told
+        report(len(told))
+    return tuple(unserved)
+
+
+def _explain_one(ways: Ways, stops: Route) -> list[Unserved]:
+    """The customer, or both of a pair."""
+    problem = ways.problem
+    found = list(ways.all_of(stops))
+    ranked = rank(ways, found)
+    relaxed = [
+        replace(one, message=describe_relaxation(problem, one)) for one in relaxations(ways, ranked)
+    ]
+    closest = [way for _, way in ranked] + [way for way in found if way.faults]
+    told = _reasons(ways, stops, found, closest)
+    return [
+        Unserved(node, node_id(problem, node), code, message, *_split(relaxed))
+        for node, (code, message) in zip(stops, told, strict=True)
+    ]
+
+
+def _split(relaxed: list[Relaxation]) -> tuple[Relaxation | None, tuple[Relaxation, ...]]:
+    return (relaxed[0], tuple(relaxed[1:])) if relaxed else (None, ())
+
+
+def _reasons(
+    ways: Ways, stops: Route, found: Sequence[Way], closest: Sequence[Way]
+) -> list[tuple[str, str]]:
+    """(code, sentence) for each of the stops; ``closest`` has the ways by how little they lack."""
+    problem = ways.problem
+    who = name_all(problem, stops)
+    fitting = [way for way in found if way.fits]
+    if fitting:
+        way = min(fitting, key=lambda way: way.extra)
+        text = f"{who} could be served {describe_place(problem, way)}"
+        return [("none", f"{text}, for {write_number(way.extra)} more")] * len(stops)
+    insertions = [way for way in closest if way.route is not None]
+    if not problem.depots:
+        if not insertions:
+            return [("unreachable", f"{who} has no place in a tour")]
+        way = insertions[0]
+        place = describe_place(problem, way).removeprefix("in the tour, ")
+        text = f"{who} has no place in the tour: {place}, {describe_fault(problem, way)}"
+        return [(_code(way), text)]
+    alone = _first(closest, [way for way in found if way.route is None])
+    if all(lacks_vehicle(fault) for fault in alone.faults):
+        return [("fleet", _tell_full(ways, who, insertions))] * len(stops)
+    if len(stops) == 2:
+        return _reasons_of_pair(ways, stops, alone)
+    return [(_code(alone), f"{who} cannot be served alone: {describe_fault(problem, alone)}")]
+
+
+def _first(closest: Sequence[Way], among: Sequence[Way]) -> Way:
+    return next(way for way in closest if way in among)
+
+
+def _code(way: Way) -> str:
+    """The rule that stands in the way."""
+    code = first_named([f for f in way.faults if not lacks_vehicle(f)] or way.faults).code
+    return {"arc": "unreachable"}.get(code, code)
+
+
+def _tell_full(ways: Ways, who: str, insertions: Sequence[Way]) -> str:
+    """Nobody is free, and nobody has room."""
+    problem = ways.problem
+    if ways.used == 1:
+        text = f"the one route that is allowed is in use, and {who} does not fit into it"
+    else:
+        text = f"all {ways.used} routes that are allowed are in use, and {who} fits into none"
+    if not insertions:
+        return text
+    way = insertions[0]
+    return f"{text}: {describe_place(problem, way)}, {describe_fault(problem, way)}"
+
+
+def _reasons_of_pair(ways: Ways, stops: Route, together: Way) -> list[tuple[str, str]]:
+    """Each of a pair for its own reason, or because of its partner, or of the two together."""
+    problem = ways.problem
+    roles = ("pickup", "delivery")
+    alone: list[tuple[str, str] | None] = []
+    for node in stops:
+        way = _least_faulty(ways, node)
+        alone.append(None if way.fits else (_code(way), describe_fault(problem, way)))
+    if alone == [None, None]:
+        text = (
+            f"{name(problem, stops[0])} and its delivery {name(problem, stops[1])} cannot be "
+            f"served one after the other: {describe_fault(problem, together)}"
+        )
+        return [("pair", text)] * 2
+    reasons = []
+    for turn, node in enumerate(stops):
+        own, other = alone[turn], alone[1 - turn]
+        if own is not None:
+            reasons.append((own[0], f"{name(problem, node)} cannot be served alone: {own[1]}"))
+        elif other is not None:
+            partner = f"its {roles[1 - turn]}, {name(problem, stops[1 - turn])}"
+            text = f"{name(problem, node)} is left out with {partner}, which cannot be served alone"
+            reasons.append(("pair", f"{text}: {other[1]}"))
+    return reasons
+
+
+def _least_faulty(ways: Ways, node: int) -> Way:
+    """One of a pair on a route of its own, judged as if it had no partner."""
+    singles = []
+    for way in ways.own_routes((node,)):
+        faults = [fault for fault in way.faults if fault.code != "pair"]
+        own = tuple(fault for fault in faults if not lacks_vehicle(fault))
+        singles.append(replace(way, faults=own))
+    ranked = [way for _, way in rank(ways, singles)]
+    return (ranked or singles)[0]

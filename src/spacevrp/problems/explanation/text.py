@@ -1,0 +1,203 @@
+"""Reasons, relaxations and limits in words: the user's ids, units and clock."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from spacevrp.problems.clock import Moment
+from spacevrp.problems.explanation.changes import (
+    Change,
+    Relaxation,
+    capacities_of,
+    max_length_of,
+    missing_legs,
+    peaks_of,
+)
+from spacevrp.problems.explanation.routes import Limit, RouteLimits
+from spacevrp.problems.explanation.ways import Route, Way
+from spacevrp.problems.fleet import called
+from spacevrp.problems.plan import RoutePlan, Stop, make_plan, node_id
+from spacevrp.problems.plan_text import write_moment, write_number, write_span
+from spacevrp.problems.problem import Problem
+from spacevrp.problems.referee import Violation
+from spacevrp.problems.referee_rules import write_apart
+
+# A route may break several rules; the first of these is named. Where there is no road, nothing
+# that follows is known; what a vehicle cannot carry it need not bring in time.
+_FIRST_NAMED = ("arc", "capacity", "length", "window")
+
+
+def name(problem: Problem, node: int) -> str:
+    """What to call a node: by the user's id where there is one."""
+    noun = "node" if not problem.depots else "depot" if node in problem.depots else "customer"
+    return f"{noun} {node_id(problem, node)}"
+
+
+def name_all(problem: Problem, nodes: Sequence[int]) -> str:
+    """The same for several."""
+    if len(nodes) == 1:
+        return name(problem, nodes[0])
+    names = [name(problem, node) for node in nodes]
+    return f"{', '.join(names[:-1])} and {names[-1]}"
+
+
+def count(number: int, noun: str) -> str:
+    """A number of things."""
+    return f"{number} {noun}" if number == 1 else f"{number} {noun}s"
+
+
+def first_named(faults: Sequence[Violation]) -> Violation:
+    """The fault that is told of several."""
+    order = {code: rank for rank, code in enumerate(_FIRST_NAMED)}
+    return min(faults, key=lambda fault: order.get(fault.code, len(order)))
+
+
+def describe_fault(problem: Problem, way: Way) -> str:
+    """What is wrong with a route that serves the customers, with the numbers."""
+    fault = first_named(way.faults)
+    if fault.code == "arc":
+        legs = missing_legs(problem, way.nodes)
+        roads = " and ".join(f"from {name(problem, a)} to {name(problem, b)}" for a, b in legs)
+        return f"no arc leads {roads}"
+    plan = make_plan(problem, [way.nodes], 0.0).routes
+    if len(plan) == 1 and fault.code in _FIRST_NAMED:
+        told = _tell(problem, way, plan[0], fault.code)
+        if told is not None:
+            return told
+    return fault.message.removeprefix(f"route {fault.route} ")
+
+
+def _tell(problem: Problem, way: Way, plan: RoutePlan, code: str) -> str | None:
+    if code == "capacity":
+        return _tell_load(problem, way, plan)
+    if code == "length":
+        length, limit = write_apart(plan.cost, max_length_of(problem, plan))
+        there = "there and back" if way.nodes[-1] in problem.depots else "there"
+        route = f"the way {there} is" if way.route is None else "the route would be"
+        return f"{route} {length} long, the limit is {limit}"
+    late = [stop for stop in plan.stops if stop.late > problem.tolerance]
+    return _tell_late(problem, way, plan, late[0]) if late else None
+
+
+def _tell_load(problem: Problem, way: Way, plan: RoutePlan) -> str | None:
+    for kind, (peak, room) in enumerate(
+        zip(peaks_of(plan), capacities_of(problem, plan), strict=True)
+    ):
+        if peak <= room + problem.load_slack(room, kind):
+            continue
+        load, capacity = write_apart(peak, room)
+        of_kind = _kind(problem, kind)
+        carries = "a vehicle" if plan.vehicle is None else called(plan.vehicle)
+        if way.route is None and len(way.stops) == 1:
+            verb = "demands" if problem.loads[way.stops[0], kind] > 0 else "hands over"
+            return f"it {verb} {load}{of_kind}, {carries} carries {capacity}"
+        return f"the load{of_kind} would be {load}, {carries} carries {capacity}"
+    return None
+
+
+def _kind(problem: Problem, kind: int) -> str:
+    return f" of kind {kind}" if problem.kinds_of_load > 1 else ""
+
+
+def _tell_late(problem: Problem, way: Way, plan: RoutePlan, stop: Stop) -> str:
+    too_late = write_span(problem.clock, stop.late)
+    when, closing = _moments(problem, stop.reached, stop.closing)
+    if stop.node in problem.depots:
+        there = f"the vehicle would be back at {name(problem, stop.node)} at {when}, which"
+        return f"{there} closes at {closing}: {too_late} too late"
+    start = plan.stops[0].node
+    if way.route is None and stop.node == way.stops[0]:
+        there = f"straight from {name(problem, start)} it is reached at {when}"
+    else:
+        there = f"{name(problem, stop.node)} would be reached at {when}"
+    return f"{there}, the window closes at {closing}: {too_late} too late"
+
+
+def _moments(problem: Problem, *numbers: float) -> list[str]:
+    """Times as the user writes them; numbers with as many digits as it takes to tell them apart."""
+    if problem.clock is None:
+        return write_apart(*numbers)
+    second = problem.clock.seconds  # spans are told to the second, and should fit
+    if problem.clock.form != "number":
+        numbers = tuple(round(number * second) / second for number in numbers)
+    moments: list[Moment] = [problem.clock.moment(number) for number in numbers]
+    floats = [moment for moment in moments if isinstance(moment, float)]
+    if len(floats) == len(moments):
+        return write_apart(*floats)
+    return [write_moment(moment) for moment in moments]
+
+
+def describe_place(problem: Problem, way: Way) -> str:
+    """Where the customers come in: into which route and after whom."""
+    if way.route is None:
+        if not problem.depots:
+            return "in a tour of its own"
+        return f"in a route of {'its' if len(way.stops) == 1 else 'their'} own"
+    before = [way.nodes[way.nodes.index(stop) - 1] for stop in way.stops]
+    if len(way.stops) == 2 and before[1] != way.stops[0]:
+        after = f"after {name(problem, before[0])} and {name(problem, before[1])}"
+    else:
+        after = f"after {name(problem, before[0])}"
+    where = f"route {way.route}" if problem.depots else "the tour"
+    return f"in {where}, {after}"
+
+
+# ------------------------------------------------------------------------------------ relaxations
+
+
+def describe_relaxation(problem: Problem, relaxation: Relaxation) -> str:
+    """The changes, and where they let the customer in."""
+    changes = " and ".join(_tell_change(problem, change) for change in relaxation.changes)
+    place = describe_place(problem, relaxation.way)
+    return f"{changes or 'nothing needs to change'} ({place})"
+
+
+def _tell_change(problem: Problem, change: Change) -> str:
+    more = write_number(change.amount)
+    limit = write_number(change.limit or 0.0)
+    whose = "" if change.vehicle is None else f" for {called(problem.fleet[change.vehicle])}"
+    if change.kind == "capacity":
+        return f"a capacity of {limit}{_kind(problem, change.load)}{whose}, {more} more"
+    if change.kind == "length":
+        return f"a length limit of {limit}{whose}, {more} more"
+    if change.kind == "fleet":
+        noun = "route" if change.vehicle is None else "vehicle"
+        return f"{count(round(change.limit or 0.0), noun)}{whose}, {more} more"
+    if change.kind == "arc":
+        legs = zip(change.nodes[::2], change.nodes[1::2], strict=True)
+        roads = " and ".join(f"from {name(problem, a)} to {name(problem, b)}" for a, b in legs)
+        return f"an arc {roads}, if it is short enough"
+    later = f"{write_span(problem.clock, change.amount)} longer"
+    if change.vehicle is not None:
+        later += f", as the shift of {called(problem.fleet[change.vehicle])}"
+    if len(change.nodes) == 1:
+        (when,) = _moments(problem, change.limit or 0.0)
+        return f"the window of {name(problem, change.nodes[0])} open until {when}, {later}"
+    return f"the windows of {name_all(problem, change.nodes)} open {later}"
+
+
+# ----------------------------------------------------------------------------------------- limits
+
+
+def describe_limits(problem: Problem, route: RouteLimits) -> str:
+    """The limit that binds first, and the others after it."""
+    if not route.limits:
+        return "nothing limits it"
+    first, *others = (_tell_limit(problem, limit) for limit in route.limits)
+    return "; ".join([f"bound by {first}", *others])
+
+
+def _tell_limit(problem: Problem, limit: Limit) -> str:
+    share = f"{max(limit.share, 0.0):.0%} left" if limit.slack >= 0 else "broken"
+    if limit.code == "window":
+        slack = write_span(problem.clock, abs(limit.slack))
+        spare = f"{slack} to spare" if limit.slack >= 0 else f"{slack} too late"
+        return f"the window of {name(problem, limit.node or 0)}: {spare} ({share})"
+    what = f"capacity{_kind(problem, limit.load)}" if limit.code == "capacity" else "length"
+    used, allowed = write_number(limit.used), write_number(limit.allowed)
+    return f"{what}: {used} of {allowed} ({share})"
+
+
+def describe_route(problem: Problem, nodes: Route) -> str:
+    """The ids of a route, in order."""
+    return " ".join(str(node_id(problem, node)) for node in nodes)

@@ -1,0 +1,317 @@
+"""Every way to serve a customer that a plan leaves out, and what the referee says of it."""
+
+from __future__ import annotations
+
+import copy
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
+
+import numpy as np
+
+from spacevrp.problems.distances import Distances
+from spacevrp.problems.problem import Problem
+from spacevrp.problems.referee import Violation, as_routes, judge
+
+Route = tuple[int, ...]
+
+# Up to this many nodes all distances are held: looking one up is faster than computing it.
+_MOST_HELD = 2_000
+
+
+@dataclass(frozen=True)
+class Way:
+    """A route that serves customers whom the plan leaves out.
+
+    Attributes
+    ----------
+    stops
+        The customers: one, or a pickup and its delivery.
+    route
+        Number of the plan's route that takes them in, counted from 1; None for one of their own.
+    nodes
+        That route with them.
+    extra
+        By how much the plan costs more then.
+    faults
+        What the referee says of the route, and of vehicles that there are not.
+    """
+
+    stops: Route
+    route: int | None
+    nodes: Route
+    extra: float
+    faults: tuple[Violation, ...]
+
+    @property
+    def fits(self) -> bool:
+        """Whether every rule is kept."""
+        return not self.faults
+
+
+class Ways:
+    """A plan that grows customer by customer.
+
+    Routes that break a rule as they are take nobody in.
+
+    Parameters
+    ----------
+    problem
+        The instance.
+    routes
+        The routes there are, as the referee takes them.
+    """
+
+    def __init__(self, problem: Problem, routes: Iterable[Iterable[int]]) -> None:
+        self.problem = problem
+        self.routes: list[Route] = list(as_routes(problem, routes))
+        self.sheet = _sheet(problem)  # for judging routes one by one
+        self.judged = 0  # routes so far: what the work is counted in
+        self._costs: list[float] = []
+        self._legal: list[bool] = []
+        for route in self.routes:
+            cost, faults = self.judge_alone(route)
+            self._costs.append(cost)
+            self._legal.append(not faults)
+        self.known = self._told()
+
+    def _told(self) -> set[str]:
+        """What the referee has to say of the plan as it is, where vehicles differ."""
+        if self.problem.vehicles is None:
+            return set()
+        return {violation.message for violation in judge(self.sheet, self.routes).violations}
+
+    def judge_alone(self, nodes: Route) -> tuple[float, tuple[Violation, ...]]:
+        """The cost of one route, and what is wrong with it whoever is missing from the plan."""
+        self.judged += 1
+        verdict = judge(self.sheet, [nodes])
+        return verdict.cost, tuple(v for v in verdict.violations if v.route is not None)
+
+    @property
+    def used(self) -> int:
+        """How many routes have customers."""
+        depots = set(self.problem.depots)
+        return sum(not depots.issuperset(route) for route in self.routes)
+
+    def insertions(self, stops: Route, numbers: Iterable[int] | None = None) -> Iterator[Way]:
+        """Every way into the routes there are (those with the given numbers, counted from 1)."""
+        chosen = range(1, len(self.routes) + 1) if numbers is None else numbers
+        depots = set(self.problem.depots)
+        for number in chosen:
+            route = self.routes[number - 1]
+            if not self._legal[number - 1] or depots.issuperset(route):
+                continue
+            for nodes in self._with(route, stops):
+                yield self._judged(stops, number, nodes)
+
+    def exchanges(self, stops: Route, number: int, out: Route) -> Iterator[Way]:
+        """Every way into a route in the place of other customers, who leave it."""
+        route = tuple(node for node in self.routes[number - 1] if node not in out)
+        for nodes in self._with(route, stops) if route else (stops,):
+            yield self._judged(stops, number, nodes)
+
+    def _judged(self, stops: Route, number: int, nodes: Route) -> Way:
+        cost, faults = self.judge_alone(nodes)
+        way = Way(stops, number, nodes, cost - self._costs[number - 1], faults)
+        if way.fits and self.problem.vehicles is not None:
+            # The route may need another vehicle now, which another route has.
+            way = replace(way, faults=self._fleet_faults(self.plan_with(way)))
+        return way
+
+    def own_routes(self, stops: Route) -> Iterator[Way]:
+        """A route of their own by every type of vehicle and from every depot.
+
+        Without a depot, a tour where there is none yet.
+        """
+        if not self.problem.depots and self.used:
+            return
+        ends: dict[tuple[int | None, int | None], None] = {
+            (terms.start, terms.end): None for terms in self.problem.fleet
+        }
+        for start, end in ends or {(None, None): None}:
+            nodes = (*_listed(start), *stops, *_listed(end))
+            cost, faults = self.judge_alone(nodes)
+            if not faults or self.problem.vehicles is None:
+                faults += self._fleet_faults([*self.routes, nodes])
+            yield Way(stops, None, nodes, cost, faults)
+
+    def _fleet_faults(self, routes: Sequence[Route]) -> tuple[Violation, ...]:
+        """What is wrong with the plan that was not before: too many routes, or no vehicle free."""
+        found = judge(self.sheet, routes).violations
+        faults = tuple(violation for violation in found if violation.code == "fleet")
+        if self.problem.vehicles is None:
+            return faults
+        fresh = [violation for violation in found if violation.message not in self.known]
+        if not faults and fresh:
+            text = f"no vehicle is free for it: {fresh[0].message}"
+            faults = (Violation("vehicle", text),)
+        return faults
+
+    def has_vehicles_for(self, way: Way) -> bool:
+        """Whether there are vehicles for all routes, with the customers served that way."""
+        return self.problem.vehicles is None or not self._fleet_faults(self.plan_with(way))
+
+    def copy(self) -> Ways:
+        """The same plan once more."""
+        twin = copy.copy(self)
+        twin.routes, twin._costs, twin._legal = [*self.routes], [*self._costs], [*self._legal]
+        twin.judged = 0
+        return twin
+
+    def all_of(self, stops: Route) -> Iterator[Way]:
+        """Every way there is."""
+        yield from self.insertions(stops)
+        yield from self.own_routes(stops)
+
+    def take(self, way: Way) -> int:
+        """Serve the customers that way; the number of the route that has changed."""
+        cost, faults = self.judge_alone(way.nodes)
+        if way.route is None:
+            self.routes.append(way.nodes)
+            self._costs.append(cost)
+            self._legal.append(not faults)
+        else:
+            self.routes[way.route - 1] = way.nodes
+            self._costs[way.route - 1] = cost
+            self._legal[way.route - 1] = not faults
+        self.known = self._told()
+        return way.route or len(self.routes)
+
+    def plan_with(self, way: Way) -> tuple[Route, ...]:
+        """All routes, with the customers served that way."""
+        if way.route is None:
+            return (*self.routes, way.nodes)
+        before, after = self.routes[: way.route - 1], self.routes[way.route :]
+        return (*before, way.nodes, *after)
+
+    def _with(self, route: Route, stops: Route) -> Iterator[Route]:
+        """The route with the stops in every place, in their order."""
+        # The depot stays first and, on closed routes, last. A tour without a depot is a circle, so
+        # that the place before its first node is the one after its last.
+        last = len(route) - (len(route) > 1 and route[-1] in self.problem.depots)
+        first, *rest = stops
+        for place in range(1, last + 1):
+            begun = (*route[:place], first)
+            if not rest:
+                yield begun + route[place:]
+                continue
+            (second,) = rest
+            for later in range(place, last + 1):
+                yield (*begun, *route[place:later], second, *route[later:])
+
+
+def lacks_vehicle(violation: Violation) -> bool:
+    """Whether a violation says that there are not vehicles enough for all routes."""
+    return violation.code in ("fleet", "vehicle") and violation.route is None
+
+
+def _listed(depot: int | None) -> Route:
+    return () if depot is None else (depot,)
+
+
+def missing(problem: Problem, routes: Iterable[Iterable[int]]) -> list[Route]:
+    """Compulsory customers whom no route visits, the two of a pair together.
+
+    Where one of a pair is visited alone it is listed with its partner, too: neither counts.
+    """
+    visited = {node for route in routes for node in route}
+    couple = {node: pair for pair in problem.pairs for node in pair}
+    left: dict[Route, None] = {}  # in the order of the nodes
+    for node in problem.customers:
+        if node not in visited and np.isinf(problem.penalty[node]):
+            left[couple.get(node, (node,))] = None
+    return list(left)
+
+
+def cheapest(ways: Iterable[Way]) -> Way | None:
+    """The way that adds least to the cost among those that fit; the first of several."""
+    best: Way | None = None
+    for way in ways:
+        if way.fits and (best is None or way.extra < best.extra):
+            best = way
+    return best
+
+
+def fill_up(
+    ways: Ways,
+    left: Sequence[Route],
+    *,
+    enough: Callable[[], bool] = lambda: False,
+    changed: Mapping[Route, int] | None = None,
+) -> list[Route]:
+    """Serve whom the plan has room for, always the cheapest next; who is left over.
+
+    After an insertion only the ways into the route that has changed are looked at again, and the
+    routes of one's own, which the fleet may not have any more.
+
+    Parameters
+    ----------
+    enough
+        Says when to stop before nobody fits any more.
+    changed
+        For customers who are known to fit nowhere else, the number of the one route to look at.
+    """
+    best: dict[Route, dict[int, Way]] = {}  # customer -> number of the route -> cheapest way in
+    for stops in left:
+        best[stops] = {}
+        numbers = range(1, len(ways.routes) + 1)
+        for number in numbers if changed is None or stops not in changed else (changed[stops],):
+            _note(best[stops], number, cheapest(ways.insertions(stops, [number])))
+    while best and not enough():
+        choices = []
+        for stops, known in best.items():
+            own = cheapest(ways.own_routes(stops))
+            options = [*known.values(), *([] if own is None else [own])]
+            choice = cheapest(options)
+            if choice is not None:
+                choices.append(choice)
+        chosen = cheapest(choices)
+        if chosen is None:
+            break
+        if chosen.route is not None and not ways.has_vehicles_for(chosen):
+            # Since it was found, another route has taken the vehicle that it needs.
+            again = cheapest(ways.insertions(chosen.stops, [chosen.route]))
+            _note(best[chosen.stops], chosen.route, again)
+            continue
+        number = ways.take(chosen)
+        del best[chosen.stops]
+        for stops, known in best.items():
+            _note(known, number, cheapest(ways.insertions(stops, [number])))
+    return list(best)
+
+
+def _note(known: dict[int, Way], number: int, way: Way | None) -> None:
+    known.pop(number, None)
+    if way is not None:
+        known[number] = way
+
+
+def _sheet(problem: Problem) -> Problem:
+    """The problem for judging single routes many times over: nobody is missing from a plan.
+
+    A copy with the same limits and tolerances, of which the referee sees the routes only. Pairs
+    stay pairs: half of one is a fault of the route.
+    """
+    known = {name: getattr(problem, name) for name in ("tolerance", "load_tolerance", "fleet")}
+    sheet = copy.copy(problem)
+    distances, durations = problem.distances, problem.durations
+    if problem.size <= _MOST_HELD:
+        distances = _held(problem.distances)
+        if problem.durations is problem.distances:
+            durations = distances
+        else:
+            durations = _held(problem.durations)
+    # Past the checks of the constructor, which would ask for customers.
+    vars(sheet).update(
+        known,
+        customers=(),
+        maximise_prize=False,
+        distances=distances,
+        durations=durations,
+    )
+    return sheet
+
+
+def _held(distances: Distances) -> Distances:
+    if distances.coordinates is None:
+        return distances
+    return Distances(matrix=distances.matrix())

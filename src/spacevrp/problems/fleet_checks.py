@@ -1,0 +1,319 @@
+"""The cross-checks of a fleet: each type on its own, and that somebody can serve every customer."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import Protocol
+
+import numpy as np
+
+from spacevrp.problems.conversion import Array, show
+from spacevrp.problems.distances import Distances
+from spacevrp.problems.errors import ProblemError
+from spacevrp.problems.fleet import MOST_VEHICLES, Terms, Vehicle, blame_vehicle, called
+
+# From a depot to all nodes and back, each (N,): direct arcs or shortest paths.
+Ways = Callable[[Distances, int, tuple[int, ...]], tuple[Array, Array]]
+# A message gives the reasons of so many types.
+_MOST_NAMED = 4
+
+
+class Fleeted(Protocol):
+    """What the checks read of a ``Problem``."""
+
+    @property
+    def distances(self) -> Distances: ...
+
+    @property
+    def durations(self) -> Distances: ...
+
+    @property
+    def depots(self) -> tuple[int, ...]: ...
+
+    @property
+    def customers(self) -> tuple[int, ...]: ...
+
+    @property
+    def loads(self) -> Array: ...
+
+    @property
+    def windows(self) -> Array: ...
+
+    @property
+    def service(self) -> Array: ...
+
+    @property
+    def size(self) -> int: ...
+
+    @property
+    def variant(self) -> str | None: ...
+
+    @property
+    def load_rule(self) -> str: ...
+
+    @property
+    def pairs(self) -> tuple[tuple[int, int], ...]: ...
+
+    @property
+    def vehicles(self) -> tuple[Vehicle, ...] | None: ...
+
+    @property
+    def fleet(self) -> tuple[Terms, ...]: ...
+
+    @property
+    def has_own_fleet(self) -> bool: ...
+
+    @property
+    def tolerance(self) -> float: ...
+
+    def load_slack(self, capacity: float, kind: int = 0) -> float: ...
+
+
+def check_vehicles(problem: Fleeted) -> None:
+    """Raise for the first type that contradicts itself, the nodes or the other types."""
+    if problem.has_own_fleet and problem.variant is not None:
+        field = "vehicles" if problem.vehicles is not None else "demand"
+        raise ProblemError(
+            field,
+            expected="alike vehicles and one kind of load in a declared variant",
+            received=f"others in {problem.variant}",
+        )
+    if problem.vehicles is None:
+        return
+    if not problem.depots:
+        raise ProblemError("vehicles", expected="none without a depot", received="some")
+    names: dict[str, int] = {}
+    pinned_to: dict[int, int] = {}
+    for number, vehicle in enumerate(problem.vehicles):
+        try:
+            _check_type(problem, vehicle)
+            first = names.setdefault(vehicle.name, number) if vehicle.name else number
+            if first != number:
+                raise ProblemError(
+                    "name",
+                    expected=f"a name of its own, type {first} has the same",
+                    received=show(vehicle.name),
+                )
+            for customer in vehicle.pinned:
+                owner = pinned_to.setdefault(customer, number)
+                if owner != number:
+                    raise ProblemError(
+                        "pinned",
+                        node=customer,
+                        expected=f"a customer of its own, pinned to type {owner} already",
+                        received=str(customer),
+                    )
+        except ProblemError as error:
+            raise blame_vehicle(error, number, vehicle.name) from None
+
+
+def _check_type(problem: Fleeted, vehicle: Vehicle) -> None:
+    if vehicle.count is not None and not 1 <= vehicle.count <= MOST_VEHICLES:
+        raise ProblemError(
+            "count",
+            expected=f"a whole number from 1 to {MOST_VEHICLES}, or None",
+            received=show(vehicle.count),
+        )
+    for capacity in vehicle.capacity or ():
+        if not capacity > 0:
+            raise ProblemError("capacity", expected="more than 0", received=str(capacity))
+    if vehicle.max_length is not None and not vehicle.max_length > 0:
+        raise ProblemError("max_length", expected="more than 0", received=str(vehicle.max_length))
+    if not 0 <= vehicle.fixed_cost < np.inf:
+        raise ProblemError(
+            "fixed_cost",
+            expected="a finite number of at least 0",
+            received=str(vehicle.fixed_cost),
+        )
+    _check_ends(problem, vehicle)
+    _check_customers(problem, vehicle)
+    if vehicle.window is not None:
+        first, last = vehicle.window
+        if not first <= last or first == np.inf:
+            raise ProblemError(
+                "window", expected="an end after the beginning", received=show(vehicle.window)
+            )
+
+
+def _check_ends(problem: Fleeted, vehicle: Vehicle) -> None:
+    for field in ("start", "end"):
+        depot = getattr(vehicle, field)
+        if depot is not None and depot not in problem.depots:
+            raise ProblemError(
+                field, expected=f"one of the depots {problem.depots}", received=show(depot)
+            )
+    if vehicle.start is None and len(problem.depots) > 1:
+        raise ProblemError(
+            "start", expected=f"one of the depots {problem.depots}", received="none of them"
+        )
+    if vehicle.open_route and vehicle.end is not None:
+        raise ProblemError("end", expected="none of an open route", received=show(vehicle.end))
+
+
+def _check_customers(problem: Fleeted, vehicle: Vehicle) -> None:
+    customers = set(problem.customers)
+    for field in ("allowed", "forbidden", "pinned"):
+        listed = getattr(vehicle, field) or ()
+        for node in listed:
+            if node not in customers:
+                raise ProblemError(field, expected="customers", received=f"node {show(node)}")
+        if len(set(listed)) != len(listed):
+            raise ProblemError(field, expected="each customer once", received=show(listed))
+    if vehicle.allowed is not None and vehicle.forbidden:
+        raise ProblemError(
+            "allowed", expected="either allowed or forbidden customers", received="both"
+        )
+    for node in vehicle.pinned:
+        if node in vehicle.forbidden or node not in (vehicle.allowed or customers):
+            raise ProblemError(
+                "pinned", node=node, expected="a customer it may serve", received=str(node)
+            )
+    if vehicle.pinned and vehicle.count != 1:
+        raise ProblemError(
+            "count", expected="1 where customers are pinned", received=show(vehicle.count)
+        )
+
+
+def check_pins(problem: Fleeted) -> None:
+    """What is pinned must itself be possible: whatever follows, it only becomes more."""
+    for terms in problem.fleet:
+        if not terms.pinned:
+            continue
+        try:
+            _check_way(problem, terms)
+            for kind, capacity in enumerate(terms.capacities):
+                load = _pinned_load(problem, terms, kind)
+                if load > capacity + problem.load_slack(capacity, kind):
+                    raise ProblemError(
+                        "pinned",
+                        expected=f"at most the capacity {capacity:g}",
+                        received=f"a load of {load:g}",
+                    )
+        except ProblemError as error:
+            raise blame_vehicle(error, terms.number, terms.name) from None
+
+
+def _check_way(problem: Fleeted, terms: Terms) -> None:
+    """Arcs, windows and length as far as the last pinned customer."""
+    clock = max(float(problem.windows[terms.start, 0]), terms.leaves_from)
+    length, before = 0.0, terms.start
+    for node in terms.pinned:
+        length += problem.distances.between(before, node)
+        clock += problem.durations.between(before, node)
+        opening, closing = (float(time) for time in problem.windows[node])
+        if np.isinf(length) or np.isinf(clock):
+            raise ProblemError("pinned", node=node, expected="a way there", received="no arc")
+        if clock > closing + problem.tolerance:
+            raise ProblemError(
+                "pinned",
+                node=node,
+                expected=f"a window still open at {clock:g}, when the vehicle gets there",
+                received=f"closing at {closing:g}",
+            )
+        clock = max(clock, opening) + float(problem.service[node])
+        before = node
+    for what, limit, value in (
+        ("length", terms.max_length, length),
+        ("end of the shift", terms.back_by, clock),
+    ):
+        if value > limit + problem.tolerance:
+            expected = f"a {what} of at least {value:g}, when they are served"
+            raise ProblemError("pinned", expected=expected, received=f"{limit:g}")
+
+
+def _pinned_load(problem: Fleeted, terms: Terms, kind: int) -> float:
+    """The room that the pinned customers need, by the load rule."""
+    amounts = [float(problem.loads[node, kind]) for node in terms.pinned]
+    sums = np.cumsum([0.0, *amounts])
+    if problem.pairs:  # nothing is on board at the start
+        return float(-sums.min())
+    if problem.load_rule == "separate":
+        delivered = np.cumsum([0.0, *(max(amount, 0.0) for amount in amounts)])
+        collected = np.cumsum([0.0, *(max(-amount, 0.0) for amount in amounts)])
+        return float((delivered[-1] - delivered + collected).max())
+    return float(sums.max() - sums.min())
+
+
+# ---------------------------------------------------------------------------------- who can serve
+
+
+def check_servable(problem: Fleeted, compulsory: Sequence[int], ways: Sequence[Ways]) -> None:
+    """Every compulsory customer must be servable by some vehicle, other stops on its way allowed.
+
+    ``ways`` are tried in turn: nearly always the direct arcs suffice.
+    """
+    left = np.array(compulsory)
+    faults: list[tuple[Terms, Array]] = []
+    for way in ways:
+        able = np.zeros(problem.size, dtype=bool)
+        faults = []
+        for terms in problem.fleet:
+            fault = _faults(problem, terms, way)
+            able |= fault == _FINE
+            faults.append((terms, fault))
+        left = left[~able[left]]
+        if not len(left):
+            return
+    node = int(left[0])
+    reasons = [
+        f"{called(terms)} {_WORDS[int(fault[node])]}" for terms, fault in faults[:_MOST_NAMED]
+    ]
+    raise ProblemError(
+        "vehicles",
+        node=node,
+        expected="a type that can serve it",
+        received="; ".join(reasons),
+    )
+
+
+_FINE, _BARRED, _HEAVY, _CUT_OFF, _LONG, _LATE = range(6)
+_WORDS = {
+    _BARRED: "may not",
+    _HEAVY: "cannot carry it",
+    _CUT_OFF: "has no way there and home",
+    _LONG: "would travel too far",
+    _LATE: "would be late",
+}
+
+
+def _faults(problem: Fleeted, terms: Terms, ways: Ways) -> Array:
+    """What first keeps a vehicle of that type from serving each node, (N,)."""
+    there, back = _round_trip(problem.distances, terms, ways, problem.depots)
+    time_there, time_back = there, back
+    if problem.durations is not problem.distances:
+        time_there, time_back = _round_trip(problem.durations, terms, ways, problem.depots)
+    slack = problem.tolerance
+    opening, closing = problem.windows[:, 0], problem.windows[:, 1]
+    arrival = max(float(opening[terms.start]), terms.leaves_from) + time_there
+    returned = np.maximum(arrival, opening) + problem.service + time_back
+    back_by = terms.back_by
+    if terms.end is not None:
+        back_by = min(back_by, float(closing[terms.end]))
+    late = (arrival > closing + slack) | (returned > back_by + slack)
+    capacities = np.array(terms.capacities)
+    room = capacities + [problem.load_slack(c, kind) for kind, c in enumerate(capacities)]
+    barred = np.zeros(problem.size, dtype=bool)
+    barred[sorted(terms.forbidden)] = True
+    length = there + back
+    cut_off = ~(np.isfinite(length) & np.isfinite(time_there + time_back))
+    return np.select(
+        [
+            barred,
+            (np.abs(problem.loads) > room).any(axis=1),
+            cut_off,
+            length > terms.max_length + slack,
+            late,
+        ],
+        [_BARRED, _HEAVY, _CUT_OFF, _LONG, _LATE],
+        _FINE,
+    )
+
+
+def _round_trip(
+    lengths: Distances, terms: Terms, ways: Ways, depots: tuple[int, ...]
+) -> tuple[Array, Array]:
+    """From the start to all nodes, and from all nodes to the end, (N,) each."""
+    there, _ = ways(lengths, terms.start, depots)
+    if terms.end is None:
+        return there, np.zeros_like(there)
+    return there, ways(lengths, terms.end, depots)[1]

@@ -1,0 +1,91 @@
+"""The referee's rules for fleets: which vehicle drives what, from where to where."""
+
+from __future__ import annotations
+
+from itertools import pairwise
+
+from spacevrp.problems.fleet import Terms, called
+from spacevrp.problems.problem import Problem
+from spacevrp.problems.referee_rules import Trip, Violation, name_node
+
+
+def settle_fleet_shape(
+    problem: Problem, number: int, nodes: tuple[int, ...], terms: Terms
+) -> tuple[Trip | None, list[Violation]]:
+    """The route as a vehicle of that type travels it, and where its form is wrong."""
+    faults: list[Violation] = []
+
+    def fault(code: str, text: str, node: int) -> None:
+        faults.append(Violation(code, f"route {number} {text}", number, node))
+
+    if not nodes or (len(nodes) <= 2 and all(node in problem.depots for node in nodes)):
+        return None, []  # a vehicle that stays at home
+    first, last = nodes[0], nodes[-1]
+    if first != terms.start:
+        text = f"starts at {name_node(problem, first)}, {called(terms)} starts at depot"
+        fault("depot", f"{text} {terms.start}", first)
+    ends_at_depot = len(nodes) > 1 and last in problem.depots
+    if terms.end is None and ends_at_depot:
+        text = f"ends at depot {last}, but the route of {called(terms)} ends at its last customer"
+        fault("shape", text, last)
+        nodes = nodes[:-1]
+    elif terms.end is not None and last != terms.end:
+        text = f"ends at {name_node(problem, last)}, {called(terms)} ends at depot {terms.end}"
+        fault("depot", text, last)
+    inner_end = len(nodes) - 1 if terms.end is not None and ends_at_depot else len(nodes)
+    for position in range(1, inner_end):
+        if nodes[position] in problem.depots:
+            text = f"visits depot {nodes[position]} on the way, at position {position + 1}"
+            fault("depot", text, nodes[position])
+    customers = tuple(node for node in nodes if node not in problem.depots)
+    if not customers:
+        return None, faults
+    legs = tuple(pairwise(nodes))
+    lengths = tuple(problem.distances.between(origin, target) for origin, target in legs)
+    return Trip(number, nodes, customers, legs, lengths, terms), faults
+
+
+def check_permissions(problem: Problem, trip: Trip) -> list[Violation]:
+    """A vehicle serves nobody who is forbidden to it, and first of all those pinned to it."""
+    violations = []
+    terms = trip.terms
+    pinned_elsewhere = {
+        customer: other
+        for other in problem.fleet
+        if other.number != terms.number
+        for customer in other.pinned
+    }
+    for node in trip.customers:
+        if node in pinned_elsewhere:
+            owner = called(pinned_elsewhere[node])
+            text = f"route {trip.number} visits customer {node}, who is pinned to {owner}"
+            violations.append(Violation("pin", text, trip.number, node))
+        elif node in terms.forbidden:
+            text = f"route {trip.number} visits customer {node}, whom {called(terms)} may not serve"
+            violations.append(Violation("vehicle", text, trip.number, node))
+    for position, pinned in enumerate(terms.pinned):
+        visited = trip.customers[position] if position < len(trip.customers) else None
+        if visited != pinned:
+            found = "nobody" if visited is None else f"customer {visited}"
+            text = (
+                f"route {trip.number} visits {found} at position {position + 2}, customer {pinned} "
+                f"is pinned there to {called(terms)}"
+            )
+            violations.append(Violation("pin", text, trip.number, pinned))
+            break
+    return violations
+
+
+def check_counts(problem: Problem, trips: list[Trip]) -> list[Violation]:
+    """No more vehicles of a type than there are, and every vehicle with pinned customers leaves."""
+    violations = []
+    for terms in problem.fleet:
+        used = sum(trip.terms.number == terms.number for trip in trips)
+        if terms.count is not None and used > terms.count:
+            there = "there is 1" if terms.count == 1 else f"there are {terms.count}"
+            text = f"the plan has {used} routes of {called(terms)}, of which {there}"
+            violations.append(Violation("vehicle", text))
+        if terms.pinned and not used:
+            text = f"{called(terms)} stays at home, but customer {terms.pinned[0]} is pinned to it"
+            violations.append(Violation("pin", text, node=terms.pinned[0]))
+    return violations

@@ -1,0 +1,274 @@
+"""The search for fleets: as for others, and over the vehicles that leave one after the other.
+
+The model decides who is served next, and knows nothing of the types. Which vehicle leaves next is
+decided by preferences: simple orders (large, cheap, or cheap for their size first) and random ones,
+another for each start of each view. A second pass varies the order that did best.
+At the end every route gets the cheapest vehicle that can drive it, all routes considered together.
+"""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable, Sequence
+
+import numpy as np
+import torch
+from torch import Tensor
+
+from spacevrp.decode import routes_of
+from spacevrp.decode.fleet import FleetRollout, fleet_rollout
+from spacevrp.env.fleet import FleetEnvironment, Preferences
+from spacevrp.model import DecoderTables, SpaceModel, view_seeds
+from spacevrp.problems.fleet import Terms, ways_out
+from spacevrp.problems.problem import Problem
+from spacevrp.problems.referee import judge
+from spacevrp.solver.memory import Cut
+from spacevrp.solver.optional import weigh_visits
+from spacevrp.solver.search import (
+    Best,
+    Candidate,
+    Moves,
+    Seconds,
+    Settings,
+    encode,
+    random_state,
+)
+from spacevrp.tensors import Batch
+from spacevrp.tensors.fleet import ANY_NUMBER, Fleet, stack_fleets
+
+# Routes of which the vehicles are chosen one by one; later ones take the last choice.
+_ROUTES = 32
+# How often the second pass departs from the best order, a route.
+_CHANGES = 0.25
+# Customers up to which every one of them is a start, and starts times customers beyond.
+_SMALL, _WORK = 200, 20_000
+
+
+def search_fleets(
+    model: SpaceModel,
+    problems: Sequence[Problem],
+    settings: Settings,
+    cut: Cut,
+    device: torch.device,
+    report: Callable[[int], None],
+    seconds: Seconds | None = None,
+) -> list[list[Candidate]]:
+    """Candidates of each instance, best first; the arguments are those of ``search_block``.
+
+    Instances are searched one by one: random orders of one must not depend on the others.
+    """
+    found = []
+    spent = Seconds() if seconds is None else seconds
+    for problem in problems:
+        began = time.perf_counter()
+        batch, fleet = stack_fleets([problem])
+        prepared = time.perf_counter()
+        with torch.inference_mode():
+            search = _Search(model, batch.to(device), fleet.to(device), settings, cut)
+            candidates = search.run(report)  # waits for the device
+        searched = time.perf_counter()
+        found.append(_settled(problem, candidates))
+        spent.preparing += prepared - began
+        spent.searching += searched - prepared
+        spent.judging += time.perf_counter() - searched
+    return found
+
+
+class _Search:
+    """The search for the plans of one instance."""
+
+    def __init__(
+        self, model: SpaceModel, batch: Batch, fleet: Fleet, settings: Settings, cut: Cut
+    ) -> None:
+        self._model, self._batch, self._fleet = model, batch, fleet
+        self._settings, self._cut = settings, cut
+        self._environment = FleetEnvironment(batch, fleet, direct_return=settings.direct_return)
+        self._starts = _starts(self._environment, settings.starts)  # (1, P)
+        self._best = Best(batch, self._environment.max_steps + 1)
+        self._best_cost = torch.tensor(torch.inf, device=batch.device)
+        self._best_order = torch.zeros(_ROUTES, dtype=torch.int64, device=batch.device)
+
+    def run(self, report: Callable[[int], None]) -> list[Candidate]:
+        """All passes; ``report`` is told the number of rollouts."""
+        settings = self._settings
+        seeds = view_seeds(self._batch, self._model.config, settings.views, settings.seed)
+        several = self._fleet.num_types > 1 and settings.direct_return
+        for number in range(2 if several else 1):
+            order = self._best_order if number else None
+            for turn in range(settings.rounds):
+                shape = (settings.views, self._starts.shape[1])
+                state = random_state(settings.seed, (7, number, turn))
+                preferences = draw_preferences(self._fleet, shape, state, order)
+                for first in range(0, settings.views, self._cut.views):
+                    views = slice(first, first + self._cut.views)
+                    self._search_views(seeds[0, views], views, preferences, (number, turn))
+                    if number == 0:  # a start is finished with all its passes, or so
+                        report(len(seeds[0, views]) * shape[1])
+        (found,) = self._best.candidates()
+        return found
+
+    def _search_views(
+        self, seeds: Tensor, views: slice, preferences: Preferences, place: tuple[int, int]
+    ) -> None:
+        """Every start of some views (v, M), piece by piece."""
+        settings, number, device = self._settings, len(seeds), self._batch.device
+        batch = self._batch.repeat_interleave(number)
+        fleet = self._fleet.repeat_interleave(number)
+        environment = FleetEnvironment(batch, fleet, direct_return=settings.direct_return)
+        tables = encode(self._model, batch, seeds)
+        everywhere = self._starts.shape[1]
+        for first in range(0, everywhere, self._cut.starts):
+            starts = slice(first, first + self._cut.starts)
+            piece = self._starts[:, starts].expand(number, -1)  # (v, p)
+            wanted = preferences.some(views, starts).to(device)
+            done = _roll_out(
+                environment, tables, piece, wanted, settings, (*place, views.start, first)
+            )
+            self._learn(done)
+            passed, turn = place
+            view = torch.arange(views.start, views.start + number, device=device)
+            rank = (passed * settings.rounds + turn) * settings.views + view
+            order = torch.arange(first, first + piece.shape[1], device=device)
+            self._best.add(_moves(done), rank[:, None] * everywhere + order)
+
+    def _learn(self, done: FleetRollout) -> None:
+        """Remember in which order the vehicles of the best plan left."""
+        least, where = done.cost.flatten().min(dim=0)
+        better = least < self._best_cost
+        order = done.types.flatten(0, 1)[where]
+        self._best_order = torch.where(better, order, self._best_order)
+        self._best_cost = torch.where(better, least, self._best_cost)
+
+
+def _starts(environment: FleetEnvironment, limit: int | None) -> Tensor:
+    """Customers to begin with, (B, P), spread evenly; instances with fewer repeat theirs."""
+    batch = environment.batch
+    customers = batch.is_node & ~batch.is_depot
+    number = customers.sum(dim=1, keepdim=True)  # (B, 1)
+    most = int(number.max())
+    if limit is None:
+        limit = most if most <= _SMALL else max(1, _WORK // most)
+    order = torch.argsort((~customers).to(torch.int8), dim=1, stable=True)  # customers first
+    turn = torch.arange(min(limit, most), device=batch.device).unsqueeze(0)
+    turn = turn % number if limit >= most else turn * number // limit
+    return order.gather(1, turn)
+
+
+def _roll_out(
+    environment: FleetEnvironment,
+    tables: DecoderTables,
+    starts: Tensor,
+    preferences: Preferences,
+    settings: Settings,
+    place: tuple[int, ...],
+) -> FleetRollout:
+    """Complete a plan from each start (v, p); the first of the rounds is greedy."""
+    turn = place[1]
+    if turn == 0:
+        return fleet_rollout(environment, tables, starts, preferences)
+    generator = torch.Generator(starts.device).manual_seed(random_state(settings.seed, place))
+    return fleet_rollout(
+        environment,
+        tables,
+        starts,
+        preferences,
+        sample=True,
+        temperature=settings.temperature(turn),
+        generator=generator,
+    )
+
+
+def _moves(done: FleetRollout) -> Moves:
+    def take(order: Tensor) -> Tensor:
+        index = order.unsqueeze(-1).expand(-1, -1, done.sequence.shape[2])
+        return done.sequence.gather(1, index)
+
+    return Moves(done.cost, take)
+
+
+def _settled(problem: Problem, candidates: list[Candidate]) -> list[Candidate]:
+    """The candidates with the right visits and the cheapest vehicles, best first."""
+    depots = len(ways_out(problem.fleet))
+    position = {node: depots + k for k, node in enumerate(problem.customers)}
+    unit = 1.0 if problem.maximise_prize else problem.unit
+    optional = np.isfinite(problem.penalty[list(problem.customers)]).any()
+
+    def settled(candidate: Candidate) -> Candidate:
+        if candidate.cost == float("inf"):
+            return candidate
+        sequence = candidate.sequence
+        routes = routes_of(problem, sequence.tolist())
+        if optional and not problem.maximise_prize:
+            stops = weigh_visits(problem, _with_terms(problem, routes))
+            # The depot's position between them is all that a sequence says of vehicles.
+            listed = [position for nodes, _ in stops for position in (0, *map(position_of, nodes))]
+            sequence = np.array([*listed, 0], dtype=sequence.dtype)
+            routes = routes_of(problem, sequence.tolist())
+        return Candidate(judge(problem, routes).cost / unit, candidate.rank, sequence)
+
+    def position_of(node: int) -> int:
+        return position[node]
+
+    return sorted(map(settled, candidates), key=lambda one: (one.cost, one.rank))
+
+
+def _with_terms(problem: Problem, routes: Sequence[Sequence[int]]) -> list[tuple[list[int], Terms]]:
+    """The customers of each route, and what holds for its vehicle."""
+    depots = set(problem.depots)
+    driven_by = getattr(routes, "vehicles", None)
+    if driven_by is None:  # one type for each depot
+        driven_by = [problem.depots.index(route[0]) for route in routes]
+    return [
+        ([node for node in route if node not in depots], problem.fleet[number])
+        for route, number in zip(routes, driven_by, strict=True)
+    ]
+
+
+def draw_preferences(
+    fleet: Fleet, shape: tuple[int, int], state: int, order: Tensor | None = None
+) -> Preferences:
+    """Preferences of every start of every view (V, P) of one instance, on the host.
+
+    Parameters
+    ----------
+    state
+        Of the random numbers.
+    order
+        (R,) types of vehicles that left one after the other in a good plan, which are varied; None
+        for simple and random orders.
+    """
+    generator = torch.Generator().manual_seed(state)
+    types = fleet.num_types
+    one = fleet.to("cpu")
+
+    def random(*more: int) -> Tensor:
+        return torch.rand((*shape, *more), generator=generator)
+
+    noise = random(_ROUTES, types)
+    if order is None:
+        vehicle = _simple_orders(one, noise, random)
+    else:
+        kept = random(_ROUTES, 1) >= _CHANGES
+        wanted = order.cpu()[:, None] == torch.arange(types)  # (R, K)
+        vehicle = noise + torch.where(wanted & kept, 1.0, 0.0)
+    several_depots = bool((one.depot != one.depot[:, :1]).any())
+    scarce = bool((one.fixed_cost > 0).any() or (one.count < ANY_NUMBER).any())
+    return Preferences(
+        vehicle,
+        nearest=several_depots & (random() < 0.5),
+        stays_out=scarce & (random() < 0.5),
+        owed_first=random() < 0.5,
+    )
+
+
+def _simple_orders(fleet: Fleet, noise: Tensor, random: Callable[..., Tensor]) -> Tensor:
+    """Large first, cheap for its size first, cheap first, any order, any vehicle: (V, P, R, K)."""
+    types = fleet.num_types
+    room = (fleet.capacity / fleet.seen_capacity.unsqueeze(1)).nan_to_num(nan=1.0, posinf=1.0)
+    room = room.amin(dim=2).clamp(max=1.0)[0]  # (K,) of the largest
+    cost = fleet.fixed_cost[0]
+    orders = torch.stack([room, -cost / room, -cost])  # (3, K)
+    kind = (random() * 8).long()  # of 8: one each of the three, two in any order, three at random
+    settled = torch.where((kind >= 3).unsqueeze(-1), random(types), orders[kind.clamp(max=2)])
+    fixed = (kind <= 4)[..., None, None]
+    return torch.where(fixed, settled.unsqueeze(2) + 1e-6 * noise, noise)

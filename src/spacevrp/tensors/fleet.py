@@ -1,0 +1,218 @@
+"""Fleets of a batch as padded tensors, beside the batch that the model sees.
+
+The model knows one vehicle and one kind of load. It is shown the largest capacities and limits that
+any type has, and of several kinds of load the one of which a customer needs the largest part. Of
+penalties it is shown nothing: they come with other constraints than in training, and everybody is
+served who can be.
+
+Every different (start, end) of routes is a depot of the batch: ways from it are those from the
+start, ways to it those to the end. So routes come back to where they began, as in training, over
+distances that depend on the direction.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, fields
+from typing import Any
+
+import numpy as np
+import torch
+from torch import Tensor
+
+from spacevrp.problems.fleet import Terms, ways_out
+from spacevrp.problems.problem import Problem
+from spacevrp.tensors.batch import LOAD_RULE_CODES, Batch, View, stack
+
+# Vehicles of a type of which there are any number: more than any plan has routes.
+ANY_NUMBER = 10**6
+
+
+@dataclass(frozen=True)
+class Fleet:
+    """The types of vehicles of B instances, padded to K types, D kinds of load and Q pins."""
+
+    depot: Tensor  # (B, K) int64; the position that stands for its start, and for its end
+    is_open: Tensor  # (B, K) bool; the route ends at its last customer
+    count: Tensor  # (B, K) int64; 0 on padding
+    capacity: Tensor  # (B, K, D) inf where unlimited
+    load_tolerance: Tensor  # (B, K, D)
+    fixed_cost: Tensor  # (B, K) in units of distance
+    max_length: Tensor  # (B, K)
+    leaves_from: Tensor  # (B, K) the opening of the depot included
+    back_by: Tensor  # (B, K) the closing of the depot included
+    may_serve: Tensor  # (B, K, N) bool
+    pinned: Tensor  # (B, K, Q) int64; positions of the first customers, -1 on padding
+    loads: Tensor  # (B, N, D) signed demand of each kind
+    penalty: Tensor  # (B, N) in units of distance; 0 on depots, padding and compulsory customers
+    seen_capacity: Tensor  # (B, D) what the model takes for the capacity; inf where unlimited
+    max_routes: Tensor  # (B,) int64
+
+    @property
+    def num_types(self) -> int:
+        """Types after padding."""
+        return self.depot.shape[1]
+
+    @property
+    def num_kinds(self) -> int:
+        """Kinds of load after padding."""
+        return self.loads.shape[2]
+
+    def _map(self, change: Any) -> Fleet:
+        return Fleet(**{f.name: change(getattr(self, f.name)) for f in fields(self)})
+
+    def to(self, device: torch.device | str) -> Fleet:
+        """The fleets on another device."""
+        return self._map(lambda tensor: tensor.to(device))
+
+    def repeat_interleave(self, times: int) -> Fleet:
+        """Each instance ``times`` times in a row (for views)."""
+        return self._map(lambda tensor: tensor.repeat_interleave(times, dim=0))
+
+
+def stack_fleets(
+    problems: Sequence[Problem], *, dtype: torch.dtype = torch.float32
+) -> tuple[Batch, Fleet]:
+    """What the model sees of the problems, and the fleets that the rules see."""
+    views = [_view(problem) for problem in problems]
+    batch = stack(problems, dtype=dtype, views=views)
+    types = max(len(problem.fleet) for problem in problems)
+    kinds = max(problem.kinds_of_load for problem in problems)
+    pins = max((len(terms.pinned) for p in problems for terms in p.fleet), default=0)
+    rows = [_row(problem, batch.num_nodes, types, kinds, max(pins, 1)) for problem in problems]
+    tensors = {}
+    for name in rows[0]:
+        tensor = torch.from_numpy(np.array([row[name] for row in rows]))
+        tensors[name] = tensor.to(dtype) if tensor.is_floating_point() else tensor
+    return batch, Fleet(**tensors)
+
+
+def _seen_capacity(problem: Problem) -> np.ndarray[Any, Any]:
+    """The largest capacity of any type for each kind of load, (D,); inf where none has a limit."""
+    capacities = np.array([terms.capacities for terms in problem.fleet])  # (K, D)
+    largest = np.where(np.isfinite(capacities), capacities, 0.0).max(axis=0)
+    return np.where(largest > 0, largest, np.inf)
+
+
+def _view(problem: Problem) -> View:
+    """What is shown of a fleet: its largest vehicle."""
+    fleet = problem.fleet
+    largest = _seen_capacity(problem)
+    limited = np.isfinite(largest) & (problem.loads != 0).any(axis=0)
+    parts = np.abs(problem.loads[:, limited]) / largest[limited]  # (N, D')
+    part = parts.max(axis=1, initial=0.0)
+    if not limited.any():
+        # Nothing limits the loads, but every vehicle of the training has a capacity: one that is
+        # never reached changes no plan.
+        part = np.where((problem.loads != 0).any(axis=1), 1.0 / problem.size, 0.0)
+        if not part.any():
+            part = np.full(problem.size, 1.0 / problem.size)
+            part[list(problem.depots)] = 0.0
+    signs = np.where((problem.loads < 0).any(axis=1), -1.0, 1.0)
+    windows = problem.windows.copy()
+    for depot in problem.depots:
+        leaving = [terms.leaves_from for terms in fleet if terms.start == depot]
+        ending = [terms.back_by for terms in fleet if depot in (terms.start, terms.end)]
+        windows[depot, 0] = max(windows[depot, 0], min(leaving, default=-np.inf))
+        windows[depot, 1] = min(windows[depot, 1], max(ending, default=np.inf))
+    ways = ways_out(fleet)
+    return View(
+        starts=tuple(start for start, _ in ways),
+        ends=tuple(end for _, end in ways),
+        demand=np.minimum(part, 1.0) * signs,
+        capacity=1.0,
+        load_tolerance=0.0,
+        windows=windows,
+        max_length=max(terms.max_length for terms in fleet),
+        open_routes=all(terms.end is None for terms in fleet),
+        max_routes=problem.fleet_size,
+        capacitated=True,
+        must_visit=tuple(node for terms in fleet for node in terms.pinned),
+        penalised=False,
+    )
+
+
+def _row(
+    problem: Problem, width: int, num_types: int, num_kinds: int, num_pins: int
+) -> dict[str, Any]:
+    """One fleet as padded arrays, depots first."""
+    fleet, kinds = problem.fleet, problem.kinds_of_load
+    ways = ways_out(fleet)
+    customers = list(problem.customers)
+    position = np.full(problem.size, -1, dtype=np.int64)  # depots have none of their own
+    position[customers] = np.arange(len(ways), len(ways) + len(customers))
+
+    def per_type(values: list[Any], fill: Any) -> np.ndarray[Any, Any]:
+        return np.array([*values, *[fill] * (num_types - len(fleet))])
+
+    def per_kind(values: Sequence[float], fill: float) -> list[float]:
+        return [*values, *[fill] * (num_kinds - kinds)]
+
+    def tolerances(terms: Terms) -> list[float]:
+        slack = [problem.load_slack(c, kind) for kind, c in enumerate(terms.capacities)]
+        return per_kind(slack, 0.0)
+
+    def served(terms: Terms) -> list[bool]:
+        may = np.zeros(width, dtype=bool)
+        may[position[customers]] = True
+        barred = set(terms.forbidden)
+        for pair in problem.pairs:  # who may not serve one of them, serves neither
+            if barred & set(pair):
+                barred |= set(pair)
+        may[position[sorted(barred)]] = False
+        return may.tolist()
+
+    def pins(terms: Terms) -> list[int]:
+        listed = [int(position[node]) for node in terms.pinned]
+        return [*listed, *[-1] * (num_pins - len(listed))]
+
+    opens = [float(problem.windows[terms.start, 0]) for terms in fleet]
+    closes = [
+        np.inf if terms.end is None else float(problem.windows[terms.end, 1]) for terms in fleet
+    ]
+    loads = np.zeros((width, num_kinds))
+    loads[position[customers], :kinds] = problem.loads[customers]
+    unit, day_start = problem.unit, problem.day_start
+    penalty = np.zeros(width)
+    if not problem.maximise_prize:
+        paid = np.where(np.isfinite(problem.penalty), problem.penalty / unit, 0.0)
+        penalty[position[customers]] = paid[customers]
+    return {
+        "depot": per_type(
+            [ways.index((t.start, t.start if t.end is None else t.end)) for t in fleet], 0
+        ),
+        "is_open": per_type([t.end is None for t in fleet], False),
+        "count": per_type([ANY_NUMBER if t.count is None else t.count for t in fleet], 0),
+        "capacity": per_type(
+            [per_kind(t.capacities, np.inf) for t in fleet], per_kind([np.inf] * kinds, np.inf)
+        ),
+        "load_tolerance": per_type([tolerances(t) for t in fleet], [0.0] * num_kinds),
+        "fixed_cost": per_type([t.fixed_cost / unit for t in fleet], 0.0),
+        "max_length": per_type([t.max_length / unit for t in fleet], np.inf),
+        "leaves_from": per_type(
+            [
+                (max(t.leaves_from, opening) - day_start) / unit
+                for t, opening in zip(fleet, opens, strict=True)
+            ],
+            0.0,
+        ),
+        "back_by": per_type(
+            [
+                (min(t.back_by, closing) - day_start) / unit
+                for t, closing in zip(fleet, closes, strict=True)
+            ],
+            np.inf,
+        ),
+        "may_serve": per_type([served(t) for t in fleet], [False] * width),
+        "pinned": per_type([pins(t) for t in fleet], [-1] * num_pins),
+        "loads": loads,
+        "penalty": penalty,
+        "seen_capacity": np.array(per_kind(_seen_capacity(problem).tolist(), np.inf)),
+        "max_routes": np.int64(problem.max_routes or problem.size + 1),
+    }
+
+
+def rule_codes(batch: Batch) -> Tensor:
+    """The load rules of a batch of fleets, (B,): leaving full is a habit of the training only."""
+    paper = batch.load_rule == LOAD_RULE_CODES["paper"]
+    return torch.where(paper, LOAD_RULE_CODES["single"], batch.load_rule)

@@ -1,0 +1,432 @@
+"""Why customers are left out, what would let them in, what limits routes: by hand on paper."""
+
+from __future__ import annotations
+
+import copy
+import json
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+import pytest
+
+from spacevrp.problems.errors import SolutionError
+from spacevrp.problems.explanation import Change, Unserved, explain
+from spacevrp.problems.explanation.changes import needed, rank
+from spacevrp.problems.explanation.ways import Ways
+from spacevrp.problems.problem import Problem
+from spacevrp.problems.referee import judge
+from spacevrp.problems.solution import Solution
+
+INF = np.inf
+Build = Callable[..., Problem]
+
+
+def unchecked(problem: Problem, **changes: Any) -> Problem:
+    """The problem with fields changed past the constructor, which refuses hopeless customers."""
+    altered = copy.copy(problem)
+    computed = ("unit", "tolerance", "load_tolerance", "fleet", "features", "inferred_features")
+    for name in computed:
+        vars(altered).pop(name, None)
+    vars(altered).update(changes)
+    return altered
+
+
+def only(problem: Problem, routes: list[list[int]]) -> Unserved:
+    """The one customer that the plan leaves out, its relaxation verified by the referee."""
+    (unserved,) = explain(problem, routes).unserved
+    verify(problem, unserved)
+    return unserved
+
+
+def verify(problem: Problem, unserved: Unserved) -> None:
+    """The changed instance passes the route that serves the customer."""
+    assert unserved.relaxation is not None
+    for relaxation in (unserved.relaxation, *unserved.alternatives):
+        relaxed = relaxation.apply(problem)
+        (number,) = [
+            number
+            for number, route in enumerate(relaxation.routes, start=1)
+            if unserved.node in route
+        ]
+        broken = [
+            violation
+            for violation in judge(relaxed, relaxation.routes).violations
+            if violation.route == number or violation.code in ("fleet", "vehicle")
+        ]
+        assert broken == []
+
+
+def single(unserved: Unserved) -> Change:
+    """The one change that it takes."""
+    assert unserved.relaxation is not None
+    (change,) = unserved.relaxation.changes
+    return change
+
+
+# ----------------------------------------------------------------------------------------- reasons
+
+
+def test_a_demand_that_no_vehicle_carries(four_customers: Build) -> None:
+    problem = four_customers(demand=[0, 2, 2, 2, 9], capacity=10)
+    problem = unchecked(problem, demand=np.array([0.0, 2, 2, 2, 12]), loads=np.array([[0.0]] * 5))
+    problem = unchecked(problem, loads=problem.demand[:, None])
+    unserved = only(problem, [[0, 1, 2, 3, 0]])
+    assert (unserved.node, unserved.id, unserved.code) == (4, 4, "capacity")
+    assert unserved.message == (
+        "customer 4 cannot be served alone: it demands 12, a vehicle carries 10"
+    )
+    # Alone it takes 2 more; beside the load of 6, 8 more.
+    assert single(unserved) == Change("capacity", 2.0, 12.0)
+    assert unserved.relaxation is not None
+    assert unserved.relaxation.way.nodes == (0, 4, 0)
+
+
+def test_a_window_that_closes_before_anybody_is_there(four_customers: Build) -> None:
+    problem = four_customers(windows=[[0, 50], [0, 50], [0, 50], [0, 50], [0, 9]])
+    windows = np.array(problem.windows)
+    windows[4, 1] = 7.0
+    unserved = only(unchecked(problem, windows=windows), [[0, 1, 2, 3, 0]])
+    assert unserved.code == "window"
+    assert unserved.message == (
+        "customer 4 cannot be served alone: straight from depot 0 it is reached at 8, the window "
+        "closes at 7: 1 too late"
+    )
+    assert single(unserved) == Change("window", 1.0, 8.0, (4,))
+
+
+def test_a_depot_that_closes_before_the_vehicle_is_back(four_customers: Build) -> None:
+    problem = four_customers(windows=[[0, 16], *[[0, 50]] * 4], service=[0, 0, 0, 0, 0])
+    windows = np.array(problem.windows)
+    windows[0, 1] = 14.5
+    unserved = only(unchecked(problem, windows=windows), [[0, 1, 2, 3, 0]])
+    assert (unserved.code, single(unserved)) == ("window", Change("window", 1.5, 16.0, (0,)))
+    assert unserved.message == (
+        "customer 4 cannot be served alone: the vehicle would be back at depot 0 at 16, which "
+        "closes at 14.5: 1.5 too late"
+    )
+
+
+@pytest.mark.parametrize(
+    ("is_open", "limit", "text", "amount"),
+    [
+        (False, 15.0, "the way there and back is 16 long, the limit is 15", 1.0),
+        (True, 7.5, "the way there is 8 long, the limit is 7.5", 0.5),
+    ],
+)
+def test_a_customer_out_of_range(
+    four_customers: Build, is_open: bool, limit: float, text: str, amount: float
+) -> None:
+    problem = four_customers(max_length=16, open_routes=is_open)
+    problem = unchecked(problem, max_length=limit)
+    end = [] if is_open else [0]
+    unserved = only(problem, [[0, 1, *end], [0, 3, *end], [0, 2, *end]])
+    assert (unserved.code, unserved.message) == (
+        "length",
+        f"customer 4 cannot be served alone: {text}",
+    )
+    assert single(unserved) == Change("length", amount, limit + amount)
+
+
+def test_a_way_back_that_is_missing() -> None:
+    # From node 2 the only way leads to node 1, and the vehicle carries one load only.
+    matrix = [[0, 1, 1], [1, 0, 1], [INF, 1, 0]]
+    problem = Problem.from_matrix(matrix, demand=[0, 1, 1], capacity=1)
+    unserved = only(problem, [[0, 1, 0]])
+    assert unserved.code == "unreachable"
+    assert unserved.message == (
+        "customer 2 cannot be served alone: no arc leads from customer 2 to depot 0"
+    )
+    # With room for both, it gets home over customer 1; or somebody builds a road.
+    assert single(unserved) == Change("capacity", 1.0, 2.0)
+    (other,) = unserved.alternatives
+    assert other.changes == (Change("arc", 1.0, None, (2, 0)),)
+
+
+def test_a_pair_that_cannot_be_served_one_after_the_other() -> None:
+    problem = Problem.from_coordinates(
+        [(0, 0), (0, 1), (0, -1)], pairs=[(1, 2)], windows=[[0, 10], [0, 10], [0, 2]]
+    )
+    pickup, delivery = explain(problem, []).unserved
+    assert (pickup.node, pickup.code) == (1, "pair")
+    assert (delivery.node, delivery.code) == (2, "pair")
+    assert pickup.message == (
+        "customer 1 and its delivery customer 2 cannot be served one after the other: customer 2 "
+        "would be reached at 3, the window closes at 2: 1 too late"
+    )
+    for one in (pickup, delivery):
+        verify(problem, one)
+        assert single(one) == Change("window", 1.0, 3.0, (2,))
+    assert str(explain(problem, [])).count("unserved (pair)") == 1
+
+
+def test_one_of_a_pair_is_left_out_because_of_the_other() -> None:
+    problem = Problem.from_coordinates(
+        [(0, 0), (0, 1), (0, -1)], pairs=[(1, 2)], windows=[[0, 10], [0, 10], [0, 2]]
+    )
+    windows = np.array(problem.windows)
+    windows[2, 1] = 0.5
+    pickup, delivery = explain(unchecked(problem, windows=windows), []).unserved
+    assert (pickup.code, delivery.code) == ("pair", "window")
+    assert delivery.message == (
+        "customer 2 cannot be served alone: straight from depot 0 it is reached at 1, the window "
+        "closes at 0.5: 0.5 too late"
+    )
+    assert pickup.message.startswith(
+        "customer 1 is left out with its delivery, customer 2, which cannot be served alone: "
+    )
+
+
+def test_a_fleet_that_is_too_small(four_customers: Build) -> None:
+    problem = four_customers(
+        demand=[0, 2, 2, 2, 2], capacity=5, max_routes=1, ids=["hub", "ann", "bob", "cy", "di"]
+    )
+    unserved = explain(problem, [[0, 1, 2, 0]]).unserved
+    assert [(one.id, one.code) for one in unserved] == [("cy", "fleet"), ("di", "fleet")]
+    assert unserved[0].message == (
+        "the one route that is allowed is in use, and customer cy does not fit into it: in route "
+        "1, after customer bob, the load would be 6, a vehicle carries 5"
+    )
+    assert single(unserved[0]) == Change("capacity", 1.0, 6.0)
+    (other,) = unserved[0].alternatives
+    assert other.changes == (Change("fleet", 1.0, 2.0),)
+    assert other.way.route is None
+    for one in unserved:
+        verify(problem, one)
+
+
+def test_several_windows_that_would_break_at_once(four_customers: Build) -> None:
+    # 0-1-2-0 arrives at 3, 7 and 12. With 3 and 4 in between, nothing else fits any more.
+    problem = four_customers(
+        windows=[[0, 17], [0, 4], [0, 8], [0, 50], [0, 50]], max_routes=1, variant="CVRPTW"
+    )
+    (third, fourth) = explain(problem, [[0, 1, 2, 0]]).unserved
+    verify(problem, third)
+    # After customer 2 the depot is reached at 3 + 4 + 3 + 4 = 14.
+    assert third.code == "none"
+    # After customer 2: 3 + 4 + 5 + 8 = 20, which is 3 too late.
+    assert fourth.code == "fleet"
+    assert single(fourth) == Change("window", 3.0, 20.0, (0,))
+    verify(problem, fourth)
+
+
+def test_a_customer_who_fits_is_told_where(four_customers: Build) -> None:
+    problem = four_customers(demand=[0, 2, 2, 2, 2], capacity=8)
+    unserved = only(problem, [[0, 1, 2, 4, 0]])
+    assert (unserved.code, unserved.message) == (
+        "none",
+        "customer 3 could be served in route 1, after customer 4, for 0 more",
+    )
+    assert unserved.relaxation is not None
+    assert unserved.relaxation.changes == ()
+    assert "it would take" not in str(explain(problem, [[0, 1, 2, 4, 0]]))
+
+
+def test_a_tour_that_arcs_do_not_close() -> None:
+    # A star: from every tip the only way leads back to the middle.
+    matrix = np.full((4, 4), INF)
+    matrix[0, :] = matrix[:, 0] = 1
+    problem = Problem.from_matrix(matrix, depots=())
+    second, third = explain(problem, [[0, 1]]).unserved
+    assert (second.code, third.code) == ("unreachable", "unreachable")
+    assert second.message == (
+        "node 2 has no place in the tour: after node 0, no arc leads from node 2 to node 1"
+    )
+    assert single(second) == Change("arc", 1.0, None, (2, 1))
+    verify(problem, second)
+    assert explain(problem, [[0, 1]]).served == 2
+
+
+def test_the_smallest_change_is_found_over_all_routes_and_places(four_customers: Build) -> None:
+    # Routes carry 7, 4 and 6 of 7: the one with most room takes it, where that is cheapest.
+    problem = four_customers(demand=[0, 4, 7, 6, 4], capacity=7, max_routes=3)
+    unserved = only(problem, [[0, 2, 0], [0, 1, 0], [0, 3, 0]])
+    assert single(unserved) == Change("capacity", 1.0, 8.0)
+    assert unserved.relaxation is not None
+    assert unserved.relaxation.way.route == 2
+
+
+@pytest.mark.parametrize("seed", range(8))
+def test_loads_that_are_looked_at_once_a_route_are_those_of_every_place(seed: int) -> None:
+    rng = np.random.default_rng(seed)
+    problem = Problem.from_coordinates(
+        rng.uniform(0, 9, (9, 2)),
+        demand=[0, *rng.integers(1, 6, 8)],
+        capacity=7,
+        max_routes=4,
+        max_length=INF if seed % 2 else 25,
+    )
+    ways = Ways(problem, [[0, 1, 2, 0], [0, 3, 0], [0, 4, 0], [0, 5, 0]])
+    found = list(ways.all_of((8,)))
+    by_way = {way.nodes: changes for changes, way in rank(ways, found)}
+    assert by_way == {way.nodes: needed(problem, way.nodes, way.faults) for way in found}
+
+
+def test_the_users_clock(four_customers: Build) -> None:
+    day = [["08:00", "09:00"], *[["08:00", "08:20"]] * 3, ["08:00", "08:11"]]
+    problem = four_customers(
+        windows=day, time_unit="min", max_routes=1, ids=["hub", "ann", "bob", "cy", "di"]
+    )
+    unserved = only(problem, [[0, 1, 2, 3, 0]])
+    # 08:03 at ann, and the root of 73 on to di: 11.544 minutes past the hour.
+    assert unserved.message.endswith(
+        "in route 1, after customer ann, customer di would be reached at 08:11:33, the window "
+        "closes at 08:11:00: 0:00:33 too late"
+    )
+    assert "open until 08:11:33, 0:00:33 longer" in str(explain(problem, [[0, 1, 2, 3, 0]]))
+
+
+def test_two_changes_are_named_where_one_is_not_enough(four_customers: Build) -> None:
+    # However it is served, customer 4 is both too heavy and too far.
+    problem = unchecked(four_customers(demand=[0, 1, 1, 1, 3], capacity=3), max_length=15.0)
+    problem = unchecked(problem, capacity=2.0)
+    unserved = only(problem, [[0, 1, 2, 0], [0, 3, 0]])
+    assert unserved.code == "capacity"
+    assert unserved.relaxation is not None
+    assert unserved.relaxation.changes == (
+        Change("capacity", 1.0, 3.0),
+        Change("length", 1.0, 16.0),
+    )
+    assert unserved.alternatives == ()
+
+
+def test_types_of_vehicles(four_customers: Build) -> None:
+    problem = four_customers(
+        demand=[0, 2, 2, 2, 3],
+        vehicles=[
+            {"name": "van", "count": 1, "capacity": 6, "max_length": 17},
+            {"name": "bike", "count": 1, "capacity": 3, "forbidden": [4]},
+        ],
+    )
+    explanation = explain(problem, [[0, 1, 2, 3, 0]])
+    (unserved,) = explanation.unserved
+    # The van is full; the bike may not; another van would do.
+    assert unserved.code == "fleet"
+    verify(problem, unserved)
+    changes = {
+        change
+        for relaxation in (unserved.relaxation, *unserved.alternatives)
+        if relaxation is not None
+        for change in relaxation.changes
+    }
+    assert Change("fleet", 1.0, 2.0, vehicle=0) in changes
+
+
+# ------------------------------------------------------------------------------------------ limits
+
+
+def test_the_limit_that_binds_first(four_customers: Build) -> None:
+    problem = four_customers(
+        demand=[0, 2, 2, 2, 2],
+        capacity=10,
+        max_length=20,
+        windows=[[0, 20], [5, 50], [0, 9], [0, 50], [0, 50]],
+    )
+    explanation = explain(problem, [[0, 1, 2, 3, 0], [0, 4, 0]])
+    assert explanation.complete
+    first, second = explanation.limits
+    # At customer 1 the vehicle waits from 3 to 5; it is at 2 at 9 sharp, at 3 at 12, back at 16.
+    # Leaving 2 later changes nothing there; 4 later is when the depot closes on it.
+    assert [(limit.code, limit.used, limit.allowed) for limit in first.limits] == [
+        ("window", 7.0, 9.0),
+        ("length", 14.0, 20.0),
+        ("capacity", 6.0, 10.0),
+    ]
+    assert first.binding is not None
+    assert (first.binding.node, first.binding.slack) == (2, 2.0)
+    # There and back is 16: 4 of 20 left of the length and, by the depot's closing, of the time.
+    assert second.binding is not None
+    assert second.binding.share == pytest.approx(0.2)
+    assert str(explanation).splitlines() == [
+        "all 4 customers served, 2 routes, cost 30",
+        "  route 1: bound by the window of customer 2: 2 to spare (22% left); length: 14 of 20 "
+        "(30% left); capacity: 6 of 10 (40% left)",
+        "  route 2: bound by the window of depot 0: 4 to spare (20% left); length: 16 of 20 "
+        "(20% left); capacity: 2 of 10 (80% left)",
+    ]
+
+
+def test_a_delay_up_to_the_slack_keeps_the_window_and_no_more(four_customers: Build) -> None:
+    windows = [[0, 30], [5, 50], [0, 9.5], [0, 50], [0, 50]]
+    problem = four_customers(windows=windows)
+    routes = [[0, 1, 2, 3, 4, 0]]
+    (limits,) = explain(problem, routes).limits
+    assert limits.binding is not None
+    assert limits.binding.slack == pytest.approx(2.5)
+    for delay, kept in ((limits.binding.slack, True), (limits.binding.slack + 0.01, False)):
+        later = [[delay, 30], *windows[1:]]
+        assert judge(problem.replace(windows=later), routes).feasible is kept
+
+
+def test_nothing_limits_a_route(four_customers: Build) -> None:
+    explanation = explain(four_customers(), [[0, 1, 2, 4, 3, 0]])
+    assert explanation.limits[0].binding is None
+    assert "route 1: nothing limits it" in str(explanation)
+
+
+def test_a_broken_limit_is_said_to_be_broken(four_customers: Build) -> None:
+    problem = four_customers(demand=[0, 2, 2, 2, 2], capacity=3)
+    explanation = explain(problem, [[0, 1, 2, 0], [0, 3, 0], [0, 4, 0]])
+    assert not explanation.complete
+    assert "route 1: bound by capacity: 4 of 3 (broken)" in str(explanation)
+    assert "not kept (capacity): route 1 leaves with a load of 4" in str(explanation)
+
+
+# ------------------------------------------------------------------------------------- as solutions
+
+
+def test_a_partial_plan_is_told_from_a_wrong_one(four_customers: Build) -> None:
+    problem = four_customers(demand=[0, 2, 2, 2, 2], capacity=4, max_routes=1)
+    partial = Solution.judged(problem, [[0, 1, 2, 0]])
+    assert partial.partial
+    assert not partial.feasible
+    assert [one.node for one in partial.unserved] == [3, 4]
+    first, *_, line = str(partial).splitlines()
+    assert first == "cost 12, 1 route, 2 unserved"
+    assert line.startswith("  customer 4 is never visited (fleet): the one route that is allowed")
+    document = json.loads(json.dumps(partial.to_dict()))
+    assert [one["code"] for one in document["unserved"]] == ["fleet", "fleet"]
+    assert document["unserved"][0]["relaxation"]["changes"][0] == {
+        "kind": "capacity",
+        "amount": 2.0,
+        "limit": 6.0,
+        "nodes": [],
+        "ids": [],
+        "vehicle": None,
+        "load": 0,
+    }
+    assert partial.to_vroom()["unassigned"] == [{"id": 3, "type": "job"}, {"id": 4, "type": "job"}]
+    wrong = Solution.judged(problem, [[0, 1, 2, 3, 0]])
+    assert not wrong.partial
+    whole = Solution.judged(problem.replace(max_routes=None), [[0, 1, 2, 0], [0, 3, 4, 0]])
+    assert (whole.partial, whole.unserved, whole.feasible) == (False, (), True)
+    assert whole.to_dict()["unserved"] == []
+
+
+def test_pairs_that_are_left_out_are_pairs_to_vroom() -> None:
+    problem = Problem.from_coordinates(
+        [(0, 0), (0, 1), (0, 2), (1, 0), (2, 0)],
+        demand=[0, -1, 1, -1, 1],
+        pairs=[(1, 2), (3, 4)],
+        capacity=1,
+    )
+    document = Solution.judged(problem, [[0, 1, 2, 0]]).to_vroom()
+    assert [entry["type"] for entry in document["unassigned"]] == ["pickup", "delivery"]
+
+
+def test_too_little_prize_is_a_partial_plan() -> None:
+    problem = Problem.from_coordinates(
+        [(0, 0), (0, 1), (0, 2)],
+        prize=[0, 1, 2],
+        penalty=[0, 1, 1],
+        min_prize=2,
+        max_routes=1,
+    )
+    solution = Solution.judged(problem, [[0, 1, 0]])
+    assert (solution.partial, solution.unserved) == (True, ())
+    assert "collects a prize of 1, at least 2 required" in str(solution.explanation)
+
+
+def test_what_is_no_plan_is_an_error(four_customers: Build) -> None:
+    with pytest.raises(SolutionError, match="expected a node from 0 to 4, received 9"):
+        explain(four_customers(), [[0, 9, 0]])
