@@ -3,14 +3,17 @@
 from __future__ import annotations
 
 import json
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
 import pytest
+import torch
 
 from spacevrp.bench import cvrplib, paper
 from spacevrp.bench.solving import Outcome
 from spacevrp.cli.main import main
+from spacevrp.generators import generate
 from spacevrp.problems.errors import FormatError, SpacevrpError
 from spacevrp.solver import Solver
 
@@ -146,6 +149,21 @@ def test_best_known_costs_other_than_the_papers_are_said() -> None:
     rows = [result("X-n641-k35", 640, 1.0, 1.0), result("Leuven1", 3000, 1.0, 1.0)]
     assert "- X-n641-k35: 100 here, 63682 in the paper\n" in cvrplib.slips_text(rows)
     assert cvrplib.slips_text(rows[1:]) == ""
+
+
+def test_starts_are_those_that_were_used() -> None:
+    class OnCpu:
+        device = torch.device("cpu")
+
+    assert cvrplib.starts_used(generate("CVRP", 100, 1)[0], None, OnCpu()) is None
+    thousand = generate("CVRP", 1000, 1)[0]
+    assert cvrplib.starts_used(thousand, None, OnCpu()) == 65  # 65,536 / 1,000
+    assert cvrplib.starts_used(thousand, 7, OnCpu()) == 7
+    all_of_them = result("X-n502-k39", 501, 5.0, 7.0)
+    some = replace(all_of_them, starts=9)
+    assert (all_of_them.cells()[3], some.cells()[3]) == ("all", "9")
+    assert cvrplib.averages([all_of_them, some])[0].cells()[3].strip() == ""
+    assert cvrplib.averages([some, some])[0].cells()[3] == "9"
 
 
 def test_the_whole_command(

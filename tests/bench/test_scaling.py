@@ -44,6 +44,8 @@ def test_a_size_is_really_solved(weights: str) -> None:
     assert found["cost"] > 2 * problem.distances.from_node(0).max()
     assert found["steps"] > 40  # every customer, and some ways home
     assert found["step_ms"] == pytest.approx(1000 * found["seconds_decode"] / found["steps"])
+    assert found["cpu_step_ms"] == pytest.approx(1000 * found["cpu_decode"] / found["steps"])
+    assert min(found["cpu_encode"], found["cpu_decode"]) > 0
     assert min(found["seconds_look"], found["seconds_encode"], found["seconds_decode"]) > 0
     assert found["predicted_gib"] * 2**30 == scaling.predicted(probe(40, weights))
 
@@ -65,6 +67,7 @@ def test_exponents_of_whatever_grows() -> None:
 
 
 def test_what_does_not_fit_is_not_begun(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(torch, "get_num_threads", lambda: 1)  # workers need room each
     monkeypatch.setattr(memory, "available_memory", lambda device: 2**20)
     monkeypatch.setattr(memory, "in_own_process", lambda *arguments: pytest.fail("begun"))
     found = scaling.measure(probe(1000, None), threads=1)
@@ -111,6 +114,8 @@ def test_the_picture_shows_what_was_measured() -> None:
             seconds_look=0.1,
             seconds_encode=n / 100,
             seconds_decode=n / 50,
+            cpu_encode=n / 100,
+            cpu_decode=n / 200,
             encode_gib=n / 1024,
             decode_gib=0.5,
             predicted_gib=2.0,
@@ -123,6 +128,8 @@ def test_the_picture_shows_what_was_measured() -> None:
         "encoding": [1, 10],
         "decoding": [2, 20],
         "looking around": [0.1, 0.1],
+        "encoding, of a core": [1, 10],
+        "decoding, of a core": [0.5, 5],
     }
     assert {line.get_label(): line.get_ydata()[1] for line in right.lines} == {
         "encoding": 1000,

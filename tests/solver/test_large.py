@@ -5,13 +5,14 @@ from __future__ import annotations
 import pytest
 import torch
 
+from spacevrp.decode import adjustment
 from spacevrp.generators import generate
 from spacevrp.problems.errors import InfeasibleError, SpacevrpError
 from spacevrp.problems.problem import Problem
 from spacevrp.problems.referee import judge
 from spacevrp.problems.solution import Solution
 from spacevrp.solver import Solver, large
-from spacevrp.solver.large import product_dtype
+from spacevrp.solver.large import is_adjusted, product_dtype
 from spacevrp.solver.plans import Search
 from spacevrp.solver.work import group
 
@@ -73,6 +74,32 @@ def test_how_many_workers_there_are_does_not_matter(
     assert torch.get_num_threads() == before
 
 
+def test_how_views_are_cut_does_not_matter_where_they_weigh_distances_differently(
+    solver: Solver,
+    mixed: list[Problem],
+    mixed_solutions: list[Solution],
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    # As if the network had been trained with four nodes, everything here were large.
+    monkeypatch.setattr(large, "SMALL", 4)
+    monkeypatch.setattr(adjustment, "TRAINED_NODES", 4)
+    together = solver.solve(mixed[:6], **FEW)
+    assert together != mixed_solutions[:6]
+    assert solver.solve(mixed[:6], batch_memory=1, **FEW) == together
+
+
+def test_only_large_instances_are_adjusted() -> None:
+    for name, size, adjusted in (
+        ("CVRP", 201, True),
+        ("CVRP", 200, False),
+        ("TSP", 201, True),
+        ("OCVRPTW", 201, True),
+        ("ACVRP", 201, False),
+        ("MDCVRP", 201, False),
+    ):
+        assert is_adjusted(generate(name, size, 1)[0]) == adjusted, name
+
+
 def test_with_all_candidates_plans_cost_what_they_cost_otherwise(solver: Solver) -> None:
     # 210 customers are many enough for blocks; all of them are options.
     problems = generate("CVRP", 210, 1)
@@ -122,7 +149,7 @@ def test_a_fleet_that_is_too_small_is_named(solver: Solver) -> None:
     problem = Problem.from_coordinates(
         [(0, 0), (0, 1), (1, 0), (1, 1)], demand=[0, 2, 2, 2], capacity=3, max_routes=2
     )
-    with pytest.raises(InfeasibleError, match="left over in the best attempt, with 2 vehicles"):
+    with pytest.raises(InfeasibleError, match="all 2 routes that are allowed are in use"):
         solver.solve(problem, candidates=2)
 
 

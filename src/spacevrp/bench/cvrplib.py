@@ -46,7 +46,7 @@ of the plan in the .sol file, by the referee, too; it is the reference of both t
 so that there is one gap only: (cost - best known) / best known. "paper %" is what the paper prints
 for SPACE, "ours - paper" is in percentage points. Averages are over the instances that have a plan,
 by the number of customers as in the paper; the paper's are over the same instances. Where an
-instance has no plan, "note" says why, and "violations" counts it.
+instance has no plan, "note" says why, and "violations" counts it. "starts" are those of a view.
 """
 LAYOUT = Layout(
     "cvrplib",
@@ -79,7 +79,7 @@ class Row:
     kind: str  # INSTANCE or AVERAGE
     customers: int | None
     views: int
-    starts: int | None  # start nodes a view; None for all
+    starts: int | None  # start nodes a view; None for all (of an average: where they differ)
     cost: float | None
     best_known: float | None
     gap: float | None  # percent
@@ -98,7 +98,7 @@ class Row:
             self.instance,
             number(self.customers, 0),
             str(self.views),
-            "all" if self.starts is None else str(self.starts),
+            "all" if self.starts is None and self.kind == INSTANCE else number(self.starts, 0),
             number(self.cost, 0),
             number(self.best_known, 0),
             number(self.gap, 3),
@@ -142,8 +142,8 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         "--starts",
         metavar="N",
         type=at_least(1),
-        help="start nodes of each view, spread evenly; default: every customer that can come "
-        "first (on a CPU that takes long)",
+        help="start nodes of each view, spread evenly; default: as solve has it, fewer the more "
+        "customers there are",
     )
     add_weights_options(parser)
     add_report_options(parser, LAYOUT.name)
@@ -167,7 +167,8 @@ def run(args: argparse.Namespace) -> int:
         jobs.append(Job(one.name, key, solve))
     done = work_through(jobs, report.store(), quiet=args.quiet)
     for one, (_, outcome) in zip(instances, done, strict=True):
-        report.add(one.row(outcome, args.augment, args.starts))
+        used = starts_used(read_instance(one.path), args.starts, solver)
+        report.add(one.row(outcome, args.augment, used))
     return report.finish()
 
 
@@ -287,6 +288,14 @@ def solve_or_say_why(
         return Outcome((None,), 0.0, 0.0, 0.0, violations=1, note=note)
 
 
+def starts_used(problem: Problem, wanted: int | None, solver: Solver) -> int | None:
+    """Start nodes of each view, at most; None for all."""
+    from spacevrp.solver.plans import choose_search
+
+    search = choose_search(problem, wanted, None, solver.device)
+    return wanted if search is None else search.starts
+
+
 def papers_gap(name: str) -> float | None:
     """What the paper prints for SPACE on an instance; None where it has none."""
     held = paper.table("cvrplib")
@@ -316,12 +325,13 @@ def averages(rows: Sequence[Row]) -> list[Row]:
 def _average(label: str, rows: Sequence[Row]) -> Row:
     solved = [row for row in rows if row.gap is not None]
     first = rows[0]
+    alike = len({row.starts for row in rows}) == 1
     return Row(
         instance=label,
         kind=AVERAGE,
         customers=None,
         views=first.views,
-        starts=first.starts,
+        starts=first.starts if alike else None,
         cost=None,
         best_known=None,
         gap=_mean(solved, "gap"),

@@ -10,7 +10,7 @@ from __future__ import annotations
 import argparse
 import statistics
 from collections.abc import Sequence
-from dataclasses import asdict, dataclass, fields
+from dataclasses import asdict, dataclass, fields, replace
 from pathlib import Path
 from typing import Any
 
@@ -25,6 +25,9 @@ _GROWING = (
     "seconds_encode",
     "seconds_decode",
     "step_ms",
+    "cpu_encode",
+    "cpu_decode",
+    "cpu_step_ms",
     "encode_gib",
     "decode_gib",
 )
@@ -33,6 +36,9 @@ _WORDS = {
     "seconds_encode": "encoding",
     "seconds_decode": "decoding",
     "step_ms": "a step of decoding",
+    "cpu_encode": "encoding, in seconds of a core,",
+    "cpu_decode": "decoding, in seconds of a core,",
+    "cpu_step_ms": "a step of decoding, in seconds of a core,",
     "encode_gib": "the encoder's peak of memory",
     "decode_gib": "the decoder's peak of memory",
 }
@@ -43,6 +49,9 @@ _COLUMNS = (
     "decode s",
     "moves",
     "ms a move",
+    "encode cpu s",
+    "decode cpu s",
+    "cpu ms a move",
     "look MiB",
     "encode MiB",
     "decode MiB",
@@ -55,8 +64,10 @@ _COLUMNS = (
 _NOTES = """\
 One CVRP a size in a fresh process. "look" is what is found out once for all views: the scale of the
 distances and the lists of neighbours. "moves" are those of the longest plan, all starts moving at
-the same time. Peaks are above what the process held before it saw the instance; "predicted" is
-what the solver cuts its work by. "others" is how many cores were busy with other processes.
+the same time. "cpu" is how long cores worked for the process, added up: where others use the
+machine, it says more than the clock. Peaks are above what the process held before it saw the
+instance; "predicted" is what the solver cuts its work by. "others" is how many cores were busy with
+other processes.
 """
 
 
@@ -122,6 +133,9 @@ class ScalingRow:
     seconds_decode: float | None = None
     steps: int | None = None  # moves of the longest plan
     step_ms: float | None = None
+    cpu_encode: float | None = None  # seconds that cores worked for it
+    cpu_decode: float | None = None
+    cpu_step_ms: float | None = None
     look_gib: float | None = None
     encode_gib: float | None = None
     decode_gib: float | None = None
@@ -140,6 +154,9 @@ class ScalingRow:
             _text(self.seconds_decode, ".2f"),
             _text(self.steps, "d"),
             _text(self.step_ms, ".3f"),
+            _text(self.cpu_encode, ".2f"),
+            _text(self.cpu_decode, ".2f"),
+            _text(self.cpu_step_ms, ".3f"),
             *(
                 _text(None if gib is None else 1024 * gib, ".1f")
                 for gib in (self.look_gib, self.encode_gib, self.decode_gib, self.predicted_gib)
@@ -289,10 +306,13 @@ def run_probe(probe: ScalingProbe) -> dict[str, Any]:
 
 
 def _measure(model: Any, probe: ScalingProbe, peak: Any) -> dict[str, Any]:
+    import time
+
     import torch
 
     from spacevrp.bench.memory import ENOUGH_SECONDS, Clock
     from spacevrp.decode import routes_of
+    from spacevrp.decode.adjustment import Adjustment
     from spacevrp.decode.neighbourhood import neighbourhood
     from spacevrp.decode.pruned import Walk, pruned_rollout
     from spacevrp.decode.pruned_graph import GraphedWalk
@@ -302,7 +322,7 @@ def _measure(model: Any, probe: ScalingProbe, peak: Any) -> dict[str, Any]:
     from spacevrp.model.blocks import encode_in_blocks
     from spacevrp.model.streaming import survey
     from spacevrp.problems.solution import Solution
-    from spacevrp.solver.large import product_dtype
+    from spacevrp.solver.large import is_adjusted, product_dtype
     from spacevrp.solver.plans import Search
     from spacevrp.solver.search import choose_starts
     from spacevrp.tensors import stack
@@ -320,19 +340,26 @@ def _measure(model: Any, probe: ScalingProbe, peak: Any) -> dict[str, Any]:
     )
     found: dict[str, Any] = {"seconds_look": seconds, "look_gib": peak.growth()}
     seeds = view_seeds(batch, model.config, probe.views, 0)  # (1, V, M)
+    adjusted = torch.tensor([is_adjusted(problem)], device=device)
+    adjustment = Adjustment.of(batch, adjusted)
+    dtype = product_dtype(device)
     peak.restart()
     times: list[float] = []
+    begin = time.process_time()
     tables: Any = None
     # The last tables are kept: with two copies the decoder's peak would not be its own.
     while sum(times) < ENOUGH_SECONDS and len(times) < 5:
         tables = None
         seconds, tables = clock.time(
-            lambda: encode_in_blocks(model, batch, seeds, dtype=product_dtype(device), known=known)
+            lambda: encode_in_blocks(model, batch, seeds, dtype=dtype, known=known)
         )
         times.append(seconds)
+    tables = replace(tables, nearness=adjustment.nearness(0, probe.views))
+    cpu = (time.process_time() - begin) / len(times)
     found |= {"seconds_encode": statistics.median(times), "encode_gib": peak.growth()}
     starts = choose_starts(environment, search.starts).repeat(1, probe.views)
     peak.restart()
+    begin = time.process_time()
     with Workers(1):  # as the solver has it for few trajectories
         seconds, done = clock.time(
             lambda: pruned_rollout(
@@ -342,11 +369,16 @@ def _measure(model: Any, probe: ScalingProbe, peak: Any) -> dict[str, Any]:
                 near,
                 choices=search.choices,
                 readout=search.readout,
+                adjustment=adjustment,
                 kind=GraphedWalk if probe.captured else Walk,
             )
         )
     steps = done.sequence.shape[2] - 2
+    cpu_decode = time.process_time() - begin
     found |= {
+        "cpu_encode": cpu,
+        "cpu_decode": cpu_decode,
+        "cpu_step_ms": 1000 * cpu_decode / steps,
         "seconds_decode": seconds,
         "decode_gib": peak.growth(),
         "steps": steps,
@@ -415,6 +447,13 @@ def plot(rows: Sequence[ScalingRow]) -> Any:
         ("seconds_look", "looking around"),
     ):
         left.plot(sizes, [getattr(row, name) for row in rows], marker="o", label=label)
+    for name, label, colour in (
+        ("cpu_encode", "encoding, of a core", "C0"),
+        ("cpu_decode", "decoding, of a core", "C1"),
+    ):
+        seconds = [getattr(row, name) for row in rows]
+        if None not in seconds:
+            left.plot(sizes, seconds, "--", marker=".", color=colour, label=label)
     left.set_ylabel("seconds")
     for name, label in (
         ("encode_gib", "encoding"),

@@ -19,6 +19,7 @@ from dataclasses import dataclass, replace
 import torch
 from torch import Tensor
 
+from spacevrp.decode.adjustment import Adjustment
 from spacevrp.decode.neighbourhood import Neighbourhood
 from spacevrp.decode.rollout import Rollout, choose
 from spacevrp.decode.signal import problem_signal
@@ -55,6 +56,7 @@ def pruned_rollout(
     choices: int,
     readout: int | None = None,
     drawing: Drawing | None = None,
+    adjustment: Adjustment | None = None,
     report: Callable[[float], None] | None = None,
     kind: type[Walk] | None = None,
 ) -> Rollout:
@@ -69,12 +71,14 @@ def pruned_rollout(
         on the lists where None.
     drawing
         Draw the moves.
+    adjustment
+        What the decoder is told of large instances otherwise than it is.
     report
         Called now and then with the share of the work that was done since the last time.
     kind
         How the steps are taken: ``Walk``, or the same captured (see ``pruned_graph``).
     """
-    walk = (kind or Walk)(environment, tables, starts, near, choices, readout, drawing)
+    walk = (kind or Walk)(environment, tables, starts, near, choices, readout, drawing, adjustment)
     interval = _STEPS_BETWEEN_QUESTIONS[starts.device.type]
     # Whoever waits, waits for the next question at most.
     for question in range(environment.max_steps):
@@ -98,12 +102,13 @@ class Walk:
         choices: int,
         readout: int | None,
         drawing: Drawing | None,
+        adjustment: Adjustment | None,
     ) -> None:
         batch = environment.batch
         self.environment, self.tables, self.near = environment, tables, near
         self.readout = min(max(readout or near.width, choices), near.width)
         self.choices = min(choices, self.readout)
-        self.drawing = drawing
+        self.drawing, self.adjustment = drawing, adjustment
         order = torch.arange(starts.shape[1], device=starts.device)
         self.view = (order // (starts.shape[1] // tables.views)).expand_as(starts)  # (B, V P)
         self.state = environment.begin(starts)
@@ -151,7 +156,7 @@ class Walk:
             self.view,
             state.origin,
             state.current,
-            problem_signal(batch, state),
+            self._signal(state),
             nodes,
             self.tables.scale.zscore(distance),
             torch.cat([(home | idle).unsqueeze(-1), legal], dim=-1),
@@ -230,12 +235,21 @@ class Walk:
     def _scores_of_all(self, state: State, allowed: Tensor) -> Tensor:
         batch = self.environment.batch
         zscore = self.tables.scale.zscore(rows_of(batch.distance, state.current))
-        signal = problem_signal(batch, state)
+        at_depot = at(batch.is_depot, state.current)
+        if self.adjustment is not None:
+            zscore = self.adjustment.zscore(zscore, at_depot)
         parted = (
             values.unflatten(1, (self.tables.views, -1))
-            for values in (state.origin, state.current, signal, zscore, allowed)
+            for values in (state.origin, state.current, self._signal(state), zscore, allowed)
         )
-        return node_scores(self.tables, *parted).flatten(1, 2)
+        scores = node_scores(self.tables, *parted).flatten(1, 2)
+        if self.adjustment is not None:
+            scores = self.adjustment.scores(scores, at_depot)
+        return scores
+
+    def _signal(self, state: State) -> Tensor:
+        signal = problem_signal(self.environment.batch, state)
+        return signal if self.adjustment is None else self.adjustment.signal(signal)
 
     def _choose(self, scores: Tensor) -> Tensor:
         if self.drawing is None:

@@ -83,8 +83,9 @@ class NarrowEnvironment(Environment):
         if not self._more_rules:
             return Prospect(legal, fresh)
         options = rules.some_nodes(batch, state, nodes)
+        limits = rules.limits_of(batch, state)
         if not self._only_deliveries:
-            legal = legal & rules.load_fits(batch, state, options)
+            legal = legal & rules.load_fits(limits, state, options)
         if self._backhauls:
             legal = legal & rules.linehaul_before_backhaul(batch, state, options)
         if self._pairs:
@@ -93,9 +94,9 @@ class NarrowEnvironment(Environment):
             legs = rules.legs(batch, self.home, state, nodes)
             legal = (
                 legal
-                & rules.arc_exists(batch, legs)
-                & rules.window_fits(batch, state, options, legs)
-                & rules.length_fits(batch, state, legs)
+                & rules.arc_exists(limits, legs)
+                & rules.window_fits(limits, state, options, legs)
+                & rules.length_fits(limits, state, legs)
             )
         return Prospect(legal, fresh)
 

@@ -36,6 +36,8 @@ class NodeTables:
     match_weight: Tensor  # (B,)
     scale: Scale
     clipping: float
+    # (B, V) what distances weigh in the choice among some options, times ``match_weight``
+    nearness: Tensor | None = None
 
     @property
     def views(self) -> int:
@@ -143,7 +145,10 @@ def option_scores(
     options = tables.embedding.view(-1, width).index_select(0, rows.flatten())
     options = options.view(*rows.shape, width)
     match = torch.matmul(context.unsqueeze(-2), options.transpose(-1, -2)).squeeze(-2)
-    return _compatibility(tables, match, zscore, allowed)
+    match_weight = tables.match_weight
+    if tables.nearness is not None:
+        match_weight = match_weight.unsqueeze(1) * tables.nearness.gather(1, view)  # (B, P)
+    return _compatibility(match_weight, match, zscore, allowed, width)
 
 
 def node_scores(
@@ -156,6 +161,8 @@ def node_scores(
 ) -> Tensor:
     """The same where all nodes are options: scores (B, V, P, N), as ``decoder.logits`` has them.
 
+    (``nearness`` has no say here: mostly it is asked where a route may begin.)
+
     All arguments are (B, V, P) or (B, V, P, N), with as many partial solutions for every view.
     """
 
@@ -167,7 +174,8 @@ def node_scores(
     sums = torch.matmul(_readout_weight(tables, zscore, allowed), tables.keyed)
     context = gated_ratio(query, sums)
     match = torch.matmul(context, tables.embedding.transpose(-1, -2))
-    return _compatibility(tables, match, zscore, allowed)
+    width = tables.embedding.shape[-1]
+    return _compatibility(tables.match_weight, match, zscore, allowed, width)
 
 
 def _readout_weight(tables: NodeTables, zscore: Tensor, allowed: Tensor) -> Tensor:
@@ -176,14 +184,15 @@ def _readout_weight(tables: NodeTables, zscore: Tensor, allowed: Tensor) -> Tens
     return (bias - bias.amax(dim=-1, keepdim=True)).exp()
 
 
-def _compatibility(tables: NodeTables, match: Tensor, zscore: Tensor, allowed: Tensor) -> Tensor:
-    width = tables.embedding.shape[-1]
-    score = match / math.sqrt(width) - _like(tables.match_weight, zscore) * zscore
+def _compatibility(
+    weight: Tensor, match: Tensor, zscore: Tensor, allowed: Tensor, width: int
+) -> Tensor:
+    score = match / math.sqrt(width) - _like(weight, zscore) * zscore
     return score.masked_fill(~allowed, -torch.inf)
 
 
 def _like(values: Tensor, other: Tensor) -> Tensor:
-    return values.view(-1, *(1,) * (other.ndim - 1))
+    return values.view(*values.shape, *(1,) * (other.ndim - values.ndim))
 
 
 def weighted_rows(table: Tensor, rows: Tensor, weight: Tensor) -> Tensor:

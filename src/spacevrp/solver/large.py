@@ -4,13 +4,14 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import torch
 from torch import Tensor
 
+from spacevrp.decode.adjustment import Adjustment
 from spacevrp.decode.neighbourhood import Neighbourhood, neighbourhood
-from spacevrp.decode.pruned import Drawing, pruned_rollout
+from spacevrp.decode.pruned import Drawing, Walk, pruned_rollout
 from spacevrp.decode.rollout import Rollout
 from spacevrp.env.narrow import NarrowEnvironment
 from spacevrp.model import SpaceModel
@@ -18,7 +19,7 @@ from spacevrp.model.blocks import encode_in_blocks
 from spacevrp.model.candidates import NodeTables
 from spacevrp.model.streaming import survey
 from spacevrp.problems.problem import Problem
-from spacevrp.solver.plans import LargeCut, Search
+from spacevrp.solver.plans import SMALL, LargeCut, Search
 from spacevrp.solver.search import (
     Best,
     Candidate,
@@ -32,6 +33,8 @@ from spacevrp.solver.search import (
 from spacevrp.tensors import Batch, stack
 from spacevrp.tensors.workers import Workers, workers_for
 
+# How steps are taken where nothing is drawn. (``pruned_graph.GraphedWalk`` replays them on a GPU.)
+WALKS: dict[str, type[Walk]] = {"cpu": Walk, "cuda": Walk}
 # With fewer trajectories a worker would mostly wait for Python.
 _FEWEST_OF_A_WORKER = 64
 
@@ -86,6 +89,8 @@ class _Large:
         seeds = seeds_of_views(self.model, batch, self.problems, settings)  # (I, V, M)
         near = neighbourhood(batch, self.search.listed)
         known = survey(batch)
+        adjusted = torch.tensor([is_adjusted(problem) for problem in self.problems])
+        adjustment = Adjustment.of(batch, adjusted.to(batch.device))
         best = Best(batch, environment.max_steps + 2)
         for first_view in range(0, settings.views, self.cut.views):
             some = seeds[:, first_view : first_view + self.cut.views]
@@ -97,12 +102,14 @@ class _Large:
                 known=known,
                 report=self._stages("encoding"),
             )
+            nearness = adjustment.nearness(first_view, some.shape[1])
+            tables = replace(tables, nearness=nearness)
             self.watch.stage("decoding")
             for number in range(settings.rounds):
                 for first in range(0, starts.shape[1], self.cut.starts):
                     piece = starts[:, first : first + self.cut.starts]
                     place = (first_view, number, first)
-                    done = self._roll_out(environment, tables, piece, near, place)
+                    done = self._roll_out(environment, tables, piece, near, adjustment, place)
                     best.add(done, self._ranks(place, some.shape[1], piece, starts.shape[1]))
         return best.candidates()
 
@@ -124,6 +131,7 @@ class _Large:
         tables: NodeTables,
         starts: Tensor,
         near: Neighbourhood,
+        adjustment: Adjustment,
         place: tuple[int, int, int],
     ) -> Moves:
         """Complete a plan from each start (I, P) of every view, all workers at once."""
@@ -147,7 +155,9 @@ class _Large:
                 choices=self.search.choices,
                 readout=self.search.readout,
                 drawing=drawing,
+                adjustment=adjustment,
                 report=lambda share: self.watch.plans(share * some.numel() * tables.views),
+                kind=WALKS[some.device.type] if drawing is None else Walk,
             )
 
         with Workers(len(shares)) as pool:
@@ -180,6 +190,15 @@ def _joined(parts: list[Rollout], views: int) -> Moves:
         return sequence.gather(1, index).long()
 
     return Moves(cost, take)
+
+
+def is_adjusted(problem: Problem) -> bool:
+    """Whether the decoder is told of an instance otherwise than it is (see ``Adjustment``).
+
+    Not where distances are asymmetric, or between several depots: there it was no better.
+    """
+    large = len(problem.customers) > SMALL
+    return large and len(problem.depots) <= 1 and not problem.features.asymmetric
 
 
 def product_dtype(device: torch.device) -> torch.dtype:
