@@ -12,20 +12,17 @@ import os
 import sys
 import time
 from collections.abc import Callable, Sequence
-from dataclasses import asdict, dataclass
+from dataclasses import dataclass
 from functools import partial
 from itertools import groupby
 from typing import TYPE_CHECKING, Any
 
-import numpy as np
-
 from spacevrp.arguments import at_least
-from spacevrp.bench import references
 from spacevrp.bench.anytime_table import Row, describe_winners
-from spacevrp.bench.frontier import limits
+from spacevrp.bench.contest import best_costs, compare, draw, limits, solver_names, threads
 from spacevrp.bench.neighbours import Neighbours, load_average, wait_for_rest
 from spacevrp.bench.sets import Source, generated, variant_names
-from spacevrp.bench.solving import Outcome, gaps, warm_up
+from spacevrp.bench.solving import Outcome, warm_up
 from spacevrp.bench.tables import (
     Job,
     Layout,
@@ -37,7 +34,7 @@ from spacevrp.bench.tables import (
     work_through,
 )
 from spacevrp.bench.weights import load_model
-from spacevrp.problems.errors import InfeasibleError, UnsupportedError
+from spacevrp.problems.errors import InfeasibleError
 from spacevrp.problems.variants import parse_variant
 
 if TYPE_CHECKING:
@@ -112,7 +109,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "--solvers",
         metavar="NAMES",
-        type=_solvers,
+        type=solver_names(SOLVERS),
         default=SOLVERS,
         help=f"beside the model; default: {','.join(SOLVERS)}",
     )
@@ -129,9 +126,8 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 def run(args: argparse.Namespace) -> int:
     """Measure problem by problem and size by size, and report each when all are through with it."""
-    import torch
-
     from spacevrp.oracles import make_oracle
+    from spacevrp.plots.anytime import save_anytime_plot
     from spacevrp.solver import Solver
 
     sources = [
@@ -143,9 +139,7 @@ def run(args: argparse.Namespace) -> int:
     solver = Solver(model, args.device)
     for name in args.solvers:
         make_oracle(name).require()
-    before = torch.get_num_threads()
-    torch.set_num_threads(1)
-    try:
+    with threads(1):
         record = new_record(LAYOUT.name, solver, weights, seed=args.seed)
         record["versions"].update({n: make_oracle(n).version() for n in args.solvers})
         record["machine"] |= {"cores_allowed": _cores_allowed(), "load_before": load_average()}
@@ -160,10 +154,8 @@ def run(args: argparse.Namespace) -> int:
             share = (time.process_time() - cpu) / (time.perf_counter() - wall)
             record["machine"] |= {"load_after": load_average(), "cpu_share": round(share, 3)}
             report.add(*rows_of([entry for entry, _ in pairs], outcomes, args))
-    finally:
-        torch.set_num_threads(before)
     code = report.finish()
-    _draw(args, report)
+    draw(args.output, report, save_anytime_plot)
     return code
 
 
@@ -172,22 +164,6 @@ def _cores_allowed() -> list[int] | None:
     if hasattr(os, "sched_getaffinity"):
         return sorted(os.sched_getaffinity(0))
     return None
-
-
-def _draw(args: argparse.Namespace, report: Report) -> None:
-    if args.output is None:
-        return
-    from spacevrp.plots import require_matplotlib
-    from spacevrp.plots.anytime import save_anytime_plot
-    from spacevrp.writing import replacing
-
-    try:
-        require_matplotlib()
-    except UnsupportedError as error:
-        print(f"no picture: {error}", file=sys.stderr)
-        return
-    with replacing(args.output / f"{LAYOUT.name}.png") as draft:
-        save_anytime_plot(draft, [asdict(row) for row in report.rows])
 
 
 # ------------------------------------------------------------------------------------------- work
@@ -306,22 +282,13 @@ def rows_of(
 ) -> list[Row]:
     """The rows of one set: the best cost of an instance is the best that anybody found."""
     source = entries[0].source
-    name, size = source.variant.name, int(source.key["size"])
-    held = references.best(name, args.count, size=size, seed=args.seed)
-    best = []
-    for index, reference in enumerate(held):
-        costs = [outcome.costs[index] for outcome in outcomes]
-        costs.append(None if reference is None else reference.cost)
-        best.append(min((cost for cost in costs if cost is not None), default=None))
+    size = int(source.key["size"])
+    best = best_costs(source.variant.name, size, args.seed, outcomes)
     return [_row(e, outcome, best) for e, outcome in zip(entries, outcomes, strict=True)]
 
 
 def _row(entry: Entry, outcome: Outcome, best: Sequence[float | None]) -> Row:
-    pairs = [(c, b) for c, b in zip(outcome.costs, best, strict=True) if c is not None]
-    gap, _ = gaps(
-        np.array([cost for cost, _ in pairs], dtype=np.float64),
-        np.array([known for _, known in pairs], dtype=np.float64),
-    )
+    solved, gap = compare(outcome, best)
     return Row(
         problem=entry.source.variant.name,
         size=int(entry.source.key["size"]),
@@ -329,7 +296,7 @@ def _row(entry: Entry, outcome: Outcome, best: Sequence[float | None]) -> Row:
         solver=entry.solver,
         version=entry.version,
         instances=len(outcome.costs),
-        solved=len(pairs),
+        solved=solved,
         cost=outcome.mean,
         gap=gap,
         seconds=outcome.seconds / len(outcome.costs),
@@ -354,13 +321,3 @@ def summary(rows: Sequence[Row]) -> str:
 
 def _sizes(text: str) -> tuple[int, ...]:
     return tuple(sorted({at_least(4)(item) for item in text.split(",")}))
-
-
-def _solvers(text: str) -> tuple[str, ...]:
-    names = tuple(dict.fromkeys(name.strip() for name in text.split(",")))
-    for name in names:
-        if name not in SOLVERS:
-            raise argparse.ArgumentTypeError(
-                f"expected names out of {', '.join(SOLVERS)}, received {name[:40]!r}"
-            )
-    return names

@@ -10,18 +10,16 @@ import argparse
 import math
 import sys
 from collections.abc import Sequence
-from dataclasses import asdict, dataclass
+from dataclasses import dataclass
 from functools import partial
 from itertools import groupby
 from typing import TYPE_CHECKING, Any
 
-import numpy as np
-
 from spacevrp.arguments import at_least
-from spacevrp.bench import references
+from spacevrp.bench.contest import best_costs, compare, draw, limits, solver_names, threads
 from spacevrp.bench.neighbours import Neighbours
 from spacevrp.bench.sets import Source, generated, variant_names
-from spacevrp.bench.solving import Outcome, gaps, solve_set, warm_up
+from spacevrp.bench.solving import Outcome, solve_set, warm_up
 from spacevrp.bench.tables import (
     Job,
     Layout,
@@ -34,7 +32,6 @@ from spacevrp.bench.tables import (
     work_through,
 )
 from spacevrp.bench.weights import load_model
-from spacevrp.problems.errors import UnsupportedError
 from spacevrp.problems.variants import parse_variant
 
 if TYPE_CHECKING:
@@ -144,7 +141,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "--solvers",
         metavar="NAMES",
-        type=_solvers,
+        type=solver_names(SOLVERS),
         default=SOLVERS,
         help=f"default: {','.join(SOLVERS)}",
     )
@@ -161,9 +158,8 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 def run(args: argparse.Namespace) -> int:
     """Measure problem by problem, and report each when all solvers are through with it."""
-    import torch
-
     from spacevrp.oracles import make_oracle
+    from spacevrp.plots.frontier import save_frontier_plot
     from spacevrp.solver import Solver
 
     sources = [generated(parse_variant(n), args.size, args.count, args.seed) for n in args.problems]
@@ -171,9 +167,7 @@ def run(args: argparse.Namespace) -> int:
     solver = Solver(model, args.device)
     for name in args.solvers:
         make_oracle(name).require()
-    before = torch.get_num_threads()
-    torch.set_num_threads(args.threads)
-    try:
+    with threads(args.threads):
         record = new_record(LAYOUT.name, solver, weights, seed=args.seed)
         record["versions"].update({n: make_oracle(n).version() for n in args.solvers})
         report = Report(LAYOUT, record, args, summary)
@@ -186,27 +180,9 @@ def run(args: argparse.Namespace) -> int:
             pairs = list(group)
             outcomes = [outcome for _, (_, outcome) in pairs]
             report.add(*rows_of([entry for entry, _ in pairs], outcomes, args))
-    finally:
-        torch.set_num_threads(before)
     code = report.finish()
-    _draw(args, report)
+    draw(args.output, report, save_frontier_plot)
     return code
-
-
-def _draw(args: argparse.Namespace, report: Report) -> None:
-    if args.output is None:
-        return
-    from spacevrp.plots import require_matplotlib
-    from spacevrp.plots.frontier import save_frontier_plot
-    from spacevrp.writing import replacing
-
-    try:
-        require_matplotlib()
-    except UnsupportedError as error:
-        print(f"no picture: {error}", file=sys.stderr)
-        return
-    with replacing(args.output / f"{LAYOUT.name}.png") as draft:
-        save_frontier_plot(draft, [asdict(row) for row in report.rows])
 
 
 # ------------------------------------------------------------------------------------------- work
@@ -296,24 +272,14 @@ def rows_of(
     entries: Sequence[Entry], outcomes: Sequence[Outcome], args: argparse.Namespace
 ) -> list[Row]:
     """The rows of one problem: the best cost of an instance is the best that anybody found."""
-    name = entries[0].source.variant.name
-    held = references.best(name, args.count, size=args.size, seed=args.seed)
-    best = []
-    for index, reference in enumerate(held):
-        costs = [outcome.costs[index] for outcome in outcomes]
-        costs.append(None if reference is None else reference.cost)
-        best.append(min((cost for cost in costs if cost is not None), default=None))
+    best = best_costs(entries[0].source.variant.name, args.size, args.seed, outcomes)
     return [_row(e, outcome, best, args) for e, outcome in zip(entries, outcomes, strict=True)]
 
 
 def _row(
     entry: Entry, outcome: Outcome, best: Sequence[float | None], args: argparse.Namespace
 ) -> Row:
-    pairs = [(c, b) for c, b in zip(outcome.costs, best, strict=True) if c is not None]
-    gap, _ = gaps(
-        np.array([cost for cost, _ in pairs], dtype=np.float64),
-        np.array([known for _, known in pairs], dtype=np.float64),
-    )
+    solved, gap = compare(outcome, best)
     return Row(
         problem=entry.source.variant.name,
         solver=entry.solver,
@@ -321,7 +287,7 @@ def _row(
         setting=entry.setting,
         size=args.size,
         instances=args.count,
-        solved=len(pairs),
+        solved=solved,
         cost=outcome.mean,
         gap=gap,
         seconds=outcome.seconds / args.count,
@@ -346,27 +312,3 @@ def summary(rows: Sequence[Row]) -> str:
 
 def _views(text: str) -> tuple[int, ...]:
     return tuple(sorted({at_least(1)(item) for item in text.split(",")}))
-
-
-def limits(text: str) -> tuple[float, ...]:
-    """Seconds separated by commas, for ``type=`` of an argument."""
-    found = set()
-    for item in text.split(","):
-        try:
-            value = float(item)
-        except ValueError:
-            value = 0.0
-        if not (value > 0 and math.isfinite(value)):
-            raise argparse.ArgumentTypeError(f"expected seconds above 0, received {item[:40]!r}")
-        found.add(value)
-    return tuple(sorted(found))
-
-
-def _solvers(text: str) -> tuple[str, ...]:
-    names = tuple(dict.fromkeys(name.strip() for name in text.split(",")))
-    for name in names:
-        if name not in SOLVERS:
-            raise argparse.ArgumentTypeError(
-                f"expected names out of {', '.join(SOLVERS)}, received {name[:40]!r}"
-            )
-    return names

@@ -5,6 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from spacevrp.plots.curves import draw_curve
 from spacevrp.plots.maps import require_matplotlib
 from spacevrp.plots.records import Rows
 from spacevrp.plots.style import (
@@ -70,30 +71,9 @@ def save_anytime_plot(path: str | Path, rows: Rows) -> None:
 
 def _draw(axes: Axes, rows: Rows) -> None:
     for solver in dict.fromkeys(row["solver"] for row in rows):
-        colour, marker = _LOOKS.get(solver, _OTHER)
         some = sorted((r for r in rows if r["solver"] == solver), key=lambda row: row["limit"])
-        ours = solver.startswith("spacevrp")
-        axes.plot(
-            [row["seconds"] for row in some],
-            [row["gap"] for row in some],
-            color=colour,
-            linewidth=2.0 if ours else 1.2,
-            marker=marker,
-            markersize=5,
-            label=solver,
-            zorder=3 if ours else 2,
-        )
-        for row in some:
-            if row["solved"] < row["instances"]:  # not the same thing, and hollow
-                axes.plot(
-                    row["seconds"],
-                    row["gap"],
-                    marker=marker,
-                    markersize=3,
-                    markeredgewidth=0.0,
-                    color="white",
-                    zorder=4,
-                )
+        bold = solver.startswith("spacevrp")
+        draw_curve(axes, some, _LOOKS.get(solver, _OTHER), bold=bold, size=5)
     for limit in {row["limit"] for row in rows}:
         axes.axvline(limit, color=INK, linewidth=0.5, alpha=0.35, linestyle=":", zorder=1)
     axes.set_xscale("log")

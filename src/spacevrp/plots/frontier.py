@@ -6,6 +6,7 @@ import math
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from spacevrp.plots.curves import draw_curve
 from spacevrp.plots.maps import require_matplotlib
 from spacevrp.plots.records import Rows
 from spacevrp.plots.style import (
@@ -68,37 +69,18 @@ def save_frontier_plot(path: str | Path, rows: Rows) -> None:
 
 def _draw(axes: Axes, rows: Rows) -> None:
     for solver in dict.fromkeys(row["solver"] for row in rows):
-        colour, marker = _LOOKS.get(solver, _OTHER)
+        look = _LOOKS.get(solver, _OTHER)
         some = sorted((r for r in rows if r["solver"] == solver), key=lambda row: row["seconds"])
         ours = solver == "spacevrp"
-        axes.plot(
-            [row["seconds"] for row in some],
-            [row["gap"] for row in some],
-            color=colour,
-            linewidth=2.0 if ours else 1.3,
-            marker=marker,
-            markersize=6,
-            label=solver,
-            zorder=3 if ours else 2,
-        )
+        draw_curve(axes, some, look, bold=ours, size=6)
         for row in some:
-            if row["solved"] < row["instances"]:  # not the same thing, and hollow
-                axes.plot(
-                    row["seconds"],
-                    row["gap"],
-                    marker=marker,
-                    markersize=4,
-                    markeredgewidth=0.0,
-                    color="white",
-                    zorder=4,
-                )
             axes.annotate(
                 f"x{row['setting'].split()[0]}" if ours else row["setting"],
                 (row["seconds"], row["gap"]),
                 (4, 4),
                 textcoords="offset points",
                 fontsize=6.5,
-                color=colour,
+                color=look[0],
             )
     axes.set_xscale("log")
     axes.set_ylim(bottom=min(0.0, min(row["gap"] for row in rows)) - 0.15)
