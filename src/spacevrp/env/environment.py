@@ -64,32 +64,12 @@ class Environment:
     def begin(self, starts: Tensor) -> State:
         """Partial solutions that have just served their start nodes (B, P)."""
         batch = self.batch
-        shape = starts.shape
-        nodes = batch.num_nodes
         origin = torch.where(batch.has_depot.unsqueeze(1), self.first_depots(starts), starts)
-        zero = batch.distance.new_zeros(shape)
-        count = torch.zeros_like(starts)
-        no = torch.zeros(shape, dtype=torch.bool, device=batch.device)
-        customers = batch.is_node & ~batch.is_depot
-        state = State(
+        state = replace(
+            State.untouched(batch, starts.shape),
             current=origin,
             origin=origin,
-            visited=torch.zeros(*shape, nodes, dtype=torch.bool, device=batch.device),
-            used=zero,
-            credit=zero,
             clock=at(batch.opening, origin),
-            length=zero,
-            collected=zero,
-            pending=count,
-            backhauled=no,
-            routes=count,
-            left=customers.sum(dim=1, keepdim=True).expand(shape),
-            linehauls=(customers & (batch.demand > 0)).sum(dim=1, keepdim=True).expand(shape),
-            owed=batch.compulsory.sum(dim=1, keepdim=True).expand(shape),
-            switched=no,
-            done=no,
-            stuck=no,
-            travelled=zero,
         )
         state = replace(state, used=self._used_at_depot(state))
         # A start that no rule would allow is no solution: say so instead of counting it.

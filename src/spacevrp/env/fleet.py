@@ -99,34 +99,11 @@ class FleetEnvironment:
 
     def _untouched(self, shape: torch.Size) -> FleetState:
         """Partial solutions (B, P) in which nothing has happened yet."""
-        batch, fleet = self.batch, self.fleet
-        zero = batch.distance.new_zeros(shape)
-        count = torch.zeros(shape, dtype=torch.int64, device=batch.device)
-        no = torch.zeros(shape, dtype=torch.bool, device=batch.device)
-        customers = batch.is_node & ~batch.is_depot
-        kinds = zero.new_zeros((*shape, fleet.num_kinds))
-        trip = State(
-            current=count,
-            origin=count,
-            visited=torch.zeros(*shape, batch.num_nodes, dtype=torch.bool, device=batch.device),
-            used=zero,
-            credit=zero,
-            clock=zero,
-            length=zero,
-            collected=zero,
-            pending=count,
-            backhauled=no,
-            routes=count,
-            left=customers.sum(dim=1, keepdim=True).expand(shape),
-            linehauls=(customers & (batch.demand > 0)).sum(dim=1, keepdim=True).expand(shape),
-            owed=batch.compulsory.sum(dim=1, keepdim=True).expand(shape),
-            switched=no,
-            done=no,
-            stuck=no,
-            travelled=zero,
-        )
+        fleet, trip = self.fleet, State.untouched(self.batch, shape)
+        count, nothing = trip.routes, trip.travelled
+        kinds = nothing.new_zeros((*shape, fleet.num_kinds))
         spare = fleet.count.unsqueeze(1).expand(*shape, fleet.num_types)
-        return FleetState(trip, count, spare, kinds, kinds, count, zero)
+        return FleetState(trip, count, spare, kinds, kinds, count, nothing)
 
     # ---------------------------------------------------------------------------------- mask
 

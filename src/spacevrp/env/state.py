@@ -4,7 +4,10 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
+import torch
 from torch import Tensor
+
+from spacevrp.tensors import Batch
 
 
 @dataclass(frozen=True)
@@ -29,3 +32,31 @@ class State:
     done: Tensor  # (B, P) bool
     stuck: Tensor  # (B, P) bool; ended without a legal move, so the plan is incomplete
     travelled: Tensor  # (B, P) distance that counts towards the cost
+
+    @classmethod
+    def untouched(cls, batch: Batch, shape: torch.Size) -> State:
+        """Partial solutions (B, P) in which nothing has happened yet, at the first node."""
+        zero = batch.distance.new_zeros(shape)
+        count = torch.zeros(shape, dtype=torch.int64, device=batch.device)
+        no = torch.zeros(shape, dtype=torch.bool, device=batch.device)
+        customers = batch.is_node & ~batch.is_depot
+        return cls(
+            current=count,
+            origin=count,
+            visited=torch.zeros(*shape, batch.num_nodes, dtype=torch.bool, device=batch.device),
+            used=zero,
+            credit=zero,
+            clock=zero,
+            length=zero,
+            collected=zero,
+            pending=count,
+            backhauled=no,
+            routes=count,
+            left=customers.sum(dim=1, keepdim=True).expand(shape),
+            linehauls=(customers & (batch.demand > 0)).sum(dim=1, keepdim=True).expand(shape),
+            owed=batch.compulsory.sum(dim=1, keepdim=True).expand(shape),
+            switched=no,
+            done=no,
+            stuck=no,
+            travelled=zero,
+        )
