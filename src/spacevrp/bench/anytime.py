@@ -19,9 +19,9 @@ from typing import TYPE_CHECKING, Any
 
 from spacevrp.arguments import at_least
 from spacevrp.bench.anytime_table import Row, describe_winners
-from spacevrp.bench.contest import best_costs, compare, draw, limits, solver_names, threads
+from spacevrp.bench.contest import add_contest_options, best_costs, compare, draw, threads
 from spacevrp.bench.neighbours import Neighbours, load_average, wait_for_rest
-from spacevrp.bench.sets import Source, generated, variant_names
+from spacevrp.bench.sets import Source, generated
 from spacevrp.bench.solving import Outcome, warm_up
 from spacevrp.bench.tables import (
     Job,
@@ -76,17 +76,14 @@ LAYOUT = Layout(
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Declare the arguments of ``spacevrp bench anytime``."""
-    parser.epilog = (
-        "A solver that cannot model a problem exactly is left out there, which is said. With -o, "
-        "anytime.png is drawn, too. Exit code 0: the model found a plan for every instance; 1: "
-        "not so; 2: bad usage, or a solver that is not installed."
-    )
-    parser.add_argument(
-        "--problems",
-        metavar="NAMES",
-        type=variant_names,
-        default=_PROBLEMS,
-        help=f"default: {','.join(_PROBLEMS)}",
+    add_contest_options(
+        parser,
+        LAYOUT.name,
+        problems=_PROBLEMS,
+        count=4,
+        seconds_of="limits for each instance",
+        solvers=SOLVERS,
+        beside="beside the model; ",
     )
     parser.add_argument(
         "--sizes",
@@ -94,24 +91,6 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         type=_sizes,
         default=(100, 500, 1000),
         help="customers; default: 100,500,1000",
-    )
-    parser.add_argument(
-        "--count", metavar="N", type=at_least(1), default=4, help="instances; default: 4"
-    )
-    parser.add_argument("--seed", metavar="SEED", type=at_least(0), default=1, help="default: 1")
-    parser.add_argument(
-        "--seconds",
-        metavar="NUMBERS",
-        type=limits,
-        default=(0.1, 1.0, 10.0),
-        help="limits for each instance; default: 0.1,1,10",
-    )
-    parser.add_argument(
-        "--solvers",
-        metavar="NAMES",
-        type=solver_names(SOLVERS),
-        default=SOLVERS,
-        help=f"beside the model; default: {','.join(SOLVERS)}",
     )
     parser.add_argument(
         "--wait",

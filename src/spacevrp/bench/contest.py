@@ -13,10 +13,55 @@ from typing import Any
 
 import numpy as np
 
+from spacevrp.arguments import at_least
 from spacevrp.bench import references
+from spacevrp.bench.sets import variant_names
 from spacevrp.bench.solving import Outcome, gaps
 from spacevrp.bench.tables import Report
 from spacevrp.problems.errors import UnsupportedError
+
+
+def add_contest_options(
+    parser: argparse.ArgumentParser,
+    table: str,
+    *,
+    problems: Sequence[str],
+    count: int,
+    seconds_of: str,
+    solvers: Sequence[str],
+    beside: str = "",
+) -> None:
+    """Declare what both commands ask: who is compared, on how many instances, in what time."""
+    parser.epilog = (
+        "A solver that cannot model a problem exactly is left out there, which is said. With -o, "
+        f"{table}.png is drawn, too. Exit code 0: the model found a plan for every instance; 1: "
+        "not so; 2: bad usage, or a solver that is not installed."
+    )
+    parser.add_argument(
+        "--problems",
+        metavar="NAMES",
+        type=variant_names,
+        default=tuple(problems),
+        help=f"default: {','.join(problems)}",
+    )
+    parser.add_argument(
+        "--count", metavar="N", type=at_least(1), default=count, help=f"instances; default: {count}"
+    )
+    parser.add_argument("--seed", metavar="SEED", type=at_least(0), default=1, help="default: 1")
+    parser.add_argument(
+        "--seconds",
+        metavar="NUMBERS",
+        type=limits,
+        default=(0.1, 1.0, 10.0),
+        help=f"{seconds_of}; default: 0.1,1,10",
+    )
+    parser.add_argument(
+        "--solvers",
+        metavar="NAMES",
+        type=solver_names(solvers),
+        default=tuple(solvers),
+        help=f"{beside}default: {','.join(solvers)}",
+    )
 
 
 @contextmanager

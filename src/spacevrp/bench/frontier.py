@@ -16,9 +16,9 @@ from itertools import groupby
 from typing import TYPE_CHECKING, Any
 
 from spacevrp.arguments import at_least
-from spacevrp.bench.contest import best_costs, compare, draw, limits, solver_names, threads
+from spacevrp.bench.contest import add_contest_options, best_costs, compare, draw, threads
 from spacevrp.bench.neighbours import Neighbours
-from spacevrp.bench.sets import Source, generated, variant_names
+from spacevrp.bench.sets import Source, generated
 from spacevrp.bench.solving import Outcome, solve_set, warm_up
 from spacevrp.bench.tables import (
     Job,
@@ -105,45 +105,23 @@ class Row:
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Declare the arguments of ``spacevrp bench frontier``."""
-    parser.epilog = (
-        "A solver that cannot model a problem exactly is left out there, which is said. With -o, "
-        "frontier.png is drawn, too. Exit code 0: the model found a plan for every instance; 1: "
-        "not so; 2: bad usage, or a solver that is not installed."
-    )
-    parser.add_argument(
-        "--problems",
-        metavar="NAMES",
-        type=variant_names,
-        default=_PROBLEMS,
-        help=f"default: {','.join(_PROBLEMS)}",
-    )
-    parser.add_argument(
-        "--count", metavar="N", type=at_least(1), default=10, help="instances; default: 10"
+    add_contest_options(
+        parser,
+        LAYOUT.name,
+        problems=_PROBLEMS,
+        count=10,
+        seconds_of="limits of the other solvers for each instance",
+        solvers=SOLVERS,
     )
     parser.add_argument(
         "--size", metavar="N", type=at_least(4), default=100, help="customers; default: 100"
     )
-    parser.add_argument("--seed", metavar="SEED", type=at_least(0), default=1, help="default: 1")
     parser.add_argument(
         "--views",
         metavar="NUMBERS",
         type=_views,
         default=(1, 8, 32, 128),
         help="of the model; default: 1,8,32,128",
-    )
-    parser.add_argument(
-        "--seconds",
-        metavar="NUMBERS",
-        type=limits,
-        default=(0.1, 1.0, 10.0),
-        help="limits of the other solvers for each instance; default: 0.1,1,10",
-    )
-    parser.add_argument(
-        "--solvers",
-        metavar="NAMES",
-        type=solver_names(SOLVERS),
-        default=SOLVERS,
-        help=f"default: {','.join(SOLVERS)}",
     )
     parser.add_argument(
         "--threads",

@@ -5,21 +5,16 @@ from __future__ import annotations
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from spacevrp.plots.curves import draw_curve
+from spacevrp.plots.curves import CLASSICAL, OTHER, draw_curve, explain_hollow, finish_axes
 from spacevrp.plots.maps import require_matplotlib
 from spacevrp.plots.records import Rows
 from spacevrp.plots.style import (
-    BLUE,
-    GREEN,
     INK,
-    ORANGE,
     PURPLE,
-    SKY,
     VERMILION,
     legend_above,
     new_figure,
     save_figure,
-    tidy,
 )
 from spacevrp.problems.errors import FormatError
 
@@ -32,11 +27,8 @@ FIELDS = ("problem", "size", "limit", "solver", "instances", "solved", "gap", "s
 _LOOKS = {
     "spacevrp": (PURPLE, "o"),
     "spacevrp + improvement": (VERMILION, "o"),
-    "pyvrp": (BLUE, "s"),
-    "ortools": (GREEN, "^"),
-    "vroom": (ORANGE, "D"),
+    **CLASSICAL,
 }
-_OTHER = (SKY, "P")
 _LINEAR = 1.0  # percent; logarithmic beyond
 
 
@@ -59,8 +51,7 @@ def plot_anytime(rows: Rows) -> Figure:
             _draw(axes, some)
             axes.set_title(f"{problem}, {size} customers", fontsize=10, color=INK)
     legend_above(figure, [axes for axes in grid.flatten() if axes.lines])
-    if any(row["solved"] < row["instances"] for row in held):
-        figure.supxlabel("hollow: not all instances solved in time", fontsize=8, color=INK)
+    explain_hollow(figure, held)
     return figure
 
 
@@ -73,14 +64,10 @@ def _draw(axes: Axes, rows: Rows) -> None:
     for solver in dict.fromkeys(row["solver"] for row in rows):
         some = sorted((r for r in rows if r["solver"] == solver), key=lambda row: row["limit"])
         bold = solver.startswith("spacevrp")
-        draw_curve(axes, some, _LOOKS.get(solver, _OTHER), bold=bold, size=5)
+        draw_curve(axes, some, _LOOKS.get(solver, OTHER), bold=bold, size=5)
     for limit in {row["limit"] for row in rows}:
         axes.axvline(limit, color=INK, linewidth=0.5, alpha=0.35, linestyle=":", zorder=1)
-    axes.set_xscale("log")
     axes.set_yscale("symlog", linthresh=_LINEAR)
     axes.set_ylim(bottom=-0.1)
-    axes.xaxis.set_major_formatter("{x:g}")
     axes.yaxis.set_major_formatter("{x:g}")
-    axes.set_xlabel("seconds an instance", fontsize=8)
-    axes.set_ylabel("gap to the best known, percent", fontsize=8)
-    tidy(axes)
+    finish_axes(axes, 8)

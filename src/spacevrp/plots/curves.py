@@ -5,8 +5,15 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
+from spacevrp.plots.style import BLUE, GREEN, INK, ORANGE, SKY, tidy
+
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
+    from matplotlib.figure import Figure
+
+# Colour and mark; marks differ as well as colours.
+CLASSICAL = {"pyvrp": (BLUE, "s"), "ortools": (GREEN, "^"), "vroom": (ORANGE, "D")}
+OTHER = (SKY, "P")
 
 
 def draw_curve(
@@ -40,3 +47,18 @@ def draw_curve(
                 color="white",
                 zorder=4,
             )
+
+
+def finish_axes(axes: Axes, font: int) -> None:
+    """Seconds on a logarithmic scale, gaps upwards."""
+    axes.set_xscale("log")
+    axes.xaxis.set_major_formatter("{x:g}")
+    axes.set_xlabel("seconds an instance", fontsize=font)
+    axes.set_ylabel("gap to the best known, percent", fontsize=font)
+    tidy(axes)
+
+
+def explain_hollow(figure: Figure, rows: Sequence[Mapping[str, Any]]) -> None:
+    """What hollow marks mean, where there are any."""
+    if any(row["solved"] < row["instances"] for row in rows):
+        figure.supxlabel("hollow: not all instances solved in time", fontsize=8, color=INK)

@@ -6,21 +6,16 @@ import math
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from spacevrp.plots.curves import draw_curve
+from spacevrp.plots.curves import CLASSICAL, OTHER, draw_curve, explain_hollow, finish_axes
 from spacevrp.plots.maps import require_matplotlib
 from spacevrp.plots.records import Rows
 from spacevrp.plots.style import (
-    BLUE,
-    GREEN,
     INK,
-    ORANGE,
     PURPLE,
-    SKY,
     VERMILION,
     legend_above,
     new_figure,
     save_figure,
-    tidy,
 )
 from spacevrp.problems.errors import FormatError
 
@@ -32,12 +27,9 @@ FIELDS = ("problem", "solver", "setting", "instances", "solved", "gap", "seconds
 # Ours stands out; marks differ as well as colours.
 _LOOKS = {
     "spacevrp": (VERMILION, "o"),
-    "pyvrp": (BLUE, "s"),
-    "ortools": (GREEN, "^"),
-    "vroom": (ORANGE, "D"),
+    **CLASSICAL,
     "lkh": (PURPLE, "v"),
 }
-_OTHER = (SKY, "P")
 _COLUMNS = 2
 
 
@@ -57,8 +49,7 @@ def plot_frontier(rows: Rows) -> Figure:
     for axes in grid[len(problems) :]:
         axes.set_axis_off()
     legend_above(figure, list(grid[: len(problems)]))
-    if any(row["solved"] < row["instances"] for row in rows if row["gap"] is not None):
-        figure.supxlabel("hollow: not all instances solved in time", fontsize=8, color=INK)
+    explain_hollow(figure, [row for row in rows if row["gap"] is not None])
     return figure
 
 
@@ -69,7 +60,7 @@ def save_frontier_plot(path: str | Path, rows: Rows) -> None:
 
 def _draw(axes: Axes, rows: Rows) -> None:
     for solver in dict.fromkeys(row["solver"] for row in rows):
-        look = _LOOKS.get(solver, _OTHER)
+        look = _LOOKS.get(solver, OTHER)
         some = sorted((r for r in rows if r["solver"] == solver), key=lambda row: row["seconds"])
         ours = solver == "spacevrp"
         draw_curve(axes, some, look, bold=ours, size=6)
@@ -82,10 +73,6 @@ def _draw(axes: Axes, rows: Rows) -> None:
                 fontsize=6.5,
                 color=look[0],
             )
-    axes.set_xscale("log")
     axes.set_ylim(bottom=min(0.0, min(row["gap"] for row in rows)) - 0.15)
-    axes.xaxis.set_major_formatter("{x:g}")
-    axes.set_xlabel("seconds an instance", fontsize=9)
-    axes.set_ylabel("gap to the best known, percent", fontsize=9)
     axes.margins(x=0.1)
-    tidy(axes)
+    finish_axes(axes, 9)

@@ -13,6 +13,11 @@ from spacevrp.problems.plan import Plan, RoutePlan, Stop
 _DIGITS = 6
 
 
+def count(number: int, noun: str) -> str:
+    """A number of things."""
+    return f"{number} {noun}" if number == 1 else f"{number} {noun}s"
+
+
 def write_number(value: float) -> str:
     """A number for reading: whole where it is, else with six digits."""
     if math.isfinite(value) and value.is_integer() and abs(value) < 1e15:

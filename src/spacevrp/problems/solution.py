@@ -26,7 +26,7 @@ from spacevrp.problems.plan_documents import (
     solution_document,
     solution_sol,
 )
-from spacevrp.problems.plan_text import describe_plan, write_number
+from spacevrp.problems.plan_text import count, describe_plan, write_number
 from spacevrp.problems.problem import Problem
 from spacevrp.problems.referee import Violation, as_routes, as_vehicles_of, judge, vehicles_of
 
@@ -174,13 +174,13 @@ class Solution:
             raise FormatError(f"{path}: cannot be written: {reason}") from None
 
     def __str__(self) -> str:
-        state = "feasible" if self.feasible else _count(len(self.violations), "violation")
+        state = "feasible" if self.feasible else count(len(self.violations), "violation")
         left_out = sum(violation.code == "visit" for violation in self.violations)
         if self.partial and left_out:
             state = f"{left_out} unserved"
-        count = _count(len(self.routes), "route")
+        routes = count(len(self.routes), "route")
         if self.problem is None:
-            lines = [f"cost {write_number(self.cost)}, {count}, {state}"]
+            lines = [f"cost {write_number(self.cost)}, {routes}, {state}"]
             lines += [
                 f"  route {number}: {' -> '.join(map(str, route))}"
                 for number, route in enumerate(self.routes, start=1)
@@ -189,7 +189,7 @@ class Solution:
             worth = f"cost {write_number(self.cost)}"
             if self.problem.maximise_prize:
                 worth = f"prize {write_number(-self.cost)}"
-            lines = [f"{worth}, {count}, {state}", *describe_plan(self.plan)]
+            lines = [f"{worth}, {routes}, {state}", *describe_plan(self.plan)]
         return "\n".join([*lines, *self._complaints()])
 
     def _complaints(self) -> list[str]:
@@ -208,10 +208,6 @@ class Solution:
         if clock is not None and any(violation.code == "window" for violation in self.violations):
             lines.append(f"  ({clock})")
         return lines
-
-
-def _count(number: int, noun: str) -> str:
-    return f"{number} {noun}" if number == 1 else f"{number} {noun}s"
 
 
 def _as_json(document: dict[str, Any]) -> str:

@@ -12,34 +12,19 @@ from spacevrp.problems.conversion import Array, show
 from spacevrp.problems.distances import Distances
 from spacevrp.problems.errors import ProblemError
 from spacevrp.problems.features import Features
-from spacevrp.problems.fleet import MOST_VEHICLES, Terms, Vehicle
-from spacevrp.problems.fleet_checks import check_pins, check_servable, check_vehicles
+from spacevrp.problems.fleet import MOST_VEHICLES
+from spacevrp.problems.fleet_checks import Fleeted, check_pins, check_servable, check_vehicles
 from spacevrp.problems.variants import parse_variant
 
 
-class Checked(Protocol):
+class Checked(Fleeted, Protocol):
     """What the checks read of a ``Problem``, whose module imports this one and not vice versa."""
-
-    @property
-    def distances(self) -> Distances: ...
-
-    @property
-    def durations(self) -> Distances: ...
-
-    @property
-    def depots(self) -> tuple[int, ...]: ...
 
     @property
     def demand(self) -> Array: ...
 
     @property
     def capacity(self) -> float: ...
-
-    @property
-    def windows(self) -> Array: ...
-
-    @property
-    def service(self) -> Array: ...
 
     @property
     def max_length(self) -> float: ...
@@ -66,54 +51,22 @@ class Checked(Protocol):
     def maximise_prize(self) -> bool: ...
 
     @property
-    def pairs(self) -> tuple[tuple[int, int], ...]: ...
-
-    @property
-    def load_rule(self) -> str: ...
-
-    @property
     def max_routes(self) -> int | None: ...
-
-    @property
-    def variant(self) -> str | None: ...
 
     @property
     def allow_unservable(self) -> bool: ...
 
     @property
-    def size(self) -> int: ...
-
-    @property
-    def customers(self) -> tuple[int, ...]: ...
-
-    @property
     def inferred_features(self) -> Features: ...
 
     @property
-    def vehicles(self) -> tuple[Vehicle, ...] | None: ...
-
-    @property
-    def fleet(self) -> tuple[Terms, ...]: ...
-
-    @property
-    def has_own_fleet(self) -> bool: ...
-
-    @property
     def fleet_size(self) -> int | None: ...
-
-    @property
-    def loads(self) -> Array: ...
 
     @property
     def capacities(self) -> tuple[float, ...]: ...
 
     @property
     def more_demand(self) -> Array | None: ...
-
-    def load_slack(self, capacity: float, kind: int = 0) -> float: ...
-
-    @property
-    def tolerance(self) -> float: ...
 
     @property
     def load_tolerance(self) -> float: ...

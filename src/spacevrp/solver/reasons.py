@@ -5,6 +5,7 @@ from __future__ import annotations
 import numpy as np
 
 from spacevrp.problems.explanation.reasons import explain_unserved
+from spacevrp.problems.plan_text import count
 from spacevrp.problems.problem import Problem
 from spacevrp.problems.solution import Solution
 
@@ -26,7 +27,7 @@ def explain(partial: Solution) -> str:
             reasons.append(f"and so on for {len(left) - len(named)} more")
     noun = "node" if not problem.depots else "customer"
     total = len(problem.customers)
-    head = f"{len(left)} of {total} {noun if total == 1 else noun + 's'} left out"
+    head = f"{len(left)} of {count(total, noun)} left out"
     return f"{head}: {'; '.join(reasons)}"
 
 
@@ -43,13 +44,9 @@ def fleet_too_small(problem: Problem) -> list[str]:
         ("pickups", float(-demand[demand < 0].sum())),
     ):
         if amount > room + problem.load_tolerance:
-            fleet = _count(problem.max_routes, "vehicle")
+            fleet = count(problem.max_routes, "vehicle")
             reasons.append(
                 f"the fleet is too small: {what} amount to {amount:g}, {fleet} of capacity "
                 f"{problem.capacity:g} carry {room:g}"
             )
     return reasons
-
-
-def _count(number: int, noun: str) -> str:
-    return f"{number} {noun}" if number == 1 else f"{number} {noun}s"

@@ -14,10 +14,10 @@ from typing import Any
 from spacevrp.problems.explanation.documents import limits_document, unserved_document
 from spacevrp.problems.explanation.reasons import Unserved, explain_unserved
 from spacevrp.problems.explanation.routes import RouteLimits, limits_of
-from spacevrp.problems.explanation.text import count, describe_limits
+from spacevrp.problems.explanation.text import describe_limits
 from spacevrp.problems.explanation.ways import Route
 from spacevrp.problems.plan import make_plan
-from spacevrp.problems.plan_text import write_number
+from spacevrp.problems.plan_text import count, write_number
 from spacevrp.problems.problem import Problem
 from spacevrp.problems.referee import Violation, as_routes, judge
 

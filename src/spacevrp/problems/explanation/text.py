@@ -17,7 +17,7 @@ from spacevrp.problems.explanation.routes import Limit, RouteLimits
 from spacevrp.problems.explanation.ways import Route, Way
 from spacevrp.problems.fleet import called
 from spacevrp.problems.plan import RoutePlan, Stop, make_plan, node_id
-from spacevrp.problems.plan_text import write_moment, write_number, write_span
+from spacevrp.problems.plan_text import count, write_moment, write_number, write_span
 from spacevrp.problems.problem import Problem
 from spacevrp.problems.referee import Violation
 from spacevrp.problems.referee_rules import write_apart
@@ -39,11 +39,6 @@ def name_all(problem: Problem, nodes: Sequence[int]) -> str:
         return name(problem, nodes[0])
     names = [name(problem, node) for node in nodes]
     return f"{', '.join(names[:-1])} and {names[-1]}"
-
-
-def count(number: int, noun: str) -> str:
-    """A number of things."""
-    return f"{number} {noun}" if number == 1 else f"{number} {noun}s"
 
 
 def first_named(faults: Sequence[Violation]) -> Violation:
