@@ -7,7 +7,7 @@ compiled model and a captured graph can hold it.
 from __future__ import annotations
 
 import torch
-from torch import Tensor
+from torch import Tensor, library
 
 from spacevrp.model.attention import distance_attention, keyed_values
 
@@ -60,7 +60,7 @@ def plain_mix(
     return torch.cat([outgoing, incoming], dim=-1)
 
 
-@torch.library.custom_op("spacevrp::mix", mutates_args=())
+@library.custom_op("spacevrp::mix", mutates_args=())
 def fused_mix(qkv: Tensor, spread: Tensor, weight: Tensor, is_node: Tensor) -> Tensor:
     """The same by one kernel, in the type of ``qkv``."""
     from spacevrp.model.mixing_kernel import mix_kernel
@@ -72,7 +72,7 @@ def fused_mix(qkv: Tensor, spread: Tensor, weight: Tensor, is_node: Tensor) -> T
     return out
 
 
-@torch.library.custom_op("spacevrp::mix_backward", mutates_args=())
+@library.custom_op("spacevrp::mix_backward", mutates_args=())
 def fused_mix_backward(
     qkv: Tensor, spread: Tensor, weight: Tensor, is_node: Tensor, grad: Tensor
 ) -> tuple[Tensor, Tensor]:
