@@ -12,7 +12,7 @@ import torch
 from torch import Tensor
 from torch._subclasses.fake_tensor import FakeTensorMode
 
-from spacevrp.generators import generate, recipe
+from spacevrp.generators import generate, recipe, variety
 from spacevrp.generators.sampler import Sampler, sample
 from spacevrp.problems.errors import ProblemError
 from spacevrp.problems.problem import Problem
@@ -90,9 +90,21 @@ def test_a_batch_of_all_variants_equals_the_stack_of_its_instances(
         assert problem.inferred_features == variant.features
 
 
-def test_every_sampled_customer_can_be_served() -> None:
-    """At this size most asymmetric maps must shrink first."""
-    batch = sample(ALL, 4, seeded(2))
+def test_a_varied_batch_equals_the_stack_of_its_instances() -> None:
+    sizes, varied = variety.spread(ALL, 26, 1.0)
+    assert len(set(sizes)) > 2
+    batch = Sampler(ALL, sizes, "cpu", 29, "single", torch.float64, varied).draw(seeded(1))
+    expected = stack(unstack(batch, ALL, "single"), num_nodes=29, dtype=torch.float64)
+    for field in fields(Batch):
+        assert torch.equal(getattr(batch, field.name), getattr(expected, field.name)), field.name
+
+
+@pytest.mark.parametrize("share", [0.0, 1.0])
+@pytest.mark.parametrize("size", [4, 26])
+def test_every_sampled_customer_can_be_served(size: int, share: float) -> None:
+    """At the smaller size most asymmetric maps must shrink first."""
+    sizes, varied = variety.spread(ALL, size, share)
+    batch = Sampler(ALL, sizes, varied=varied).draw(seeded(2))
     for problem in unstack(batch, ALL, "single"):
         if problem.max_routes == 1 or problem.pairs:
             continue
@@ -185,14 +197,14 @@ def test_draws_follow_their_generator() -> None:
 def test_a_draw_waits_for_no_value_and_no_shape() -> None:
     """Fake tensors have no values: reading one, as the host would have to, raises."""
     with FakeTensorMode():
-        batch = Sampler(ALL, 10).draw()
+        batch = Sampler(ALL, 10, varied=[True] * 110).draw()
     assert batch.distance.shape == (110, 13, 13)
 
 
 @pytest.mark.gpu
 @pytest.mark.skipif(not torch.cuda.is_available(), reason="needs a CUDA device")
 def test_a_draw_can_be_captured_in_a_graph() -> None:
-    sampler = Sampler(ALL, 10, "cuda")
+    sampler = Sampler(ALL, 10, "cuda", varied=[True] * 110)
     sampler.draw()  # compiles the kernel
     torch.cuda.synchronize()
     graph = torch.cuda.CUDAGraph()
@@ -213,6 +225,8 @@ def test_a_draw_can_be_captured_in_a_graph() -> None:
 @pytest.mark.parametrize(
     ("make", "message"),
     [
+        (lambda: Sampler(ALL, [10, 10]), "size: expected 110 values, received 2"),
+        (lambda: Sampler(ALL, 10, varied=[True]), "varied: expected 110 values, received 1"),
         (lambda: Sampler([], 10), "variants: expected at least one, received none"),
         (lambda: Sampler(ALL, 11), "size: expected an even number, as customers come in pairs"),
         (lambda: Sampler(ALL, 10, num_nodes=12), "num_nodes: expected at least 13, received 12"),

@@ -11,7 +11,7 @@ from collections.abc import Callable, Sequence
 import torch
 from torch import Tensor
 
-from spacevrp.generators import recipe
+from spacevrp.generators import recipe, variety
 from spacevrp.generators.closure import min_plus_closure
 from spacevrp.problems.errors import ProblemError
 from spacevrp.problems.features import Features
@@ -19,10 +19,13 @@ from spacevrp.problems.problem import BASE_TOLERANCE
 from spacevrp.problems.variants import Variant
 from spacevrp.tensors.batch import LOAD_RULE_CODES, PAIRED_LOAD, Batch
 
+# A variant's features and the number of customers.
+Kind = tuple[Features, int]
+
 
 def sample(
     variants: Sequence[Variant],
-    size: int,
+    size: int | Sequence[int],
     generator: torch.Generator | None = None,
     device: torch.device | str = "cpu",
     num_nodes: int | None = None,
@@ -40,7 +43,7 @@ class Sampler:
     variants
         The variant of each instance of the batch.
     size
-        Number of customers (nodes, for the TSP) of all instances.
+        Number of customers (nodes, for the TSP) of all instances, or of each.
     device
         Where everything is drawn.
     num_nodes
@@ -49,16 +52,21 @@ class Sampler:
         The rule under which loads are kept while plans are constructed.
     dtype
         Type of the numbers: float32 or float64.
+    varied
+        Which instances leave the recipe: their customers may lie in clusters, and their demands and
+        capacities come from a wider range (see :mod:`spacevrp.generators.variety`). None by
+        default.
     """
 
     def __init__(
         self,
         variants: Sequence[Variant],
-        size: int,
+        size: int | Sequence[int],
         device: torch.device | str = "cpu",
         num_nodes: int | None = None,
         load_rule: str = "single",
         dtype: torch.dtype = torch.float32,
+        varied: Sequence[bool] | None = None,
     ) -> None:
         all_features = [variant.features for variant in variants]
         if not all_features:
@@ -67,19 +75,27 @@ class Sampler:
             raise ProblemError(
                 "load_rule", expected=f"one of {tuple(LOAD_RULE_CODES)}", received=repr(load_rule)
             )
-        for features in all_features:
-            recipe.check_size(features, size)
-        width = max(recipe.num_nodes(features, size) for features in all_features)
+        sizes = [size] * len(all_features) if isinstance(size, int) else list(size)
+        varied = [False] * len(all_features) if varied is None else list(varied)
+        for name, values in (("size", sizes), ("varied", varied)):
+            if len(values) != len(all_features):
+                raise ProblemError(
+                    name, expected=f"{len(all_features)} values", received=str(len(values))
+                )
+        kinds = list(zip(all_features, sizes, strict=True))
+        for features, number in kinds:
+            recipe.check_size(features, number)
+        width = max(recipe.num_nodes(features, number) for features, number in kinds)
         if num_nodes is not None and num_nodes < width:
             raise ProblemError("num_nodes", expected=f"at least {width}", received=repr(num_nodes))
-        self.size = size
         self.num_nodes = num_nodes or width
         self.device = torch.device(device)
         self.dtype = dtype
         self._settle_flags(all_features)
-        self._settle_nodes(all_features)
-        self._settle_numbers(all_features)
-        self._settle_batch(all_features, load_rule)
+        self._settle_nodes(kinds)
+        self._settle_numbers(kinds)
+        self._settle_batch(kinds, load_rule)
+        self._settle_variety(all_features, varied)
 
     # --------------------------------------------------------------- what is the same in every draw
 
@@ -108,18 +124,19 @@ class Sampler:
         self._symmetric_rows = self._tensor(rows[False], torch.int64)
         self._asymmetric_rows = self._tensor(rows[True], torch.int64)
 
-    def _settle_nodes(self, all_features: list[Features]) -> None:
+    def _settle_nodes(self, kinds: list[Kind]) -> None:
         """Depots first, then customers, then padding; pairs are pickups, then deliveries."""
         position = torch.arange(self.num_nodes, device=self.device)  # (N,)
-        depots = self._tensor([recipe.num_depots(features) for features in all_features])[:, None]
-        half = self.size // 2
-        self._most_depots = max(recipe.num_depots(features) for features in all_features)
-        self._is_node = position < depots + self.size  # (B, N)
+        depots = self._tensor([recipe.num_depots(features) for features, _ in kinds])[:, None]
+        sizes = self._tensor([size for _, size in kinds])[:, None]  # (B, 1)
+        half = sizes // 2
+        self._most_depots = max(recipe.num_depots(features) for features, _ in kinds)
+        self._is_node = position < depots + sizes  # (B, N)
         self._is_depot = position < depots  # (B, N)
         self._is_customer = self._is_node & ~self._is_depot
         self._is_arc = self._is_node[:, :, None] & self._is_node[:, None, :]  # (B, N, N)
         self._no_way = ~self._is_arc[self._asymmetric_rows]  # (A, N, N)
-        paired = self._tensor([features.pickup_delivery for features in all_features])[:, None]
+        paired = self._tensor([features.pickup_delivery for features, _ in kinds])[:, None]
         self._is_pickup = paired & self._is_customer & (position < depots + half)
         self._is_delivery = paired & self._is_customer & ~self._is_pickup
         self._partner = (
@@ -128,19 +145,21 @@ class Sampler:
         # A delivery asks for what its pickup hands over: both read the pickup's draw.
         self._drawn_at = torch.where(self._is_delivery, self._partner, position)
 
-    def _settle_numbers(self, all_features: list[Features]) -> None:
-        def numbers(rule: Callable[[Features], float]) -> Tensor:
-            return self._tensor([rule(features) for features in all_features], self.dtype)  # (B,)
+    def _settle_numbers(self, kinds: list[Kind]) -> None:
+        def numbers(rule: Callable[[Features, int], float]) -> Tensor:
+            return self._tensor([rule(*kind) for kind in kinds], self.dtype)  # (B,)
 
-        size = self.size
-        self._reach_limit = numbers(lambda features: recipe.reach_limit(features, size))
-        self._horizon = numbers(recipe.horizon)
+        self._backhauls = self._tensor([recipe.num_backhauls(size) for _, size in kinds])[:, None]
+        self._largest_prize = numbers(lambda _, size: recipe.largest_prize(size))[:, None]
+        self._largest_penalty = numbers(lambda _, size: recipe.largest_penalty(size))[:, None]
+        self._reach_limit = numbers(recipe.reach_limit)
+        self._horizon = numbers(lambda features, _: recipe.horizon(features))
         # Finite everywhere, so that instances without windows cannot turn into NaN.
         self._clock_end = torch.where(self._flag["time_windows"], self._horizon, 0.0)
-        self._narrowest = numbers(lambda features: recipe.half_width(features)[0])
+        self._narrowest = numbers(lambda features, _: recipe.half_width(features)[0])
         self._widest = torch.where(
             self._flag["time_windows"],
-            numbers(lambda features: recipe.half_width(features)[1]),
+            numbers(lambda features, _: recipe.half_width(features)[1]),
             0.0,
         )
         self._service = torch.where(
@@ -149,17 +168,18 @@ class Sampler:
             0.0,
         )  # (B, N)
 
-    def _settle_batch(self, all_features: list[Features], load_rule: str) -> None:
+    def _settle_batch(self, kinds: list[Kind], load_rule: str) -> None:
         """The fields of the batch that no draw changes."""
-        count, position = len(all_features), torch.arange(self.num_nodes, device=self.device)
-        capacities = [recipe.capacity(features, self.size) for features in all_features]
+        count, position = len(kinds), torch.arange(self.num_nodes, device=self.device)
+        all_features = [features for features, _ in kinds]
+        capacities = [recipe.capacity(*kind) for kind in kinds]
         rules = [
             PAIRED_LOAD if features.pickup_delivery else LOAD_RULE_CODES[load_rule]
             for features in all_features
         ]
         fleets = [
-            recipe.num_nodes(features, self.size) + 1 if features.several_routes else 1
-            for features in all_features
+            recipe.num_nodes(features, size) + 1 if features.several_routes else 1
+            for features, size in kinds
         ]
 
         def flags(name: str) -> Tensor:
@@ -174,9 +194,7 @@ class Sampler:
             "load_tolerance": self._tensor([_load_tolerance(c) for c in capacities], self.dtype),
             "load_rule": self._tensor(rules, torch.int64),
             "service": self._service,
-            "max_length": self._tensor(
-                [recipe.max_length(features, self.size) for features in all_features], self.dtype
-            ),
+            "max_length": self._tensor([recipe.max_length(*kind) for kind in kinds], self.dtype),
             "compulsory": self._is_customer & ~optional[:, None],
             "partner": self._partner,
             "is_pickup": self._is_pickup,
@@ -197,6 +215,20 @@ class Sampler:
             "node_of": torch.where(self._is_node, position, -1),
         }
 
+    def _settle_variety(self, all_features: list[Features], varied: list[bool]) -> None:
+        """Which instances are drawn with clusters, and which with demands of their own."""
+        symmetric = [row for row, features in enumerate(all_features) if not features.asymmetric]
+        # Places among the symmetric ones.
+        scattered = [place for place, row in enumerate(symmetric) if varied[row]]
+        loaded = [
+            row
+            for row, features in enumerate(all_features)
+            if varied[row] and features.capacity and not features.pickup_delivery
+        ]
+        self._scattered = self._tensor(scattered, torch.int64)
+        self._loaded = self._tensor(loaded, torch.int64)
+        self._demand_bounds = self._tensor(variety.DEMANDS, self.dtype)
+
     def _tensor(self, values: Sequence[object], dtype: torch.dtype | None = None) -> Tensor:
         return torch.tensor(values, dtype=dtype, device=self.device)
 
@@ -213,17 +245,18 @@ class Sampler:
         opening, closing = self._draw_windows(generator, out, back)
         prize, revealed, penalty = self._draw_prizes(generator, out)
         collectable = revealed.double().sum(dim=1).clamp(max=recipe.MIN_PRIZE)
+        demand, loads = self._draw_demand(generator)
         return Batch(
             distance=distance,
             duration=distance,
-            demand=self._draw_demand(generator),
+            demand=demand,
             opening=opening,
             closing=closing,
             prize=prize,
             revealed_prize=revealed,
             penalty=penalty,
             min_prize=torch.where(self._flag["prize_collecting"], collectable, 0.0).to(self.dtype),
-            **self._fixed,
+            **(self._fixed | loads),
         )
 
     def _uniform(self, generator: torch.Generator | None, *shape: int) -> Tensor:
@@ -238,6 +271,10 @@ class Sampler:
         distance = torch.empty((count, nodes, nodes), dtype=self.dtype, device=self.device)
         if len(self._symmetric_rows):
             points = self._uniform(generator, len(self._symmetric_rows), nodes, 2)
+            if len(self._scattered):
+                is_depot = self._is_depot[self._symmetric_rows[self._scattered]]
+                clustered = variety.cluster(points[self._scattered], is_depot, generator)
+                points.index_copy_(0, self._scattered, clustered)
             x, y = points.unbind(dim=2)
             squared = (x[:, :, None] - x[:, None, :]).square_()  # (S, N, N)
             squared += (y[:, :, None] - y[:, None, :]).square_()
@@ -277,9 +314,10 @@ class Sampler:
         factor = (self._reach_limit / reach).clamp(max=1.0)  # a reach of 0 gives inf, hence 1
         return distance * factor[:, None, None]
 
-    def _draw_demand(self, generator: torch.Generator | None) -> Tensor:
+    def _draw_demand(self, generator: torch.Generator | None) -> tuple[Tensor, dict[str, Tensor]]:
+        """Demands (B, N), and the capacities that go with them where they are drawn, too."""
         if not self._any["capacity"]:
-            return torch.zeros(self._is_node.shape, dtype=self.dtype, device=self.device)
+            return torch.zeros(self._is_node.shape, dtype=self.dtype, device=self.device), {}
         goods = torch.randint(
             recipe.SMALLEST_DEMAND,
             recipe.LARGEST_DEMAND + 1,
@@ -287,15 +325,27 @@ class Sampler:
             generator=generator,
             device=self.device,
             dtype=self.dtype,
-        ).gather(1, self._drawn_at)
+        )
+        loads = {}
+        if len(self._loaded):
+            drawn, capacity = variety.draw_loads(
+                len(self._loaded), self.num_nodes, self._demand_bounds, generator
+            )
+            tolerance = (BASE_TOLERANCE * capacity).clamp(max=0.5)
+            goods = goods.index_copy(0, self._loaded, drawn)
+            loads = {
+                name: self._fixed[name].index_copy(0, self._loaded, values)
+                for name, values in (("capacity", capacity), ("load_tolerance", tolerance))
+            }
+        goods = goods.gather(1, self._drawn_at)
         is_handed_over = self._is_pickup
         if self._any["backhaul"]:
             keys = torch.where(self._is_customer, self._per_node(generator), 2.0)
-            chosen = keys.topk(recipe.num_backhauls(self.size), dim=1, largest=False).indices
-            is_backhaul = torch.zeros_like(self._is_node).scatter_(1, chosen, True)
-            is_handed_over = is_handed_over | (is_backhaul & self._flag["backhaul"][:, None])
+            rank = keys.argsort(dim=1).argsort(dim=1)
+            is_backhaul = self._flag["backhaul"][:, None] & (rank < self._backhauls)
+            is_handed_over = is_handed_over | is_backhaul
         signed = torch.where(is_handed_over, -goods, goods)
-        return torch.where(self._flag["capacity"][:, None] & self._is_customer, signed, 0.0)
+        return torch.where(self._flag["capacity"][:, None] & self._is_customer, signed, 0.0), loads
 
     def _draw_windows(
         self, generator: torch.Generator | None, out: Tensor, back: Tensor
@@ -329,8 +379,8 @@ class Sampler:
             prize = revealed = torch.where(at_customer, steps, prize)
         if self._any["prize_collecting"]:
             at_customer = self._flag["prize_collecting"][:, None] & self._is_customer
-            collected = self._per_node(generator) * recipe.largest_prize(self.size)
-            charged = self._per_node(generator) * recipe.largest_penalty(self.size)
+            collected = self._per_node(generator) * self._largest_prize
+            charged = self._per_node(generator) * self._largest_penalty
             prize = revealed = torch.where(at_customer, collected, prize)
             penalty = torch.where(at_customer, charged, penalty)
         if self._any["stochastic_prizes"]:

@@ -41,6 +41,9 @@ class TrainConfig:
         the same whatever number of processes shares the shards.
     mixed
         All problems in every batch, or one problem a batch drawn at random.
+    varied
+        Share of the instances that leave the recipe: from 20 customers up to the size of the step,
+        some of them in clusters, with demands and capacities of their own.
     trajectories
         Solutions of each instance; 0 for one a customer.
     max_moves
@@ -83,6 +86,7 @@ class TrainConfig:
     batch: int = 128
     shards: int = 1
     mixed: bool = True
+    varied: float = 0.0
     trajectories: int = 0
     max_moves: int = 0
     load_rule: str = "single"
@@ -155,7 +159,7 @@ class TrainConfig:
             _require_number(name, getattr(self, name), lambda v: v >= 0, "of at least 0")
         for name in ("momentum", "average"):
             _require_number(name, getattr(self, name), lambda v: 0 <= v < 1, "from 0 to below 1")
-        for name in ("decay_share", "decay_factor"):
+        for name in ("decay_share", "decay_factor", "varied"):
             _require_number(name, getattr(self, name), lambda v: 0 <= v <= 1, "from 0 to 1")
         if not self.variants:
             raise _wrong("variants", "at least one variant", self.variants)

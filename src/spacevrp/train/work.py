@@ -9,7 +9,7 @@ from typing import Any
 import torch
 from torch import Tensor
 
-from spacevrp.generators import recipe
+from spacevrp.generators import recipe, variety
 from spacevrp.generators.sampler import Sampler
 from spacevrp.problems.variants import parse_variant
 from spacevrp.tensors import Batch
@@ -44,10 +44,13 @@ class Shards:
             else [[problem] * count for problem in range(len(variants))]
         )
         dtype = torch.float64 if config.precision == "float64" else torch.float32
-        self.samplers = [
-            Sampler([variants[i] for i in mix], size, device, widest, config.load_rule, dtype)
-            for mix in mixes
-        ]
+        self.samplers = []
+        for mix in mixes:
+            own = [variants[i] for i in mix]
+            sizes, varied = variety.spread(own, size, config.varied)
+            self.samplers.append(
+                Sampler(own, sizes, device, widest, config.load_rule, dtype, varied)
+            )
         self.problems = [torch.tensor(mix, device=device) for mix in mixes]
         self.trajectories = config.starts_at(size)
         # Rows that have pairs in some mix: a captured graph needs them all.

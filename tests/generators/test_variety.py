@@ -1,0 +1,97 @@
+"""Draws beyond the recipe: what they promise, and that the rest of a batch stays as it was."""
+
+from __future__ import annotations
+
+import math
+from itertools import pairwise
+
+import pytest
+import torch
+
+from spacevrp.generators import recipe, variety
+from spacevrp.generators.sampler import Sampler
+from spacevrp.problems.variants import SEEN_NAMES, VARIANTS
+
+ALL = list(VARIANTS.values())
+CVRP = VARIANTS["CVRP"]
+
+
+def seeded(seed: int) -> torch.Generator:
+    return torch.Generator().manual_seed(seed)
+
+
+def test_each_variant_leaves_the_recipe_equally_often() -> None:
+    variants = [VARIANTS[SEEN_NAMES[i % 12]] for i in range(128)]
+    sizes, varied = variety.spread(variants, 100, 0.25)
+    for name in SEEN_NAMES:
+        rows = [row for row, variant in enumerate(variants) if variant.name == name]
+        assert sum(varied[row] for row in rows) == 2  # of 10 or 11
+        assert all(varied[row] or sizes[row] == 100 for row in rows)
+    smaller = sorted(size for size, leaves in zip(sizes, varied, strict=True) if leaves)
+    assert smaller[0] < 30
+    assert smaller[-1] > 90
+    assert all(20 <= size <= 100 and size % 2 == 0 for size in smaller)
+    gaps = [b - a for a, b in pairwise(smaller)]
+    assert max(gaps) <= 12  # evenly spread
+
+
+@pytest.mark.parametrize(("size", "share"), [(20, 1.0), (8, 0.5), (11, 1.0), (100, 0.0)])
+def test_small_instances_and_a_share_of_nothing_keep_their_size(size: int, share: float) -> None:
+    sizes, varied = variety.spread([CVRP] * 6, size, share)
+    assert sizes == [size] * 6
+    assert sum(varied) == 6 * share
+
+
+def test_instances_of_different_sizes_are_those_of_their_own_samplers() -> None:
+    sizes = [4 + 2 * (row % 4) for row in range(len(ALL))]
+    batch = Sampler(ALL, sizes, num_nodes=16).draw(seeded(1))
+    for row, (variant, size) in enumerate(zip(ALL, sizes, strict=True)):
+        alone = Sampler([variant], size, num_nodes=16).draw(seeded(2))
+        for name in ("is_node", "is_depot", "partner", "is_pickup", "max_routes", "node_of"):
+            assert torch.equal(getattr(batch, name)[row], getattr(alone, name)[0]), name
+        for name in ("capacity", "max_length", "load_tolerance", "compulsory", "service"):
+            assert torch.equal(getattr(batch, name)[row], getattr(alone, name)[0]), name
+        assert (batch.demand[row] < 0).sum() == (alone.demand[0] < 0).sum()
+        largest = recipe.largest_penalty(size)
+        assert (batch.penalty[row] <= largest).all()
+
+
+def test_demands_and_capacities_fill_their_range() -> None:
+    count = 3000
+    batch = Sampler([CVRP] * count, 30, varied=[True] * count).draw(seeded(4))
+    demand = batch.demand[:, 1:]
+    assert torch.equal(demand, demand.round())
+    kinds = {(1, 9): 0, (1, 1): 0, (5, 10): 0, (1, 100): 0, (50, 100): 0}
+    for low, high in zip(demand.amin(1).tolist(), demand.amax(1).tolist(), strict=True):
+        # The narrowest class that holds all 30 demands; only a rare draw fits a narrower one.
+        fitting = [(b - a, (a, b)) for a, b in kinds if a <= low and high <= b]
+        kinds[min(fitting)[1]] += 1
+    assert all(abs(found - count / 5) < 5 * math.sqrt(count * 0.16) for found in kinds.values())
+    route = batch.capacity / demand.mean(dim=1)
+    assert 2 < route.min() < 4
+    assert 20 < route.max() < 40
+    assert 7 < route.median() < 11
+    assert (batch.capacity >= demand.amax(dim=1)).all()
+    assert torch.equal(batch.load_tolerance, (1e-5 * batch.capacity).clamp(max=0.5))
+
+
+def test_clusters_leave_half_of_the_maps_and_all_depots_alone() -> None:
+    points = torch.rand((2000, 40, 2), generator=seeded(5))
+    is_depot = torch.zeros(2000, 40, dtype=torch.bool)
+    is_depot[:, 0] = True
+    moved = variety.cluster(points, is_depot, seeded(6))
+    assert torch.equal(moved[:, 0], points[:, 0])
+    assert ((moved >= 0) & (moved <= 1)).all()
+    kept = (moved == points).all(dim=2).all(dim=1)
+    assert abs(int(kept.sum()) - 1000) < 130  # 5 deviations, and a few with a tiny share
+    nearest = torch.cdist(moved[~kept], moved[~kept]).median(dim=2).values.mean()
+    assert nearest < torch.cdist(points, points).median(dim=2).values.mean()
+
+
+def test_rows_that_keep_the_recipe_are_drawn_as_before() -> None:
+    """Draws of the recipe come first from each stream position they share."""
+    variants = [VARIANTS["ATSP"], VARIANTS["CVRP"]]
+    plain = Sampler(variants, 12).draw(seeded(7))
+    varied = Sampler(variants, 12, varied=[True, False]).draw(seeded(7))
+    assert torch.equal(plain.demand, varied.demand)
+    assert torch.equal(plain.distance, varied.distance)
