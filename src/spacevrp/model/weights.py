@@ -17,6 +17,8 @@ from safetensors.torch import load as parse_tensors
 from safetensors.torch import save as dump_tensors
 from torch import Tensor
 
+from spacevrp.model.checkpoints import HEADER, list_checkpoints
+from spacevrp.model.checkpoints import load as load_checkpoint
 from spacevrp.model.config import ModelConfig
 from spacevrp.model.space import SpaceModel
 from spacevrp.problems.errors import FormatError, SpacevrpError
@@ -24,9 +26,10 @@ from spacevrp.writing import write_whole
 
 FORMAT = "spacevrp-weights"
 VERSION = 1
-DEFAULT_WEIGHTS = "space-100-v2"
+DEFAULT_WEIGHTS = "space-100-v3"
 BUNDLED = Path(__file__).parents[1] / "bundled"
 _TENSORS, _CARD = ".safetensors", ".json"
+_OF_A_RUN = "weights"  # what a run calls its weights when it ends
 # What save_weights writes into the card itself.
 _RESERVED = ("format", "version", "config", "parameters", "sha256")
 
@@ -69,7 +72,7 @@ def save_weights(path_base: str | Path, model: SpaceModel, card: dict[str, Any])
 
 
 def load_weights(name_or_path: str | Path = DEFAULT_WEIGHTS) -> tuple[SpaceModel, dict[str, Any]]:
-    """The model in float32 and its card, from a bundled name or from a file.
+    """The model in float32 and its card, from a bundled name, a file, or a training run's folder.
 
     Raises
     ------
@@ -77,6 +80,8 @@ def load_weights(name_or_path: str | Path = DEFAULT_WEIGHTS) -> tuple[SpaceModel
         For a name or file that does not exist, a card that cannot be read, a wrong checksum, and
         tensors that are missing, unexpected or of another shape than the configuration asks for.
     """
+    if _is_run(name_or_path):
+        return _load_run(Path(name_or_path))
     path = _find(name_or_path)
     card = _read_card(_with(_base_of(path), _CARD))
     data = _read(path)
@@ -93,6 +98,40 @@ def load_weights(name_or_path: str | Path = DEFAULT_WEIGHTS) -> tuple[SpaceModel
     settled = _checked(path, model, tensors)
     model.load_state_dict(settled, strict=True, assign=True)
     card["config"] = model.config.to_dict()
+    return model.eval(), card
+
+
+def _is_run(name_or_path: str | Path) -> bool:
+    """Whether this is a folder to take a checkpoint from; bundled names come first."""
+    path = Path(name_or_path)
+    if name_or_path in bundled_weights() or not path.is_dir():
+        return False
+    checkpoints = (path / HEADER).is_file() or list_checkpoints(path)
+    return bool(checkpoints) or not (path / f"{_OF_A_RUN}{_TENSORS}").is_file()
+
+
+def _load_run(folder: Path) -> tuple[SpaceModel, dict[str, Any]]:
+    """The model of a checkpoint, or of the newest in a run's folder, and what is known of it.
+
+    The averaged weights where there is an average. A run need not have ended for that.
+    """
+    header, groups = load_checkpoint(folder)
+    group = "average" if "average" in groups else "weights"
+    try:
+        config = ModelConfig.from_dict(header["config"]["model"])
+        with torch.device("meta"):
+            model = SpaceModel(config)
+        settled = _checked(folder, model, {**groups["weights"], **groups[group]})
+    except (KeyError, TypeError) as error:
+        raise FormatError(f"{folder}: not the checkpoint of a model: {error}") from None
+    model.load_state_dict(settled, strict=True, assign=True)
+    card = {
+        "step": header["step"],
+        "group": group,
+        "train_seconds": header["seconds"],
+        "training": header["config"],
+        "config": config.to_dict(),
+    }
     return model.eval(), card
 
 
@@ -121,6 +160,8 @@ def _find(name_or_path: str | Path) -> Path:
     if isinstance(name_or_path, str) and name_or_path in names:
         return _with(BUNDLED / name_or_path, _TENSORS)
     path = Path(name_or_path)
+    if path.is_dir():  # what a run left, without its checkpoints
+        path = path / _OF_A_RUN
     if path.name:
         path = _with(_base_of(path), _TENSORS)
         if path.is_file():
