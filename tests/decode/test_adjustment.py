@@ -55,43 +55,22 @@ def test_the_bonus_is_the_share_of_a_vehicle_beyond_its_half() -> None:
     assert added[1].eq(0).all()
 
 
-def test_a_long_route_looks_full_up_to_its_last_customers() -> None:
-    # Demands of 2 on average: of a capacity of 100 the last 40 count.
-    long = Problem.from_coordinates(LINE, demand=[0, 1, 2, 3], capacity=100)
-    short = Problem.from_coordinates(LINE, demand=[0, 1, 2, 3], capacity=30)
-    batch = batch_of(long, short)
-    adjustment = Adjustment.of(batch, yes(batch), full_loads=20.0)
-    assert adjustment.fullness.tolist() == [2.5, 1.0]
-    left = torch.tensor([[1.0, 0.5, 0.4, 0.2, 0.0]], dtype=torch.float64).expand(2, -1)
-    signal = adjustment.signal(left)
-    assert signal[0].tolist() == pytest.approx([1.0, 1.0, 1.0, 0.5, 0.0])
-    assert torch.equal(signal[1], left[1])
-
-
-def test_what_is_left_of_other_resources_stays() -> None:
-    batch = batch_of(*generate("OP", 12, 1), *generate("PCTSP", 12, 1), *generate("TSP", 13, 1))
-    adjustment = Adjustment.of(batch, yes(batch), full_loads=0.1)
-    values = torch.tensor([[1.5, 0.7, -0.1]], dtype=torch.float64).expand(3, -1)
-    assert torch.equal(adjustment.signal(values), values)
-
-
 def test_pairs_are_no_loads() -> None:
     demand = [0, -7, 7]
     pair = Problem.from_coordinates(LINE[:3], demand=demand, capacity=10, pairs=[(1, 2)])
     single = Problem.from_coordinates(LINE[:3], demand=demand, capacity=10, load_rule="single")
     batch = batch_of(pair, single)
-    adjustment = Adjustment.of(batch, yes(batch), priority=10.0, full_loads=1.0)
+    adjustment = Adjustment.of(batch, yes(batch), priority=10.0)
     assert adjustment.bonus[0].eq(0).all()
     assert adjustment.bonus[1].tolist() == pytest.approx([0.0, 7.0, 7.0])
-    assert adjustment.fullness.tolist() == pytest.approx([1.0, 10 / 7])
 
 
 def test_instances_that_are_not_large_are_left_alone() -> None:
     places = [(float(x), 0.0) for x in range(121)]
     problem = Problem.from_coordinates(places, demand=[0, *[3] * 120], capacity=5)
     batch = batch_of(problem, problem)
-    adjustment = Adjustment.of(batch, torch.tensor([True, False]), full_loads=1.0)
-    for values in (adjustment.depot_weight, adjustment.missing, adjustment.fullness):
+    adjustment = Adjustment.of(batch, torch.tensor([True, False]))
+    for values in (adjustment.depot_weight, adjustment.missing):
         assert values[0] != 1
         assert values[1] == 1
     assert adjustment.bonus[0, 1:].gt(0).all()

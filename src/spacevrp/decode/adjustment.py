@@ -1,14 +1,13 @@
 """What the decoder is told of large instances so that they look like those it was trained with.
 
-The network knows about a hundred customers, ten of whom fill a vehicle. Four things are adjusted
-beyond that, none of them a rule: which moves are legal and what they cost stays as it is.
+The network knows up to a hundred customers. Three things are adjusted beyond that, none of them a
+rule: which moves are legal and what they cost stays as it is.
 
 - The weight of a distance grows with log2 N. At a depot this makes every route begin next door,
   which the network has not learnt: there, N counts as if it were that of the training.
 - On the way, neighbours come nearer like the root of N, which log2 N does not make up for. So
   distances weigh more in the choice among them: by a power of what is missing, which differs from
   view to view, as none is the best for all instances.
-- A vehicle that serves many more customers than in training looks full up to the last twenty.
 - Two customers who each need more than half a vehicle cannot share one. Left for later, they end
   up on routes of their own, with nobody near to fill the vehicle. So the score with which a route
   begins is higher for them.
@@ -29,8 +28,6 @@ from spacevrp.tensors import Batch
 TRAINED_NODES = 101
 # The powers of the views, in turn: 0 leaves distances as they are, 1 would make up for all.
 NEARNESS = (0.4, 0.0, 0.6, 0.2)
-# Mean demands that make a vehicle look full.
-FULL_LOADS = 20.0
 # What a demand that fills a vehicle adds to the score of its customer; up to half a vehicle adds
 # nothing.
 PRIORITY = 20.0
@@ -44,21 +41,13 @@ class Adjustment:
     depot_weight: Tensor  # (B,) of distances at a depot, times their weight
     missing: Tensor  # (B,) at least 1; how much neighbours came nearer, over what log2 N grew by
     bonus: Tensor  # (B, N) added to scores at a depot
-    fullness: Tensor  # (B,) at least 1; capacity over what looks full
 
     @classmethod
-    def of(
-        cls,
-        batch: Batch,
-        large: Tensor,
-        *,
-        priority: float = PRIORITY,
-        full_loads: float = FULL_LOADS,
-    ) -> Adjustment:
+    def of(cls, batch: Batch, large: Tensor, *, priority: float = PRIORITY) -> Adjustment:
         """For the instances that are ``large`` (B,); nothing changes for the others.
 
-        Pickups that wait for their delivery count neither as loads nor for the bonus: what they
-        take up is soon free again.
+        Pickups that wait for their delivery do not count for the bonus: what they take up is soon
+        free again.
         """
         nodes = batch.is_node.sum(dim=1).to(batch.distance.dtype)
         log_size = torch.log2(nodes)
@@ -66,26 +55,17 @@ class Adjustment:
         missing = (nodes / TRAINED_NODES).sqrt().clamp(min=1.0) * capped
         demand = batch.demand.abs()
         loaded = large & torch.isfinite(batch.capacity) & ~batch.paired
-        loaded = loaded & demand.gt(0).any(dim=1)
-        mean = demand.sum(dim=1) / demand.gt(0).sum(dim=1).clamp(min=1)
-        full = torch.where(loaded, full_loads * mean, torch.inf)
         share = demand / torch.where(loaded, batch.capacity, torch.inf).unsqueeze(1)
         return cls(
             depot_weight=torch.where(large, capped, 1.0),
             missing=torch.where(large, missing, 1.0),
             bonus=priority * torch.where(share > _HALF, share, 0.0),
-            fullness=torch.where(loaded, batch.capacity / full, 1.0).clamp(min=1.0),
         )
 
     def nearness(self, first_view: int, views: int, powers: Sequence[float] = NEARNESS) -> Tensor:
         """What distances weigh in the choices of so many views from that one on, (B, V)."""
         turn = [powers[view % len(powers)] for view in range(first_view, first_view + views)]
         return self.missing.unsqueeze(1) ** self.missing.new_tensor(turn)
-
-    def signal(self, values: Tensor) -> Tensor:
-        """What is left of a vehicle (B, P), as the decoder sees it."""
-        scaled = (values * self.fullness.unsqueeze(1)).clamp(max=1.0)
-        return torch.where(self.fullness.unsqueeze(1) > 1.0, scaled, values)
 
     def zscore(self, values: Tensor, at_depot: Tensor) -> Tensor:
         """Normalised distances (B, P, N) as they count for those at a depot (B, P)."""

@@ -156,7 +156,7 @@ class Walk:
             self.view,
             state.origin,
             state.current,
-            self._signal(state),
+            problem_signal(self.environment.batch, state),
             nodes,
             self.tables.scale.zscore(distance),
             torch.cat([(home | idle).unsqueeze(-1), legal], dim=-1),
@@ -240,16 +240,18 @@ class Walk:
             zscore = self.adjustment.zscore(zscore, at_depot)
         parted = (
             values.unflatten(1, (self.tables.views, -1))
-            for values in (state.origin, state.current, self._signal(state), zscore, allowed)
+            for values in (
+                state.origin,
+                state.current,
+                problem_signal(self.environment.batch, state),
+                zscore,
+                allowed,
+            )
         )
         scores = node_scores(self.tables, *parted).flatten(1, 2)
         if self.adjustment is not None:
             scores = self.adjustment.scores(scores, at_depot)
         return scores
-
-    def _signal(self, state: State) -> Tensor:
-        signal = problem_signal(self.environment.batch, state)
-        return signal if self.adjustment is None else self.adjustment.signal(signal)
 
     def _choose(self, scores: Tensor) -> Tensor:
         if self.drawing is None:
