@@ -27,7 +27,9 @@ def test_the_record(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
         assert tuple(row["breakdown"]) == PARTS
         assert all(value > 0 for value in row["breakdown"].values())
         assert row["instances_per_second"] == pytest.approx(
-            1000 * row["batch"] / row["step_ms"], rel=1e-2
+            1000 * row["batch"] / row["step_ms"],
+            rel=1e-2,
+            abs=0.06,  # rounded to a tenth
         )
     slow = found["eager_autograd"]
     assert slow["batch"] == 12

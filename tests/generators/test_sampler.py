@@ -91,7 +91,7 @@ def test_a_batch_of_all_variants_equals_the_stack_of_its_instances(
 
 
 def test_a_varied_batch_equals_the_stack_of_its_instances() -> None:
-    sizes, varied = variety.spread(ALL, 26, 1.0)
+    ((sizes, varied),) = variety.spread(ALL, 26, 1.0)
     assert len(set(sizes)) > 2
     batch = Sampler(ALL, sizes, "cpu", 29, "single", torch.float64, varied).draw(seeded(1))
     expected = stack(unstack(batch, ALL, "single"), num_nodes=29, dtype=torch.float64)
@@ -103,7 +103,7 @@ def test_a_varied_batch_equals_the_stack_of_its_instances() -> None:
 @pytest.mark.parametrize("size", [4, 26])
 def test_every_sampled_customer_can_be_served(size: int, share: float) -> None:
     """At the smaller size most asymmetric maps must shrink first."""
-    sizes, varied = variety.spread(ALL, size, share)
+    sizes, varied = variety.spread(ALL, size, share)[0]
     batch = Sampler(ALL, sizes, varied=varied).draw(seeded(2))
     for problem in unstack(batch, ALL, "single"):
         if problem.max_routes == 1 or problem.pairs:

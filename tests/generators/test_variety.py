@@ -7,6 +7,8 @@ from itertools import pairwise
 
 import pytest
 import torch
+from hypothesis import given
+from hypothesis import strategies as st
 
 from spacevrp.generators import recipe, variety
 from spacevrp.generators.sampler import Sampler
@@ -22,11 +24,17 @@ def seeded(seed: int) -> torch.Generator:
 
 def test_each_variant_leaves_the_recipe_equally_often() -> None:
     variants = [VARIANTS[SEEN_NAMES[i % 12]] for i in range(128)]
-    sizes, varied = variety.spread(variants, 100, 0.25)
+    turns = variety.spread(variants, 100, 0.25)
+    assert len(turns) == 4  # a quarter of 10 and of 11 comes out even then
     for name in SEEN_NAMES:
         rows = [row for row, variant in enumerate(variants) if variant.name == name]
-        assert sum(varied[row] for row in rows) == 2  # of 10 or 11
-        assert all(varied[row] or sizes[row] == 100 for row in rows)
+        quotas = [sum(varied[row] for row in rows) for _, varied in turns]
+        assert set(quotas) <= {2, 3}
+        assert sum(quotas) == len(rows)
+    assert [sum(varied) for _, varied in turns] == [32] * 4
+    for sizes, varied in turns:
+        assert all(v or size == 100 for size, v in zip(sizes, varied, strict=True))
+    sizes, varied = turns[0]
     smaller = sorted(size for size, leaves in zip(sizes, varied, strict=True) if leaves)
     assert smaller[0] < 30
     assert smaller[-1] > 90
@@ -37,9 +45,40 @@ def test_each_variant_leaves_the_recipe_equally_often() -> None:
 
 @pytest.mark.parametrize(("size", "share"), [(20, 1.0), (8, 0.5), (11, 1.0), (100, 0.0)])
 def test_small_instances_and_a_share_of_nothing_keep_their_size(size: int, share: float) -> None:
-    sizes, varied = variety.spread([CVRP] * 6, size, share)
+    ((sizes, varied),) = variety.spread([CVRP] * 6, size, share)
     assert sizes == [size] * 6
     assert sum(varied) == 6 * share
+
+
+@given(
+    counts=st.lists(st.integers(1, 12), min_size=1, max_size=12),
+    share=st.floats(0.0, 1.0),
+)
+def test_the_share_holds_in_every_batch_and_for_every_variant(
+    counts: list[int], share: float
+) -> None:
+    variants = [v for v, n in zip(ALL, counts, strict=False) for _ in range(n)]
+    turns = variety.spread(variants, 100, share)
+    assert 1 <= len(turns) <= variety.MOST_TURNS
+    for number in range(1, len(turns) + 1):
+        total = sum(sum(varied) for _, varied in turns[:number])
+        assert abs(total - number * len(variants) * share) <= 0.5 + 1e-6  # also part of the way
+    for variant, count in zip(ALL, counts, strict=False):
+        rows = [row for row, other in enumerate(variants) if other is variant]
+        total = sum(varied[row] for _, varied in turns for row in rows)
+        assert abs(total - len(turns) * count * share) < 1.0 + 1e-6
+
+
+def test_small_shares_reach_every_variant() -> None:
+    """Rounded down within a batch, a twentieth of ten or eleven instances would be none at all."""
+    variants = [VARIANTS[SEEN_NAMES[i % 12]] for i in range(128)]
+    turns = variety.spread(variants, 100, 0.05)
+    assert {sum(varied) for _, varied in turns} == {6, 7}
+    for name in SEEN_NAMES:
+        rows = [row for row, variant in enumerate(variants) if variant.name == name]
+        varied_rows = sum(varied[row] for _, varied in turns for row in rows)
+        assert varied_rows / (len(turns) * len(rows)) == pytest.approx(0.05)
+    assert variety.smallest_share(10) == pytest.approx(1 / 240)
 
 
 def test_instances_of_different_sizes_are_those_of_their_own_samplers() -> None:

@@ -100,6 +100,27 @@ def test_random_pivots_are_distinct_nodes_and_never_padding():
             assert max(chosen) < size
 
 
+def test_random_pivots_begin_with_the_depots_where_depots_are_seeds():
+    """The paper's ablation without furthest pivot sampling keeps the depot as the first pivot."""
+    batch = stack(instances("MDCVRP", "CVRP", "TSP"))
+    config = ModelConfig(pivots=6, pivot_choice="random")
+    drawn = [random_seeds(batch, config, torch.Generator().manual_seed(i)) for i in range(40)]
+    for seeds in (torch.stack(drawn, dim=1), view_seeds(batch, config, 40, 0)):  # (3, 40, 6)
+        assert (seeds[0, :, :3] == torch.arange(3)).all()
+        assert (seeds[0, :, 3:] >= 3).all()
+        assert (seeds[1, :, 0] == 0).all()
+        assert set(seeds[1, :, 1].tolist()) == set(range(1, 9))  # any customer comes next
+        assert set(seeds[2, :, 0].tolist()) == set(range(8))  # no depot: any node is the first
+    few = ModelConfig(pivots=2, pivot_choice="random")
+    for seeds in (random_seeds(batch, few), view_seeds(batch, few, 1, 0)[:, 0]):
+        assert int(seeds[0, 0]) == 0
+        assert int(seeds[0, 1]) >= 3  # room for a customer
+    free = ModelConfig(pivots=6, pivot_choice="random", depot_seed=False)
+    drawn = [random_seeds(batch, free, torch.Generator().manual_seed(i)) for i in range(40)]
+    for seeds in (torch.stack(drawn, dim=1), view_seeds(batch, free, 40, 0)):
+        assert set(seeds[1, :, 0].tolist()) >= {0, 1, 2}  # a depot is a node like others
+
+
 def test_without_depot_seeds_only_customers_are_seeds():
     config = ModelConfig(pivots=6, depot_seed=False)
     batch = stack(instances("MDCVRP"))

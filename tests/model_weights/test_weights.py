@@ -102,6 +102,50 @@ def test_bundled_weights_by_name(
         load_weights("")
 
 
+def write_checkpoint(folder: Path, step: int, **groups: dict[str, torch.Tensor]) -> Path:
+    """As training leaves it: a header and a file for each group of tensors."""
+    target = folder / f"step-{step:09d}"
+    target.mkdir(parents=True)
+    for group, tensors in groups.items():
+        save_file(tensors, target / f"{group}-0.safetensors")
+    header = {
+        "step": step,
+        "seconds": 2.5,
+        "files": {group: [f"{group}-0.safetensors"] for group in groups},
+        "config": {"model": CONFIG.to_dict()},
+    }
+    (target / "header.json").write_text(json.dumps(header))
+    return target
+
+
+def test_a_run_and_its_checkpoints(tmp_path: Path, model: SpaceModel) -> None:
+    plain = {name: value.detach().clone() for name, value in model.state_dict().items()}
+    halves = {name: 0.5 * value for name, value in plain.items()}
+    run = tmp_path / "run"
+    first = write_checkpoint(run, 3, weights=plain)
+    write_checkpoint(run, 7, weights=plain, average=halves)
+    save_weights(run / "weights", model, {})  # which the newest checkpoint comes before
+    name = next(iter(plain))
+    for path, step, group, expected in (
+        (run, 7, "average", halves),
+        (str(run), 7, "average", halves),
+        (first, 3, "weights", plain),
+    ):
+        loaded, card = load_weights(path)
+        assert (card["step"], card["group"], card["train_seconds"]) == (step, group, 2.5)
+        assert loaded.config == CONFIG
+        assert not loaded.training
+        assert torch.equal(loaded.state_dict()[name], expected[name])  # not rounded
+
+
+def test_what_is_left_of_a_run(tmp_path: Path, model: SpaceModel) -> None:
+    save_weights(tmp_path / "weights", model, {})
+    assert load_weights(tmp_path)[1]["name"] == "weights"
+    (tmp_path / "weights.safetensors").unlink()
+    with pytest.raises(SpacevrpError, match="expected a checkpoint or a folder of them"):
+        load_weights(tmp_path)
+
+
 def test_a_missing_file_is_named(saved: Path, tmp_path: Path) -> None:
     with pytest.raises(FormatError, match=r"no file .*absent\.safetensors"):
         load_weights(tmp_path / "absent.safetensors")

@@ -84,6 +84,21 @@ def test_the_other_gap_as_bars() -> None:
     ]
 
 
+def test_the_best_known_cost_where_no_oracle_was_asked() -> None:
+    rows = [{**row, "oracle_gap": None} for row in ROWS]
+    left, right = plot_gaps(rows).axes
+    assert [bar.get_width() for bar in left.patches] == [3.0, 7.0, 0.0]
+    assert left.get_xlabel() == right.get_xlabel()
+    assert left.get_xlabel().startswith("gap to the best known cost in percent")
+    assert plot_gaps(ROWS).axes[0].get_xlabel().startswith("gap to the paper's kind of oracle")
+    (axes,) = plot_symmetry(rows).axes
+    assert axes.collections[-1].get_offsets().tolist() == [[3.0, 5.0]]
+    assert axes.get_xlabel() == "symmetric: gap to the best known cost in percent"
+    assert axes.get_ylabel() == "its asymmetric form: gap to the best known cost in percent"
+    with pytest.raises(FormatError, match="gaps to the paper's kind of oracle: expected some"):
+        plot_gaps(rows, "oracle")  # not where it is asked for
+
+
 def test_no_picture_without_gaps() -> None:
     with pytest.raises(FormatError, match="gaps to the best known cost: expected some"):
         plot_gaps([gap("CVRPL", 1.0, None, 1.0)], "best")

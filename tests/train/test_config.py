@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -61,7 +62,7 @@ def test_a_file_changes_its_preset(tmp_path: Path) -> None:
 def test_a_file_changes_the_base_it_is_given(tmp_path: Path) -> None:
     path = write(tmp_path, "batch = 64\n")
     assert TrainConfig.read(path, PRESETS["paper"]).optimizer == "adamw"
-    assert TrainConfig.read(path).optimizer == "muon"
+    assert TrainConfig.read(path) == replace(PRESETS["fast"], batch=64)
 
 
 def test_a_file_cannot_overrule_the_preset_asked_for(tmp_path: Path) -> None:
@@ -89,6 +90,22 @@ def test_settings() -> None:
     assert (config.variants, config.sizes) == (("TSP", "CVRP"), (20, 30))
     assert (config.betas, config.model.layers, config.model.width) == ((0.8, 0.9), 6, 64)
     assert config.model.feedforward == 512
+
+
+def test_lists_will_do_in_python() -> None:
+    config = TrainConfig(variants=["CVRP"], sizes=[20, 30], betas=[0.8, 0.9])  # type: ignore[arg-type]
+    assert config == TrainConfig(variants=("CVRP",), sizes=(20, 30), betas=(0.8, 0.9))
+    hash(config)
+
+
+@pytest.mark.parametrize(
+    ("batch", "mixed", "cycle"),
+    [(128, True, 1), (12, True, 1), (8, True, 3), (11, True, 12), (1, True, 12), (8, False, 1)],
+)
+def test_small_batches_take_several_steps_to_come_round(
+    batch: int, mixed: bool, cycle: int
+) -> None:
+    assert TrainConfig(batch=batch, mixed=mixed).cycle == cycle
 
 
 def test_a_single_name_is_a_list_too() -> None:
@@ -127,6 +144,8 @@ def test_what_is_no_setting(setting: str) -> None:
         ({"weight_decay": -1.0}, "weight_decay"),
         ({"average": 1.0}, "average: expected a number from 0 to below 1"),
         ({"momentum": None}, "momentum"),
+        ({"varied": -0.1}, "varied: expected a number from 0 to 1"),
+        ({"varied": 0.002}, "varied: expected 0, or at least 0.0042 for this batch"),
         ({"decay_share": 1.5}, "decay_share: expected a number from 0 to 1"),
         ({"mixed": "yes"}, "mixed: expected true or false, received 'yes'"),
         ({"variants": "TSP"}, "variants: expected a list of names, received 'TSP'"),

@@ -149,6 +149,15 @@ def test_advantages_over_the_deviation_of_their_instance(tiny: Build) -> None:
     assert torch.allclose(found, expected.double(), atol=1e-6)
 
 
+def test_the_best_trajectories_lead(tiny: Build) -> None:
+    """Ties lead together; one that did not finish never does."""
+    config = tiny(batch=3, advantage="none", leader=3.0)
+    costs = torch.tensor([[1, 2, 3], [4, 4, 10], [float("inf"), 5, 7]]).double()
+    coefficient, mean = coefficients(costs, config, torch.tensor([0, 0, 1]))
+    assert (coefficient * 9).tolist() == [[-3, 0, 1], [-6, -6, 4], [0, -3, 1]]
+    assert mean.tolist() == [2, 6, 6]
+
+
 def test_advantages_over_the_deviation_of_their_problem(tiny: Build) -> None:
     costs = [[1.0, 2.0, 3.0], [4.0, 4.0, 10.0], [0.0, 2.0, 1.0]]
     found = hand_made(tiny, "problem", costs, [0, 0, 1])

@@ -20,7 +20,9 @@ from spacevrp.model.weights import load_weights
 from spacevrp.problems.errors import SpacevrpError
 from spacevrp.train import checkpoint
 from spacevrp.train.config import TrainConfig
-from spacevrp.train.loop import Outcome, _Loop, choose_mix_and_size, stream_seed, train
+from spacevrp.train.loop import Outcome, _Loop, stream_seed, train
+from spacevrp.train.mixes import choose_problem, choose_size
+from spacevrp.train.state import TrainState
 from spacevrp.train.step import TrainStep
 
 Build = Callable[..., TrainConfig]
@@ -73,13 +75,13 @@ def test_one_problem_a_batch(tiny: Build, tmp_path: Path) -> None:
     for row in rows_of(tmp_path):
         (name,) = [v for v in config.variants if not math.isnan(row[f"cost/{v}"])]
         drawn.append(name)
-    assert drawn == [config.variants[choose_mix_and_size(config, step)[0]] for step in range(6)]
+    assert drawn == [config.variants[choose_problem(config, step)] for step in range(6)]
     assert len(set(drawn)) > 1
 
 
 def test_problems_and_sizes_are_drawn_evenly(tiny: Build) -> None:
     config = tiny(mixed=False, variants=("TSP", "CVRP", "OP"), sizes=(6, 8))
-    draws = Counter(choose_mix_and_size(config, step) for step in range(3000))
+    draws = Counter((choose_problem(config, s), choose_size(config, s)) for s in range(3000))
     assert set(draws) == {(mix, size) for mix in range(3) for size in (6, 8)}
     assert all(430 < count < 570 for count in draws.values())  # 500 expected, deviation 20
 
@@ -108,7 +110,7 @@ def test_sizes_are_drawn_from_the_list(
     monkeypatch.setattr(TrainStep, "accumulate", spy)
     config = tiny(sizes=(4, 6, 8), steps=10)
     quiet(config, tmp_path)
-    sizes = [choose_mix_and_size(config, step)[1] for step in range(10)]
+    sizes = [choose_size(config, step) for step in range(10)]
     assert seen == [(size, size) for size in sizes]
     assert set(sizes) == {4, 6, 8}
 
@@ -192,7 +194,7 @@ def test_compilation_does_not_count_as_pace(
             self.made = True
             return self
 
-        def gradient(self, _mix: int) -> None:
+        def gradient(self, _step: int, _shard: int) -> None:
             pass_time(0.02)
 
         def update(self) -> None:
@@ -211,7 +213,46 @@ def test_compilation_does_not_count_as_pace(
 def test_a_budget_too_small_still_takes_a_step(tiny: Build, tmp_path: Path) -> None:
     outcome = quiet(tiny(), tmp_path, budget=1e-9)
     assert (outcome.reason, outcome.step) == ("budget", 1)
+    assert outcome.overrun > 0
     assert outcome.checkpoint.is_dir()
+
+
+@pytest.mark.parametrize("budget", [0.0, -1.0, math.nan])
+def test_a_budget_of_nothing_is_refused(tiny: Build, tmp_path: Path, budget: float) -> None:
+    with pytest.raises(SpacevrpError, match="budget: expected a time of more than 0, received"):
+        quiet(tiny(), tmp_path / "run", budget=budget)
+    assert not (tmp_path / "run").exists()
+
+
+def test_a_first_step_beyond_the_budget_is_told(
+    tiny: Build, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    SlowSteps(monkeypatch, 25.0)
+    outcome = quiet(tiny(), tmp_path, budget=10.0)
+    assert (outcome.reason, outcome.step, outcome.overrun) == ("budget", 1, 15.0)
+
+
+def test_the_time_of_saving_is_kept_free(
+    tiny: Build, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Saving takes 4 seconds, and so does writing the weights at the end."""
+    clock = SlowSteps(monkeypatch, 1.0)
+    for name in ("save", "result"):
+        whole = getattr(TrainState, name)
+
+        def slow(*given: object, whole: Callable[..., object] = whole) -> object:
+            clock.now += 4.0
+            return whole(*given)
+
+        monkeypatch.setattr(TrainState, name, slow)
+    outcome = quiet(tiny(steps=10**6), tmp_path, budget=40.0)
+    assert (outcome.reason, outcome.overrun) == ("budget", 0.0)
+    assert 36.0 <= clock.now - 100.0 <= 40.0
+
+
+def test_folders_may_be_text(tiny: Build, tmp_path: Path) -> None:
+    assert quiet(tiny(steps=1), str(tmp_path)).step == 1  # type: ignore[arg-type]
+    assert quiet(tiny(steps=2), str(tmp_path), resume=str(tmp_path)).step == 2  # type: ignore[arg-type]
 
 
 @pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGINT])

@@ -23,7 +23,7 @@ pytestmark = pytest.mark.skipif(
 )
 
 SETTINGS = (
-    "size=6 batch=24 shards=2 precision=float32 steps=6 warmup=2 log_steps=3 model.width=16 "
+    "size=6 batch=8 shards=2 precision=float32 steps=6 warmup=2 log_steps=3 model.width=16 "
     "model.layers=1 model.feedforward=32 model.pivots=4 model.rank=2 model.heads=2 "
     "model.match_start=1.0"
 )
@@ -49,7 +49,7 @@ def test_two_processes_equal_one(tmp_path: Path, tiny) -> None:  # type: ignore[
     assert done.stdout.count("finished, 6 of 6 steps taken") == 1  # one of them speaks
 
     stored = checkpoint.read_header(tmp_path / "two")
-    config = tiny(batch=24, shards=2, steps=6, warmup=2, log_steps=3)
+    config = tiny(batch=8, shards=2, steps=6, warmup=2, log_steps=3)
     assert stored["config"] == json.loads(json.dumps(config.to_dict()))
     outcome = train(config, tmp_path / "one", device="cpu", progress=False)
     (_, one), (_, two) = checkpoint.load(outcome.checkpoint), checkpoint.load(tmp_path / "two")

@@ -150,6 +150,34 @@ def test_a_run_cannot_become_another(
         resumed_config(tmp_path, [setting])
 
 
+def test_a_run_cannot_end_before_it_began(tiny: Build, tmp_path: Path) -> None:
+    quiet(tiny(steps=6), tmp_path)
+    kept = {path.name: path.read_bytes() for path in tmp_path.iterdir() if path.is_file()}
+    with pytest.raises(SpacevrpError, match=r"steps: expected at least 6, .* received 4"):
+        quiet(resumed_config(tmp_path, ["steps=4"]), tmp_path, resume=tmp_path)
+    assert {path.name: path.read_bytes() for path in tmp_path.iterdir() if path.is_file()} == kept
+
+
+def test_an_average_that_begins_on_the_way(tiny: Build, tmp_path: Path) -> None:
+    first = quiet(tiny(steps=12, average=0.0), tmp_path)
+    _, before = checkpoint.load(first.checkpoint)
+    config = resumed_config(tmp_path, ["average=0.25", "steps=13"])
+    _, after = checkpoint.load(quiet(config, tmp_path, resume=tmp_path).checkpoint)
+    for name, tensor in after["average"].items():
+        # One step: a quarter of where it began, three quarters of where the weights are now.
+        expected = 0.25 * before["weights"][name] + 0.75 * after["weights"][name]
+        assert torch.allclose(tensor, expected, atol=1e-6), name
+
+
+def test_an_average_that_is_lost_is_missed(tiny: Build, tmp_path: Path) -> None:
+    saved = quiet(tiny(steps=1), tmp_path).checkpoint
+    header = json.loads((saved / "header.json").read_text())
+    del header["files"]["average"]
+    (saved / "header.json").write_text(json.dumps(header))
+    with pytest.raises(SpacevrpError, match="average: expected the tensors of this run"):
+        quiet(tiny(steps=2), tmp_path, resume=tmp_path)
+
+
 def test_another_model_does_not_fit(tiny: Build, tmp_path: Path) -> None:
     quiet(tiny(steps=1), tmp_path)
     wider = replace(tiny(), model=ModelConfig(width=32, layers=1, feedforward=32, pivots=4, rank=2))

@@ -322,7 +322,8 @@ def pairs_text(rows: Sequence[GapRow]) -> str:
 def views_text(rows: Sequence[GapRow]) -> str:
     """Where our views are not the paper's."""
     lines = []
-    for label, asymmetric, theirs in (("Symmetric", False, 8), ("Asymmetric", True, 128)):
+    for label, asymmetric in (("Symmetric", False), ("Asymmetric", True)):
+        theirs = paper.views(asymmetric=asymmetric)
         ours = {row.views for row in rows if is_asymmetric(row) == asymmetric}
         if ours - {theirs}:
             views = ", ".join(str(number_of) for number_of in sorted(ours, key=lambda v: v or 0))

@@ -48,6 +48,11 @@ def gaps(method: str = "SPACE", size: int = 100) -> dict[str, float]:
     return dict(by_method[method])
 
 
+def views(*, asymmetric: bool) -> int:
+    """The number of views behind the figures of SPACE."""
+    return 128 if asymmetric else 8
+
+
 def space_gap(variant: str, size: int = 100) -> float | None:
     """The paper's own result on a variant; None where it prints none."""
     return gaps("SPACE", size).get(variant)

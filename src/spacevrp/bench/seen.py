@@ -10,6 +10,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 import numpy as np
+from numpy.typing import NDArray
 
 from spacevrp.arguments import at_least
 from spacevrp.bench import paper
@@ -66,13 +67,16 @@ _DATA_FOLDER = "uniform100"  # below the folder that SPACEVRP_DATA names
 _NOTES = """\
 Every cost is the referee's, in float64; for OP it is minus the prize. "gap %" is the mean over the
 instances of (cost - reference) / |reference|, "gap of means %" the same of the mean cost and the
-mean reference; below zero is better than the reference. "paper %" is what the paper prints for
-SPACE with x8 views (x128 where distances are asymmetric) on its own test set, against its own
-reference; "ours - paper" is in percentage points, from "gap %". "host s" is the time from problems
-to tensors, "model s" encoding and decoding, "referee s" the judging. "violations" counts rules
-broken by the plans that were reported, and instances without a plan. The references of generated
-sets are the best known costs of `spacevrp bench references`; where only some instances have one,
-their number stands behind it, and gaps are over these.
+mean reference; below zero is better than the reference. The references of generated sets are the
+best known costs of `spacevrp bench references`. "to oracle %" is the mean gap to what the paper's
+kind of oracle found in the paper's time (in a file: the reference that the paper compares with).
+"paper %" is what the paper prints for SPACE on its own test set, against such an oracle, with 8
+views (128 where distances are asymmetric); it stands beside as many views of ours. "ours - paper"
+is "to oracle %" less "paper %" in percentage points, and empty where no such reference is known.
+Where only some instances have a reference, their number stands behind it, and gaps are over these.
+"host s" is the time from problems to tensors, "model s" encoding and decoding, "referee s" the
+judging. "violations" counts rules broken by the plans that were reported, and instances without a
+plan.
 """
 LAYOUT = Layout(
     name="seen",
@@ -86,6 +90,7 @@ LAYOUT = Layout(
         ("reference", 25),
         ("gap %", 7),
         ("gap of means %", 14),
+        ("to oracle %", 13),
         ("paper %", 7),
         ("ours - paper", 12),
         ("host s", 7),
@@ -161,10 +166,10 @@ def run(args: argparse.Namespace) -> int:
             key = settings_key(record, weights, set=dict(source.key), views=views)
             label = f"{source.variant.name}, {source.place}"
             jobs.append(Job(label, key, _Solving(solver, source, views, show=not args.quiet)))
-            wanted.append((source, views, most))
+            wanted.append((source, views))
     done = work_through(jobs, store, quiet=args.quiet)
-    for (source, views, most), (_, outcome) in zip(wanted, done, strict=True):
-        report.add(row_of(source.load(), outcome, views, most))
+    for (source, views), (_, outcome) in zip(wanted, done, strict=True):
+        report.add(row_of(source.load(), outcome, views))
     code = report.finish()
     store.discard()  # the record holds all of it
     return code
@@ -235,8 +240,10 @@ class Row:
     compared: int  # instances with a plan and a reference
     gap: float | None  # percent; mean of the instances' gaps
     gap_of_means: float | None  # percent
-    paper_gap: float | None  # percent; the paper's, with all views
-    difference: float | None  # ours - the paper's, percentage points
+    oracle_gap: float | None  # percent; to the paper's kind of oracle
+    oracle_instances: int  # instances with a plan and a cost of that oracle
+    paper_gap: float | None  # percent; the paper's, beside its number of views
+    difference: float | None  # oracle_gap - paper_gap, percentage points
     seconds_host: float
     seconds_model: float
     seconds_referee: float
@@ -260,6 +267,7 @@ class Row:
             reference,
             number(self.gap, 3),
             number(self.gap_of_means, 3),
+            self._to_oracle(),
             number(self.paper_gap, 2),
             number(self.difference, 3, sign=True),
             number(self.seconds_host, 2),
@@ -268,39 +276,48 @@ class Row:
             str(self.violations),
         ]
 
-
-def measure(
-    solver: Solver, test_set: TestSet, views: int, most_views: int, *, show: bool = False
-) -> Row:
-    """Solve a set with so many views and compare it with its reference and with the paper."""
-    outcome = solve_set(solver, test_set.problems, views, show=show)
-    return row_of(test_set, outcome, views, most_views)
+    def _to_oracle(self) -> str:
+        some = 0 < self.oracle_instances < self.instances
+        return number(self.oracle_gap, 3) + (f" ({self.oracle_instances})" if some else "")
 
 
-def row_of(test_set: TestSet, outcome: Outcome, views: int, most_views: int) -> Row:
+def measure(solver: Solver, test_set: TestSet, views: int, *, show: bool = False) -> Row:
+    """Solve a set with so many views and compare it with its references and with the paper."""
+    return row_of(test_set, solve_set(solver, test_set.problems, views, show=show), views)
+
+
+def row_of(test_set: TestSet, outcome: Outcome, views: int) -> Row:
     """The row of a set that was solved; only what was solved and has a reference is compared."""
-    reference, gap, gap_of_means = None, None, None
-    if test_set.reference is not None:
-        cost = np.array([np.nan if one is None else one for one in outcome.costs])
-        both = np.isfinite(cost) & np.isfinite(test_set.reference)
-        reference = test_set.reference[both]
-        gap, gap_of_means = gaps(cost[both], reference)
-    size = len(test_set.problems[0].customers)
-    # The paper prints no figures for single views.
-    theirs = paper.space_gap(test_set.variant.name, size) if views == most_views else None
+    cost = np.array([np.nan if one is None else one for one in outcome.costs])
+
+    def compared(known: NDArray[np.float64] | None) -> tuple[NDArray, NDArray]:
+        known = np.full(len(cost), np.nan) if known is None else known
+        both = np.isfinite(cost) & np.isfinite(known)
+        return cost[both], known[both]
+
+    ours, reference = compared(test_set.reference)
+    gap, gap_of_means = gaps(ours, reference)
+    ours, oracle = compared(test_set.oracle)
+    oracle_gap, _ = gaps(ours, oracle)
+    variant, size = test_set.variant, len(test_set.problems[0].customers)
+    # The paper prints no figures for other numbers of views.
+    alike = views == paper.views(asymmetric=variant.features.asymmetric)
+    theirs = paper.space_gap(variant.name, size) if alike else None
     return Row(
-        problem=test_set.variant.name,
+        problem=variant.name,
         set=test_set.place,
         instances=len(test_set.problems),
         views=views,
         cost=outcome.mean,
         reference=test_set.reference_name,
-        reference_cost=None if reference is None or not len(reference) else float(reference.mean()),
-        compared=0 if reference is None else len(reference),
+        reference_cost=float(reference.mean()) if len(reference) else None,
+        compared=len(reference),
         gap=gap,
         gap_of_means=gap_of_means,
+        oracle_gap=oracle_gap,
+        oracle_instances=len(oracle),
         paper_gap=theirs,
-        difference=None if gap is None or theirs is None else gap - theirs,
+        difference=None if oracle_gap is None or theirs is None else oracle_gap - theirs,
         seconds_host=outcome.seconds_host,
         seconds_model=outcome.seconds_model,
         seconds_referee=outcome.seconds_referee,
@@ -320,6 +337,8 @@ def summary(rows: Sequence[Row]) -> str:
             f"at least as good as the paper on {better} of {len(compared)} sets, mean difference "
             f"{mean:+.3f} points"
         )
+    elif any(row.paper_gap is not None for row in rows):
+        parts.append("no difference to the paper's figures: no costs of its kind of oracle known")
     parts.append(time_text(rows))
     parts.append(f"{sum(row.violations for row in rows)} violations")
     return "; ".join(parts)

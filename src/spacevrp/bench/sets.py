@@ -5,7 +5,7 @@ from __future__ import annotations
 import argparse
 import hashlib
 import os
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import lru_cache
 from pathlib import Path
@@ -35,6 +35,8 @@ class TestSet:
     problems: list[Problem]
     reference: NDArray[np.float64] | None = None  # (B,) costs; minus the prize for OP; nan: unknown
     reference_name: str | None = None
+    # (B,) costs by the kind of oracle that the paper compares with; nan: unknown
+    oracle: NDArray[np.float64] | None = None
 
 
 @dataclass(frozen=True, eq=False)
@@ -75,15 +77,20 @@ def generated(variant: Variant, size: int, count: int, seed: int) -> Source:
 
 
 def _generate(variant: Variant, size: int, count: int, seed: int) -> TestSet:
-    """The instances, with the best known costs of those that have one."""
+    """The instances, with the best known costs and the oracle's of those that have them."""
     from spacevrp.generators import generate
 
     problems = generate(variant, size, count, seed)
-    known = references.best(variant, count, size, seed)
+    best = _costs(references.best(variant, count, size, seed))
+    oracle = _costs(references.paper_kind(variant, count, size, seed))
+    name = None if best is None else BEST_KNOWN
+    return TestSet(variant, GENERATED, problems, best, name, oracle)
+
+
+def _costs(known: Sequence[references.Reference | None]) -> NDArray[np.float64] | None:
     if not any(known):
-        return TestSet(variant, GENERATED, problems)
-    costs = np.array([np.nan if one is None else one.cost for one in known])
-    return TestSet(variant, GENERATED, problems, costs, BEST_KNOWN)
+        return None
+    return np.array([np.nan if one is None else one.cost for one in known])
 
 
 def from_file(variant: Variant, path: Path, count: int) -> Source:
@@ -139,10 +146,12 @@ def read_set(path: Path, count: int = 0) -> TestSet:
     problems = problems[:count]
     if not found:
         return TestSet(variant, path.parent.name, problems)
+    found = {key: costs[:count] for key, costs in found.items()}
     name = paper.reference_key(variant.name)
-    if name not in found:
+    oracle = found.get(name)
+    if oracle is None:
         name = min(found, key=lambda key: float(found[key].mean()))
-    return TestSet(variant, path.parent.name, problems, found[name][:count], name)
+    return TestSet(variant, path.parent.name, problems, found[name], name, oracle)
 
 
 def variant_names(text: str) -> tuple[str, ...]:

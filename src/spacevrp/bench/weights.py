@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-from pathlib import Path
 from typing import TYPE_CHECKING, Any
-
-from spacevrp.problems.errors import FormatError
 
 if TYPE_CHECKING:
     from spacevrp.model import SpaceModel
+
+# Of weights in a file, and of a checkpoint.
+_TOLD = ("name", "sha256", "step", "group", "train_seconds")
 
 
 def load_model(weights: str | None) -> tuple[SpaceModel, dict[str, Any]]:
@@ -17,28 +17,9 @@ def load_model(weights: str | None) -> tuple[SpaceModel, dict[str, Any]]:
     from spacevrp.model.weights import DEFAULT_WEIGHTS, load_weights
 
     name = DEFAULT_WEIGHTS if weights is None else weights
-    if weights is not None and Path(weights).is_dir():
-        model, told = _load_checkpoint(Path(weights))
-    else:
-        model, card = load_weights(name)
-        told = {key: card[key] for key in ("name", "sha256") if key in card}
+    model, card = load_weights(name)
+    told = {key: card[key] for key in _TOLD if key in card}
     return model, {"given": str(name), **told, "tensors_sha256": checksum(model)}
-
-
-def _load_checkpoint(folder: Path) -> tuple[SpaceModel, dict[str, Any]]:
-    from spacevrp.model import ModelConfig, SpaceModel
-    from spacevrp.train import checkpoint
-
-    header, groups = checkpoint.load(folder)
-    group = "average" if "average" in groups else "weights"
-    try:
-        config = ModelConfig.from_dict(header["config"]["model"])
-        model = SpaceModel(config)
-        model.load_state_dict({**groups["weights"], **groups[group]}, strict=True)
-    except (KeyError, TypeError, RuntimeError) as error:
-        raise FormatError(f"{folder}: not the checkpoint of a model: {error}") from None
-    told = {"step": header["step"], "group": group, "train_seconds": header.get("seconds")}
-    return model.eval(), told
 
 
 def describe(told: dict[str, Any]) -> str:

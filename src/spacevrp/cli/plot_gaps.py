@@ -35,13 +35,13 @@ def add_gap_arguments(parser: argparse.ArgumentParser) -> None:
         metavar="RECORD",
         type=Path,
         nargs="+",
-        help="unseen.json or another record with both gaps; several are drawn together",
+        help="unseen.json or another record with such gaps; several are drawn together",
     )
     parser.add_argument(
         "--gap",
         choices=("oracle", "best"),
-        default="oracle",
-        help="to the paper's kind of oracle, or to the best known cost; default: oracle",
+        help="to the paper's kind of oracle, or to the best known cost; default: oracle, or best "
+        "where the record has no gap to such an oracle",
     )
     parser.add_argument(
         "-o", "--output", metavar="PNG", type=Path, required=True, help="the picture"

@@ -13,9 +13,12 @@ from spacevrp.arguments import parse_duration
 from spacevrp.problems.errors import SpacevrpError
 
 if TYPE_CHECKING:
+    from spacevrp.model import ModelConfig
     from spacevrp.train import TrainConfig
+    from spacevrp.train.loop import Outcome
 
 _PRESETS = ("fast", "paper")
+_TOLD_OVERRUN = 0.05  # seconds; less would be told as 0.0
 _SIGNALLED = 128  # what shells add to the number of a signal
 
 
@@ -44,7 +47,8 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         "--budget",
         metavar="TIME",
         type=parse_duration,
-        help="stop cleanly within this time, for instance 90s, 9m or 1h30m",
+        help="stop cleanly within this time, for instance 90s, 9m or 1h30m; one step is always "
+        "taken",
     )
     parser.add_argument(
         "--resume", metavar="DIR", type=Path, help="continue a run, or one of its checkpoints"
@@ -76,16 +80,19 @@ def run(args: argparse.Namespace) -> int:
             raise SpacevrpError(
                 f"--{name}: expected none with --resume, which takes everything from the run"
             )
+    if args.budget is not None and args.budget <= 0:
+        raise SpacevrpError("--budget: expected a time of more than 0, received 0")
     # Imported here, so that help stays instant.
     from spacevrp.train.loop import train
 
-    weights = None
+    network, weights = None, None
+    if args.weights is not None:
+        network, weights = _load(args.weights)
     if args.resume is not None:
         config, folder = _resumed(args)
     else:
-        config, folder = settle_config(args.preset, args.config, args.settings), args.output
-    if args.weights is not None:
-        config, weights = _with_weights(config, args.weights)
+        config = settle_config(args.preset, args.config, args.settings, network)
+        folder = args.output
     outcome = train(
         config,
         folder,
@@ -97,23 +104,48 @@ def run(args: argparse.Namespace) -> int:
         command=[Path(sys.argv[0]).name, *sys.argv[1:]],
     )
     if not args.quiet and _is_first_process():
-        words = {
-            "finished": "finished",
-            "budget": "stopped within the budget",
-            "signal": "stopped by a signal",
-        }
-        print(f"{folder}: {words[outcome.reason]}, {outcome.step} of {config.steps} steps taken")
+        print(f"{folder}: {_ending(outcome)}, {outcome.step} of {config.steps} steps taken")
     return _SIGNALLED + outcome.signal if outcome.reason == "signal" else 0
 
 
-def settle_config(preset: str | None, file: Path | None, settings: list[str]) -> TrainConfig:
-    """The configuration: the preset, changed by the file, changed by single settings."""
-    from spacevrp.train.config import TrainConfig, get_preset
+def _ending(outcome: Outcome) -> str:
+    """How a run ended, and by how much the budget was missed if it was."""
+    late = f"{outcome.overrun:.1f}s after the budget was spent"
+    missed = outcome.overrun >= _TOLD_OVERRUN
+    if outcome.reason == "budget":
+        return f"stopped {late}" if missed else "stopped within the budget"
+    words = {"finished": "finished", "signal": "stopped by a signal"}[outcome.reason]
+    return f"{words} {late}" if missed else words
+
+
+def settle_config(
+    preset: str | None,
+    file: Path | None,
+    settings: list[str],
+    network: ModelConfig | None = None,
+) -> TrainConfig:
+    """The configuration: the preset, changed by the file, changed by single settings.
+
+    ``network`` is that of weights to start from: keys of the network that neither the file nor a
+    setting names are taken from it, and those that they name must be the same.
+    """
+    from spacevrp.train.config import DEFAULT_PRESET, TrainConfig, get_preset
 
     base = None if preset is None else get_preset(preset)
     if file is not None:
-        base = TrainConfig.read(file, base)
-    return (base or get_preset(_PRESETS[0])).changed(settings)
+        base = TrainConfig.read(file, base, network)
+    else:
+        base = base or get_preset(DEFAULT_PRESET)
+        base = base if network is None else replace(base, model=network)
+    config = base.changed(settings)
+    if network is not None:
+        asked = config.model.to_dict()
+        for key, value in network.to_dict().items():
+            if asked[key] != value:
+                raise SpacevrpError(
+                    f"model.{key}: expected {value!r}, that of the weights, received {asked[key]!r}"
+                )
+    return config
 
 
 def _resumed(args: argparse.Namespace) -> tuple[TrainConfig, Path]:
@@ -124,21 +156,16 @@ def _resumed(args: argparse.Namespace) -> tuple[TrainConfig, Path]:
     return config, args.output or checkpoint.find(args.resume).parent
 
 
-def _with_weights(config: TrainConfig, source: str) -> tuple[TrainConfig, dict[str, Any]]:
-    """The configuration with the weights' model, and the weights."""
-    from spacevrp.model import ModelConfig
+def _load(source: str) -> tuple[ModelConfig, dict[str, Any]]:
+    """The network of weights, and the weights."""
     from spacevrp.model.weights import load_weights
     from spacevrp.train.state import stored_weights
 
     if Path(source).is_dir():
         stored, tensors = stored_weights(Path(source))
-        network = stored.model
-    else:
-        model, _ = load_weights(source)
-        network, tensors = model.config, dict(model.state_dict())
-    if config.model not in (ModelConfig(), network):
-        raise SpacevrpError(f"model: expected that of the weights {source}, received another")
-    return replace(config, model=network), tensors
+        return stored.model, tensors
+    model, _ = load_weights(source)
+    return model.config, dict(model.state_dict())
 
 
 def _is_first_process() -> bool:

@@ -8,7 +8,6 @@ shape depends on what is drawn.
 
 from __future__ import annotations
 
-from collections import Counter
 from collections.abc import Sequence
 
 import torch
@@ -23,27 +22,73 @@ SHORTEST_ROUTE, LONGEST_ROUTE = 3, 25
 MOST_CLUSTERS = 8
 CLUSTER_WIDTH = 0.07  # standard deviation, in a square of side 1
 SMALLEST = 20  # customers
+MOST_TURNS = 24  # a captured draw is kept for each
 # Multiples of it, modulo 1, fill the interval evenly from the first few on.
 _GOLDEN = 0.6180339887498949
 
 
-def spread(variants: Sequence[Variant], size: int, share: float) -> tuple[list[int], list[bool]]:
+def spread(
+    variants: Sequence[Variant], size: int, share: float
+) -> list[tuple[list[int], list[bool]]]:
     """For each instance of a batch its number of customers, and whether it leaves the recipe.
 
-    The same share of every variant does, and their sizes fill the range up to ``size`` evenly.
-    Sizes are even, for pairs.
+    A batch seldom holds so many instances of each variant that the share comes out even. So
+    batches take turns, for which this is a list, and what one gives a variant too little the next
+    ones make up for. In each turn the share of the whole batch does leave the recipe, to the
+    nearest instance, and over all turns the same share of every variant. The sizes of these
+    instances fill the range up to ``size`` evenly; they are even, for pairs.
     """
-    sizes, varied = [], []
-    seen: Counter[str] = Counter()
-    for variant in variants:
-        turn = seen[variant.name]
-        seen[variant.name] += 1
-        leaves = int((turn + 1) * share) > int(turn * share)
-        varied.append(leaves)
-        part = sum(varied) * _GOLDEN % 1.0
-        smaller = 2 * round((SMALLEST + part * (size - SMALLEST)) / 2)
-        sizes.append(min(size, smaller) if leaves and size > SMALLEST else size)
-    return sizes, varied
+    rows: dict[str, list[int]] = {}
+    for row, variant in enumerate(variants):
+        rows.setdefault(variant.name, []).append(row)
+    counts = [len(own) for own in rows.values()]
+    turns = []
+    number = 0  # of varied instances so far
+    for quotas in _quotas(counts, share):
+        sizes, varied = [size] * len(variants), [False] * len(variants)
+        for own, quota in zip(rows.values(), quotas, strict=True):
+            for place in range(quota):
+                varied[own[int((place + 0.5) * len(own) / quota)]] = True  # evenly spread
+        for row in range(len(variants)):
+            number += varied[row]
+            part = number * _GOLDEN % 1.0
+            smaller = 2 * round((SMALLEST + part * (size - SMALLEST)) / 2)
+            if varied[row] and size > SMALLEST:
+                sizes[row] = min(size, smaller)
+        turns.append((sizes, varied))
+    return turns
+
+
+def smallest_share(count: int) -> float:
+    """The smallest share above 0 that varies each variant at all, of ``count`` instances each."""
+    return 1.0 / (MOST_TURNS * count)
+
+
+def _quotas(counts: Sequence[int], share: float) -> list[list[int]]:
+    """For each turn how many instances of every variant leave the recipe.
+
+    ``counts`` are the instances of each. The turns are those, up to the most, after which the
+    shares are nearest to the one asked for.
+    """
+
+    def error(turns: int) -> float:
+        wanted = [count * turns * share for count in counts]
+        return round(max(abs(w - round(w)) for w in wanted) / turns, 9)
+
+    turns = min(range(1, MOST_TURNS + 1), key=error)
+    given = [0] * len(counts)
+    quotas = []
+    for turn in range(1, turns + 1):
+        # What each variant is still owed; rounded, so that equal debts count as equal.
+        owed = [round(n * share * turn - g, 9) for n, g in zip(counts, given, strict=True)]
+        own = [min(int(max(debt, 0.0)), n) for debt, n in zip(owed, counts, strict=True)]
+        left = round(sum(counts) * share * turn) - sum(given) - sum(own)
+        open_ones = [v for v, n in enumerate(counts) if own[v] < n]
+        for v in sorted(open_ones, key=lambda v: own[v] - owed[v])[: max(left, 0)]:
+            own[v] += 1
+        given = [g + o for g, o in zip(given, own, strict=True)]
+        quotas.append(own)
+    return quotas
 
 
 def cluster(points: Tensor, is_depot: Tensor, generator: torch.Generator | None) -> Tensor:

@@ -84,15 +84,20 @@ def joined(outgoing: Tensor, incoming: Tensor, *, averaged: bool) -> Tensor:
 def random_seeds(
     batch: Batch, config: ModelConfig, generator: torch.Generator | None = None
 ) -> Tensor:
-    """Seeds for training, (B, M): the depots and one random customer, drawn on the device."""
+    """Seeds for training, (B, M): the depots and one random customer, drawn on the device.
+
+    Where pivots are chosen at random, all are seeds: the depots and random customers, or random
+    nodes where depots are no seeds.
+    """
     noise = torch.rand(
         batch.is_node.shape, generator=generator, device=batch.device, dtype=torch.float32
     )
     customers = batch.is_node & ~batch.is_depot
     if config.pivot_choice == "random":
-        order = noise.masked_fill(~batch.is_node, -1.0).argsort(dim=1, descending=True)
-        order = order.masked_fill(~batch.is_node.gather(1, order), NO_SEED)  # never padding
-        return _pad_columns(order, config.pivots)
+        drawn = customers if config.depot_seed else batch.is_node
+        order = noise.masked_fill(~drawn, -1.0).argsort(dim=1, descending=True)
+        order = order.masked_fill(~drawn.gather(1, order), NO_SEED)  # never padding
+        return _with_depots(batch, order, config)
     chosen = noise.masked_fill(~customers, -1.0).argmax(dim=1, keepdim=True)  # (B, 1)
     return _with_depots(batch, chosen, config)
 
@@ -120,26 +125,27 @@ def _instance_views(
     order = depots + generator.permutation(customers)
     rows = np.full((views, config.pivots), NO_SEED, dtype=np.int64)
     for view in range(views):
+        leading = list(range(depots)) if config.depot_seed else []
+        room = 1  # for customers among the pivots, whatever the number of depots
         if config.pivot_choice == "random":
-            drawn = generator.permutation(nodes)[: config.pivots]
-            rows[view, : len(drawn)] = drawn
-            continue
-        if view < customers:
+            first = depots if config.depot_seed else 0
+            chosen = list(first + generator.permutation(nodes - first))
+        elif view < customers:
             chosen = [order[view]]
         else:
             pair = generator.choice(customers, size=min(2, customers), replace=False)
             chosen = list(depots + pair)
-        leading = list(range(depots)) if config.depot_seed else []
-        seeds = [*leading[: max(config.pivots - len(chosen), 0)], *chosen][: config.pivots]
+            room = len(chosen)
+        seeds = [*leading[: max(config.pivots - room, 0)], *chosen][: config.pivots]
         rows[view, : len(seeds)] = seeds
     return rows
 
 
 def _with_depots(batch: Batch, chosen: Tensor, config: ModelConfig) -> Tensor:
-    """Depots first (as many as leave room), then the chosen customers, then -1."""
+    """Depots first (as many as leave room for one more), then the chosen customers, then -1."""
     if not config.depot_seed:
         return _pad_columns(chosen, config.pivots)
-    number = batch.is_depot.sum(dim=1, keepdim=True).clamp(max=config.pivots - chosen.shape[1])
+    number = batch.is_depot.sum(dim=1, keepdim=True).clamp(max=config.pivots - 1)
     slot = torch.arange(config.pivots, device=batch.device).unsqueeze(0)  # (1, M)
     after = slot - number  # position among the chosen
     pick = chosen.gather(1, after.clamp(0, chosen.shape[1] - 1))

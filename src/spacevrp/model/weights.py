@@ -104,7 +104,7 @@ def load_weights(name_or_path: str | Path = DEFAULT_WEIGHTS) -> tuple[SpaceModel
 def _is_run(name_or_path: str | Path) -> bool:
     """Whether this is a folder to take a checkpoint from; bundled names come first."""
     path = Path(name_or_path)
-    if name_or_path in bundled_weights() or not path.is_dir():
+    if not str(name_or_path) or name_or_path in bundled_weights() or not path.is_dir():
         return False
     checkpoints = (path / HEADER).is_file() or list_checkpoints(path)
     return bool(checkpoints) or not (path / f"{_OF_A_RUN}{_TENSORS}").is_file()
@@ -160,7 +160,7 @@ def _find(name_or_path: str | Path) -> Path:
     if isinstance(name_or_path, str) and name_or_path in names:
         return _with(BUNDLED / name_or_path, _TENSORS)
     path = Path(name_or_path)
-    if path.is_dir():  # what a run left, without its checkpoints
+    if path.is_dir() and str(name_or_path):  # what a run left, without its checkpoints
         path = path / _OF_A_RUN
     if path.name:
         path = _with(_base_of(path), _TENSORS)

@@ -68,6 +68,7 @@ def _draw(axes: Axes, rows: Rows) -> None:
     for limit in {row["limit"] for row in rows}:
         axes.axvline(limit, color=INK, linewidth=0.5, alpha=0.35, linestyle=":", zorder=1)
     axes.set_yscale("symlog", linthresh=_LINEAR)
-    axes.set_ylim(bottom=-0.1)
+    highest = max(row["gap"] for row in rows)
+    axes.set_ylim(-0.1, max(1.5 * highest, _LINEAR))  # room for the marks
     axes.yaxis.set_major_formatter("{x:g}")
     finish_axes(axes, 8)

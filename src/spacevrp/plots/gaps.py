@@ -6,7 +6,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from spacevrp.plots.maps import require_matplotlib
-from spacevrp.plots.records import GAPS, TO, Rows, has_gaps
+from spacevrp.plots.records import GAPS, TO, Rows, choose_gap
 from spacevrp.plots.style import (
     BLUE,
     INK,
@@ -16,7 +16,6 @@ from spacevrp.plots.style import (
     save_figure,
     tidy,
 )
-from spacevrp.problems.errors import FormatError
 from spacevrp.problems.variants import parse_variant
 
 if TYPE_CHECKING:
@@ -27,18 +26,18 @@ _LINE = 0.155  # inches a variant
 _SIDES = (("symmetric", False), ("asymmetric", True))
 
 
-def plot_gaps(rows: Rows, gap: str = "oracle") -> Figure:
+def plot_gaps(rows: Rows, gap: str | None = None) -> Figure:
     """Symmetric variants on the left, asymmetric ones on the right, in the order of the rows.
 
     Parameters
     ----------
     gap
         What the bars show: ``oracle``, the gap to the paper's kind of oracle, or ``best``, to the
-        best known cost. The other one, where there is one, is a mark.
+        best known cost. By default the first of them that the rows have. The other one, where
+        there is one, is a mark.
     """
     require_matplotlib()
-    if not has_gaps(rows, gap):
-        raise FormatError(f"gaps to {TO[gap]}: expected some in the record, received none")
+    gap = choose_gap(gap, lambda name: any(row[GAPS[name]] is not None for row in rows), "some")
     sides = []
     for label, asymmetric in _SIDES:
         some = [r for r in rows if parse_variant(r["problem"]).features.asymmetric == asymmetric]
@@ -55,7 +54,7 @@ def plot_gaps(rows: Rows, gap: str = "oracle") -> Figure:
     return figure
 
 
-def save_gaps_plot(path: str | Path, rows: Rows, gap: str = "oracle") -> None:
+def save_gaps_plot(path: str | Path, rows: Rows, gap: str | None = None) -> None:
     """Draw the bars into a picture file."""
     save_figure(plot_gaps(rows, gap), path)
 
@@ -100,7 +99,7 @@ def _draw(axes: Axes, rows: Rows, gap: str) -> None:
             )
     axes.axvline(0.0, color=INK, linewidth=0.8)
     axes.set_yticks(list(places), [row["problem"] for row in rows])
-    axes.set_xlabel("gap in percent; below zero is better than the reference", fontsize=9)
+    axes.set_xlabel(f"gap to {TO[gap]} in percent; below zero is better", fontsize=9)
     tidy(axes)
     axes.grid(axis="y", visible=False)
     axes.tick_params(axis="y", labelsize=6.5, length=0)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -63,6 +63,19 @@ def read_gap_rows(paths: Sequence[str | Path]) -> list[dict[str, Any]]:
     return list(found.values())
 
 
-def has_gaps(rows: Rows, gap: str) -> bool:
-    """Whether any row has that gap."""
-    return any(row[GAPS[gap]] is not None for row in rows)
+def choose_gap(gap: str | None, has: Callable[[str], bool], what: str) -> str:
+    """The gap to draw: the one asked for, else the first that the rows have.
+
+    Parameters
+    ----------
+    has
+        Whether the rows have enough of a gap.
+    what
+        What is enough, for the error where they have not.
+    """
+    wanted = tuple(GAPS) if gap is None else (gap,)
+    for name in wanted:
+        if has(name):
+            return name
+    to = " or ".join(TO[name] for name in wanted)
+    raise FormatError(f"gaps to {to}: expected {what} in the record, received none")

@@ -7,9 +7,17 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from spacevrp.plots.maps import require_matplotlib
-from spacevrp.plots.records import GAPS, TO, Rows
-from spacevrp.plots.style import BLUE, INK, QUIET, VERMILION, new_figure, save_figure, tidy
-from spacevrp.problems.errors import FormatError
+from spacevrp.plots.records import GAPS, TO, Rows, choose_gap
+from spacevrp.plots.style import (
+    BLUE,
+    INK,
+    QUIET,
+    VERMILION,
+    legend_above,
+    new_figure,
+    save_figure,
+    tidy,
+)
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -28,22 +36,20 @@ def pairs(rows: Rows, field: str) -> dict[str, tuple[float, float]]:
     }
 
 
-def plot_symmetry(rows: Rows, gap: str = "oracle") -> Figure:
+def plot_symmetry(rows: Rows, gap: str | None = None) -> Figure:
     """Ours and the paper's, each variant's two dots joined by a thin line.
 
     Parameters
     ----------
     gap
         Of ours: ``oracle``, the gap to the paper's kind of oracle, or ``best``, to the best known
-        cost. The paper's are always to its own oracle.
+        cost; by default the first of them that the rows have. The paper's are always to its own
+        oracle.
     """
     require_matplotlib()
+    what = "some variant and its asymmetric form"
+    gap = choose_gap(gap, lambda name: bool(pairs(rows, GAPS[name])), what)
     ours, theirs = pairs(rows, GAPS[gap]), pairs(rows, "paper_gap")
-    if not ours:
-        raise FormatError(
-            f"gaps to {TO[gap]}: expected some variant and its asymmetric form in the record, "
-            "received none"
-        )
     theirs = {name: theirs[name] for name in ours if name in theirs}
     figure = new_figure(6.4, 6.4)
     axes = figure.add_subplot()
@@ -63,15 +69,15 @@ def plot_symmetry(rows: Rows, gap: str = "oracle") -> Figure:
     axes.set_xlim(*ends)
     axes.set_ylim(*ends)
     axes.set_aspect("equal")
-    axes.set_xlabel("symmetric: gap in percent", fontsize=9)
-    axes.set_ylabel("its asymmetric form: gap in percent", fontsize=9)
+    axes.set_xlabel(f"symmetric: gap to {TO[gap]} in percent", fontsize=9)
+    axes.set_ylabel(f"its asymmetric form: gap to {TO[gap]} in percent", fontsize=9)
     axes.set_title("one dot a variant; on the dashed line both forms do alike", fontsize=10)
-    axes.legend(fontsize=8, frameon=False, loc="upper left")
+    legend_above(figure, [axes])  # dots may lie anywhere
     tidy(axes)
     return figure
 
 
-def save_symmetry_plot(path: str | Path, rows: Rows, gap: str = "oracle") -> None:
+def save_symmetry_plot(path: str | Path, rows: Rows, gap: str | None = None) -> None:
     """Draw the dots into a picture file."""
     save_figure(plot_symmetry(rows, gap), path)
 

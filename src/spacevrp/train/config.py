@@ -10,7 +10,7 @@ from dataclasses import asdict, dataclass, field, fields, replace
 from pathlib import Path
 from typing import Any, Literal, get_args
 
-from spacevrp.generators import recipe
+from spacevrp.generators import recipe, variety
 from spacevrp.model.config import ModelConfig
 from spacevrp.problems.errors import SpacevrpError
 from spacevrp.problems.problem import LOAD_RULES
@@ -40,10 +40,12 @@ class TrainConfig:
         Instances of a step, and into how many equal parts they are drawn and processed. A step is
         the same whatever number of processes shares the shards.
     mixed
-        All problems in every batch, or one problem a batch drawn at random.
+        All problems in every batch, one row after the other in turn, or one problem a batch drawn
+        at random. A mixed batch with fewer instances than problems goes on where the last ended.
     varied
-        Share of the instances that leave the recipe: from 20 customers up to the size of the step,
-        some of them in clusters, with demands and capacities of their own.
+        Share of the instances, in every batch and of every problem, that leave the recipe: from 20
+        customers up to the size of the step, some of them in clusters, with demands and capacities
+        of their own.
     trajectories
         Solutions of each instance; 0 for one a customer.
     max_moves
@@ -64,6 +66,9 @@ class TrainConfig:
     advantage
         What advantages are divided by: nothing, the standard deviation of their problem in the
         shard, or that of their instance.
+    leader
+        What the advantage of an instance's best trajectory is multiplied with. Plans are judged by
+        the best of many, training by the mean: more than 1 moves the aim from the one to the other.
     average
         Decay of the running average of the weights (0: none).
     precision
@@ -103,6 +108,7 @@ class TrainConfig:
     decay_share: float = 0.2
     decay_factor: float = 0.1
     advantage: Advantage = "instance"
+    leader: float = 1.0
     average: float = 0.999
     precision: Precision = "bfloat16"
     seed: int = 1
@@ -112,6 +118,9 @@ class TrainConfig:
     model: ModelConfig = field(default_factory=ModelConfig)
 
     def __post_init__(self) -> None:
+        for name in _TUPLES:
+            if isinstance(getattr(self, name), list):
+                object.__setattr__(self, name, tuple(getattr(self, name)))
         self._check_types()
         self._check_ranges()
         features = [parse_variant(name).features for name in self.variants]
@@ -122,6 +131,12 @@ class TrainConfig:
                 recipe.check_size(one, size)
         if self.batch % self.shards:
             raise _wrong("shards", f"a divisor of the batch {self.batch}", self.shards)
+        fewest = self.cycle * self.batch // (len(self.variants) if self.mixed else 1)
+        smallest = variety.smallest_share(fewest)
+        if 0 < self.varied < smallest:
+            raise _wrong(
+                "varied", f"0, or at least {smallest:.2g} for this batch and list", self.varied
+            )
 
     def _check_types(self) -> None:
         for name, kind in (("variants", str), ("sizes", int), ("betas", (int, float))):
@@ -157,6 +172,7 @@ class TrainConfig:
             _require_number(name, getattr(self, name), lambda v: v > 0, "more than 0")
         for name in ("weight_decay", "clip"):
             _require_number(name, getattr(self, name), lambda v: v >= 0, "of at least 0")
+        _require_number("leader", self.leader, lambda v: v >= 1, "of at least 1")
         for name in ("momentum", "average"):
             _require_number(name, getattr(self, name), lambda v: 0 <= v < 1, "from 0 to below 1")
         for name in ("decay_share", "decay_factor", "varied"):
@@ -167,6 +183,16 @@ class TrainConfig:
             raise _wrong("variants", "each variant once", self.variants)
         if len(self.betas) != 2 or not all(0 <= beta < 1 for beta in self.betas):
             raise _wrong("betas", "two numbers from 0 to below 1", self.betas)
+
+    @property
+    def cycle(self) -> int:
+        """Steps after which a batch begins with the first problem again.
+
+        More than one only where a mixed batch holds fewer instances than there are problems.
+        """
+        if not self.mixed or self.batch >= len(self.variants):
+            return 1
+        return math.lcm(self.batch, len(self.variants)) // self.batch
 
     @property
     def all_sizes(self) -> tuple[int, ...]:
@@ -204,14 +230,21 @@ class TrainConfig:
                     value = ModelConfig.from_dict({**base.model.to_dict(), **value})
                 except TypeError as error:
                     raise SpacevrpError(f"model: wrong type: {error}") from None
-            elif isinstance(value, list):
-                value = tuple(value)
             changes[name] = value
         return replace(base, **changes)
 
     @classmethod
-    def read(cls, path: str | Path, base: TrainConfig | None = None) -> TrainConfig:
-        """A run from a TOML file, starting from ``base`` or from the file's own key ``preset``."""
+    def read(
+        cls,
+        path: str | Path,
+        base: TrainConfig | None = None,
+        network: ModelConfig | None = None,
+    ) -> TrainConfig:
+        """A run from a TOML file.
+
+        It starts from ``base``, else from the preset that the file's own key ``preset`` names, else
+        from ``fast``; where a ``network`` is given, with that instead of the preset's.
+        """
         try:
             values = tomllib.loads(Path(path).read_text(encoding="utf-8"))
         except (tomllib.TOMLDecodeError, UnicodeDecodeError) as error:
@@ -223,6 +256,9 @@ class TrainConfig:
                 if base is not None and base != own:
                     raise _wrong("preset", "the preset asked for, or none", preset)
                 base = own
+            base = base or get_preset(DEFAULT_PRESET)
+            if network is not None:
+                base = replace(base, model=network)
             return cls.from_dict(values, base)
         except SpacevrpError as error:
             raise SpacevrpError(f"{path}: {error}") from None
@@ -275,6 +311,7 @@ def _require_number(name: str, value: Any, holds: Callable[[float], bool], which
         raise _wrong(name, f"a number {which}", value)
 
 
+DEFAULT_PRESET = "fast"
 PRESETS = {
     # The paper's recipe: 500 epochs of 2,000 batches, one problem a batch, AdamW, rate divided by
     # ten for the last 50 epochs.

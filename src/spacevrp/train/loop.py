@@ -21,6 +21,7 @@ from spacevrp.problems.errors import SpacevrpError
 from spacevrp.train import checkpoint
 from spacevrp.train.config import TrainConfig
 from spacevrp.train.interrupt import Interrupt
+from spacevrp.train.mixes import choose_size
 from spacevrp.train.parallel import add_up, joined, largest, rank_and_world
 from spacevrp.train.schedule import rate_factor
 from spacevrp.train.state import TrainState
@@ -46,15 +47,16 @@ class Outcome:
     step: int  # steps taken, those before the resumption included
     checkpoint: Path
     signal: int = 0  # its number, where one was the reason
+    overrun: float = 0.0  # seconds past the budget, where there was one
 
 
 def train(
     config: TrainConfig,
-    folder: Path,
+    folder: str | Path,
     *,
     device: str = "auto",
     budget: float | None = None,
-    resume: Path | None = None,
+    resume: str | Path | None = None,
     weights: dict[str, Tensor] | None = None,
     progress: bool = True,
     command: Sequence[str] = (),
@@ -70,7 +72,8 @@ def train(
     device
         ``auto``, ``cpu`` or ``cuda``. Under ``torchrun`` every process takes a GPU of its own.
     budget
-        Seconds of wall-clock time after which to stop cleanly.
+        Seconds of wall-clock time after which to stop cleanly, more than 0. One step is always
+        taken; where it takes longer than that, the outcome says by how much.
     resume
         A checkpoint (or a run's folder) to continue from, to the bit.
     weights
@@ -81,6 +84,10 @@ def train(
         What was typed to start this, for the record.
     """
     begun = time.monotonic()
+    folder = Path(folder)
+    resume = None if resume is None else Path(resume)
+    if budget is not None and not budget > 0:
+        raise SpacevrpError(f"budget: expected a time of more than 0, received {budget:g} seconds")
     with joined(device) as place, Interrupt() as interrupt:
         rank, world = rank_and_world()
         if config.shards % world:
@@ -91,6 +98,11 @@ def train(
         state = TrainState(config, place, weights)
         if resume is not None:
             state.restore(resume)
+            if state.step > config.steps:
+                raise SpacevrpError(
+                    f"steps: expected at least {state.step}, which {resume} has taken, received "
+                    f"{config.steps}"
+                )
         if rank == 0:
             _prepare(folder, state, place, world, resume, command)
             if progress:
@@ -169,7 +181,13 @@ class _Loop:
             self._check_gradient()
             if log_due:
                 self._log(now)
-            ahead = pace * stride + self.save_seconds
+            if self.budget is not None and self.saved_step < 0:
+                self._save()  # a budget can be kept once it is known what saving takes
+                now = time.monotonic()
+                (elapsed,) = largest([now - self.begun], self.place)
+                looked, unsaved = now, 0.0
+            # At the end the weights are written beside the checkpoint.
+            ahead = pace * stride + 2 * self.save_seconds
             if received:
                 reason = "signal"
             elif not is_last and self.budget is not None and elapsed + ahead > self.budget:
@@ -184,20 +202,23 @@ class _Loop:
         path = self._save()
         if self.rank == 0:
             self._export()
-        return Outcome(reason, state.step, path, int(received))
+        overrun = 0.0
+        if self.budget is not None:
+            (elapsed,) = largest([time.monotonic() - self.begun], self.place)
+            overrun = max(0.0, elapsed - self.budget)
+        return Outcome(reason, state.step, path, int(received), overrun)
 
     def _take_step(self, step: int) -> None:
         config = self.config
         self.state.optimizer.set_factor(rate_factor(config, step))
-        mix, size = choose_mix_and_size(config, step)
         began = time.monotonic()
-        work = self.work.at(size)
+        work = self.work.at(choose_size(config, step))
         making = time.monotonic() - began
         self.making_since_look += making
         self.making_since_log += making
         for shard in range(self.rank, config.shards, self.world):
             torch.manual_seed(stream_seed(config.seed, step, shard))
-            work.gradient(mix)
+            work.gradient(step, shard)
         work.update()
 
     def _wait(self) -> None:
@@ -274,14 +295,6 @@ def stream_seed(seed: int, step: int, shard: int) -> int:
     return int(words[0]) | (int(words[1]) & 0x7FFFFFFF) << 32
 
 
-def choose_mix_and_size(config: TrainConfig, step: int) -> tuple[int, int]:
-    """Which mix of problems a step trains on, and how many customers its instances have."""
-    words = np.random.SeedSequence([config.seed, step]).generate_state(2)
-    mix = 0 if config.mixed else int(words[0]) % len(config.variants)
-    sizes = config.all_sizes
-    return mix, sizes[int(words[1]) % len(sizes)]
-
-
 def _check_folder(folder: Path, resume: Path | None) -> None:
     """Runs never mix: a folder holds one, and its newest checkpoint is where it goes on."""
     held = checkpoint.list_checkpoints(folder)
@@ -340,4 +353,4 @@ def _write_json(path: Path, document: dict[str, Any]) -> None:
     write_whole(path, (json.dumps(document, indent=1) + "\n").encode())
 
 
-__all__ = ["LOG", "Outcome", "choose_mix_and_size", "stream_seed", "train"]
+__all__ = ["LOG", "Outcome", "stream_seed", "train"]

@@ -178,6 +178,11 @@ class WeightAverage:
         self.weights = [parameter.detach().clone() for parameter in self._live]
 
     @torch.no_grad()
+    def restart(self) -> None:
+        """Begin at the present weights."""
+        torch._foreach_copy_(self.weights, [parameter.detach() for parameter in self._live])
+
+    @torch.no_grad()
     def update(self) -> None:
         """Move towards the present weights; quickly at first, so that the start is forgotten."""
         if not self.decay:

@@ -60,6 +60,9 @@ class TrainState:
         """Continue from a checkpoint, or from the newest in a run's folder."""
         header, stored = checkpoint.load(path)
         for group, tensors in self.groups().items():
+            if group == "average" and not header["config"].get("average"):
+                self.average.restart()  # none was kept so far: it begins with the weights
+                continue
             _fill(tensors, stored.get(group, {}), f"{path}: {group}")
         self.step, self.seconds = int(header["step"]), float(header["seconds"])
         self.optimizer.count.fill_(self.step)

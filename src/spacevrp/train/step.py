@@ -73,6 +73,10 @@ def coefficients(cost: Tensor, config: TrainConfig, problem_of: Tensor) -> tuple
         hot = torch.nn.functional.one_hot(problem_of, len(config.variants)).to(cost.dtype)  # (B, V)
         by_problem = (hot.T @ variance) / hot.sum(dim=0).clamp(min=1).unsqueeze(1)  # (V, 1)
         advantage = advantage / ((hot @ by_problem).sqrt() + 1e-8)
+    if config.leader != 1.0:
+        # After the division, so that the others' advantages stay what they are.
+        leads = finished & (cost == cost.amin(dim=1, keepdim=True))
+        advantage = torch.where(leads, config.leader * advantage, advantage)
     return advantage / (config.batch * cost.shape[1]), mean.squeeze(1)
 
 

@@ -9,11 +9,12 @@ from typing import Any
 import torch
 from torch import Tensor
 
-from spacevrp.generators import recipe, variety
+from spacevrp.generators import recipe
 from spacevrp.generators.sampler import Sampler
 from spacevrp.problems.variants import parse_variant
 from spacevrp.tensors import Batch
 from spacevrp.train.config import TrainConfig
+from spacevrp.train.mixes import Mixes
 from spacevrp.train.step import TrainStep
 
 # Steps before a capture: compilation, autotuning and lazy initialisation happen there.
@@ -21,7 +22,7 @@ _WARM_UP_STEPS = 3
 
 
 class Shards:
-    """Draws the instances of a shard: all problems in turn, or one problem alone.
+    """Draws the instances of a shard: the problems in turn, or one problem alone.
 
     Parameters
     ----------
@@ -35,29 +36,30 @@ class Shards:
 
     def __init__(self, config: TrainConfig, device: torch.device, size: int | None = None) -> None:
         size = size or config.size
-        count = config.batch // config.shards
         variants = [parse_variant(name) for name in config.variants]
         widest = max(recipe.num_nodes(variant.features, size) for variant in variants)
-        mixes = (
-            [[i % len(variants) for i in range(count)]]
-            if config.mixed
-            else [[problem] * count for problem in range(len(variants))]
-        )
+        self.mixes = Mixes(config, size)
+        mixes = self.mixes.distinct
         dtype = torch.float64 if config.precision == "float64" else torch.float32
-        self.samplers = []
-        for mix in mixes:
-            own = [variants[i] for i in mix]
-            sizes, varied = variety.spread(own, size, config.varied)
-            self.samplers.append(
-                Sampler(own, sizes, device, widest, config.load_rule, dtype, varied)
+        self.samplers = [
+            Sampler(
+                [variants[i] for i in mix.problems],
+                mix.sizes,
+                device,
+                widest,
+                config.load_rule,
+                dtype,
+                mix.varied,
             )
-        self.problems = [torch.tensor(mix, device=device) for mix in mixes]
+            for mix in mixes
+        ]
+        self.problems = [torch.tensor(mix.problems, device=device) for mix in mixes]
         self.trajectories = config.starts_at(size)
         # Rows that have pairs in some mix: a captured graph needs them all.
         related = {
             row
             for mix in mixes
-            for row, problem in enumerate(mix)
+            for row, problem in enumerate(mix.problems)
             if variants[problem].features.pickup_delivery
         }
         self.related_rows = torch.tensor(sorted(related), dtype=torch.int64, device=device)
@@ -69,8 +71,9 @@ class EagerWork:
     def __init__(self, step: TrainStep, shards: Shards) -> None:
         self.step, self.shards = step, shards
 
-    def gradient(self, mix: int) -> None:
-        """Draw a shard of that mix and add its gradient."""
+    def gradient(self, step: int, shard: int = 0) -> None:
+        """Draw a shard of that step and add its gradient."""
+        mix = self.shards.mixes.number(step, shard)
         batch = self.shards.samplers[mix].draw(None)
         self.step.accumulate(batch, self.shards.problems[mix], self.shards.trajectories)
 
@@ -121,8 +124,9 @@ class CapturedWork:
             getattr(self._batch, field.name).copy_(getattr(drawn, field.name))
         self._problem_of.copy_(problem)
 
-    def gradient(self, mix: int) -> None:
-        """Draw a shard of that mix and add its gradient."""
+    def gradient(self, step: int, shard: int = 0) -> None:
+        """Draw a shard of that step and add its gradient."""
+        mix = self._shards.mixes.number(step, shard)
         self._draws[mix].replay()
         self._gradient.replay()
 
@@ -147,7 +151,8 @@ class SizedWork:
         self._step, self._config, self._device = step, config, device
         self._made: dict[int, EagerWork | CapturedWork] = {}
         self._pool: Any = None
-        if device.type == "cuda" and len(config.all_sizes) > 1:
+        # Graphs that share their memory need it once; varied instances come in several turns.
+        if device.type == "cuda" and (len(config.all_sizes) > 1 or config.varied):
             self._pool = torch.cuda.graph_pool_handle()
 
     def at(self, size: int) -> EagerWork | CapturedWork:

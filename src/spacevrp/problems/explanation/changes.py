@@ -9,9 +9,11 @@ from typing import Any
 
 import numpy as np
 
+from spacevrp.problems.assignment import FleetRoutes
 from spacevrp.problems.distances import Distances
 from spacevrp.problems.errors import ProblemError
 from spacevrp.problems.explanation.ways import Route, Way, Ways, lacks_vehicle
+from spacevrp.problems.fleet import Vehicle
 from spacevrp.problems.plan import RoutePlan, make_plan
 from spacevrp.problems.problem import Problem
 from spacevrp.problems.referee import Violation, judge
@@ -34,13 +36,15 @@ class Change:
     ----------
     kind
         ``capacity``, ``length`` (the limit of a route), ``window`` (closing later), ``fleet``
-        (further routes) or ``arc`` (a road where there is none).
+        (further routes), ``permission`` (a vehicle may serve whom it may not now) or ``arc`` (a
+        road where there is none).
     amount
-        By how much, in the user's units; how many routes or roads.
+        By how much, in the user's units; how many routes, permissions or roads.
     limit
-        What the limit is then; the latest closing of the windows. None for roads.
+        What the limit is then; the latest closing of the windows. None for permissions and roads.
     nodes
-        Whose windows close later, or the ends of the roads, two each.
+        Whose windows close later (none where only a shift ends later), who may be served, or the
+        ends of the roads, two each.
     vehicle
         Number of the type of vehicle that changes; None where there are no types.
     load
@@ -58,13 +62,14 @@ class Change:
         """Add the change to changed fields of an instance."""
         if self.kind == "arc":
             self._add_roads(changes, problem)
-        if self.kind == "window":
+        if self.kind == "window" and self.nodes:
             windows = np.array(changes.get("windows", problem.windows))
             windows[list(self.nodes), 1] += self.amount
             changes["windows"] = windows
         if self.vehicle is not None and problem.vehicles is not None:
             types = list(changes.get("vehicles", problem.vehicles))
-            types[self.vehicle] = replace(types[self.vehicle], **self._of_type(problem))
+            fields = self._of_type(problem, types[self.vehicle])
+            types[self.vehicle] = replace(types[self.vehicle], **fields)
             changes["vehicles"] = types
         elif self.kind == "capacity":
             capacities = [*np.atleast_1d(changes.get("capacity", problem.capacities)).tolist()]
@@ -75,8 +80,12 @@ class Change:
         elif self.kind == "fleet":
             changes["max_routes"] = round(self.limit or 0)
 
-    def _of_type(self, problem: Problem) -> dict[str, Any]:
+    def _of_type(self, problem: Problem, vehicle: Vehicle) -> dict[str, Any]:
         """The fields of the type of vehicle that change."""
+        if self.kind == "permission":
+            allowed = None if vehicle.allowed is None else (*vehicle.allowed, *self.nodes)
+            kept = tuple(node for node in vehicle.forbidden if node not in self.nodes)
+            return {"allowed": allowed, "forbidden": kept}
         terms = problem.fleet[self.vehicle or 0]
         if self.kind == "capacity":
             capacities = [*terms.capacities]
@@ -109,6 +118,8 @@ class Change:
         """The change as a share of what it changes, so that changes of all kinds compare."""
         if self.kind == "arc":
             return _ROAD * self.amount
+        if self.kind == "permission":
+            return self.amount  # as much as a second vehicle where there was one
         if self.kind == "window":
             return self.amount / horizon(problem)
         before = (self.limit or 0.0) - self.amount
@@ -159,10 +170,13 @@ def change_all(problem: Problem, changes: Iterable[Change]) -> Problem:
 
 
 def horizon(problem: Problem) -> float:
-    """How long the day is: from the first opening to the last closing there is."""
-    closings = problem.windows[:, 1]
-    last = float(closings[np.isfinite(closings)].max(initial=problem.day_start))
-    return max(last - problem.day_start, problem.tolerance)
+    """How long the day is: from the first opening to the last closing, shifts included."""
+    shifts = [] if problem.vehicles is None else problem.fleet
+    closings = np.array([*problem.windows[:, 1], *(terms.back_by for terms in shifts)])
+    first = min((terms.leaves_from for terms in shifts), default=-np.inf)
+    first = max(first, problem.day_start)
+    last = float(closings[np.isfinite(closings)].max(initial=first))
+    return max(last - first, problem.tolerance)
 
 
 def rank(ways: Ways, found: Iterable[Way]) -> list[tuple[tuple[Change, ...], Way]]:
@@ -182,7 +196,7 @@ def rank(ways: Ways, found: Iterable[Way]) -> list[tuple[tuple[Change, ...], Way
                 loaded[way.route] = needed(ways.sheet, way.nodes, way.faults)
             changes = loaded[way.route]
         else:
-            changes = needed(ways.sheet, way.nodes, way.faults)
+            changes = needed(ways.sheet, way.nodes, way.faults, way.vehicle)
         if changes is not None:
             promising.append((changes, way))
     return sorted(promising, key=lambda entry: _size(problem, *entry))
@@ -206,23 +220,29 @@ def relaxations(ways: Ways, ranked: Iterable[tuple[tuple[Change, ...], Way]]) ->
         tried[kinds] = tried.get(kinds, 0) + 1
         relaxation = _verified(ways, way, changes)
         if relaxation is not None:
-            best[kinds] = relaxation
+            # The changed instance may have asked for more.
+            best.setdefault(tuple(sorted(c.kind for c in relaxation.changes)), relaxation)
         if not kinds:
             break  # nothing needs to change
     problem = ways.problem
-    return sorted(best.values(), key=lambda one: _size(problem, one.changes, one.way))
+    found = sorted(best.values(), key=lambda one: _size(problem, one.changes, one.way))
+    return [one for one in found if len(one.changes) <= max(len(found[0].changes), 1)]
 
 
 def needed(
-    problem: Problem, nodes: Route, faults: Sequence[Violation]
+    problem: Problem, nodes: Route, faults: Sequence[Violation], vehicle: int | None = None
 ) -> tuple[Change, ...] | None:
-    """The changes that would mend the faults of a route; None where there are none such."""
+    """The changes that would mend the faults of a route; None where there are none such.
+
+    ``vehicle`` is the type of vehicle that they are of, where it is not the one that suits best.
+    """
     codes = {fault.code for fault in faults}
-    if codes - _MENDABLE or any(f.code == "vehicle" and f.route is not None for f in faults):
+    if codes - _MENDABLE:
         return None
     changes: list[Change] = []
     if codes - {"arc", "fleet"}:
-        (plan,) = make_plan(problem, [nodes], 0.0).routes
+        driven_by = None if vehicle is None else (vehicle,)
+        (plan,) = make_plan(problem, FleetRoutes([nodes], driven_by), 0.0).routes
         vehicle = None if plan.vehicle is None else plan.vehicle.number
         if "capacity" in codes:
             changes += _larger_capacities(problem, plan, vehicle)
@@ -231,7 +251,10 @@ def needed(
             changes.append(Change("length", excess, plan.cost, vehicle=vehicle))
         if "window" in codes:
             changes.append(_later_closing(problem, plan, vehicle))
-        if "vehicle" in codes and plan.vehicle is not None:
+        refused = tuple(f.node for f in faults if _is_refusal(f) and f.node is not None)
+        if refused:
+            changes.append(Change("permission", float(len(refused)), None, refused, vehicle))
+        if any(f.code == "vehicle" and lacks_vehicle(f) for f in faults) and plan.vehicle:
             limit = float((plan.vehicle.count or 0) + 1)
             changes.append(Change("fleet", 1.0, limit, vehicle=vehicle))
     if "fleet" in codes:
@@ -242,6 +265,11 @@ def needed(
     if any(not 0 < change.amount < np.inf for change in changes):
         return None
     return tuple(changes)
+
+
+def _is_refusal(fault: Violation) -> bool:
+    """Whether a vehicle may not serve somebody on its route."""
+    return fault.code == "vehicle" and fault.route is not None
 
 
 def capacities_of(problem: Problem, plan: RoutePlan) -> tuple[float, ...]:
@@ -270,12 +298,19 @@ def _larger_capacities(problem: Problem, plan: RoutePlan, vehicle: int | None) -
 
 
 def _later_closing(problem: Problem, plan: RoutePlan, vehicle: int | None) -> Change:
-    """All windows that the route misses, later by the same: as much as the worst needs."""
+    """All windows that the route misses, later by the same: as much as the worst needs.
+
+    Where a shift ends too early it ends later, too; the window of its depot stays where that is
+    open long enough.
+    """
     late = {stop.node: stop for stop in plan.stops if stop.late > problem.tolerance}
     amount = max((stop.late for stop in late.values()), default=0.0)
     limit = max((stop.closing for stop in late.values()), default=0.0) + amount
     shift_ends = plan.vehicle is not None and plan.stops[-1].closing == plan.vehicle.back_by
-    of_type = vehicle if shift_ends and plan.stops[-1].node in late else None
+    last = plan.stops[-1]
+    of_type = vehicle if shift_ends and last.node in late else None
+    if of_type is not None and last.reached <= problem.windows[last.node, 1] + problem.tolerance:
+        del late[last.node]
     return Change("window", amount, limit, tuple(late), vehicle=of_type)
 
 

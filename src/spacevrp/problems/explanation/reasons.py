@@ -11,6 +11,7 @@ from spacevrp.problems.explanation.text import (
     describe_place,
     describe_relaxation,
     first_named,
+    is_bound,
     name,
     name_all,
 )
@@ -35,8 +36,9 @@ class Unserved:
         The customer's number, and what the user calls it (the number, where it has no id).
     code
         Why: ``capacity``, ``window``, ``unreachable``, ``length`` or ``pair`` where it cannot be
-        served even alone; ``fleet`` where it could, but no further route is allowed and none has
-        room; ``none`` where nothing stands in its way.
+        served even alone; ``vehicle`` where no vehicle may serve it, ``pin`` where the one that
+        could has to serve others first; ``fleet`` where it could be served, but no further route is
+        allowed and none has room; ``none`` where nothing stands in its way.
     message
         The reason in a sentence, with the numbers.
     relaxation
@@ -117,7 +119,10 @@ def _reasons(
         place = describe_place(problem, way).removeprefix("in the tour, ")
         text = f"{who} has no place in the tour: {place}, {describe_fault(problem, way)}"
         return [(_code(way), text)]
-    alone = _first(closest, [way for way in found if way.route is None])
+    own = [way for way in found if way.route is None]
+    bound = [way for way in own if all(is_bound(fault) for fault in way.faults)]
+    # A vehicle that others have claimed says more than what smaller ones cannot do.
+    alone = bound[0] if bound else _first(closest, own)
     if all(lacks_vehicle(fault) for fault in alone.faults):
         return [("fleet", _tell_full(ways, who, insertions))] * len(stops)
     if len(stops) == 2:

@@ -55,11 +55,34 @@ def describe_fault(problem: Problem, way: Way) -> str:
         roads = " and ".join(f"from {name(problem, a)} to {name(problem, b)}" for a, b in legs)
         return f"no arc leads {roads}"
     plan = make_plan(problem, [way.nodes], 0.0).routes
+    if len(plan) == 1 and fault.code in ("vehicle", "pin") and fault.node is not None:
+        return _tell_claim(problem, way, plan[0], fault)
     if len(plan) == 1 and fault.code in _FIRST_NAMED:
         told = _tell(problem, way, plan[0], fault.code)
         if told is not None:
             return told
     return fault.message.removeprefix(f"route {fault.route} ")
+
+
+def is_bound(fault: Violation) -> bool:
+    """Whether a fault says that the vehicle has to serve others first."""
+    return fault.code == "pin" and fault.route is None
+
+
+def _tell_claim(problem: Problem, way: Way, plan: RoutePlan, fault: Violation) -> str:
+    """Whom a vehicle may not serve, or whom it has to serve before."""
+    node = fault.node or 0
+    who = "it" if way.stops == (node,) else name(problem, node)
+    owner = next((terms for terms in problem.fleet if node in terms.pinned), None)
+    if owner is None:
+        vehicle = "a vehicle" if plan.vehicle is None else called(plan.vehicle)
+        return f"{vehicle} may not serve {who}"
+    if is_bound(fault):
+        first = name_all(problem, owner.pinned)
+        return f"{called(owner)} could take it, but has to serve {first} first, pinned to it"
+    if plan.vehicle is not None and plan.vehicle.number == owner.number:
+        return f"{called(owner)} has to serve {who} first, pinned to it"
+    return f"{who} is pinned to {called(owner)}"
 
 
 def _tell(problem: Problem, way: Way, plan: RoutePlan, code: str) -> str | None:
@@ -158,11 +181,18 @@ def _tell_change(problem: Problem, change: Change) -> str:
     if change.kind == "fleet":
         noun = "route" if change.vehicle is None else "vehicle"
         return f"{count(round(change.limit or 0.0), noun)}{whose}, {more} more"
+    if change.kind == "permission":
+        return f"leave for {called(problem.fleet[change.vehicle or 0])} to serve " + name_all(
+            problem, change.nodes
+        )
     if change.kind == "arc":
         legs = zip(change.nodes[::2], change.nodes[1::2], strict=True)
         roads = " and ".join(f"from {name(problem, a)} to {name(problem, b)}" for a, b in legs)
         return f"an arc {roads}, if it is short enough"
     later = f"{write_span(problem.clock, change.amount)} longer"
+    if change.vehicle is not None and not change.nodes:
+        (when,) = _moments(problem, change.limit or 0.0)
+        return f"the shift of {called(problem.fleet[change.vehicle])} until {when}, {later}"
     if change.vehicle is not None:
         later += f", as the shift of {called(problem.fleet[change.vehicle])}"
     if len(change.nodes) == 1:

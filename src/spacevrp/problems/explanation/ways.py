@@ -9,8 +9,9 @@ from dataclasses import dataclass, replace
 import numpy as np
 
 from spacevrp.problems.distances import Distances
+from spacevrp.problems.fleet import called
 from spacevrp.problems.problem import Problem
-from spacevrp.problems.referee import Violation, as_routes, judge
+from spacevrp.problems.referee import Violation, as_routes, judge, judge_route
 
 Route = tuple[int, ...]
 
@@ -34,6 +35,8 @@ class Way:
         By how much the plan costs more then.
     faults
         What the referee says of the route, and of vehicles that there are not.
+    vehicle
+        Number of the type of vehicle that the faults are of; None for the one that suits best.
     """
 
     stops: Route
@@ -41,6 +44,7 @@ class Way:
     nodes: Route
     extra: float
     faults: tuple[Violation, ...]
+    vehicle: int | None = None
 
     @property
     def fits(self) -> bool:
@@ -130,9 +134,30 @@ class Ways:
         for start, end in ends or {(None, None): None}:
             nodes = (*_listed(start), *stops, *_listed(end))
             cost, faults = self.judge_alone(nodes)
+            bound, others = self._by_type(nodes) if faults else ((), {})
+            if bound:
+                yield Way(stops, None, nodes, cost, bound)
+                for vehicle, own in others.items():
+                    yield Way(stops, None, nodes, cost, own, vehicle)
+                continue
             if not faults or self.problem.vehicles is None:
                 faults += self._fleet_faults([*self.routes, nodes])
             yield Way(stops, None, nodes, cost, faults)
+
+    def _by_type(
+        self, nodes: Route
+    ) -> tuple[tuple[Violation, ...], dict[int, tuple[Violation, ...]]]:
+        """Whether a vehicle could drive the route were nobody pinned to it; what others lack."""
+        bound: tuple[Violation, ...] = ()
+        others: dict[int, tuple[Violation, ...]] = {}
+        for terms in self.problem.fleet if self.problem.vehicles is not None else ():
+            _, faults = judge_route(self.sheet, 1, nodes, terms)
+            if not all(f.code == "pin" and f.node in terms.pinned for f in faults):
+                others[terms.number] = tuple(faults)
+            elif not bound:
+                text = f"{called(terms)} serves first those who are pinned to it"
+                bound = (Violation("pin", text, node=terms.pinned[0]),)
+        return bound, others
 
     def _fleet_faults(self, routes: Sequence[Route]) -> tuple[Violation, ...]:
         """What is wrong with the plan that was not before: too many routes, or no vehicle free."""
