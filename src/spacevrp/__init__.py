@@ -7,6 +7,7 @@ instant and never imports torch.
 from __future__ import annotations
 
 from importlib import import_module
+from types import FunctionType
 from typing import TYPE_CHECKING, Any
 
 __version__ = "0.1.0.dev0"
@@ -55,6 +56,11 @@ def __getattr__(name: str) -> Any:
     if name not in _HOMES:
         raise AttributeError(f"module 'spacevrp' has no attribute {name!r}")
     value = getattr(import_module(_HOMES[name]), name)
+    if isinstance(value, FunctionType):
+        from spacevrp.problems.keywords import naming_arguments
+
+        value = naming_arguments(value)
+        value.__module__ = __name__  # where it is found again, by pickle for one
     globals()[name] = value
     return value
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import csv
 import json
 import shutil
 import subprocess
@@ -15,11 +16,12 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from spacevrp.cli.main import VERBS, main
-from spacevrp.formats import read, write
+from spacevrp.formats import read, read_solution, write
 from spacevrp.model import ModelConfig, SpaceModel
 from spacevrp.model.weights import save_weights
 from spacevrp.problems.problem import Problem
 from spacevrp.problems.referee import judge
+from spacevrp.problems.solution import Solution
 
 STOPS = """\
 id,lon,lat,demand,open,close,service,capacity,speed_kmh
@@ -77,6 +79,111 @@ def test_geojson(solve: Any, stops: Path, tmp_path: Path) -> None:
     assert document["type"] == "FeatureCollection"
     named = {feature["properties"].get("id") for feature in document["features"]}
     assert {"hub", "bakery", "dairy", "clinic"} <= named
+
+
+def test_a_table_of_stops(
+    solve: Any, stops: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """As ``Solution.save`` writes it, and as ``spacevrp check`` reads it."""
+    out = tmp_path / "plan.csv"
+    assert solve(stops, "-o", out, "--quiet") == 0
+    with out.open(newline="") as stream:
+        rows = list(csv.DictReader(stream))
+    assert {"hub", "bakery", "dairy", "clinic"} == {row["id"] for row in rows}
+    assert rows[0]["arrival"] == "08:00"
+    problem = read(stops)
+    assert isinstance(problem, Problem)
+    (plan,) = read_solution(out, problem).instances
+    solution = Solution.judged(problem, plan.routes)
+    solution.save(tmp_path / "saved.csv")
+    assert (tmp_path / "saved.csv").read_text() == out.read_text()
+    capsys.readouterr()
+    assert main(["check", str(stops), str(out)]) == 0
+    assert capsys.readouterr().out.endswith("feasible\n")
+    assert solve(stops, "--format", "csv") == 0
+    assert capsys.readouterr().out == out.read_text()
+
+
+def test_json_has_the_plan_of_one_instance(
+    solve: Any, stops: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """With ids, times and loads, as ``Solution.to_dict`` has them; a batch has the routes only."""
+    assert solve(stops) == 0
+    (entry,) = json.loads(capsys.readouterr().out)["instances"]
+    problem = read(stops)
+    assert isinstance(problem, Problem)
+    solution = Solution.judged(problem, entry["routes"])
+    assert entry["plan"] == solution.to_dict()
+    listed = [[stop["node"] for stop in route["stops"]] for route in entry["plan"]["routes"]]
+    assert listed == entry["routes"]
+    batch = tmp_path / "two.npz"
+    named = [Problem.from_coordinates([(0, 0), (1, 0), (0, 1)], variant="TSP")] * 2
+    write(batch, named)
+    assert solve(batch) == 0
+    entries = json.loads(capsys.readouterr().out)["instances"]
+    assert [list(one) for one in entries] == [["cost", "routes", "feasible"]] * 2
+
+
+@pytest.mark.parametrize("name", ["plan.xlsx", "plan", "plan.jsn"])
+def test_a_suffix_that_nobody_knows(
+    solve: Any, stops: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str], name: str
+) -> None:
+    assert solve(stops, "-o", tmp_path / name) == 2
+    captured = capsys.readouterr()
+    assert "ends in one of .json, .csv, .sol, .txt, .geojson, or --format" in captured.err
+    assert captured.err.count("\n") == 1
+    assert not (tmp_path / name).exists()
+    # Said in words, any name will do.
+    assert solve(stops, "-o", tmp_path / name, "--format", "json", "--quiet") == 0
+    assert json.loads((tmp_path / name).read_text())["instances"][0]["feasible"]
+
+
+def test_a_unit_of_time_for_a_table(
+    solve: Any, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """Ten units of way and ten of service: twenty minutes, or twenty seconds."""
+    path = tmp_path / "stops.csv"
+    path.write_text("id,x,y,open,close,service\nhub,0,0,08:00,,\nAnna,10,0,08:00,09:00,10\n")
+    for options, back in (((), "08:00:30"), (("--time-unit", "min"), "08:30")):
+        assert solve(path, *options) == 0
+        text = capsys.readouterr().out
+        (entry,) = json.loads(text)["instances"]
+        assert entry["plan"]["routes"][0]["stops"][-1]["arrival"] == back
+        plan = tmp_path / "plan.json"
+        plan.write_text(text)
+        assert main(["check", str(path), str(plan), "--plan", *options]) == 0
+        assert back in capsys.readouterr().out
+    # Two hours each way are too late at nine: the check needs the unit, too.
+    assert main(["check", str(path), str(plan), "--time-unit", "h"]) == 1
+    assert "window closes" in capsys.readouterr().out
+    assert main(["explain", str(path), str(plan), "--time-unit", "min"]) == 0
+    capsys.readouterr()
+    tour = tmp_path / "tour.json"
+    tour.write_text('{"locations": [[0, 0], [1, 0], [0, 1]]}')
+    assert solve(tour, "--time-unit", "min") == 2
+    assert 'write "time_unit" into the file' in capsys.readouterr().err
+    write(tmp_path / "tour.tsp", Problem.from_coordinates([(0, 0), (1, 0), (0, 1)], depots=()))
+    assert solve(tmp_path / "tour.tsp", "--time-unit", "min") == 2
+    assert "applies to tables of stops only" in capsys.readouterr().err
+
+
+def test_vroom_names_its_vehicles(
+    solve: Any, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """Only vehicle 42 has the skill that job 13 asks for."""
+    document = json.loads(json.dumps(VROOM))
+    document["vehicles"] = [
+        {"id": 17, "start_index": 0, "end_index": 0, "capacity": [4]},
+        {"id": 42, "start_index": 0, "end_index": 0, "capacity": [4], "skills": [5]},
+    ]
+    document["jobs"][2]["skills"] = [5]
+    path = tmp_path / "problem.json"
+    path.write_text(json.dumps(document))
+    assert solve(path, "--format", "vroom") == 0
+    routes = json.loads(capsys.readouterr().out)["routes"]
+    served = {route["vehicle"]: [step.get("id") for step in route["steps"]] for route in routes}
+    assert set(served) == {17, 42}
+    assert 13 in served[42]
 
 
 def test_vroom_in_and_out(solve: Any, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
@@ -171,6 +278,19 @@ def test_a_tour_is_no_answer_of_vroom(
 
 
 # ------------------------------------------------------------------------------------------- check
+
+
+def test_check_reads_ids(stops: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    plan = tmp_path / "plan.json"
+    routes = [["hub", "bakery", "dairy", "hub"], ["hub", "clinic", "hub"]]
+    plan.write_text(json.dumps({"instances": [{"routes": routes}]}))
+    assert main(["check", str(stops), str(plan)]) == 0
+    assert capsys.readouterr().out.endswith("feasible\n")
+    plan.write_text(json.dumps({"instances": [{"routes": [["hub", "Zoe", "hub"]]}]}))
+    assert main(["check", str(stops), str(plan)]) == 2
+    captured = capsys.readouterr()
+    assert "route 1: expected an id of the instance, received 'Zoe'" in captured.err
+    assert captured.err.count("\n") == 1
 
 
 def test_check_prints_the_plan(

@@ -84,7 +84,7 @@ def test_json_for_scripts(solve: Any, instance: Path, capsys: pytest.CaptureFixt
     assert (document["variant"], document["device"]) == ("CVRP", "cpu")
     assert document["seconds"] >= 0
     (solved,) = document["instances"]
-    assert list(solved) == ["cost", "routes", "feasible"]
+    assert list(solved) == ["cost", "routes", "feasible", "plan"]
     assert solved["feasible"] is True
     verdict = judge(read(instance), solved["routes"])  # type: ignore[arg-type]
     assert (verdict.violations, verdict.cost) == ((), solved["cost"])
@@ -173,7 +173,7 @@ def test_a_partial_plan_is_a_negative_answer_and_nothing_is_lost(
     assert solve(infeasible) == 1
     captured = capsys.readouterr()
     (entry,) = json.loads(captured.out)["instances"]
-    assert list(entry) == ["cost", "routes", "feasible", "unserved"]
+    assert list(entry) == ["cost", "routes", "feasible", "unserved", "plan"]
     assert entry["feasible"] is False
     verdict = judge(read(infeasible), entry["routes"])  # type: ignore[arg-type]
     assert verdict.cost == entry["cost"]

@@ -41,7 +41,12 @@ class Drive:
     def number(self, name: str) -> float:
         """A field of the state; lengths and times in the user's units."""
         value = float(getattr(self.state, name))
-        return value * self.problem.unit if name in ("clock", "length", "travelled") else value
+        units = {
+            "clock": self.problem.unit_of_time,
+            "length": self.problem.unit,
+            "travelled": self.problem.unit,
+        }
+        return value * units.get(name, 1.0)
 
     def numbers(self, name: str, moves: Sequence[int]) -> list[float]:
         """A field of the state now and after each of the moves."""

@@ -57,7 +57,7 @@ VALHALLA: dict[str, Any] = {
 OWN: dict[str, Any] = {
     "locations": [[0, 0], [3, 0], [3, 4]],
     "durations": [[0, 1, 2], [1, 0, 2], [2, 2, 0]],
-    "depots": [0],
+    "depots": ["hub"],
     "ids": ["hub", 7, "x"],
     "windows": [["08:00", None], [None, "09:00"], [None, None]],
     "clock": None,
@@ -154,7 +154,11 @@ def test_formats_without_names_say_that_they_leave_them_out(tmp_path: Path) -> N
     [
         ({"ids": ["a", 1.5, "c"]}, "ids, node 1: expected a whole number"),
         ({"ids": ["a", "b"]}, "ids: expected 3 ids"),
-        ({"windows": [["noon", None]] * 3}, "windows, node 0: expected a number, received 'noon'"),
+        ({"windows": [["noon", None]] * 3}, "windows, node 0: expected a number"),
+        ({"depots": [0]}, "depots: expected one of the ids (some are numbers"),
+        ({"depots": ["x", 8]}, "received 8"),
+        ({"vehicle_ids": {"": [1.5]}}, "vehicle_ids, : expected a whole number"),
+        ({"vehicle_ids": [1]}, "vehicle_ids: expected a table of lists"),
         ({"windows": [["08:00", 5]] * 3}, "windows, node 0: expected a string"),
         ({"clock": 5}, "clock: expected origin, unit and form"),
         ({"clock": {"origin": "yesterday"}}, "clock: Invalid isoformat"),
@@ -168,6 +172,34 @@ def test_wrong_names(tmp_path: Path, change: dict[str, Any], part: str) -> None:
     with pytest.raises(FormatError) as caught:
         read(put(tmp_path, {**OWN, **change}))
     assert part in str(caught.value)
+
+
+def test_a_unit_of_time_for_files_without_one(tmp_path: Path) -> None:
+    """Seconds of other programs become it, numbers of a table are in it, ours say their own."""
+    minutes = read(put(tmp_path, VROOM), time_unit="min")
+    assert isinstance(minutes, Problem)
+    assert minutes.durations.between(0, 1) == pytest.approx(2 / 60)
+    assert minutes.service[1] == pytest.approx(2 / 60)
+    plain = read(put(tmp_path, ORTOOLS), time_unit="h")
+    assert isinstance(plain, Problem)
+    assert (plain.durations.between(0, 1), plain.time_unit) == (2, "h")
+    with pytest.raises(UnsupportedError, match='write "time_unit" into the file'):
+        read(put(tmp_path, OWN), time_unit="min")
+
+
+def test_vehicles_keep_their_ids_in_our_own_file(tmp_path: Path) -> None:
+    """What VROOM stated, kept as JSON of ours, is the same problem with the same names."""
+    document = copy.deepcopy(VROOM)
+    document["vehicles"].append({**VROOM["vehicles"][0], "id": 8, "capacity": [20]})
+    for stated in (VROOM, document):
+        problem = read(put(tmp_path, stated))
+        assert isinstance(problem, Problem)
+        assert problem.vehicle_ids is not None
+        write(tmp_path / "own.json", problem)
+        again = read(tmp_path / "own.json")
+        assert isinstance(again, Problem)
+        assert again == problem
+        assert again.vehicle_ids == problem.vehicle_ids
 
 
 # ------------------------------------------------------------------------------------------ fuzzing

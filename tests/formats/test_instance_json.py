@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 
 from spacevrp.formats import read, read_json, write, write_json
 from spacevrp.problems.distances import GEOMETRIES, ROUNDINGS, Distances, Metric
-from spacevrp.problems.errors import FormatError, ProblemError
+from spacevrp.problems.errors import FormatError, ProblemError, UnsupportedError
 from spacevrp.problems.problem import LOAD_RULES, Problem
 
 pytestmark = pytest.mark.filterwarnings("error::spacevrp.formats.FormatWarning")
@@ -190,7 +190,11 @@ def test_equal_problems_give_equal_files(tmp_path: Path) -> None:
         ({"format": "other"}, "format: expected 'spacevrp-instance', received \"other\""),
         ({"version": 2}, "version: expected 1, received 2"),
         ({"version": True}, "version: expected 1, received true"),
-        ({"matrix": [[0]]}, "expected either 'locations' or 'matrix', received both"),
+        ({"matrix": [[0]]}, "expected either 'locations' or 'matrix', received locations and mat"),
+        ({"coordinates": [[0, 0]]}, "expected either .*, received locations and coordinates"),
+        ({"lonlat": [[0, 0]]}, "lonlat: expected nothing beside it, received locations and lonlat"),
+        ({"speed_kmh": 30}, "speed_kmh: expected nothing without lonlat"),
+        ({"depots": ["hub"]}, "depots: expected whole node numbers, received 'hub'"),
         ({"locations": None}, "locations: expected a list, received null"),
         (
             {"locations": [[0, 0], [1]]},
@@ -200,8 +204,9 @@ def test_equal_problems_give_equal_files(tmp_path: Path) -> None:
         ({"locations": []}, r"coordinates: expected shape \(N, 2\)"),
         ({"metric": {"geometry": "flat"}}, "metric: expected one of .*, received 'flat'"),
         ({"metric": {"shape": "flat"}}, "metric, unknown key 'shape'"),
-        ({"metric": "flat"}, "metric: expected geometry and rounding"),
-        ({"depots": 0}, "depots: expected a list, received 0"),
+        ({"metric": "flat"}, "metric: expected one of .* received 'flat'"),
+        ({"metric": 5}, "metric: expected geometry and rounding"),
+        ({"depots": 0.5}, "depots: expected a whole number, received 0.5"),
         ({"depots": [0.0]}, "depots: expected a whole number, received 0.0"),
         ({"depots": [True]}, "depots: expected a whole number, received true"),
         ({"depots": [3]}, "depots: expected 0 to 2, received 3"),
@@ -214,10 +219,7 @@ def test_equal_problems_give_equal_files(tmp_path: Path) -> None:
         ({"capacity": 0}, "capacity: expected more than 0"),
         ({"load_rule": "both"}, "load_rule: expected one of .* received 'both'"),
         ({"windows": [[0, 1], [2, 1], [0, 1]]}, "windows, node 1: expected a window that closes"),
-        (
-            {"windows": [[None, 1], [2, 1], [0, 1]]},
-            "windows, node 0: expected a number, received null",
-        ),
+        ({"windows": [[True, 1], [2, 1], [0, 1]]}, "windows, node 0: expected a number"),
         ({"open_routes": 1}, "open_routes: expected true or false, received 1"),
         ({"max_routes": 1.5}, "max_routes: expected a whole number, received 1.5"),
         ({"pairs": [[1, 2, 3]]}, "pairs: expected a list of two, received a list of 3"),
@@ -254,3 +256,64 @@ def test_a_wrong_text_is_named(tmp_path: Path, text: str, words: str) -> None:
     with pytest.raises(FormatError, match=words) as caught:
         read(tmp_path / "case.json")
     assert "\n" not in str(caught.value)
+
+
+# ------------------------------------------------------------------- the same dictionary in Python
+
+BOTH = [
+    {"coordinates": [[0, 0], [3, 0], [0, 4]]},
+    {"coordinates": [[0, 0], [3, 0], [0, 4]], "demand": [0, 1, 1], "capacity": 2},
+    {"coordinates": [[0, 0], [3, 0], [0, 4]], "variant": "TSP"},
+    {"coordinates": [[0, 0], [3, 0], [0, 4]], "depots": 1, "metric": "manhattan"},
+    {"coordinates": [[0, 0], [3, 0], [0, 4]], "depots": ["b"], "ids": ["a", "b", "c"]},
+    {"lonlat": [[13, 52], [13.1, 52]], "speed_kmh": 30, "windows": [[0, 9000], [0, 900]]},
+    {"lonlat": [[13, 52], [13.1, 52]], "durations": [[0, 60], [70, 0]], "service": [0, 5]},
+    {"matrix": [[0, 1], [1, 0]], "demand": [0, 1], "capacity": 2, "depots": [0]},
+    {"matrix": [[0, 1], [1, 0]], "windows": [[None, None], [5, 6]], "depots": [0]},
+    {"matrix": [[0, 1], [1, 0]], "ids": [5, 6], "depots": [6], "max_routes": 2},
+    {"x": [0, 3], "y": [0, 4], "demand": [0, 1], "capacity": [2, None]},
+]
+
+
+@pytest.mark.parametrize("data", BOTH)
+def test_a_file_and_python_read_the_same(tmp_path: Path, data: dict[str, Any]) -> None:
+    assert read(save(tmp_path, data)) == Problem.from_data(data)
+
+
+def test_a_file_says_its_depots(tmp_path: Path) -> None:
+    """In Python node 0 is the depot; a file with a matrix is a tour unless it names one."""
+    data = {"matrix": [[0, 1], [1, 0]], "demand": [0, 1], "capacity": 2}
+    assert Problem.from_data(data).depots == (0,)
+    with pytest.raises(FormatError, match=r'write "depots": \[0\] for node 0$'):
+        read(save(tmp_path, data))
+    with pytest.raises(FormatError, match=r"nothing without a depot, received a value$"):
+        read(save(tmp_path, {**data, "depots": []}))
+
+
+def test_what_is_not_rounded(tmp_path: Path) -> None:
+    points = {"coordinates": [[0, 0], [1, 2], [2, 0]], "metric": {"rounding": "up"}}
+    assert read_json(save(tmp_path, points)).distances.between(0, 1) == 3
+    assert read_json(save(tmp_path, points), rounding="down").distances.between(0, 1) == 2
+    with pytest.raises(UnsupportedError, match="does not apply to longitudes"):
+        read_json(save(tmp_path, {"lonlat": [[0, 0], [1, 1]]}), rounding="up")
+
+
+@settings(max_examples=30, deadline=None)
+@given(st.permutations([0, 1, 2, 3, 4]), st.booleans())
+def test_ids_that_are_numbers_survive(
+    tmp_path_factory: pytest.TempPathFactory, ids: list[Any], named: bool
+) -> None:
+    """Depots, pairs and the nodes of vehicles are the same after writing, whatever ids are."""
+    if named:
+        ids[2] = "hub"  # texts and numbers side by side
+    points = [(0, 0), (1, 0), (2, 1), (0, 3), (4, 4)]
+    pairs = [(ids[0], ids[1]), (ids[3], ids[4])]
+    paired = Problem.from_coordinates(points, ids=ids, depots=[ids[2]], pairs=pairs)
+    types = [{"name": "big", "start": ids[2], "pinned": [ids[4]]}, {"start": ids[2], "end": ids[2]}]
+    fleet = Problem.from_coordinates(points, ids=ids, depots=ids[2], vehicles=types)
+    path = tmp_path_factory.mktemp("ids") / "case.json"
+    for problem in (paired, fleet):
+        assert problem.depots == (2,)
+        write_json(path, problem)
+        assert read_json(path) == problem
+    assert fleet.fleet[0].pinned == (4,)

@@ -144,7 +144,7 @@ def test_unknown_keys_are_said(tmp_path: Path) -> None:
         (
             "case.sol",
             "Cost 3\n",
-            "expected a solution in JSON or lines such as 'Route #1: 3 5', received neither",
+            "expected a solution in JSON, CSV or lines such as 'Route #1: 3 5', received neither",
         ),
         ("case.sol", "Route #1:\nCost 3\n", "expected customers in some route, received none"),
         ("case.sol", "Route #1: 0 2\n", "line 1: expected customers counted from 1, received 0"),
@@ -160,7 +160,7 @@ def test_unknown_keys_are_said(tmp_path: Path) -> None:
         (
             "case.xyz",
             "hello\n",
-            "expected a solution in JSON or lines such as .*, received neither",
+            "expected a solution in JSON, CSV or lines such as .*, received neither",
         ),
         ("case.json", "[]", "expected a JSON object, received list"),
         ("case.json", "{}", "instances: expected a list of solutions, received no such key"),

@@ -125,7 +125,7 @@ OWN: dict[str, dict[str, Any]] = {
         "name": "day",
         "locations": [[0, 0], [3, 0], [0, 4], [3, 4]],
         "metric": {"geometry": "manhattan", "rounding": "nearest"},
-        "depots": [0],
+        "depots": ["hub"],
         "demand": [0, 4, -5, 6],
         "capacity": 10,
         "load_rule": "single",
@@ -285,6 +285,42 @@ VROOM_FLEET: dict[str, Any] = {
         }
     },
 }
+# What Problem.from_data takes, in a file.
+PYTHON: dict[str, dict[str, Any]] = {
+    "points": {
+        "coordinates": [[0, 0], [3, 0], [0, 4]],
+        "ids": [7, "a", 8],
+        "depots": [7],
+        "demand": [[0, 0], [2, 1], [3, 1]],
+        "capacity": [4, 2],
+    },
+    "places": {
+        "lonlat": [[13, 52], [13.1, 52], [13, 52.1]],
+        "speed_kmh": 40,
+        "windows": [[None, 9000], [0, 8000], [500, None]],
+    },
+    "columns": {
+        "id": ["hub", "a", "b"],
+        "x": [0, 3, 0],
+        "y": [0, 0, 4],
+        "demand_kg": [None, 2, 3],
+        "demand_m3": [None, 1, 1],
+        "capacity_kg": [4, None, None],
+        "time_unit": "min",
+    },
+}
+# A plan as Solution.to_dict gives it, cut short.
+PLAN: dict[str, Any] = {
+    "name": "",
+    "cost": 31,
+    "feasible": True,
+    "skipped": [],
+    "routes": [
+        {"number": 1, "stops": [{"id": n, "node": n, "kind": "visit"} for n in (0, 1, 2, 0)]},
+        {"number": 2, "stops": [{"id": 0}, {"node": 4}, {"id": 3}, {"node": 0}]},
+    ],
+}
+PLAN_CSV = "route,id,node,load\n1,0,0,7\n1,1,1,4\n1,2,2,0\n1,0,0,0\n2,0,0,9\n2,3,3,0\n2,0,0,0\n"
 SOLUTION: dict[str, Any] = {
     "variant": "CVRP",
     "instances": [{"cost": 31, "routes": [[0, 1, 2, 0], [0, 4, 3, 0]], "feasible": True}],
@@ -315,6 +351,7 @@ def documents() -> dict[str, dict[str, Any]]:
     """Name -> a valid document, to be written as JSON."""
     return {
         **{f"own-{name}": document for name, document in OWN.items()},
+        **{f"python-{name}": document for name, document in PYTHON.items()},
         "ortools": ORTOOLS,
         "ortools-pairs": ORTOOLS_PAIRS,
         "osrm": OSRM,
@@ -385,4 +422,5 @@ def files() -> dict[str, bytes]:
     held |= {f"{name}.json": json.dumps(value).encode() for name, value in documents().items()}
     held |= {f"{name}.npz": pack(arrays) for name, arrays in batches().items()}
     held |= {"plan.sol": SOL.encode(), "plan.json": json.dumps(SOLUTION).encode()}
+    held |= {"plan.csv": PLAN_CSV.encode(), "plan-stops.json": json.dumps(PLAN).encode()}
     return held

@@ -129,11 +129,12 @@ def damaged_json(draw: st.DrawFn, names: tuple[str, ...]) -> tuple[str, bytes]:
 def damaged_solutions(draw: st.DrawFn) -> tuple[str, bytes]:
     """(name, content) of a file of solutions with something wrong in it."""
     if draw(st.booleans()):
-        text = files()["plan.sol"].decode()
+        name = draw(st.sampled_from(["plan.sol", "plan.csv"]))
+        text = files()[name].decode()
         for operate, place, other, token in draw(text_operations):
             text = operate(text, place, other, token)
-        return "plan.sol", text.encode("utf-8", errors="surrogatepass")
-    root = {"root": json.loads(files()["plan.json"])}
+        return name, text.encode("utf-8", errors="surrogatepass")
+    root = {"root": json.loads(files()[draw(st.sampled_from(["plan.json", "plan-stops.json"]))])}
     for operate, place, value, word in draw(_tree_operations):
         places = _places(root)[1:]
         if places:

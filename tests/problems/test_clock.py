@@ -29,14 +29,14 @@ def at(hour: int, minute: int = 0, day: int = 2) -> datetime:
 def test_datetimes_count_from_the_first_opening() -> None:
     windows, clock = read_windows([(NINE, at(10)), (EIGHT, None), (None, at(8, 30))], "min")
     assert clock == Clock(EIGHT, "min", "datetime")
-    assert windows.tolist() == [[60, 120], [0, np.inf], [0, 30]]
+    assert windows.tolist() == [[60, 120], [0, np.inf], [-np.inf, 30]]
     assert clock.moment(90.0) == at(9, 30)
     assert clock.moment(np.inf) == np.inf
 
 
 def test_iso_text_comes_back_as_text() -> None:
     windows, clock = read_windows([("2026-03-02T08:00", "2026-03-02 18:00"), ("", None)], "s")
-    assert windows.tolist() == [[0, 36_000], [0, np.inf]]
+    assert windows.tolist() == [[0, 36_000], [-np.inf, np.inf]]
     assert clock.moment(61.0) == "2026-03-02T08:01:01"
     assert clock.moment(0.5) == "2026-03-02T08:00:00.500"
 
@@ -55,7 +55,7 @@ def test_numpy_and_pandas_moments() -> None:
         {"open": pandas.to_datetime([EIGHT, None]), "close": pandas.to_datetime([NINE, NINE])}
     )
     windows, clock = read_windows(stamps.to_numpy(), "s")
-    assert windows.tolist() == [[0, 3600], [0, 3600]]
+    assert windows.tolist() == [[0, 3600], [-np.inf, 3600]]
     assert clock.moment(1.0) == EIGHT + timedelta(seconds=1)
     assert isinstance(clock.origin, datetime)
 
@@ -104,6 +104,9 @@ def test_a_moment_survives_the_way_there_and_back(
         ([(EIGHT, None), (EIGHT,)], 1, "an opening and a closing"),
         ([("08:61", "09:00"), ("08:00", "09:00")], 0, "received '08:61'"),
         ([(at(10), at(9)), (at(8), None)], 0, "closes after it opens"),
+        ([(None, None), ("8:00 AM", "9:00 AM")], 1, r"2026-03-02T08:30.*08:30.*'8:00 AM'"),
+        ([(0, 9), ("2026-03-02", None)], 1, r"a number, a date with a time .*'2026-03-02'"),
+        ([(0, 9), (date(2026, 3, 2), 9)], 1, "a number, a date with a time"),
     ],
 )
 def test_what_is_no_window(windows: list[Any], node: int, part: str) -> None:
@@ -161,6 +164,6 @@ def test_the_slack_does_not_depend_on_where_time_begins(origin: float) -> None:
     windows = np.array([(0, 36_000), (600, 7200), (0, 36_000)]) + origin
     problem = Problem.from_matrix(np.full((3, 3), 900.0), windows=windows, service=[0, 60, 60])
     assert problem.day_start == origin
-    assert problem.tolerance == pytest.approx(0.0009)
+    assert problem.time_tolerance == pytest.approx(0.0009)
     late = Problem.from_matrix(np.full((3, 3), 900.0), windows=windows).replace(service=[0, 0, 6e3])
     assert not judge(late, [[0, 2, 1, 0]]).feasible  # 600 seconds late

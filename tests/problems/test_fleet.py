@@ -321,7 +321,8 @@ def test_shifts_may_be_times_of_day() -> None:
         time_unit="min",
     )
     assert problem.clock is not None
-    assert [(t.leaves_from, t.back_by) for t in problem.fleet] == [(0, 570), (0, 480)]
+    assert [(t.leaves_from, t.back_by) for t in problem.fleet] == [(0, 570), (-np.inf, 480)]
+    assert problem.windows[0].tolist() == [0, np.inf]  # the depot opens with the first shift
 
 
 odd = st.none() | st.booleans() | st.integers(-3, 6) | st.floats() | st.text(max_size=3)

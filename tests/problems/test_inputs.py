@@ -74,7 +74,7 @@ def test_a_ragged_list_of_anything() -> None:
         ({"coordinates": SQUARE, "matrix": MATRIX}, "received coordinates and matrix"),
         (
             {"coordinates": SQUARE, "demands": [0]},
-            "names of fields of a problem, received 'demands'",
+            "known arguments (the nearest is 'demand'), received 'demands'",
         ),
         ({"coordinates": SQUARE, 5: 6}, "names of fields as keys"),
         ({"matrix": MATRIX, "speed_kmh": 6}, "received 'speed_kmh'"),
@@ -171,3 +171,17 @@ def test_missing_roads_may_need_several_routes() -> None:
     assert familiar(alone).variant_name == "ATSP"
     own = Problem.from_matrix(np.ones((3, 3)), durations=matrix, max_routes=1)
     assert familiar(own) is own
+
+
+def test_columns_by_name_are_as_good_as_a_frame() -> None:
+    """What is one value for the whole problem may stand alone."""
+    (problem,), alone = as_problems(
+        {"X": [0, 3, 3], "y": [0, 0, 4], "demand": [0, 2, 3], "capacity": 5, "time_unit": "min"}
+    )
+    assert alone
+    assert problem.distances.between(0, 2) == 5
+    assert (problem.capacity, problem.time_unit, problem.depots) == (5, "min", (0,))
+    (placed,), _ = as_problems({"lng": [13, 13.1], "latitude": [52, 52], "speed_kmh": 30})
+    assert placed.geographic
+    with pytest.raises(SpacevrpError, match="demand: expected a column of values, received 5"):
+        as_problems({"x": [0, 1], "y": [0, 1], "demand": 5})

@@ -11,6 +11,7 @@ import pytest
 from spacevrp.problems.errors import ProblemError
 from spacevrp.problems.globe import EARTH_RADIUS, great_circle
 from spacevrp.problems.problem import Problem
+from spacevrp.problems.solution import Solution
 
 LINE = [(0, 0), (3, 0), (3, 4)]
 NAMES = ["hub", "bakery", "dairy"]
@@ -25,11 +26,58 @@ def test_nodes_by_their_ids() -> None:
     assert paired.pairs == ((2, 1),)
 
 
-def test_numbers_are_nodes_even_where_ids_are_numbers() -> None:
+def test_numbers_are_ids_where_ids_are_numbers() -> None:
     problem = Problem.from_coordinates(LINE, ids=np.array([7, 0, 1]), depots=0)
     assert problem.ids == (7, 0, 1)
-    assert problem.depots == (0,)
+    assert problem.depots == (1,)
     assert all(type(one) is int for one in problem.ids)
+    # Nobody spoke of depots: the first node is one, whatever it is called.
+    assert Problem.from_coordinates(LINE, ids=[7, 0, 1]).depots == (0,)
+    for depots in ([1], np.array([1]), {1}, np.int64(1), iter([1])):
+        assert Problem.from_coordinates(LINE, ids=[7, 0, 1], depots=depots).depots == (2,)
+    assert Problem.from_coordinates(LINE, ids=[7.0, 0.5, 1.0], depots=1).depots == (2,)
+    assert Problem.from_coordinates(LINE, ids=[7, 0, 1], pairs=[(1, 0)]).pairs == ((2, 1),)
+
+
+def test_numbers_of_nodes_are_not_looked_up_again() -> None:
+    """A problem holds numbers of nodes; a copy of it has the same, though ids are numbers, too."""
+    vehicle = {"name": "big", "start": 7, "end": 7, "pinned": [1], "forbidden": [0]}
+    paired = Problem.from_coordinates(LINE, ids=[7, 0, 1], pairs=[(1, 0)])
+    fleet = Problem.from_coordinates(LINE, ids=[7, 0, 1], vehicles=[vehicle, {"start": 7}])
+    assert (fleet.fleet[0].pinned, fleet.fleet[0].forbidden) == ((2,), {1})
+    for problem in (paired, fleet):
+        again = problem.replace(name="again").replace(ids=[2, 1, 0]).replace(ids=problem.ids)
+        assert again == problem
+    plain = Problem.from_coordinates(LINE, depots=2)
+    assert plain.replace(ids=[2, 0, 1]).depots == (2,)
+
+
+def test_a_pin_of_a_table_is_an_id() -> None:
+    """The ids 0, 2, 1, 3 stand in another order than the rows."""
+    table = {"id": [0, 2, 1, 3], "x": [0, 10, 0, 10], "y": [0, 0, 10, 10]}
+    problem = Problem.from_frame(table, vehicles=[{"name": "big", "pinned": [2]}])
+    assert problem.fleet[0].pinned == (1,)
+    with pytest.raises(ProblemError, match=r"pinned: expected one of the ids \(some are numbers"):
+        Problem.from_frame(table, vehicles=[{"name": "big", "pinned": [4]}])
+    allowed = Problem.from_frame(
+        table, vehicles=[{"allowed": [2, 1], "start": 0}, {"allowed": [3], "start": 0}]
+    )
+    assert [terms.forbidden for terms in allowed.fleet] == [{3}, {1, 2}]
+
+
+def test_what_would_let_a_customer_in_is_a_node_not_an_id() -> None:
+    """Node 2 has the id 1: permission for it is no permission for node 1, who has it already."""
+    problem = Problem.from_coordinates(
+        LINE, ids=[2, 0, 1], vehicles=[{"allowed": [0]}], allow_unservable=True
+    )
+    (left_out,) = Solution.judged(problem, [[0, 1, 0]]).unserved
+    assert left_out.node == 2
+    assert left_out.relaxation is not None
+    (change,) = left_out.relaxation.changes
+    assert (change.kind, change.nodes) == ("permission", (2,))
+    changed = left_out.relaxation.apply(problem)
+    assert changed.vehicles is not None
+    assert changed.vehicles[0].allowed == (1, 2)
 
 
 @pytest.mark.parametrize(
@@ -42,6 +90,10 @@ def test_numbers_are_nodes_even_where_ids_are_numbers() -> None:
         ({"ids": ["a", math.nan, "b"]}, "ids", "a text or a number"),
         ({"ids": ["a", [1], "b"]}, "ids", "a text or a number"),
         ({"ids": NAMES, "depots": "depot"}, "depots", "one of the ids, received 'depot'"),
+        ({"ids": [3, 4, 5], "depots": 0}, "depots", "a number is an id\\), received 0"),
+        ({"ids": ["a", 4, "b"], "depots": 0}, "depots", "a number is an id\\), received 0"),
+        ({"ids": [3, 4, 5], "depots": True}, "depots", "node numbers"),
+        ({"ids": [3, 4, 5], "pairs": [(3, 9)]}, "pairs", "received 9"),
         ({"depots": "hub"}, "depots", "node numbers"),
         ({"places": [(0, 0)]}, "places", r"shape \(3, 2\)"),
         ({"places": [(0, 0), (1, math.inf), (0, 0)]}, "places", "finite numbers"),

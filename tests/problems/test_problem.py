@@ -76,7 +76,7 @@ def test_depots_stand_anywhere_in_the_numbering(depots: Any, expected: tuple[int
     problem = Problem.from_coordinates(CROSS, depots=depots)
     assert problem.depots == expected
     assert problem.customers == tuple(node for node in range(5) if node not in expected)
-    assert all(type(depot) is int for depot in problem.depots)
+    assert all(isinstance(depot, int) for depot in problem.depots)  # and not NumPy's
 
 
 def test_values_become_plain_types() -> None:
@@ -317,21 +317,25 @@ def test_data_without_a_name_are_described(
         (1.0, 1e-5),  # the unit square: as in the generated instances
         (5.0, 1e-5),
         (1e4, 1e-2),  # metres across a town: a hundredth of a metre
-        (1e-3, 1e-6),  # fractions of a degree
+        (0.5, 1e-5),
+        (0.1, 2e-6),  # never more than 2e-5 of what is compared
+        (1e-3, 1e-9),  # fractions of a degree
     ],
 )
-def test_tolerance_follows_the_unit(scale: float, tolerance: float) -> None:
+def test_tolerance_follows_what_is_compared(scale: float, tolerance: float) -> None:
     square = np.array([(0, 0), (0, 1), (1, 0)]) * scale
     problem = Problem.from_coordinates(square, metric="chebyshev")
-    assert problem.tolerance == pytest.approx(tolerance)
+    assert problem.length_tolerance == pytest.approx(tolerance)
+    assert problem.time_tolerance == problem.tolerance == problem.length_tolerance
 
 
 def test_limits_and_services_in_larger_units_count_too() -> None:
     service = [0, 99, 0, 0, 0]
     problem = Problem.from_coordinates(CROSS, service=service, windows=[(0, 110)] * 5)
-    assert problem.tolerance == pytest.approx(1e-5 * 11)
+    assert problem.time_tolerance == pytest.approx(1e-5 * 11)
+    assert problem.length_tolerance == problem.tolerance == 1e-5
     problem = Problem.from_coordinates(CROSS, service=service, windows=[(0, 1e9)] * 5)
-    assert problem.tolerance == pytest.approx(1e-5 * 9.9)
+    assert problem.time_tolerance == pytest.approx(1e-5 * 9.9)
 
 
 def test_a_limit_written_as_a_huge_number_does_not_blunt_the_others() -> None:
@@ -353,13 +357,14 @@ def test_places_that_all_coincide_have_a_tolerance() -> None:
         ([0, 1, 2, 3, 4], INF, 0.0),
         ([0, 1, 2, 3, 4], 50, 5e-4),
         ([0, 1, 2, 3, 10**6], 10**6, 0.5),  # whole amounts: never a whole unit
-        ([0, 1, 2, 3, 4.5], 10**6, 10.0),
-        ([0, 0.1, 0.2, 0.3, 0.4], 1, 1e-5),
+        ([0, 1, 2, 3, 10**6], 10**6 + 0.7, 0.1),  # nor up to the next one
+        ([0, 1, 2, 3, 4.5], 10**6, 0.1),
+        ([0, 0.1, 0.2, 0.3, 0.4], 1, 1e-7),
     ],
 )
 def test_load_tolerance(demand: list[float], capacity: float, slack: float) -> None:
     problem = Problem.from_coordinates(CROSS, demand=demand, capacity=capacity)
-    assert problem.load_tolerance == pytest.approx(slack)
+    assert problem.load_tolerance == pytest.approx(slack, rel=1e-5)
 
 
 # ------------------------------------------------------------------------------------ properties

@@ -233,7 +233,7 @@ def test_an_open_route_does_not_count_the_way_back(four_customers: Build) -> Non
 @pytest.mark.parametrize(("excess", "caught"), [(0.9e-5, False), (1.1e-5, True)])
 def test_lengths_are_compared_with_a_tolerance(excess: float, caught: bool) -> None:
     problem = Problem.from_coordinates(TENTHS, max_length=2 - excess)
-    assert problem.tolerance == 1e-5
+    assert problem.length_tolerance == 1e-5
     found = findings(problem, [[0, 1, 2, 4, 3, 0]])
     assert bool(found) == caught
     if caught:
@@ -262,7 +262,7 @@ def test_a_late_arrival_is_caught(four_customers: Build) -> None:
 def test_times_are_compared_with_a_tolerance(excess: float, caught: bool) -> None:
     windows = [NEVER, NEVER, [0, 0.7 - excess], NEVER, NEVER]
     problem = Problem.from_coordinates(TENTHS, windows=windows)
-    assert problem.tolerance == 1e-5
+    assert problem.time_tolerance == 1e-5
     assert bool(findings(problem, CLOSED)) == caught
 
 

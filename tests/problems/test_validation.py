@@ -84,7 +84,7 @@ ROWS: list[tuple[dict[str, Any], str, int | None, str]] = [
     ({"demand": {1: 2}}, "demand", None, "a number, received {1: 2}"),
     ({"demand": np.ma.masked_array([0, 1, 2, 3, 4], [0, 1, 0, 0, 0])}, "demand", None, "masked"),
     ({"windows": with_entry([(0, 9)] * 5, 4, (0, "noon"))}, "windows", 4, "received 'noon'"),
-    ({"windows": with_entry([(0, 9)] * 5, 4, (0, None))}, "windows", 4, "received None"),
+    ({"windows": with_entry([(0, 9)] * 5, 4, (0, "9"))}, "windows", 4, "received '9'"),
     ({"service": np.array([0, 1j, 0, 0, 0])}, "service", 0, "a number"),
     ({"capacity": "10"}, "capacity", None, "a number, received '10'"),
     ({"capacity": None}, "capacity", None, "a number, received None"),
@@ -129,7 +129,7 @@ ROWS: list[tuple[dict[str, Any], str, int | None, str]] = [
     ),
     ({"windows": with_entry([(0, 9)] * 5, 3, (NAN, 4))}, "windows", 3, "received nan"),
     ({"windows": with_entry([(0, 9)] * 5, 3, (INF, INF))}, "windows", 3, "a finite opening time"),
-    ({"windows": with_entry([(0, 9)] * 5, 3, (-INF, 4))}, "windows", 3, "a finite opening time"),
+    ({"windows": with_entry([(0, 9)] * 5, 3, (-INF, -INF))}, "windows", 3, "a finite opening time"),
     (  # from the depot (open at 0) it takes 1
         {"windows": with_entry([(0, 9)] * 5, 3, (0, 0.5))},
         *("windows", 3, "still open at 1, the earliest possible arrival, received closing at 0.5"),

@@ -112,7 +112,8 @@ def test_only_coordinates_of_one_metric_go_without_a_matrix() -> None:
     timed = one.replace(durations=2 * one.distances.matrix())
     batch = stack([timed], on_the_fly=True)
     assert isinstance(batch.distance, PlaneLengths)
-    assert torch.allclose(batch.duration, 2 * stack([one]).distance * one.unit / timed.unit)
+    twice = 2 * stack([one]).distance * one.unit
+    assert torch.allclose(batch.duration, twice / timed.unit_of_time)
 
 
 def test_coordinates_far_from_the_origin_lose_nothing() -> None:

@@ -10,6 +10,8 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from spacevrp.cli.instances import add_instances, read_instances
+
 if TYPE_CHECKING:
     from spacevrp.formats import SolvedInstance
     from spacevrp.problems.problem import Problem
@@ -56,14 +58,9 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         "and every violation is printed; 2: a file cannot be read. Instances and nodes are "
         "numbered from 0 as in the file, routes from 1."
     )
+    add_instances(parser)
     parser.add_argument(
-        "file",
-        metavar="FILE",
-        type=Path,
-        help="instances: .vrp, .json (ours, VROOM's, ...), .csv, .npz or Solomon text",
-    )
-    parser.add_argument(
-        "solution", metavar="SOLUTION", type=Path, help="their solutions: .json or .sol"
+        "solution", metavar="SOLUTION", type=Path, help="their solutions: .json, .csv or .sol"
     )
     parser.add_argument(
         "--format", choices=("table", "json"), default="table", help="default: table"
@@ -78,15 +75,11 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 def run(args: argparse.Namespace) -> int:
     """Judge and report."""
     # Imported here, so that help stays instant.
-    from spacevrp.formats import read, read_solution
-    from spacevrp.problems.leniency import unservable_allowed
-    from spacevrp.problems.problem import Problem
+    from spacevrp.formats import read_solution
 
-    with unservable_allowed():
-        content = read(args.file)
-    problems = [content] if isinstance(content, Problem) else list(content)
-    # A .sol lists customers only; the instance says where their depot is.
-    plans = read_solution(args.solution, problems[0] if problems else None).instances
+    problems = read_instances(args, lenient=True)
+    # A .sol lists customers only, and a plan may call nodes by their ids: the instances know more.
+    plans = read_solution(args.solution, problems).instances
     findings = _judge_all(args.solution, problems, plans)
     disagreement = None
     if len(problems) != len(plans):

@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from spacevrp.arguments import at_least
+from spacevrp.cli.instances import add_instances, read_instances
 
 if TYPE_CHECKING:
     from spacevrp.problems.explanation import Explanation
@@ -27,18 +28,13 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         "code 0: the plans are complete; 1: somebody is left out or a rule is broken; 2: bad usage "
         "or a file that cannot be read."
     )
-    parser.add_argument(
-        "file",
-        metavar="FILE",
-        type=Path,
-        help="instances: .vrp, .json (ours, VROOM's, ...), .csv, .npz or Solomon text",
-    )
+    add_instances(parser)
     parser.add_argument(
         "solution",
         metavar="SOLUTION",
         type=Path,
         nargs="?",
-        help="their solutions: .json or .sol; solved first where there is none",
+        help="their solutions: .json, .csv or .sol; solved first where there is none",
     )
     parser.add_argument(
         "--format", choices=("table", "json"), default="table", help="default: table"
@@ -59,14 +55,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 def run(args: argparse.Namespace) -> int:
     """Explain and print."""
-    # Imported here, so that help stays instant.
-    from spacevrp.formats import read
-    from spacevrp.problems.leniency import unservable_allowed
-    from spacevrp.problems.problem import Problem
-
-    with unservable_allowed():
-        content = read(args.file)
-    problems = [content] if isinstance(content, Problem) else list(content)
+    problems = read_instances(args, lenient=True)
     plans = _solved(args, problems) if args.solution is None else _read(args, problems)
     explanations = _explain(args, problems, plans)
     if args.format == "json":
@@ -86,8 +75,7 @@ def _read(args: argparse.Namespace, problems: Sequence[Problem]) -> list[Routes]
     from spacevrp.formats import read_solution
     from spacevrp.problems.errors import SolutionError
 
-    # A .sol lists customers only; the instance says where their depot is.
-    plans = read_solution(args.solution, problems[0] if problems else None).instances
+    plans = read_solution(args.solution, problems).instances
     if len(plans) != len(problems):
         raise SolutionError(
             f"{args.solution}: expected a plan for each of {len(problems)} instances of "

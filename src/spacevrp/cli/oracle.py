@@ -11,6 +11,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from spacevrp.arguments import at_least
+from spacevrp.cli.instances import add_instances, read_instances
 from spacevrp.problems.errors import SolutionError
 from spacevrp.writing import check_target, write_whole
 
@@ -32,9 +33,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         "code 0: every instance has a plan; 1: some have none; 2: bad usage, a file that cannot "
         "be read, a solver that is not installed or cannot take an instance."
     )
-    parser.add_argument(
-        "file", metavar="FILE", type=Path, help="instances: .vrp, .json, .npz or Solomon text"
-    )
+    add_instances(parser)
     parser.add_argument(
         "--solver",
         choices=_SOLVERS,
@@ -58,7 +57,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     )
     parser.add_argument("--seed", metavar="SEED", type=at_least(0), default=0, help="default: 0")
     parser.add_argument(
-        "--start", metavar="SOL", type=Path, help="plans to start from: .json or .sol"
+        "--start", metavar="SOL", type=Path, help="plans to start from: .json, .csv or .sol"
     )
     parser.add_argument(
         "-o", "--output", metavar="OUT", type=Path, help="write the solutions to a .json file"
@@ -71,12 +70,9 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 def run(args: argparse.Namespace) -> int:
     """Solve and write."""
     # Imported here, so that help stays instant.
-    from spacevrp.formats import read
     from spacevrp.oracles import OracleResult, solve_many
-    from spacevrp.problems.problem import Problem
 
-    content = read(args.file)
-    problems = [content] if isinstance(content, Problem) else list(content)
+    problems = read_instances(args)
     starts = None if args.start is None else _read_starts(args.start, problems)
     if args.output is not None:
         check_target(args.output, ".json")
@@ -122,7 +118,7 @@ def _positive(text: str) -> float:
 def _read_starts(path: Path, problems: Sequence[Problem]) -> list[Any]:
     from spacevrp.formats import read_solution
 
-    plans = read_solution(path, problems[0] if problems else None).instances
+    plans = read_solution(path, problems).instances
     if len(plans) != len(problems):
         raise SolutionError(
             f"{path}: expected a plan for each of {len(problems)} instances, received {len(plans)}"

@@ -7,16 +7,22 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from spacevrp.problems.errors import UnsupportedError
+from spacevrp.problems.errors import FormatError, UnsupportedError
 
 if TYPE_CHECKING:
     from spacevrp.problems.problem import Problem
     from spacevrp.problems.solution import Solution
 
-FORMATS = ("json", "table", "vrplib", "geojson", "vroom")
-_FORMAT_OF_SUFFIX = {".json": "json", ".sol": "vrplib", ".txt": "table", ".geojson": "geojson"}
+FORMATS = ("json", "table", "csv", "vrplib", "geojson", "vroom")
+_FORMAT_OF_SUFFIX = {
+    ".json": "json",
+    ".csv": "csv",
+    ".sol": "vrplib",
+    ".txt": "table",
+    ".geojson": "geojson",
+}
 # These hold one instance.
-_SINGLE = ("vrplib", "geojson", "vroom")
+_SINGLE = ("csv", "vrplib", "geojson", "vroom")
 # A table shows the routes of so many instances only; more than that nobody reads.
 _MOST_ROUTES_SHOWN = 10
 
@@ -25,8 +31,17 @@ def choose_format(asked: str | None, output: Path | None) -> str:
     """The format asked for, or what the suffix of the file says, or what suits the terminal."""
     if asked is not None:
         return asked
+    if output is not None and not output.is_char_device():
+        suffix = output.suffix.lower()
+        if suffix not in _FORMAT_OF_SUFFIX:
+            known = ", ".join(_FORMAT_OF_SUFFIX)
+            raise FormatError(
+                f"{output}: expected a file name that ends in one of {known}, or --format; "
+                f"received {suffix or 'none of them'}"
+            )
+        return _FORMAT_OF_SUFFIX[suffix]
     if output is not None:
-        return _FORMAT_OF_SUFFIX.get(output.suffix.lower(), "json")
+        return "json"
     return "table" if sys.stdout.isatty() else "json"
 
 
@@ -61,6 +76,7 @@ def render(
     """The solutions as text, partial plans among them; ``more`` keys an instance for the JSON."""
     from spacevrp.formats import solution_document, solution_json, solution_sol
     from spacevrp.problems.explanation.documents import unserved_document
+    from spacevrp.problems.plan_documents import plan_csv
 
     if chosen == "json":
         names = {problem.variant_name for problem in problems}
@@ -77,12 +93,16 @@ def render(
                 entry["unserved"] = unserved_document(problem, solution.unserved)
         for entry, keys in zip(document["instances"], more, strict=False):
             entry.update(keys)
+        if len(solutions) == 1:  # a batch would grow tenfold
+            document["instances"][0]["plan"] = solutions[0].to_dict()
         return solution_json(document)
     if chosen == "table":
         return _table(problems, solutions, seconds, device)
     only = solutions[0]
     if chosen == "vrplib":
         return solution_sol(problems[0], only)
+    if chosen == "csv":
+        return plan_csv(only.to_dict())
     return as_json(only.to_geojson() if chosen == "geojson" else only.to_vroom())
 
 

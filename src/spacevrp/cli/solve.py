@@ -11,6 +11,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from spacevrp.arguments import at_least, parse_duration
+from spacevrp.cli.instances import add_instances, read_instances
 from spacevrp.cli.output import FORMATS, check_format, choose_format, render, summarise
 from spacevrp.cli.output import describe_routes as describe_routes
 from spacevrp.cli.timed import describe, more_keys
@@ -38,12 +39,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         "also 'spacevrp explain'); 2: bad usage or a file that cannot be read. Instances and nodes "
         "are numbered from 0 as in the file."
     )
-    parser.add_argument(
-        "file",
-        metavar="FILE",
-        type=Path,
-        help="instances: .vrp, .json (ours, VROOM's, ...), .csv, .npz or Solomon text",
-    )
+    add_instances(parser)
     parser.add_argument(
         "--augment",
         metavar="VIEWS",
@@ -96,8 +92,8 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "--format",
         choices=FORMATS,
-        help="default: by the suffix of OUT (.json, .sol, .txt, .geojson), a table on a terminal, "
-        "else json",
+        help="default: by the suffix of OUT (.json, .csv, .sol, .txt, .geojson), a table on a "
+        "terminal, else json",
     )
     parser.add_argument(
         "-o", "--output", metavar="OUT", type=Path, help="write the solutions to a file"
@@ -125,16 +121,9 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 def run(args: argparse.Namespace) -> int:
     """Solve, write and draw."""
-    # Imported here, so that help stays instant.
-    from spacevrp.formats import read
-    from spacevrp.problems.leniency import unservable_allowed
-    from spacevrp.problems.problem import Problem
-
     # Everything that can be wrong is found before the work begins.
-    with unservable_allowed():
-        content = read(args.file, rounding=args.rounding)
-    problems = [content] if isinstance(content, Problem) else list(content)
     chosen = choose_format(args.format, args.output)
+    problems = read_instances(args, rounding=args.rounding, lenient=True)
     check_format(chosen, problems)
     _check_targets(args, problems)
     _check_time(args)

@@ -9,10 +9,11 @@ from torch import Tensor
 
 from spacevrp.decode.trace import Trace
 from spacevrp.env import Environment
-from spacevrp.env.rules import TOLERANCE, at
+from spacevrp.env.rules import at
 from spacevrp.env.starts import can_start
 from spacevrp.model.decoder import DecoderTables
 from spacevrp.tensors import Batch
+from spacevrp.tensors.limits import TOLERANCE
 
 # Nodes fit one tile, and their visits four 32-bit words.
 MAX_NODES = 128

@@ -15,6 +15,7 @@ from spacevrp.env.state import State
 from spacevrp.env.ways import ways_home
 from spacevrp.tensors import LOAD_RULE_CODES, Batch
 from spacevrp.tensors.lengths import between, from_first, to_first
+from spacevrp.tensors.limits import TOLERANCE
 
 
 class Environment:
@@ -58,7 +59,7 @@ class Environment:
         cost = there + torch.where(batch.open_routes[:, None, None], 0.0, back)
         cost = cost.masked_fill(~self._servable, torch.inf)
         # Depots on the same shortest cycle cost the same: rounding must not choose among them.
-        cheapest = cost <= cost.amin(dim=1, keepdim=True) * (1.0 + rules.TOLERANCE)
+        cheapest = cost <= cost.amin(dim=1, keepdim=True) * (1.0 + TOLERANCE)
         return at(cheapest.int().argmax(dim=1), starts)
 
     def begin(self, starts: Tensor) -> State:
@@ -255,10 +256,10 @@ class Environment:
         arrival = batch.opening[:, depots].unsqueeze(-1) + time_there
         start = torch.maximum(arrival, batch.opening.unsqueeze(1))
         home = start + batch.service.unsqueeze(1) + time_back
-        in_time = arrival <= batch.closing.unsqueeze(1) + rules.TOLERANCE
-        in_time &= is_open | (home <= batch.closing[:, depots].unsqueeze(-1) + rules.TOLERANCE)
+        in_time = arrival <= batch.closing.unsqueeze(1) + TOLERANCE
+        in_time &= is_open | (home <= batch.closing[:, depots].unsqueeze(-1) + TOLERANCE)
         length = there + torch.where(is_open, 0.0, back)
-        in_length = length <= batch.max_length[:, None, None] + rules.TOLERANCE
+        in_length = length <= batch.max_length[:, None, None] + TOLERANCE
         customers = (batch.is_node & ~batch.is_depot).unsqueeze(1)
         # A window that never closes does not mind an infinite arrival.
         duration = time_there + torch.where(is_open, 0.0, time_back)

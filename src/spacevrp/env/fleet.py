@@ -22,6 +22,7 @@ from spacevrp.env.ways import ways_home
 from spacevrp.tensors import Batch
 from spacevrp.tensors.fleet import Fleet, rule_codes
 from spacevrp.tensors.lengths import between, rows_of
+from spacevrp.tensors.limits import TOLERANCE
 
 
 @dataclass(frozen=True)
@@ -191,8 +192,8 @@ class FleetEnvironment:
         distance = between(batch.distance, trip.current, trip.origin)
         duration = between(batch.duration, trip.current, trip.origin)
         limits = self._limits(state.vehicle, 0)
-        in_length = trip.length + distance <= limits.max_length + rules.TOLERANCE
-        in_time = trip.clock + duration <= limits.home_by + rules.TOLERANCE
+        in_length = trip.length + distance <= limits.max_length + TOLERANCE
+        in_time = trip.clock + duration <= limits.home_by + TOLERANCE
         exists = torch.isfinite(distance) & torch.isfinite(duration)
         return allowed & ((exists & in_length & in_time) | is_open)
 
@@ -290,7 +291,7 @@ class FleetEnvironment:
         turn = turn[..., None, None].expand(-1, -1, 1, fleet.num_types)
         score = preferences.vehicle.gather(2, turn).squeeze(2)
         # As near as the nearest, but for rounding.
-        first = nearest <= nearest.amin(dim=-1, keepdim=True) * (1.0 + rules.TOLERANCE)
+        first = nearest <= nearest.amin(dim=-1, keepdim=True) * (1.0 + TOLERANCE)
         score = score + torch.where(preferences.nearest.unsqueeze(-1) & first, _FIRST, 0.0)
         score = score + torch.where((self._pins > 0).unsqueeze(1), 2.0 * _FIRST, 0.0)
         vehicle = score.masked_fill(~useful, -torch.inf).argmax(dim=-1)

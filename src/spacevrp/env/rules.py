@@ -18,9 +18,7 @@ from spacevrp.env.state import State
 from spacevrp.env.ways import WaysHome
 from spacevrp.tensors import Batch
 from spacevrp.tensors.lengths import between, columns_of, rows_of
-
-# Half of the referee's tolerance: float32 sums must not push a legal plan over it.
-TOLERANCE = 5e-6
+from spacevrp.tensors.limits import TOLERANCE
 
 
 @dataclass(frozen=True)

@@ -68,16 +68,20 @@ _FORMAT_OF_SUFFIX = {
     ".csv": "csv",
 }
 _READERS = {
-    "csv": read_csv,
-    "json": read_json,
     "vrplib": read_vrplib,
     "solomon": read_solomon,
 }
+# These say nothing of units of time, or what is not in the unit that is wanted.
+_TIMED = ("csv", "json")
 _WRITERS = {"json": write_json, "vrplib": write_vrplib}
 
 
 def read(
-    path: str | Path, *, rounding: str | None = None, variant: str | None = None
+    path: str | Path,
+    *,
+    rounding: str | None = None,
+    variant: str | None = None,
+    time_unit: str | None = None,
 ) -> Problem | list[Problem]:
     """The instance of a file, or the list of instances of an .npz batch.
 
@@ -90,6 +94,9 @@ def read(
         ``one-decimal``), in place of the one that belongs to the format.
     variant
         Read the instance as this named variant, in place of what the file says.
+    time_unit
+        ``s``, ``min`` or ``h``: what numbers of time in a table of stops are in, seconds by
+        default. Of other programs' JSON, what its seconds become.
 
     Raises
     ------
@@ -99,8 +106,14 @@ def read(
     path = Path(path)
     suffix = path.suffix.lower()
     kind = sniff(read_head(path)) or _FORMAT_OF_SUFFIX.get(suffix)
+    if time_unit is not None and kind not in _TIMED:
+        raise UnsupportedError(f"{path}: time_unit {time_unit!r} applies to tables of stops only")
     if kind == "npz":
         return read_npz(path, rounding=rounding, variant=variant)
+    if kind == "csv":
+        return read_csv(path, rounding=rounding, variant=variant, time_unit=time_unit)
+    if kind == "json":
+        return read_json(path, rounding=rounding, variant=variant, time_unit=time_unit)
     if kind in _READERS:
         return _READERS[kind](path, rounding=rounding, variant=variant)
     received = "a solution" if kind == "sol" or suffix == ".sol" else "none of these"

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -34,13 +34,14 @@ def build(
     variant: str | None,
     where: str = "",
     labels: Sequence[int] = (),
+    make: Callable[..., Problem] = Problem,
 ) -> Problem:
     """The problem, or one error that names the file.
 
     ``labels`` are the numbers that the file itself gives to the nodes, where they differ from ours.
     """
     try:
-        return Problem(**(read_as(variant, fields) if variant is not None else fields))
+        return make(**(read_as(variant, fields) if variant is not None else fields))
     except (ProblemError, VariantError) as error:
         place = f"{path}: {where}" if where else str(path)
         node = error.node if isinstance(error, ProblemError) else None

@@ -7,7 +7,7 @@ import io
 import re
 import warnings
 from collections import Counter
-from collections.abc import Iterator
+from collections.abc import Collection, Iterator
 from pathlib import Path
 from typing import Any
 
@@ -23,15 +23,24 @@ _WHOLE = re.compile(r"[+-]?\d{1,18}")
 
 
 def read_csv(
-    path: str | Path, *, rounding: str | None = None, variant: str | None = None
+    path: str | Path,
+    *,
+    rounding: str | None = None,
+    variant: str | None = None,
+    time_unit: str | None = None,
 ) -> Problem:
-    """The instance of a table of stops; the first line names the columns."""
+    """The instance of a table of stops; the first line names the columns.
+
+    ``time_unit`` is what numbers of time are in, in place of what the table says.
+    """
     path = Path(path)
     if rounding is not None:
         raise UnsupportedError(f"{path}: rounding {rounding!r} does not apply to tables of stops")
-    columns, lines = _read_columns(path)
+    columns, lines = read_table(path)
     try:
         beside: dict[str, Any] = read_as(variant, {}) if variant is not None else {}
+        if time_unit is not None:
+            beside["time_unit"] = time_unit
         with warnings.catch_warnings(record=True) as caught:
             warnings.simplefilter("always", ColumnWarning)
             problem = Problem.from_frame(columns, name=path.stem, **beside)
@@ -47,8 +56,13 @@ def read_csv(
     return problem
 
 
-def _read_columns(path: Path) -> tuple[dict[str, list[Any]], list[int]]:
-    """The columns by name, and the line of the file that each row stands on."""
+def read_table(
+    path: Path, *, texts: Collection[str] = ()
+) -> tuple[dict[str, list[Any]], list[int]]:
+    """The columns by name, and the line of the file that each row stands on.
+
+    Cells of the columns in ``texts`` stay what they are, even where they are numbers.
+    """
     rows = _rows(path)
     _, header = next(rows, (1, []))
     names = [name.strip() for name in header]
@@ -70,11 +84,11 @@ def _read_columns(path: Path) -> tuple[dict[str, list[Any]], list[int]]:
             )
         lines.append(line)
         for name, cell in zip(names, cells, strict=True):
-            columns[name].append(_value(cell))
+            columns[name].append((cell.strip() or None) if name in texts else _value(cell))
     if not lines:
         raise fail(path, "", expected="rows below the names of the columns", received="none")
     for name, column in columns.items():
-        if name.lower() in ("id", "name", "pickup_id"):
+        if name.lower() in ("id", "name", "pickup_id") and name not in texts:
             columns[name] = _names(column)
     return columns, lines
 

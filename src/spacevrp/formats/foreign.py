@@ -2,21 +2,25 @@
 
 from __future__ import annotations
 
+import warnings
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
 from spacevrp.formats.building import read_as
+from spacevrp.formats.files import warn
 from spacevrp.problems.errors import FormatError, ProblemError, UnsupportedError, VariantError
 from spacevrp.problems.problem import Problem
 from spacevrp.problems.sources import recognise
+from spacevrp.problems.sources.frame import ColumnWarning
 
 # Keys that only our own JSON has, or that only our own has at the top.
-_OWN_KEYS = ("format", "version", "locations", "matrix")
+_OWN_KEYS = ("format", "version", "locations", "matrix", "coordinates", "lonlat")
 _MAKERS: dict[str, Callable[..., Problem]] = {
     "vroom": Problem.from_vroom,
     "ortools": Problem.from_ortools,
     "table": Problem.from_table,
+    "columns": Problem.from_frame,
 }
 
 
@@ -37,16 +41,27 @@ def read_foreign(
     *,
     rounding: str | None = None,
     variant: str | None = None,
+    time_unit: str | None = None,
 ) -> Problem:
-    """The problem that a document of another program states, or one error that names the file."""
+    """The problem that a document of another program states, or one error that names the file.
+
+    Durations that are known to be in seconds become those of the ``time_unit``; others are in it.
+    """
     if rounding is not None:
         raise UnsupportedError(
             f"{path}: rounding {rounding!r} applies to coordinates, and the file holds a matrix"
         )
     try:
-        beside = read_as(variant, {}) if variant is not None else {}
-        return _MAKERS[kind](document, name=path.stem, **beside)
+        beside: dict[str, Any] = read_as(variant, {}) if variant is not None else {}
+        if time_unit is not None:
+            beside["time_unit"] = time_unit
+        with warnings.catch_warnings(record=True) as caught:
+            warnings.simplefilter("always", ColumnWarning)
+            problem = _MAKERS[kind](document, name=path.stem, **beside)
     except (ProblemError, VariantError) as error:
         raise FormatError(f"{path}: {error}") from error
     except UnsupportedError as error:
         raise UnsupportedError(f"{path}: {error}") from error
+    for warning in caught:
+        warn(path, str(warning.message))
+    return problem

@@ -6,6 +6,7 @@ import math
 from collections.abc import Callable
 from datetime import datetime
 from difflib import get_close_matches
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -28,13 +29,23 @@ from spacevrp.formats.json_text import (
     whole_at,
     write_value,
 )
-from spacevrp.formats.vehicles_json import limits, read_vehicles, vehicle_document
+from spacevrp.formats.vehicles_json import (
+    limits,
+    node,
+    nodes,
+    read_vehicle_ids,
+    read_vehicles,
+    vehicle_document,
+)
 from spacevrp.problems.clock import Clock
+from spacevrp.problems.constructors import FIRST_NODE, settle_depots
 from spacevrp.problems.distances import Distances, Metric
 from spacevrp.problems.errors import FormatError, ProblemError, UnsupportedError
 from spacevrp.problems.implied import NEUTRAL_FLAGS, flags_of
+from spacevrp.problems.labels import are_ids_numbers
 from spacevrp.problems.problem import Problem
 from spacevrp.problems.variants import parse_variant
+from spacevrp.problems.vroom_names import as_vehicle_ids
 
 FORMAT = "spacevrp-instance"
 VERSION = 1
@@ -109,19 +120,22 @@ def _windows(path: Path, where: str, value: Any) -> Any:
     if any(isinstance(end, str) for row in rows for end in row):
         moment = _or_none(_text)
         return _per_node(_couple(moment, moment))(path, where, value)
-    return _per_node(_couple(number_at, _limit))(path, where, value)
+    return _per_node(_couple(_or_none(number_at), _limit))(path, where, value)
 
 
-def _nodes(path: Path, where: str, value: Any) -> tuple[int, ...]:
-    return tuple(whole_at(path, where, node) for node in list_at(path, where, value))
+def _pair_list(path: Path, where: str, value: Any) -> list[tuple[int | str, int | str]]:
+    couple = _couple(node, node)
+    return [couple(path, where, pair) for pair in list_at(path, where, value)]
 
 
-def _pair_list(path: Path, where: str, value: Any) -> tuple[tuple[int, int], ...]:
-    couple = _couple(whole_at, whole_at)
-    return tuple(couple(path, where, pair) for pair in list_at(path, where, value))
+def _depots(path: Path, where: str, value: Any) -> list[int | str]:
+    """Several nodes, or one that stands alone, as Python takes it, too."""
+    return nodes(path, where, value if isinstance(value, list) else [value])
 
 
 def _metric(path: Path, where: str, value: Any) -> Metric:
+    if isinstance(value, str):  # the geometry alone
+        value = {"geometry": value}
     if not isinstance(value, dict):
         raise fail(path, where, expected="geometry and rounding", received=as_json(value))
     _refuse_unknown(path, where, value, ("geometry", "rounding"))
@@ -159,7 +173,7 @@ _matrix = _per_node(_per_node(_limit))
 _FIELDS: dict[str, _Reader] = {
     "name": _text,
     "variant": _or_none(_text),
-    "depots": _nodes,
+    "depots": _depots,
     "demand": _demand,
     "capacity": limits,
     "load_rule": _text,
@@ -183,9 +197,12 @@ _LABELS: dict[str, _Reader] = {
     "geographic": _flag,
     "time_unit": _text,
     "clock": _or_none(_clock),
+    "vehicle_ids": read_vehicle_ids,
 }
+# What says where the nodes lie or how far they are apart; one of them is needed.
+_WAYS = ("locations", "matrix", "coordinates", "lonlat")
 _KEYS = (
-    *("format", "version", "locations", "matrix", "durations", "metric"),
+    *("format", "version", *_WAYS, "speed_kmh", "durations", "metric"),
     *(*_FIELDS, "vehicles", *_LABELS),
 )
 
@@ -204,15 +221,29 @@ def _refuse_unknown(path: Path, where: str, table: dict[str, Any], known: tuple[
 
 
 def read_json(
-    path: str | Path, *, rounding: str | None = None, variant: str | None = None
+    path: str | Path,
+    *,
+    rounding: str | None = None,
+    variant: str | None = None,
+    time_unit: str | None = None,
 ) -> Problem:
-    """The instance of a JSON file, ours or that of another program."""
+    """The instance of a JSON file, ours or that of another program.
+
+    ``time_unit`` is for the latter; ours says its own.
+    """
     path = Path(path)
     document = parse_object(path)
     foreign = foreign_kind(document)
     if foreign is not None:
-        return read_foreign(path, document, foreign, rounding=rounding, variant=variant)
-    if "instances" in document and "matrix" not in document and "locations" not in document:
+        return read_foreign(
+            path, document, foreign, rounding=rounding, variant=variant, time_unit=time_unit
+        )
+    if time_unit is not None:
+        raise UnsupportedError(
+            f'{path}: time_unit {time_unit!r} applies to tables of stops; write "time_unit" into '
+            f"the file"
+        )
+    if "instances" in document and not any(key in document for key in _WAYS):
         raise fail(path, "", expected="an instance", received="a solution (it has 'instances')")
     _refuse_unknown(path, "", document, _KEYS)
     for key, only in (("format", FORMAT), ("version", VERSION)):
@@ -226,14 +257,30 @@ def read_json(
     }
     if "vehicles" in document:
         fields["vehicles"] = read_vehicles(path, "vehicles", document["vehicles"])
-    fields["distances"] = _read_distances(path, "", document, rounding)
+    make: Callable[..., Problem] = Problem
+    if "lonlat" in document:
+        make = Problem.from_lonlat
+        fields |= _read_lonlat(path, document, rounding)
+    else:
+        fields["distances"] = _read_distances(path, "", document, rounding)
     if document.get("durations") is not None:
         held = document["durations"]
         nested = held if isinstance(held, dict) else {"matrix": held}
         _refuse_unknown(path, "durations", nested, ("locations", "matrix", "metric"))
         fields["durations"] = _read_distances(path, "durations", nested, None)
     fields.setdefault("name", path.stem)
-    return build(path, fields, variant=variant)
+    if "coordinates" in document:  # named and read as in Python, with node 0 as the depot
+        fields.setdefault("depots", settle_depots(FIRST_NODE, variant or fields.get("variant")))
+    try:
+        return build(path, fields, variant=variant, make=make)
+    except FormatError as error:
+        cause = error.__cause__
+        lacks_depot = isinstance(cause, ProblemError) and "without a depot" in cause.expected
+        if not lacks_depot or "depots" in document:
+            raise
+        raise FormatError(
+            f'{error}; the file names no depot: write "depots": [0] for node 0'
+        ) from cause
 
 
 def _read_distances(
@@ -242,17 +289,35 @@ def _read_distances(
     def where(key: str) -> str:
         return f"{prefix}, {key}" if prefix else key
 
-    if ("locations" in table) == ("matrix" in table):
-        received = "both" if "matrix" in table else "neither"
+    given = [key for key in _WAYS if key in table]
+    if len(given) != 1:
+        received = " and ".join(given) if given else "neither"
         raise fail(path, prefix, expected="either 'locations' or 'matrix'", received=received)
+    if "speed_kmh" in table:
+        raise fail(path, "speed_kmh", expected="nothing without lonlat", received="a value")
     if "matrix" in table:
         if "metric" in table:
             raise fail(path, where("metric"), expected="nothing beside a matrix", received="one")
         matrix = _matrix(path, where("matrix"), table["matrix"])
         return tabled(path, matrix, rounding, field=prefix or "matrix")
     metric = _metric(path, where("metric"), table["metric"]) if "metric" in table else Metric()
-    points = _locations(path, where("locations"), table["locations"])
+    points = _locations(path, where(given[0]), table[given[0]])
     return measured(path, np.array(points, dtype=np.float64), metric, rounding)
+
+
+def _read_lonlat(path: Path, document: dict[str, Any], rounding: str | None) -> dict[str, Any]:
+    """Longitudes and latitudes, and the speed: what ``Problem.from_lonlat`` takes."""
+    given = [key for key in (*_WAYS, "metric") if key in document]
+    if given != ["lonlat"]:
+        raise fail(path, "lonlat", expected="nothing beside it", received=" and ".join(given))
+    if rounding is not None:
+        raise UnsupportedError(
+            f"{path}: rounding {rounding!r} does not apply to longitudes and latitudes"
+        )
+    fields: dict[str, Any] = {"lonlat": _locations(path, "lonlat", document["lonlat"])}
+    if document.get("speed_kmh") is not None:
+        fields["speed_kmh"] = number_at(path, "speed_kmh", document["speed_kmh"])
+    return fields
 
 
 # ---------------------------------------------------------------------------------------- writing
@@ -283,18 +348,29 @@ def write_json(path: str | Path, problem: Problem) -> None:
             is_absent = bool(np.array_equal(value, absent))
         if not is_absent:
             document[key] = _plain(value)
+    for key in ("depots", "pairs"):
+        if key in document:
+            document[key] = _named(problem, getattr(problem, key))
     if problem.kinds_of_load > 1:
         document["demand"] = _plain(problem.loads)
         document["capacity"] = _plain(problem.capacities)
     if problem.vehicles is not None:
+        name_node = partial(_named, problem)
         document["vehicles"] = [
-            {key: _plain(value) for key, value in vehicle_document(vehicle).items()}
+            {key: _plain(value) for key, value in vehicle_document(vehicle, name_node).items()}
             for vehicle in problem.vehicles
         ]
     document |= _labels_document(Path(path), problem)
     lines = [f"  {write_value(key)}: {write_value(value)}" for key, value in document.items()]
     text = "{\n" + ",\n".join(lines) + "\n}\n"
     write_bytes(Path(path), text.encode("utf-8", errors="replace"))
+
+
+def _named(problem: Problem, nodes: Any) -> Any:
+    """Nodes as the file calls them: by their ids where a number would be taken for one."""
+    if isinstance(nodes, tuple):
+        return [_named(problem, one) for one in nodes]
+    return problem.ids[nodes] if are_ids_numbers(problem.ids) else int(nodes)  # type: ignore[index]
 
 
 def _labels_document(path: Path, problem: Problem) -> dict[str, Any]:
@@ -312,6 +388,9 @@ def _labels_document(path: Path, problem: Problem) -> dict[str, Any]:
         document["places"] = _plain(problem.places)
     if problem.geographic:
         document["geographic"] = True
+    vehicle_ids = as_vehicle_ids(problem.vehicle_ids)
+    if vehicle_ids is not None:
+        document["vehicle_ids"] = vehicle_ids
     if problem.time_unit != "s":
         document["time_unit"] = problem.time_unit
     if problem.clock is not None:

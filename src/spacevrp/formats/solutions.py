@@ -1,4 +1,4 @@
-"""Solutions in files: our JSON for a batch, and VRPLIB's .sol for one instance with one depot."""
+"""Solutions in files: our JSON, CSV, and VRPLIB's .sol for one instance with one depot."""
 
 from __future__ import annotations
 
@@ -27,12 +27,11 @@ from spacevrp.formats.json_text import (
     whole_at,
     write_value,
 )
+from spacevrp.formats.stops import Routes, routes_from_csv, routes_from_json
 from spacevrp.problems.assignment import FleetRoutes
 from spacevrp.problems.errors import FormatError, UnsupportedError
 from spacevrp.problems.plan_documents import Solved, only_depot, solution_document, solution_sol
 from spacevrp.problems.problem import Problem
-
-Routes = tuple[tuple[int, ...], ...]
 
 # Possessive (*+), so that a line of thousands of blanks is not tried in every way to part them.
 _ROUTE_LINE = re.compile(r"route\s*+#?\s*+\d*+\s*+:(.*)", re.I)
@@ -45,11 +44,17 @@ _INSTANCE_KEYS = (
     "vehicles",
     "feasible",
     "unserved",
+    "plan",
     "solver",
     "version",
     "seconds",
     "note",
     "start_cost",
+)
+# What a plan has in place of that, as Solution.to_dict gives it.
+_PLAN_KEYS = (
+    *("name", "variant", "cost", "feasible", "violations", "totals", "skipped", "routes"),
+    "unserved",
 )
 
 
@@ -80,35 +85,49 @@ class SolutionFile:
 # ---------------------------------------------------------------------------------------- reading
 
 
-def read_solution(path: str | Path, problem: Problem | None = None) -> SolutionFile:
-    """The solutions of a file, JSON or .sol by its content.
+def read_solution(
+    path: str | Path, problem: Problem | Sequence[Problem] | None = None
+) -> SolutionFile:
+    """The solutions of a file, JSON, CSV or .sol by its content.
 
-    A .sol file lists customers only. ``problem`` tells where the depot is and whether routes are
-    closed; without it routes are closed at node 0.
+    ``problem`` is what they solve, or all of it in the order of the file. It tells which node an id
+    is and, as a .sol file lists customers only, where the depot is and whether routes are closed;
+    without it nodes are numbers, and routes of a .sol are closed at node 0.
     """
     path = Path(path)
+    problems = [problem] if isinstance(problem, Problem) else list(problem or ())
     head = read_head(path)
     kind = sniff(head)
-    if kind == "json" or (kind is None and path.suffix.lower() == ".json"):
-        return _read_json(path)
+    suffix = path.suffix.lower()
+    if kind == "json" or (kind is None and suffix == ".json"):
+        return _read_json(path, problems)
+    first = problems[0] if problems else None
     if kind == "sol":
-        return _read_sol(path, problem)
+        return _read_sol(path, first)
+    if kind is None and suffix == ".csv":
+        return SolutionFile(None, (SolvedInstance(routes_from_csv(path, first)),))
     received = f"what looks like {kind}" if kind else "neither"
-    expected = "a solution in JSON or lines such as 'Route #1: 3 5'"
+    expected = "a solution in JSON, CSV or lines such as 'Route #1: 3 5'"
     raise fail(path, "", expected=expected, received=received)
 
 
-def _read_json(path: Path) -> SolutionFile:
+def _read_json(path: Path, problems: Sequence[Problem]) -> SolutionFile:
     document = parse_object(path)
-    if "instances" not in document:
+    known: tuple[str, ...] = ("variant", "instances", "seconds", "device")
+    if "instances" in document:
+        entries = list_at(path, "instances", document["instances"])
+    elif "routes" in document:  # one plan, as Solution.to_dict gives it
+        entries, known = [document], _PLAN_KEYS
+    else:
         raise fail(path, "instances", expected="a list of solutions", received="no such key")
-    unknown = _unknown("", document, ("variant", "instances", "seconds", "device"))
+    unknown = _unknown("", document, known)
     instances = []
-    for number, entry in enumerate(list_at(path, "instances", document["instances"])):
+    for number, entry in enumerate(entries):
         where = f"instance {number}"
         if not isinstance(entry, dict):
             raise fail(path, where, expected="a table with routes", received=as_json(entry))
-        unknown += _unknown(f"{where}, ", entry, _INSTANCE_KEYS)
+        if entry is not document:
+            unknown += _unknown(f"{where}, ", entry, _INSTANCE_KEYS)
         if "routes" not in entry:
             raise fail(path, f"{where}, routes", expected="a list", received="no such key")
         feasible = entry.get("feasible")
@@ -117,7 +136,8 @@ def _read_json(path: Path) -> SolutionFile:
                 path, f"{where}, feasible", expected="true or false", received=as_json(feasible)
             )
         cost = entry.get("cost")
-        routes = _json_routes(path, where, entry["routes"])
+        solved = problems[number] if number < len(problems) else None
+        routes = routes_from_json(path, where, entry["routes"], solved)
         if entry.get("vehicles") is not None:
             routes = FleetRoutes(routes, _json_vehicles(path, where, entry["vehicles"]))
         instances.append(
@@ -138,17 +158,6 @@ def _read_json(path: Path) -> SolutionFile:
         None if seconds is None else number_at(path, "seconds", seconds),
         document.get("device"),
     )
-
-
-def _json_routes(path: Path, where: str, value: object) -> Routes:
-    routes = []
-    for number, route in enumerate(list_at(path, f"{where}, routes", value), start=1):
-        place = f"{where}, route {number}"
-        nodes = tuple(whole_at(path, place, node) for node in list_at(path, place, route))
-        if any(node < 0 for node in nodes):
-            raise fail(path, place, expected="nodes counted from 0", received=min(nodes))
-        routes.append(nodes)
-    return tuple(routes)
 
 
 def _json_vehicles(path: Path, where: str, value: object) -> list[Any]:

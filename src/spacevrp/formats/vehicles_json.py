@@ -44,12 +44,23 @@ def _count(path: Path, where: str, value: Any) -> int | None:
     return None if value is None else whole_at(path, where, value)
 
 
-def _node(path: Path, where: str, value: Any) -> int | str:
+def node(path: Path, where: str, value: Any) -> int | str:
+    """A node's number, or its id."""
     return value if isinstance(value, str) else whole_at(path, where, value)
 
 
-def _nodes(path: Path, where: str, value: Any) -> list[int | str]:
-    return [_node(path, where, node) for node in list_at(path, where, value)]
+def nodes(path: Path, where: str, value: Any) -> list[int | str]:
+    """Numbers or ids of nodes."""
+    return [node(path, where, entry) for entry in list_at(path, where, value)]
+
+
+def read_vehicle_ids(path: Path, where: str, value: Any) -> dict[str, tuple[int | str, ...]] | None:
+    """Name of a type -> what another program calls its vehicles."""
+    if value is None:
+        return None
+    if not isinstance(value, dict):
+        raise fail(path, where, expected="a table of lists", received=as_json(value))
+    return {name: tuple(nodes(path, f"{where}, {shown(name)}", ids)) for name, ids in value.items()}
 
 
 def _shift(path: Path, where: str, value: Any) -> list[Any]:
@@ -65,15 +76,15 @@ _KEYS: dict[str, Reader] = {
     "name": _text,
     "count": _count,
     "capacity": limits,
-    "start": _node,
-    "end": _node,
+    "start": node,
+    "end": node,
     "open_route": _flag,
     "fixed_cost": number_at,
     "max_length": _limit,
     "window": _shift,
-    "allowed": _nodes,
-    "forbidden": _nodes,
-    "pinned": _nodes,
+    "allowed": nodes,
+    "forbidden": nodes,
+    "pinned": nodes,
 }
 
 
@@ -97,8 +108,11 @@ def read_vehicles(path: Path, where: str, value: Any) -> list[dict[str, Any]] | 
     return types
 
 
-def vehicle_document(vehicle: Vehicle) -> dict[str, Any]:
-    """What a type says of itself; infinity is left for the writer to turn into null."""
+def vehicle_document(vehicle: Vehicle, name_node: Callable[[int], Any]) -> dict[str, Any]:
+    """What a type says of itself; infinity is left for the writer to turn into null.
+
+    ``name_node`` says what a node is called in the file.
+    """
     document: dict[str, Any] = {}
     for field in fields(Vehicle):
         value = getattr(vehicle, field.name)
@@ -106,5 +120,9 @@ def vehicle_document(vehicle: Vehicle) -> dict[str, Any]:
             continue
         if field.name == "capacity" and len(value) == 1:
             value = value[0]
+        if _KEYS[field.name] is node:
+            value = name_node(value)
+        elif _KEYS[field.name] is nodes:
+            value = [name_node(one) for one in value]
         document[field.name] = value
     return document

@@ -97,7 +97,7 @@ def _draw_stop(axes: Axes, problem: Problem, stop: Stop, row: int, colour: str) 
         )
     if stop.service > 0:
         axes.barh(row, stop.service, left=begin, height=0.4, color=colour, zorder=3)
-    is_late = stop.late > problem.tolerance
+    is_late = stop.late > problem.time_tolerance
     mark, shade = ("x", _LATE) if is_late else ("|", colour)
     axes.plot([stop.reached], [row], marker=mark, markersize=6, color=shade, zorder=4)
 
@@ -122,7 +122,7 @@ def _draw_return(
         linestyle=(0, (4, 3)),
         zorder=2,
     )
-    is_late = end.late > problem.tolerance
+    is_late = end.late > problem.time_tolerance
     shade = _LATE if is_late else colour
     axes.plot([end.reached], [row - 0.5], marker="s", markersize=4, color=shade, zorder=4)
 

@@ -26,6 +26,7 @@ FORMS = ("datetime", "iso", "time of day", "number")
 # Hours from 24 on are the next day, as in timetables.
 _TIME_OF_DAY = re.compile(r"(\d{1,3}):([0-5]\d)(?::([0-5]\d(?:\.\d{1,6})?))?")
 _EXPECTED = "a date with a time (2026-03-02T08:30) or a time of day (08:30)"
+_ANY_FORM = f"a number, {_EXPECTED}"
 
 
 @dataclass(frozen=True)
@@ -67,6 +68,11 @@ class Clock:
     def seconds(self) -> float:
         """Seconds of one unit."""
         return TIME_UNITS[self.unit]
+
+    @property
+    def midnight(self) -> float | None:
+        """When the day of times of day begins, in units; None for other moments."""
+        return self.number(0.0) if self.form == "time of day" else None
 
     def number(self, moment: datetime | float) -> float:
         """A parsed moment (see :func:`parse_moment`) as units after the origin."""
@@ -165,8 +171,8 @@ def read_windows(
 ) -> tuple[Array, Clock]:
     """Windows (N, 2) of moments as numbers, and the clock.
 
-    By default the clock starts when the first window opens. An absent opening means the origin, an
-    absent closing never.
+    By default the clock starts when the first window opens. An end that is absent is infinite: no
+    limit.
     """
     parsed: list[tuple[datetime | float | None, datetime | float | None]] = []
     first: datetime | float | None = None
@@ -196,11 +202,32 @@ def read_windows(
     array = np.empty((len(parsed), 2))
     for node, (opening, closing) in enumerate(parsed):
         try:
-            array[node, 0] = 0.0 if opening is None else clock.number(opening)
+            array[node, 0] = -np.inf if opening is None else clock.number(opening)
             array[node, 1] = np.inf if closing is None else clock.number(closing)
         except ProblemError as error:
             raise _blame(error, node) from None
     return array, clock
+
+
+def read_numbers(values: Any) -> Any:
+    """Windows of numbers with no limit where an end is None; whatever else, as it is.
+
+    Text and dates among them are no moments that are read (see :func:`holds_moments`), and an error
+    says which are.
+    """
+    if isinstance(values, np.ndarray) and values.dtype.kind in "iuf":
+        return values
+    rows = [_rows(row) for row in _rows(values)]
+    for node, row in enumerate(rows):
+        for end in row:
+            if isinstance(end, str | date | time | np.datetime64) and not is_absent(end):
+                raise ProblemError("windows", node=node, expected=_ANY_FORM, received=show(end))
+    if not rows or any(len(row) != 2 for row in rows):
+        return values
+    return [
+        [-np.inf if opening is None else opening, np.inf if closing is None else closing]
+        for opening, closing in rows
+    ]
 
 
 def _blame(error: ProblemError, node: int) -> ProblemError:

@@ -3,17 +3,18 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import fields
+from dataclasses import dataclass, field, fields
 from typing import Any, Self
 
 import numpy as np
 from numpy.typing import ArrayLike
 
-from spacevrp.problems.clock import TIME_UNITS, check_unit
-from spacevrp.problems.conversion import as_number, show
+from spacevrp.problems.clock import TIME_UNITS, Clock, check_unit
+from spacevrp.problems.conversion import NodeNumber, as_number, show
 from spacevrp.problems.distances import Distances, Metric
 from spacevrp.problems.errors import ProblemError
 from spacevrp.problems.globe import great_circle
+from spacevrp.problems.keywords import refuse_unknown
 from spacevrp.problems.labels import as_places
 from spacevrp.problems.sources import (
     fields_from_data,
@@ -24,15 +25,27 @@ from spacevrp.problems.sources import (
     labelled_matrix,
 )
 from spacevrp.problems.variants import parse_variant
+from spacevrp.problems.vroom_names import as_vehicle_ids
 
 # Compared by identity: where the user says nothing of depots, the declared variant has a say.
-_FIRST_NODE: Sequence[int] = range(1)
+FIRST_NODE: Sequence[int] = (NodeNumber(0),)
 # One node by its number or its id, or several.
 Nodes = int | str | Iterable[int | str]
 
 
+@dataclass(frozen=True, eq=False)
 class Constructors:
-    """The ways to make a :class:`~spacevrp.problems.problem.Problem`, which inherits them."""
+    """The ways to make a :class:`~spacevrp.problems.problem.Problem`, which inherits them.
+
+    Parameters
+    ----------
+    vehicle_ids
+        What the program that stated the problem calls its vehicles: name of the type -> ids of its
+        vehicles, with an empty name where all are alike; None where nobody said. Answers for such
+        programs use them.
+    """
+
+    vehicle_ids: Mapping[str, Sequence[int | str]] | None = field(default=None, kw_only=True)
 
     @classmethod
     def from_coordinates(
@@ -40,18 +53,20 @@ class Constructors:
         coordinates: ArrayLike,
         *,
         metric: Metric | str | None = None,
-        depots: Nodes | None = _FIRST_NODE,
+        depots: Nodes | None = FIRST_NODE,
         **features: Any,
     ) -> Self:
         """An instance whose distances follow from coordinates (N, 2).
 
         The depot is node 0 unless said otherwise, and none where the declared variant has none.
         """
+        cls._refuse_unknown("from_coordinates", features)
+        features["vehicle_ids"] = as_vehicle_ids(features.get("vehicle_ids"))
         if isinstance(metric, str):
             metric = Metric(metric)
         distances = Distances(coordinates=coordinates, metric=metric, field="coordinates")
-        depots = _settle_depots(depots, features.get("variant"))
-        return cls(distances, depots=depots, **features)  # type: ignore[call-arg]
+        depots = settle_depots(depots, features.get("variant"))
+        return cls(distances, depots=depots, **features)  # type: ignore[call-arg, arg-type]
 
     @classmethod
     def from_lonlat(
@@ -59,7 +74,7 @@ class Constructors:
         lonlat: ArrayLike,
         *,
         speed_kmh: float | None = None,
-        depots: Nodes | None = _FIRST_NODE,
+        depots: Nodes | None = FIRST_NODE,
         **features: Any,
     ) -> Self:
         """An instance of (longitude, latitude) in degrees (N, 2); metres as the crow flies.
@@ -67,6 +82,7 @@ class Constructors:
         Travel times follow from ``speed_kmh``, in the ``time_unit``. Without it there are none, and
         windows and service times need ``durations`` of their own.
         """
+        cls._refuse_unknown("from_lonlat", features)
         for name in ("places", "geographic"):
             if name in features:
                 expected = "nothing beside lonlat, which says it"
@@ -77,7 +93,7 @@ class Constructors:
         if speed_kmh is not None:
             if features.get("durations") is not None:
                 raise ProblemError("speed_kmh", expected="none beside durations", received="both")
-            features["durations"] = metres / _speed(speed_kmh, features.get("time_unit", "s"))
+            features["durations"] = metres / _speed(speed_kmh, unit_of(features))
         timed = [name for name in ("windows", "service") if features.get(name) is not None]
         if timed and features.get("durations") is None:
             raise ProblemError(
@@ -93,7 +109,7 @@ class Constructors:
         matrix: ArrayLike,
         *,
         durations: ArrayLike | None = None,
-        depots: Nodes | None = _FIRST_NODE,
+        depots: Nodes | None = FIRST_NODE,
         **features: Any,
     ) -> Self:
         """An instance from a cost matrix (N, N), symmetric or not; None or inf means no arc.
@@ -101,29 +117,39 @@ class Constructors:
         The depot is node 0 unless said otherwise, and none where the declared variant has none. The
         labels of a pandas frame are ids, and its missing values are missing arcs.
         """
+        cls._refuse_unknown("from_matrix", features)
+        features["vehicle_ids"] = as_vehicle_ids(features.get("vehicle_ids"))
         matrix, ids = labelled_matrix("matrix", matrix, features.pop("ids", None))
         durations, ids = labelled_matrix("durations", durations, ids)
         distances = Distances(matrix=matrix, field="matrix")
-        depots = _settle_depots(depots, features.get("variant"))
+        depots = settle_depots(depots, features.get("variant"))
         settled = {**features, "durations": durations, "depots": depots, "ids": ids}
-        return cls(distances, **settled)  # type: ignore[call-arg]
+        return cls(distances, **settled)  # type: ignore[call-arg, arg-type]
 
     @classmethod
     def from_frame(
-        cls, frame: Any, *, columns: Mapping[str, str] | None = None, **features: Any
+        cls,
+        frame: Any,
+        *,
+        columns: Mapping[str, str | Sequence[str]] | None = None,
+        **features: Any,
     ) -> Self:
         """An instance from a table with one row a node (pandas, polars, or columns by name).
 
         Columns are recognised by their names (see ``docs/how-to/data-frame.md``), or by
-        ``columns``: field -> name of the column. Without a column ``depot`` the first row is the
-        depot. Give ``matrix`` and ``durations`` beside the table where it has no coordinates.
+        ``columns``: field -> name of the column (several names where there are several kinds of
+        load). Without a column ``depot`` the first row is the depot. Give ``matrix`` and
+        ``durations`` beside the table where it has no coordinates.
         """
-        return cls._from_fields(fields_from_frame(frame, columns), features)
+        return cls._from_fields("from_frame", fields_from_frame(frame, columns), features)
 
     @classmethod
     def from_ortools(cls, data: Mapping[str, Any], **features: Any) -> Self:
-        """An instance from the data dictionary of OR-Tools' routing examples."""
-        return cls._from_fields(fields_from_ortools(data), features)
+        """An instance from the data dictionary of OR-Tools' routing examples.
+
+        As in them, the window of a depot is when vehicles may leave; they are back at any time.
+        """
+        return cls._from_fields("from_ortools", fields_from_ortools(data), features)
 
     @classmethod
     def from_table(
@@ -132,8 +158,10 @@ class Constructors:
         """An instance from the answer of OSRM, openrouteservice or Valhalla; null means no road.
 
         ``minimise`` is ``distances`` or ``durations``; by default distances, where they are there.
+        Durations, which these answers have in seconds, become those of the ``time_unit``.
         """
-        return cls._from_fields(fields_from_table(response, minimise), features)
+        read = fields_from_table(response, minimise, unit_of(features))
+        return cls._from_fields("from_table", read, features)
 
     @classmethod
     def from_vroom(
@@ -141,9 +169,11 @@ class Constructors:
     ) -> Self:
         """An instance from a problem in VROOM's JSON; vehicles that differ become types.
 
-        Without matrices ``speed_kmh`` is needed: then travel is as the crow flies.
+        Without matrices ``speed_kmh`` is needed: then travel is as the crow flies. Times, which
+        VROOM has in seconds, become those of the ``time_unit``.
         """
-        return cls._from_fields(fields_from_vroom(document, speed_kmh), features)
+        read = fields_from_vroom(document, speed_kmh, unit_of(features))
+        return cls._from_fields("from_vroom", read, features)
 
     @classmethod
     def from_data(cls, data: Any, **features: Any) -> Self:
@@ -151,12 +181,21 @@ class Constructors:
 
         A table with ``coordinates``, ``lonlat`` or ``matrix`` holds fields under their own names.
         """
-        return cls._from_fields(fields_from_data(data), features)
+        read = fields_from_data(data, unit_of(features))
+        return cls._from_fields("from_data", read, features)
 
     @classmethod
-    def _from_fields(cls, read: dict[str, Any], features: Mapping[str, Any]) -> Self:
+    def _refuse_unknown(cls, maker: str, given: Iterable[str], own: Iterable[str] = ()) -> None:
+        """Refuse what is no field of a problem, nor an argument of the maker's own."""
+        known = [*own, *(field.name for field in fields(cls) if field.name != "distances")]
+        refuse_unknown(f"Problem.{maker}", given, known)
+
+    @classmethod
+    def _from_fields(cls, name: str, read: dict[str, Any], features: Mapping[str, Any]) -> Self:
         """What was read and what was said beside it, which counts where both say something."""
         settled = {**read, **features}
+        if "vehicles" in features and "vehicle_ids" not in features:
+            settled.pop("vehicle_ids", None)  # they were of other vehicles
         if "matrix" in features:
             # The costs are given; the places are for the map.
             for key, geographic in (("lonlat", True), ("coordinates", False)):
@@ -165,11 +204,7 @@ class Constructors:
         for key, (maker, own) in _MAKERS.items():
             if key not in settled:
                 continue
-            known = {key, *own, *(field.name for field in fields(cls))} - {"distances"}  # type: ignore[arg-type]
-            for name in settled:
-                if name not in known:
-                    expected = "names of fields of a problem"
-                    raise ProblemError("data", expected=expected, received=show(name))
+            cls._refuse_unknown(name, settled, (key, *own))
             made: Self = getattr(cls, maker)(settled.pop(key), **settled)
             return made
         raise ProblemError(
@@ -185,11 +220,20 @@ _MAKERS = {
 }
 
 
-def _settle_depots(depots: Any, variant: str | None) -> Any:
+def settle_depots(depots: Any, variant: str | None) -> Any:
     """The depots; those nobody spoke of are node 0, unless the declared variant has none."""
-    if depots is _FIRST_NODE and variant is not None and not parse_variant(variant).features.depot:
+    if depots is FIRST_NODE and variant is not None and not parse_variant(variant).features.depot:
         return ()
     return depots
+
+
+def unit_of(features: Mapping[str, Any]) -> str:
+    """The unit of durations that the fields of a problem say, or that their clock has."""
+    unit, clock = features.get("time_unit", "s"), features.get("clock")
+    if unit == "s" and isinstance(clock, Clock):
+        unit = clock.unit
+    check_unit(unit)
+    return str(unit)
 
 
 def _sized(points: Any) -> Any:
@@ -200,10 +244,9 @@ def _sized(points: Any) -> Any:
     return points
 
 
-def _speed(speed_kmh: object, time_unit: object) -> float:
+def _speed(speed_kmh: object, time_unit: str) -> float:
     """Metres in a unit of time."""
-    check_unit(time_unit)
     speed = as_number("speed_kmh", speed_kmh)
     if not 0 < speed < np.inf:
         raise ProblemError("speed_kmh", expected="more than 0", received=str(speed))
-    return speed / 3.6 * TIME_UNITS[str(time_unit)]
+    return speed / 3.6 * TIME_UNITS[time_unit]

@@ -25,11 +25,21 @@ _REFUSALS = (TypeError, ValueError, OverflowError, RuntimeError)
 _LONGEST_SHOWN = 80
 
 
+class NodeNumber(int):
+    """The number of a node, and never an id that happens to be a number.
+
+    What a problem holds is of this type, so that taking it from one problem to another, or filling
+    it in anew, does not look for ids again.
+    """
+
+
 class _Short(Repr):
     """Abbreviated values; Python itself refuses to print a whole number of thousands of digits."""
 
     def repr_int(self, x: int, level: int) -> str:
         return super().repr_int(x, level) if abs(x) < LARGEST else "a huge whole number"
+
+    repr_NodeNumber = repr_int  # Repr goes by the name of the type
 
 
 _SHORT = _Short()
@@ -152,6 +162,8 @@ def _as_float(field: str, value: object, node: int | None = None) -> float:
 
 def as_whole(field: str, value: object, expected: str = "whole node numbers") -> int:
     """One whole number, of Python's or NumPy's integer types."""
+    if isinstance(value, NodeNumber):
+        return value
     if not isinstance(value, bool):
         try:
             return operator.index(value)  # type: ignore[arg-type]

@@ -9,8 +9,9 @@ from typing import Any, Protocol
 
 import numpy as np
 
-from spacevrp.problems.clock import Clock, holds_moments, read_windows
+from spacevrp.problems.clock import Clock, holds_moments, read_numbers, read_windows
 from spacevrp.problems.conversion import (
+    Array,
     as_flag,
     as_number,
     as_whole,
@@ -232,9 +233,11 @@ def as_shift(window: Any) -> tuple[float, float]:
     ends = list(window) if dimensions(window) == 1 else []
     if len(ends) != 2:
         raise ProblemError("window", expected="two moments", received=show(window))
-    first = -np.inf if ends[0] is None else as_number("window", ends[0])
-    last = np.inf if ends[1] is None else as_number("window", ends[1])
-    return first, last
+    try:
+        ((first, last),) = read_numbers([ends])
+    except ProblemError as error:  # text or a date that is no moment
+        raise ProblemError("window", expected=error.expected, received=error.received) from None
+    return as_number("window", first), as_number("window", last)
 
 
 def read_shifts(
@@ -256,6 +259,11 @@ def read_shifts(
             raise blame_vehicle(error, number, vehicle.name) from None
         settled.append(replace(vehicle, window=window))
     return tuple(settled), clock
+
+
+def shifts_of(vehicles: Sequence[Vehicle]) -> Array:
+    """The ends of the shifts (K, 2); infinite where there is no limit."""
+    return np.array([vehicle.window or _NEVER for vehicle in vehicles]).reshape(-1, 2)
 
 
 # --------------------------------------------------------------------------------- what holds

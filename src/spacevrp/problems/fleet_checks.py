@@ -64,7 +64,10 @@ class Fleeted(Protocol):
     def has_own_fleet(self) -> bool: ...
 
     @property
-    def tolerance(self) -> float: ...
+    def length_tolerance(self) -> float: ...
+
+    @property
+    def time_tolerance(self) -> float: ...
 
     def load_slack(self, capacity: float, kind: int = 0) -> float: ...
 
@@ -203,7 +206,7 @@ def _check_way(problem: Fleeted, terms: Terms) -> None:
         opening, closing = (float(time) for time in problem.windows[node])
         if np.isinf(length) or np.isinf(clock):
             raise ProblemError("pinned", node=node, expected="a way there", received="no arc")
-        if clock > closing + problem.tolerance:
+        if clock > closing + problem.time_tolerance:
             raise ProblemError(
                 "pinned",
                 node=node,
@@ -212,11 +215,11 @@ def _check_way(problem: Fleeted, terms: Terms) -> None:
             )
         clock = max(clock, opening) + float(problem.service[node])
         before = node
-    for what, limit, value in (
-        ("length", terms.max_length, length),
-        ("end of the shift", terms.back_by, clock),
+    for what, limit, value, slack in (
+        ("length", terms.max_length, length, problem.length_tolerance),
+        ("end of the shift", terms.back_by, clock, problem.time_tolerance),
     ):
-        if value > limit + problem.tolerance:
+        if value > limit + slack:
             expected = f"a {what} of at least {value:g}, when they are served"
             raise ProblemError("pinned", expected=expected, received=f"{limit:g}")
 
@@ -282,7 +285,7 @@ def _faults(problem: Fleeted, terms: Terms, ways: Ways) -> Array:
     time_there, time_back = there, back
     if problem.durations is not problem.distances:
         time_there, time_back = _round_trip(problem.durations, terms, ways, problem.depots)
-    slack = problem.tolerance
+    slack = problem.time_tolerance
     opening, closing = problem.windows[:, 0], problem.windows[:, 1]
     arrival = max(float(opening[terms.start]), terms.leaves_from) + time_there
     returned = np.maximum(arrival, opening) + problem.service + time_back
@@ -301,7 +304,7 @@ def _faults(problem: Fleeted, terms: Terms, ways: Ways) -> Array:
             barred,
             (np.abs(problem.loads) > room).any(axis=1),
             cut_off,
-            length > terms.max_length + slack,
+            length > terms.max_length + problem.length_tolerance,
             late,
         ],
         [_BARRED, _HEAVY, _CUT_OFF, _LONG, _LATE],

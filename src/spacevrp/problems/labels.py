@@ -2,12 +2,20 @@
 
 from __future__ import annotations
 
-from collections.abc import Hashable, Iterable, Sequence
+from collections.abc import Hashable, Iterable, Mapping, Sequence
+from functools import cached_property
 from typing import Any
 
 import numpy as np
 
-from spacevrp.problems.conversion import LARGEST, Array, as_array, plain_array, show
+from spacevrp.problems.conversion import (
+    LARGEST,
+    Array,
+    NodeNumber,
+    as_array,
+    plain_array,
+    show,
+)
 from spacevrp.problems.errors import ProblemError
 
 # Degrees of longitude and latitude.
@@ -76,19 +84,67 @@ def as_places(places: Any, size: int, *, geographic: bool, field: str = "places"
 
 
 def resolve_nodes(nodes: Any, ids: Sequence[Hashable] | None, field: str, depth: int = 2) -> Any:
-    """Nodes, or lists of them, with every text replaced by the node that has it as its id.
+    """Nodes, or lists of them, as numbers of nodes; what is none is left for others to refuse.
 
-    Numbers are numbers of nodes, whatever the ids are.
+    Text is an id. A number is an id where ids are numbers, and otherwise the number of a node. A
+    :class:`NodeNumber` is what it says, whatever the ids are.
     """
-    if ids is None:
+    return _resolve(nodes, _Names(ids), field, depth)
+
+
+class _Names:
+    """The node of every id, and whether some of the ids are numbers; looked at only if needed."""
+
+    def __init__(self, ids: Sequence[Hashable] | None) -> None:
+        self.ids = ids
+
+    @cached_property
+    def node_of(self) -> dict[Hashable, int]:
+        # True and False are no numbers here, though Python counts them among its whole ones.
+        return {one: node for node, one in enumerate(self.ids or ()) if not isinstance(one, bool)}
+
+    @cached_property
+    def are_numbers(self) -> bool:
+        return any(isinstance(one, int | float) for one in self.node_of)
+
+
+def _resolve(nodes: Any, names: _Names, field: str, depth: int) -> Any:
+    nodes = plain_array(nodes)
+    if isinstance(nodes, bool | NodeNumber):
         return nodes
-    if isinstance(nodes, list | tuple) and depth > 0:
-        return [resolve_nodes(node, ids, field, depth - 1) for node in nodes]
-    if not isinstance(nodes, str):
-        return nodes
-    if nodes not in ids:
-        raise ProblemError(field, expected="one of the ids", received=show(nodes))
-    return ids.index(nodes)
+    if isinstance(nodes, str):
+        return _named(nodes, names, field) if names.ids is not None else nodes
+    if isinstance(nodes, int | float | np.integer | np.floating):
+        if names.are_numbers:
+            return _named(nodes, names, field)
+        return NodeNumber(nodes) if isinstance(nodes, int | np.integer) else nodes
+    if depth > 0 and isinstance(nodes, Iterable) and not isinstance(nodes, bytes | Mapping):
+        try:
+            listed = list(nodes)
+        except (TypeError, ValueError, RuntimeError):  # an array of no dimension, for one
+            return nodes
+        return [_resolve(node, names, field, depth - 1) for node in listed]
+    return nodes
+
+
+def _named(one: Any, names: _Names, field: str) -> NodeNumber:
+    node = names.node_of.get(_plain(one))
+    if node is None:
+        why = "" if isinstance(one, str) else " (some are numbers, so that a number is an id)"
+        raise ProblemError(field, expected=f"one of the ids{why}", received=show(_plain(one)))
+    return NodeNumber(node)
+
+
+def node_numbers(nodes: Any) -> Any:
+    """The same nodes, or lists of them, marked as numbers: ids that are numbers do not count."""
+    if isinstance(nodes, list | tuple | range):
+        return [node_numbers(node) for node in nodes]
+    return NodeNumber(nodes)
+
+
+def are_ids_numbers(ids: Sequence[Hashable] | None) -> bool:
+    """Whether a number, in the place of a node, would be taken for an id."""
+    return _Names(ids).are_numbers
 
 
 def with_id(error: ProblemError, ids: Sequence[Hashable] | None) -> ProblemError:

@@ -1,7 +1,9 @@
-"""A plan as data: rows of a table, a document, GeoJSON, VROOM's answer, VRPLIB's .sol."""
+"""A plan as data: rows of a table, CSV, a document, GeoJSON, VRPLIB's .sol."""
 
 from __future__ import annotations
 
+import csv
+import io
 import math
 from collections.abc import Hashable, Iterable, Sequence
 from datetime import datetime
@@ -46,7 +48,7 @@ def plan_document(plan: Plan, violations: Sequence[Violation]) -> dict[str, Any]
     return {
         "name": problem.name,
         "variant": problem.variant_name,
-        "cost": _plain(plan.cost),
+        "cost": plain(plan.cost),
         "feasible": not violations,
         "violations": [
             {
@@ -54,23 +56,23 @@ def plan_document(plan: Plan, violations: Sequence[Violation]) -> dict[str, Any]
                 "message": violation.message,
                 "route": violation.route,
                 "node": violation.node,
-                "id": None if violation.node is None else _plain(plan.id_of(violation.node)),
+                "id": None if violation.node is None else plain(plan.id_of(violation.node)),
             }
             for violation in violations
         ],
         "totals": {
             "routes": len(plan.routes),
-            "length": _plain(plan.length),
-            "driving": _plain(sum(route.driving for route in plan.routes)),
-            "waiting": _plain(sum(route.waiting for route in plan.routes)),
-            "service": _plain(sum(route.service for route in plan.routes)),
-            "delivered": _plain(sum(route.delivered for route in plan.routes)),
-            "collected": _plain(sum(route.collected for route in plan.routes)),
-            "prize": _plain(plan.prize),
-            "penalties": _plain(plan.penalties),
+            "length": plain(plan.length),
+            "driving": plain(sum(route.driving for route in plan.routes)),
+            "waiting": plain(sum(route.waiting for route in plan.routes)),
+            "service": plain(sum(route.service for route in plan.routes)),
+            "delivered": plain(sum(route.delivered for route in plan.routes)),
+            "collected": plain(sum(route.collected for route in plan.routes)),
+            "prize": plain(plan.prize),
+            "penalties": plain(plan.penalties),
             **({} if problem.vehicles is None else {"fixed_costs": plan.fixed_costs}),
         },
-        "skipped": [_plain(plan.id_of(node)) for node in plan.skipped],
+        "skipped": [plain(plan.id_of(node)) for node in plan.skipped],
         "routes": [_route_document(route) for route in plan.routes],
     }
 
@@ -79,28 +81,28 @@ def _route_document(route: RoutePlan) -> dict[str, Any]:
     return {
         "number": route.number,
         **_vehicle_entry(route),
-        "cost": _plain(route.cost),
+        "cost": plain(route.cost),
         **({} if route.vehicle is None else {"fixed_cost": route.fixed_cost}),
-        "driving": _plain(route.driving),
-        "waiting": _plain(route.waiting),
-        "service": _plain(route.service),
-        "delivered": _plain(route.delivered),
-        "collected": _plain(route.collected),
-        "peak_load": _plain(route.peak_load),
-        "spare": _plain(route.spare),
+        "driving": plain(route.driving),
+        "waiting": plain(route.waiting),
+        "service": plain(route.service),
+        "delivered": plain(route.delivered),
+        "collected": plain(route.collected),
+        "peak_load": plain(route.peak_load),
+        "spare": plain(route.spare),
         "stops": [
             {
-                "id": _plain(stop.id),
+                "id": plain(stop.id),
                 "node": stop.node,
                 "kind": stop.kind,
-                "arrival": _plain(stop.arrival),
-                "waiting": _plain(stop.waiting),
-                "service": _plain(stop.service),
-                "departure": _plain(stop.departure),
-                "load": _plain(stop.load),
+                "arrival": plain(stop.arrival),
+                "waiting": plain(stop.waiting),
+                "service": plain(stop.service),
+                "departure": plain(stop.departure),
+                "load": plain(stop.load),
                 **_loads_entry(stop),
-                "leg_cost": _plain(stop.leg_cost),
-                "leg_duration": _plain(stop.leg_duration),
+                "leg_cost": plain(stop.leg_cost),
+                "leg_duration": plain(stop.leg_duration),
             }
             for stop in route.stops
         ],
@@ -117,7 +119,7 @@ def _loads_entry(stop: Stop) -> dict[str, Any]:
     return {"loads": list(stop.loads)} if len(stop.loads) > 1 else {}
 
 
-def _plain(value: Hashable) -> Any:
+def plain(value: Hashable) -> Any:
     """A value that JSON has."""
     if isinstance(value, datetime):
         return write_iso(value)
@@ -126,6 +128,27 @@ def _plain(value: Hashable) -> Any:
     if value is None or isinstance(value, str | int):
         return value
     return str(value)
+
+
+def plan_csv(document: dict[str, Any]) -> str:
+    """The stops of :func:`plan_document` as comma-separated text, one line a stop."""
+    stream = io.StringIO()
+    stops = [
+        {"route": route["number"], **({"vehicle": route["vehicle"]} if "vehicle" in route else {})}
+        | {key: _cell(value) for key, value in stop.items()}
+        for route in document["routes"]
+        for stop in route["stops"]
+    ]
+    columns = list(stops[0]) if stops else ["route", "id", "node"]
+    writer = csv.DictWriter(stream, columns, lineterminator="\n")
+    writer.writeheader()
+    writer.writerows(stops)
+    return stream.getvalue()
+
+
+def _cell(value: Any) -> Any:
+    """One cell: loads of several kinds with blanks between them."""
+    return " ".join(map(str, value)) if isinstance(value, list) else value
 
 
 # ----------------------------------------------------------------------------------------- GeoJSON
@@ -161,9 +184,9 @@ def plan_geojson(plan: Plan, violations: Sequence[Violation]) -> dict[str, Any]:
         features.append(
             _feature(
                 "Point",
-                _pair(places, node),
+                place_of(places, node),
                 {
-                    "id": _plain(plan.id_of(node)),
+                    "id": plain(plan.id_of(node)),
                     "node": node,
                     "kind": "not visited",
                 },
@@ -176,14 +199,14 @@ def plan_geojson(plan: Plan, violations: Sequence[Violation]) -> dict[str, Any]:
         "plan": {
             "name": problem.name,
             "variant": problem.variant_name,
-            "cost": _plain(plan.cost),
+            "cost": plain(plan.cost),
             "feasible": not violations,
         },
     }
 
 
 def _line(places: Array, route: RoutePlan) -> dict[str, Any]:
-    points = [_pair(places, stop.node) for stop in route.stops]
+    points = [place_of(places, stop.node) for stop in route.stops]
     if len(points) == 1:
         points *= 2  # a line has two ends
     return _feature(
@@ -193,9 +216,9 @@ def _line(places: Array, route: RoutePlan) -> dict[str, Any]:
             "route": route.number,
             **_vehicle_entry(route),
             "stops": len(route.visits),
-            "cost": _plain(route.cost),
-            "driving": _plain(route.driving),
-            "peak_load": _plain(route.peak_load),
+            "cost": plain(route.cost),
+            "driving": plain(route.driving),
+            "peak_load": plain(route.peak_load),
         },
     )
 
@@ -203,17 +226,17 @@ def _line(places: Array, route: RoutePlan) -> dict[str, Any]:
 def _point(places: Array, route: RoutePlan, position: int, stop: Stop) -> dict[str, Any]:
     return _feature(
         "Point",
-        _pair(places, stop.node),
+        place_of(places, stop.node),
         {
-            "id": _plain(stop.id),
+            "id": plain(stop.id),
             "node": stop.node,
             "kind": stop.kind,
             "route": route.number,
             "position": position,
-            "arrival": _plain(stop.arrival),
-            "departure": _plain(stop.departure),
-            "waiting": _plain(stop.waiting),
-            "load": _plain(stop.load),
+            "arrival": plain(stop.arrival),
+            "departure": plain(stop.departure),
+            "waiting": plain(stop.waiting),
+            "load": plain(stop.load),
         },
     )
 
@@ -223,128 +246,9 @@ def _feature(kind: str, coordinates: Any, properties: dict[str, Any]) -> dict[st
     return {"type": "Feature", "geometry": geometry, "properties": properties}
 
 
-def _pair(places: Array, node: int) -> list[float]:
+def place_of(places: Array, node: int) -> list[float]:
+    """Where a node lies, as JSON has it."""
     return [float(places[node, 0]), float(places[node, 1])]
-
-
-# ------------------------------------------------------------------------------------------- VROOM
-
-
-# What VROOM calls the two of a pair.
-_PAIR = ("pickup", "delivery")
-
-
-def plan_vroom(plan: Plan) -> dict[str, Any]:
-    """The answer VROOM would give: summary, routes with steps, unassigned jobs.
-
-    Vehicles are counted from 0; numbers are not rounded. ``duration`` is time on the way, and an
-    ``id`` is the user's own (VROOM's are whole numbers). As in VROOM, vehicles leave as late as
-    they may without ending later, and open routes end with a step where they are.
-    """
-    plan = plan.leaving_late
-    problem = plan.problem
-    if not problem.depots:
-        raise UnsupportedError("VROOM: expected a depot, received a tour without one")
-    places = places_of(problem) if problem.geographic else None
-    routes = [_vroom_route(plan, vehicle, places) for vehicle in range(len(plan.routes))]
-    keys = ("cost", "setup", "service", "duration", "waiting_time", "priority")
-    summary: dict[str, Any] = {key: sum(route[key] for route in routes) for key in keys}
-    summary |= {"routes": len(routes), "unassigned": len(plan.skipped)}
-    summary["violations"] = [cause for route in routes for cause in route["violations"]]
-    if _is_loaded(problem):
-        for key in ("delivery", "pickup"):
-            columns = zip(*(route[key] for route in routes), strict=True)
-            summary[key] = [sum(column) for column in columns] or [0.0] * problem.kinds_of_load
-    unassigned = []
-    kinds = {node: kind for pair in problem.pairs for node, kind in zip(pair, _PAIR, strict=True)}
-    for node in plan.skipped:
-        entry = {"id": _plain(plan.id_of(node)), "type": kinds.get(node, "job")}
-        if places is not None:
-            entry["location"] = _pair(places, node)
-        unassigned.append(entry)
-    document = {"code": 0, "summary": summary, "unassigned": unassigned, "routes": routes}
-    return document if math.isfinite(plan.length) else _without_infinity(document)
-
-
-def _without_infinity(value: Any) -> Any:
-    """The same document with null for what a road that is not there makes infinite."""
-    if isinstance(value, dict):
-        return {key: _without_infinity(entry) for key, entry in value.items()}
-    if isinstance(value, list):
-        return [_without_infinity(entry) for entry in value]
-    return _plain(value)
-
-
-def _is_loaded(problem: Problem) -> bool:
-    """Whether some capacity is limited."""
-    limits = [terms.capacities for terms in problem.fleet]
-    return any(math.isfinite(capacity) for capacities in limits for capacity in capacities)
-
-
-def _vroom_route(plan: Plan, vehicle: int, places: Array | None) -> dict[str, Any]:
-    problem, route = plan.problem, plan.routes[vehicle]
-    document: dict[str, Any] = {
-        "vehicle": vehicle,
-        "cost": route.cost + route.fixed_cost,
-        "setup": 0,
-        "service": route.service,
-        "duration": route.driving,
-        "waiting_time": route.waiting,
-        "priority": 0,
-    }
-    if route.vehicle is not None:
-        document["description"] = route.vehicle.name or f"type {route.vehicle.number}"
-    loaded = _is_loaded(problem)
-    if loaded:
-        served = [problem.loads[stop.node].tolist() for stop in route.visits]
-        columns = list(zip(*served, strict=True))
-        document["delivery"] = [sum(max(one, 0.0) for one in column) for column in columns]
-        document["pickup"] = [sum(max(-one, 0.0) for one in column) for column in columns]
-    steps = []
-    driven = 0.0
-    paired = {node for pair in problem.pairs for node in pair}
-    for stop in route.stops:
-        driven += stop.leg_duration
-        step: dict[str, Any] = {"type": stop.kind if stop.kind in ("start", "end") else "job"}
-        if stop.node in paired:
-            step["type"] = stop.kind
-        if step["type"] not in ("start", "end"):
-            step["id"] = _plain(stop.id)
-        if places is not None:
-            step["location"] = _pair(places, stop.node)
-        step |= {
-            "setup": 0,
-            "service": stop.service,
-            "waiting_time": stop.waiting,
-            "arrival": _plain(stop.arrival),
-            "duration": driven,
-            "violations": _vroom_violations(problem, route, stop),
-        }
-        if loaded:
-            step["load"] = list(stop.loads)
-        steps.append(step)
-    is_open = problem.open_routes if route.vehicle is None else route.vehicle.end is None
-    if is_open:
-        at_last = route.stops[-1]
-        end = {key: value for key, value in steps[-1].items() if key != "id"}
-        end |= {"type": "end", "service": 0.0, "waiting_time": 0.0, "violations": []}
-        steps.append({**end, "arrival": _plain(at_last.departure)})
-    document["steps"] = steps
-    document["violations"] = [cause for step in steps for cause in step["violations"]]
-    return document
-
-
-def _vroom_violations(problem: Problem, route: RoutePlan, stop: Stop) -> list[dict[str, Any]]:
-    causes: list[dict[str, Any]] = []
-    if stop.late > problem.tolerance:
-        causes.append({"cause": "delay", "duration": stop.late})
-    capacities = problem.capacities if route.vehicle is None else route.vehicle.capacities
-    if any(
-        load > capacity + problem.load_slack(capacity, kind)
-        for kind, (load, capacity) in enumerate(zip(stop.loads, capacities, strict=True))
-    ):
-        causes.append({"cause": "load"})
-    return causes
 
 
 # ------------------------------------------------------------------------------- files of solutions

@@ -81,7 +81,7 @@ def _summary(plan: Plan, route: RoutePlan) -> str:
         parts.append(f"{write_moment(start)} to {write_moment(end, after=start)}")
         if route.waiting > 0:
             parts.append(f"waiting {write_span(plan.problem.clock, route.waiting)}")
-        if route.spare > plan.problem.tolerance:
+        if route.spare > plan.problem.time_tolerance:
             parts.append(f"may leave {write_span(plan.problem.clock, route.spare)} later")
     return ", ".join(parts)
 

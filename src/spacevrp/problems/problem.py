@@ -10,10 +10,12 @@ from typing import Any, Literal, get_args
 import numpy as np
 
 from spacevrp.problems.clock import (
+    TIME_UNITS,
     Clock,
     as_durations,
     check_unit,
     holds_moments,
+    read_numbers,
     read_windows,
 )
 from spacevrp.problems.constructors import Constructors
@@ -38,24 +40,28 @@ from spacevrp.problems.fleet import (
     as_vehicles,
     most_vehicles,
     read_shifts,
+    shifts_of,
     terms_of,
 )
 from spacevrp.problems.implied import NEUTRAL_FLAGS, flags_of
+from spacevrp.problems.keywords import refuse_unknown
 from spacevrp.problems.labels import as_ids, as_places, resolve_nodes, with_id
 from spacevrp.problems.leniency import allows_unservable
 from spacevrp.problems.loads import read_loads
+from spacevrp.problems.openings import settle_openings
+from spacevrp.problems.scales import BASE_TOLERANCE, Scales
 from spacevrp.problems.validation import validate
 from spacevrp.problems.variants import describe_features, parse_variant
+from spacevrp.problems.vroom_names import as_vehicle_ids
 
 LoadRule = Literal["paper", "single", "separate"]
 LOAD_RULES: tuple[str, ...] = get_args(LoadRule)
 
-# Float comparisons allow this much in the units of the generated instances (see `tolerance`).
-BASE_TOLERANCE = 1e-5
+__all__ = ["BASE_TOLERANCE", "LOAD_RULES", "LoadRule", "Problem"]
 
 
 @dataclass(frozen=True, eq=False)
-class Problem(Constructors):
+class Problem(Constructors, Scales):
     """A routing instance in the user's own units and numbering.
 
     Build one with :meth:`from_coordinates`, :meth:`from_lonlat` or :meth:`from_matrix`, or from
@@ -72,7 +78,7 @@ class Problem(Constructors):
     durations
         How long travelling takes, for time windows; defaults to ``distances``.
     depots
-        Nodes where routes start. Empty for the TSP. Anywhere in the numbering; text is an id.
+        Nodes where routes start, or their ids. Empty for the TSP. Anywhere in the numbering.
     demand
         (N,) what leaves the vehicle at the node: positive for deliveries, negative for pickups.
         With several kinds of load (N, D): the first kind is then kept here, the others in
@@ -86,6 +92,7 @@ class Problem(Constructors):
         (N, 2) earliest and latest start of service; a depot's window is when it is open. Numbers,
         or dates with a time (datetime, ISO text), or times of day (``"08:30"``), with None for no
         limit; these are kept as numbers after the ``clock``'s origin, and plans give them back.
+        Without an opening, vehicles leave a depot as early as any customer needs.
     service
         (N,) duration of service: numbers, or timedeltas.
     max_length
@@ -188,6 +195,7 @@ class Problem(Constructors):
             travel = as_durations(plain_array(self.durations), self.time_unit)
             settle("durations", Distances(matrix=travel, field="durations"))
         settle("ids", as_ids(self.ids, size))
+        settle("vehicle_ids", as_vehicle_ids(self.vehicle_ids))
         settle("geographic", as_flag("geographic", self.geographic))
         settle("places", as_places(self.places, size, geographic=self.geographic))
         if self.geographic and self.places is None:
@@ -252,6 +260,8 @@ class Problem(Constructors):
         if holds_moments(windows):
             windows, clock = read_windows(windows, self.time_unit, self.clock)
             object.__setattr__(self, "clock", clock)
+        else:
+            windows = read_numbers(windows)
         if self.vehicles is not None:
             vehicles, clock_of_shifts = read_shifts(
                 self.vehicles,
@@ -261,11 +271,26 @@ class Problem(Constructors):
             )
             object.__setattr__(self, "vehicles", vehicles)
             object.__setattr__(self, "clock", clock_of_shifts)
+            if windows is None and clock_of_shifts is not None:
+                windows = np.tile([-np.inf, np.inf], (self.size, 1))
         if self.clock is not None and self.clock.unit != self.time_unit:
             if self.time_unit != "s":
                 raise ProblemError("time_unit", expected=self.clock.unit, received=self.time_unit)
             object.__setattr__(self, "time_unit", self.clock.unit)
-        object.__setattr__(self, "windows", as_windows(windows, self.size))
+        windows = as_windows(windows, self.size)
+        if self.durations.size == self.size and all(0 <= d < self.size for d in self.depots):
+            # Otherwise the checks that follow say what is wrong.
+            windows = settle_openings(
+                windows,
+                shifts_of(self.vehicles or ()),
+                self.depots,
+                self.durations,
+                self.service,
+                day=24 * TIME_UNITS["h"] / TIME_UNITS[self.time_unit],
+                midnight=None if self.clock is None else self.clock.midnight,
+            )
+            windows.setflags(write=False)
+        object.__setattr__(self, "windows", windows)
 
     # ------------------------------------------------------------------ what follows from the data
 
@@ -373,55 +398,9 @@ class Problem(Constructors):
             parts.append(f"{self.kinds_of_load} kinds of load")
         return f"{name} ({', '.join(parts)})" if parts else name
 
-    @cached_property
-    def day_start(self) -> float:
-        """When the first depot opens: nothing happens earlier, wherever time is counted from."""
-        return float(min((self.windows[depot, 0] for depot in self.depots), default=0.0))
-
-    @cached_property
-    def unit(self) -> float:
-        """How much of the user's units is one unit of the generated instances.
-
-        1 where lengths and times are of the order of 1, as they are there; otherwise in proportion
-        to the largest of them, so that what is compared stays between 0.01 and 10 units.
-        """
-        extent = max(self.distances.extent, self.durations.extent)
-        # No route takes longer: a limit beyond this ("never", written as 1e9) tells nothing.
-        windows = np.maximum(self.windows - self.day_start, 0.0)
-        longest = self.size * extent + self.service.sum() + windows[:, 0].max(initial=0.0)
-        of_fleet = [(t.max_length, t.leaves_from, t.back_by) for t in self.fleet]
-        shifts = np.array([times for _, *times in of_fleet]) - self.day_start
-        lengths = [length for length, *_ in of_fleet]
-        limits = np.array([self.max_length, *windows.ravel(), *lengths, *shifts.ravel()])
-        limit = limits[limits <= longest].max(initial=0.0)
-        largest = max(extent, float(self.service.max()), float(limit))
-        if largest <= 0.0:
-            return 1.0
-        return largest / 10.0 if largest > 10.0 else min(1.0, largest * 100.0)
-
-    @cached_property
-    def tolerance(self) -> float:
-        """Slack for comparing lengths and times, in the user's units: 1e-5 of :attr:`unit`."""
-        return BASE_TOLERANCE * self.unit
-
-    @cached_property
-    def load_tolerance(self) -> float:
-        """Slack for comparing loads: none that matters where all amounts are whole numbers."""
-        return self.load_slack(self.capacity)
-
-    def load_slack(self, capacity: float, kind: int = 0) -> float:
-        """The same for a vehicle with this capacity for a kind of load."""
-        if not np.isfinite(capacity):
-            return 0.0
-        slack = BASE_TOLERANCE * capacity
-        return min(slack, 0.5) if self._whole_loads[kind] else slack
-
-    @cached_property
-    def _whole_loads(self) -> tuple[bool, ...]:
-        return tuple((self.loads == np.round(self.loads)).all(axis=0).tolist())
-
     def replace(self, **changes: Any) -> Problem:
         """A copy with some fields changed, validated anew."""
+        refuse_unknown("replace", changes, (one.name for one in fields(self) if one.init))
         if "distances" in changes and self.durations is self.distances:
             changes.setdefault("durations", None)  # durations that followed go on following
         for name, more, none in (

@@ -219,7 +219,7 @@ def check_length(problem: Problem, trip: Trip) -> list[Violation]:
         length += leg_length
     # A missing arc is its own violation; "infinitely long" would only repeat it.
     limited_to = trip.terms.max_length
-    if math.isinf(length) or length <= limited_to + problem.tolerance:
+    if math.isinf(length) or length <= limited_to + problem.length_tolerance:
         return []
     shown, limit = write_apart(length, limited_to)
     return [
@@ -249,7 +249,7 @@ def check_windows(problem: Problem, trip: Trip) -> list[Violation]:
             break
         opening, closing = (float(time) for time in problem.windows[target])
         at_depot = target in problem.depots
-        if clock > closing + problem.tolerance:
+        if clock > closing + problem.time_tolerance:
             arrival, limit = write_apart(clock, closing)
             verb = "returns to" if at_depot else "arrives at"
             what = "the depot" if at_depot else "window"
@@ -260,7 +260,7 @@ def check_windows(problem: Problem, trip: Trip) -> list[Violation]:
             violations.append(Violation("window", text, trip.number, target))
         if not at_depot:
             clock = max(clock, opening) + float(problem.service[target])
-    if math.isfinite(clock) and clock > terms.back_by + problem.tolerance:
+    if math.isfinite(clock) and clock > terms.back_by + problem.time_tolerance:
         over, limit = write_apart(clock, terms.back_by)
         text = (
             f"route {trip.number} is over at {over}, the shift of {called(terms)} ends at {limit}"

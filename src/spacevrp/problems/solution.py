@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import csv
-import io
 import json
 from collections.abc import Iterable
 from dataclasses import dataclass, field
@@ -19,14 +17,15 @@ from spacevrp.problems.explanation.documents import unserved_document
 from spacevrp.problems.explanation.reasons import Unserved
 from spacevrp.problems.plan import Plan, make_plan
 from spacevrp.problems.plan_documents import (
+    plan_csv,
     plan_document,
     plan_geojson,
     plan_rows,
-    plan_vroom,
     solution_document,
     solution_sol,
 )
 from spacevrp.problems.plan_text import count, describe_plan, write_number
+from spacevrp.problems.plan_vroom import plan_vroom
 from spacevrp.problems.problem import Problem
 from spacevrp.problems.referee import Violation, as_routes, as_vehicles_of, judge, vehicles_of
 
@@ -148,7 +147,7 @@ class Solution:
     def save(self, path: str | Path) -> None:
         """Write the solution in the format that the suffix says.
 
-        ``.sol`` (VRPLIB), ``.json`` (routes for ``spacevrp check``), ``.geojson``, ``.csv`` (one
+        ``.sol`` (VRPLIB), ``.json`` (as ``spacevrp solve`` writes it), ``.geojson``, ``.csv`` (one
         row a stop) or ``.txt`` (what ``str`` gives).
         """
         path = Path(path)
@@ -156,11 +155,13 @@ class Solution:
         if suffix == ".sol":
             text = solution_sol(self._problem, self)
         elif suffix == ".json":
-            text = _as_json(solution_document(self._problem.variant_name, [self]))
+            document = solution_document(self._problem.variant_name, [self])
+            document["instances"][0]["plan"] = self.to_dict()
+            text = _as_json(document)
         elif suffix == ".geojson":
             text = _as_json(self.to_geojson())
         elif suffix == ".csv":
-            text = _as_csv(self.to_dict())
+            text = plan_csv(self.to_dict())
         elif suffix == ".txt":
             text = f"{self}\n"
         else:
@@ -212,23 +213,3 @@ class Solution:
 
 def _as_json(document: dict[str, Any]) -> str:
     return json.dumps(document, allow_nan=False, ensure_ascii=False, indent=1) + "\n"
-
-
-def _cell(value: Any) -> Any:
-    """One cell: loads of several kinds with blanks between them."""
-    return " ".join(map(str, value)) if isinstance(value, list) else value
-
-
-def _as_csv(document: dict[str, Any]) -> str:
-    stream = io.StringIO()
-    stops = [
-        {"route": route["number"], **({"vehicle": route["vehicle"]} if "vehicle" in route else {})}
-        | {key: _cell(value) for key, value in stop.items()}
-        for route in document["routes"]
-        for stop in route["stops"]
-    ]
-    columns = list(stops[0]) if stops else ["route", "id", "node"]
-    writer = csv.DictWriter(stream, columns, lineterminator="\n")
-    writer.writeheader()
-    writer.writerows(stops)
-    return stream.getvalue()

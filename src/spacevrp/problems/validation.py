@@ -338,16 +338,16 @@ def _check_in_time(problem: Checked, compulsory: list[int]) -> None:
             there, back = ways(problem.durations, depot, problem.depots)
             reached = opening[depot] + there
             returned = np.maximum(reached, opening) + problem.service + back
-            fits = reached <= closing + problem.tolerance
+            fits = reached <= closing + problem.time_tolerance
             if not problem.open_routes:
-                fits &= returned <= closing[depot] + problem.tolerance
+                fits &= returned <= closing[depot] + problem.time_tolerance
             in_time |= fits
             arrival, end = np.minimum(arrival, reached), np.minimum(end, returned)
         late = late[~in_time[late]]
         if not len(late):
             return
     node = int(late[0])
-    if arrival[node] > closing[node] + problem.tolerance:
+    if arrival[node] > closing[node] + problem.time_tolerance:
         raise ProblemError(
             "windows",
             node=node,
@@ -370,7 +370,7 @@ def _check_in_length(problem: Checked, compulsory: list[int]) -> None:
             there, back = ways(problem.distances, depot, problem.depots)
             length = there if problem.open_routes else there + back
             shortest = np.minimum(shortest, length)
-        too_far = too_far[shortest[too_far] > problem.max_length + problem.tolerance]
+        too_far = too_far[shortest[too_far] > problem.max_length + problem.length_tolerance]
         if not len(too_far):
             return
     node = int(too_far[0])

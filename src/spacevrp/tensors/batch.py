@@ -3,8 +3,9 @@
 Conventions
 -----------
 B instances, N nodes after padding, K depots after padding. Depots come first, then customers, then
-padding. Lengths and times are divided by ``unit``, so that they are of the order of 1 in float32;
-amounts of goods keep their own units, so that whole numbers stay exact.
+padding. Lengths and times are divided by units of their own, so that they are of the order of 1 in
+float32. Amounts of goods are whole numbers wherever they can be, so that their sums are exact. What
+limits them is never looser than what the referee forgives (see limits.py).
 """
 
 from __future__ import annotations
@@ -20,6 +21,7 @@ from torch import Tensor
 from spacevrp.problems.errors import UnsupportedError
 from spacevrp.problems.problem import Problem
 from spacevrp.tensors.lengths import PlaneLengths
+from spacevrp.tensors.limits import as_amounts, as_limits
 
 # How goods share the vehicle. Pairs have a rule of their own: nothing is on board at the start.
 LOAD_RULE_CODES = {"single": 0, "paper": 1, "separate": 2}
@@ -34,7 +36,7 @@ class Batch:
 
     distance: Tensor  # (B, N, N) float; inf where there is no arc; padding is 0 (see lengths.py)
     duration: Tensor  # (B, N, N) float; the same tensor as `distance` unless they differ
-    unit: Tensor  # (B,) float64; the user's units in one unit of distance
+    unit: Tensor  # (B,) float64; the user's units in one unit of distance (times have their own)
     is_node: Tensor  # (B, N) bool; False on padding
     is_depot: Tensor  # (B, N) bool
     demand: Tensor  # (B, N) signed: what leaves the vehicle at the node
@@ -110,7 +112,10 @@ class Batch:
 
 @dataclass(frozen=True)
 class View:
-    """What a batch says of the vehicles of an instance, in the user's units and numbering."""
+    """What a batch says of the vehicles of an instance, in the user's units and numbering.
+
+    Demand and capacity are in the steps of :mod:`spacevrp.tensors.limits`.
+    """
 
     starts: tuple[int, ...]  # the nodes that depots of the batch are for whoever leaves,
     ends: tuple[int, ...]  # and for whoever comes back
@@ -132,12 +137,13 @@ def _uniform_view(problem: Problem) -> View:
         raise UnsupportedError(
             f"a batch holds alike vehicles with one kind of load, received {problem.variant_name}"
         )
+    goods = as_amounts(problem, 0, [problem.capacity])
     return View(
         problem.depots,
         problem.depots,
-        problem.demand,
-        problem.capacity,
-        problem.load_tolerance,
+        goods.amounts,
+        float(goods.capacities[0]),
+        float(goods.tolerances[0]),
         problem.windows,
         problem.max_length,
         problem.open_routes,
@@ -210,6 +216,7 @@ def _squares(
     blocks = torch.zeros((len(problems), width, width), dtype=held_in)
     for block, problem, view in zip(blocks.numpy(), problems, views, strict=True):
         matrix = getattr(problem, field).matrix()
+        unit = problem.unit if field == "distances" else problem.unit_of_time
         order, targets = _order(problem, view.starts), _order(problem, view.ends)
         size = len(order)
         in_order = view.starts == problem.depots == view.ends and _in_order(order)
@@ -217,7 +224,7 @@ def _squares(
         for first in range(0, size, _ROWS):
             rows = slice(first, min(first + _ROWS, size))
             some = matrix[rows] if in_order else matrix[np.ix_(order[rows], targets)]
-            block[rows, :size] = some / problem.unit if problem.unit != 1.0 else some
+            block[rows, :size] = some / unit if unit != 1.0 else some
         if view.starts != view.ends:
             np.fill_diagonal(block, 0.0)  # from the start of a route to its own end
     return blocks.to(dtype)
@@ -264,7 +271,7 @@ def _as_row(problem: Problem, width: int, view: View) -> dict[str, Any]:
     )
     position = np.empty(problem.size, dtype=np.int64)
     position[order] = np.arange(size)
-    unit = problem.unit
+    unit, unit_of_time = problem.unit, problem.unit_of_time
 
     def padded(values: np.ndarray[Any, Any], fill: float | bool = 0) -> np.ndarray[Any, Any]:
         row = np.full(width, fill, dtype=values.dtype)
@@ -274,7 +281,11 @@ def _as_row(problem: Problem, width: int, view: View) -> dict[str, Any]:
     is_node = np.arange(width) < size
     is_depot = np.arange(width) < len(view.starts)
     closing = np.full(width, np.inf)
-    closing[:size] = view.windows[_order(problem, view.ends), 1] - problem.day_start
+    closing[:size] = as_limits(
+        view.windows[_order(problem, view.ends), 1] - problem.day_start,
+        problem.time_tolerance,
+        unit_of_time,
+    )
     optional = padded(np.isfinite(problem.penalty))
     optional[position[list(view.must_visit)]] = False
     partner = np.arange(width)
@@ -299,10 +310,10 @@ def _as_row(problem: Problem, width: int, view: View) -> dict[str, Any]:
         "load_tolerance": np.float64(view.load_tolerance),
         "load_rule": np.int64(PAIRED_LOAD if problem.pairs else LOAD_RULE_CODES[problem.load_rule]),
         # Counted from the first departure: float32 has no digits to spare for a date.
-        "opening": padded(np.maximum(view.windows[:, 0] - problem.day_start, 0.0)) / unit,
-        "closing": closing / unit,
-        "service": padded(problem.service) / unit,
-        "max_length": np.float64(view.max_length / unit),
+        "opening": padded(np.maximum(view.windows[:, 0] - problem.day_start, 0.0)) / unit_of_time,
+        "closing": closing,
+        "service": padded(problem.service) / unit_of_time,
+        "max_length": as_limits(view.max_length, problem.length_tolerance, unit),
         "prize": padded(problem.prize),
         "revealed_prize": padded(revealed),
         "penalty": penalty,

@@ -23,6 +23,7 @@ from torch import Tensor
 from spacevrp.problems.fleet import Terms, ways_out
 from spacevrp.problems.problem import Problem
 from spacevrp.tensors.batch import LOAD_RULE_CODES, Batch, View, stack
+from spacevrp.tensors.limits import as_amounts, as_limits
 
 # Vehicles of a type of which there are any number: more than any plan has routes.
 ANY_NUMBER = 10**6
@@ -87,9 +88,8 @@ def stack_fleets(
     return batch, Fleet(**tensors)
 
 
-def _seen_capacity(problem: Problem) -> np.ndarray[Any, Any]:
-    """The largest capacity of any type for each kind of load, (D,); inf where none has a limit."""
-    capacities = np.array([terms.capacities for terms in problem.fleet])  # (K, D)
+def _seen_capacity(capacities: np.ndarray[Any, Any]) -> np.ndarray[Any, Any]:
+    """The largest of the capacities (K, D) of all types, (D,); inf where none has a limit."""
     largest = np.where(np.isfinite(capacities), capacities, 0.0).max(axis=0)
     return np.where(largest > 0, largest, np.inf)
 
@@ -97,7 +97,7 @@ def _seen_capacity(problem: Problem) -> np.ndarray[Any, Any]:
 def _view(problem: Problem) -> View:
     """What is shown of a fleet: its largest vehicle."""
     fleet = problem.fleet
-    largest = _seen_capacity(problem)
+    largest = _seen_capacity(np.array([terms.capacities for terms in fleet]))
     limited = np.isfinite(largest) & (problem.loads != 0).any(axis=0)
     parts = np.abs(problem.loads[:, limited]) / largest[limited]  # (N, D')
     part = parts.max(axis=1, initial=0.0)
@@ -148,10 +148,6 @@ def _row(
     def per_kind(values: Sequence[float], fill: float) -> list[float]:
         return [*values, *[fill] * (num_kinds - kinds)]
 
-    def tolerances(terms: Terms) -> list[float]:
-        slack = [problem.load_slack(c, kind) for kind, c in enumerate(terms.capacities)]
-        return per_kind(slack, 0.0)
-
     def served(terms: Terms) -> list[bool]:
         may = np.zeros(width, dtype=bool)
         may[position[customers]] = True
@@ -170,9 +166,20 @@ def _row(
     closes = [
         np.inf if terms.end is None else float(problem.windows[terms.end, 1]) for terms in fleet
     ]
+    goods = [
+        as_amounts(problem, kind, [terms.capacities[kind] for terms in fleet])
+        for kind in range(kinds)
+    ]
+    capacities = np.stack([of_kind.capacities for of_kind in goods], axis=1)  # (K, D)
+    tolerances = np.stack([of_kind.tolerances for of_kind in goods], axis=1)
     loads = np.zeros((width, num_kinds))
-    loads[position[customers], :kinds] = problem.loads[customers]
-    unit, day_start = problem.unit, problem.day_start
+    for kind, of_kind in enumerate(goods):
+        loads[position[customers], kind] = of_kind.amounts[customers]
+    unit, unit_of_time, day_start = problem.unit, problem.unit_of_time, problem.day_start
+    leaves_from = np.maximum(
+        [max(t.leaves_from, o) for t, o in zip(fleet, opens, strict=True)], day_start
+    )
+    back_by = np.array([min(t.back_by, c) for t, c in zip(fleet, closes, strict=True)])
     penalty = np.zeros(width)
     if not problem.maximise_prize:
         paid = np.where(np.isfinite(problem.penalty), problem.penalty / unit, 0.0)
@@ -184,30 +191,25 @@ def _row(
         "is_open": per_type([t.end is None for t in fleet], False),
         "count": per_type([ANY_NUMBER if t.count is None else t.count for t in fleet], 0),
         "capacity": per_type(
-            [per_kind(t.capacities, np.inf) for t in fleet], per_kind([np.inf] * kinds, np.inf)
+            [per_kind(row, np.inf) for row in capacities.tolist()], [np.inf] * num_kinds
         ),
-        "load_tolerance": per_type([tolerances(t) for t in fleet], [0.0] * num_kinds),
+        "load_tolerance": per_type(
+            [per_kind(row, 0.0) for row in tolerances.tolist()], [0.0] * num_kinds
+        ),
         "fixed_cost": per_type([t.fixed_cost / unit for t in fleet], 0.0),
-        "max_length": per_type([t.max_length / unit for t in fleet], np.inf),
-        "leaves_from": per_type(
-            [
-                (max(t.leaves_from, opening) - day_start) / unit
-                for t, opening in zip(fleet, opens, strict=True)
-            ],
-            0.0,
-        ),
-        "back_by": per_type(
-            [
-                (min(t.back_by, closing) - day_start) / unit
-                for t, closing in zip(fleet, closes, strict=True)
-            ],
+        "max_length": per_type(
+            as_limits([t.max_length for t in fleet], problem.length_tolerance, unit).tolist(),
             np.inf,
+        ),
+        "leaves_from": per_type(((leaves_from - day_start) / unit_of_time).tolist(), 0.0),
+        "back_by": per_type(
+            as_limits(back_by - day_start, problem.time_tolerance, unit_of_time).tolist(), np.inf
         ),
         "may_serve": per_type([served(t) for t in fleet], [False] * width),
         "pinned": per_type([pins(t) for t in fleet], [-1] * num_pins),
         "loads": loads,
         "penalty": penalty,
-        "seen_capacity": np.array(per_kind(_seen_capacity(problem).tolist(), np.inf)),
+        "seen_capacity": np.array(per_kind(_seen_capacity(capacities).tolist(), np.inf)),
         "max_routes": np.int64(problem.max_routes or problem.size + 1),
     }
 

@@ -186,3 +186,100 @@ def test_a_table_without_strangers_warns_of_nothing() -> None:
     with warnings.catch_warnings():
         warnings.simplefilter("error")
         Problem.from_frame({**STOPS, "service": [timedelta(minutes=1)] * 4})
+
+
+LOADED = {"x": [0, 3, 0], "y": [0, 4, 4], "kg": [None, 20, 8], "m3": [0, 5, 2]}
+
+
+def test_several_kinds_of_load() -> None:
+    columns = {"demand": ["kg", "m3"]}
+    problem = Problem.from_frame(pandas.DataFrame(LOADED), columns=columns, capacity=[30, 9])
+    assert problem.loads.tolist() == [[0, 0], [20, 5], [8, 2]]
+    assert problem.capacities == (30, 9)
+    limited = {**LOADED, "max kg": [30, None, None], "max m3": [None, 9, 9]}
+    both = {**columns, "capacity": ["max kg", "max m3"]}
+    assert Problem.from_frame(limited, columns=both).capacities == (30, 9)
+    # The kind may stand in the name.
+    named = {"x": [0, 3, 0], "y": [0, 4, 4], "demand_kg": [0, 20, 8], "Demand m3": [0, 5, 2]}
+    named |= {"capacity_m3": [9, None, None], "capacity_kg": [30, None, None]}
+    assert Problem.from_frame(named).capacities == (30, 9)
+    assert Problem.from_frame(named).loads.tolist() == problem.loads.tolist()
+    del named["capacity_m3"]
+    assert Problem.from_frame(named).capacities == (30, math.inf)
+    own = {**LOADED, "capacity_kg": [30, 30, 30]}
+    assert Problem.from_frame(own, columns=columns).capacities == (30, math.inf)
+    parted = {"x": [0, 1, 2], "y": [0, 0, 0], "a": [0, 1, 0], "b": [0, 2, 0], "c": [0, 0, 3]}
+    taken = {**parted, "d": [0, 0, 4]}
+    signed = Problem.from_frame(
+        taken, columns={"delivery": ["a", "b"], "pickup": ["c", "d"]}, capacity=[9, 9]
+    )
+    assert signed.loads.tolist() == [[0, 0], [1, 2], [-3, -4]]
+
+
+@pytest.mark.parametrize(
+    ("table", "columns", "part"),
+    [
+        (LOADED, {"demand": ["kg", "lb"]}, "demand: expected a column 'lb', received none"),
+        (LOADED, {"demand": ["kg", 3]}, "demand: expected a column 3, received none"),
+        (LOADED, {"demand": []}, "columns: expected one column for demand"),
+        (LOADED, {"service": ["kg", "m3"]}, "columns: expected one column for service"),
+        (LOADED, {"demand": ["kg", "m3"], "pickup": "kg"}, "nothing beside delivery"),
+        (LOADED, {"delivery": ["kg", "m3"], "pickup": "kg"}, "pickup: expected 2 columns"),
+        (
+            {**LOADED, "capacity_kg": [9, 9, 9], "capacity_m4": [9, 9, 9]},
+            {"demand": ["kg", "m3"]},
+            "capacity: expected a column demand_m4 beside it, received 'capacity_m4'",
+        ),
+        (LOADED | {"lon": [1, 2, 3], "lat": [4, 5, 6]}, {"x": "x", "lat": "lat"}, "received both"),
+    ],
+)
+@pytest.mark.filterwarnings("ignore::spacevrp.problems.sources.frame.ColumnWarning")
+def test_kinds_of_load_refused(table: Any, columns: Any, part: str) -> None:
+    with pytest.raises(ProblemError, match=part):
+        Problem.from_frame(table, columns=columns)
+
+
+def test_a_demand_beside_others_is_the_demand() -> None:
+    table = {**STOPS, "demand_last_year": [9, 9, 9, 9], "capacity_last_year": [9, 9, 9, 9]}
+    said = "columns left out: 'demand_last_year', 'capacity_last_year'"
+    with pytest.warns(ColumnWarning, match=said):
+        problem = Problem.from_frame(table, capacity=8)
+    assert problem.kinds_of_load == 1
+
+
+def test_an_index_called_id_has_the_ids() -> None:
+    frame = pandas.DataFrame(STOPS).set_index("id")
+    assert Problem.from_frame(frame).ids == ("a", "hub", "b", "c")
+    kept = pandas.DataFrame(STOPS).set_index("id", drop=False)
+    assert Problem.from_frame(kept).ids == ("a", "hub", "b", "c")
+    with pytest.raises(ProblemError, match="id: expected one column, received 'id' twice"):
+        Problem.from_frame(kept.assign(id=["c", "b", "hub", "a"]))
+    with pytest.raises(ProblemError, match="id: expected one column, received 'name' and 'id'"):
+        Problem.from_frame(frame.assign(name=list("wxyz")))
+    with pytest.warns(ColumnWarning, match="columns left out: 'id'"):
+        chosen = Problem.from_frame(frame.assign(name=list("wxyz")), columns={"id": "name"})
+    assert chosen.ids == ("w", "x", "y", "z")
+    assert Problem.from_frame(frame.rename_axis("shelf")).ids is None
+
+
+def test_of_degrees_and_a_plane_one_counts() -> None:
+    table = {"x": [0, 3], "y": [0, 4], "lon": [13, 13.1], "lat": [52, 52]}
+    with pytest.warns(ColumnWarning, match="columns left out: 'x', 'y'"):
+        assert Problem.from_frame(table).geographic
+    with pytest.warns(ColumnWarning, match="columns left out: 'lon', 'lat'"):
+        plane = Problem.from_frame(table, columns={"x": "x"})
+    assert plane.distances.between(0, 1) == 5
+    del table["lat"]
+    with pytest.warns(ColumnWarning, match="columns left out: 'lon'"):
+        assert Problem.from_frame(table).distances.between(0, 1) == 5
+
+
+def test_a_unit_of_time_in_the_table() -> None:
+    table = {"lon": [13, 13.1], "lat": [52, 52], "speed_kmh": [60, None], "time_unit": ["min", ""]}
+    problem = Problem.from_frame(table)
+    assert problem.time_unit == "min"
+    kilometres = problem.distances.between(0, 1) / 1000
+    assert problem.durations.between(0, 1) == pytest.approx(kilometres)  # a minute each
+    assert Problem.from_frame(table, time_unit="h").time_unit == "h"
+    with pytest.raises(ProblemError, match="time_unit: expected one value for all, received 's'"):
+        Problem.from_frame({**table, "time_unit": ["s", "h"]})

@@ -10,6 +10,7 @@ import pytest
 
 from spacevrp.problems.errors import ProblemError, UnsupportedError
 from spacevrp.problems.problem import Problem
+from spacevrp.problems.solution import Solution
 
 MATRIX = [[0, 2, 9, 4], [1, 0, 6, 3], [7, 3, 0, 5], [4, 4, 4, 0]]
 DATA: dict[str, Any] = {"distance_matrix": MATRIX, "num_vehicles": 2, "depot": 0}
@@ -29,10 +30,11 @@ def test_a_capacitated_problem() -> None:
 
 
 def test_times_and_distances() -> None:
-    windows = [(0, 50), (7, 12), (10, 15), (16, 18)]
+    windows = [(2, 50), (7, 12), (10, 15), (16, 18)]
     problem = Problem.from_ortools({**DATA, "time_matrix": MATRIX, "time_windows": windows})
     assert problem.durations.between(1, 2) == 6
-    assert problem.windows.tolist() == [list(window) for window in windows]
+    # The depot's window is when vehicles leave.
+    assert problem.windows.tolist() == [[2, math.inf], [7, 12], [10, 15], [16, 18]]
     alone = Problem.from_ortools({"time_matrix": np.array(MATRIX), "num_vehicles": 4})
     assert alone.distances.between(1, 2) == 6
     assert alone.depots == (0,)
@@ -107,6 +109,8 @@ def test_vehicles_that_differ_are_types() -> None:
         ({"num_vehicles": 1.5}, ProblemError, "num_vehicles: expected a whole number"),
         ({"time_windows": 5}, ProblemError, "time_windows: expected a list"),
         ({"time_windows": [5, 6, 7, 8]}, ProblemError, "time_windows: expected a list"),
+        ({"time_windows": [(0, 9)]}, ProblemError, r"windows: expected shape \(4, 2\)"),
+        ({"time_windows": [(9, 5)] + [(0, 99)] * 3}, ProblemError, "windows, node 0: expected an"),
         ({"pickups_deliveries": [[1, 2, 3]]}, ProblemError, "pickup, delivery"),
         ({"service_time": "long"}, ProblemError, "service_time: expected a list"),
         ({"vehicle_load_time": 5}, UnsupportedError, "the key 'vehicle_load_time' is not known"),
@@ -116,3 +120,75 @@ def test_vehicles_that_differ_are_types() -> None:
 def test_refused(change: dict[str, Any], error: Any, part: str) -> None:
     with pytest.raises(error, match=part):
         Problem.from_ortools({**DATA, **change})
+
+
+# The data of OR-Tools' page on time windows, and the answer it prints there.
+TIME_MATRIX = [
+    [0, 6, 9, 8, 7, 3, 6, 2, 3, 2, 6, 6, 4, 4, 5, 9, 7],
+    [6, 0, 8, 3, 2, 6, 8, 4, 8, 8, 13, 7, 5, 8, 12, 10, 14],
+    [9, 8, 0, 11, 10, 6, 3, 9, 5, 8, 4, 15, 14, 13, 9, 18, 9],
+    [8, 3, 11, 0, 1, 7, 10, 6, 10, 10, 14, 6, 7, 9, 14, 6, 16],
+    [7, 2, 10, 1, 0, 6, 9, 4, 8, 9, 13, 4, 6, 8, 12, 8, 14],
+    [3, 6, 6, 7, 6, 0, 2, 3, 2, 2, 7, 9, 7, 7, 6, 12, 8],
+    [6, 8, 3, 10, 9, 2, 0, 6, 2, 5, 4, 12, 10, 10, 6, 15, 5],
+    [2, 4, 9, 6, 4, 3, 6, 0, 4, 4, 8, 5, 4, 3, 7, 8, 10],
+    [3, 8, 5, 10, 8, 2, 2, 4, 0, 3, 4, 9, 8, 7, 3, 13, 6],
+    [2, 8, 8, 10, 9, 2, 5, 4, 3, 0, 4, 6, 5, 4, 3, 9, 5],
+    [6, 13, 4, 14, 13, 7, 4, 8, 4, 4, 0, 10, 9, 8, 4, 13, 4],
+    [6, 7, 15, 6, 4, 9, 12, 5, 9, 6, 10, 0, 1, 3, 7, 3, 10],
+    [4, 5, 14, 7, 6, 7, 10, 4, 8, 5, 9, 1, 0, 2, 6, 4, 8],
+    [4, 8, 13, 9, 8, 7, 10, 3, 7, 4, 8, 3, 2, 0, 4, 5, 6],
+    [5, 12, 9, 14, 12, 6, 6, 7, 3, 3, 4, 7, 6, 4, 0, 9, 2],
+    [9, 10, 18, 6, 8, 12, 15, 8, 13, 9, 13, 3, 4, 5, 9, 0, 9],
+    [7, 14, 9, 16, 14, 8, 5, 10, 6, 5, 4, 10, 8, 6, 2, 9, 0],
+]
+WINDOWS = [
+    *((0, 5), (7, 12), (10, 15), (16, 18), (10, 13), (0, 5), (5, 10), (0, 4), (5, 10)),
+    *((0, 3), (10, 16), (10, 15), (0, 5), (5, 10), (7, 8), (10, 15), (11, 15)),
+]
+TIMED: dict[str, Any] = {
+    "time_matrix": TIME_MATRIX,
+    "time_windows": WINDOWS,
+    "num_vehicles": 4,
+    "depot": 0,
+}
+PUBLISHED = [[0, 9, 14, 16, 0], [0, 7, 1, 4, 3, 0], [0, 12, 13, 15, 11, 0], [0, 5, 8, 6, 2, 10, 0]]
+
+
+def test_the_official_example_with_time_windows() -> None:
+    """Its depot has the window (0, 5), and its vehicles are back at 18, 24, 20 and 20."""
+    problem = Problem.from_ortools(TIMED, time_unit="min")
+    published = Solution.judged(problem, PUBLISHED)
+    assert published.feasible
+    assert published.cost == 71
+    assert [route.stops[-1].reached for route in published.plan.routes] == [18, 24, 20, 20]
+    # Whoever begins with customer 3 still waits for him until 16.
+    late = Solution.judged(problem, [[0, 3, 1, 0]])
+    assert "route 1 arrives at customer 1 at 19" in late.violations[0].message
+
+
+def test_the_horizon_that_examples_put_into_code_is_a_shift() -> None:
+    for end, feasible in ((30, True), (24, True), (23, False)):
+        problem = Problem.from_ortools(TIMED, vehicles=[{"count": 4, "window": (0, end)}])
+        assert Solution.judged(problem, PUBLISHED).feasible is feasible
+
+
+def test_the_official_example_is_solved() -> None:
+    pytest.importorskip("torch")
+    from spacevrp.solver import Solver
+
+    solution = Solver(device="cpu").solve(Problem.from_ortools(TIMED))
+    assert isinstance(solution, Solution)
+    assert solution.feasible
+    assert solution.cost >= 71  # which OR-Tools' search found, and nobody beats
+    assert len(solution.routes) <= 4
+
+
+def test_answers_name_vehicles_as_the_dictionary_counts_them() -> None:
+    mixed = Problem.from_ortools(
+        {**DATA, "num_vehicles": 3, "vehicle_capacities": [5, 9, 5], "demands": [0, 5, 5, 9]}
+    )
+    assert mixed.vehicle_ids == {"0, 2": (0, 2), "1": (1,)}
+    routes = [[0, 1, 0], [0, 3, 0], [0, 2, 0]]
+    answer = Solution.judged(mixed, routes, ["0, 2", "1", "0, 2"]).to_vroom()
+    assert [route["vehicle"] for route in answer["routes"]] == [0, 1, 2]

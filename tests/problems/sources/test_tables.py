@@ -7,6 +7,7 @@ from typing import Any
 
 import pytest
 
+from spacevrp.problems.clock import Clock
 from spacevrp.problems.errors import ProblemError
 from spacevrp.problems.problem import Problem
 
@@ -121,3 +122,20 @@ def test_what_is_no_table() -> None:
         Problem.from_table(OSRM, minimise="fuel")
     with pytest.raises(ProblemError, match="minimise: expected durations"):
         Problem.from_table({"durations": [[0, 1], [1, 0]]}, minimise="distances")
+
+
+@pytest.mark.parametrize("answer", [OSRM, {"sources_to_targets": CELLS}])
+def test_seconds_become_the_unit_asked_for(answer: dict[str, Any]) -> None:
+    """All three services answer in seconds; a leg of 90 of them takes a minute and a half."""
+    quick = {"code": "Ok", "durations": [[0, 90], [90, 0]]}
+    assert Problem.from_table(quick, time_unit="min").durations.between(0, 1) == 1.5
+    assert Problem.from_data(quick, time_unit="min").durations.between(0, 1) == 1.5
+    clock = Clock(0.0, unit="min", form="time of day")
+    assert Problem.from_table(quick, clock=clock).durations.between(0, 1) == 1.5
+    hours = Problem.from_table(answer, time_unit="h")
+    assert hours.durations.between(1, 2) == pytest.approx(283.9 / 3600)
+    assert hours.distances.between(1, 2) == Problem.from_table(answer).distances.between(1, 2)
+    timed = Problem.from_table(answer, minimise="durations", time_unit="min")
+    assert timed.distances.between(2, 1) == pytest.approx(222.3 / 60)
+    with pytest.raises(ProblemError, match="time_unit: expected one of"):
+        Problem.from_table(quick, time_unit="days")

@@ -281,3 +281,82 @@ def test_an_odd_capacity_makes_a_type() -> None:
     assert [terms.capacities for terms in problem.fleet] == [(5,), (6,)]
     assert problem.max_routes is None
     assert problem.fleet_size == 2
+
+
+def test_answers_name_vehicles_and_tasks_as_the_document_does() -> None:
+    """By hand: the lorry takes 13 and 14, vehicles 1 and 2 the others, in the order of the plan."""
+    problem = Problem.from_vroom(MIXED)
+    assert problem.vehicle_ids == {"1, 2": (1, 2), "lorry": (3,), "4": (4,)}
+    routes = [[1, 4, 5, 0], [0, 2, 0], [0, 3, 0]]
+    solution = Solution.judged(problem, routes, ["lorry", "1, 2", "1, 2"])
+    assert solution.feasible
+    answer = solution.to_vroom()
+    assert [route["vehicle"] for route in answer["routes"]] == [3, 1, 2]
+    assert [route.get("description") for route in answer["routes"]] == ["lorry", None, None]
+    alike = Problem.from_vroom(changed(DOCUMENT, "vehicles", 0, "id", to=40))
+    answer = Solution.judged(alike, [[0, 1, 2, 0], [0, 3, 4, 0]]).to_vroom()
+    assert [route["vehicle"] for route in answer["routes"]] == [40, 2]
+    # More routes than vehicles: nobody is there to drive the third.
+    short = Solution.judged(alike, [[0, 1, 0], [0, 2, 0], [0, 3, 0]]).to_vroom()
+    assert [route["vehicle"] for route in short["routes"]] == [40, 2, None]
+    assert [(job["id"], job["type"]) for job in short["unassigned"]] == [(14, "job")]
+
+
+def test_shipments_keep_their_numbers() -> None:
+    problem = Problem.from_vroom(SHIPMENTS)
+    solution = Solution.judged(problem, [[0, 1, 2]])
+    answer = solution.to_vroom()
+    steps = [(step["type"], step.get("id")) for step in answer["routes"][0]["steps"]]
+    assert steps == [("start", None), ("pickup", 1), ("delivery", 1), ("end", None)]
+    left_out = [(task["type"], task["id"]) for task in answer["unassigned"]]
+    assert left_out == [("pickup", 2), ("delivery", 2)]
+
+
+def test_other_vehicles_have_no_ids_of_the_document() -> None:
+    own = Problem.from_vroom(MIXED, vehicles=[{"name": "any", "start": "depot 0", "count": 2}])
+    assert own.vehicle_ids is None
+    later = Problem.from_vroom(MIXED).replace(vehicles=[{"name": "any", "start": "depot 0"}])
+    answer = Solution.judged(later, [[0, 2, 0], [0, 3, 4, 5, 0]]).to_vroom()
+    assert [route["vehicle"] for route in answer["routes"]] == [0, 1]
+    for odd, part in ((5, "names of types"), ({"": 3}, "a list of ids")):
+        with pytest.raises(ProblemError, match=part):
+            Solution.judged(later.replace(vehicles=None, vehicle_ids=odd), [[0, 2, 0]]).to_vroom()
+    with pytest.raises(ProblemError, match="vehicle_ids: expected names of types"):
+        Problem.from_vroom(MIXED, vehicle_ids=[1, 2])
+    with pytest.raises(ProblemError, match="vehicle 1, id: expected a whole number"):
+        Problem.from_vroom(changed(DOCUMENT, "vehicles", 1, "id", to="two"))
+
+
+@pytest.mark.parametrize("document", [DOCUMENT, MIXED, SHIPMENTS])
+@pytest.mark.parametrize(("unit", "seconds"), [("min", 60), ("h", 3600)])
+def test_seconds_become_the_unit_asked_for(
+    document: dict[str, Any], unit: str, seconds: float
+) -> None:
+    """The same problem in other numbers; its answers are in seconds again."""
+    plain, other = Problem.from_vroom(document), Problem.from_vroom(document, time_unit=unit)
+    assert other.time_unit == unit
+    assert other.durations.matrix() * seconds == pytest.approx(plain.durations.matrix())
+    assert other.service * seconds == pytest.approx(plain.service)
+    assert other.windows * seconds == pytest.approx(plain.windows)
+    for one, their in zip(plain.fleet, other.fleet, strict=True):
+        for key in ("fixed_cost", "max_length", "leaves_from", "back_by"):
+            assert getattr(their, key) * seconds == pytest.approx(getattr(one, key)), key
+    nodes = [node for node in plain.customers if node not in plain.fleet[0].forbidden]
+    routes = [[plain.fleet[0].start, *nodes, *([] if plain.open_routes else [0])]]
+    driven_by = None if plain.vehicles is None else [0]
+    answers = [Solution.judged(p, routes, driven_by).to_vroom() for p in (plain, other)]
+    for key in ("duration", "service", "waiting_time"):
+        assert answers[1]["summary"][key] == pytest.approx(answers[0]["summary"][key]), key
+    for ours, theirs in zip(*(answer["routes"][0]["steps"] for answer in answers), strict=True):
+        for key in ("arrival", "duration", "waiting_time", "service"):
+            assert theirs[key] == pytest.approx(ours[key]), key
+
+
+def test_costs_of_their_own_are_no_times() -> None:
+    costs = [[0 if i == j else 7 for j in range(5)] for i in range(5)]
+    document = changed(DOCUMENT, "matrices", "car", "costs", to=costs)
+    document["vehicles"][1]["costs"] = {"fixed": 90}
+    problem = Problem.from_vroom(document, time_unit="min")
+    assert problem.distances.between(0, 1) == 7
+    assert problem.durations.between(0, 1) == 10
+    assert [terms.fixed_cost for terms in problem.fleet] == [0, 90]

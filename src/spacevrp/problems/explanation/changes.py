@@ -10,6 +10,7 @@ from typing import Any
 import numpy as np
 
 from spacevrp.problems.assignment import FleetRoutes
+from spacevrp.problems.conversion import NodeNumber
 from spacevrp.problems.distances import Distances
 from spacevrp.problems.errors import ProblemError
 from spacevrp.problems.explanation.ways import Route, Way, Ways, lacks_vehicle
@@ -83,7 +84,8 @@ class Change:
     def _of_type(self, problem: Problem, vehicle: Vehicle) -> dict[str, Any]:
         """The fields of the type of vehicle that change."""
         if self.kind == "permission":
-            allowed = None if vehicle.allowed is None else (*vehicle.allowed, *self.nodes)
+            more = map(NodeNumber, self.nodes)
+            allowed = None if vehicle.allowed is None else (*vehicle.allowed, *more)
             kept = tuple(node for node in vehicle.forbidden if node not in self.nodes)
             return {"allowed": allowed, "forbidden": kept}
         terms = problem.fleet[self.vehicle or 0]
@@ -176,7 +178,7 @@ def horizon(problem: Problem) -> float:
     first = min((terms.leaves_from for terms in shifts), default=-np.inf)
     first = max(first, problem.day_start)
     last = float(closings[np.isfinite(closings)].max(initial=first))
-    return max(last - first, problem.tolerance)
+    return max(last - first, problem.time_tolerance)
 
 
 def rank(ways: Ways, found: Iterable[Way]) -> list[tuple[tuple[Change, ...], Way]]:
@@ -303,13 +305,14 @@ def _later_closing(problem: Problem, plan: RoutePlan, vehicle: int | None) -> Ch
     Where a shift ends too early it ends later, too; the window of its depot stays where that is
     open long enough.
     """
-    late = {stop.node: stop for stop in plan.stops if stop.late > problem.tolerance}
+    late = {stop.node: stop for stop in plan.stops if stop.late > problem.time_tolerance}
     amount = max((stop.late for stop in late.values()), default=0.0)
     limit = max((stop.closing for stop in late.values()), default=0.0) + amount
     shift_ends = plan.vehicle is not None and plan.stops[-1].closing == plan.vehicle.back_by
     last = plan.stops[-1]
     of_type = vehicle if shift_ends and last.node in late else None
-    if of_type is not None and last.reached <= problem.windows[last.node, 1] + problem.tolerance:
+    closing = problem.windows[last.node, 1] + problem.time_tolerance
+    if of_type is not None and last.reached <= closing:
         del late[last.node]
     return Change("window", amount, limit, tuple(late), vehicle=of_type)
 

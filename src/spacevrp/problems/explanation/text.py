@@ -93,7 +93,7 @@ def _tell(problem: Problem, way: Way, plan: RoutePlan, code: str) -> str | None:
         there = "there and back" if way.nodes[-1] in problem.depots else "there"
         route = f"the way {there} is" if way.route is None else "the route would be"
         return f"{route} {length} long, the limit is {limit}"
-    late = [stop for stop in plan.stops if stop.late > problem.tolerance]
+    late = [stop for stop in plan.stops if stop.late > problem.time_tolerance]
     return _tell_late(problem, way, plan, late[0]) if late else None
 
 

@@ -154,7 +154,7 @@ class Ways:
             _, faults = judge_route(self.sheet, 1, nodes, terms)
             if not all(f.code == "pin" and f.node in terms.pinned for f in faults):
                 others[terms.number] = tuple(faults)
-            elif not bound:
+            elif terms.pinned and not bound:
                 text = f"{called(terms)} serves first those who are pinned to it"
                 bound = (Violation("pin", text, node=terms.pinned[0]),)
         return bound, others

@@ -12,7 +12,8 @@ from typing import Any
 
 from spacevrp.problems.conversion import show
 from spacevrp.problems.errors import ProblemError
-from spacevrp.problems.sources.frame import fields_from_frame, is_frame, labelled_matrix
+from spacevrp.problems.sources.columns import has_places, is_frame
+from spacevrp.problems.sources.frame import fields_from_frame, labelled_matrix
 from spacevrp.problems.sources.ortools import ORTOOLS_KEYS, fields_from_ortools
 from spacevrp.problems.sources.tables import fields_from_table
 from spacevrp.problems.sources.vroom import fields_from_vroom
@@ -30,15 +31,17 @@ __all__ = [
 
 _TABLES = ("durations", "distances")
 _OWN = ("coordinates", "lonlat", "matrix")
-_READERS: dict[str, Callable[[Any], dict[str, Any]]] = {
-    "vroom": fields_from_vroom,
-    "ortools": fields_from_ortools,
-    "table": fields_from_table,
+# Kind -> its reader, which also takes the unit that durations are wanted in.
+_READERS: dict[str, Callable[[Any, str], dict[str, Any]]] = {
+    "vroom": lambda data, unit: fields_from_vroom(data, time_unit=unit),
+    "ortools": lambda data, unit: fields_from_ortools(data),  # in the user's unit, whatever it is
+    "table": lambda data, unit: fields_from_table(data, time_unit=unit),
+    "columns": lambda data, unit: fields_from_frame(data),
 }
 
 
 def recognise(data: Mapping[str, Any]) -> str | None:
-    """What a table of keys is: vroom, ortools, table, fields (our own names), or None."""
+    """What a table of keys is: vroom, ortools, table, fields (our own names), columns, or None."""
     if "vehicles" in data and ("jobs" in data or "shipments" in data):
         return "vroom"
     if any(key in data for key in _OWN):
@@ -47,11 +50,14 @@ def recognise(data: Mapping[str, Any]) -> str | None:
         return "ortools"
     if "sources_to_targets" in data or any(key in data for key in _TABLES):
         return "table"
-    return None
+    return "columns" if has_places(data) else None
 
 
-def fields_from_data(data: Any) -> dict[str, Any]:
-    """Fields from whatever the data are: a table of keys, or a data frame."""
+def fields_from_data(data: Any, time_unit: str = "s") -> dict[str, Any]:
+    """Fields from whatever the data are: a table of keys, or a data frame.
+
+    Durations that are known to be in seconds become those of the ``time_unit``.
+    """
     if is_frame(data):
         return fields_from_frame(data)
     kind = recognise(data) if isinstance(data, Mapping) else None
@@ -61,11 +67,11 @@ def fields_from_data(data: Any) -> dict[str, Any]:
     if kind is None:
         raise ProblemError(
             "data",
-            expected="coordinates, lonlat or a matrix; a data frame; a VROOM problem; the data of "
-            "an OR-Tools example; or the table of a routing engine",
+            expected="coordinates, lonlat or a matrix; a data frame, or columns x and y; a VROOM "
+            "problem; the data of an OR-Tools example; or the table of a routing engine",
             received=_describe(data),
         )
-    return _READERS[kind](data)
+    return _READERS[kind](data, time_unit)
 
 
 def _check_own(data: Mapping[str, Any]) -> None:

@@ -3,58 +3,31 @@
 from __future__ import annotations
 
 import math
-import warnings
-from collections import Counter
 from collections.abc import Hashable, Mapping, Sequence
-from difflib import get_close_matches
 from typing import Any
 
 import numpy as np
 
 from spacevrp.problems.clock import holds_moments, is_absent
-from spacevrp.problems.conversion import as_array, as_number, as_whole, plain_array, show
+from spacevrp.problems.conversion import (
+    NodeNumber,
+    as_array,
+    as_number,
+    as_whole,
+    plain_array,
+    show,
+)
 from spacevrp.problems.errors import ProblemError, UnsupportedError
+from spacevrp.problems.sources.columns import BY_KIND, ONE_VALUE, choose, is_frame, read_columns
+from spacevrp.problems.sources.columns import COLUMNS as COLUMNS
+from spacevrp.problems.sources.columns import ColumnWarning as ColumnWarning
 
-# What a column may be called, in lower case and with _ for spaces; the first name is the field's.
-COLUMNS: dict[str, tuple[str, ...]] = {
-    "id": ("id", "name"),
-    "x": ("x",),
-    "y": ("y",),
-    "lon": ("lon", "lng", "longitude"),
-    "lat": ("lat", "latitude"),
-    "depot": ("depot", "is_depot"),
-    "demand": ("demand",),
-    "delivery": ("delivery",),
-    "pickup": ("pickup",),
-    "open": ("open", "earliest", "ready_time", "tw_start"),
-    "close": ("close", "latest", "due_date", "due_time", "tw_end"),
-    "service": ("service", "service_time"),
-    "prize": ("prize",),
-    "penalty": ("penalty",),
-    "pickup_id": ("pickup_id",),
-    # One value for the whole problem, written in one row or in several.
-    "capacity": ("capacity",),
-    "max_length": ("max_length",),
-    "max_routes": ("max_routes", "vehicles"),
-    "min_prize": ("min_prize",),
-    "speed_kmh": ("speed_kmh",),
-}
-_ONE_VALUE = ("capacity", "max_length", "min_prize", "speed_kmh", "max_routes")
-# A warning names so many columns, and counts the others.
-_MOST_NAMED = 10
 _YES_NO = {"yes": True, "true": True, "no": False, "false": False}
 
 
-class ColumnWarning(UserWarning):
-    """Columns that mean nothing here and are left out, by name."""
-
-
-def is_frame(value: object) -> bool:
-    """Whether this is a data frame, of pandas or polars."""
-    return hasattr(value, "columns") and (hasattr(value, "iloc") or hasattr(value, "to_dicts"))
-
-
-def fields_from_frame(frame: Any, columns: Mapping[str, str] | None = None) -> dict[str, Any]:
+def fields_from_frame(
+    frame: Any, columns: Mapping[str, str | Sequence[str]] | None = None
+) -> dict[str, Any]:
     """Fields of a problem from the columns of a table, one row a node.
 
     Parameters
@@ -62,23 +35,31 @@ def fields_from_frame(frame: Any, columns: Mapping[str, str] | None = None) -> d
     frame
         A data frame, or a table of columns, each a list of the same length.
     columns
-        Field (such as ``demand``) -> the name of its column, where it is not called like the field.
+        Field (such as ``demand``) -> the name of its column, where it is not called like the field;
+        of demands and capacities several, one for each kind of load.
     """
-    held = _columns(frame)
-    chosen = _choose(held, columns)
+    held = read_columns(frame)
+    chosen = choose(held, columns)
     size = len(next(iter(held.values()), ()))
     if size == 0:
         raise ProblemError("frame", expected="at least one row", received="none")
-    table = {field: [_plain(entry) for entry in held[name]] for field, name in chosen.items()}
-    for field, entries in table.items():
-        if len(entries) != size:
-            raise ProblemError(field, expected=f"{size} rows", received=str(len(entries)))
+
+    def entries(field: str, name: str) -> list[Any]:
+        column = [_plain(entry) for entry in held[name]] if name else [None] * size
+        if len(column) != size:
+            raise ProblemError(field, expected=f"{size} rows", received=str(len(column)))
+        return column
+
+    read = {field: [entries(field, name) for name in names] for field, names in chosen.items()}
+    table = {field: several[0] for field, several in read.items()}
     fields = _read_places(table)
     if "id" in table:
         fields["ids"] = table["id"]
     if "depot" in table:
-        fields["depots"] = [n for n, entry in enumerate(table["depot"]) if _flag(n, entry)]
-    fields |= _read_demand(table)
+        fields["depots"] = [
+            NodeNumber(n) for n, entry in enumerate(table["depot"]) if _flag(n, entry)
+        ]
+    fields |= _read_loads({field: read[field] for field in BY_KIND if field in read}, size)
     if "open" in table or "close" in table:
         fields["windows"] = _read_windows(table, size)
     for field, absent in (("service", 0.0), ("prize", 0.0), ("penalty", math.inf)):
@@ -86,74 +67,12 @@ def fields_from_frame(frame: Any, columns: Mapping[str, str] | None = None) -> d
             fields[field] = _filled(table[field], absent)
     if "pickup_id" in table:
         fields["pairs"] = _read_pairs(table)
-    for field in _ONE_VALUE:
+    for field in ONE_VALUE:
         if field in table:
             value = _only_value(field, table[field])
             if value is not None:
                 fields[field] = value
     return fields
-
-
-def _columns(frame: Any) -> dict[str, Any]:
-    if not isinstance(frame, Mapping) and not is_frame(frame):
-        expected = "a data frame, or columns by name"
-        raise ProblemError("frame", expected=expected, received=show(frame))
-    names = list(frame) if isinstance(frame, Mapping) else list(frame.columns)
-    for name in names:
-        if not isinstance(name, str):
-            raise ProblemError("frame", expected="columns with names", received=show(name))
-    if len(set(names)) < len(names):
-        twice = next(name for name, count in Counter(names).items() if count > 1)
-        raise ProblemError("frame", expected="each column once", received=f"{show(twice)} twice")
-    return {name: _as_list(name, frame[name]) for name in names}
-
-
-def _as_list(name: str, column: Any) -> list[Any]:
-    for method in ("tolist", "to_list"):
-        if hasattr(column, method):
-            column = getattr(column, method)()
-            break
-    if isinstance(column, str | bytes) or not isinstance(column, list | tuple):
-        where = name if name.isprintable() else show(name)
-        raise ProblemError(where, expected="a column of values", received=show(column))
-    return list(column)
-
-
-def _choose(held: Mapping[str, Any], columns: Mapping[str, str] | None) -> dict[str, str]:
-    """Field -> the column that holds it; what is left out is said."""
-    chosen: dict[str, str] = {}
-    for field, name in (columns or {}).items():
-        if field not in COLUMNS:
-            nearest = get_close_matches(str(field), COLUMNS, n=1, cutoff=0.0)[0]
-            raise ProblemError(
-                "columns", expected=f"fields such as {nearest}", received=show(field)
-            )
-        if name not in held:
-            raise ProblemError(field, expected=f"a column {show(name)}", received="none")
-        chosen[field] = name
-    taken = set(chosen.values())
-    left_out: list[str] = []
-    for name in held:
-        if name in taken:
-            continue
-        settled = "_".join(name.strip().lower().split())
-        meant = next((f for f, names in COLUMNS.items() if settled in names), None)
-        if meant is None:
-            left_out.append(name)
-        elif meant not in chosen:
-            chosen[meant] = name
-        elif columns is not None and meant in columns:
-            left_out.append(name)
-        else:
-            raise ProblemError(
-                meant, expected="one column", received=f"{show(chosen[meant])} and {show(name)}"
-            )
-    if left_out:
-        named = ", ".join(show(name) for name in left_out[:_MOST_NAMED])
-        more = len(left_out) - _MOST_NAMED
-        named += f" and {more} more" if more > 0 else ""
-        warnings.warn(f"columns left out: {named}", ColumnWarning, stacklevel=4)
-    return chosen
 
 
 def _plain(entry: Any) -> Any:
@@ -184,31 +103,57 @@ def _flag(node: int, entry: Any) -> bool:
     raise ProblemError("depot", node=node, expected="yes, no, or nothing", received=show(entry))
 
 
-def _read_demand(table: Mapping[str, list[Any]]) -> dict[str, Any]:
-    """Signed demand, or deliveries and pickups in columns of their own."""
-    parted = [field for field in ("delivery", "pickup") if field in table]
-    if "demand" in table:
+def _read_loads(columns: Mapping[str, list[list[Any]]], size: int) -> dict[str, Any]:
+    """Signed demand, or deliveries and pickups in columns of their own; and the capacity."""
+    fields: dict[str, Any] = {}
+    parted = [field for field in ("delivery", "pickup") if field in columns]
+    if "demand" in columns:
         if parted:
             raise ProblemError("demand", expected="nothing beside delivery", received="a column")
-        return {"demand": _filled(table["demand"], 0.0)}
-    if not parted:
-        return {}
-    size = len(table[parted[0]])
-    amounts = {
-        field: [
-            _amount(field, node, entry)
-            for node, entry in enumerate(table.get(field, [None] * size))
+        fields["demand"] = _by_node([_filled(column, 0.0) for column in columns["demand"]])
+    elif parted:
+        fields["demand"] = _by_node(_signed(columns, size))
+    if "capacity" in columns:
+        held = [_only_value("capacity", column) for column in columns["capacity"]]
+        limits = [math.inf if value is None else value for value in held]
+        if len(held) > 1:
+            fields["capacity"] = limits
+        elif held[0] is not None:
+            fields["capacity"] = limits[0]
+    return fields
+
+
+def _by_node(columns: list[list[Any]]) -> list[Any]:
+    """One entry a node: a number or, with several kinds of load, one for each."""
+    return columns[0] if len(columns) == 1 else [list(row) for row in zip(*columns, strict=True)]
+
+
+def _signed(columns: Mapping[str, list[list[Any]]], size: int) -> list[list[float]]:
+    """Deliveries less pickups, of each kind of load."""
+    kinds = {len(columns[field]) for field in ("delivery", "pickup") if field in columns}
+    if len(kinds) > 1:
+        raise ProblemError(
+            "pickup",
+            expected=f"{len(columns['delivery'])} columns, as of delivery",
+            received=str(len(columns["pickup"])),
+        )
+    nothing: list[list[Any]] = [[None] * size] * kinds.pop()
+    given, taken = (
+        [
+            [_amount(field, node, entry) for node, entry in enumerate(column)]
+            for column in columns.get(field, nothing)
         ]
         for field in ("delivery", "pickup")
-    }
-    demand = []
-    for node, (given, taken) in enumerate(zip(amounts["delivery"], amounts["pickup"], strict=True)):
-        if given and taken:
+    )
+    for node in range(size):
+        if any(column[node] for column in given) and any(column[node] for column in taken):
             raise UnsupportedError(
                 f"delivery, node {node}: delivery and pickup in one visit are not modelled here yet"
             )
-        demand.append(given - taken)
-    return {"demand": demand}
+    return [
+        [out - back for out, back in zip(*of_kind, strict=True)]
+        for of_kind in zip(given, taken, strict=True)
+    ]
 
 
 def _amount(field: str, node: int, entry: Any) -> float:
@@ -231,7 +176,7 @@ def _read_windows(table: Mapping[str, list[Any]], size: int) -> list[list[Any]]:
     ]
 
 
-def _read_pairs(table: Mapping[str, list[Any]]) -> list[tuple[int, int]]:
+def _read_pairs(table: Mapping[str, list[Any]]) -> list[tuple[NodeNumber, NodeNumber]]:
     """The row of a delivery names the id of its pickup."""
     if "id" not in table:
         raise ProblemError("pickup_id", expected="a column id beside it", received="none")
@@ -249,18 +194,21 @@ def _read_pairs(table: Mapping[str, list[Any]]) -> list[tuple[int, int]]:
             continue
         if not isinstance(entry, Hashable) or entry not in node_of:
             raise ProblemError("pickup_id", node=node, expected="an id", received=show(entry))
-        pairs.append((node_of[entry], node))
+        pairs.append((NodeNumber(node_of[entry]), NodeNumber(node)))
     return pairs
 
 
-def _only_value(field: str, entries: list[Any]) -> float | int | None:
+def _only_value(field: str, entries: list[Any]) -> Any:
     """The one value a column holds, empty rows aside."""
-    values = [as_number(field, entry) for entry in entries if entry is not None]
+    values = [entry for entry in entries if entry is not None]
+    if field != "time_unit":
+        values = [as_number(field, entry) for entry in values]
     for value in values:
         if value != values[0]:
-            raise ProblemError(
-                field, expected="one value for all", received=f"{values[0]:g}, {value:g}"
+            received = ", ".join(
+                f"{v:g}" if isinstance(v, float) else show(v) for v in (values[0], value)
             )
+            raise ProblemError(field, expected="one value for all", received=received)
     if not values:
         return None
     number = values[0]

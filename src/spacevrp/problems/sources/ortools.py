@@ -2,13 +2,23 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+import math
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 import numpy as np
 
-from spacevrp.problems.conversion import as_array, as_depots, as_number, as_pairs, as_whole, show
+from spacevrp.problems.conversion import (
+    NodeNumber,
+    as_array,
+    as_depots,
+    as_number,
+    as_pairs,
+    as_whole,
+    show,
+)
 from spacevrp.problems.errors import ProblemError, UnsupportedError
+from spacevrp.problems.labels import node_numbers
 from spacevrp.problems.sources.entries import list_of, refuse_unknown, table_of
 
 # Keys of which one at least tells such a dictionary from others.
@@ -48,16 +58,39 @@ def fields_from_ortools(data: Mapping[str, Any]) -> dict[str, Any]:
                 for p in list_of("pickups_deliveries", data["pickups_deliveries"])
             ]
         )
-        fields["pairs"] = pairs
+        fields["pairs"] = node_numbers(pairs)
     if data.get("demands") is not None:
         fields["demand"] = _read_demand(data, paired=bool(fields.get("pairs")))
     if data.get("time_windows") is not None:
-        windows = list_of("time_windows", data["time_windows"])
-        fields["windows"] = [list_of("time_windows", window) for window in windows]
+        fields["windows"] = _read_windows(data, fields["depots"])
     for key in ("service_time", "service_times"):
         if data.get(key) is not None:
             fields["service"] = _read_service(key, data[key], fields)
     return fields
+
+
+def _read_windows(data: Mapping[str, Any], depots: Sequence[int]) -> list[list[Any]]:
+    """Windows; that of a depot, as in the examples, says when vehicles leave, not when they return.
+
+    Whoever may leave until some moment may as well leave at the first and wait on the way: the end
+    of that window forbids no plan.
+    """
+    windows = [
+        list_of("time_windows", window) for window in list_of("time_windows", data["time_windows"])
+    ]
+    for depot in depots:
+        if not 0 <= depot < len(windows) or len(windows[depot]) != 2:
+            continue  # refused with the other fields
+        opening, closing = (as_number("time_windows", end) for end in windows[depot])
+        if opening > closing:
+            raise ProblemError(
+                "time_windows",
+                node=int(depot),
+                expected="an end after the beginning",
+                received=show(windows[depot]),
+            )
+        windows[depot] = [opening, math.inf]
+    return windows
 
 
 def _read_distances(data: Mapping[str, Any]) -> dict[str, Any]:
@@ -112,7 +145,7 @@ def _read_vehicles(
     mixed = isinstance(capacities, list) and any(c != capacities[0] for c in capacities)
     if one_place and not mixed:
         depots = as_depots(data.get("depot", 0)) if ends is None else (ends[0][0],)
-        return {**alike, "depots": depots}
+        return {**alike, "depots": node_numbers(depots)}
     if ends is None:
         depots = as_depots(data.get("depot", 0))
         if len(depots) != 1:
@@ -127,17 +160,24 @@ def _read_vehicles(
     types: dict[tuple[Any, ...], list[int]] = {}
     for number, (place, room) in enumerate(zip(places, rooms, strict=True)):
         types.setdefault((*place, room), []).append(number)
-    vehicles = [
+    vehicles: list[dict[str, Any]] = [
         {
             "name": ", ".join(map(str, numbers)),  # as the dictionary counts them
             "count": len(numbers),
-            "start": start,
-            "end": end,
+            "start": NodeNumber(start),
+            "end": NodeNumber(end),
             **({} if room is None else {"capacity": room}),
         }
         for (start, end, room), numbers in types.items()
     ]
-    return {"depots": depots, "vehicles": vehicles}
+    return {
+        "depots": node_numbers(depots),
+        "vehicles": vehicles,
+        "vehicle_ids": {
+            one["name"]: tuple(numbers)
+            for one, numbers in zip(vehicles, types.values(), strict=True)
+        },
+    }
 
 
 def _read_fleet(data: Mapping[str, Any]) -> int | None:

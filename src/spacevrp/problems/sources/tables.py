@@ -6,6 +6,7 @@ import math
 from collections.abc import Mapping
 from typing import Any
 
+from spacevrp.problems.clock import TIME_UNITS
 from spacevrp.problems.conversion import as_array, show
 from spacevrp.problems.errors import ProblemError
 from spacevrp.problems.sources.entries import equal, list_of, table_of
@@ -17,7 +18,9 @@ _VALHALLA = {"distances": "distance", "durations": "time"}
 _SAME_PLACE = 1e-6
 
 
-def fields_from_table(response: Mapping[str, Any], minimise: str | None = None) -> dict[str, Any]:
+def fields_from_table(
+    response: Mapping[str, Any], minimise: str | None = None, time_unit: str = "s"
+) -> dict[str, Any]:
     """A matrix, durations and places from the answer of a table or matrix service.
 
     Parameters
@@ -25,9 +28,11 @@ def fields_from_table(response: Mapping[str, Any], minimise: str | None = None) 
     response
         The JSON of OSRM's ``table``, openrouteservice's ``matrix`` or Valhalla's
         ``sources_to_targets``, as it came. A null, where no road leads, is an arc that is not
-        there. Numbers keep their units: seconds; metres, or Valhalla's kilometres or miles.
+        there. Distances keep their unit: metres, or Valhalla's kilometres or miles.
     minimise
         ``distances`` or ``durations``; by default distances, where the answer has them.
+    time_unit
+        What durations become; all three services answer in seconds.
     """
     response = table_of("response", response)
     if minimise is not None and minimise not in _MEASURES:
@@ -45,9 +50,12 @@ def fields_from_table(response: Mapping[str, Any], minimise: str | None = None) 
     chosen = minimise or next(iter(tables))
     if chosen not in tables:
         raise ProblemError("minimise", expected=" or ".join(tables), received=chosen)
-    fields: dict[str, Any] = {"matrix": _square(chosen, tables[chosen])}
-    if chosen == "distances" and "durations" in tables:
-        fields["durations"] = _square("durations", tables["durations"])
+    read = {measure: _square(measure, tables[measure]) for measure in tables}
+    if "durations" in read:
+        read["durations"] = read["durations"] / TIME_UNITS[time_unit]
+    fields: dict[str, Any] = {"matrix": read[chosen]}
+    if chosen == "distances" and "durations" in read:
+        fields["durations"] = read["durations"]
     if places is not None:
         fields |= {"places": places, "geographic": True}
     return fields

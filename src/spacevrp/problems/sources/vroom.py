@@ -7,10 +7,11 @@ from typing import Any
 
 import numpy as np
 
-from spacevrp.problems.clock import Clock
-from spacevrp.problems.conversion import Array, as_array, as_number, as_whole, show
+from spacevrp.problems.clock import TIME_UNITS, Clock
+from spacevrp.problems.conversion import Array, NodeNumber, as_array, as_number, as_whole, show
 from spacevrp.problems.errors import ProblemError, UnsupportedError
 from spacevrp.problems.globe import great_circle
+from spacevrp.problems.labels import node_numbers
 from spacevrp.problems.sources.entries import (
     list_of,
     plain_document,
@@ -28,9 +29,11 @@ from spacevrp.problems.sources.vroom_fleet import (
     is_closed,
     is_uniform,
     read_capacity,
+    read_id,
     read_limit,
     read_types,
 )
+from spacevrp.problems.vroom_names import PAIR, name_task
 
 _TOP = ("vehicles", "jobs", "shipments", "matrices", "matrix")
 _TASK = ("id", "description", "location", "location_index", "service", "time_windows")
@@ -41,17 +44,19 @@ _SHIPMENT = ("pickup", "delivery", "amount", "skills", "priority")
 
 
 def fields_from_vroom(
-    document: Mapping[str, Any], speed_kmh: float | None = None
+    document: Mapping[str, Any], speed_kmh: float | None = None, time_unit: str = "s"
 ) -> dict[str, Any]:
     """Fields of a problem; the cost is travel time, or what custom ``costs`` say.
 
     Parameters
     ----------
     document
-        Jobs, shipments, vehicles and matrices. Times are numbers in any unit and with any origin.
+        Jobs, shipments, vehicles and matrices. Times are in seconds, with any origin.
     speed_kmh
         Where there is no matrix, and VROOM would ask a routing engine: travel as the crow flies at
         this speed.
+    time_unit
+        What all times become, and the cost with them where it is travel time.
     """
     document = table_of("document", document)
     # Matrices are large, and arrays are welcome in them.
@@ -76,23 +81,48 @@ def fields_from_vroom(
         fields |= {"demand": _demand(stops, kinds)}
         first = 1
         shifts: list[dict[str, Any]] = []
+        vehicle_ids = {"": tuple(read_id(number, one) for number, one in enumerate(vehicles))}
     else:
         own_costs = _has_costs(document, vehicles[0])
         counts = count_tasks(vehicles, tasks, paired=bool(pairs))
         depots, shifts = read_types(vehicles, tasks, kinds=kinds, own_costs=own_costs)
+        vehicle_ids = {one["name"]: tuple(one.pop("ids")) for one in shifts}
         stops, first = [*depots.stops, *tasks], len(depots.stops)
         fields = _read_travel(document, vehicles[0], stops, speed_kmh)
-        fields |= {"depots": list(range(first)), "vehicles": shifts}
+        fields |= {"depots": node_numbers(range(first)), "vehicles": shifts}
         fields |= {"demand": _demand(stops, kinds, counted=counts)}
     fields |= {
         "ids": _ids(stops, first),
+        "vehicle_ids": vehicle_ids,
         "service": [stop["service"] for stop in stops],
         "load_rule": "separate",
     }
     if pairs:
-        fields["pairs"] = [(first + pickup, first + delivery) for pickup, delivery in pairs]
+        fields["pairs"] = node_numbers([(first + one, first + other) for one, other in pairs])
     fields |= _read_windows(stops, shifts)
-    return fields
+    return _in_unit(fields, time_unit)
+
+
+def _in_unit(fields: dict[str, Any], time_unit: str) -> dict[str, Any]:
+    """Seconds in the unit of time that is wanted, wherever they are; custom costs are no times."""
+    seconds = TIME_UNITS[time_unit]
+    own_costs = "durations" in fields
+    settled = dict(fields)
+    for key in ("durations" if own_costs else "matrix", "windows"):
+        if key in settled:
+            settled[key] = settled[key] / seconds
+    settled["service"] = [one / seconds for one in settled["service"]]
+    if "max_length" in settled:  # of travel times, see read_limit
+        settled["max_length"] /= seconds
+    for vehicle in settled.get("vehicles", []):
+        if "window" in vehicle:
+            vehicle["window"] = [end / seconds for end in vehicle["window"]]
+        for key in ("max_length", "fixed_cost"):
+            if key in vehicle and not own_costs:
+                vehicle[key] /= seconds
+    if "clock" in settled:
+        settled["clock"] = Clock(settled["clock"].origin / seconds, time_unit, "number")
+    return settled
 
 
 # ---------------------------------------------------------------------------------------- vehicles
@@ -107,7 +137,7 @@ def _read_uniform(
     """The one kind of vehicle there is."""
     first = vehicles[0]
     fields: dict[str, Any] = {
-        "depots": 0,
+        "depots": NodeNumber(0),
         "max_routes": len(vehicles),
         "open_routes": not is_closed(first),
     }
@@ -223,7 +253,7 @@ def _ids(stops: Sequence[Mapping[str, Any]], depots: int) -> list[Any]:
     if len(set(ids)) < len(ids):
         kinds = [stop["where"].rpartition(", ")[2] for stop in stops[depots:]]
         ids = [
-            f"{kind} {one}" if kind in ("pickup", "delivery") else one
+            name_task(kind, one) if kind in PAIR else one
             for kind, one in zip(kinds, ids, strict=True)
         ]
     if depots == 1:

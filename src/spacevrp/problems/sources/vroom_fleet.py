@@ -8,8 +8,9 @@ from typing import Any
 
 import numpy as np
 
-from spacevrp.problems.conversion import Array, as_array, as_number, as_whole, show
+from spacevrp.problems.conversion import Array, NodeNumber, as_array, as_number, as_whole, show
 from spacevrp.problems.errors import ProblemError, UnsupportedError
+from spacevrp.problems.labels import node_numbers
 from spacevrp.problems.sources.entries import (
     all_alike,
     list_of,
@@ -124,7 +125,8 @@ def read_types(
 ) -> tuple[Depots, list[dict[str, Any]]]:
     """The depots, and the types: vehicles that differ in their names only are one type.
 
-    Nodes are numbered depots first, then tasks. Shifts are pairs of times as they stand.
+    Nodes are numbered depots first, then tasks. Shifts are pairs of times as they stand. Each type
+    has the ``ids`` of its vehicles.
     """
     depots = Depots()
     described = []
@@ -139,9 +141,9 @@ def read_types(
     types: dict[str, dict[str, Any]] = {}
     for number, (vehicle, start, end) in enumerate(described):
         where = f"vehicle {number}"
-        one: dict[str, Any] = {"start": start, "open_route": end is None}
+        one: dict[str, Any] = {"start": NodeNumber(start), "open_route": end is None}
         if end is not None:
-            one["end"] = end
+            one["end"] = NodeNumber(end)
         one["capacity"] = read_capacity(where, vehicle, kinds)
         if counted:
             tasks_at_most = vehicle.get("max_tasks")
@@ -164,14 +166,21 @@ def read_types(
         ]
         one["capacity"] = [held or np.inf for held in room]
         if barred:
-            one["forbidden"] = [len(depots.stops) + k for k in barred]
-        held = types.setdefault(repr(one), {**one, "count": 0, "name": []})
+            one["forbidden"] = node_numbers([len(depots.stops) + k for k in barred])
+        held = types.setdefault(repr(one), {**one, "count": 0, "name": [], "ids": []})
         held["count"] += 1
-        name = vehicle.get("description") or vehicle.get("id", number)
+        held["ids"].append(read_id(number, vehicle))
+        name = vehicle.get("description") or held["ids"][-1]
         held["name"].append(str(name))
     for one in types.values():
         one["name"] = ", ".join(dict.fromkeys(one["name"]))
     return depots, _with_own_names(list(types.values()))
+
+
+def read_id(number: int, vehicle: Mapping[str, Any]) -> int:
+    """What the document calls a vehicle; its number there, where it does not say."""
+    named = vehicle.get("id")
+    return number if named is None else as_whole(f"vehicle {number}, id", named, "a whole number")
 
 
 def _needs_nothing_held(task: Mapping[str, Any], capacity: Sequence[float]) -> bool:

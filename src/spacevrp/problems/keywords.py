@@ -1,0 +1,48 @@
+"""Arguments by name: a slip in one is an error of the package that knows what was meant."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable
+from difflib import get_close_matches
+from functools import wraps
+from inspect import Parameter, signature
+from typing import ParamSpec, TypeVar
+
+from spacevrp.problems.conversion import show
+from spacevrp.problems.errors import ProblemError, SpacevrpError
+
+P = ParamSpec("P")
+R = TypeVar("R")
+
+
+def nearest(name: object, known: Iterable[str]) -> str:
+    """The known name that a slip most likely stands for."""
+    return get_close_matches(str(name), list(known), n=1, cutoff=0.0)[0]
+
+
+def refuse_unknown(where: str, given: Iterable[object], known: Iterable[str]) -> None:
+    """Raise for the first name that is not among the known ones."""
+    known = list(known)
+    for name in given:
+        if name not in known:
+            expected = f"known arguments (the nearest is {nearest(name, known)!r})"
+            raise ProblemError(where, expected=expected, received=show(name))
+
+
+def naming_arguments(function: Callable[P, R]) -> Callable[P, R]:
+    """The same function, which refuses arguments it does not know by :func:`refuse_unknown`."""
+    known = [
+        name
+        for name, parameter in signature(function).parameters.items()
+        if parameter.kind in (Parameter.POSITIONAL_OR_KEYWORD, Parameter.KEYWORD_ONLY)
+    ]
+
+    @wraps(function)
+    def call(*args: P.args, **kwargs: P.kwargs) -> R:
+        try:
+            refuse_unknown(function.__name__, kwargs, known)
+        except ProblemError as error:
+            raise SpacevrpError(str(error)) from None  # no problem is at fault
+        return function(*args, **kwargs)
+
+    return call

@@ -1,0 +1,142 @@
+"""A plan as the answer that VROOM would give."""
+
+from __future__ import annotations
+
+import math
+from typing import Any
+
+from spacevrp.problems.clock import TIME_UNITS, Moment
+from spacevrp.problems.distances import Array
+from spacevrp.problems.errors import UnsupportedError
+from spacevrp.problems.plan import Plan, RoutePlan, Stop
+from spacevrp.problems.plan_documents import place_of, places_of, plain
+from spacevrp.problems.problem import Problem
+from spacevrp.problems.vroom_names import PAIR, Drivers, number_task
+
+
+def plan_vroom(plan: Plan) -> dict[str, Any]:
+    """The answer VROOM would give: summary, routes with steps, unassigned jobs.
+
+    A problem that VROOM's JSON stated gets its own ids back, of tasks and of vehicles; otherwise an
+    ``id`` is the user's own (VROOM's are whole numbers) and vehicles are counted from 0. Times are
+    in seconds, like all of VROOM's, and not rounded; the cost is the referee's. As in VROOM,
+    vehicles leave as late as they may without ending later, and open routes end with a step where
+    they are.
+    """
+    plan = plan.leaving_late
+    problem = plan.problem
+    if not problem.depots:
+        raise UnsupportedError("VROOM: expected a depot, received a tour without one")
+    places = places_of(problem) if problem.geographic else None
+    drivers = Drivers(problem.vehicle_ids)
+    routes = [_vroom_route(plan, route, drivers, places) for route in plan.routes]
+    keys = ("cost", "setup", "service", "duration", "waiting_time", "priority")
+    summary: dict[str, Any] = {key: sum(route[key] for route in routes) for key in keys}
+    summary |= {"routes": len(routes), "unassigned": len(plan.skipped)}
+    summary["violations"] = [cause for route in routes for cause in route["violations"]]
+    if _is_loaded(problem):
+        for key in ("delivery", "pickup"):
+            columns = zip(*(route[key] for route in routes), strict=True)
+            summary[key] = [sum(column) for column in columns] or [0.0] * problem.kinds_of_load
+    unassigned = []
+    kinds = {node: kind for pair in problem.pairs for node, kind in zip(pair, PAIR, strict=True)}
+    for node in plan.skipped:
+        kind = kinds.get(node, "job")
+        entry = {"id": plain(number_task(kind, plan.id_of(node))), "type": kind}
+        if places is not None:
+            entry["location"] = place_of(places, node)
+        unassigned.append(entry)
+    document = {"code": 0, "summary": summary, "unassigned": unassigned, "routes": routes}
+    return document if math.isfinite(plan.length) else _without_infinity(document)
+
+
+def _without_infinity(value: Any) -> Any:
+    """The same document with null for what a road that is not there makes infinite."""
+    if isinstance(value, dict):
+        return {key: _without_infinity(entry) for key, entry in value.items()}
+    if isinstance(value, list):
+        return [_without_infinity(entry) for entry in value]
+    return plain(value)
+
+
+def _is_loaded(problem: Problem) -> bool:
+    """Whether some capacity is limited."""
+    limits = [terms.capacities for terms in problem.fleet]
+    return any(math.isfinite(capacity) for capacities in limits for capacity in capacities)
+
+
+def _vroom_route(
+    plan: Plan, route: RoutePlan, drivers: Drivers, places: Array | None
+) -> dict[str, Any]:
+    problem = plan.problem
+    seconds = TIME_UNITS[problem.time_unit]
+    name = "" if route.vehicle is None else route.vehicle.name or f"type {route.vehicle.number}"
+    vehicle, is_only_one = drivers.next(name)
+    document: dict[str, Any] = {
+        "vehicle": vehicle,
+        "cost": route.cost + route.fixed_cost,
+        "setup": 0,
+        "service": seconds * route.service,
+        "duration": seconds * route.driving,
+        "waiting_time": seconds * route.waiting,
+        "priority": 0,
+    }
+    if name and is_only_one:  # otherwise the name is that of several
+        document["description"] = name
+    loaded = _is_loaded(problem)
+    if loaded:
+        served = [problem.loads[stop.node].tolist() for stop in route.visits]
+        columns = list(zip(*served, strict=True))
+        document["delivery"] = [sum(max(one, 0.0) for one in column) for column in columns]
+        document["pickup"] = [sum(max(-one, 0.0) for one in column) for column in columns]
+    steps = []
+    driven = 0.0
+    paired = {node for pair in problem.pairs for node in pair}
+    for stop in route.stops:
+        driven += seconds * stop.leg_duration
+        step: dict[str, Any] = {"type": stop.kind if stop.kind in ("start", "end") else "job"}
+        if stop.node in paired:
+            step["type"] = stop.kind
+        if step["type"] not in ("start", "end"):
+            step["id"] = plain(number_task(step["type"], stop.id))
+        if places is not None:
+            step["location"] = place_of(places, stop.node)
+        step |= {
+            "setup": 0,
+            "service": seconds * stop.service,
+            "waiting_time": seconds * stop.waiting,
+            "arrival": plain(_in_seconds(stop.arrival, seconds)),
+            "duration": driven,
+            "violations": _vroom_violations(problem, route, stop),
+        }
+        if loaded:
+            step["load"] = list(stop.loads)
+        steps.append(step)
+    is_open = problem.open_routes if route.vehicle is None else route.vehicle.end is None
+    if is_open:
+        at_last = route.stops[-1]
+        end = {key: value for key, value in steps[-1].items() if key != "id"}
+        end |= {"type": "end", "service": 0.0, "waiting_time": 0.0, "violations": []}
+        steps.append({**end, "arrival": plain(_in_seconds(at_last.departure, seconds))})
+    document["steps"] = steps
+    document["violations"] = [cause for step in steps for cause in step["violations"]]
+    return document
+
+
+def _in_seconds(moment: Moment, seconds: float) -> Moment:
+    """A number of units in seconds; dates and times of day are what they are."""
+    return seconds * moment if isinstance(moment, float) else moment
+
+
+def _vroom_violations(problem: Problem, route: RoutePlan, stop: Stop) -> list[dict[str, Any]]:
+    causes: list[dict[str, Any]] = []
+    if stop.late > problem.time_tolerance:
+        seconds = TIME_UNITS[problem.time_unit]
+        causes.append({"cause": "delay", "duration": seconds * stop.late})
+    capacities = problem.capacities if route.vehicle is None else route.vehicle.capacities
+    if any(
+        load > capacity + problem.load_slack(capacity, kind)
+        for kind, (load, capacity) in enumerate(zip(stop.loads, capacities, strict=True))
+    ):
+        causes.append({"cause": "load"})
+    return causes

@@ -1,0 +1,215 @@
+"""Which column of a table is what: by its name, or by what the user says."""
+
+from __future__ import annotations
+
+import warnings
+from collections import Counter
+from collections.abc import Iterable, Mapping, Sequence
+from typing import Any
+
+import numpy as np
+
+from spacevrp.problems.conversion import show
+from spacevrp.problems.errors import ProblemError
+from spacevrp.problems.keywords import nearest
+from spacevrp.problems.sources.entries import equal
+
+# What a column may be called, in lower case and with _ for spaces; the first name is the field's.
+COLUMNS: dict[str, tuple[str, ...]] = {
+    "id": ("id", "name"),
+    "x": ("x",),
+    "y": ("y",),
+    "lon": ("lon", "lng", "longitude"),
+    "lat": ("lat", "latitude"),
+    "depot": ("depot", "is_depot"),
+    "demand": ("demand",),
+    "delivery": ("delivery",),
+    "pickup": ("pickup",),
+    "open": ("open", "earliest", "ready_time", "tw_start"),
+    "close": ("close", "latest", "due_date", "due_time", "tw_end"),
+    "service": ("service", "service_time"),
+    "prize": ("prize",),
+    "penalty": ("penalty",),
+    "pickup_id": ("pickup_id",),
+    # One value for the whole problem, written in one row or in several.
+    "capacity": ("capacity",),
+    "max_length": ("max_length",),
+    "max_routes": ("max_routes", "vehicles"),
+    "min_prize": ("min_prize",),
+    "speed_kmh": ("speed_kmh",),
+    "time_unit": ("time_unit",),
+}
+# Which they are; among columns by name, such a value may also stand alone.
+ONE_VALUE = ("max_length", "max_routes", "min_prize", "speed_kmh", "time_unit")
+# A column for each kind of load, where there are several.
+BY_KIND = ("demand", "delivery", "pickup", "capacity")
+# Of these a kind of load may be named behind the field: demand_kg, capacity_kg.
+_KIND_IN_NAME = ("demand", "capacity")
+_PLACES = (("lon", "lat"), ("x", "y"))
+# A warning names so many columns, and counts the others.
+_MOST_NAMED = 10
+
+
+class ColumnWarning(UserWarning):
+    """Columns that mean nothing here and are left out, by name."""
+
+
+def is_frame(value: object) -> bool:
+    """Whether this is a data frame, of pandas or polars."""
+    return hasattr(value, "columns") and (hasattr(value, "iloc") or hasattr(value, "to_dicts"))
+
+
+def has_places(table: Mapping[Any, Any]) -> bool:
+    """Whether a table of keys has columns with places, and so is a table of stops."""
+    meant = {_field_of(_settled(name)) for name in table if isinstance(name, str)}
+    return any(meant.issuperset(pair) for pair in _PLACES)
+
+
+def read_columns(frame: Any) -> dict[str, list[Any]]:
+    """The columns by name; an index of pandas that is called like an id is one of them."""
+    if not isinstance(frame, Mapping) and not is_frame(frame):
+        expected = "a data frame, or columns by name"
+        raise ProblemError("frame", expected=expected, received=show(frame))
+    names = list(frame) if isinstance(frame, Mapping) else list(frame.columns)
+    for name in names:
+        if not isinstance(name, str):
+            raise ProblemError("frame", expected="columns with names", received=show(name))
+    if len(set(names)) < len(names):
+        twice = next(name for name, count in Counter(names).items() if count > 1)
+        raise ProblemError("frame", expected="each column once", received=f"{show(twice)} twice")
+    alone = {name for name in names if isinstance(frame, Mapping) and _is_alone(name, frame[name])}
+    held = {name: _as_list(name, frame[name]) for name in names if name not in alone}
+    rest = [None] * (len(next(iter(held.values()), ())) - 1)
+    held |= {name: [frame[name], *rest] for name in alone}
+    index = None if isinstance(frame, Mapping) else getattr(frame, "index", None)
+    label = getattr(index, "name", None)
+    if isinstance(label, str) and _field_of(_settled(label)) == "id":
+        rows = _as_list(label, index)
+        if not equal(held.setdefault(label, rows), rows):
+            raise ProblemError(
+                "id",
+                expected="one column",
+                received=f"{show(label)} twice, as a column and as the index, which differ",
+            )
+    return held
+
+
+def _is_alone(name: str, value: Any) -> bool:
+    """Whether this is the one value of the whole problem, and no column of such."""
+    holds_one = _field_of(_settled(name)) in (*ONE_VALUE, "capacity")
+    return holds_one and isinstance(value, str | int | float | np.generic)
+
+
+def _as_list(name: str, column: Any) -> list[Any]:
+    for method in ("tolist", "to_list"):
+        if hasattr(column, method):
+            column = getattr(column, method)()
+            break
+    if isinstance(column, str | bytes) or not isinstance(column, list | tuple):
+        where = name if name.isprintable() else show(name)
+        raise ProblemError(where, expected="a column of values", received=show(column))
+    return list(column)
+
+
+def _settled(name: str) -> str:
+    return "_".join(name.strip().lower().split())
+
+
+def _field_of(settled: str) -> str | None:
+    return next((field for field, names in COLUMNS.items() if settled in names), None)
+
+
+def choose(
+    held: Mapping[str, Any], columns: Mapping[str, str | Sequence[str]] | None
+) -> dict[str, list[str]]:
+    """Field -> the column that holds it, or one for each kind of load; what is left out is said."""
+    said = _said(held, columns or {})
+    chosen = {field: list(names) for field, names in said.items()}
+    taken = {name for names in chosen.values() for name in names}
+    kinds: dict[str, dict[str, str]] = {field: {} for field in _KIND_IN_NAME}
+    left_out: list[str] = []
+    for name in held:
+        if name in taken:
+            continue
+        settled = _settled(name)
+        meant = _field_of(settled)
+        field, _, kind = settled.partition("_")
+        if meant is None and field in _KIND_IN_NAME and kind:
+            kinds[field][kind] = name
+        elif meant is None or meant in said:
+            left_out.append(name)
+        elif meant not in chosen:
+            chosen[meant] = [name]
+        else:
+            raise ProblemError(
+                meant, expected="one column", received=f"{show(chosen[meant][0])} and {show(name)}"
+            )
+    left_out += _add_kinds(chosen, kinds)
+    left_out += _settle_places(chosen, said)
+    if left_out:
+        named = ", ".join(show(name) for name in left_out[:_MOST_NAMED])
+        more = len(left_out) - _MOST_NAMED
+        named += f" and {more} more" if more > 0 else ""
+        # Where the user called Problem.from_frame.
+        warnings.warn(f"columns left out: {named}", ColumnWarning, stacklevel=4)
+    return chosen
+
+
+def _said(
+    held: Mapping[str, Any], columns: Mapping[str, str | Sequence[str]]
+) -> dict[str, list[str]]:
+    """The columns that the user names."""
+    said = {}
+    for field, names in columns.items():
+        if field not in COLUMNS:
+            raise ProblemError(
+                "columns",
+                expected=f"fields such as {nearest(field, COLUMNS)}",
+                received=show(field),
+            )
+        listed = [names] if isinstance(names, str) or not isinstance(names, Sequence) else names
+        if len(listed) != 1 and (field not in BY_KIND or not listed):
+            raise ProblemError(
+                "columns", expected=f"one column for {field}", received=show(list(listed))
+            )
+        for name in listed:
+            if not isinstance(name, str) or name not in held:
+                raise ProblemError(field, expected=f"a column {show(name)}", received="none")
+        said[field] = list(listed)
+    return said
+
+
+def _add_kinds(chosen: dict[str, list[str]], kinds: Mapping[str, Mapping[str, str]]) -> list[str]:
+    """Add columns such as demand_kg and capacity_kg; the names of those that are left out."""
+    demands, capacities = kinds["demand"], dict(kinds["capacity"])
+    left_out: list[str] = []
+    if any(field in chosen for field in ("demand", "delivery", "pickup")):
+        left_out += demands.values()  # demand_last_year, say, beside demand
+        demands = {}
+    elif demands:
+        chosen["demand"] = list(demands.values())
+    # A column of the user's own name is of the kind that its name says.
+    of_columns = {name: kind for kind, name in demands.items()}
+    named = [of_columns.get(name, _settled(name)) for name in chosen.get("demand", [])]
+    if "capacity" in chosen or not set(capacities) & set(named):
+        return [*left_out, *capacities.values()]
+    chosen["capacity"] = [capacities.pop(kind, "") for kind in named]
+    if capacities:
+        kind, name = next(iter(capacities.items()))
+        raise ProblemError(
+            "capacity", expected=f"a column demand_{kind} beside it", received=show(name)
+        )
+    return left_out
+
+
+def _settle_places(chosen: dict[str, list[str]], said: Iterable[str]) -> list[str]:
+    """Of degrees and a plane one counts: what the user names, else degrees; the others' names."""
+    degrees, plane = _PLACES
+    if not any(field in chosen for field in degrees) or not any(f in chosen for f in plane):
+        return []
+    wants_plane, wants_degrees = (any(f in said for f in pair) for pair in (plane, degrees))
+    if wants_plane and wants_degrees:
+        raise ProblemError("columns", expected="either x and y or lon and lat", received="both")
+    has_degrees = all(field in chosen for field in degrees)
+    dropped = degrees if wants_plane or not (has_degrees or wants_degrees) else plane
+    return [name for field in dropped for name in chosen.pop(field, [])]
