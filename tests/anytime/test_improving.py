@@ -8,8 +8,9 @@ from dataclasses import replace
 import pytest
 
 from spacevrp import improve
+from spacevrp.anytime.engines import LocalSearch, engines_for
 from spacevrp.generators import generate
-from spacevrp.oracles import ORACLES, OracleDisagreement, improvers
+from spacevrp.oracles import ORACLES, OracleDisagreement
 from spacevrp.oracles.pyvrp import PyVrpOracle
 from spacevrp.problems.errors import InfeasibleError, SolutionError, UnsupportedError
 from spacevrp.problems.problem import Problem
@@ -75,11 +76,24 @@ def test_the_start_must_be_feasible(four_customers: Callable[..., Problem]) -> N
 def test_without_an_engine_the_start_comes_back(
     four_customers: Callable[..., Problem], monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    for oracle in ORACLES.values():
-        monkeypatch.setattr(oracle, "is_installed", classmethod(lambda cls: False))
+    monkeypatch.setattr("spacevrp.anytime.improving.engines_for", lambda problem: [])
     found = improve(four_customers(), [DETOUR], 1.0)
     assert (found.solution.cost, found.engine) == (26, "")
     assert "no installed solver models" in found.note
+
+
+def test_without_a_classical_solver_the_local_search_goes_on(
+    four_customers: Callable[..., Problem], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    for oracle in ORACLES.values():
+        monkeypatch.setattr(oracle, "is_installed", classmethod(lambda cls: False))
+    seen: list[float] = []
+    found = improve(four_customers(), [DETOUR], 0.2, watch=seen.append)
+    # 0, 1, 2, 4, 3 and back: 3 + 4 + 5 + 4 + 4.
+    assert (found.solution.cost, found.engine, found.note) == (20, "local search", "")
+    assert seen[-1] == 20
+    with pytest.raises(InfeasibleError, match="local search needs a plan to start from"):
+        LocalSearch().solve(four_customers(), 1.0)
 
 
 # ------------------------------------------------------------------------------------ real engines
@@ -118,13 +132,13 @@ def _some_plan(problem: Problem) -> Solution:
 )
 def test_who_improves_what() -> None:
     names = {
-        variant: [one.name for one in improvers(generate(variant, 6, 1)[0])]
+        variant: [one.name for one in engines_for(generate(variant, 6, 1)[0])]
         for variant in ("TSP", "CVRP", "CVRPB", "PCTSP", "SPCTSP")
     }
     assert names == {
-        "TSP": ["pyvrp", "ortools"],
-        "CVRP": ["pyvrp", "ortools"],
-        "CVRPB": ["ortools"],  # one commodity
-        "PCTSP": ["ortools"],  # a minimum prize
+        "TSP": ["pyvrp", "ortools", "local search"],
+        "CVRP": ["pyvrp", "ortools", "local search"],
+        "CVRPB": ["ortools", "local search"],  # one commodity
+        "PCTSP": ["ortools", "local search"],  # a minimum prize
         "SPCTSP": [],  # nobody knows the prizes beforehand
     }

@@ -9,9 +9,9 @@ import pytest
 
 import spacevrp
 from spacevrp.anytime import solving
-from spacevrp.anytime.solving import MODEL_SHARE, solve_for
+from spacevrp.anytime.solving import MODEL_SHARE, MODEL_SHARE_ALONE, solve_for
 from spacevrp.generators import generate
-from spacevrp.oracles import ORACLES, OracleDisagreement
+from spacevrp.oracles import OracleDisagreement
 from spacevrp.problems.errors import SpacevrpError
 from spacevrp.problems.problem import Problem
 from spacevrp.solver import NoPlanError, Solver
@@ -25,11 +25,13 @@ def timed(clock: Clock, monkeypatch: pytest.MonkeyPatch) -> Any:
 
     def run(problems: Any, seconds: float, engines: dict[int, Any], **more: Any) -> Any:
         solver = more.pop("solver", None) or FakeSolver(clock, latency=0.1, rate=0.001)
+        strong = more.pop("strong", (FakeEngine.name,))
         monkeypatch.setattr(
             solving,
             "load_engines",
             lambda several: [engines.get(n, []) for n in range(len(several))],
         )
+        monkeypatch.setattr(solving, "STRONG", strong)
         return solve_for(problems, seconds, solver=solver, clock=clock, **more)
 
     return run
@@ -50,6 +52,14 @@ def test_the_engine_gets_what_the_model_leaves(timed: Any, clock: Clock) -> None
     assert improvement.start.cost == alone(problem).cost
     assert improvement.improved
     assert (attempt.given, attempt.spent, attempt.notes) == (5.0, pytest.approx(5.0), ())
+
+
+def test_before_a_weak_engine_the_model_has_more_of_it(timed: Any, clock: Clock) -> None:
+    (problem,) = generate("CVRP", 20, 1)
+    engine = FakeEngine(alone(problem), clock)
+    timed(problem, 10.0, {0: [engine]}, strong=())
+    ((seconds, *_),) = engine.asked
+    assert (1 - MODEL_SHARE_ALONE) * 10 <= seconds < 6.0
 
 
 def test_without_an_engine_the_model_has_all_of_it(timed: Any, clock: Clock) -> None:
@@ -84,14 +94,38 @@ def test_a_time_too_short_for_a_plan_still_gives_one(timed: Any, clock: Clock) -
 
 
 def test_what_has_no_plan_keeps_its_reason(timed: Any, clock: Clock) -> None:
+    """An engine serves nobody more."""
     problems = generate("CVRP", 20, 2)
-    engine = FakeEngine(alone(problems[1]), clock)
+    engines = [FakeEngine([], clock), FakeEngine(alone(problems[1]), clock)]
     solver = FakeSolver(clock, latency=0.1, rate=0.001, unsolvable=[0])
-    attempt = timed(problems, 2.0, {0: [engine], 1: [engine]}, solver=solver)
+    attempt = timed(problems, 2.0, {n: [one] for n, one in enumerate(engines)}, solver=solver)
     assert attempt.reasons == {0: "a wall stands there"}
     assert attempt.solutions[0] is None
     assert attempt.best[0] is attempt.partial[0]
-    assert len(engine.asked) == 1  # for the other one
+    assert [len(one.asked) for one in engines] == [1, 1]
+    assert attempt.spent == pytest.approx(2.0)
+
+
+def test_who_was_left_out_is_served_by_an_engine(timed: Any, clock: Clock) -> None:
+    """It starts from the plan that leaves everybody out, and is given all that is left."""
+    (problem,) = generate("CVRP", 20, 1)
+    engine = FakeEngine([(0, node, 0) for node in problem.customers], clock)
+    solver = FakeSolver(clock, latency=0.1, rate=0.001, unsolvable=[0])
+    attempt = timed(problem, 2.0, {0: [engine]}, solver=solver)
+    assert attempt.solutions == [alone(problem)]
+    assert (attempt.reasons, attempt.partial, attempt.improvements) == ({}, {}, (None,))
+    ((seconds, _, start),) = engine.asked
+    assert start == ()
+    assert seconds == pytest.approx(2.0 - sum(0.1 + 0.001 * done.plans for done in attempt.rounds))
+    assert all(not call["persist"] for call in solver.calls)
+
+
+def test_without_an_engine_the_model_persists(timed: Any, clock: Clock) -> None:
+    solver = FakeSolver(clock, latency=0.1, rate=0.001, unsolvable=[0])
+    attempt = timed(generate("CVRP", 20, 1), 2.0, {}, solver=solver)
+    assert attempt.reasons == {0: "a wall stands there"}
+    assert all(call["persist"] for call in solver.calls)
+    assert attempt.spent > 1.5  # and spends the time
 
 
 def test_a_disagreement_is_an_error(timed: Any, clock: Clock) -> None:
@@ -116,8 +150,7 @@ def tiny(monkeypatch: pytest.MonkeyPatch, clock: Clock) -> FakeSolver:
     monkeypatch.setattr("spacevrp.anytime.solving.clocks.perf_counter", clock)
     inner = solving.solve_for
     monkeypatch.setattr(solving, "solve_for", lambda *a, **k: inner(*a, **k, clock=clock))
-    for oracle in ORACLES.values():
-        monkeypatch.setattr(oracle, "is_installed", classmethod(lambda cls: False))
+    monkeypatch.setattr(solving, "engines_for", lambda problem: [])
     return solver
 
 

@@ -246,14 +246,22 @@ def test_a_plan_with_expected_prizes_says_so(
 # ----------------------------------------------------------------- from a given plan within a time
 
 
-def test_vehicles_that_differ_are_refused_by_all(four_customers: Callable[..., Problem]) -> None:
+def test_vehicles_that_differ_are_for_pyvrp_alone(four_customers: Callable[..., Problem]) -> None:
     vehicles = [{"name": "van", "capacity": 4}, {"name": "lorry", "capacity": 9}]
     problem = four_customers(demand=[0, 2, 2, 2, 2], vehicles=vehicles)
     assert problem.has_own_fleet
-    for name in ORACLES:
+    for name in set(ORACLES) - {"pyvrp"}:
         assert make_oracle(name).supports(problem) == "vehicles that differ"
+    assert make_oracle("pyvrp").supports(problem) is None
+    assert strongest(problem) == "pyvrp"
+    pinned = four_customers(demand=[0, 2, 2, 2, 2], vehicles=[{"pinned": [2]}, *vehicles])
+    reason = "customers who are pinned to a vehicle (node 2)"
+    assert make_oracle("pyvrp").supports(pinned) == reason
     with pytest.raises(UnsupportedError, match="no solver can model vehicles that differ exactly"):
-        strongest(problem)
+        strongest(pinned)
+    two = four_customers(demand=[0, 2, 2, 2, 2], vehicles=[{"capacity": 4}, {}], max_routes=2)
+    reason = "a limit of 2 routes for 2 types of vehicles together"
+    assert make_oracle("pyvrp").supports(two) == reason
     several = four_customers(demand=[[0, 0]] + [[2, 1]] * 4, capacity=[9, 9])
     assert make_oracle("ortools").supports(several) == "several kinds of load"
 

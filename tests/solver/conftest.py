@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import weakref
+from collections.abc import Iterator
 from typing import Any
 
 import pytest
@@ -26,6 +27,14 @@ def model() -> SpaceModel:
 @pytest.fixture(scope="session")
 def solver(model: SpaceModel) -> Solver:
     return Solver(model, "cpu")
+
+
+@pytest.fixture(scope="module")
+def unpolished() -> Iterator[None]:
+    """The search of the model alone, on small problems, too."""
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr("spacevrp.solver.polish.MOST_CUSTOMERS", 0)
+        yield
 
 
 class LiveBytes(TorchDispatchMode):

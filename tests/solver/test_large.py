@@ -16,6 +16,9 @@ from spacevrp.solver.large import is_adjusted, product_dtype
 from spacevrp.solver.plans import Search
 from spacevrp.solver.work import group
 
+# What is looked at here is the search of the model.
+pytestmark = pytest.mark.usefixtures("unpolished")
+
 VARIANTS = ("CVRP", "ATSP", "AMDOCVRPBPLTW", "PDTSP", "OP", "SPCTSP", "OPDCVRP", "MDCVRPB")
 FEW = {"augment": 3, "candidates": 3}  # fewer options than customers: the way of large instances
 
@@ -35,6 +38,7 @@ def mixed_solutions(solver: Solver, mixed: list[Problem]) -> list[Solution]:
 def test_a_mixed_batch_keeps_its_order_and_every_rule(
     solver: Solver, mixed: list[Problem], mixed_solutions: list[Solution]
 ) -> None:
+
     for problem, solution in zip(mixed, mixed_solutions, strict=True):
         verdict = judge(problem, solution.routes)
         assert verdict.violations == (), problem.name

@@ -18,11 +18,15 @@ from spacevrp.solver import work as work_module
 from spacevrp.solver.memory import MOST_VIEWS, Cut, Footprint, cut, largest_size
 from spacevrp.tensors import stack
 
+# What is looked at here is the search of the model.
+pytestmark = pytest.mark.usefixtures("unpolished")
+
 
 @pytest.mark.parametrize("variant", ["CVRPTW", "AMDOCVRPBPLTW"])
 def test_the_estimate_covers_what_is_live(
     model: SpaceModel, live_bytes: type, variant: str
 ) -> None:
+
     views, starts = 6, 20
     batch = stack(generate(variant, 50))
     with torch.no_grad(), live_bytes() as live:

@@ -18,6 +18,9 @@ from spacevrp.solver import Solver, solve
 from spacevrp.solver.settling import settle
 from spacevrp.solver.work import group
 
+# What is looked at here is the search of the model.
+pytestmark = pytest.mark.usefixtures("unpolished")
+
 VARIANTS = ("CVRP", "ATSP", "AMDOCVRPBPLTW", "PDTSP", "OP", "SPCTSP", "OPDCVRP", "MDCVRPB")
 
 
@@ -37,6 +40,7 @@ def mixed_solutions(solver: Solver, mixed: list[Problem]) -> list[Solution]:
 def test_a_mixed_batch_keeps_its_order_and_every_rule(
     mixed: list[Problem], mixed_solutions: list[Solution]
 ) -> None:
+
     assert len(mixed_solutions) == len(mixed)
     for problem, solution in zip(mixed, mixed_solutions, strict=True):
         verdict = judge(problem, solution.routes)

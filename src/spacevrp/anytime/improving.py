@@ -1,4 +1,4 @@
-"""Improvement of a plan by a classical solver that models its problem exactly."""
+"""Improvement of a plan by a classical solver that models its problem exactly, or by our own."""
 
 from __future__ import annotations
 
@@ -7,7 +7,8 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
 from spacevrp.anytime.budget import Budget, Clock, as_seconds
-from spacevrp.oracles import OracleDisagreement, OracleResult, SolverOracle, improvers
+from spacevrp.anytime.engines import engines_for
+from spacevrp.oracles import OracleDisagreement, OracleResult, SolverOracle
 from spacevrp.problems.errors import InfeasibleError, SolutionError, UnsupportedError
 from spacevrp.problems.problem import Problem
 from spacevrp.problems.solution import Solution
@@ -57,7 +58,7 @@ def improve(
     watch: Callable[[float], None] | None = None,
     clock: Clock = time.perf_counter,
 ) -> Improvement:
-    """Search on from a plan with an installed solver that models the problem exactly.
+    """Search on from a plan with a solver that models the problem exactly.
 
     Parameters
     ----------
@@ -69,8 +70,8 @@ def improve(
         Of the search, for solvers that draw.
     engines
         The solvers to try, the first that can; None for PyVRP, then OR-Tools, where they are
-        installed (``pip install spacevrp[oracles]``) and model the problem exactly. Where there is
-        none the start comes back, with a note.
+        installed (``pip install spacevrp[oracles]``) and model the problem exactly, then the
+        package's own local search. Where nobody can the start comes back, with a note.
     watch
         Told the cost of the best plan so far whenever there is a better one.
     clock
@@ -89,7 +90,7 @@ def improve(
     if not start.feasible:
         message = start.violations[0].message
         raise SolutionError(f"the plan to start from is not feasible: {message}")
-    chosen = improvers(problem) if engines is None else engines
+    chosen = engines_for(problem) if engines is None else engines
     notes = [] if chosen else [why_nobody(problem)]
     for engine in chosen:
         if budget.left <= 0:
@@ -115,7 +116,8 @@ def why_nobody(problem: Problem) -> str:
         return "no solver models prizes that show only on the visit"
     return (
         f"no installed solver models this {problem.variant_name} exactly and searches on from a "
-        "plan (pip install spacevrp[oracles])"
+        f"plan (pip install spacevrp[oracles]), and {problem.size} nodes are too many for the "
+        "local search"
     )
 
 

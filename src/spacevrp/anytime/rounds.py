@@ -1,9 +1,10 @@
 """Rounds of the model: a quick plan first, then more and more views, then random draws.
 
-Every round looks through views of its own, so that nothing is searched twice. How long a round
-will take is told from those before: k times as many plans as one of them had take at most k times
-as long, as some of the time goes into what all plans share. So no round is begun that could not end
-in time, as long as the machine is as fast as it was.
+Every round looks through views of its own, so that nothing is searched twice; but one searches what
+a call without a time does, as soon as there is time for it. How long a round will take is told from
+those before: k times as many plans as one of them had take at most k times as long, as some of the
+time goes into what all plans share. So no round is begun that could not end in time, as long as the
+machine is as fast as it was.
 """
 
 from __future__ import annotations
@@ -18,6 +19,7 @@ from spacevrp.anytime.budget import Budget
 from spacevrp.problems.problem import Problem
 from spacevrp.problems.solution import Solution
 from spacevrp.solver import Attempt, Seconds, Solver
+from spacevrp.solver.partial import better_of
 from spacevrp.solver.plans import choose_search, is_large
 
 # Start nodes of the first round: up to 200 customers about as fast as one and much better, beyond
@@ -25,7 +27,9 @@ from spacevrp.solver.plans import choose_search, is_large
 FIRST_STARTS, FIRST_STARTS_LARGE = 8, 1
 # Views in all before moves are drawn at random: the larger of the paper's two numbers.
 MOST_VIEWS = 128
-# A round may be so many times as large as the one before.
+# Views of a call without a time: its plans are found with one, too, as soon as there is enough.
+USUAL_VIEWS = 8
+# Any other round may be so many times as large as the one before.
 _GROWTH = 4
 # Draws for each greedy plan, once there are enough views.
 _DRAWS = 7
@@ -40,6 +44,7 @@ class Options:
     candidates: int | None = None
     seed: int = 0
     batch_memory: int | None = None
+    improve: bool = True
 
 
 @dataclass(frozen=True)
@@ -57,14 +62,24 @@ class Round:
 
 
 class Rounds:
-    """Rounds over some problems, within a budget. Holds the best plans so far."""
+    """Rounds over some problems, within a budget. Holds the best plans so far.
+
+    Without ``persist`` partial plans are made at once, and somebody else searches on from them.
+    """
 
     def __init__(
-        self, solver: Solver, problems: Sequence[Problem], budget: Budget, options: Options
+        self,
+        solver: Solver,
+        problems: Sequence[Problem],
+        budget: Budget,
+        options: Options,
+        persist: bool = True,
     ) -> None:
         self._solver, self._problems, self._budget = solver, problems, budget
-        self._options = options
+        self._options, self._persist = options, persist
         self.best: list[Solution | None] = [None] * len(problems)
+        self.partial: dict[int, Solution] = {}  # where there is no complete plan
+        self.reasons: dict[int, str] = {}
         self.done: list[Round] = []
         self.refused = 0
         self.seconds = Seconds()
@@ -81,26 +96,35 @@ class Rounds:
     def go_on(self, numbers: Sequence[int], until: float) -> None:
         """Further rounds over some problems until so many seconds of the budget are spent."""
         while numbers:
-            plans = self._affordable(until - self._budget.spent)
+            usual = self._usual_round(numbers)
+            if usual is not None and self._affordable(until - self._budget.spent) >= usual.plans:
+                self._search(numbers, usual, self._options.seed)
+                continue
+            plans = self._affordable(until - self._budget.spent, _GROWTH)
             views = MOST_VIEWS - sum(done.views for done in self.done)
             starts = self._most_starts(numbers)
             if plans < min(self.done[0].plans, starts):
                 return  # no fewer than at first
             self._search(numbers, plan_round(plans, starts, views))
 
-    def _affordable(self, left: float) -> int:
+    def _usual_round(self, numbers: Sequence[int]) -> Round | None:
+        """What a call without a time searches; None where that has been done."""
+        usual = Round(USUAL_VIEWS, self._most_starts(numbers))
+        return None if any(done.plans >= usual.plans for done in self.done) else usual
+
+    def _affordable(self, left: float, growth: float = math.inf) -> int:
         """Plans of each problem that can be made in so many seconds."""
         known = zip(self.done, self._took, strict=True)
         return max(
             (
-                math.floor(done.plans * min(_GROWTH, left / took))
+                math.floor(done.plans * min(growth, left / took))
                 for done, took in known
                 if took <= left
             ),
             default=0,
         )
 
-    def _search(self, numbers: Sequence[int], round_: Round) -> Attempt:
+    def _search(self, numbers: Sequence[int], round_: Round, seed: int | None = None) -> Attempt:
         began = self._budget.spent
         attempt = self._solver.attempt(
             [self._problems[number] for number in numbers],
@@ -108,18 +132,37 @@ class Rounds:
             starts=round_.starts,
             candidates=self._options.candidates,
             sample=round_.draws,
-            seed=self._seed(),
+            seed=self._seed() if seed is None else seed,
             batch_memory=self._options.batch_memory,
+            persist=self._persist,
+            improve=self._options.improve,
         )
-        for number, found in zip(numbers, attempt.solutions, strict=True):
-            held = self.best[number]
-            if found is not None and (held is None or found.cost < held.cost):
-                self.best[number] = found
+        for place, (number, found) in enumerate(zip(numbers, attempt.solutions, strict=True)):
+            if found is None:
+                self._note_partial(number, attempt.partial[place], attempt.reasons[place])
+            else:
+                self.note(number, found)
         self._took.append(max(self._budget.spent - began, _SHORTEST))
         self.done.append(round_)
         self.refused += attempt.refused
         self.seconds = _sum(self.seconds, attempt.seconds)
         return attempt
+
+    def note(self, number: int, found: Solution) -> None:
+        """A complete plan: from now on, if it is the best."""
+        held = self.best[number]
+        if held is None or found.cost < held.cost:
+            self.best[number] = found
+        self.partial.pop(number, None)
+        self.reasons.pop(number, None)
+
+    def _note_partial(self, number: int, found: Solution, reason: str) -> None:
+        """One that leaves somebody out counts where there is no complete one."""
+        if self.best[number] is not None:
+            return
+        held = self.partial.get(number)
+        if held is None or better_of(held, found) is found:
+            self.partial[number], self.reasons[number] = found, reason
 
     def _seed(self) -> int:
         """The user's own, and then others that follow from it: other views, other draws."""

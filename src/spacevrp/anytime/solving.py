@@ -11,16 +11,19 @@ from pathlib import Path
 from typing import TYPE_CHECKING, overload
 
 from spacevrp.anytime.budget import Budget, Clock, as_seconds
+from spacevrp.anytime.engines import STRONG, engines_for
 from spacevrp.anytime.improving import Improvement, improve
 from spacevrp.anytime.progress import TimeBar
 from spacevrp.anytime.rounds import Options, Round, Rounds
-from spacevrp.oracles import SolverOracle, improvers
+from spacevrp.anytime.serving import serve_more
+from spacevrp.oracles import SolverOracle
 from spacevrp.problems.errors import SpacevrpError
 from spacevrp.problems.inputs import as_problems, is_one
 from spacevrp.problems.problem import Problem
 from spacevrp.problems.solution import Solution
 from spacevrp.solver import Attempt, NoPlanError, Solver
 from spacevrp.solver import solve as solve_at_once
+from spacevrp.solver.reasons import tell
 from spacevrp.solver.solver import AnyProblem
 from spacevrp.solver.work import ShowProgress
 
@@ -32,6 +35,8 @@ if TYPE_CHECKING:
 # Of the time, for the model where a classical solver follows: more of it does not help the latter
 # (docs/how-to/anytime.md has the measurement).
 MODEL_SHARE = 0.1
+# The same where PyVRP does not, but OR-Tools or the local search.
+MODEL_SHARE_ALONE = 0.6
 # A classical solver builds matrices of size N x N first; with less time than this it only overruns.
 _SECONDS_A_PAIR = 4e-7
 # Beyond so much more than was given, it is said.
@@ -49,8 +54,8 @@ class TimedAttempt(Attempt):
     rounds
         What the model searched.
     improvements
-        One entry an instance: what a classical solver made of the model's plan; None where nobody
-        searched on from there.
+        One entry an instance: what a solver made of the model's complete plan; None where nobody
+        searched on from there, and where the model had left somebody out.
     """
 
     given: float = 0.0
@@ -75,11 +80,13 @@ def solve_for(
     """Solve one problem or many within a time, with an account of it.
 
     The clock starts when the weights and the classical solvers are loaded. One view of all problems
-    comes first, whatever it takes: there is a plan, or it is said why not. Where an installed
-    solver models a problem exactly (see :func:`improve`), more views follow for a tenth of the
-    time, and the solver searches on from the best plan; otherwise the model goes on to the end,
-    with up to 128 views and then random draws. Several problems share the time in equal parts. The
-    arguments that are not told here are those of :meth:`spacevrp.Solver.solve`.
+    comes first, whatever it takes: there is a plan, and maybe somebody is left out. More views
+    follow for a tenth of the time where PyVRP is installed and models a problem exactly, for six
+    tenths otherwise. Then PyVRP, OR-Tools or the local search goes on from the best plan (see
+    :func:`improve`): to serve more where somebody is left out, else to cost less. Where none of
+    them can, and without ``improve``, the model goes on to the end, with up to 128 views and then
+    random draws. Several problems share the time in equal parts. The arguments that are not told
+    here are those of :meth:`spacevrp.Solver.solve`.
 
     Parameters
     ----------
@@ -88,7 +95,7 @@ def solve_for(
     solver
         With the model; None to load the default.
     improve
-        Whether classical solvers may search on.
+        Whether classical solvers and the local search may go on from the model's plans.
     clock
         Tells the time in seconds.
     """
@@ -97,15 +104,16 @@ def solve_for(
     model = Solver() if solver is None else solver
     engines = load_engines(problems) if improve else [[] for _ in problems]
     budget = Budget(seconds, clock)
-    options = Options(starts, candidates, seed, batch_memory)
+    options = Options(starts, candidates, seed, batch_memory, improve)
     with TimeBar(budget, progress) as bar:
-        work = _Timed(problems, engines, budget, Rounds(model, problems, budget, options), bar)
-        return work.run(seed)
+        persist = not all(engines)  # somebody else does, if anybody can
+        rounds = Rounds(model, problems, budget, options, persist)
+        return _Timed(problems, engines, budget, rounds, bar).run(seed)
 
 
 def load_engines(problems: Sequence[Problem]) -> list[list[SolverOracle]]:
     """Who may search on from a plan of each problem, imported: that takes time of its own."""
-    engines = [improvers(problem) for problem in problems]
+    engines = [engines_for(problem) for problem in problems]
     for engine in {one.name: one for several in engines for one in several}.values():
         engine.load()
     return engines
@@ -124,36 +132,41 @@ class _Timed:
     def run(self, seed: int) -> TimedAttempt:
         """All of it."""
         self.bar.stage("first plan")
-        first = self.rounds.first() if self.problems else _nothing()
+        if self.problems:
+            self.rounds.first()
         took = self.budget.spent
-        best = self.rounds.best
-        found = [number for number, plan in enumerate(best) if plan is not None]
-        helped = [number for number in found if self.engines[number]]
-        alone = [number for number in found if not self.engines[number]]
-        self._search(found, MODEL_SHARE if helped else 1.0)
+        everybody = list(range(len(self.problems)))
+        helped = [number for number in everybody if self.engines[number]]
+        alone = [number for number in everybody if not self.engines[number]]
+        self._search(everybody, self._share(helped))
         if helped and alone:  # to each its part of what is left
-            until = self.budget.spent + self.budget.left * len(alone) / len(found)
+            until = self.budget.spent + self.budget.left * len(alone) / len(everybody)
             self._search(alone, until / self.budget.seconds)
         improvements: list[Improvement | None] = [None] * len(self.problems)
         for turn, number in enumerate(helped):
             improvements[number] = self._improve(number, len(helped) - turn, seed)
-        solutions = [
-            plan if better is None else better.solution
-            for plan, better in zip(best, improvements, strict=True)
-        ]
+        rounds = self.rounds
+        reasons = {n: rounds.reasons[n] or tell(plan) for n, plan in sorted(rounds.partial.items())}
         spent = self.budget.spent
         return TimedAttempt(
-            solutions,
-            first.reasons,
-            self.rounds.seconds,
-            self.rounds.refused,
+            list(rounds.best),
+            reasons,
+            rounds.seconds,
+            rounds.refused,
             self._notes(took, spent),
-            first.partial,
+            rounds.partial,
             given=self.budget.seconds,
             spent=spent,
-            rounds=tuple(self.rounds.done),
+            rounds=tuple(rounds.done),
             improvements=tuple(improvements),
         )
+
+    def _share(self, helped: Sequence[int]) -> float:
+        """Of the time, for the model alone."""
+        if not helped:
+            return 1.0
+        strong = any(self.engines[number][0].name in STRONG for number in helped)
+        return MODEL_SHARE if strong else MODEL_SHARE_ALONE
 
     def _search(self, numbers: Sequence[int], share: float) -> None:
         self.bar.stage("more views")
@@ -169,14 +182,17 @@ class _Timed:
     def _improve(self, number: int, shared_by: int, seed: int) -> Improvement | None:
         """An equal part of what is left, for one of those whose turn is still to come."""
         problem, start = self.problems[number], self.rounds.best[number]
-        assert start is not None
         part = self.budget.left / shared_by
         if part <= _SECONDS_A_PAIR * problem.size**2:
             return None
         label = "" if len(self.problems) == 1 else f" instance {number}"
+        if start is None:
+            self.bar.stage(f"serving more{label}")
+            self._serve_more(number, self.budget.spent + part, seed)
+            return None
         self.bar.stage(f"improving{label}")
         self.bar.cost(start.cost)
-        return improve(
+        improvement = improve(
             problem,
             start,
             part,
@@ -185,6 +201,17 @@ class _Timed:
             watch=self.bar.cost if self.bar.visible else None,
             clock=self.budget.clock,
         )
+        self.rounds.note(number, improvement.solution)
+        return improvement
+
+    def _serve_more(self, number: int, until: float, seed: int) -> None:
+        """Better plans for a problem that has no complete one yet."""
+        before = self.rounds.partial[number]
+        found = serve_more(before, self.budget, until, self.engines[number], seed)
+        if found.feasible:
+            self.rounds.note(number, found)
+        elif found is not before:
+            self.rounds.partial[number], self.rounds.reasons[number] = found, ""
 
     def _notes(self, first: float, spent: float) -> tuple[str, ...]:
         """What the time was too short for."""
@@ -194,12 +221,6 @@ class _Timed:
         if first > given:
             return (f"the first plan took {first:.2f} s, more than the {given:g} s given",)
         return (f"{spent:.2f} s were spent, {given:g} s given",)
-
-
-def _nothing() -> Attempt:
-    from spacevrp.solver import Seconds
-
-    return Attempt([], {}, Seconds())
 
 
 # -------------------------------------------------------------------------------- the public face
@@ -271,10 +292,11 @@ def solve(
     time
         Spend so long, seconds or such as ``"5s"`` or ``"2m"``, on all problems together: a quick
         plan, more views, and then PyVRP or OR-Tools from the best plan on where they are installed
-        and model the problem exactly, or else views and random draws. What is too short for the
-        first plan is a warning. See :func:`spacevrp.anytime.solve_for`, which gives an account.
+        and model the problem exactly, or else a local search. What is too short for the first plan
+        is a warning. See :func:`spacevrp.anytime.solve_for`, which gives an account.
     improve
-        With ``time``, whether classical solvers may search on.
+        Whether anybody but the model may search: with ``time`` as told there, without it as in
+        :meth:`Solver.solve`.
     sample
         Further rounds that draw their moves; None for 0. Not with ``time``, which decides it.
     """
@@ -291,6 +313,7 @@ def solve(
             progress=progress,
             batch_memory=batch_memory,
             partial=partial,
+            improve=improve,
         )
     refuse_with_time(augment=augment, sample=sample)
     seconds = as_seconds(time)  # before the weights are loaded

@@ -61,7 +61,7 @@ def solve_set(
     from spacevrp.bench.neighbours import Neighbours
 
     neighbours = Neighbours()
-    attempt = solver.attempt(problems, augment=views, starts=starts, progress=show)
+    attempt = solver.attempt(problems, augment=views, starts=starts, progress=show, improve=False)
     plans = [plan for plan in attempt.solutions if plan is not None]
     return Outcome(
         costs=tuple(None if plan is None else plan.cost for plan in attempt.solutions),

@@ -44,7 +44,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         "--augment",
         metavar="VIEWS",
         type=at_least(1),
-        help="views of each instance; more take longer and are never worse; default: 8",
+        help="views of each instance; more take longer and find better plans; default: 8",
     )
     parser.add_argument(
         "--time",
@@ -52,10 +52,12 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         type=parse_duration,
         help="spend this long on all instances together, for instance 5s or 2m: a quick plan, more "
         "views, then PyVRP or OR-Tools from there on where they are installed and model the "
-        "problem exactly, else random draws",
+        "problem exactly, else a local search",
     )
     parser.add_argument(
-        "--no-improve", action="store_true", help="with --time, the model alone, to the end"
+        "--no-improve",
+        action="store_true",
+        help="the plans of the model alone, with and without --time",
     )
     parser.add_argument(
         "--starts",
@@ -180,8 +182,6 @@ def _check_targets(args: argparse.Namespace, problems: Sequence[Problem]) -> Non
 
 def _check_time(args: argparse.Namespace) -> None:
     if args.time is None:
-        if args.no_improve:
-            raise SpacevrpError("--no-improve: expected a --time with it, received none")
         return
     if not 0 < args.time < math.inf:
         raise SpacevrpError(f"--time: expected a time above 0, received {args.time:g} s")
@@ -197,6 +197,7 @@ def _solve(solver: Solver, problems: list[Problem], args: argparse.Namespace) ->
         "candidates": args.candidates,
         "seed": args.seed,
         "progress": not args.quiet,
+        "improve": not args.no_improve,
     }
     attempt: Attempt
     if args.time is None:
@@ -205,9 +206,7 @@ def _solve(solver: Solver, problems: list[Problem], args: argparse.Namespace) ->
     else:
         from spacevrp.anytime import solve_for
 
-        attempt = solve_for(
-            problems, args.time, solver=solver, improve=not args.no_improve, **limits
-        )
+        attempt = solve_for(problems, args.time, solver=solver, **limits)
     if not args.quiet:
         for note in shorten(attempt.notes):
             print(f"spacevrp: note: {note}", file=sys.stderr)

@@ -16,6 +16,7 @@ import numpy as np
 
 from spacevrp.oracles.recourse import visit_more
 from spacevrp.oracles.scaling import Routes, WholeProblem
+from spacevrp.problems.assignment import FleetRoutes
 from spacevrp.problems.errors import InfeasibleError, SolutionError, SpacevrpError, UnsupportedError
 from spacevrp.problems.problem import Problem
 from spacevrp.problems.solution import Solution
@@ -215,10 +216,12 @@ def _judge_start(
 ) -> Solution | None:
     solution = Solution.judged(problem, start)
     if solution.feasible:
-        return replace(
-            solution,
-            routes=tuple(route for route in solution.routes if set(route) - set(problem.depots)),
-        )
+        leaves = [n for n, nodes in enumerate(solution.routes) if set(nodes) - set(problem.depots)]
+        driven_by = solution.vehicles
+        if driven_by is not None:
+            driven_by = tuple(driven_by[number] for number in leaves)
+        routes = FleetRoutes((solution.routes[number] for number in leaves), driven_by)
+        return replace(solution, routes=routes, vehicles=driven_by)
     if not strict:
         return None
     message = solution.violations[0].message
@@ -276,8 +279,9 @@ def most_routes(problem: Problem, whole: WholeProblem) -> int:
 
 def is_mixed(problem: Problem) -> bool:
     """Whether vehicles with a capacity both bring and collect, other than in pairs."""
-    limited = math.isfinite(problem.capacity) and not problem.pairs
-    return limited and bool((problem.demand > 0).any() and (problem.demand < 0).any())
+    capacities = [room for terms in problem.fleet for room in terms.capacities]
+    limited = any(map(math.isfinite, capacities)) and not problem.pairs
+    return limited and is_mixed_by_sign(problem)
 
 
 def refuse_mixed_loads(problem: Problem) -> str | None:
@@ -293,7 +297,7 @@ def refuse_neutral_stops(problem: Problem) -> str | None:
     """Why forbidden arcs are not enough to keep backhauls last, if so."""
     customers = list(problem.customers)
     if problem.backhaul_last and is_mixed_by_sign(problem):
-        neutral = [node for node in customers if problem.demand[node] == 0]
+        neutral = [node for node in customers if not problem.loads[node].any()]
         if neutral:
             return f"backhauls last beside a customer without demand (node {neutral[0]})"
     return None
@@ -301,14 +305,25 @@ def refuse_neutral_stops(problem: Problem) -> str | None:
 
 def is_mixed_by_sign(problem: Problem) -> bool:
     """Whether some customers receive and some hand over, whatever the capacity."""
-    return bool((problem.demand > 0).any() and (problem.demand < 0).any())
+    return bool((problem.loads > 0).any() and (problem.loads < 0).any())
 
 
 def refuse_shared_fleet(problem: Problem) -> str | None:
-    """Why a solver with a number of vehicles for each depot cannot take the problem, if so."""
-    limit = problem.max_routes
-    if limit is not None and len(problem.depots) > 1 and limit < len(problem.customers):
-        return f"a limit of {limit} routes for {len(problem.depots)} depots together"
+    """Why a solver with a number of vehicles of each type cannot take the problem, if so."""
+    limit, types = problem.max_routes, len(problem.fleet)
+    if limit is None or types < 2 or limit >= len(problem.customers):
+        return None
+    if limit >= sum(math.inf if terms.count is None else terms.count for terms in problem.fleet):
+        return None
+    what = "depots" if problem.vehicles is None else "types of vehicles"
+    return f"a limit of {limit} routes for {types} {what} together"
+
+
+def refuse_pins(problem: Problem) -> str | None:
+    """Why a solver that decides who comes first cannot take the problem, if so."""
+    for terms in problem.fleet:
+        if terms.pinned:
+            return f"customers who are pinned to a vehicle (node {terms.pinned[0]})"
     return None
 
 

@@ -21,7 +21,8 @@ from spacevrp.oracles.base import (
     refuse_own_fleet,
     refuse_shared_fleet,
 )
-from spacevrp.oracles.pyvrp import Model, scale_for_pyvrp, search
+from spacevrp.oracles.pyvrp import scale_for_pyvrp, search
+from spacevrp.oracles.pyvrp_model import Model
 from spacevrp.oracles.scaling import Routes, WholeProblem
 from spacevrp.problems.problem import Problem
 

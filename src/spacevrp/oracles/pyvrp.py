@@ -5,8 +5,6 @@ from __future__ import annotations
 import time
 import warnings
 from collections.abc import Callable
-from dataclasses import dataclass
-from itertools import pairwise
 from typing import Any, ClassVar
 
 import numpy as np
@@ -14,20 +12,17 @@ import numpy as np
 from spacevrp.oracles.base import (
     Plan,
     SolverOracle,
-    most_routes,
     refuse_mixed_loads,
     refuse_neutral_stops,
-    refuse_own_fleet,
+    refuse_pins,
     refuse_shared_fleet,
-    route_parts,
 )
-from spacevrp.oracles.scaling import Routes, WholeProblem, scale_problem, write_route
+from spacevrp.oracles.pyvrp_model import LARGEST, Model
+from spacevrp.oracles.scaling import Routes, WholeProblem, scale_problem
 from spacevrp.problems.problem import Problem
 
 # Digits of one unit of the instance where data are not whole at fewer.
 _DIGITS = 4
-# PyVRP's own bound on matrix entries, less a margin for sums.
-_LARGEST = 2**43
 # Penalties may move so far from where they start.
 _PENALTY_RANGE = 100.0
 # Costs with penalties must stay below this: beyond, sums wrap around and its search never ends.
@@ -68,8 +63,10 @@ class PyVrpOracle(SolverOracle):
         """None, or the feature that PyVRP cannot model exactly."""
         if problem.min_prize > 0 and not problem.maximise_prize and problem.prize.any():
             return "a minimum prize"
+        if problem.maximise_prize and problem.has_own_fleet:
+            return "vehicles that differ, or several kinds of load, where prize is maximised"
         return (
-            refuse_own_fleet(problem)
+            refuse_pins(problem)
             or refuse_mixed_loads(problem)
             or refuse_neutral_stops(problem)
             or refuse_shared_fleet(problem)
@@ -91,161 +88,7 @@ class PyVrpOracle(SolverOracle):
 
 def scale_for_pyvrp(problem: Problem) -> WholeProblem:
     """The whole-number twin at the scale that suits PyVRP."""
-    return scale_problem(problem, digits=_DIGITS, largest=_LARGEST // 4, one_length=True)
-
-
-@dataclass(frozen=True)
-class Model:
-    """The problem in PyVRP's terms, and the way back."""
-
-    problem: Problem
-    whole: WholeProblem
-    data: Any
-    node_of_client: tuple[int, ...]
-    pairs: tuple[tuple[int, int], ...]
-    prize_weight: int  # what one whole unit of a maximised prize is worth in whole costs
-    load_factor: int  # loads are this many times larger in the model
-    mean_gain: float  # mean cost of an arc plus mean prize: what breaking a rule may be worth
-
-    @classmethod
-    def build(cls, problem: Problem, whole: WholeProblem, bonus: np.ndarray | None = None) -> Model:
-        """The model; a bonus (N,) is added to what skipping a customer costs."""
-        import pyvrp
-
-        weight, unit_distance_cost = _prize_weight(problem, whole)
-        prizes = whole.penalty if bonus is None else whole.penalty + bonus
-        if problem.maximise_prize and whole.prize is not None:
-            prizes = whole.prize * weight
-        nodes = [node for node in whole.stops if not problem.pairs]
-        times = whole.times
-
-        def visit(node: int, prefix: str = "") -> dict[str, Any]:
-            if times is None:
-                return {}
-            return {
-                f"{prefix}tw_early": int(times.opening[node]),
-                f"{prefix}tw_late": int(times.closing[node]),
-                f"{prefix}service_duration": int(times.service[node]),
-            }
-
-        loads = whole.demand is not None
-        factor = _load_factor(whole)
-        demand = np.zeros(whole.size, dtype=np.int64)
-        if whole.demand is not None:
-            demand = whole.demand * factor
-        clients = [
-            pyvrp.Client(
-                location=node,
-                delivery=[max(int(demand[node]), 0)] if loads else [],
-                pickup=[max(-int(demand[node]), 0)] if loads else [],
-                prize=int(prizes[node]),
-                required=bool(whole.compulsory[node]),
-                **visit(node),
-            )
-            for node in nodes
-        ]
-        shipments = [
-            pyvrp.Shipment(
-                pickup_location=pickup,
-                delivery_location=delivery,
-                amount=[int(demand[delivery])] if loads else [],
-                prize=int(prizes[pickup] + prizes[delivery]),
-                required=bool(whole.compulsory[pickup] or whole.compulsory[delivery]),
-                **visit(pickup, "pickup_"),
-                **visit(delivery, "delivery_"),
-            )
-            for pickup, delivery in problem.pairs
-        ]
-        depots = [pyvrp.Depot(location=node, **_depot_hours(whole, node)) for node in whole.starts]
-        if problem.open_routes:  # all routes end at a place that is next to everywhere
-            depots.append(pyvrp.Depot(location=whole.size))
-        limit: dict[str, Any] = (
-            {} if whole.max_length is None else {"max_distance": whole.max_length}
-        )
-        vehicles = [
-            pyvrp.VehicleType(
-                num_available=most_routes(problem, whole),
-                capacity=[int(whole.capacity) * factor] if whole.capacity is not None else [],
-                start_depot=depot,
-                end_depot=len(whole.starts) if problem.open_routes else depot,
-                unit_distance_cost=unit_distance_cost,
-                **limit,
-            )
-            for depot in range(len(whole.starts))
-        ]
-        prohibitive = _prohibitive(whole, prizes)
-        distance = np.where(whole.banned, prohibitive, whole.cost)
-        duration = np.zeros_like(whole.cost) if times is None else times.duration
-        places = whole.size + problem.open_routes
-        data = pyvrp.ProblemData(
-            locations=[pyvrp.Location(0, 0) for _ in range(places)],
-            clients=clients,
-            depots=depots,
-            vehicle_types=vehicles,
-            distance_matrices=[_with_end(distance, places)],
-            duration_matrices=[_with_end(duration, places)],
-            shipments=shipments,
-        )
-        allowed = whole.cost[~whole.banned]
-        gain = float(allowed.mean()) * unit_distance_cost + float(prizes.mean())
-        return cls(
-            problem, whole, data, tuple(nodes), problem.pairs, weight, factor, max(gain, 1.0)
-        )
-
-    def claim(self, cost: int) -> float:
-        """The solver's cost in the user's units."""
-        whole = self.whole
-        if not self.problem.maximise_prize:
-            return cost / whole.cost_scale
-        assert whole.prize is not None
-        # Prizes weigh more than all travelling together.
-        skipped = cost // self.prize_weight
-        return -(int(whole.prize[list(whole.stops)].sum()) - skipped) / whole.prize_scale
-
-    def read_routes(self, solution: Any) -> Routes:
-        """The routes in the user's numbering."""
-        routes = []
-        for route in solution.routes():
-            stops = [node for node in map(self._node, route) if node is not None]
-            if stops:
-                depot = self.whole.starts[route.start_depot()]
-                routes.append(write_route(self.problem, depot, stops))
-        return tuple(routes)
-
-    def _node(self, activity: Any) -> int | None:
-        if activity.is_client():
-            return self.node_of_client[activity.idx]
-        if activity.is_pickup():
-            return self.pairs[activity.idx][0]
-        if activity.is_delivery():
-            return self.pairs[activity.idx][1]
-        return None
-
-    def as_solution(self, routes: Routes) -> Any:
-        """A plan of ours as one of PyVRP's."""
-        from pyvrp import Activity, ActivityType, Route, Solution
-
-        activity = {
-            node: Activity(ActivityType.CLIENT, client)
-            for client, node in enumerate(self.node_of_client)
-        }
-        for number, (pickup, delivery) in enumerate(self.pairs):
-            activity[pickup] = Activity(ActivityType.PICKUP, number)
-            activity[delivery] = Activity(ActivityType.DELIVERY, number)
-        return Solution(
-            self.data,
-            [
-                Route(self.data, [activity[node] for node in stops], self.whole.starts.index(depot))
-                for depot, stops in route_parts(self.whole, routes)
-            ],
-        )
-
-    def uses_banned_arc(self, routes: Routes) -> bool:
-        """Whether PyVRP had to take an arc it was asked to avoid at all costs."""
-        legs = [leg for route in routes for leg in pairwise(route)]
-        if not self.problem.depots:  # the tour closes itself
-            legs += [(route[-1], route[0]) for route in routes]
-        return any(self.whole.banned[origin, target] for origin, target in legs)
+    return scale_problem(problem, digits=_DIGITS, largest=LARGEST // 4, one_length=True)
 
 
 def search(
@@ -351,9 +194,10 @@ def _penalties(model: Model) -> tuple[tuple[list[float], float, float], Any]:
     price = _FIRST_PENALTY * model.mean_gain
     # What breaks a rule: its mean amount, and the most there can be of it in a plan.
     amounts: dict[str, tuple[float, float]] = {}
-    if whole.demand is not None:
-        load = np.abs(whole.demand) * model.load_factor
-        amounts["load"] = (float(load.mean()), float(load.sum()))
+    kinds = list(zip(model.fleet.loads, model.load_factors, strict=True))
+    for kind, (load, factor) in enumerate(kinds):
+        blown_up = np.abs(load) * factor
+        amounts[f"load {kind}"] = (float(blown_up.mean()), float(blown_up.sum()))
     if whole.times is not None:
         longest = float(whole.times.horizon) * len(whole.stops)
         amounts["time"] = (float(whole.times.duration.mean()), longest)
@@ -369,47 +213,5 @@ def _penalties(model: Model) -> tuple[tuple[list[float], float, float], Any]:
         min_penalty=min(low / _PENALTY_RANGE, top),
         max_penalty=top,
     )
-    loads = [start["load"]] if "load" in start else []
+    loads = [start[f"load {kind}"] for kind in range(len(kinds))]
     return (loads, start.get("time", low), start.get("length", low)), params
-
-
-def _load_factor(whole: WholeProblem) -> int:
-    """Brings loads to the size of costs; full vehicles stay full under any factor."""
-    if whole.demand is None:
-        return 1
-    mean = float(np.abs(whole.demand).mean())
-    return max(1, round(float(whole.cost.mean()) / max(mean, 1.0)))
-
-
-def _prize_weight(problem: Problem, whole: WholeProblem) -> tuple[int, int]:
-    """Worth of a prize and of travelling, such that no travelling outweighs any prize."""
-    if not problem.maximise_prize or whole.prize is None:
-        return 1, 1
-    # Validation sees to a limit where prize is maximised; one that cannot bind is not scaled.
-    longest = int(whole.cost.max()) * (len(whole.stops) + 1)
-    weight = min(longest, (whole.max_length or longest) * most_routes(problem, whole)) + 1
-    if int(whole.prize.sum()) * weight < _LARGEST:
-        return weight, 1
-    return 1, 0  # the shorter of two equal plans is then no better
-
-
-def _prohibitive(whole: WholeProblem, prizes: np.ndarray) -> int:
-    everything = int(whole.cost.max(axis=1).sum()) + int(prizes.sum()) + 1
-    return min(max(everything, (whole.max_length or 0) + 1), _LARGEST)
-
-
-def _depot_hours(whole: WholeProblem, node: int) -> dict[str, Any]:
-    if whole.times is None:
-        return {}
-    return {
-        "tw_early": int(whole.times.opening[node]),
-        "tw_late": int(whole.times.closing[node]),
-    }
-
-
-def _with_end(matrix: np.ndarray, places: int) -> Any:
-    """The matrix with room for a place at the end that is next to everywhere."""
-    wide = np.zeros((places, places), dtype=np.int64)
-    wide[: len(matrix), : len(matrix)] = matrix
-    np.fill_diagonal(wide, 0)
-    return wide

@@ -35,6 +35,8 @@ Routes = tuple[tuple[int, ...], ...]
 
 # A product this close to a whole number, relative to its size, is that number.
 _WHOLE = 1e-9
+# What float32 adds to a number or takes from it at most, relative to its size.
+_FLOAT32 = 2.0**-24
 # So many are looked at before all of a large matrix are.
 _FEW = 256
 # Common denominators tried before powers of ten.
@@ -65,6 +67,8 @@ class Times:
     closing: Whole  # (N,), the horizon where a window never closes
     horizon: int  # no route takes longer
     scale: float
+    origin: float  # the user's moment of time 0
+    room: int  # closing times have moved out by so much
 
 
 @dataclass(frozen=True)
@@ -83,7 +87,9 @@ class WholeProblem:
     penalty: Whole  # (N,) at the scale of the costs; 0 where a visit is compulsory
     compulsory: NDArray[np.bool_]  # (N,)
     length: Whole | None  # (N, N) rounded up, where routes have a limit that can bind
-    max_length: int | None
+    max_length: int | None  # where all vehicles are alike
+    length_scale: float
+    length_room: int  # limits move out by so much
     times: Times | None
     demand: Whole | None  # (N,), where vehicles have a capacity
     capacity: int | None
@@ -130,18 +136,23 @@ def scale_problem(
     finite = np.where(exists, distances, 0.0)
     legs = len(stops) + 1
 
-    length, max_length, length_scale = _scale_lengths(problem, finite, legs, largest)
+    length, length_scale, length_room = _scale_lengths(problem, finite, legs, largest)
+    max_length = None
+    if length is not None and problem.vehicles is None:
+        max_length = limit_of(problem.max_length, length_scale, length_room)
     compulsory = np.isinf(problem.penalty)
     penalty = np.where(compulsory, 0.0, problem.penalty)
+    # What is paid once, for whom is left out and for vehicles that leave.
+    once = np.append(penalty, [terms.fixed_cost for terms in problem.fleet])
     if one_length and length is not None:
         cost, cost_scale = length, length_scale
-        # Lengths are rounded up, penalties to the nearest.
+        # Lengths are rounded up, all else to the nearest.
         cost_error = float(np.abs(cost / cost_scale - finite).max())
-        cost_error = max(cost_error, 0.5 / cost_scale if penalty.any() else 0.0)
+        cost_error = max(cost_error, 0.5 / cost_scale if once.any() else 0.0)
     else:
-        cost_scale = _cost_scale(problem, np.append(finite.ravel(), penalty), digits, largest)
-        cost = _nearest(finite, cost_scale)
-        errors = (cost / cost_scale - finite, _nearest(penalty, cost_scale) / cost_scale - penalty)
+        cost_scale = _cost_scale(problem, np.append(finite.ravel(), once), digits, largest)
+        cost = nearest(finite, cost_scale)
+        errors = (cost / cost_scale - finite, nearest(once, cost_scale) / cost_scale - once)
         cost_error = max(float(np.abs(error).max()) for error in errors)
     demand = _scale_demand(problem, len(stops))
     prize = _scale_prizes(problem, len(stops))
@@ -152,10 +163,12 @@ def scale_problem(
         cost=cost,
         cost_scale=cost_scale,
         cost_error=cost_error,
-        penalty=_nearest(penalty, cost_scale),
+        penalty=nearest(penalty, cost_scale),
         compulsory=compulsory,
         length=length,
         max_length=max_length,
+        length_scale=length_scale,
+        length_room=length_room,
         times=_scale_times(problem, exists, legs, largest),
         demand=None if demand is None else demand[0].values,
         capacity=None if demand is None else demand[1],
@@ -167,9 +180,11 @@ def scale_problem(
 
 
 def has_binding_windows(problem: Problem) -> bool:
-    """Whether time matters: it does not where nothing ever closes."""
-    watched = problem.windows[list(problem.customers)] if problem.open_routes else problem.windows
-    return bool(problem.depots) and bool(np.isfinite(watched[:, 1]).any())
+    """Whether time matters: it does not where nothing ever closes, and no shift ever ends."""
+    ends = [terms.end for terms in problem.fleet if terms.end is not None]
+    closing = problem.windows[[*problem.customers, *ends], 1]
+    shifts = [terms.back_by for terms in problem.fleet]
+    return bool(problem.depots) and bool(np.isfinite([*closing, *shifts]).any())
 
 
 # ----------------------------------------------------------------------------------------- amounts
@@ -179,14 +194,16 @@ def scale_amounts(values: Floats, tolerance: float, count: int) -> Amounts:
     """The amounts times the smallest number that makes them whole, or nearly so.
 
     Nearly: all ``count`` roundings together stay within a quarter of the tolerance, so that a sum
-    can be compared with a limit moved by half of it, safely and without losing what just fits.
+    can be compared with a limit moved by half of it, safely and without losing what just fits. Or
+    each is what rounding to float32 has done to a whole number, within the tolerance, too.
     """
     powers = (10**power for power in range(4, _LARGEST_POWER + 1))
     for scale in (*range(1, _LARGEST_DENOMINATOR + 1), *powers):
         scaled = values * float(scale)
         whole = np.rint(scaled)
         error = float(np.abs(scaled - whole).max(initial=0.0))
-        if error <= _WHOLE or 4 * count * error <= tolerance * scale:
+        rounded = bool((np.abs(scaled - whole) <= _FLOAT32 * np.abs(scaled)).all())
+        if error <= _WHOLE or rounded or 4 * count * error <= tolerance * scale:
             return Amounts(whole.astype(np.int64), float(scale), error)
     raise UnsupportedError(
         f"amounts cannot be made whole: even times 10^{_LARGEST_POWER} they are not close enough "
@@ -225,7 +242,7 @@ def _scale_maximised_prizes(prizes: Floats) -> Amounts:
     if exponent is None:
         exponent = _PRIZE_DIGITS - math.floor(math.log10(float(prizes.max())))
     scale = 10.0**exponent
-    whole = _nearest(prizes, scale)
+    whole = nearest(prizes, scale)
     return Amounts(whole, scale, float(np.abs(whole - prizes * scale).max()))
 
 
@@ -241,16 +258,22 @@ def _cost_scale(problem: Problem, values: Floats, digits: int, largest: int) -> 
 
 def _scale_lengths(
     problem: Problem, finite: Floats, legs: int, largest: int
-) -> tuple[Whole | None, int | None, float]:
-    """Lengths rounded up and their limit; None where no route can be too long."""
+) -> tuple[Whole | None, float, int]:
+    """Lengths rounded up, None where no route can be too long; scale and room of their limits."""
     longest = float(finite.max(initial=0.0)) * legs
-    if problem.max_length >= longest:
-        return None, None, 1.0
-    top = _highest_exponent(max(float(finite.max()), problem.max_length), largest)
+    limits = [terms.max_length for terms in problem.fleet] or [problem.max_length]
+    binding = [limit for limit in limits if limit < longest]
+    if not binding:
+        return None, 1.0, 0
+    top = _highest_exponent(max(float(finite.max()), *binding), largest)
     exact = _exact_exponent(finite.ravel(), _EXACT_DIGITS - math.floor(math.log10(problem.unit)))
-    scale, room = _limit_scale(problem, exact, legs, top)
-    limit = int(_down(np.array(problem.max_length), scale)) + room
-    return _up(finite, scale), limit, scale
+    scale, room = _limit_scale(problem.length_tolerance, exact, legs, top)
+    return up(finite, scale), scale, room
+
+
+def limit_of(value: float, scale: float, room: int) -> int:
+    """A limit as a whole number."""
+    return int(down(np.array(value), scale)) + room
 
 
 def _scale_times(
@@ -264,42 +287,48 @@ def _scale_times(
     origin = float(problem.windows[:, 0].min())
     opening = problem.windows[:, 0] - origin
     closing = problem.windows[:, 1] - origin
+    begun = [max(terms.leaves_from - origin, 0.0) for terms in problem.fleet]  # shifts
     # No route takes longer, so that later closing times bind nobody.
-    horizon = float(durations.max(axis=1).sum() + service.sum() + opening.max())
+    latest_start = max(float(opening.max()), *begun)
+    horizon = float(durations.max(axis=1).sum() + service.sum()) + latest_start
     closing = np.minimum(closing, horizon)
-    summands = np.concatenate([durations.ravel(), service, opening])
+    summands = np.concatenate([durations.ravel(), service, opening, begun])
     top = _highest_exponent(max(float(summands.max()), horizon), largest)
-    exact = _exact_exponent(summands, _EXACT_DIGITS - math.floor(math.log10(problem.unit)))
+    magnitude = math.floor(math.log10(problem.unit_of_time))
+    exact = _exact_exponent(summands, _EXACT_DIGITS - magnitude)
     # Each leg and each service is rounded, and one opening time.
-    scale, room = _limit_scale(problem, exact, 2 * legs + 1, top)
-    latest = _down(closing, scale) + room
+    scale, room = _limit_scale(problem.time_tolerance, exact, 2 * legs + 1, top)
+    latest = down(closing, scale) + room
     end = math.ceil(horizon * scale) + 2 * legs + 2
     return Times(
-        duration=_up(durations, scale),
-        service=_up(service, scale),
-        opening=_up(opening, scale),
+        duration=up(durations, scale),
+        service=up(service, scale),
+        opening=up(opening, scale),
         closing=np.minimum(latest, end),
         horizon=end,
         scale=scale,
+        origin=origin,
+        room=room,
     )
 
 
 def _limit_scale(
-    problem: Problem, exact: int | None, roundings: int, top: int
+    tolerance: float, exact: int | None, roundings: int, top: int
 ) -> tuple[float, int]:
     """A scale for what is limited, and how far the limit moves out, in whole units."""
     if exact is not None and exact <= top:
         return 10.0**exact, 0
-    exponent = min(math.ceil(math.log10(roundings / problem.tolerance)), top)
+    exponent = min(math.ceil(math.log10(roundings / tolerance)), top)
     scale = 10.0**exponent
-    return scale, min(roundings, math.floor(problem.tolerance * scale))
+    return scale, min(roundings, math.floor(tolerance * scale))
 
 
 def _backhaul_to_linehaul(problem: Problem) -> NDArray[np.bool_]:
     """(N, N) the arcs that backhauls-last forbids whatever else the route holds."""
     if not problem.backhaul_last:
         return np.zeros((problem.size, problem.size), dtype=bool)
-    return np.outer(problem.demand < 0, problem.demand > 0)
+    loads = problem.loads  # of one sign at each node
+    return np.outer((loads < 0).any(axis=1), (loads > 0).any(axis=1))
 
 
 # ---------------------------------------------------------------------------------------- rounding
@@ -325,15 +354,18 @@ def _highest_exponent(value: float, largest: int) -> int:
     return 18 if value <= 0.0 else math.floor(math.log10(largest / value))
 
 
-def _nearest(values: Floats, scale: float) -> Whole:
+def nearest(values: Floats, scale: float) -> Whole:
+    """Scaled and rounded to the nearest whole number."""
     return np.rint(values * scale).astype(np.int64)
 
 
-def _up(values: Floats, scale: float) -> Whole:
+def up(values: Floats, scale: float) -> Whole:
+    """Scaled and rounded up."""
     return _snap(values * scale, np.ceil(values * scale))
 
 
-def _down(values: Floats, scale: float) -> Whole:
+def down(values: Floats, scale: float) -> Whole:
+    """Scaled and rounded down."""
     return _snap(values * scale, np.floor(values * scale))
 
 

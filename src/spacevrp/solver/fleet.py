@@ -92,7 +92,8 @@ class _Search:
         """All passes; ``report`` is told the number of rollouts."""
         settings = self._settings
         seeds = view_seeds(self._batch, self._model.config, settings.views, settings.seed)
-        several = self._fleet.num_types > 1 and settings.direct_return
+        # No second pass over the vehicles for who is in a hurry and has others search on.
+        several = self._fleet.num_types > 1 and settings.direct_return and settings.persist
         for number in range(2 if several else 1):
             order = self._best_order if number else None
             for turn in range(settings.rounds):

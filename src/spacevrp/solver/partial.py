@@ -15,6 +15,7 @@ from typing import Any
 import numpy as np
 
 from spacevrp.decode import routes_of
+from spacevrp.problems.conversion import NodeNumber
 from spacevrp.problems.explanation.ways import Route, Way, Ways, cheapest, fill_up, missing
 from spacevrp.problems.fleet import Vehicle
 from spacevrp.problems.problem import Problem
@@ -213,7 +214,7 @@ def without(problem: Problem, left: Iterable[int]) -> tuple[Problem, list[int]]:
     """The problem without some customers, and the numbers of the nodes that stay."""
     gone = set(left)
     stay = [node for node in range(problem.size) if node not in gone]
-    number = {node: position for position, node in enumerate(stay)}
+    number = {node: NodeNumber(position) for position, node in enumerate(stay)}
     rows = np.array(stay)
     changes: dict[str, Any] = {
         "distances": problem.distances.reordered(rows),

@@ -31,6 +31,13 @@ def explain(partial: Solution) -> str:
     return f"{head}: {'; '.join(reasons)}"
 
 
+def tell(partial: Solution, reason: str = "") -> str:
+    """The same with the name of the instance, and what else is known."""
+    name = partial.plan.problem.name
+    label = f"{name!r}, " if name else ""
+    return label + "; ".join(filter(None, (reason, explain(partial))))
+
+
 def fleet_too_small(problem: Problem) -> list[str]:
     """Why no fleet of that size can carry everything, whatever the routes; empty if it may."""
     if problem.max_routes is None or problem.pairs or not np.isfinite(problem.capacity):

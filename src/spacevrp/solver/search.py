@@ -43,6 +43,8 @@ class Settings:
     seed: int
     choices: int | None = None  # nearest customers that a move chooses from; None by the size
     direct_return: bool = True  # serve only who has a direct way home (see Environment)
+    persist: bool = True  # try harder where no plan is complete, and say why
+    improve: bool = True  # finish plans of small problems and of fleets by a local search
 
     @property
     def rounds(self) -> int:

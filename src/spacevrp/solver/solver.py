@@ -131,6 +131,7 @@ class Solver:
         progress: ShowProgress = ...,
         batch_memory: int | None = ...,
         partial: bool = ...,
+        improve: bool = ...,
     ) -> Solution: ...
 
     @overload
@@ -146,6 +147,7 @@ class Solver:
         progress: ShowProgress = ...,
         batch_memory: int | None = ...,
         partial: bool = ...,
+        improve: bool = ...,
     ) -> list[Solution]: ...
 
     def solve(
@@ -160,6 +162,7 @@ class Solver:
         progress: ShowProgress = False,
         batch_memory: int | None = None,
         partial: bool = False,
+        improve: bool = True,
     ) -> Solution | list[Solution]:
         """Solve one problem, or many of any variants and sizes; a batch in, a batch out.
 
@@ -169,7 +172,8 @@ class Solver:
             One problem, or several. The order is kept. A :class:`Problem`, or what
             :meth:`Problem.from_data` takes: a data frame, or a table of keys of another program.
         augment
-            Views (pivot sets) of each instance. More views take longer and are never worse.
+            Views (pivot sets) of each instance. More views take longer, and the model's plans are
+            never worse.
         starts
             Start nodes of each view, spread evenly; None for every customer that can come first or,
             beyond 200 customers, for a number that falls with the size.
@@ -191,6 +195,9 @@ class Solver:
         partial
             Where an instance gets no complete plan, return the best partial one instead of raising:
             its ``unserved`` says who is left out, why, and what would let them in.
+        improve
+            Finish plans of up to 10 customers, and of fleets with up to 200, by a local search (see
+            ``docs/concepts/README.md``). False for the plans of the model alone.
 
         Raises
         ------
@@ -208,6 +215,7 @@ class Solver:
             seed=seed,
             progress=progress,
             batch_memory=batch_memory,
+            improve=improve,
         )
         if attempt.reasons and not partial:
             raise NoPlanError(attempt.reasons, attempt.solutions, attempt.partial)
@@ -224,14 +232,22 @@ class Solver:
         seed: int = 0,
         progress: ShowProgress = False,
         batch_memory: int | None = None,
+        persist: bool = True,
+        improve: bool = True,
     ) -> Attempt:
-        """The same, with an account of the time, and no error where no plan is complete."""
+        """The same, with an account of the time, and no error where no plan is complete.
+
+        Without ``persist`` an instance that comes to dead ends gets a partial plan at once: nobody
+        tries harder, and the reason is left empty, for whoever searches on.
+        """
         settings = Settings(
             views=_at_least("augment", augment, 1),
             starts=None if starts is None else _at_least("starts", starts, 1),
             choices=None if candidates is None else _at_least("candidates", candidates, 1),
             samples=_at_least("sample", sample, 0),
             seed=_at_least("seed", seed, 0),
+            persist=persist,
+            improve=improve,
         )
         if batch_memory is not None:
             _at_least("batch_memory", batch_memory, 1)
@@ -256,6 +272,7 @@ def solve(
     progress: ShowProgress = ...,
     batch_memory: int | None = ...,
     partial: bool = ...,
+    improve: bool = ...,
 ) -> Solution: ...
 
 
@@ -273,6 +290,7 @@ def solve(
     progress: ShowProgress = ...,
     batch_memory: int | None = ...,
     partial: bool = ...,
+    improve: bool = ...,
 ) -> list[Solution]: ...
 
 
@@ -289,6 +307,7 @@ def solve(
     progress: ShowProgress = False,
     batch_memory: int | None = None,
     partial: bool = False,
+    improve: bool = True,
 ) -> Solution | list[Solution]:
     """Solve one problem or many. See :class:`Solver` and :meth:`Solver.solve` for the arguments.
 
@@ -304,6 +323,7 @@ def solve(
         progress=progress,
         batch_memory=batch_memory,
         partial=partial,
+        improve=improve,
     )
 
 

@@ -47,8 +47,9 @@ from spacevrp.solver.plans import (
     large_budget,
     largest_large_size,
 )
+from spacevrp.solver.polish import polish, shakes_of
 from spacevrp.solver.progress import Progress
-from spacevrp.solver.reasons import explain, fleet_too_small
+from spacevrp.solver.reasons import fleet_too_small, tell
 from spacevrp.solver.search import Candidate, Seconds, Settings, search_block
 from spacevrp.solver.settling import settle
 from spacevrp.tensors.workers import workers_for
@@ -94,19 +95,30 @@ class Work:
         # Some customers get home over others only, and some fleets are so small that chance is
         # of help.
         hard = [number for number in reasons if not fleet_too_small(self.problems[number])]
+        if not settings.persist:
+            hard = []
         for number, solution, _ in self._second_pass(hard, settings, show):
             if solution is not None:
                 solutions[number] = solution
                 del reasons[number]
-        return solutions, self._settle_for_less(reasons, settings, show)
+        self._settle_for_less(reasons, settings, show)
+        if settings.improve:
+            self._polish(solutions, settings.seed, show)
+        for number, plan in list(self.partial.items()):
+            if plan.feasible:  # somebody made room for those who were left out
+                solutions[number] = self.partial.pop(number)
+                del reasons[number]
+        return solutions, self._explained(reasons) if settings.persist else reasons
 
     def _settle_for_less(
         self, reasons: dict[int, str], settings: Settings, show: ShowProgress
-    ) -> dict[int, str]:
-        """The best partial plans; and the reasons, with who is left out of them and why."""
+    ) -> None:
+        """The best partial plans; some turn out to be complete."""
         if not reasons:
-            return reasons
+            return
         trials = max(_FEWEST_TRIALS, min(MOST_TRIALS, _ALL_TRIALS // len(reasons)))
+        if not settings.persist:
+            trials = 0
         began = time.perf_counter()
         with Progress(len(reasons), show) as progress:
             progress.stage("partial plans")
@@ -118,13 +130,31 @@ class Work:
                 )
                 progress.advance(1)
         self.seconds.judging += time.perf_counter() - began
-        self._solve_the_rest(settings, show, trials)
+        if settings.persist:
+            self._solve_the_rest(settings, show, trials)
+
+    def _polish(self, solutions: list[Solution | None], seed: int, show: ShowProgress) -> None:
+        """Finish the plans of small problems and of fleets, complete or not."""
+        shakes = {n: shakes_of(problem) for n, problem in enumerate(self.problems)}
+        chosen = {number: count for number, count in shakes.items() if count is not None}
+        if not chosen:
+            return
         began = time.perf_counter()
-        told = {}
-        for number, reason in reasons.items():
-            name = self.problems[number].name
-            label = f"{name!r}, " if name else ""
-            told[number] = label + "; ".join(filter(None, (reason, explain(self.partial[number]))))
+        with Progress(len(chosen), show) as progress:
+            progress.stage("polishing")
+            for number, count in chosen.items():
+                plan = solutions[number]
+                if plan is None:
+                    self.partial[number] = polish(self.partial[number], count, seed)
+                else:
+                    solutions[number] = polish(plan, count, seed)
+                progress.advance(1)
+        self.seconds.judging += time.perf_counter() - began
+
+    def _explained(self, reasons: dict[int, str]) -> dict[int, str]:
+        """The reasons, with who is left out of the best partial plans and why."""
+        began = time.perf_counter()
+        told = {number: tell(self.partial[number], reason) for number, reason in reasons.items()}
         self.seconds.judging += time.perf_counter() - began
         return told
 

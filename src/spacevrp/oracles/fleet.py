@@ -1,0 +1,118 @@
+"""Fleets in whole numbers: what each type of vehicle carries, how far and how long it drives."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+
+import numpy as np
+
+from spacevrp.oracles.scaling import Whole, WholeProblem, limit_of, nearest, scale_amounts, up
+from spacevrp.problems.fleet import Terms
+from spacevrp.problems.problem import Problem
+
+
+@dataclass(frozen=True)
+class WholeType:
+    """A type of vehicle; nodes keep their numbers."""
+
+    number: int  # in the problem's fleet
+    start: int
+    end: int | None  # None where the route ends at its last customer
+    count: int | None
+    capacities: tuple[int, ...]  # one for each kind of load that can be too much
+    fixed_cost: int
+    max_length: int | None
+    opening: int | None  # of the shift; None where there is none, or nothing ever closes
+    closing: int | None
+    forbidden: frozenset[int]
+
+
+@dataclass(frozen=True)
+class WholeFleet:
+    """All types, and the loads that they carry."""
+
+    types: tuple[WholeType, ...]
+    loads: tuple[Whole, ...]  # (N,) each, of the kinds that can be too much
+
+
+def scale_fleet(problem: Problem, whole: WholeProblem) -> WholeFleet:
+    """The fleet at the scales of the problem's whole-number twin.
+
+    Types whose shift is over before it begins are left out: they serve nobody.
+    """
+    fleet = problem.fleet or (_of_a_tour(problem),)
+    loads: list[Whole] = []
+    rooms: list[tuple[int, ...]] = []  # of each kind, for each type
+    for kind in range(problem.kinds_of_load):
+        scaled = _scale_kind(problem, fleet, kind, len(whole.stops))
+        if scaled is not None:
+            loads.append(scaled[0])
+            rooms.append(scaled[1])
+    types = []
+    for position, terms in enumerate(fleet):
+        opening, closing = _shift(whole, terms)
+        if closing is not None and closing < (opening or 0):
+            continue
+        types.append(
+            WholeType(
+                number=terms.number,
+                start=terms.start,
+                end=terms.end,
+                count=terms.count,
+                capacities=tuple(room[position] for room in rooms),
+                fixed_cost=int(nearest(np.array(terms.fixed_cost), whole.cost_scale)),
+                max_length=_limit(whole, terms.max_length),
+                opening=opening,
+                closing=closing,
+                forbidden=terms.forbidden,
+            )
+        )
+    return WholeFleet(tuple(types), tuple(loads))
+
+
+def _of_a_tour(problem: Problem) -> Terms:
+    """One vehicle that starts and ends at node 0, for which no rule is made."""
+    return Terms(0, "", 1, problem.capacities, 0, 0, 0.0, problem.max_length)
+
+
+def _scale_kind(
+    problem: Problem, fleet: tuple[Terms, ...], kind: int, stops: int
+) -> tuple[Whole, tuple[int, ...]] | None:
+    """A kind of load and the capacity of each type for it; None where it is never too much."""
+    values = problem.loads[:, kind]
+    capacities = [terms.capacities[kind] for terms in fleet]
+    limited = [capacity for capacity in capacities if math.isfinite(capacity)]
+    if not limited or not values.any():
+        return None
+    slack = min(problem.load_slack(capacity, kind) for capacity in limited)
+    amounts = scale_amounts(values, slack, stops)
+    everything = int(np.abs(amounts.values).sum())
+    room = stops * amounts.error + slack * amounts.scale / 2
+    return amounts.values, tuple(
+        math.floor(capacity * amounts.scale + room) if math.isfinite(capacity) else everything
+        for capacity in capacities
+    )
+
+
+def _limit(whole: WholeProblem, limit: float) -> int | None:
+    """The limit on the length of a route; None where no route is longer."""
+    if whole.length is None:
+        return None
+    longest = int(whole.length.max()) * (len(whole.stops) + 1)
+    if limit * whole.length_scale >= longest:
+        return None
+    return limit_of(limit, whole.length_scale, whole.length_room)
+
+
+def _shift(whole: WholeProblem, terms: Terms) -> tuple[int | None, int | None]:
+    times = whole.times
+    if times is None:
+        return None, None
+    opening, closing = None, None
+    if terms.leaves_from > times.origin:
+        opening = int(up(np.array(terms.leaves_from - times.origin), times.scale))
+    if math.isfinite(terms.back_by):
+        last = limit_of(terms.back_by - times.origin, times.scale, times.room)
+        closing = min(last, times.horizon)
+    return opening, closing
