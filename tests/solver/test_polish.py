@@ -137,7 +137,7 @@ def test_windows_do_not_keep_a_tiny_plan_from_its_best(solver: Solver) -> None:
 
 def test_the_model_alone_if_asked_for(solver: Solver) -> None:
     """An untrained one: what it finds alone can be improved on some of these."""
-    problems = [tight("CVRPTW", index) for index in range(4)]
+    problems = generate("CVRPTW", 8, 4)
     alone = solver.solve(problems, improve=False)
     finished = solver.solve(problems)
     assert all(a.cost >= b.cost - 1e-9 for a, b in zip(alone, finished, strict=True))
