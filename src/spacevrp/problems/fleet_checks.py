@@ -11,6 +11,7 @@ from spacevrp.problems.conversion import Array, show
 from spacevrp.problems.distances import Distances
 from spacevrp.problems.errors import ProblemError
 from spacevrp.problems.fleet import MOST_VEHICLES, Terms, Vehicle, blame_vehicle, called
+from spacevrp.problems.scales import Measured
 
 # From a depot to all nodes and back, each (N,): direct arcs or shortest paths.
 Ways = Callable[[Distances, int, tuple[int, ...]], tuple[Array, Array]]
@@ -18,32 +19,8 @@ Ways = Callable[[Distances, int, tuple[int, ...]], tuple[Array, Array]]
 _MOST_NAMED = 4
 
 
-class Fleeted(Protocol):
+class Fleeted(Measured, Protocol):
     """What the checks read of a ``Problem``."""
-
-    @property
-    def distances(self) -> Distances: ...
-
-    @property
-    def durations(self) -> Distances: ...
-
-    @property
-    def depots(self) -> tuple[int, ...]: ...
-
-    @property
-    def customers(self) -> tuple[int, ...]: ...
-
-    @property
-    def loads(self) -> Array: ...
-
-    @property
-    def windows(self) -> Array: ...
-
-    @property
-    def service(self) -> Array: ...
-
-    @property
-    def size(self) -> int: ...
 
     @property
     def variant(self) -> str | None: ...
@@ -58,18 +35,7 @@ class Fleeted(Protocol):
     def vehicles(self) -> tuple[Vehicle, ...] | None: ...
 
     @property
-    def fleet(self) -> tuple[Terms, ...]: ...
-
-    @property
     def has_own_fleet(self) -> bool: ...
-
-    @property
-    def length_tolerance(self) -> float: ...
-
-    @property
-    def time_tolerance(self) -> float: ...
-
-    def load_slack(self, capacity: float, kind: int = 0) -> float: ...
 
 
 def check_vehicles(problem: Fleeted) -> None:
