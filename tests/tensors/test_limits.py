@@ -231,3 +231,18 @@ def test_kinds_of_load_have_steps_of_their_own() -> None:
     assert fleet.loads[0].tolist() == [[0, 0], [1, 3], [2, 4]]
     assert fleet.capacity[0].tolist() == [[3, 7], [5, INF]]
     assert fleet.seen_capacity[0].tolist() == [5, 7]
+
+
+def test_numbers_beyond_float32_are_no_limits() -> None:
+    found = as_limits([1.0, 1e60, -1e60, np.inf], slack=1e-9, unit=1.0)
+    assert found[0] == pytest.approx(1.0, abs=1e-4)
+    assert found[1:].tolist() == [np.inf, -np.inf, np.inf]
+
+
+def test_amounts_beyond_whole_numbers_of_the_machine() -> None:
+    places = [(0, 0), (0, 1), (1, 0)]
+    problem = Problem.from_coordinates(places, demand=[0, 2e99, 3e99], capacity=4e99)
+    amounts = as_amounts(problem, 0, [problem.capacity])
+    first, second = amounts.amounts[1:]
+    held = amounts.capacities[0] + amounts.tolerances[0]
+    assert max(first, second) <= held < first + second  # each fits, both do not

@@ -11,8 +11,8 @@ part of the capacity, rounded up. Float32 adds up whole numbers below 2^24 witho
 
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass
-from functools import reduce
 from typing import Any
 
 import numpy as np
@@ -26,6 +26,8 @@ Array = np.ndarray[Any, Any]
 TOLERANCE = BASE_TOLERANCE / 2.0
 # A move of a limit that is no more than what dividing by the unit does to it.
 _DUST = 1e-12
+# Half of what float32 can hold.
+_FARTHEST = float(np.finfo(np.float32).max) / 2.0
 # Whole numbers up to here are exact in float32, and so are their sums.
 _EXACT = 2.0**24
 # Limits up to here keep fractions in float32 well enough to tell whole amounts apart.
@@ -46,10 +48,14 @@ def as_limits(limits: Any, slack: float, unit: float) -> Array:
     half = slack / (2.0 * unit)
     if abs(half - TOLERANCE) <= _DUST:
         return values / unit
-    moved = (values / unit + (half - TOLERANCE)).astype(np.float32)
+    with np.errstate(over="ignore"):
+        scaled = values / unit
+    # Nothing comes near a limit that float32 cannot hold: there is none.
+    scaled = np.where(np.abs(scaled) < _FARTHEST, scaled, np.copysign(np.inf, scaled))
+    moved = (scaled + (half - TOLERANCE)).astype(np.float32)
     # As the rules see it, and no further out than intended.
     forgiven = moved + np.float32(TOLERANCE)
-    too_far = np.isfinite(values) & (forgiven.astype(np.float64) > values / unit + half)
+    too_far = np.isfinite(scaled) & (forgiven.astype(np.float64) > scaled + half)
     step = np.spacing(np.maximum(np.abs(moved), np.abs(forgiven)))
     return np.where(too_far, moved - step, moved).astype(np.float64)
 
@@ -72,14 +78,15 @@ def as_amounts(problem: Problem, kind: int, capacities: Any) -> Amounts:
     slack = np.array([problem.load_slack(limit, kind) for limit in limits])
     finite = limits[np.isfinite(limits)]
     # No sum that matters is larger.
-    largest = min(float(finite.max(initial=0.0)), float(np.abs(amounts).sum()))
+    with np.errstate(over="ignore"):
+        largest = min(float(finite.max(initial=0.0)), float(np.abs(amounts).sum()))
     if largest <= 0.0:
         return Amounts(amounts, limits, slack)
     if problem.whole_loads[kind]:
         if largest < _EXACT:
             fits = (limits < _KEEPS_FRACTIONS) | (limits == np.floor(limits))
             return Amounts(amounts, np.where(fits, limits, np.floor(limits)), slack)
-        divisor = reduce(np.gcd, np.abs(amounts).astype(np.int64).tolist())
+        divisor = float(math.gcd(*(int(amount) for amount in amounts)))
         if largest / divisor < _EXACT:
             return _steps(amounts / divisor, np.floor(limits / divisor))
     else:

@@ -360,3 +360,13 @@ def test_costs_of_their_own_are_no_times() -> None:
     assert problem.distances.between(0, 1) == 7
     assert problem.durations.between(0, 1) == 10
     assert [terms.fixed_cost for terms in problem.fleet] == [0, 90]
+
+
+def test_skills_that_are_no_numbers() -> None:
+    document = {
+        "vehicles": [{"id": 1, "start_index": 0, "end_index": 0, "skills": [[1]]}],
+        "jobs": [{"id": 1, "location_index": 1, "skills": [1]}],
+        "matrices": {"car": {"durations": [[0, 1], [1, 0]]}},
+    }
+    with pytest.raises(ProblemError, match="skills: expected whole numbers, received"):
+        Problem.from_vroom(document)

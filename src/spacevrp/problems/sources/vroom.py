@@ -31,6 +31,7 @@ from spacevrp.problems.sources.vroom_fleet import (
     read_capacity,
     read_id,
     read_limit,
+    read_skills,
     read_types,
 )
 from spacevrp.problems.vroom_names import PAIR, name_task
@@ -240,7 +241,7 @@ def _task(where: str, task: Mapping[str, Any], amounts: list[float], skills: Any
         "service": as_number(f"{where}, service", task.get("service") or 0.0),
         "window": as_window(f"{where}, time_windows", windows[0]) if windows else None,
         "amounts": [amount if amount else 0.0 for amount in amounts],  # no minus before a zero
-        "skills": tuple(list_of(f"{where}, skills", skills or [])),
+        "skills": read_skills(where, skills),
     }
 
 

@@ -94,7 +94,7 @@ def is_uniform(vehicles: Sequence[Mapping[str, Any]], tasks: Sequence[Mapping[st
     if is_closed(first) and _end(first) != _start(first):
         return False
     asked = {skill for task in tasks for skill in task["skills"]}
-    return all(asked <= set(_skills(v)) for v in vehicles)
+    return all(asked <= set(read_skills("vehicle", v.get("skills"))) for v in vehicles)
 
 
 def _start(vehicle: Mapping[str, Any]) -> tuple[Any, Any]:
@@ -112,8 +112,14 @@ def is_closed(vehicle: Mapping[str, Any]) -> bool:
     return vehicle.get("end") is not None or vehicle.get("end_index") is not None
 
 
-def _skills(vehicle: Mapping[str, Any]) -> list[Any]:
-    return list_of("vehicle, skills", vehicle.get("skills") or [])
+def read_skills(where: str, value: Any) -> tuple[int | str, ...]:
+    """The skills of a vehicle or those that a task asks for."""
+    skills = list_of(f"{where}, skills", value or [])
+    for skill in skills:
+        if not isinstance(skill, int | str):
+            expected = "whole numbers"
+            raise ProblemError(f"{where}, skills", expected=expected, received=show(skill))
+    return tuple(skills)
 
 
 def read_types(
@@ -158,7 +164,7 @@ def read_types(
             one["max_length"] = limit
         if vehicle.get("time_window") is not None:
             one["window"] = as_window(f"{where}, time_window", vehicle["time_window"]).tolist()
-        has, room = set(_skills(vehicle)), one["capacity"]
+        has, room = set(read_skills(where, vehicle.get("skills"))), one["capacity"]
         barred = [
             k
             for k, task in enumerate(tasks)
