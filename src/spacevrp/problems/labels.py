@@ -110,7 +110,8 @@ class _Names:
 
 def _resolve(nodes: Any, names: _Names, field: str, depth: int) -> Any:
     nodes = plain_array(nodes)
-    if isinstance(nodes, bool | NodeNumber):
+    # NumPy counts its time spans among the whole numbers.
+    if isinstance(nodes, bool | NodeNumber | np.timedelta64):
         return nodes
     if isinstance(nodes, str):
         return _named(nodes, names, field) if names.ids is not None else nodes

@@ -7,6 +7,7 @@ unit square. So each has a scale of its own, and a slack that is tiny on that sc
 from __future__ import annotations
 
 import math
+import sys
 from functools import cached_property
 from typing import Protocol
 
@@ -90,7 +91,7 @@ def unit_of(largest: float) -> float:
     """1 where the largest is of the order of 1, as in generated instances; otherwise a tenth."""
     if largest <= 0.0 or _SMALLEST <= largest <= _LARGEST:
         return 1.0
-    return largest / _LARGEST
+    return max(largest / _LARGEST, sys.float_info.min)  # what is divided by must not vanish
 
 
 def whole_unit_of(largest: float) -> float:
