@@ -35,7 +35,7 @@ def _cast(array: Any, number: int, value: float) -> Any:
         with np.errstate(all="ignore"), warnings.catch_warnings():
             warnings.simplefilter("ignore")
             return np.asarray(array).astype(_DTYPES[number % len(_DTYPES)])
-    except (TypeError, ValueError):
+    except (TypeError, ValueError, OverflowError):
         return np.array([object()], dtype=object)
 
 
