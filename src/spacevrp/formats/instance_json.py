@@ -23,9 +23,12 @@ from spacevrp.formats.files import fail, shown, write_bytes
 from spacevrp.formats.foreign import foreign_kind, read_foreign
 from spacevrp.formats.json_text import (
     as_json,
+    flag_at,
+    limit_at,
     list_at,
     number_at,
     parse_object,
+    text_at,
     whole_at,
     write_value,
 )
@@ -54,22 +57,6 @@ _Reader = Callable[[Path, str, Any], Any]
 
 
 # ------------------------------------------------------------------------- how each field is read
-
-
-def _text(path: Path, where: str, value: Any) -> str:
-    if not isinstance(value, str):
-        raise fail(path, where, expected="a string", received=as_json(value))
-    return value
-
-
-def _flag(path: Path, where: str, value: Any) -> bool:
-    if not isinstance(value, bool):
-        raise fail(path, where, expected="true or false", received=as_json(value))
-    return value
-
-
-def _limit(path: Path, where: str, value: Any) -> float:
-    return math.inf if value is None else number_at(path, where, value)
 
 
 def _id(path: Path, where: str, value: Any) -> str | int:
@@ -118,9 +105,9 @@ def _windows(path: Path, where: str, value: Any) -> Any:
     """Numbers and limits; or, where any of them is text, moments with null for no limit."""
     rows = [row for row in list_at(path, where, value) if isinstance(row, list)]
     if any(isinstance(end, str) for row in rows for end in row):
-        moment = _or_none(_text)
+        moment = _or_none(text_at)
         return _per_node(_couple(moment, moment))(path, where, value)
-    return _per_node(_couple(_or_none(number_at), _limit))(path, where, value)
+    return _per_node(_couple(_or_none(number_at), limit_at))(path, where, value)
 
 
 def _pair_list(path: Path, where: str, value: Any) -> list[tuple[int | str, int | str]]:
@@ -139,7 +126,7 @@ def _metric(path: Path, where: str, value: Any) -> Metric:
     if not isinstance(value, dict):
         raise fail(path, where, expected="geometry and rounding", received=as_json(value))
     _refuse_unknown(path, where, value, ("geometry", "rounding"))
-    named = {key: _text(path, f"{where}, {key}", name) for key, name in value.items()}
+    named = {key: text_at(path, f"{where}, {key}", name) for key, name in value.items()}
     try:
         return Metric(**named)
     except ProblemError as error:
@@ -167,26 +154,26 @@ def _per_kind(path: Path, where: str, value: Any) -> list[float]:
 
 
 _locations = _per_node(_couple(number_at, number_at))
-_matrix = _per_node(_per_node(_limit))
+_matrix = _per_node(_per_node(limit_at))
 
 # Key of the file (and field of Problem) -> how its value is read.
 _FIELDS: dict[str, _Reader] = {
-    "name": _text,
-    "variant": _or_none(_text),
+    "name": text_at,
+    "variant": _or_none(text_at),
     "depots": _depots,
     "demand": _demand,
     "capacity": limits,
-    "load_rule": _text,
+    "load_rule": text_at,
     "windows": _windows,
     "service": _per_node(number_at),
-    "max_length": _limit,
-    "open_routes": _flag,
-    "backhaul_last": _flag,
+    "max_length": limit_at,
+    "open_routes": flag_at,
+    "backhaul_last": flag_at,
     "prize": _per_node(number_at),
-    "penalty": _per_node(_limit),
+    "penalty": _per_node(limit_at),
     "min_prize": number_at,
     "revealed_prize": _or_none(_per_node(number_at)),
-    "maximise_prize": _flag,
+    "maximise_prize": flag_at,
     "pairs": _pair_list,
     "max_routes": _or_none(whole_at),
 }
@@ -194,8 +181,8 @@ _FIELDS: dict[str, _Reader] = {
 _LABELS: dict[str, _Reader] = {
     "ids": _or_none(_per_node(_id)),
     "places": _or_none(_locations),
-    "geographic": _flag,
-    "time_unit": _text,
+    "geographic": flag_at,
+    "time_unit": text_at,
     "clock": _or_none(_clock),
     "vehicle_ids": read_vehicle_ids,
 }

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 from collections.abc import Callable
 from dataclasses import fields
 from difflib import get_close_matches
@@ -10,7 +9,15 @@ from pathlib import Path
 from typing import Any
 
 from spacevrp.formats.files import fail, shown
-from spacevrp.formats.json_text import as_json, list_at, number_at, whole_at
+from spacevrp.formats.json_text import (
+    as_json,
+    flag_at,
+    limit_at,
+    list_at,
+    number_at,
+    text_at,
+    whole_at,
+)
 from spacevrp.problems.errors import FormatError
 from spacevrp.problems.fleet import Vehicle
 
@@ -20,24 +27,8 @@ Reader = Callable[[Path, str, Any], Any]
 def limits(path: Path, where: str, value: Any) -> Any:
     """A number, null for no limit, or a list of such, one a kind of load."""
     if isinstance(value, list):
-        return [_limit(path, where, entry) for entry in value]
-    return _limit(path, where, value)
-
-
-def _limit(path: Path, where: str, value: Any) -> float:
-    return math.inf if value is None else number_at(path, where, value)
-
-
-def _text(path: Path, where: str, value: Any) -> str:
-    if not isinstance(value, str):
-        raise fail(path, where, expected="a string", received=as_json(value))
-    return value
-
-
-def _flag(path: Path, where: str, value: Any) -> bool:
-    if not isinstance(value, bool):
-        raise fail(path, where, expected="true or false", received=as_json(value))
-    return value
+        return [limit_at(path, where, entry) for entry in value]
+    return limit_at(path, where, value)
 
 
 def _count(path: Path, where: str, value: Any) -> int | None:
@@ -73,14 +64,14 @@ def _shift(path: Path, where: str, value: Any) -> list[Any]:
 
 
 _KEYS: dict[str, Reader] = {
-    "name": _text,
+    "name": text_at,
     "count": _count,
     "capacity": limits,
     "start": node,
     "end": node,
-    "open_route": _flag,
+    "open_route": flag_at,
     "fixed_cost": number_at,
-    "max_length": _limit,
+    "max_length": limit_at,
     "window": _shift,
     "allowed": nodes,
     "forbidden": nodes,
