@@ -29,7 +29,7 @@ def weights(tmp_path_factory: pytest.TempPathFactory) -> str:
 
 
 def probe(size: int, weights: str | None) -> ScalingProbe:
-    return ScalingProbe(size, 2, 3, 5, "cpu", False, 1, weights)
+    return ScalingProbe(size, 2, 3, 5, "cpu", 1, weights)
 
 
 def row(size: int, **measured: object) -> ScalingRow:

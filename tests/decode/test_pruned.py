@@ -9,7 +9,7 @@ import torch
 
 from spacevrp.decode import pruned, pruned_graph, rollout, routes_of
 from spacevrp.decode.neighbourhood import neighbourhood
-from spacevrp.decode.pruned import Drawing, pruned_rollout
+from spacevrp.decode.pruned import Drawing, Walk, pruned_rollout
 from spacevrp.decode.pruned_graph import GraphedWalk
 from spacevrp.env import Environment, start_nodes
 from spacevrp.env.narrow import NarrowEnvironment
@@ -183,6 +183,11 @@ def test_a_walk_with_its_tensors_in_place_is_the_same(
     drawing = Drawing(torch.Generator())
     with pytest.raises(ValueError, match="expected no drawing"):
         small.pruned(10, choices=5, kind=GraphedWalk, drawing=drawing)
+
+
+def test_steps_are_captured_on_a_gpu_only() -> None:
+    assert pruned_graph.walk_for(torch.device("cuda", 0)) is GraphedWalk
+    assert pruned_graph.walk_for(torch.device("cpu")) is Walk
 
 
 @pytest.mark.gpu

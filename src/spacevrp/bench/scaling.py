@@ -93,9 +93,6 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         default=32,
         help="nearest customers that a move chooses from; default: 32",
     )
-    parser.add_argument(
-        "--graph", action="store_true", help="on a GPU, capture a step of decoding and replay it"
-    )
     parser.add_argument("--seed", metavar="SEED", type=at_least(0), default=1, help="default: 1")
     parser.add_argument(
         "--weights", metavar="NAME|PATH", help="bundled weights by name, or a .safetensors file"
@@ -127,7 +124,6 @@ class ScalingRow:
     views: int
     starts: int
     candidates: int
-    captured: bool = False
     seconds_look: float | None = None
     seconds_encode: float | None = None  # of all views
     seconds_decode: float | None = None
@@ -182,7 +178,6 @@ class ScalingProbe:
     starts: int
     candidates: int
     device: str
-    captured: bool
     seed: int
     weights: str | None
 
@@ -218,7 +213,6 @@ def run(args: argparse.Namespace) -> int:
             args.starts,
             args.candidates,
             str(device),
-            args.graph and device.type == "cuda",
             args.seed,
             args.weights,
         )
@@ -247,7 +241,6 @@ def measure(probe: ScalingProbe, threads: int) -> ScalingRow:
         probe.views,
         probe.starts,
         probe.candidates,
-        probe.captured,
     )
     need, free = predicted(probe), available_memory(probe.device)
     if free is not None and need > free:
@@ -314,8 +307,8 @@ def _measure(model: Any, probe: ScalingProbe, peak: Any) -> dict[str, Any]:
     from spacevrp.decode import routes_of
     from spacevrp.decode.adjustment import Adjustment
     from spacevrp.decode.neighbourhood import neighbourhood
-    from spacevrp.decode.pruned import Walk, pruned_rollout
-    from spacevrp.decode.pruned_graph import GraphedWalk
+    from spacevrp.decode.pruned import pruned_rollout
+    from spacevrp.decode.pruned_graph import walk_for
     from spacevrp.env.narrow import NarrowEnvironment
     from spacevrp.generators import generate
     from spacevrp.model import view_seeds
@@ -370,7 +363,7 @@ def _measure(model: Any, probe: ScalingProbe, peak: Any) -> dict[str, Any]:
                 choices=search.choices,
                 readout=search.readout,
                 adjustment=adjustment,
-                kind=GraphedWalk if probe.captured else Walk,
+                kind=walk_for(device),
             )
         )
     steps = done.sequence.shape[2] - 2
@@ -413,8 +406,7 @@ def markdown(record: dict[str, Any], rows: Sequence[ScalingRow]) -> str:
         f"Weights: {weights['given']} (tensors {weights['tensors_sha256'][:12]}). "
         f"Device: {place.get('gpu', place['processor'])}, {place['cores']} cores, "
         f"{place['threads']} threads, torch {record['versions']['torch']}. Seed: {record['seed']}. "
-        f"Views: {first.views}. Starts: {first.starts}. Candidates: {first.candidates}."
-        f"{' Steps captured as a graph.' if first.captured else ''}\n\n"
+        f"Views: {first.views}. Starts: {first.starts}. Candidates: {first.candidates}.\n\n"
         f"{markdown_table(_COLUMNS, [row.cells() for row in rows])}\n{_NOTES}\n"
         + "".join(f"- {line}\n" for line in exponents_text(record["exponents"]).splitlines())
     )

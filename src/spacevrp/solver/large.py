@@ -12,6 +12,7 @@ from torch import Tensor
 from spacevrp.decode.adjustment import Adjustment
 from spacevrp.decode.neighbourhood import Neighbourhood, neighbourhood
 from spacevrp.decode.pruned import Drawing, Walk, pruned_rollout
+from spacevrp.decode.pruned_graph import walk_for
 from spacevrp.decode.rollout import Rollout
 from spacevrp.env.narrow import NarrowEnvironment
 from spacevrp.model import SpaceModel
@@ -33,8 +34,6 @@ from spacevrp.solver.search import (
 from spacevrp.tensors import Batch, stack
 from spacevrp.tensors.workers import Workers, workers_for
 
-# How steps are taken where nothing is drawn. (``pruned_graph.GraphedWalk`` replays them on a GPU.)
-WALKS: dict[str, type[Walk]] = {"cpu": Walk, "cuda": Walk}
 # With fewer trajectories a worker would mostly wait for Python.
 _FEWEST_OF_A_WORKER = 64
 
@@ -157,7 +156,7 @@ class _Large:
                 drawing=drawing,
                 adjustment=adjustment,
                 report=lambda share: self.watch.plans(share * some.numel() * tables.views),
-                kind=WALKS[some.device.type] if drawing is None else Walk,
+                kind=walk_for(some.device) if drawing is None else Walk,
             )
 
         with Workers(len(shares)) as pool:
