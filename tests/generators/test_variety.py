@@ -15,7 +15,7 @@ from spacevrp.generators.sampler import Sampler
 from spacevrp.problems.variants import SEEN_NAMES, VARIANTS
 
 ALL = list(VARIANTS.values())
-CVRP = VARIANTS["CVRP"]
+CVRP, PCTSP = VARIANTS["CVRP"], VARIANTS["PCTSP"]
 
 
 def seeded(seed: int) -> torch.Generator:
@@ -112,6 +112,20 @@ def test_demands_and_capacities_fill_their_range() -> None:
     assert 7 < route.median() < 11
     assert (batch.capacity >= demand.amax(dim=1)).all()
     assert torch.equal(batch.load_tolerance, (1e-5 * batch.capacity).clamp(max=0.5))
+
+
+def test_penalties_fill_their_range() -> None:
+    """Of 30 customers the dearest has nearly the largest penalty; each octave is a quarter."""
+    count = 2000
+    batch = Sampler([PCTSP] * count, 30, varied=[True] * count).draw(seeded(4))
+    factor = batch.penalty.amax(dim=1) / recipe.largest_penalty(30)
+    assert 0.4 < factor.min() < 0.51
+    assert 7.5 < factor.max() <= 8.0
+    for octave in (0.5, 1, 2, 4):
+        share = ((factor > 0.967 * octave) & (factor <= 0.967 * 2 * octave)).float().mean()
+        assert 0.2 < share < 0.3
+    assert torch.equal(batch.prize, batch.revealed_prize)
+    assert batch.prize.amax() <= recipe.largest_prize(30)
 
 
 def test_clusters_leave_half_of_the_maps_and_all_depots_alone() -> None:

@@ -9,10 +9,12 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from spacevrp.generators import generate
 from spacevrp.problems.problem import Problem
 from spacevrp.problems.referee import around, judge, with_best_vehicles
-from spacevrp.solver import Solver
-from spacevrp.solver.optional import weigh_visits
+from spacevrp.problems.solution import Solution
+from spacevrp.solver import Solver, optional
+from spacevrp.solver.optional import may_collect, pays_to_serve, weigh_visits, with_everybody
 
 # On a line from the depot at 0: visiting the one at 10 costs 20 there and back.
 LINE = [(0, 0), (1, 0), (2, 0), (10, 0)]
@@ -108,3 +110,93 @@ def test_everybody_or_nobody_is_worth_it(solver: Solver, penalty: float) -> None
     )
     solution = solver.solve(problem, augment=2)
     assert len(solution.plan.skipped) == (0 if penalty > 1 else 12)
+
+
+@settings(max_examples=60, deadline=None)
+@given(st.integers(0, 10**6))
+def test_savings_are_differences_of_costs(seed: int) -> None:
+    """All changes at once, against the costs of the routes that each of them makes."""
+    rng = np.random.default_rng(seed)
+    size = int(rng.integers(4, 9))
+    ends = [{"end": None}, {}][int(rng.integers(2))]
+    problem = Problem.from_matrix(
+        rng.random((size, size)) * (1 - np.eye(size)),
+        demand=[0] + [1] * (size - 1),
+        penalty=[0.0, *rng.uniform(0, 1, size - 1)],
+        vehicles=[{"capacity": 99, "fixed_cost": 0.3, **ends}],
+    )
+    (terms,) = problem.fleet
+    order = rng.permutation(np.arange(1, size)).tolist()
+    inside = int(rng.integers(1, size))
+    stops = order[: inside // 2], order[inside // 2 : inside]
+    plan = optional._Plan(problem, [(some, terms) for some in stops])
+    before = sum(plan._cost(*route) for route in plan.routes)
+    out = float(problem.penalty[order[inside:]].sum())
+    count = 0
+    for change in [*plan._removals(), *plan._insertions()]:
+        for at in np.ndindex(change.saved.shape):
+            number, stops, vehicle = change.made(at)
+            after = [*plan.routes, ([], terms)]
+            after[number] = (stops, vehicle)
+            served = {node for some, _ in after for node in some}
+            left = [node for node in problem.customers if node not in served]
+            cost = sum(plan._cost(*route) for route in after)
+            saved = before + out - cost - float(problem.penalty[left].sum())
+            assert change.saved[at] == pytest.approx(saved, abs=1e-12)
+            count += 1
+    assert count >= size - 1  # everybody may leave, or come in
+
+
+# ----------------------------------------------------------------------- prize collecting
+
+
+def test_when_it_pays_to_serve() -> None:
+    """The nearest are 1, 1 and 8 away, 10 / 3 in the mean: one and a half times that is 5."""
+    assert pays_to_serve(on_a_line(5.1, 5.1, 5.1))
+    assert not pays_to_serve(on_a_line(4.9, 4.9, 4.9))
+    assert not pays_to_serve(on_a_line(np.inf, np.inf, np.inf))  # nobody may be left out
+    # Where only the way back is short, that counts.
+    one_way = Problem.from_matrix([[0, 9, 9], [1, 0, 9], [9, 1, 0]], penalty=[0, 1.6, 1.6])
+    assert pays_to_serve(one_way)
+    assert not pays_to_serve(one_way.replace(penalty=[0, 1.4, 1.4]))
+
+
+def test_the_recipe_has_low_penalties() -> None:
+    assert not any(map(pays_to_serve, generate("PCTSP", 100, 8)))
+    assert all(map(pays_to_serve, generate("APCTSP", 100, 8)))
+    assert all(map(may_collect, generate("SPCTSP", 20, 2)))
+    assert not any(map(may_collect, [*generate("OP", 20, 1), *generate("CVRP", 20, 1)]))
+
+
+@pytest.mark.parametrize("name", ["PCTSP", "ASPCTSP"])
+@pytest.mark.parametrize("improve", [False, True])
+def test_high_penalties_are_not_paid(solver: Solver, name: str, improve: bool) -> None:
+    """The required prize is half of all: whoever looks at nothing else goes home then."""
+    problems = [one.replace(penalty=1000 * one.penalty) for one in generate(name, 20, 3)]
+    for solution in solver.solve(problems, augment=2, improve=improve):
+        assert solution.plan.skipped == ()
+        assert solution.feasible
+
+
+def test_plans_for_everybody_are_plans() -> None:
+    (problem,) = generate("SPCTSP", 10, 1)
+    whole = with_everybody(problem)
+    assert not whole.features.prize_collecting
+    assert not whole.features.stochastic_prizes
+    tour = [0, *range(1, 11), 0]
+    served = Solution.judged(whole, [tour])
+    assert served.feasible
+    assert Solution.judged(problem, [tour]).cost == pytest.approx(served.cost)
+
+
+def test_nobody_looks_at_real_prizes() -> None:
+    """By the expected prizes two customers are enough, by the real ones all three are needed."""
+    prizes = {"prize": [0, 1, 1, 1], "revealed_prize": [0, 1, 0, 1], "min_prize": 2.0}
+    problem = on_a_line(0.1, 0.1, 0.1, max_routes=1, **prizes)
+    whole = Solution.judged(problem, [[0, 1, 2, 3, 0]])
+    assert whole.feasible
+    # Without the third the plan would be shorter, but it collects too little: the old one stays.
+    assert optional.weighed(problem, whole) == whole
+    lucky = problem.replace(revealed_prize=[0, 1, 1, 0])
+    whole = Solution.judged(lucky, [[0, 1, 2, 3, 0]])
+    assert optional.weighed(lucky, whole).routes == ((0, 1, 2, 0),)

@@ -53,9 +53,9 @@ class Sampler:
     dtype
         Type of the numbers: float32 or float64.
     varied
-        Which instances leave the recipe: their customers may lie in clusters, and their demands and
-        capacities come from a wider range (see :mod:`spacevrp.generators.variety`). None by
-        default.
+        Which instances leave the recipe: their customers may lie in clusters, and their demands,
+        capacities and penalties come from a wider range (see :mod:`spacevrp.generators.variety`).
+        None by default.
     """
 
     def __init__(
@@ -216,7 +216,7 @@ class Sampler:
         }
 
     def _settle_variety(self, all_features: list[Features], varied: list[bool]) -> None:
-        """Which instances are drawn with clusters, and which with demands of their own."""
+        """Which instances are drawn with clusters, with demands or with penalties of their own."""
         symmetric = [row for row, features in enumerate(all_features) if not features.asymmetric]
         # Places among the symmetric ones.
         scattered = [place for place, row in enumerate(symmetric) if varied[row]]
@@ -225,6 +225,12 @@ class Sampler:
             for row, features in enumerate(all_features)
             if varied[row] and features.capacity and not features.pickup_delivery
         ]
+        charged = [
+            row
+            for row, features in enumerate(all_features)
+            if varied[row] and features.prize_collecting
+        ]
+        self._charged = self._tensor(charged, torch.int64)
         self._scattered = self._tensor(scattered, torch.int64)
         self._loaded = self._tensor(loaded, torch.int64)
         self._demand_bounds = self._tensor(variety.DEMANDS, self.dtype)
@@ -381,6 +387,9 @@ class Sampler:
             at_customer = self._flag["prize_collecting"][:, None] & self._is_customer
             collected = self._per_node(generator) * self._largest_prize
             charged = self._per_node(generator) * self._largest_penalty
+            if len(self._charged):
+                factor = variety.draw_penalties(len(self._charged), charged, generator)
+                charged = charged.index_copy(0, self._charged, charged[self._charged] * factor)
             prize = revealed = torch.where(at_customer, collected, prize)
             penalty = torch.where(at_customer, charged, penalty)
         if self._any["stochastic_prizes"]:

@@ -1,4 +1,4 @@
-"""Draws that leave the recipe: clusters, other demands and other capacities.
+"""Draws that leave the recipe: clusters, other demands, capacities and penalties.
 
 The recipe makes uniform customers, demands of 1 to 9 and about ten customers a route, as the
 benchmarks of the field do. Real days, and the sets of CVRPLIB, do not look like that. These draws
@@ -19,6 +19,8 @@ from spacevrp.problems.variants import Variant
 DEMANDS = ((1, 9), (1, 1), (5, 10), (1, 100), (50, 100))
 # Customers a route, between these; short routes come up more often than long ones.
 SHORTEST_ROUTE, LONGEST_ROUTE = 3, 25
+# Penalties are multiplied with a number between these; each octave comes up equally often.
+LOWEST_PENALTIES, HIGHEST_PENALTIES = 0.5, 8.0
 MOST_CLUSTERS = 8
 CLUSTER_WIDTH = 0.07  # standard deviation, in a square of side 1
 SMALLEST = 20  # customers
@@ -136,3 +138,9 @@ def draw_loads(
     route = SHORTEST_ROUTE + (LONGEST_ROUTE - SHORTEST_ROUTE) * uniform(count).square()
     capacity = (route * (low + high) / 2).ceil()
     return demand, torch.maximum(capacity, high)
+
+
+def draw_penalties(count: int, like: Tensor, generator: torch.Generator | None) -> Tensor:
+    """What the penalties of each instance are multiplied with, (count, 1)."""
+    part = torch.rand((count, 1), generator=generator, device=like.device, dtype=like.dtype)
+    return LOWEST_PENALTIES * (HIGHEST_PENALTIES / LOWEST_PENALTIES) ** part

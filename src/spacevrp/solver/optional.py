@@ -1,22 +1,87 @@
 """Who is worth a visit: customers that cost more than their penalty are left out, others put in.
 
-The model serves everybody it can. What that costs is known only when the routes are, so the
-decision is made afterwards, one change at a time, always the one that saves most. Every change is
-judged by the referee.
+Fleets are planned as if everybody had to be served. What that costs is known only when the routes
+are, so the decision is made afterwards, one change at a time, always the one that saves most. Every
+change is judged by the referee.
+
+Prize collecting by one vehicle the model has learned, but with penalties of about what a visit
+costs. Where they are much higher it still goes home early, so such problems are planned both ways.
 """
 
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass
+from functools import partial
 
 import numpy as np
 
+from spacevrp.problems.familiar import needs_fleet_rules
 from spacevrp.problems.fleet import Terms
 from spacevrp.problems.problem import Problem
 from spacevrp.problems.referee import around, judge, judge_route
+from spacevrp.problems.solution import Solution
 
 Stops = list[int]
+
+# A visit to somebody costs about as much as the way to the next neighbour. In training, penalties
+# are 1.1 to 1.3 times that in the mean.
+_HIGH = 1.5
+# With more customers, to weigh every visit would take much longer than to plan them.
+_MOST_WEIGHED = 1000
+
+
+def may_collect(problem: Problem) -> bool:
+    """Whether the model itself decides who is served for the sake of penalties."""
+    return problem.features.prize_collecting and not needs_fleet_rules(problem)
+
+
+def pays_to_serve(problem: Problem) -> bool:
+    """Whether penalties are so high that most customers are worth a visit."""
+    customers = list(problem.customers)
+    penalty = problem.penalty[customers]
+    optional = np.isfinite(penalty)
+    nearest = _to_the_nearest(problem)[customers]
+    return bool(optional.any() and penalty[optional].mean() > _HIGH * nearest[optional].mean())
+
+
+def _to_the_nearest(problem: Problem) -> np.ndarray:
+    """The shortest arc to or from each node, (N,); row by row, as matrices can be large."""
+    nearest = np.full(problem.size, np.inf)
+    for node in range(problem.size):
+        row = problem.distances.from_node(node)
+        row[node] = np.inf
+        nearest[node] = min(nearest[node], row.min())
+        nearest = np.minimum(nearest, row)
+    return nearest
+
+
+def with_everybody(problem: Problem) -> Problem:
+    """The same where everybody has to be served; its plans are plans of the problem."""
+    penalty = np.zeros(problem.size)
+    penalty[list(problem.customers)] = np.inf
+    return problem.replace(
+        variant=None,
+        penalty=penalty,
+        prize=np.zeros(problem.size),
+        revealed_prize=None,
+        min_prize=0.0,
+    )
+
+
+def weighed(problem: Problem, solution: Solution) -> Solution:
+    """A plan of one vehicle with the right customers on it; the old one if that is better."""
+    if len(problem.customers) > _MOST_WEIGHED:
+        return solution
+    (terms,) = problem.fleet
+    depots = set(problem.depots)
+    stops = [[node for node in route if node not in depots] for route in solution.routes]
+    # Nobody knows the real prizes when the plan is made.
+    known = problem if problem.revealed_prize is None else problem.replace(revealed_prize=None)
+    routes = weigh_visits(known, [(route, terms) for route in stops])
+    better = Solution.judged(problem, [around(stops, terms) for stops, terms in routes])
+    return better if better.feasible and better.cost < solution.cost else solution
 
 
 def weigh_visits(
@@ -27,6 +92,46 @@ def weigh_visits(
     while plan.improve():
         pass
     return [(stops, terms) for stops, terms in plan.routes if stops]
+
+
+def _best_first(saved: np.ndarray, least: float) -> Iterator[int]:
+    """Where more than the least is saved, most first; most often the first will do."""
+    best = int(saved.argmax())
+    if saved[best] <= least:
+        return
+    yield best
+    for entry in np.argsort(-saved, kind="stable").tolist():
+        if saved[entry] <= least:
+            return
+        if entry != best:
+            yield entry
+
+
+_Made = tuple[int, Stops, Terms]  # number of the route, its stops, its vehicle
+
+
+@dataclass(frozen=True)
+class _Changes:
+    """Changes of one kind: what each saves, and the route that the one at a place makes."""
+
+    saved: np.ndarray
+    made: Callable[[tuple[int, ...]], _Made]
+
+
+def _without(number: int, stops: Stops, terms: Terms, at: Sequence[int]) -> _Made:
+    (place,) = at
+    return number, [*stops[:place], *stops[place + 1 :]], terms
+
+
+def _empty(number: int, terms: Terms, at: Sequence[int]) -> _Made:
+    return number, [], terms
+
+
+def _with_one_more(
+    number: int, stops: Stops, terms: Terms, left: Sequence[int], at: Sequence[int]
+) -> _Made:
+    place = len(terms.pinned) + at[0]
+    return number, [*stops[:place], left[at[1]], *stops[place:]], terms
 
 
 class _Plan:
@@ -48,10 +153,17 @@ class _Plan:
     def improve(self) -> bool:
         """Make the change that saves most; False where none saves anything."""
         changes = [*self._removals(), *self._insertions()]
+        if not changes:
+            return False
+        saved = np.concatenate([change.saved.ravel() for change in changes])
+        ends = np.cumsum([change.saved.size for change in changes])
         dust = 1e-12 * max(1.0, self.problem.unit)
-        for saved, number, stops, terms in sorted(changes, key=lambda one: -one[0]):
-            if saved <= dust:
-                return False
+        for entry in _best_first(saved, dust):
+            which = int(np.searchsorted(ends, entry, side="right"))
+            change = changes[which]
+            place = entry - (ends[which] - change.saved.size)
+            at = tuple(int(i) for i in np.unravel_index(place, change.saved.shape))
+            number, stops, terms = change.made(at)
             if not self._is_legal(number, stops, terms):
                 continue
             if number == len(self.routes):
@@ -79,46 +191,52 @@ class _Plan:
         nodes = list(around(stops, terms))
         return terms.fixed_cost + float(self._length[nodes[:-1], nodes[1:]].sum())
 
-    def _removals(self) -> Iterator[tuple[float, int, Stops, Terms]]:
-        """(saving, number of the route, its stops, its vehicle) without one stop, or all."""
+    def _removals(self) -> Iterator[_Changes]:
+        """Every route without one of its stops, or without all."""
         penalty = self.problem.penalty
         for number, (stops, terms) in enumerate(self.routes):
-            whole = self._cost(stops, terms)
-            for place, node in enumerate(stops):
-                if node in self.optional:
-                    rest = [*stops[:place], *stops[place + 1 :]]
-                    saved = whole - self._cost(rest, terms) - float(penalty[node])
-                    if saved > 0:
-                        yield saved, number, rest, terms
-            if stops and self.optional.issuperset(stops):
-                yield whole - float(penalty[stops].sum()), number, [], terms
+            free = np.array([node in self.optional for node in stops], dtype=bool)
+            if len(stops) > 1 and free.any():
+                saved = np.where(free, self._detours(stops, terms) - penalty[stops], -np.inf)
+                yield _Changes(saved, partial(_without, number, stops, terms))
+            if stops and free.all():
+                whole = self._cost(stops, terms) - float(penalty[stops].sum())
+                yield _Changes(np.array([whole]), partial(_empty, number, terms))
 
-    def _insertions(self) -> Iterator[tuple[float, int, Stops, Terms]]:
-        """The same with one more, in the cheapest places of each route, or in a new one."""
+    def _detours(self, stops: Stops, terms: Terms) -> np.ndarray:
+        """By how much a route of several stops gets shorter without each of them, (S,)."""
+        nodes = np.array(around(stops, terms))
+        here = nodes[1 : 1 + len(stops)]
+        saved = self._length[nodes[: len(stops)], here]
+        onward = np.zeros(len(stops))  # nothing after the end of an open route
+        after = nodes[2 : 2 + len(stops)]
+        legs = len(after)
+        onward[:legs] = self._length[here[:legs], after] - self._length[nodes[:legs], after]
+        return saved + onward
+
+    def _insertions(self) -> Iterator[_Changes]:
+        """One more in every place of each route, or in a route of his own."""
         penalty, length = self.problem.penalty, self._length
         served = {node for stops, _ in self.routes for node in stops}
-        left = [node for node in self.optional if node not in served]
+        left = [node for node in sorted(self.optional) if node not in served]
         if not left:
             return
         for number, (stops, terms) in enumerate(self.routes):
             if not stops:
                 continue
-            nodes = list(around(stops, terms))
-            for node in left:
-                more = length[nodes, node]  # (S,) after each stop
-                onward = length[node, nodes[1:]] - length[nodes[:-1], nodes[1:]]
-                more = more + np.append(onward, 0.0)
-                # After the end of a closed route comes nobody, nor before the pinned.
-                last = len(nodes) if terms.end is None else len(nodes) - 1
-                for place in range(len(terms.pinned), last):
-                    saved = float(penalty[node] - more[place])
-                    if saved > 0:
-                        yield saved, number, [*stops[:place], node, *stops[place:]], terms
+            nodes = np.array(around(stops, terms))
+            more = length[nodes][:, left]  # (S, L) after each stop
+            direct = length[nodes[:-1], nodes[1:]]
+            more[:-1] += length[left][:, nodes[1:]].T - direct[:, None]
+            # After the end of a closed route comes nobody, nor before the pinned.
+            last = len(nodes) if terms.end is None else len(nodes) - 1
+            places = slice(len(terms.pinned), last)
+            made = partial(_with_one_more, number, stops, terms, left)
+            yield _Changes(penalty[left] - more[places], made)
         for terms in self._waiting():
-            for node in left:
-                saved = float(penalty[node]) - self._cost([node], terms)
-                if saved > 0:
-                    yield saved, len(self.routes), [node], terms
+            saved = [float(penalty[node]) - self._cost([node], terms) for node in left]
+            made = partial(_with_one_more, len(self.routes), [], terms, left)
+            yield _Changes(np.array([saved]), made)
 
     def _waiting(self) -> list[Terms]:
         """Types of which another vehicle may leave."""

@@ -27,6 +27,7 @@ from spacevrp.solver.memory import (
     default_budget,
     largest_size,
 )
+from spacevrp.solver.optional import may_collect, pays_to_serve, weighed, with_everybody
 from spacevrp.solver.partial import (
     MOST_TRIALS,
     best_partial,
@@ -101,6 +102,7 @@ class Work:
             if solution is not None:
                 solutions[number] = solution
                 del reasons[number]
+        self._weigh_visits(solutions, reasons, settings, show)
         self._settle_for_less(reasons, settings, show)
         if settings.improve:
             self._polish(solutions, settings.seed, show)
@@ -132,6 +134,37 @@ class Work:
         self.seconds.judging += time.perf_counter() - began
         if settings.persist:
             self._solve_the_rest(settings, show, trials)
+
+    def _weigh_visits(
+        self,
+        solutions: list[Solution | None],
+        reasons: dict[int, str],
+        settings: Settings,
+        show: ShowProgress,
+    ) -> None:
+        """Prize collecting: plan as if everybody had to be served as well, where that may pay."""
+        began = time.perf_counter()
+        chosen = [n for n, problem in enumerate(self.problems) if may_collect(problem)]
+        generous = [number for number in chosen if pays_to_serve(self.problems[number])]
+        everybody = [with_everybody(self.problems[number]) for number in generous]
+        self.seconds.judging += time.perf_counter() - began
+        work = Work(self.model, self.device, everybody, self.batch_memory, self.seconds)
+        whole = work._pass(range(len(everybody)), settings, show) if everybody else ()
+        plans = {generous[position]: plan for position, plan, _ in whole if plan is not None}
+        self.refused += work.refused
+        began = time.perf_counter()
+        for number in chosen:
+            problem, old = self.problems[number], solutions[number]
+            found = [] if old is None else [old]
+            if number in plans:
+                found.append(Solution.judged(problem, plans[number].routes))
+            if settings.improve:
+                found = [weighed(problem, plan) for plan in found]
+            found = [plan for plan in found if plan.feasible]
+            if found:
+                solutions[number] = min(found, key=lambda plan: plan.cost)
+                reasons.pop(number, None)
+        self.seconds.judging += time.perf_counter() - began
 
     def _polish(self, solutions: list[Solution | None], seed: int, show: ShowProgress) -> None:
         """Finish the plans of small problems and of fleets, complete or not."""
