@@ -14,7 +14,7 @@ from spacevrp.problems.problem import Problem
 from spacevrp.problems.referee import around, judge, with_best_vehicles
 from spacevrp.problems.solution import Solution
 from spacevrp.solver import Solver, optional
-from spacevrp.solver.optional import may_collect, pays_to_serve, weigh_visits, with_everybody
+from spacevrp.solver.optional import everybody_served, may_collect, pays_to_serve, weigh_visits
 
 # On a line from the depot at 0: visiting the one at 10 costs 20 there and back.
 LINE = [(0, 0), (1, 0), (2, 0), (10, 0)]
@@ -180,7 +180,7 @@ def test_high_penalties_are_not_paid(solver: Solver, name: str, improve: bool) -
 
 def test_plans_for_everybody_are_plans() -> None:
     (problem,) = generate("SPCTSP", 10, 1)
-    whole = with_everybody(problem)
+    whole = everybody_served(problem).problem
     assert not whole.features.prize_collecting
     assert not whole.features.stochastic_prizes
     tour = [0, *range(1, 11), 0]

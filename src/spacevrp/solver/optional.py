@@ -12,7 +12,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import partial
 
 import numpy as np
@@ -20,6 +20,7 @@ import numpy as np
 from spacevrp.problems.familiar import needs_fleet_rules
 from spacevrp.problems.fleet import Terms
 from spacevrp.problems.problem import Problem
+from spacevrp.problems.readings import Reading, plain_reading
 from spacevrp.problems.referee import around, judge, judge_route
 from spacevrp.problems.solution import Solution
 
@@ -57,17 +58,18 @@ def _to_the_nearest(problem: Problem) -> np.ndarray:
     return nearest
 
 
-def with_everybody(problem: Problem) -> Problem:
-    """The same where everybody has to be served; its plans are plans of the problem."""
+def everybody_served(problem: Problem) -> Reading:
+    """The same where everybody has to be served, whose plans are plans of the problem."""
     penalty = np.zeros(problem.size)
     penalty[list(problem.customers)] = np.inf
-    return problem.replace(
+    whole = problem.replace(
         variant=None,
         penalty=penalty,
         prize=np.zeros(problem.size),
         revealed_prize=None,
         min_prize=0.0,
     )
+    return replace(plain_reading(whole), exact=False)
 
 
 def weighed(problem: Problem, solution: Solution) -> Solution:

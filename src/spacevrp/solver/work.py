@@ -13,8 +13,9 @@ import torch
 
 from spacevrp.model import SpaceModel
 from spacevrp.problems.errors import ProblemError, SpacevrpError
-from spacevrp.problems.familiar import familiar, needs_fleet_rules
+from spacevrp.problems.familiar import needs_fleet_rules
 from spacevrp.problems.problem import Problem
+from spacevrp.problems.readings import Reading, other_readings, plain_reading
 from spacevrp.problems.solution import Solution
 from spacevrp.solver.fleet import search_fleets
 from spacevrp.solver.large import Watch, search_large
@@ -27,7 +28,7 @@ from spacevrp.solver.memory import (
     default_budget,
     largest_size,
 )
-from spacevrp.solver.optional import may_collect, pays_to_serve, weighed, with_everybody
+from spacevrp.solver.optional import everybody_served, may_collect, pays_to_serve, weighed
 from spacevrp.solver.partial import (
     MOST_TRIALS,
     best_partial,
@@ -67,7 +68,10 @@ _ALL_TRIALS, _FEWEST_TRIALS = 200_000, 1_000
 
 @dataclass
 class Work:
-    """One call: the problems, where they are solved, and how much memory a block may take."""
+    """One call: the problems, where they are solved, and how much memory a block may take.
+
+    The model sees the readings, by default one of each problem; the referee judges the problems.
+    """
 
     model: SpaceModel
     device: torch.device
@@ -77,11 +81,12 @@ class Work:
     refused: int = 0
     notes: list[str] = field(default_factory=list)
     partial: dict[int, Solution] = field(default_factory=dict)  # where there is no complete plan
+    readings: list[Reading] = field(default_factory=list)
     _stuck: dict[int, list[Candidate]] = field(default_factory=dict)
 
     def __post_init__(self) -> None:
-        # What the model sees; the referee judges the problems themselves.
-        self.forms = [familiar(problem) for problem in self.problems]
+        self.readings = self.readings or [plain_reading(problem) for problem in self.problems]
+        self.forms = [reading.problem for reading in self.readings]
 
     def run(
         self, settings: Settings, show: ShowProgress
@@ -89,10 +94,16 @@ class Work:
         """The solutions in the order of the problems, and the reasons where there is none."""
         solutions: list[Solution | None] = [None] * len(self.problems)
         reasons: dict[int, str] = {}
-        for number, solution, reason in self._pass(range(len(self.problems)), settings, show):
-            solutions[number] = solution
-            if solution is None:
-                reasons[number] = reason
+        others = self._other_readings()
+        # Other readings are mostly better than the problem as it is, which is left with one view;
+        # prize collecting the model has learned.
+        looked_at = sorted({n for n, _ in others if not may_collect(self.problems[n])})
+        rest = sorted(set(range(len(self.problems))).difference(looked_at))
+        for some, views in ((rest, settings.views), (looked_at, 1)):
+            for number, solution, reason in self._pass(some, replace(settings, views=views), show):
+                solutions[number] = solution
+                if solution is None:
+                    reasons[number] = reason
         # Some customers get home over others only, and some fleets are so small that chance is
         # of help.
         hard = [number for number in reasons if not fleet_too_small(self.problems[number])]
@@ -102,7 +113,7 @@ class Work:
             if solution is not None:
                 solutions[number] = solution
                 del reasons[number]
-        self._weigh_visits(solutions, reasons, settings, show)
+        self._read_otherwise(others, solutions, reasons, settings, show)
         self._settle_for_less(reasons, settings, show)
         if settings.improve:
             self._polish(solutions, settings.seed, show)
@@ -135,36 +146,54 @@ class Work:
         if settings.persist:
             self._solve_the_rest(settings, show, trials)
 
-    def _weigh_visits(
+    def _other_readings(self) -> list[tuple[int, Reading]]:
+        """(number of an instance, another way to plan it)."""
+        began = time.perf_counter()
+        others = []
+        for number, problem in enumerate(self.problems):
+            others += [(number, reading) for reading in other_readings(problem)]
+            if may_collect(problem) and pays_to_serve(problem):
+                others.append((number, everybody_served(problem)))
+        self.seconds.preparing += time.perf_counter() - began
+        return others
+
+    def _read_otherwise(
         self,
+        others: Sequence[tuple[int, Reading]],
         solutions: list[Solution | None],
         reasons: dict[int, str],
         settings: Settings,
         show: ShowProgress,
     ) -> None:
-        """Prize collecting: plan as if everybody had to be served as well, where that may pay."""
+        """Plans from other readings where these are better; visits weighed."""
+
+        def finished(number: int, plan: Solution) -> Solution:
+            problem = self.problems[number]
+            return weighed(problem, plan) if settings.improve and may_collect(problem) else plan
+
         began = time.perf_counter()
-        chosen = [n for n, problem in enumerate(self.problems) if may_collect(problem)]
-        generous = [number for number in chosen if pays_to_serve(self.problems[number])]
-        everybody = [with_everybody(self.problems[number]) for number in generous]
+        for number, plan in enumerate(solutions):
+            if plan is not None:
+                solutions[number] = finished(number, plan)
         self.seconds.judging += time.perf_counter() - began
-        work = Work(self.model, self.device, everybody, self.batch_memory, self.seconds)
-        whole = work._pass(range(len(everybody)), settings, show) if everybody else ()
-        plans = {generous[position]: plan for position, plan, _ in whole if plan is not None}
-        self.refused += work.refused
-        began = time.perf_counter()
-        for number in chosen:
-            problem, old = self.problems[number], solutions[number]
-            found = [] if old is None else [old]
-            if number in plans:
-                found.append(Solution.judged(problem, plans[number].routes))
-            if settings.improve:
-                found = [weighed(problem, plan) for plan in found]
-            found = [plan for plan in found if plan.feasible]
-            if found:
-                solutions[number] = min(found, key=lambda plan: plan.cost)
+        if not others:
+            return
+        problems = [self.problems[number] for number, _ in others]
+        readings = [reading for _, reading in others]
+        work = Work(
+            self.model, self.device, problems, self.batch_memory, self.seconds, readings=readings
+        )
+        for position, new, _ in work._pass(range(len(others)), settings, show):
+            if new is None:
+                continue
+            began = time.perf_counter()
+            number = others[position][0]
+            old, new = solutions[number], finished(number, new)
+            if old is None or new.cost < old.cost:
+                solutions[number] = new
                 reasons.pop(number, None)
-        self.seconds.judging += time.perf_counter() - began
+            self.seconds.judging += time.perf_counter() - began
+        self.refused += work.refused
 
     def _polish(self, solutions: list[Solution | None], seed: int, show: ShowProgress) -> None:
         """Finish the plans of small problems and of fleets, complete or not."""
@@ -252,7 +281,7 @@ class Work:
                 for number, candidates in search(numbers, here, progress):
                     problem = self.problems[number]
                     began = time.perf_counter()
-                    solution, reason, refused = settle(problem, candidates, self.forms[number])
+                    solution, reason, refused = settle(problem, candidates, self.readings[number])
                     self.seconds.judging += time.perf_counter() - began
                     self.refused += refused
                     if solution is None:

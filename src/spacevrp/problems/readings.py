@@ -1,0 +1,172 @@
+"""Problems read otherwise: what the model has not learned, as something that it has.
+
+A model that knows asymmetric distances can be told of some constraints by distances alone:
+
+- An open problem is a closed one whose ways home cost nothing.
+- Of an open problem with several depots, all depots are one place: to each customer it is as near
+  as the nearest of them.
+- So they are of a closed problem, nearly: a route may then seem to end at another depot than it
+  left from. The depot that is best for the whole route takes it.
+
+Plans are brought back to the problem itself, and only there they are judged.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from functools import partial
+
+import numpy as np
+
+from spacevrp.problems.distances import Distances
+from spacevrp.problems.familiar import familiar, needs_fleet_rules, restore
+from spacevrp.problems.problem import Problem
+from spacevrp.problems.referee import around, judge_route
+
+Routes = Sequence[Sequence[int]]
+
+# Turning arcs round changes their lengths by this share of the sum in matrices that have nothing of
+# a map; on roads with some one-way streets it is less.
+ASYMMETRIC = 0.2
+# Nodes; a reading needs a matrix of its own.
+MOST_NODES = 2000
+
+
+@dataclass(frozen=True)
+class Reading:
+    """What the model sees, and the way back.
+
+    Attributes
+    ----------
+    problem
+        As the model sees it.
+    bring_back
+        Routes of that as routes of the problem itself.
+    exact
+        Whether every plan costs the same in both and none is lost, so that nothing else need be
+        tried.
+    """
+
+    problem: Problem
+    bring_back: Callable[[Routes], Routes]
+    exact: bool = True
+
+
+def plain_reading(problem: Problem) -> Reading:
+    """The problem as it is, or in a form that differs in nothing but words."""
+    return Reading(familiar(problem), partial(restore, problem))
+
+
+def other_readings(problem: Problem) -> list[Reading]:
+    """In which other ways to plan it; at most one so far."""
+    simple = problem.durations is problem.distances and not problem.distances.has_missing_arcs
+    if not problem.depots or needs_fleet_rules(problem) or not simple:
+        return []
+    if problem.size > MOST_NODES or problem.maximise_prize:
+        return []
+    if len(problem.depots) > 1:
+        return [] if problem.pairs or not _depots_are_alike(problem) else [_merged(problem)]
+    if problem.open_routes and _has_no_map(problem):
+        return [_closed(problem)]
+    return []
+
+
+def _has_no_map(problem: Problem) -> bool:
+    length = problem.distances.matrix()
+    return bool(np.abs(length - length.T).sum() > ASYMMETRIC * length.sum())
+
+
+def _depots_are_alike(problem: Problem) -> bool:
+    """Whether it makes no difference but in distance which depot a route begins at."""
+    windows = problem.windows[list(problem.depots)]
+    return bool((windows == windows[0]).all())
+
+
+# --------------------------------------------------------------------------------- free ways home
+
+
+def _closed(problem: Problem) -> Reading:
+    """With ways home that cost nothing."""
+    (depot,) = problem.depots
+    length = problem.distances.matrix().copy()
+    length[:, depot] = 0.0
+    form = problem.replace(
+        distances=Distances(matrix=length), durations=None, open_routes=False, variant=None
+    )
+    return Reading(form, partial(_without_the_way_home, depot))
+
+
+def _without_the_way_home(depot: int, routes: Routes) -> Routes:
+    return tuple(route[:-1] if route[-1] == depot else route for route in routes)
+
+
+# --------------------------------------------------------------------------------------- one depot
+
+
+def _merged(problem: Problem) -> Reading:
+    """With one depot where all are."""
+    depots = list(problem.depots)
+    nodes = np.array([depots[0], *problem.customers])
+    length = problem.distances.matrix()
+    one = length[nodes][:, nodes]  # (M, M)
+    one[0, 1:] = length[depots][:, nodes[1:]].min(axis=0)
+    one[1:, 0] = length[nodes[1:]][:, depots].min(axis=1)
+    closes = problem.open_routes and _has_no_map(problem)
+    if closes:
+        one[1:, 0] = 0.0
+    form = Problem(
+        Distances(matrix=one),
+        depots=(0,),
+        demand=problem.demand[nodes],
+        capacity=problem.capacity,
+        load_rule=problem.load_rule,
+        backhaul_last=problem.backhaul_last,
+        windows=problem.windows[nodes],
+        service=problem.service[nodes],
+        max_length=problem.max_length,
+        max_routes=problem.max_routes,
+        open_routes=problem.open_routes and not closes,
+        name=problem.name,
+        allow_unservable=True,  # as far as the problem itself is servable, so is this one
+    )
+    bring_back = partial(_to_the_best_depot, problem, length, nodes)
+    return Reading(form, bring_back, exact=problem.open_routes)
+
+
+def _to_the_best_depot(
+    problem: Problem, length: np.ndarray, nodes: np.ndarray, routes: Routes
+) -> Routes:
+    """Every route at the depot that makes it shortest, of those that let it keep the rules.
+
+    Where none does, two routes do in its place, if there is such a pair.
+    """
+    settled: list[tuple[int, ...]] = []
+    for route in routes:
+        stops = [int(nodes[place]) for place in route if place != 0]
+        whole = _shortest(problem, length, stops)
+        if whole is not None:
+            settled.append(whole[1])
+            continue
+        pairs = [
+            (first[0] + second[0], first[1], second[1])
+            for cut in range(1, len(stops))
+            if (first := _shortest(problem, length, stops[:cut])) is not None
+            and (second := _shortest(problem, length, stops[cut:])) is not None
+        ]
+        settled += min(pairs)[1:] if pairs else [around(stops, problem.fleet[0])]
+    return settled
+
+
+def _shortest(
+    problem: Problem, length: np.ndarray, stops: Sequence[int]
+) -> tuple[float, tuple[int, ...]] | None:
+    """Length and nodes of the shortest route that keeps the rules, over all depots."""
+    ways = []
+    for terms in problem.fleet:
+        way = around(stops, terms)
+        ways.append((float(length[way[:-1], way[1:]].sum()), way, terms))
+    for total, way, terms in sorted(ways, key=lambda one: one[0]):
+        if not judge_route(problem, 1, way, terms)[1]:
+            return total, way
+    return None

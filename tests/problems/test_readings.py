@@ -1,0 +1,128 @@
+"""Problems read otherwise: the same costs both ways, worked examples, and who is read otherwise."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from spacevrp.generators import generate
+from spacevrp.problems.problem import Problem
+from spacevrp.problems.readings import other_readings, plain_reading
+from spacevrp.problems.referee import judge
+from spacevrp.problems.variants import VARIANTS
+
+OPEN = [n for n, v in VARIANTS.items() if v.features.open_routes and v.features.asymmetric]
+SEVERAL = [n for n, v in VARIANTS.items() if v.features.multi_depot]
+
+
+def one(name: str, seed: int = 1) -> Problem:
+    (problem,) = generate(name, 6, 1, seed)
+    return problem
+
+
+@pytest.mark.parametrize("name", list(VARIANTS))
+def test_who_is_read_otherwise(name: str) -> None:
+    """Several depots, and open routes where distances have nothing of a map; nobody else."""
+    assert bool(other_readings(one(name))) == (name in OPEN or name in SEVERAL)
+
+
+@pytest.mark.parametrize("name", OPEN + SEVERAL)
+@settings(max_examples=8, deadline=None)
+@given(seed=st.integers(0, 10**6))
+def test_plans_cost_the_same_both_ways(name: str, seed: int) -> None:
+    """Random routes of the reading, a customer each where longer ones break rules."""
+    rng = np.random.default_rng(seed)
+    problem = one(name, seed % 50 + 1)
+    (reading,) = other_readings(problem)
+    form = reading.problem
+    end = () if form.open_routes else (form.depots[0],)
+    units = rng.permutation([(c,) for c in form.customers] if not form.pairs else form.pairs)
+    parts = np.split(units, np.flatnonzero(rng.random(len(units) - 1) < 0.5) + 1)
+    for groups in (parts, np.split(units, len(units))):
+        routes = [(form.depots[0], *some.ravel().tolist(), *end) for some in groups]
+        there = judge(form, routes)
+        if there.feasible:
+            break
+    here = judge(problem, reading.bring_back(routes))
+    if there.feasible and reading.exact:
+        assert here.feasible
+        assert here.cost == pytest.approx(there.cost)
+    elif here.feasible:
+        assert here.cost >= there.cost - 1e-9
+
+
+@pytest.mark.parametrize("name", OPEN + SEVERAL)
+def test_single_customers_are_plans(name: str) -> None:
+    """So the comparison above is of something."""
+    problem = one(name)
+    (reading,) = other_readings(problem)
+    form = reading.problem
+    end = () if form.open_routes else (form.depots[0],)
+    units = form.pairs or [(c,) for c in form.customers]
+    routes = [(form.depots[0], *unit, *end) for unit in units]
+    assert judge(form, routes).feasible
+    assert judge(problem, reading.bring_back(routes)).feasible
+
+
+# Two depots at 0 and 10 on a line, customers at 1, 2, 8 and 9.
+LINE = [(0.0, 0.0), (10.0, 0.0), (1.0, 0.0), (2.0, 0.0), (8.0, 0.0), (9.0, 0.0)]
+
+
+def on_the_line(**features: object) -> Problem:
+    return Problem.from_coordinates(
+        LINE, depots=(0, 1), demand=[0, 0, 1, 1, 1, 1], capacity=4, **features
+    )
+
+
+def test_several_depots_are_one() -> None:
+    (reading,) = other_readings(on_the_line())
+    form = reading.problem
+    assert form.depots == (0,)
+    assert not reading.exact
+    # To each customer the depot is as near as the nearer one.
+    assert form.distances.from_node(0).tolist() == [0, 1, 2, 2, 1]
+    assert form.variant_name == "CVRP"
+    # One route seems to cost 1 + 1 + 6 + 1 + 1; from either depot and back to it, it is 18.
+    routes = [(0, 1, 2, 3, 4, 0)]
+    assert judge(form, routes).cost == pytest.approx(10)
+    assert judge(on_the_line(), reading.bring_back(routes)).cost == pytest.approx(18)
+    # Two routes go to their own depots.
+    assert reading.bring_back([(0, 2, 1, 0), (0, 3, 4, 0)]) == [(0, 3, 2, 0), (1, 4, 5, 1)]
+
+
+def test_routes_that_no_depot_can_take_are_cut_in_two() -> None:
+    problem = on_the_line(max_length=17.0)
+    (reading,) = other_readings(problem)
+    routes = reading.bring_back([(0, 1, 2, 3, 4, 0)])
+    assert routes == [(0, 2, 3, 0), (1, 4, 5, 1)]
+    assert judge(problem, routes).cost == pytest.approx(8)
+    # And where that does not help, the referee hears of it.
+    hopeless = on_the_line(max_length=17.0, max_routes=1)
+    (reading,) = other_readings(hopeless)
+    verdict = judge(hopeless, reading.bring_back([(0, 1, 2, 3, 4, 0)]))
+    assert [v.code for v in verdict.violations] == ["fleet"]
+
+
+def test_ways_home_are_free() -> None:
+    problem = Problem.from_matrix(
+        [[0, 5, 9], [9, 0, 1], [1, 9, 0]], demand=[0, 1, 1], capacity=2, open_routes=True
+    )
+    (reading,) = other_readings(problem)
+    assert reading.exact
+    assert reading.problem.distances.matrix().tolist() == [[0, 5, 9], [0, 0, 1], [0, 9, 0]]
+    assert reading.problem.variant_name == "ACVRP"
+    assert reading.bring_back([(0, 1, 2, 0)]) == ((0, 1, 2),)
+    assert judge(problem, [(0, 1, 2)]).cost == judge(reading.problem, [(0, 1, 2, 0)]).cost == 6
+
+
+def test_what_is_left_as_it_is() -> None:
+    mapped = on_the_line().replace(depots=(0,), open_routes=True)
+    assert other_readings(mapped) == []  # the model has learned open routes on maps
+    apart = on_the_line(windows=[(0, 9), (0, 8), *[(0, 9)] * 4])
+    assert other_readings(apart) == []  # it makes a difference which depot it is
+    durations = [[float(a != b) for a in range(6)] for b in range(6)]
+    timed = Problem.from_coordinates(LINE, depots=(0, 1), durations=durations)
+    assert other_readings(timed) == []  # the nearest may not be the quickest
+    assert plain_reading(mapped).problem is mapped
