@@ -45,11 +45,12 @@ def test_plans_cost_the_same_both_ways(name: str, seed: int) -> None:
         there = judge(form, routes)
         if there.feasible:
             break
-    here = judge(problem, reading.bring_back(routes))
+    back = reading.bring_back(routes)
+    here = judge(problem, back)
     if there.feasible and reading.exact:
         assert here.feasible
         assert here.cost == pytest.approx(there.cost)
-    elif here.feasible:
+    elif here.feasible and len(back) == len(routes):  # none was cut in two
         assert here.cost >= there.cost - 1e-9
 
 

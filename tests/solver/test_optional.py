@@ -180,13 +180,16 @@ def test_high_penalties_are_not_paid(solver: Solver, name: str, improve: bool) -
 
 def test_plans_for_everybody_are_plans() -> None:
     (problem,) = generate("SPCTSP", 10, 1)
-    whole = everybody_served(problem).problem
+    reading = everybody_served(problem)
+    whole = reading.problem
     assert not whole.features.prize_collecting
     assert not whole.features.stochastic_prizes
-    tour = [0, *range(1, 11), 0]
+    tour = (3, 1, 2, 4, 0, *range(5, 11))
     served = Solution.judged(whole, [tour])
     assert served.feasible
-    assert Solution.judged(problem, [tour]).cost == pytest.approx(served.cost)
+    routes = reading.bring_back([tour])
+    assert routes == ((0, *range(5, 11), 3, 1, 2, 4, 0),)
+    assert Solution.judged(problem, routes).cost == pytest.approx(served.cost)
 
 
 def test_nobody_looks_at_real_prizes() -> None:

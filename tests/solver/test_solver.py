@@ -12,6 +12,7 @@ from spacevrp.generators import generate
 from spacevrp.model import SpaceModel
 from spacevrp.problems.errors import SpacevrpError
 from spacevrp.problems.problem import Problem
+from spacevrp.problems.readings import other_readings, plain_reading
 from spacevrp.problems.referee import judge
 from spacevrp.problems.solution import Solution
 from spacevrp.solver import Solver, solve
@@ -204,13 +205,29 @@ def test_a_plan_that_the_referee_refuses_is_passed_over(solver: Solver) -> None:
     overloaded = Candidate(11.0, 0, np.array([0, 1, 2, 0]))
     legal = Candidate(16.0, 1, np.array([0, 1, 0, 2, 0, 0]))
     stuck = Candidate(float("inf"), 2, np.array([0, 1, 1]))
-    solution, reason, refused = settle(problem, [overloaded, legal, stuck], problem)
+    reading = plain_reading(problem)
+    solution, reason, refused = settle(problem, [overloaded, legal, stuck], reading)
     assert solution is not None
     assert solution.routes == ((0, 1, 0), (0, 2, 0))
     assert (solution.cost, reason, refused) == (16.0, "", 1)
-    solution, reason, refused = settle(problem, [overloaded, stuck], problem)
+    solution, reason, refused = settle(problem, [overloaded, stuck], reading)
     assert (solution, refused) == (None, 1)
     assert reason.startswith("the best plan breaks a rule: route 1 leaves with a load of 4")
+
+
+def test_where_the_model_saw_other_costs_all_candidates_are_compared() -> None:
+    """It holds the first for better, by the ways to the nearest depots; the referee does not."""
+    from spacevrp.solver.search import Candidate
+
+    line = [(0, 0), (10, 0), (1, 0), (9, 0)]
+    problem = Problem.from_coordinates(line, depots=(0, 1), demand=[0, 0, 1, 1], capacity=2)
+    (reading,) = other_readings(problem)
+    across = Candidate(10.0, 0, np.array([0, 1, 2, 0]))
+    apart = Candidate(10.1, 1, np.array([0, 1, 0, 2, 0]))
+    solution, _, refused = settle(problem, [across, apart], reading)
+    assert solution is not None
+    assert solution.routes == ((0, 2, 0), (1, 3, 1))
+    assert (solution.cost, refused) == (4.0, 0)
 
 
 def test_an_attempt_tells_what_failed_and_where_the_time_went(solver: Solver) -> None:

@@ -100,6 +100,8 @@ class Work:
         looked_at = sorted({n for n, _ in others if not may_collect(self.problems[n])})
         rest = sorted(set(range(len(self.problems))).difference(looked_at))
         for some, views in ((rest, settings.views), (looked_at, 1)):
+            if not some:
+                continue
             for number, solution, reason in self._pass(some, replace(settings, views=views), show):
                 solutions[number] = solution
                 if solution is None:
