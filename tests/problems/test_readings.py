@@ -15,6 +15,12 @@ from spacevrp.problems.variants import VARIANTS
 
 OPEN = [n for n, v in VARIANTS.items() if v.features.open_routes and v.features.asymmetric]
 SEVERAL = [n for n, v in VARIANTS.items() if v.features.multi_depot]
+FIRST = [  # linehauls first, and then home
+    n
+    for n, v in VARIANTS.items()
+    if v.features.backhaul_last and not v.features.multi_depot and not v.features.open_routes
+]
+OTHERS = OPEN + [name for name in SEVERAL + FIRST if name not in OPEN]
 
 
 def one(name: str, seed: int = 1) -> Problem:
@@ -24,11 +30,11 @@ def one(name: str, seed: int = 1) -> Problem:
 
 @pytest.mark.parametrize("name", list(VARIANTS))
 def test_who_is_read_otherwise(name: str) -> None:
-    """Several depots, and open routes where distances have nothing of a map; nobody else."""
-    assert bool(other_readings(one(name))) == (name in OPEN or name in SEVERAL)
+    """Several depots, open routes where distances have nothing of a map, and linehauls first."""
+    assert bool(other_readings(one(name))) == (name in OTHERS)
 
 
-@pytest.mark.parametrize("name", OPEN + SEVERAL)
+@pytest.mark.parametrize("name", OTHERS)
 @settings(max_examples=8, deadline=None)
 @given(seed=st.integers(0, 10**6))
 def test_plans_cost_the_same_both_ways(name: str, seed: int) -> None:
@@ -54,7 +60,7 @@ def test_plans_cost_the_same_both_ways(name: str, seed: int) -> None:
         assert here.cost >= there.cost - 1e-9
 
 
-@pytest.mark.parametrize("name", OPEN + SEVERAL)
+@pytest.mark.parametrize("name", OTHERS)
 def test_single_customers_are_plans(name: str) -> None:
     """So the comparison above is of something."""
     problem = one(name)
@@ -116,6 +122,20 @@ def test_ways_home_are_free() -> None:
     assert reading.problem.variant_name == "ACVRP"
     assert reading.bring_back([(0, 1, 2, 0)]) == ((0, 1, 2),)
     assert judge(problem, [(0, 1, 2)]).cost == judge(reading.problem, [(0, 1, 2, 0)]).cost == 6
+
+
+def test_from_backhauls_to_linehauls_leads_home() -> None:
+    """Customers at 1 and 2 get goods, the one at -3 gives some: from it to them it is 4 and 5."""
+    problem = Problem.from_coordinates(
+        [(0, 0), (1, 0), (0, 2), (0, 3)], demand=[0, 1, 1, -1], capacity=2, backhaul_last=True
+    )
+    (reading,) = other_readings(problem)
+    assert reading.exact
+    lengths = reading.problem.distances.matrix()
+    assert lengths[3].tolist() == [3, 4, 5, 0]
+    changed = lengths != problem.distances.matrix()
+    assert np.argwhere(changed).tolist() == [[3, 1], [3, 2]]
+    assert reading.problem.variant_name == "ACVRPBP"
 
 
 def test_what_is_left_as_it_is() -> None:

@@ -7,6 +7,7 @@ A model that knows asymmetric distances can be told of some constraints by dista
   as the nearest of them.
 - So they are of a closed problem, nearly: a route may then seem to end at another depot than it
   left from. The depot that is best for the whole route takes it.
+- Where linehauls come first, the way from a backhaul to a linehaul leads over the depot.
 
 Plans are brought back to the problem itself, and only there they are judged.
 """
@@ -14,7 +15,7 @@ Plans are brought back to the problem itself, and only there they are judged.
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import partial
 
 import numpy as np
@@ -65,11 +66,16 @@ def other_readings(problem: Problem) -> list[Reading]:
         return []
     if problem.size > MOST_NODES or problem.maximise_prize:
         return []
+    reading = Reading(problem, lambda routes: routes)
     if len(problem.depots) > 1:
-        return [] if problem.pairs or not _depots_are_alike(problem) else [_merged(problem)]
-    if problem.open_routes and _has_no_map(problem):
-        return [_closed(problem)]
-    return []
+        if problem.pairs or not _depots_are_alike(problem):
+            return []
+        reading = _merged(problem)
+    elif problem.open_routes and _has_no_map(problem):
+        reading = _closed(problem)
+    if problem.backhaul_last and not reading.problem.open_routes:
+        reading = replace(reading, problem=_over_the_depot(reading.problem))
+    return [] if reading.problem is problem else [reading]
 
 
 def _has_no_map(problem: Problem) -> bool:
@@ -170,3 +176,16 @@ def _shortest(
         if not judge_route(problem, 1, way, terms)[1]:
             return total, way
     return None
+
+
+# ---------------------------------------------------------------------------------- linehauls first
+
+
+def _over_the_depot(problem: Problem) -> Problem:
+    """With ways from backhauls to linehauls, which no route can take, as long as over the depot."""
+    (depot,) = problem.depots
+    length = problem.distances.matrix().copy()
+    linehauls, backhauls = (np.flatnonzero(problem.demand * sign > 0) for sign in (1, -1))
+    over = length[backhauls, depot][:, None] + length[depot, linehauls]  # (b, l)
+    length[np.ix_(backhauls, linehauls)] = over
+    return problem.replace(distances=Distances(matrix=length), durations=None, variant=None)
