@@ -9,6 +9,7 @@ import subprocess
 import sys
 import time
 from collections.abc import Callable
+from contextlib import suppress
 from itertools import pairwise
 from pathlib import Path
 from typing import ClassVar
@@ -335,6 +336,30 @@ def test_sigterm_loses_nothing(tmp_path: Path) -> None:
     assert {
         f"TSP-n30-s1-i{index}": entry.cost for index, entry in enumerate(best) if entry
     } == costs
+
+
+@pytest.mark.parametrize("moment", ["append_line", "take_in"])
+def test_a_signal_in_the_middle_of_a_result_loses_nothing(
+    extend: Callable[..., int], tmp_path: Path, monkeypatch: pytest.MonkeyPatch, moment: str
+) -> None:
+    """Before a result is recorded, or after that and before it is taken in."""
+    known = getattr(references_work, moment)
+    calls = []
+
+    def interrupted(*arguments: object) -> object:
+        calls.append(arguments)
+        if len(calls) == 2:
+            raise KeyboardInterrupt
+        return known(*arguments)
+
+    monkeypatch.setattr(references_work, moment, interrupted)
+    record = tmp_path / "record.jsonl"
+    with suppress(KeyboardInterrupt):
+        extend("--extend", "--count", "3", "--record", str(record))
+    recorded = {json.loads(line)["name"] for line in record.read_text().splitlines()}
+    assert len(recorded) == 2
+    (held,) = References.load(tmp_path / "file.json").sets.values()
+    assert len([entry for entry in held.best if entry]) == 2
 
 
 # ------------------------------------------------------------------------------------------ merging

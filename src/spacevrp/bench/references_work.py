@@ -238,17 +238,27 @@ def extend(
                 settle(job, recorded)
 
     saved = time.monotonic()
+    in_hand: tuple[Task, OracleResult] | None = None
     with tqdm(total=len(jobs), unit=" instances", disable=disable) as bar:
         try:
             for task, outcome in run_tasks(tasks(), processes, until):
-                if record is not None and isinstance(outcome, OracleResult):
-                    append_line(record, as_line(task, outcome))
+                if isinstance(outcome, OracleResult):
+                    in_hand = task, outcome
+                    if record is not None:
+                        append_line(record, as_line(task, outcome))
                 report.computed += 1
                 settle(jobs[task.index], outcome)
+                in_hand = None
                 if save is not None and time.monotonic() - saved > _SAVE_SECONDS:
                     references.save(save)
                     saved = time.monotonic()
         finally:
+            # A signal may come when a result is in the record already and nowhere else, or before.
+            if in_hand is not None:
+                task, result = in_hand
+                if record is not None and task.key not in read_record(record):
+                    append_line(record, as_line(task, result))
+                take_in(references, jobs[task.index], result)
             if save is not None:
                 references.save(save)
     return report
