@@ -20,6 +20,9 @@ _GEO_RADIUS = 6378.388
 
 # Distances computed at a time, so that what lies between coordinates and them stays in the cache.
 _BLOCK_ENTRIES = 2**14
+# Turning all arcs round changes their lengths by more than this share of the sum in matrices that
+# look like generated asymmetric ones (above 0.3) rather than like roads with some one-way streets.
+NO_MAP = 0.2
 
 ROUNDINGS = ("none", "nearest", "up", "down", "one-decimal")
 GEOMETRIES = ("euclidean", "manhattan", "chebyshev", "att", "geo")

@@ -20,16 +20,13 @@ from functools import partial
 
 import numpy as np
 
-from spacevrp.problems.distances import Distances
+from spacevrp.problems.distances import NO_MAP, Distances
 from spacevrp.problems.familiar import familiar, needs_fleet_rules, restore
 from spacevrp.problems.problem import Problem
 from spacevrp.problems.referee import around, judge_route
 
 Routes = Sequence[Sequence[int]]
 
-# Turning arcs round changes their lengths by this share of the sum in matrices that have nothing of
-# a map; on roads with some one-way streets it is less.
-ASYMMETRIC = 0.2
 # Nodes; a reading needs a matrix of its own.
 MOST_NODES = 2000
 
@@ -61,10 +58,12 @@ def plain_reading(problem: Problem) -> Reading:
 
 def other_readings(problem: Problem) -> list[Reading]:
     """In which other ways to plan it; at most one so far."""
-    simple = problem.durations is problem.distances and not problem.distances.has_missing_arcs
-    if not problem.depots or needs_fleet_rules(problem) or not simple:
+    if not (len(problem.depots) > 1 or problem.open_routes or problem.backhaul_last):
+        return []  # most problems; nothing below need be looked at
+    if not problem.depots or problem.size > MOST_NODES or problem.maximise_prize:
         return []
-    if problem.size > MOST_NODES or problem.maximise_prize:
+    simple = problem.durations is problem.distances and not problem.distances.has_missing_arcs
+    if not simple or needs_fleet_rules(problem):
         return []
     reading = Reading(problem, lambda routes: routes)
     if len(problem.depots) > 1:
@@ -79,8 +78,10 @@ def other_readings(problem: Problem) -> list[Reading]:
 
 
 def _has_no_map(problem: Problem) -> bool:
+    if problem.distances.is_symmetric:
+        return False
     length = problem.distances.matrix()
-    return bool(np.abs(length - length.T).sum() > ASYMMETRIC * length.sum())
+    return bool(np.abs(length - length.T).sum() > NO_MAP * length.sum())
 
 
 def _depots_are_alike(problem: Problem) -> bool:
