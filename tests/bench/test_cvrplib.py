@@ -118,8 +118,8 @@ def test_the_papers_figures_by_instance() -> None:
 
 def test_averages_by_the_number_of_customers() -> None:
     rows = [
-        result("X-n502-k39", 501, 5.0, 7.0),
-        result("X-n1001-k43", 1000, 9.0, 10.0),
+        replace(result("X-n502-k39", 501, 5.0, 7.0), peak_gib=1.5),
+        replace(result("X-n1001-k43", 1000, 9.0, 10.0), peak_gib=2.0),
         result("Leuven1", 3000, None, 8.0),
         result("Flanders2", 30000, 30.0, None),
     ]
@@ -130,6 +130,7 @@ def test_averages_by_the_number_of_customers() -> None:
         "average more than 7,000",
         "average, the paper's",
     ]
+    assert [row.peak_gib for row in found.values()] == [2.0, None, None, 2.0]
     small = found["average 500 to 1,000"]
     assert (small.gap, small.paper_gap, small.difference) == (7.0, 8.5, -1.5)
     # What was not solved counts neither for us nor for the paper, and is said.
@@ -195,6 +196,8 @@ def test_the_whole_command(
     square, large = record["rows"][:2]
     assert (square["cost"], square["gap"], square["violations"]) == (54.0, 0.0, 0)
     assert (large["cost"], large["gap"], large["violations"]) == (None, None, 1)
+    assert 0.05 < square["peak_gib"] < 64  # torch alone takes more than the one
+    assert large["peak_gib"] is None
 
     # With more memory only what failed is done again.
     def large_memory(self: Solver, problem: Any, **options: Any) -> Any:

@@ -12,9 +12,9 @@ from spacevrp.problems.problem import Problem
 from spacevrp.problems.referee import judge
 from spacevrp.problems.solution import Solution
 from spacevrp.solver import Solver, large
+from spacevrp.solver.grouping import group
 from spacevrp.solver.large import is_adjusted, product_dtype
 from spacevrp.solver.plans import Search
-from spacevrp.solver.work import group
 
 # What is looked at here is the search of the model.
 pytestmark = pytest.mark.usefixtures("unpolished")

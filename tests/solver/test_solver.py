@@ -16,8 +16,8 @@ from spacevrp.problems.readings import other_readings, plain_reading
 from spacevrp.problems.referee import judge
 from spacevrp.problems.solution import Solution
 from spacevrp.solver import Solver, solve
+from spacevrp.solver.grouping import group
 from spacevrp.solver.settling import settle
-from spacevrp.solver.work import group
 
 # What is looked at here is the search of the model.
 pytestmark = pytest.mark.usefixtures("unpolished")
@@ -228,6 +228,20 @@ def test_where_the_model_saw_other_costs_all_candidates_are_compared() -> None:
     assert solution is not None
     assert solution.routes == ((0, 2, 0), (1, 3, 1))
     assert (solution.cost, refused) == (4.0, 0)
+
+
+def test_districts_are_taken_where_they_are_better(
+    solver: Solver, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Never worse than without, better somewhere, and whole: judged like any other plan."""
+    problems = generate("MDCVRPBP", 30, 6)
+    found = solver.solve(problems, augment=2)
+    assert all(judge(p, s.routes).feasible for p, s in zip(problems, found, strict=True))
+    monkeypatch.setattr("spacevrp.solver.work.districts", lambda problem: None)
+    without = solver.solve(problems, augment=2)
+    costs = [(a.cost, b.cost) for a, b in zip(found, without, strict=True)]
+    assert all(a <= b for a, b in costs)
+    assert any(a < b for a, b in costs)
 
 
 def test_an_attempt_tells_what_failed_and_where_the_time_went(solver: Solver) -> None:

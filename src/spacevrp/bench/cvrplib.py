@@ -5,7 +5,7 @@ from __future__ import annotations
 import argparse
 import hashlib
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -47,6 +47,7 @@ so that there is one gap only: (cost - best known) / best known. "paper %" is wh
 for SPACE, "ours - paper" is in percentage points. Averages are over the instances that have a plan,
 by the number of customers as in the paper; the paper's are over the same instances. Where an
 instance has no plan, "note" says why, and "violations" counts it. "starts" are those of a view.
+"peak GiB" is the most memory held: by the tensors on a GPU, weights and all, or by the process.
 """
 LAYOUT = Layout(
     "cvrplib",
@@ -64,6 +65,7 @@ LAYOUT = Layout(
         ("host s", 8),
         ("model s", 8),
         ("referee s", 9),
+        ("peak GiB", 8),
         ("violations", 10),
         ("note", 4),
     ),
@@ -91,6 +93,7 @@ class Row:
     violations: int
     refused: int
     note: str = ""
+    peak_gib: float | None = None  # of an average: the highest
 
     def cells(self) -> list[str]:
         """The row as text, a cell a column."""
@@ -107,6 +110,7 @@ class Row:
             number(self.seconds_host, 2),
             number(self.seconds_model, 2),
             number(self.seconds_referee, 2),
+            number(self.peak_gib, 2),
             str(self.violations),
             self.note,
         ]
@@ -217,6 +221,7 @@ class Instance:
             violations=outcome.violations,
             refused=outcome.refused,
             note=outcome.note,
+            peak_gib=outcome.peak_gib,
         )
 
 
@@ -277,12 +282,16 @@ def solve_or_say_why(
     solver: Solver, instance: Instance, views: int, starts: int | None, show: bool
 ) -> Outcome:
     """The instance solved; where it cannot be, as for want of memory, an outcome that says so."""
+    from spacevrp.bench.memory import Peak
     from spacevrp.generators import generate
 
     warm_up(solver, generate("CVRP", 100, 2))
     try:
         problem = read_instance(instance.path)
-        return solve_set(solver, [problem], views, starts=starts, show=show)
+        peak = Peak(solver.device)
+        peak.restart()
+        outcome = solve_set(solver, [problem], views, starts=starts, show=show)
+        return replace(outcome, peak_gib=peak.height())
     except (SpacevrpError, MemoryError) as error:
         note = str(error) or "not enough memory"
         return Outcome((None,), 0.0, 0.0, 0.0, violations=1, note=note)
@@ -343,6 +352,7 @@ def _average(label: str, rows: Sequence[Row]) -> Row:
         violations=sum(row.violations for row in rows),
         refused=sum(row.refused for row in rows),
         note=f"{len(solved)} of {len(rows)} solved",
+        peak_gib=max((row.peak_gib for row in rows if row.peak_gib is not None), default=None),
     )
 
 

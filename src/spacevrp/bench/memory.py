@@ -250,9 +250,16 @@ class Peak:
 
     def growth(self) -> float:
         """GiB."""
+        return max(0, self._most() - self.base) / GIB
+
+    def height(self) -> float:
+        """GiB, with what was held at the beginning."""
+        return self._most() / GIB
+
+    def _most(self) -> int:
         if self._on_gpu:
-            return (torch.cuda.max_memory_allocated(self._device) - self.base) / GIB
-        return max(0, _resident("VmHWM") - self.base) / GIB
+            return torch.cuda.max_memory_allocated(self._device)
+        return _resident("VmHWM")
 
 
 def _resident(field: str) -> int:

@@ -26,6 +26,7 @@ class Outcome:
     refused: int = 0  # plans that the search proposed and the referee refused
     note: str = ""  # why an instance has no plan
     others: float | None = None  # cores busy with other processes meanwhile
+    peak_gib: float | None = None  # the most memory held, where that was measured
 
     @property
     def found(self) -> NDArray[np.float64]:

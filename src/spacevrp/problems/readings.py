@@ -62,29 +62,35 @@ def other_readings(problem: Problem) -> list[Reading]:
         return []  # most problems; nothing below need be looked at
     if not problem.depots or problem.size > MOST_NODES or problem.maximise_prize:
         return []
-    simple = problem.durations is problem.distances and not problem.distances.has_missing_arcs
-    if not simple or needs_fleet_rules(problem):
+    if not has_one_metric(problem):
         return []
     reading = Reading(problem, lambda routes: routes)
     if len(problem.depots) > 1:
-        if problem.pairs or not _depots_are_alike(problem):
+        if problem.pairs or not depots_are_alike(problem):
             return []
         reading = _merged(problem)
-    elif problem.open_routes and _has_no_map(problem):
+    elif problem.open_routes and has_no_map(problem):
         reading = _closed(problem)
     if problem.backhaul_last and not reading.problem.open_routes:
         reading = replace(reading, problem=_over_the_depot(reading.problem))
     return [] if reading.problem is problem else [reading]
 
 
-def _has_no_map(problem: Problem) -> bool:
+def has_one_metric(problem: Problem) -> bool:
+    """Whether lengths are all there is to an arc, whatever the vehicle."""
+    simple = problem.durations is problem.distances and not problem.distances.has_missing_arcs
+    return simple and not needs_fleet_rules(problem)
+
+
+def has_no_map(problem: Problem) -> bool:
+    """Whether there and back are too unlike for points on a map."""
     if problem.distances.is_symmetric:
         return False
     length = problem.distances.matrix()
     return bool(np.abs(length - length.T).sum() > NO_MAP * length.sum())
 
 
-def _depots_are_alike(problem: Problem) -> bool:
+def depots_are_alike(problem: Problem) -> bool:
     """Whether it makes no difference but in distance which depot a route begins at."""
     windows = problem.windows[list(problem.depots)]
     return bool((windows == windows[0]).all())
@@ -119,11 +125,20 @@ def _merged(problem: Problem) -> Reading:
     one = length[nodes][:, nodes]  # (M, M)
     one[0, 1:] = length[depots][:, nodes[1:]].min(axis=0)
     one[1:, 0] = length[nodes[1:]][:, depots].min(axis=1)
-    closes = problem.open_routes and _has_no_map(problem)
+    closes = problem.open_routes and has_no_map(problem)
     if closes:
         one[1:, 0] = 0.0
-    form = Problem(
-        Distances(matrix=one),
+    form = with_one_depot(problem, nodes, one, open_routes=problem.open_routes and not closes)
+    bring_back = partial(_to_the_best_depot, problem, length, nodes)
+    return Reading(form, bring_back, exact=problem.open_routes)
+
+
+def with_one_depot(
+    problem: Problem, nodes: np.ndarray, length: np.ndarray, *, open_routes: bool
+) -> Problem:
+    """The problem of some nodes, the first of them a depot, with these distances (M, M)."""
+    return Problem(
+        Distances(matrix=length),
         depots=(0,),
         demand=problem.demand[nodes],
         capacity=problem.capacity,
@@ -133,12 +148,10 @@ def _merged(problem: Problem) -> Reading:
         service=problem.service[nodes],
         max_length=problem.max_length,
         max_routes=problem.max_routes,
-        open_routes=problem.open_routes and not closes,
+        open_routes=open_routes,
         name=problem.name,
         allow_unservable=True,  # as far as the problem itself is servable, so is this one
     )
-    bring_back = partial(_to_the_best_depot, problem, length, nodes)
-    return Reading(form, bring_back, exact=problem.open_routes)
 
 
 def _to_the_best_depot(

@@ -6,18 +6,21 @@ import time
 from collections.abc import Callable, Iterable, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field, replace
+from itertools import islice
 from typing import Literal
 
 import numpy as np
 import torch
 
 from spacevrp.model import SpaceModel
+from spacevrp.problems.districts import districts
 from spacevrp.problems.errors import ProblemError, SpacevrpError
 from spacevrp.problems.familiar import needs_fleet_rules
 from spacevrp.problems.problem import Problem
 from spacevrp.problems.readings import Reading, other_readings, plain_reading
 from spacevrp.problems.solution import Solution
 from spacevrp.solver.fleet import search_fleets
+from spacevrp.solver.grouping import group, starts_expected
 from spacevrp.solver.large import Watch, search_large
 from spacevrp.solver.memory import (
     GIB,
@@ -58,8 +61,6 @@ from spacevrp.tensors.workers import workers_for
 
 ShowProgress = bool | Literal["always"]
 
-# Instances share a batch up to this ratio of their sizes: padding costs its square.
-_PADDING = 1.1
 # Rounds of the second attempt that draw their moves, where the first came to dead ends only.
 _SECOND_SAMPLES, _SECOND_SAMPLES_LARGE = 32, 8
 # Exchanges tried for better partial plans: of all instances, and of each at the least.
@@ -116,6 +117,7 @@ class Work:
                 solutions[number] = solution
                 del reasons[number]
         self._read_otherwise(others, solutions, reasons, settings, show)
+        self._plan_districts(solutions, reasons, settings, show)
         self._settle_for_less(reasons, settings, show)
         if settings.improve:
             self._polish(solutions, settings.seed, show)
@@ -190,11 +192,36 @@ class Work:
                 continue
             began = time.perf_counter()
             number = others[position][0]
-            old, new = solutions[number], finished(number, new)
-            if old is None or new.cost < old.cost:
-                solutions[number] = new
-                reasons.pop(number, None)
+            _keep_the_better(number, finished(number, new), solutions, reasons)
             self.seconds.judging += time.perf_counter() - began
+        self.refused += work.refused
+
+    def _plan_districts(
+        self,
+        solutions: list[Solution | None],
+        reasons: dict[int, str],
+        settings: Settings,
+        show: ShowProgress,
+    ) -> None:
+        """Plans made for each depot alone where these are better."""
+        began = time.perf_counter()
+        found = [(number, districts(problem)) for number, problem in enumerate(self.problems)]
+        split = [(number, one) for number, one in found if one is not None]
+        self.seconds.preparing += time.perf_counter() - began
+        if not split:
+            return
+        parts = [part for _, one in split for part in one.problems]
+        work = Work(self.model, self.device, parts, self.batch_memory, self.seconds)
+        plans = iter(work.run(replace(settings, improve=False, persist=False), show)[0])
+        began = time.perf_counter()
+        for number, one in split:
+            own = [plan.routes for plan in islice(plans, len(one.problems)) if plan is not None]
+            if len(own) < len(one.problems):
+                continue
+            whole = Solution.judged(self.problems[number], one.together(own))
+            if whole.feasible:
+                _keep_the_better(number, whole, solutions, reasons)
+        self.seconds.judging += time.perf_counter() - began
         self.refused += work.refused
 
     def _polish(self, solutions: list[Solution | None], seed: int, show: ShowProgress) -> None:
@@ -297,7 +324,7 @@ class Work:
     def _starts(self, several: Sequence[Problem], settings: Settings) -> int:
         """Start nodes of the instance with most of them, about."""
         large = self._chosen(several[0], settings)
-        return _starts_expected(several, settings.starts if large is None else large.starts)
+        return starts_expected(several, settings.starts if large is None else large.starts)
 
     def _search(
         self, numbers: Sequence[int], settings: Settings, progress: Progress
@@ -308,7 +335,7 @@ class Work:
         own_durations = any(problem.durations is not problem.distances for problem in several)
         width = self.model.config.width
         footprint = Footprint.of(size, width, own_durations=own_durations)
-        starts = _starts_expected(several, settings.starts)
+        starts = starts_expected(several, settings.starts)
         budget = self.batch_memory or default_budget(self.device)
         if footprint.block(1, 1) > max(budget, available(self.device)):
             raise self._too_large(size, available(self.device))
@@ -434,49 +461,14 @@ class Work:
         )
 
 
-def group(
-    problems: Sequence[Problem],
-    chosen: Iterable[int],
-    augment: int,
-    search_of: Callable[[Problem], Search | None] = lambda problem: None,
-) -> list[tuple[int, list[int]]]:
-    """(views, numbers of instances) that are solved together: of like size, whatever the variant.
-
-    Several depots take more work a step and durations of their own more memory, so those instances
-    stay among themselves; so do fleets, and large ones that are searched alike with one metric.
-    """
-
-    def kind(number: int) -> tuple[int, bool, bool, bool, str]:
-        problem = problems[number]
-        own_durations = problem.durations is not problem.distances
-        search, large = search_of(problem), ""
-        if search is not None:
-            planar = problem.distances.coordinates is not None
-            large = f"{search} {problem.distances.metric if planar else 'matrix'}"
-        views, several_depots = _distinct_views(problem, augment), len(problem.depots) > 1
-        return views, needs_fleet_rules(problem), several_depots, own_durations, large
-
-    groups: list[tuple[int, list[int]]] = []
-    smallest, last = 0, None
-    for number in sorted(chosen, key=lambda i: (kind(i), problems[i].size, i)):
-        size = problems[number].size
-        if kind(number) != last or size > _PADDING * smallest:
-            groups.append((kind(number)[0], []))
-            smallest, last = size, kind(number)
-        groups[-1][1].append(number)
-    return groups
-
-
-def _distinct_views(problem: Problem, augment: int) -> int:
-    """Small instances have no more pivot sets than single customers and pairs of them."""
-    customers = len(problem.customers)
-    return min(augment, customers + customers * (customers - 1) // 2)
-
-
-def _starts_expected(problems: Sequence[Problem], limit: int | None) -> int:
-    """Start nodes of the instance with most of them, before anything is known of feasibility."""
-    most = max(len(problem.pairs) or len(problem.customers) for problem in problems)
-    return most if limit is None else min(limit, most)
+def _keep_the_better(
+    number: int, plan: Solution, solutions: list[Solution | None], reasons: dict[int, str]
+) -> None:
+    """Put a plan in the place of the one that is there, if it costs less or there is none."""
+    old = solutions[number]
+    if old is None or plan.cost < old.cost:
+        solutions[number] = plan
+        reasons.pop(number, None)
 
 
 def _next_budget(footprint: Footprint, views: int, starts: int, budget: int) -> int:
