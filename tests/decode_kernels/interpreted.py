@@ -171,7 +171,7 @@ def main() -> None:
     visited = torch.cat([slow.sequence[:, :, :2], slow_action.transpose(1, 2)], dim=2)
 
     drawn = fused_rollout(environment, tables, starts, seed, sample=True, record=True, **options)
-    coefficient = torch.randn_like(drawn.cost)
+    coefficient = torch.randn(drawn.action.shape)  # a decision each
     expected = replay_gradients(tables, drawn, coefficient)
     received = fused_replay_gradients(tables, drawn, coefficient, splits=2, **options)
 

@@ -9,10 +9,11 @@ import torch
 from torch import Tensor
 
 from spacevrp.decode.replay import log_probabilities
+from spacevrp.decode.trace import Trace
 from spacevrp.model import random_seeds
 from spacevrp.train.config import TrainConfig
 from spacevrp.train.naive import naive_accumulate
-from spacevrp.train.step import TrainStep, coefficients
+from spacevrp.train.step import TrainStep, coefficients, share_by_arc
 from spacevrp.train.work import Shards
 
 CPU = torch.device("cpu")
@@ -31,13 +32,30 @@ def take_gradients(step: TrainStep) -> dict[str, Tensor]:
 
 
 @pytest.mark.parametrize(
-    ("advantage", "load_rule", "size"),
-    [("none", "single", 6), ("problem", "paper", 8), ("instance", "separate", 6)],
+    ("advantage", "load_rule", "size", "arc_credit"),
+    [
+        ("none", "single", 6, 0.0),
+        ("problem", "paper", 8, 0.0),
+        ("instance", "separate", 6, 0.0),
+        ("instance", "single", 6, 1.0),
+        ("instance", "single", 8, 0.25),
+    ],
 )
 def test_the_replay_equals_autograd_through_the_rollout(
-    tiny: Build, new_step: NewStep, advantage: str, load_rule: str, size: int
+    tiny: Build,
+    new_step: NewStep,
+    advantage: str,
+    load_rule: str,
+    size: int,
+    arc_credit: float,
 ) -> None:
-    config = tiny(precision="float64", advantage=advantage, load_rule=load_rule, size=size)
+    config = tiny(
+        precision="float64",
+        advantage=advantage,
+        load_rule=load_rule,
+        size=size,
+        arc_credit=arc_credit,
+    )
     assert len(config.variants) == config.batch == 12  # one instance of every problem
     step, shards = new_step(config), Shards(config, CPU)
     torch.manual_seed(5)
@@ -156,6 +174,25 @@ def test_the_best_trajectories_lead(tiny: Build) -> None:
     coefficient, mean = coefficients(costs, config, torch.tensor([0, 0, 1]))
     assert (coefficient * 9).tolist() == [[-3, 0, 1], [-6, -6, 4], [0, -3, 1]]
     assert mean.tolist() == [2, 6, 6]
+
+
+def test_a_decision_is_credited_with_what_its_arc_is_worth() -> None:
+    """Three tours of four customers: all go from 1 to 2, two from 2 to 3, one from 2 to 0."""
+    action = torch.tensor([[[2, 2, 2], [3, 3, 0], [0, 0, 3]]], dtype=torch.int32)  # (1, T, P)
+    trace = Trace(
+        starts=torch.ones((1, 3), dtype=torch.int64),
+        origin=torch.ones((1, 3), dtype=torch.int64),
+        action=action,
+        steps=torch.tensor([[3, 3, 2]], dtype=torch.int32),  # the last finished early
+        cost=torch.zeros((1, 3)),
+        signal=torch.zeros((1, 3, 3)),
+        allowed=torch.ones((1, 3, 3, 4), dtype=torch.int8),
+    )
+    coefficient = torch.tensor([[-2.0, -1.0, 3.0]])
+    whole = share_by_arc(trace, coefficient, 1.0)
+    assert whole.tolist() == [[[0, 0, 0], [-1.5, -1.5, 3], [-1.5, -1.5, 0]]]
+    half = share_by_arc(trace, coefficient, 0.5)
+    assert half.tolist() == [[[-1, -0.5, 1.5], [-1.75, -1.25, 3], [-1.75, -1.25, 0]]]
 
 
 def test_advantages_over_the_deviation_of_their_problem(tiny: Build) -> None:

@@ -2,7 +2,8 @@
 
 The log probabilities of all decisions are computed again from the decoder's tables and
 differentiated with respect to them; one backward pass through the encoder does the rest. The result
-is the gradient of ``sum over trajectories of coefficient * log probability``.
+is the gradient of ``sum over decisions of coefficient * log probability``, where the coefficient is
+the trajectory's or the decision's own.
 """
 
 from __future__ import annotations
@@ -75,16 +76,25 @@ def replay_gradients(
     Parameters
     ----------
     coefficient
-        (B, P) what each trajectory's log probability is multiplied with.
+        What each trajectory's log probability is multiplied with, (B, P), or each decision's,
+        (B, T, P).
     chunk
         Steps that are differentiated at once; only memory depends on it.
     """
     leaves = {name: getattr(tables, name).detach().requires_grad_() for name in TRAINED_TABLES}
     live = replace(tables, zscore=tables.zscore.detach(), **leaves)
+    each = _of_decisions(coefficient, trace)
     for begin in range(0, trace.action.shape[1], chunk):
         part = log_probabilities(live, trace, slice(begin, begin + chunk), dtype)
-        (part * coefficient.unsqueeze(1)).sum().backward()
+        (part * each[:, begin : begin + chunk]).sum().backward()
     return {name: _gradient(leaf) for name, leaf in leaves.items()}
+
+
+def _of_decisions(coefficient: Tensor, trace: Trace) -> Tensor:
+    """Coefficients (B, T, P), from those of decisions or of trajectories."""
+    if coefficient.dim() == 3:
+        return coefficient
+    return coefficient.unsqueeze(1).expand(-1, trace.action.shape[1], -1)
 
 
 def _gradient(leaf: Tensor) -> Tensor:
@@ -139,7 +149,7 @@ def fused_replay_gradients(
         trace.signal,
         trace.allowed,
         trace.steps,
-        coefficient.float().contiguous(),
+        _of_decisions(coefficient, trace).float().contiguous(),
         weight,
         sums,
         match,

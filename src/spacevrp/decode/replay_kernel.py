@@ -95,7 +95,7 @@ def replay_kernel(
             current = tl.where(t == 0, start, before)
             first = tl.load(origin_ptr + b * trajectories + p, mask=valid, other=0)
             signal = tl.load(signal_ptr + b * total + row, mask=active, other=0.0)
-            coefficient = tl.load(coefficient_ptr + b * trajectories + p, mask=active, other=0.0)
+            coefficient = tl.load(coefficient_ptr + b * total + row, mask=active, other=0.0)
             moves = tl.load(
                 allowed_ptr + (b * total + row)[:, None] * nodes + cols[None, :],
                 mask=active[:, None] & real[None, :],

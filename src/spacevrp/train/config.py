@@ -69,6 +69,10 @@ class TrainConfig:
     leader
         What the advantage of an instance's best trajectory is multiplied with. Plans are judged by
         the best of many, training by the mean: more than 1 moves the aim from the one to the other.
+    arc_credit
+        Which share of a decision's advantage is the mean over all trajectories of the instance that
+        take the same arc; the rest is its own trajectory's. What else happened on the way then
+        counts for less, which makes gradients quieter and, as states differ, less exact.
     average
         Decay of the running average of the weights (0: none).
     precision
@@ -109,6 +113,7 @@ class TrainConfig:
     decay_factor: float = 0.1
     advantage: Advantage = "instance"
     leader: float = 1.0
+    arc_credit: float = 0.0
     average: float = 0.999
     precision: Precision = "bfloat16"
     seed: int = 1
@@ -175,7 +180,7 @@ class TrainConfig:
         _require_number("leader", self.leader, lambda v: v >= 1, "of at least 1")
         for name in ("momentum", "average"):
             _require_number(name, getattr(self, name), lambda v: 0 <= v < 1, "from 0 to below 1")
-        for name in ("decay_share", "decay_factor", "varied"):
+        for name in ("decay_share", "decay_factor", "varied", "arc_credit"):
             _require_number(name, getattr(self, name), lambda v: 0 <= v <= 1, "from 0 to 1")
         if not self.variants:
             raise _wrong("variants", "at least one variant", self.variants)

@@ -29,7 +29,7 @@ def naive_accumulate(
     starts = start_nodes(environment, trajectories)
     tables = step.model(batch, random_seeds(batch, step.model.config), step.dtype)
     state = environment.begin(starts)
-    log_chance = batch.distance.new_zeros(starts.shape)  # (B, P) of whole trajectories
+    chances, arcs = [], []  # of every step: (B, P) log chances, and nodes (B, P, 2)
     for number in range(environment.max_steps):
         if number % _STEPS_BETWEEN_QUESTIONS == 0 and bool(state.done.all()):
             break
@@ -38,9 +38,32 @@ def naive_accumulate(
         scores = logits(tables, state.origin, state.current, signal, allowed, step.dtype)
         action = choose(scores.detach(), sample=True)
         chance = scores.log_softmax(dim=-1).gather(2, action.unsqueeze(-1)).squeeze(-1)
-        log_chance = log_chance + torch.where(state.done, 0.0, chance)
+        chances.append(torch.where(state.done, 0.0, chance))
+        arc = torch.stack([state.current, action], dim=-1)
+        arcs.append(torch.where(state.done.unsqueeze(-1), -1, arc))
         state = environment.step(state, action)
     cost = torch.where(state.done, environment.cost(state), torch.inf)
     coefficient, _ = coefficients(cost, step.config, problem_of)
-    (coefficient * log_chance).sum().backward()
+    share, of_arc = step.config.arc_credit, arc_means(coefficient, arcs)
+    blends = [(1 - share) * coefficient + share * mean for mean in of_arc]
+    torch.stack([(b * c).sum() for b, c in zip(blends, chances, strict=True)]).sum().backward()
     return cost
+
+
+def arc_means(coefficient: Tensor, arcs: list[Tensor]) -> list[Tensor]:
+    """For every step, the mean coefficient of all that take the same arc there or elsewhere."""
+    taken: dict[tuple[int, int, int], list[float]] = {}
+    places = [
+        (number, row, trajectory, tuple(arc))
+        for number, nodes in enumerate(arcs)
+        for row, several in enumerate(nodes.tolist())
+        for trajectory, arc in enumerate(several)
+        if arc[0] >= 0
+    ]
+    for _, row, trajectory, arc in places:
+        taken.setdefault((row, *arc), []).append(float(coefficient[row, trajectory]))
+    means = [torch.zeros_like(coefficient) for _ in arcs]
+    for number, row, trajectory, arc in places:
+        several = taken[(row, *arc)]
+        means[number][row, trajectory] = sum(several) / len(several)
+    return means

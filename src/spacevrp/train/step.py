@@ -80,6 +80,26 @@ def coefficients(cost: Tensor, config: TrainConfig, problem_of: Tensor) -> tuple
     return advantage / (config.batch * cost.shape[1]), mean.squeeze(1)
 
 
+def share_by_arc(trace: Trace, coefficient: Tensor, share: float) -> Tensor:
+    """The coefficients of single decisions, (B, T, P), from those of trajectories, (B, P).
+
+    ``share`` of each is the mean over all decisions of the instance that take the same arc.
+    """
+    assert trace.allowed is not None  # training records its decisions
+    action, nodes = trace.action.long(), trace.allowed.shape[3]
+    size, moves, _ = action.shape
+    time = torch.arange(moves, device=action.device)
+    active = (time[None, :, None] < trace.steps.unsqueeze(1)).to(coefficient.dtype)
+    before = torch.cat([trace.starts.unsqueeze(1), action[:, :-1]], dim=1)
+    arc = (before * nodes + action).flatten(1)  # (B, T P)
+    own = coefficient.unsqueeze(1) * active
+    sums = coefficient.new_zeros((2, size, nodes * nodes))
+    sums[0].scatter_add_(1, arc, own.flatten(1))
+    sums[1].scatter_add_(1, arc, active.flatten(1))
+    mean = (sums[0] / sums[1].clamp(min=1)).gather(1, arc).view_as(own)
+    return (1 - share) * own + share * mean * active
+
+
 class TrainStep:
     """The step of a run on one device.
 
@@ -179,10 +199,12 @@ class TrainStep:
 
     @torch.no_grad()
     def weigh(self, trace: Trace, problem_of: Tensor) -> Tensor:
-        """Coefficients of the trajectories, (B, P); counts their costs, too."""
+        """Coefficients of the trajectories, (B, P), or of decisions, (B, T, P); counts costs."""
         coefficient, mean = coefficients(trace.cost, self.config, problem_of)
         self.tally.add_costs(problem_of, mean, trace.cost)
-        return coefficient
+        if self.config.arc_credit == 0:
+            return coefficient
+        return share_by_arc(trace, coefficient, self.config.arc_credit)
 
     def replay(
         self, environment: Environment, tables: DecoderTables, trace: Trace, coefficient: Tensor
