@@ -30,8 +30,12 @@ def one(name: str, seed: int = 1) -> Problem:
 
 @pytest.mark.parametrize("name", list(VARIANTS))
 def test_who_is_read_otherwise(name: str) -> None:
-    """Several depots, open routes where distances have nothing of a map, and linehauls first."""
-    assert bool(other_readings(one(name))) == (name in OTHERS)
+    """Several depots, open routes where distances have nothing of a map, linehauls first, pairs
+    for vehicles that hold few."""
+    features = VARIANTS[name].features
+    few = features.pickup_delivery and features.capacity
+    (problem,) = generate(name, 20, 1)
+    assert bool(other_readings(problem)) == (few or name in OTHERS)
 
 
 @pytest.mark.parametrize("name", OTHERS)
@@ -41,7 +45,7 @@ def test_plans_cost_the_same_both_ways(name: str, seed: int) -> None:
     """Random routes of the reading, a customer each where longer ones break rules."""
     rng = np.random.default_rng(seed)
     problem = one(name, seed % 50 + 1)
-    (reading,) = other_readings(problem)
+    reading, *_ = other_readings(problem)
     form = reading.problem
     end = () if form.open_routes else (form.depots[0],)
     units = rng.permutation([(c,) for c in form.customers] if not form.pairs else form.pairs)
@@ -64,7 +68,7 @@ def test_plans_cost_the_same_both_ways(name: str, seed: int) -> None:
 def test_single_customers_are_plans(name: str) -> None:
     """So the comparison above is of something."""
     problem = one(name)
-    (reading,) = other_readings(problem)
+    reading, *_ = other_readings(problem)
     form = reading.problem
     end = () if form.open_routes else (form.depots[0],)
     units = form.pairs or [(c,) for c in form.customers]
@@ -147,3 +151,50 @@ def test_what_is_left_as_it_is() -> None:
     timed = Problem.from_coordinates(LINE, depots=(0, 1), durations=durations)
     assert other_readings(timed) == []  # the nearest may not be the quickest
     assert plain_reading(mapped).problem is mapped
+
+
+def couriers(**features: object) -> Problem:
+    """Two pairs on a line: from 1 to 3, from 2 to 4, the depot at 0."""
+    line = [(0.0, 0.0), (1.0, 0.0), (2.0, 0.0), (3.0, 0.0), (4.0, 0.0)]
+    return Problem.from_coordinates(
+        line,
+        **{
+            "pairs": [(1, 3), (2, 4)],
+            "demand": [0, -1, -1, 1, 1],
+            "capacity": 1,
+            "depots": (0,),
+            **features,
+        },
+    )
+
+
+def test_deliveries_seem_nearer_where_few_loads_fit() -> None:
+    problem = couriers()
+    first, second = other_readings(problem)
+    for reading, by in ((first, 0.7), (second, 0.4)):
+        assert reading.problem is problem  # rules and costs are its own
+        assert reading.exact
+        assert reading.shown is not None
+        assert reading.shown.distances.matrix()[0].tolist() == [0, 1, 2, 3 * by, 4 * by]
+        assert reading.shown.distances.matrix()[4].tolist() == [4, 3, 2, 1 * by, 0]
+        assert reading.shown.pairs == problem.pairs
+        plan = ((0, 1, 3, 2, 4, 0),)
+        assert reading.bring_back(plan) == plan
+
+
+def test_vehicles_that_hold_everything_see_pairs_as_they_are() -> None:
+    assert other_readings(couriers(capacity=2)) == []
+    many = [p for p in generate("PDCVRP", 100, 1) if p.capacity == 20]
+    assert len(other_readings(many[0])) == 2
+    assert other_readings(many[0].replace(capacity=90.0, variant=None)) == []  # 18 loads
+
+
+def test_open_pairs_without_a_map_are_closed_and_nearer() -> None:
+    (problem,) = generate("AOPDCVRP", 20, 1)
+    closed, first, second = other_readings(problem)
+    assert closed.shown is None
+    assert first.problem is closed.problem
+    assert second.problem is closed.problem
+    assert not closed.problem.open_routes
+    assert first.shown is not None
+    assert (first.shown.distances.matrix()[:, 0] == 0).all()  # free ways home

@@ -13,7 +13,7 @@ from typing import Any
 import pytest
 import torch
 
-from spacevrp.decode import rollout
+from spacevrp.decode import rollout, routes_of
 from spacevrp.decode.trace import Trace
 from spacevrp.env import Environment
 from spacevrp.env.ways import ways_home
@@ -21,10 +21,21 @@ from spacevrp.generators import generate
 from spacevrp.model import ModelConfig, SpaceModel, view_seeds
 from spacevrp.problems.errors import SpacevrpError
 from spacevrp.problems.problem import Problem
+from spacevrp.problems.readings import other_readings
+from spacevrp.problems.referee import judge
 from spacevrp.solver import Solver, search
 from spacevrp.solver.devices import choose_device
+from spacevrp.solver.memory import Cut
 from spacevrp.solver.progress import Progress
-from spacevrp.solver.search import Best, Moves, Settings, choose_starts, narrow, uses_kernel
+from spacevrp.solver.search import (
+    Best,
+    Moves,
+    Settings,
+    choose_starts,
+    narrow,
+    search_block,
+    uses_kernel,
+)
 from spacevrp.tensors import stack
 
 
@@ -45,6 +56,28 @@ def test_as_many_starts_as_there_are_whatever_the_company() -> None:
     among = choose_starts(Environment(stack([generate("CVRP", 12)[0], pairs])), 8)[1]
     assert alone.shape[1] == 6
     assert set(alone[0].tolist()) == set(among.tolist()) == set(range(1, 7))
+
+
+def test_what_the_network_is_shown_changes_moves_and_not_costs(model: SpaceModel) -> None:
+    """Shown the same it does the same; shown something else it is charged what is."""
+    problems = generate("PDCVRP", 20, 2)
+    settings = Settings(views=2, starts=None, samples=0, seed=0)
+    block = (problems, settings, Cut(2, 2, 20), torch.device("cpu"), lambda done: None)
+
+    def routes(shown: list[Problem] | None) -> list[list[tuple[float, list[int]]]]:
+        found = search_block(model, *block, shown=shown)
+        return [[(c.cost, c.sequence.tolist()) for c in some] for some in found]
+
+    plain = routes(None)
+    assert routes(list(problems)) == plain
+    near = [reading.shown for p in problems for reading in other_readings(p)[1:]]
+    other = routes([one for one in near if one is not None])
+    assert other != plain
+    for problem, some in zip(problems, other, strict=True):
+        for cost, sequence in some:
+            judged = judge(problem, routes_of(problem, sequence))
+            assert judged.feasible
+            assert judged.cost == pytest.approx(cost * problem.unit, rel=1e-5)
 
 
 def test_the_device_is_checked(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -179,6 +212,8 @@ import torch
 from spacevrp.generators import generate
 from spacevrp.model import ModelConfig, SpaceModel
 from spacevrp.problems.problem import Problem
+from spacevrp.problems.readings import other_readings
+from spacevrp.problems.referee import judge
 from spacevrp.solver import Solver, search
 
 torch.manual_seed(0)

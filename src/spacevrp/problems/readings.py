@@ -8,6 +8,7 @@ A model that knows asymmetric distances can be told of some constraints by dista
 - So they are of a closed problem, nearly: a route may then seem to end at another depot than it
   left from. The depot that is best for the whole route takes it.
 - Where linehauls come first, the way from a backhaul to a linehaul leads over the depot.
+- A vehicle that carries few loads at a time has to deliver soon: deliveries seem nearer.
 
 Plans are brought back to the problem itself, and only there they are judged.
 """
@@ -29,6 +30,10 @@ Routes = Sequence[Sequence[int]]
 
 # Nodes; a reading needs a matrix of its own.
 MOST_NODES = 2000
+# Where fewer loads of the mean size fit, they are few; the model has learned to carry all at once.
+FEW_LOADS = 16
+# How near deliveries seem then, beside what they are.
+_NEARER = (0.7, 0.4)
 
 
 @dataclass(frozen=True)
@@ -44,11 +49,15 @@ class Reading:
     exact
         Whether every plan costs the same in both and none is lost, so that nothing else need be
         tried.
+    shown
+        The distances that the network is shown, where they are not those of that problem, whose
+        rules and costs hold all the same.
     """
 
     problem: Problem
     bring_back: Callable[[Routes], Routes]
     exact: bool = True
+    shown: Problem | None = None
 
 
 def plain_reading(problem: Problem) -> Reading:
@@ -57,14 +66,16 @@ def plain_reading(problem: Problem) -> Reading:
 
 
 def other_readings(problem: Problem) -> list[Reading]:
-    """In which other ways to plan it; at most one so far."""
-    if not (len(problem.depots) > 1 or problem.open_routes or problem.backhaul_last):
+    """In which other ways to plan it."""
+    usual = not (problem.open_routes or problem.backhaul_last or problem.pairs)
+    if usual and len(problem.depots) < 2:
         return []  # most problems; nothing below need be looked at
     if not problem.depots or problem.size > MOST_NODES or problem.maximise_prize:
         return []
     if not has_one_metric(problem):
         return []
-    reading = Reading(problem, lambda routes: routes)
+    reading = plain_reading(problem)
+    plain = reading.problem
     if len(problem.depots) > 1:
         if problem.pairs or not depots_are_alike(problem):
             return []
@@ -73,7 +84,10 @@ def other_readings(problem: Problem) -> list[Reading]:
         reading = _closed(problem)
     if problem.backhaul_last and not reading.problem.open_routes:
         reading = replace(reading, problem=_over_the_depot(reading.problem))
-    return [] if reading.problem is problem else [reading]
+    readings = [] if reading.problem is plain else [reading]
+    if problem.pairs and _carries_few(problem):
+        readings += [_with_deliveries_near(reading, by) for by in _NEARER]
+    return readings
 
 
 def has_one_metric(problem: Problem) -> bool:
@@ -203,3 +217,21 @@ def _over_the_depot(problem: Problem) -> Problem:
     over = length[backhauls, depot][:, None] + length[depot, linehauls]  # (b, l)
     length[np.ix_(backhauls, linehauls)] = over
     return problem.replace(distances=Distances(matrix=length), durations=None, variant=None)
+
+
+# ------------------------------------------------------------------------------------- few loads
+
+
+def _carries_few(problem: Problem) -> bool:
+    """Whether a vehicle is full long before it has seen all pickups."""
+    loads = -problem.demand[[pickup for pickup, _ in problem.pairs]]
+    return bool(problem.capacity < FEW_LOADS * loads.mean()) and problem.capacity < loads.sum()
+
+
+def _with_deliveries_near(reading: Reading, by: float) -> Reading:
+    """With shorter ways to deliveries for the network to see."""
+    problem = reading.problem
+    length = problem.distances.matrix().copy()
+    length[:, [delivery for _, delivery in problem.pairs]] *= by
+    shown = problem.replace(distances=Distances(matrix=length), durations=None, variant=None)
+    return replace(reading, shown=shown)

@@ -87,6 +87,7 @@ def search_block(
     device: torch.device,
     report: Callable[[int], None],
     seconds: Seconds | None = None,
+    shown: Sequence[Problem] | None = None,
 ) -> list[list[Candidate]]:
     """Candidates of each instance, best first.
 
@@ -96,12 +97,17 @@ def search_block(
         Called with the number of rollouts whenever some are finished.
     seconds
         What the block takes is added here.
+    shown
+        What the network sees in place of the problems, whose rules and costs hold all the same.
     """
     began = time.perf_counter()
     batch = stack(problems)
+    seen = batch if shown is None else stack(shown)
     prepared = time.perf_counter()
     with torch.inference_mode():
-        best = _search(model, batch.to(device), problems, settings, cut, report)
+        there = batch.to(device)
+        seen = there if seen is batch else seen.to(device)
+        best = _search(model, there, seen, problems, settings, cut, report)
         found = best.candidates()  # waits for the device
     if seconds is not None:
         seconds.preparing += prepared - began
@@ -112,6 +118,7 @@ def search_block(
 def _search(
     model: SpaceModel,
     batch: Batch,
+    seen: Batch,
     problems: Sequence[Problem],
     settings: Settings,
     cut: Cut,
@@ -132,7 +139,8 @@ def _search(
         there = environment
         if views > 1:
             there = Environment(repeated, num_depots, direct_return=settings.direct_return)
-        tables = encode(model, repeated, some.flatten(0, 1))
+        visible = repeated if seen is batch else seen.repeat_interleave(views)
+        tables = encode(model, visible, some.flatten(0, 1))
         begin = starts.repeat_interleave(views, dim=0)  # (I v, P)
         for number in range(settings.rounds):
             for first_start in range(0, starts.shape[1], cut.starts):

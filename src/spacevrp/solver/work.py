@@ -155,7 +155,12 @@ class Work:
         began = time.perf_counter()
         others = []
         for number, problem in enumerate(self.problems):
-            others += [(number, reading) for reading in other_readings(problem)]
+            others += [
+                (number, reading)
+                for reading in other_readings(problem)
+                # Large instances the network sees as they are.
+                if reading.shown is None or not is_large(reading.problem, None)
+            ]
             if may_collect(problem) and pays_to_serve(problem):
                 others.append((number, everybody_served(problem)))
         self.seconds.preparing += time.perf_counter() - began
@@ -344,7 +349,10 @@ class Work:
             sizes = cut(footprint, views=settings.views, starts=starts, budget=budget)
             block = several[position : position + sizes.instances]
             progress.begin(len(block) * settings.views * settings.rounds * starts)
-            found = self._guarded(self._search_block, block, settings, sizes, progress.advance)
+            seen = [self.readings[n].shown for n in numbers[position : position + len(block)]]
+            found = self._guarded(
+                self._search_block, block, seen, settings, sizes, progress.advance
+            )
             if found is None:
                 if sizes.smallest:
                     raise self._too_large(size, budget)
@@ -356,10 +364,20 @@ class Work:
             position += len(block)
 
     def _search_block(
-        self, block: list[Problem], settings: Settings, sizes: Cut, report: Callable[[int], None]
+        self,
+        block: list[Problem],
+        seen: list[Problem | None],
+        settings: Settings,
+        sizes: Cut,
+        report: Callable[[int], None],
     ) -> list[list[Candidate]]:
-        search = search_fleets if needs_fleet_rules(block[0]) else search_block
-        return search(self.model, block, settings, sizes, self.device, report, self.seconds)
+        model, device, seconds = self.model, self.device, self.seconds
+        if needs_fleet_rules(block[0]):
+            return search_fleets(model, block, settings, sizes, device, report, seconds)
+        shown = None
+        if any(seen):
+            shown = [one or problem for one, problem in zip(seen, block, strict=True)]
+        return search_block(model, block, settings, sizes, device, report, seconds, shown)
 
     def _search_large(
         self, numbers: Sequence[int], settings: Settings, progress: Progress
