@@ -115,3 +115,24 @@ def test_every_bias_network_learns_from_the_start():
         if name != "weight_in":  # attributes are 0 in many places
             assert (parameter.grad != 0).any(dim=-1).all() if parameter.ndim > 1 else True
     assert networks.bias_out.grad.tolist() == pytest.approx([110.0] * 5)
+
+
+def test_a_branch_that_is_switched_off_can_come_back() -> None:
+    """Where alpha is 0, a gradient that would raise it passes and one that would lower it not."""
+    networks = BiasNetworks(1, 4)
+    with torch.no_grad():
+        networks.weight_out.zero_()
+    for start, pull, expected in (
+        (0.5, 2.0, 2.0),
+        (0.5, -2.0, -2.0),
+        (-0.5, 2.0, 0.0),
+        (-0.5, -2.0, -2.0),
+    ):
+        with torch.no_grad():
+            networks.bias_out.fill_(start)
+        networks.bias_out.grad = None
+        alpha = networks(torch.zeros((1, 10)))
+        assert alpha.item() == max(start, 0.0)
+        (pull * alpha).sum().backward()
+        assert networks.bias_out.grad is not None
+        assert networks.bias_out.grad.item() == expected

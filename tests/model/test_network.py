@@ -371,3 +371,14 @@ def test_large_instances_stay_finite(dtype):
     spread = tables.embedding[0].std(dim=0)
     assert (spread > 0.5).all()  # nodes are still told apart
     assert float(tables.read_weight) == pytest.approx(math.log2(2001), rel=0.5)
+
+
+def test_branches_that_do_not_see_distances_are_counted():
+    """One of the four distance branches of two layers; relations do not count."""
+    model = SpaceModel(ModelConfig(width=16, layers=2, feedforward=32, pivots=4, rank=2, heads=2))
+    attributes = torch.tensor([VARIANTS[name].attributes for name in MIXED]).float()
+    assert model.blind_share(attributes) == 0
+    with torch.no_grad():
+        model.bias.weight_out.zero_()
+        model.bias.bias_out.copy_(torch.tensor([1.0, -1.0, -1.0, 1.0, 0.1, -3.0, -1.0, -1.0]))
+    assert model.blind_share(attributes) == 0.25

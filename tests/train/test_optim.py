@@ -99,6 +99,26 @@ def test_adamw_is_torchs_adamw(tiny: Build) -> None:
         assert torch.allclose(one, other, rtol=1e-5, atol=1e-6)
 
 
+def test_the_bias_networks_have_a_rate_of_their_own(tiny: Build) -> None:
+    """A tenth of the rate is a tenth of the step, and only theirs."""
+    moved = {}
+    for rate in (1.0, 0.1):
+        config = tiny(bias_rate=rate)
+        model = with_gradients(config)
+        before = {name: value.detach().clone() for name, value in model.named_parameters()}
+        MuonAdamW(model, config).step()
+        moved[rate] = {n: value.detach() - before[n] for n, value in model.named_parameters()}
+    assert {n for n in moved[1.0] if n.startswith("bias.")} == {
+        "bias.weight_in",
+        "bias.bias_in",
+        "bias.weight_out",
+        "bias.bias_out",
+    }
+    for name, whole in moved[1.0].items():
+        share = 0.1 if name.startswith("bias.") else 1.0
+        assert torch.allclose(moved[0.1][name], share * whole, atol=1e-6), name
+
+
 def test_muon_decays_its_weights_by_its_own_rate(tiny: Build) -> None:
     """Without a gradient only the decay is left."""
     config = tiny(muon_rate=0.5, learning_rate=0.25, weight_decay=0.1)

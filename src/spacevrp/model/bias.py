@@ -1,11 +1,31 @@
-"""Bias networks: how strongly distances count, from the problem representation."""
+"""Bias networks: how strongly distances count, from the problem representation.
+
+A plain ReLU is a trap here. Once noise has carried an alpha below 0 its gradient is 0 too: the
+branch averages over all nodes, blind to distances, for the rest of the training.
+"""
 
 from __future__ import annotations
+
+from typing import Any
 
 import torch
 from torch import Tensor, nn
 
 from spacevrp.problems.features import ATTRIBUTE_NAMES
+
+
+class _Rectify(torch.autograd.Function):
+    """A ReLU that can be left again: where it is 0, gradients that would raise it pass."""
+
+    @staticmethod
+    def forward(context: Any, z: Tensor) -> Tensor:
+        context.save_for_backward(z)
+        return z.relu()
+
+    @staticmethod
+    def backward(context: Any, gradient: Tensor) -> Tensor:  # type: ignore[override]
+        (z,) = context.saved_tensors
+        return torch.where((z > 0) | (gradient < 0), gradient, 0.0)
 
 
 class BiasNetworks(nn.Module):
@@ -25,4 +45,5 @@ class BiasNetworks(nn.Module):
     def forward(self, attributes: Tensor) -> Tensor:
         """Alphas (B, count) for problem representations (B, 10)."""
         hidden = torch.einsum("ba,caw->bcw", attributes, self.weight_in) + self.bias_in
-        return ((hidden * self.weight_out).sum(dim=-1) + self.bias_out).relu()
+        z: Tensor = (hidden * self.weight_out).sum(dim=-1) + self.bias_out
+        return _Rectify.apply(z)  # type: ignore[no-untyped-call,no-any-return]

@@ -117,6 +117,15 @@ class SpaceModel(nn.Module):
             clipping=self.config.clipping,
         )
 
+    @torch.no_grad()
+    def blind_share(self, attributes: Tensor) -> float:
+        """Share of the encoder's distance branches that do not see distances (alpha is 0).
+
+        Over all problems with the given representations (V, 10). They average over all nodes.
+        """
+        alphas = self.bias(attributes)[:, :-2].unflatten(1, (-1, BRANCHES))  # (V, layers, branches)
+        return float((alphas[:, :, :-1] == 0).float().mean())
+
 
 def identifiers(seeds: Tensor, nodes: int, width: int, like: Tensor) -> Tensor:
     """Pseudo-random numbers in [0, 1) that tell nodes apart, a different set for each seed row."""

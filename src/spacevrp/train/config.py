@@ -58,6 +58,9 @@ class TrainConfig:
         ``muon`` for the hidden matrices and AdamW for the rest, or ``adamw`` for all.
     learning_rate, muon_rate
         Rates of AdamW and of Muon.
+    bias_rate
+        Rate of the bias networks beside AdamW's. All of a network's weights push its one number the
+        same way, so that at 1 every step moves how strongly distances count by some hundredths.
     momentum, betas, weight_decay, clip
         Of Muon, of AdamW, of both (decoupled), and the largest norm of the gradient (0: none).
     schedule, warmup, decay_share, decay_factor
@@ -103,6 +106,7 @@ class TrainConfig:
     optimizer: Optimizer = "muon"
     learning_rate: float = 4e-4
     muon_rate: float = 1e-3
+    bias_rate: float = 1.0
     momentum: float = 0.95
     betas: tuple[float, float] = (0.9, 0.95)
     weight_decay: float = 0.0
@@ -173,7 +177,7 @@ class TrainConfig:
             _require_whole(name, getattr(self, name), 1)
         for name in ("trajectories", "warmup", "max_moves", "seed"):
             _require_whole(name, getattr(self, name), 0)
-        for name in ("learning_rate", "muon_rate", "checkpoint_seconds"):
+        for name in ("learning_rate", "muon_rate", "bias_rate", "checkpoint_seconds"):
             _require_number(name, getattr(self, name), lambda v: v > 0, "more than 0")
         for name in ("weight_decay", "clip"):
             _require_number(name, getattr(self, name), lambda v: v >= 0, "of at least 0")

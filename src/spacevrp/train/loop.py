@@ -18,6 +18,7 @@ from torch import Tensor
 
 from spacevrp.model.weights import save_weights
 from spacevrp.problems.errors import SpacevrpError
+from spacevrp.problems.variants import parse_variant
 from spacevrp.train import checkpoint
 from spacevrp.train.config import TrainConfig
 from spacevrp.train.interrupt import Interrupt
@@ -145,6 +146,9 @@ class _Loop:
             budget,
             progress=progress,
         )
+        attributes = [parse_variant(name).attributes for name in config.variants]
+        like = next(state.model.parameters())
+        self.attributes = torch.tensor(attributes, dtype=like.dtype, device=place)  # (V, 10)
         self.saved_step, self.saved, self.save_seconds = -1, time.monotonic(), 0.0
         self.logged_step, self.logged = state.step, time.monotonic()
         # Compiling and capturing a size happens once: it says nothing about the pace.
@@ -280,6 +284,7 @@ class _Loop:
             "gradient_norm": float(tally.norm / tally.updates.clamp(min=1)),
             "rate_factor": float(self.state.optimizer.factor),
             "unfinished": float(tally.unfinished),
+            "blind_share": self.state.model.blind_share(self.attributes),
         }
         for prefix, values in ((COST, cost), (BEST, best)):
             for name, value, is_seen in zip(config.variants, values, seen, strict=True):

@@ -71,6 +71,8 @@ class MuonAdamW:
         self._adam_names = [name for name in named if name not in blocks]
         self._muon: list[Tensor] = [named[name] for name in self._muon_names]
         self._adam: list[Tensor] = [named[name] for name in self._adam_names]
+        slow = {f"bias.{name}" for name, _ in model.bias.named_parameters()}
+        self._slow = [index for index, name in enumerate(self._adam_names) if name in slow]
         # Matrices of one shape are orthogonalised as one stack.
         self._groups: dict[tuple[int, int], list[tuple[int, int]]] = {}
         for index, name in enumerate(self._muon_names):
@@ -125,6 +127,8 @@ class MuonAdamW:
         torch._foreach_add_(scale, 1e-8)
         update = torch._foreach_div(self._mean, scale)
         torch._foreach_mul_(update, -rate / (1.0 - first**self.count))
+        if self.config.bias_rate != 1.0:
+            torch._foreach_mul_([update[index] for index in self._slow], self.config.bias_rate)
         torch._foreach_add_(self._adam, list(update))
 
     def _muon_step(self) -> None:
