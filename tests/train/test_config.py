@@ -131,6 +131,12 @@ def test_what_is_no_setting(setting: str) -> None:
         ({"stepz": 5}, r"stepz: no key of a training run \(did you mean steps\?\)"),
         ({"model": {"depth": 3}}, "model.depth: unknown key"),
         ({"model": 5}, "model: expected a table, received 5"),
+        ({"baseline": "critic"}, "baseline: expected one of mean, state, received"),
+        ({"bias_rate": 0}, "bias_rate: expected a number more than 0, received 0"),
+        (
+            {"baseline": "state", "arc_credit": 0.5},
+            "arc_credit: expected 0 with the baseline `state`, received 0.5",
+        ),
         ({"model": {"clipping": "much"}}, "model"),
         ({"steps": 0}, "steps: expected a whole number of at least 1, received 0"),
         ({"steps": 1.5}, "steps: expected a whole number"),

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from itertools import pairwise
+from typing import Any
 
 import pytest
 import torch
@@ -11,6 +13,7 @@ from torch import Tensor
 from spacevrp.decode.replay import log_probabilities
 from spacevrp.decode.trace import Trace
 from spacevrp.model import random_seeds
+from spacevrp.train.baseline import known, less_what_was_known
 from spacevrp.train.config import TrainConfig
 from spacevrp.train.naive import naive_accumulate
 from spacevrp.train.step import TrainStep, coefficients, share_by_arc
@@ -32,13 +35,14 @@ def take_gradients(step: TrainStep) -> dict[str, Tensor]:
 
 
 @pytest.mark.parametrize(
-    ("advantage", "load_rule", "size", "arc_credit"),
+    ("advantage", "load_rule", "size", "credit"),
     [
-        ("none", "single", 6, 0.0),
-        ("problem", "paper", 8, 0.0),
-        ("instance", "separate", 6, 0.0),
-        ("instance", "single", 6, 1.0),
-        ("instance", "single", 8, 0.25),
+        ("none", "single", 6, {}),
+        ("problem", "paper", 8, {}),
+        ("instance", "separate", 6, {}),
+        ("instance", "single", 6, {"arc_credit": 1.0}),
+        ("instance", "single", 8, {"arc_credit": 0.25}),
+        ("instance", "single", 8, {"baseline": "state", "trajectories": 12}),
     ],
 )
 def test_the_replay_equals_autograd_through_the_rollout(
@@ -47,14 +51,14 @@ def test_the_replay_equals_autograd_through_the_rollout(
     advantage: str,
     load_rule: str,
     size: int,
-    arc_credit: float,
+    credit: dict[str, Any],
 ) -> None:
     config = tiny(
         precision="float64",
         advantage=advantage,
         load_rule=load_rule,
         size=size,
-        arc_credit=arc_credit,
+        **credit,
     )
     assert len(config.variants) == config.batch == 12  # one instance of every problem
     step, shards = new_step(config), Shards(config, CPU)
@@ -131,7 +135,7 @@ def test_cheaper_trajectories_become_likelier(
         return float(chance[cheap] - chance[dear])
 
     before = lead()
-    coefficient = step.weigh(trace, shards.problems[0])
+    coefficient = step.weigh(batch, trace, shards.problems[0])
     assert float(coefficient[0, cheap]) < 0 < float(coefficient[0, dear])
     step.backward(tables, step.replay(environment, tables, trace, coefficient))
     step.update()
@@ -174,6 +178,27 @@ def test_the_best_trajectories_lead(tiny: Build) -> None:
     coefficient, mean = coefficients(costs, config, torch.tensor([0, 0, 1]))
     assert (coefficient * 9).tolist() == [[-3, 0, 1], [-6, -6, 4], [0, -3, 1]]
     assert mean.tolist() == [2, 6, 6]
+
+
+def test_what_was_known_before_a_decision_is_taken_off(tiny: Build, new_step: NewStep) -> None:
+    """Had the way of the first four moves decided everything, later decisions have no merit."""
+    config = tiny(variants=("TSP",), batch=2, size=12, trajectories=12, precision="float64")
+    step, shards = new_step(config), Shards(config, CPU)
+    torch.manual_seed(3)
+    batch = shards.samplers[0].draw(None)
+    environment, starts = step.begin(batch, 12)
+    trace = step.roll_out(environment, step.forward(batch), starts)
+    (way, *_), active = known(batch, trace)
+    assert bool((way[:, 0] == 0).all())  # a tour begins where it is
+    legs = [batch.distance[0, a, b] for a, b in pairwise([starts[0, 5], *trace.action[0, :4, 5]])]
+    assert float(way[0, 4, 5]) == pytest.approx(float(sum(legs)))
+    decided = way[:, 4] - way[:, 4].mean(dim=1, keepdim=True)  # (B, P)
+    left = less_what_was_known(batch, trace, decided)
+    assert bool((left[:, 4].abs() < 1e-9).all())
+    assert float(left[:, 1].abs().max()) > 1e-3  # by then it was not known yet
+    assert float(left[:, 4:].square().sum()) < 0.9 * float(decided.square().sum() * active.shape[1])
+    sums = left.sum(dim=2)
+    assert torch.allclose(sums, torch.zeros_like(sums), atol=1e-9)
 
 
 def test_a_decision_is_credited_with_what_its_arc_is_worth() -> None:

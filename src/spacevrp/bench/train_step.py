@@ -201,7 +201,7 @@ def _eager_pieces(
         kept["trace"] = step.roll_out(environment, kept["tables"], starts)
 
     def replay() -> None:
-        coefficient = step.weigh(kept["trace"], shards.problems[0])
+        coefficient = step.weigh(kept["batch"], kept["trace"], shards.problems[0])
         kept["gradients"] = step.replay(
             kept["environment"], kept["tables"], kept["trace"], coefficient
         )

@@ -19,6 +19,7 @@ from spacevrp.problems.variants import SEEN_NAMES, parse_variant
 Optimizer = Literal["muon", "adamw"]
 Schedule = Literal["cosine", "constant-then-decay", "step"]
 Advantage = Literal["none", "problem", "instance"]
+Baseline = Literal["mean", "state"]
 Precision = Literal["bfloat16", "float32", "float64"]
 Moments = Literal["exact", "bfloat16"]
 
@@ -72,6 +73,9 @@ class TrainConfig:
     leader
         What the advantage of an instance's best trajectory is multiplied with. Plans are judged by
         the best of many, training by the mean: more than 1 moves the aim from the one to the other.
+    baseline
+        What a decision's advantage is measured from: the ``mean`` of the instance, or the ``state``
+        its trajectory was in, by a regression on what was known then. The latter is quieter.
     arc_credit
         Which share of a decision's advantage is the mean over all trajectories of the instance that
         take the same arc; the rest is its own trajectory's. What else happened on the way then
@@ -117,6 +121,7 @@ class TrainConfig:
     decay_factor: float = 0.1
     advantage: Advantage = "instance"
     leader: float = 1.0
+    baseline: Baseline = "mean"
     arc_credit: float = 0.0
     average: float = 0.999
     precision: Precision = "bfloat16"
@@ -165,6 +170,7 @@ class TrainConfig:
             "optimizer": get_args(Optimizer),
             "schedule": get_args(Schedule),
             "advantage": get_args(Advantage),
+            "baseline": get_args(Baseline),
             "precision": get_args(Precision),
             "moments": get_args(Moments),
         }
@@ -190,6 +196,8 @@ class TrainConfig:
             raise _wrong("variants", "at least one variant", self.variants)
         if len(set(self.variants)) < len(self.variants):
             raise _wrong("variants", "each variant once", self.variants)
+        if self.arc_credit > 0 and self.baseline != "mean":
+            raise _wrong("arc_credit", "0 with the baseline `state`", self.arc_credit)
         if len(self.betas) != 2 or not all(0 <= beta < 1 for beta in self.betas):
             raise _wrong("betas", "two numbers from 0 to below 1", self.betas)
 

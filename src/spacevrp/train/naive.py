@@ -12,9 +12,11 @@ from torch import Tensor
 from spacevrp.decode.rollout import choose
 from spacevrp.decode.signal import problem_signal
 from spacevrp.env import Environment, start_nodes
+from spacevrp.env.rules import at
 from spacevrp.model import random_seeds
 from spacevrp.model.decoder import logits
 from spacevrp.tensors import Batch
+from spacevrp.train.baseline import NEW, SPREAD
 from spacevrp.train.step import TrainStep, coefficients
 
 # As often as the rollout asks, for it must draw as many random numbers.
@@ -29,7 +31,9 @@ def naive_accumulate(
     starts = start_nodes(environment, trajectories)
     tables = step.model(batch, random_seeds(batch, step.model.config), step.dtype)
     state = environment.begin(starts)
-    chances, arcs = [], []  # of every step: (B, P) log chances, and nodes (B, P, 2)
+    chances, arcs, facts = [], [], []  # of every step: (B, P), (B, P, 2) and (B, P, F)
+    way = at(batch.distance.flatten(1), state.origin * batch.num_nodes + starts)
+    worth, served = at(batch.revealed_prize + batch.penalty, starts), torch.ones_like(way)
     for number in range(environment.max_steps):
         if number % _STEPS_BETWEEN_QUESTIONS == 0 and bool(state.done.all()):
             break
@@ -41,11 +45,20 @@ def naive_accumulate(
         chances.append(torch.where(state.done, 0.0, chance))
         arc = torch.stack([state.current, action], dim=-1)
         arcs.append(torch.where(state.done.unsqueeze(-1), -1, arc))
+        home = at(batch.distance[:, :, 0], state.current)
+        facts.append(torch.stack([way, worth, served, signal, home], dim=-1))
+        way = way + at(batch.distance.flatten(1), state.current * batch.num_nodes + action)
+        worth = worth + at(batch.revealed_prize + batch.penalty, action)
+        served = served + at((~batch.is_depot).to(way.dtype), action)
         state = environment.step(state, action)
     cost = torch.where(state.done, environment.cost(state), torch.inf)
     coefficient, _ = coefficients(cost, step.config, problem_of)
-    share, of_arc = step.config.arc_credit, arc_means(coefficient, arcs)
-    blends = [(1 - share) * coefficient + share * mean for mean in of_arc]
+    if step.config.baseline == "state":
+        moving = [nodes[..., 0] >= 0 for nodes in arcs]
+        blends = [unexplained(coefficient, *one) for one in zip(facts, moving, strict=True)]
+    else:
+        share, of_arc = step.config.arc_credit, arc_means(coefficient, arcs)
+        blends = [(1 - share) * coefficient + share * mean for mean in of_arc]
     torch.stack([(b * c).sum() for b, c in zip(blends, chances, strict=True)]).sum().backward()
     return cost
 
@@ -67,3 +80,27 @@ def arc_means(coefficient: Tensor, arcs: list[Tensor]) -> list[Tensor]:
         several = taken[(row, *arc)]
         means[number][row, trajectory] = sum(several) / len(several)
     return means
+
+
+def unexplained(coefficient: Tensor, facts: Tensor, moving: Tensor) -> Tensor:
+    """What the best linear function of the facts (B, P, F) of those that move leaves over."""
+    rest = torch.zeros_like(coefficient)
+    for row in range(len(coefficient)):
+        some = moving[row]
+        if not some.any():
+            continue
+        y = coefficient[row, some] - coefficient[row, some].mean()
+        kept = y.new_zeros((len(y), 0))
+        for fact in facts[row, some].T:
+            x = fact - fact.mean()
+            new = x - fitted(kept, x)
+            # A fact that hardly varies, or hardly says more than those before it, says nothing.
+            if new @ new > NEW * (x @ x) and x @ x > SPREAD * (fact @ fact):
+                kept = torch.cat([kept, x.unsqueeze(1)], dim=1)
+        rest[row, some] = y - fitted(kept, y)
+    return rest
+
+
+def fitted(columns: Tensor, target: Tensor) -> Tensor:
+    """The combination of the columns (P, k) that is nearest to the target (P,)."""
+    return columns @ torch.linalg.pinv(columns) @ target

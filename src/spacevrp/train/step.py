@@ -15,6 +15,7 @@ from spacevrp.env import Environment, start_nodes
 from spacevrp.model import SpaceModel, random_seeds
 from spacevrp.model.decoder import DecoderTables
 from spacevrp.tensors import Batch
+from spacevrp.train.baseline import less_what_was_known
 from spacevrp.train.config import TrainConfig
 from spacevrp.train.optim import MuonAdamW, WeightAverage, gradient_of
 from spacevrp.train.parallel import add_up
@@ -130,6 +131,9 @@ class TrainStep:
         self.fused = fused
         # For instances that the kernels cannot take.
         self.one_step = torch.compile(advance, dynamic=False) if fused else advance
+        self.take_off = (
+            torch.compile(less_what_was_known, dynamic=False) if fused else less_what_was_known
+        )
         self.dtype = DTYPES[config.precision]
         device = next(model.parameters()).device
         self.tally = Tally(len(config.variants), device)
@@ -151,7 +155,7 @@ class TrainStep:
         environment, starts = self.begin(batch, trajectories)
         tables = self.forward(batch, related_rows)
         trace = self.roll_out(environment, tables, starts)
-        coefficient = self.weigh(trace, problem_of)
+        coefficient = self.weigh(batch, trace, problem_of)
         gradients = self.replay(environment, tables, trace, coefficient)
         self.backward(tables, gradients)
 
@@ -198,13 +202,15 @@ class TrainStep:
         return trace
 
     @torch.no_grad()
-    def weigh(self, trace: Trace, problem_of: Tensor) -> Tensor:
+    def weigh(self, batch: Batch, trace: Trace, problem_of: Tensor) -> Tensor:
         """Coefficients of the trajectories, (B, P), or of decisions, (B, T, P); counts costs."""
         coefficient, mean = coefficients(trace.cost, self.config, problem_of)
         self.tally.add_costs(problem_of, mean, trace.cost)
-        if self.config.arc_credit == 0:
-            return coefficient
-        return share_by_arc(trace, coefficient, self.config.arc_credit)
+        if self.config.baseline == "state":
+            return self.take_off(batch, trace, coefficient)
+        if self.config.arc_credit > 0:
+            return share_by_arc(trace, coefficient, self.config.arc_credit)
+        return coefficient
 
     def replay(
         self, environment: Environment, tables: DecoderTables, trace: Trace, coefficient: Tensor

@@ -1,0 +1,71 @@
+"""A baseline for every decision: what its trajectory was bound to cost, as far as one could know.
+
+The mean over an instance says nothing about how a trajectory has fared up to a decision, which is
+not the decision's merit. So at every move the trajectories' coefficients are regressed on what is
+known by then, and what the regression explains is taken off. A baseline that depends on the state
+alone leaves the mean of the gradient as it is.
+"""
+
+from __future__ import annotations
+
+import torch
+from torch import Tensor
+
+from spacevrp.decode.trace import Trace
+from spacevrp.tensors import Batch
+
+# What is left of a feature beside the others, in parts of its square, for it to say anything.
+NEW = 1e-4
+# The same for its spread beside its size: below are rounding errors.
+SPREAD = 1e-10
+
+
+def less_what_was_known(batch: Batch, trace: Trace, coefficient: Tensor) -> Tensor:
+    """Coefficients of decisions (B, T, P) from those of trajectories (B, P)."""
+    features, active = known(batch, trace)
+    left = _centred(coefficient.unsqueeze(1).expand_as(active), active)
+    directions: list[Tensor] = []
+    for feature in features:
+        size = (feature * feature * active).sum(dim=2, keepdim=True)
+        rest = _centred(feature, active)
+        before = (rest * rest).sum(dim=2, keepdim=True)
+        for direction in directions:
+            rest = rest - (rest * direction).sum(dim=2, keepdim=True) * direction
+        after = (rest * rest).sum(dim=2, keepdim=True)
+        speaks = (after > NEW * before) & (before > SPREAD * size)
+        direction = torch.where(speaks, rest * after.clamp(min=1e-30).rsqrt(), 0.0)
+        left = left - (left * direction).sum(dim=2, keepdim=True) * direction
+        directions.append(direction)
+    return left
+
+
+def known(batch: Batch, trace: Trace) -> tuple[list[Tensor], Tensor]:
+    """What is known before each move, and which moves there are: all (B, T, P)."""
+    assert trace.signal is not None  # training records its decisions
+    action = trace.action.long()
+    like = batch.distance
+    time = torch.arange(action.shape[1], device=action.device)
+    active = (time[None, :, None] < trace.steps.unsqueeze(1)).to(like.dtype)
+    here = torch.cat([trace.starts.unsqueeze(1), action[:, :-1]], dim=1)
+
+    def at(values: Tensor) -> Tensor:  # of a node (B, N)
+        return values.to(like.dtype).gather(1, here.flatten(1)).view_as(here)
+
+    # From where each came: the first from its depot, if there is one.
+    came = torch.cat([trace.origin.unsqueeze(1), here[:, :-1]], dim=1)
+    arcs = (came * batch.num_nodes + here).flatten(1)
+    leg = like.flatten(1).gather(1, arcs).view_as(here)
+    features = [
+        torch.cumsum(leg, dim=1),  # way so far
+        torch.cumsum(at(batch.revealed_prize + batch.penalty), dim=1),  # collected, or spared
+        torch.cumsum(at(~batch.is_depot), dim=1),  # customers served
+        trace.signal.to(like.dtype),  # load, length or prize that is left
+        at(like[:, :, 0]),  # way home
+    ]
+    return features, active
+
+
+def _centred(values: Tensor, active: Tensor) -> Tensor:
+    """Less their mean over those that still move; 0 for the others."""
+    number = active.sum(dim=2, keepdim=True).clamp(min=1)
+    return (values - (values * active).sum(dim=2, keepdim=True) / number) * active
