@@ -15,7 +15,7 @@ from spacevrp.generators import generate
 from spacevrp.model import ModelConfig, SpaceModel
 from spacevrp.model.weights import save_weights
 from spacevrp.problems.referee import judge
-from spacevrp.solver import work as work_module
+from spacevrp.solver import blocks as blocks_module
 
 
 @pytest.fixture(scope="module")
@@ -63,8 +63,8 @@ def test_what_does_not_fit_is_one_line_and_no_file(
     capsys: pytest.CaptureFixture[str],
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    monkeypatch.setattr(work_module, "large_budget", lambda device: 1000)
-    monkeypatch.setattr(work_module, "available", lambda device: 1000)
+    monkeypatch.setattr(blocks_module, "large_budget", lambda device: 1000)
+    monkeypatch.setattr(blocks_module, "available", lambda device: 1000)
     write(tmp_path / "many.npz", generate("CVRP", 230, 1))
     out = tmp_path / "plan.json"
     command = ["solve", str(tmp_path / "many.npz"), "--weights", weights, "--device", "cpu"]

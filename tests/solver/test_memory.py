@@ -14,7 +14,7 @@ from spacevrp.generators import generate
 from spacevrp.model import SpaceModel, view_seeds
 from spacevrp.problems.errors import SpacevrpError
 from spacevrp.solver import Solver
-from spacevrp.solver import work as work_module
+from spacevrp.solver import blocks as blocks_module
 from spacevrp.solver.memory import MOST_VIEWS, Cut, Footprint, cut, largest_size
 from spacevrp.tensors import stack
 
@@ -76,7 +76,7 @@ def failing_above(
     limit: int, error: Callable[[], BaseException], seen: list[Cut]
 ) -> Callable[..., Any]:
     """A search that runs out of memory while a block has more rollouts than the limit."""
-    original = work_module.search_block
+    original = blocks_module.search_block
 
     def search(model: Any, problems: Any, settings: Any, sizes: Cut, *rest: Any) -> Any:
         seen.append(sizes)
@@ -101,14 +101,14 @@ def test_running_out_of_memory_means_smaller_blocks(
     problems = generate("CVRP", 10, 5)
     expected = solver.solve(problems, augment=2)
     seen: list[Cut] = []
-    monkeypatch.setattr(work_module, "search_block", failing_above(15, error, seen))
+    monkeypatch.setattr(blocks_module, "search_block", failing_above(15, error, seen))
     assert solver.solve(problems, augment=2) == expected
     assert seen[-1] == Cut(1, 1, 10)
     assert len([sizes for sizes in seen if sizes == seen[-1]]) == 5  # once found, it is kept
 
 
 def test_one_clear_error_when_nothing_fits(solver: Solver, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(work_module, "search_block", failing_above(0, MemoryError, []))
+    monkeypatch.setattr(blocks_module, "search_block", failing_above(0, MemoryError, []))
     expected = r"^out of memory on cpu: one view of an instance with 11 nodes needs about .* GiB"
     with pytest.raises(SpacevrpError, match=expected):
         solver.solve(generate("CVRP", 10))
@@ -117,9 +117,9 @@ def test_one_clear_error_when_nothing_fits(solver: Solver, monkeypatch: pytest.M
 def test_what_could_never_fit_is_refused_at_once(
     solver: Solver, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(work_module, "default_budget", lambda device: 1000)
-    monkeypatch.setattr(work_module, "available", lambda device: 10_000)
-    monkeypatch.setattr(work_module, "search_block", failing_above(0, AssertionError, []))
+    monkeypatch.setattr(blocks_module, "default_budget", lambda device: 1000)
+    monkeypatch.setattr(blocks_module, "available", lambda device: 10_000)
+    monkeypatch.setattr(blocks_module, "search_block", failing_above(0, AssertionError, []))
     with pytest.raises(SpacevrpError, match="up to 7 nodes would fit"):
         solver.solve(generate("CVRP", 10))
 
@@ -130,6 +130,6 @@ def test_other_errors_are_not_taken_for_a_lack_of_memory(
     def broken(*args: Any) -> Any:
         raise RuntimeError("shapes do not match")
 
-    monkeypatch.setattr(work_module, "search_block", broken)
+    monkeypatch.setattr(blocks_module, "search_block", broken)
     with pytest.raises(RuntimeError, match="shapes do not match"):
         solver.solve(generate("CVRP", 10))

@@ -17,7 +17,7 @@ from spacevrp.model.blocks import Blocks, encode_in_blocks
 from spacevrp.problems.errors import SpacevrpError
 from spacevrp.problems.problem import Problem
 from spacevrp.solver import Solver, plans
-from spacevrp.solver import work as work_module
+from spacevrp.solver import blocks as blocks_module
 from spacevrp.solver.plans import (
     SMALL,
     LargeCut,
@@ -174,14 +174,14 @@ def test_the_largest_size_is_the_last_that_fits(
 def test_what_could_never_fit_is_refused_at_once_in_one_line(
     solver: Solver, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(work_module, "large_budget", lambda device: 1000)
-    monkeypatch.setattr(work_module, "available", lambda device: 200_000_000)
+    monkeypatch.setattr(blocks_module, "large_budget", lambda device: 1000)
+    monkeypatch.setattr(blocks_module, "available", lambda device: 200_000_000)
     monkeypatch.setattr(plans, "available", lambda device: 200_000_000)
 
     def search(*arguments: object) -> None:
         raise AssertionError("expected nothing to be begun")
 
-    monkeypatch.setattr(work_module, "search_large", search)
+    monkeypatch.setattr(blocks_module, "search_large", search)
     with pytest.raises(SpacevrpError) as caught:
         solver.solve(line(60_000))
     assert str(caught.value).startswith(
@@ -197,7 +197,7 @@ def test_running_out_of_memory_means_smaller_blocks(
     problems = [generate("CVRP", 12, 1)[0], generate("CVRP", 12, 1, seed=5)[0]]
     expected = solver.solve(problems, augment=3, candidates=4)
     seen: list[LargeCut] = []
-    original = work_module.search_large
+    original = blocks_module.search_large
 
     def search(model, block, settings, how, sizes, *rest):
         seen.append(sizes)
@@ -205,7 +205,7 @@ def test_running_out_of_memory_means_smaller_blocks(
             raise MemoryError
         return original(model, block, settings, how, sizes, *rest)
 
-    monkeypatch.setattr(work_module, "search_large", search)
+    monkeypatch.setattr(blocks_module, "search_large", search)
     assert solver.solve(problems, augment=3, candidates=4) == expected
     assert seen[0] == LargeCut(2, 3, 12)
     assert seen[-1].instances == seen[-1].views == 1

@@ -1,9 +1,9 @@
-"""One call: grouped by size and kind, cut into blocks that fit, searched, and settled."""
+"""One call: grouped by size and kind, searched as it is and read otherwise, and settled."""
 
 from __future__ import annotations
 
 import time
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Iterable, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field, replace
 from itertools import islice
@@ -14,23 +14,12 @@ import torch
 
 from spacevrp.model import SpaceModel
 from spacevrp.problems.districts import districts
-from spacevrp.problems.errors import ProblemError, SpacevrpError
-from spacevrp.problems.familiar import needs_fleet_rules
+from spacevrp.problems.errors import ProblemError
 from spacevrp.problems.problem import Problem
 from spacevrp.problems.readings import Reading, other_readings, plain_reading
 from spacevrp.problems.solution import Solution
-from spacevrp.solver.fleet import search_fleets
-from spacevrp.solver.grouping import group, starts_expected
-from spacevrp.solver.large import Watch, search_large
-from spacevrp.solver.memory import (
-    GIB,
-    Cut,
-    Footprint,
-    available,
-    cut,
-    default_budget,
-    largest_size,
-)
+from spacevrp.solver.blocks import Blocks
+from spacevrp.solver.grouping import group
 from spacevrp.solver.optional import everybody_served, may_collect, pays_to_serve, weighed
 from spacevrp.solver.partial import (
     MOST_TRIALS,
@@ -41,23 +30,13 @@ from spacevrp.solver.partial import (
     without,
 )
 from spacevrp.solver.plans import (
-    LargeCut,
-    LargeFootprint,
-    Search,
-    choose_search,
-    count_matrices,
-    cut_large,
-    describe,
     is_large,
-    large_budget,
-    largest_large_size,
 )
 from spacevrp.solver.polish import polish, shakes_of
 from spacevrp.solver.progress import Progress
 from spacevrp.solver.reasons import fleet_too_small, tell
-from spacevrp.solver.search import Candidate, Seconds, Settings, search_block
+from spacevrp.solver.search import Candidate, Seconds, Settings
 from spacevrp.solver.settling import settle
-from spacevrp.tensors.workers import workers_for
 
 ShowProgress = bool | Literal["always"]
 
@@ -297,22 +276,24 @@ class Work:
         self, chosen: Sequence[int], settings: Settings, show: ShowProgress
     ) -> Iterable[tuple[int, Solution | None, str]]:
         """(number of an instance, its solution, why it has none) for the chosen instances."""
+        blocks = Blocks(self.model, self.device, self.batch_memory, self.seconds, self.notes)
         groups = group(
-            self.forms, chosen, settings.views, lambda problem: self._chosen(problem, settings)
+            self.forms, chosen, settings.views, lambda problem: blocks.wide(problem, settings)
         )
         total = sum(
             len(numbers)
             * views
             * settings.rounds
-            * self._starts([self.forms[i] for i in numbers], settings)
+            * blocks.starts([self.forms[i] for i in numbers], settings)
             for views, numbers in groups
         )
         with Progress(total, show) as progress:
             for views, numbers in groups:
                 here = replace(settings, views=views)
-                large = self._chosen(self.forms[numbers[0]], settings)
-                search = self._search if large is None else self._search_large
-                for number, candidates in search(numbers, here, progress):
+                forms = [self.forms[number] for number in numbers]
+                shown = [self.readings[number].shown for number in numbers]
+                found = blocks.search(forms, shown, here, progress)
+                for number, candidates in zip(numbers, found, strict=True):
                     problem = self.problems[number]
                     began = time.perf_counter()
                     solution, reason, refused = settle(problem, candidates, self.readings[number])
@@ -321,162 +302,6 @@ class Work:
                     if solution is None:
                         self._stuck.setdefault(number, []).extend(candidates)
                     yield number, solution, reason
-
-    def _chosen(self, problem: Problem, settings: Settings) -> Search | None:
-        """How far a large instance is searched; None for one that is not large."""
-        return choose_search(problem, settings.starts, settings.choices, self.device)
-
-    def _starts(self, several: Sequence[Problem], settings: Settings) -> int:
-        """Start nodes of the instance with most of them, about."""
-        large = self._chosen(several[0], settings)
-        return starts_expected(several, settings.starts if large is None else large.starts)
-
-    def _search(
-        self, numbers: Sequence[int], settings: Settings, progress: Progress
-    ) -> Iterable[tuple[int, list[Candidate]]]:
-        """(number of an instance, its candidates), block by block; smaller ones if memory ends."""
-        several = [self.forms[number] for number in numbers]
-        size = max(problem.size for problem in several)
-        own_durations = any(problem.durations is not problem.distances for problem in several)
-        width = self.model.config.width
-        footprint = Footprint.of(size, width, own_durations=own_durations)
-        starts = starts_expected(several, settings.starts)
-        budget = self.batch_memory or default_budget(self.device)
-        if footprint.block(1, 1) > max(budget, available(self.device)):
-            raise self._too_large(size, available(self.device))
-        position = 0
-        while position < len(several):
-            sizes = cut(footprint, views=settings.views, starts=starts, budget=budget)
-            block = several[position : position + sizes.instances]
-            progress.begin(len(block) * settings.views * settings.rounds * starts)
-            seen = [self.readings[n].shown for n in numbers[position : position + len(block)]]
-            found = self._guarded(
-                self._search_block, block, seen, settings, sizes, progress.advance
-            )
-            if found is None:
-                if sizes.smallest:
-                    raise self._too_large(size, budget)
-                progress.take_back()
-                budget = _next_budget(footprint, settings.views, starts, budget)
-                continue
-            progress.end()
-            yield from zip(numbers[position:], found, strict=False)
-            position += len(block)
-
-    def _search_block(
-        self,
-        block: list[Problem],
-        seen: list[Problem | None],
-        settings: Settings,
-        sizes: Cut,
-        report: Callable[[int], None],
-    ) -> list[list[Candidate]]:
-        model, device, seconds = self.model, self.device, self.seconds
-        if needs_fleet_rules(block[0]):
-            return search_fleets(model, block, settings, sizes, device, report, seconds)
-        shown = None
-        if any(seen):
-            shown = [one or problem for one, problem in zip(seen, block, strict=True)]
-        return search_block(model, block, settings, sizes, device, report, seconds, shown)
-
-    def _search_large(
-        self, numbers: Sequence[int], settings: Settings, progress: Progress
-    ) -> Iterable[tuple[int, list[Candidate]]]:
-        """The same for large instances."""
-        several = [self.forms[number] for number in numbers]
-        search = self._chosen(several[0], settings)
-        assert search is not None  # those of a group are large together
-        self._note(several, settings, search)
-        footprint = self._large_footprint(several, search)
-        budget = self.batch_memory or large_budget(self.device)
-        if footprint.block(1, 1, 1) > max(budget, available(self.device)):
-            raise self._too_large_at_all(several, search)
-        watch = Watch(progress.advance, progress.stage)
-        position = 0
-        while position < len(several):
-            wanted = LargeCut(len(several) - position, settings.views, search.starts)
-            sizes = cut_large(footprint, wanted, budget, self.device.type)
-            block = several[position : position + sizes.instances]
-            progress.begin(len(block) * settings.views * settings.rounds * search.starts)
-            found = self._guarded(
-                search_large,
-                self.model,
-                block,
-                settings,
-                search,
-                sizes,
-                self.device,
-                watch,
-                self.seconds,
-            )
-            if found is None:
-                if sizes.smallest:
-                    raise self._too_large_at_all(several, search)
-                progress.take_back()
-                while cut_large(footprint, wanted, budget, self.device.type) == sizes:
-                    budget //= 2
-                continue
-            progress.end()
-            yield from zip(numbers[position:], found, strict=False)
-            position += len(block)
-
-    def _note(self, several: Sequence[Problem], settings: Settings, search: Search) -> None:
-        """Say what is left out, where it was not the user's choice."""
-        if settings.starts is not None and settings.choices is not None:
-            return
-        for problem in several:
-            text = describe(search, problem)
-            if text not in self.notes:  # the second attempt looks no further
-                self.notes.append(text)
-
-    def _large_footprint(self, several: Sequence[Problem], search: Search) -> LargeFootprint:
-        return LargeFootprint.of(
-            max(problem.size for problem in several),
-            self.model.config.width,
-            search,
-            matrices=count_matrices(several),
-            device=self.device.type,
-            workers=workers_for(self.device),
-        )
-
-    def _guarded(
-        self, search: Callable[..., list[list[Candidate]]], *arguments: object
-    ) -> list[list[Candidate]] | None:
-        """The candidates of a block, or None where memory ran out."""
-        try:
-            return search(*arguments)
-        except (RuntimeError, MemoryError) as error:
-            if not _is_out_of_memory(error):
-                raise
-        # Only here, with the error and all that it held on to gone.
-        if self.device.type == "cuda":
-            torch.cuda.empty_cache()
-        return None
-
-    def _too_large(self, size: int, budget: int) -> SpacevrpError:
-        width = self.model.config.width
-        need = Footprint.of(size, width).block(1, 1)
-        return SpacevrpError(
-            f"out of memory on {self.device}: one view of an instance with {size} nodes needs "
-            f"about {need / GIB:.2g} GiB, there are {budget / GIB:.2g}; up to "
-            f"{largest_size(width, budget)} nodes would fit"
-        )
-
-    def _too_large_at_all(self, several: Sequence[Problem], search: Search) -> SpacevrpError:
-        """What does not fit, and what would."""
-        need, there = self._large_footprint(several, search).block(1, 1, 1), available(self.device)
-        size, width = max(problem.size for problem in several), self.model.config.width
-        matrices = count_matrices(several)
-        held = f", {matrices} of them matrices of its own" if matrices > 1 else ""
-        if matrices == 1:
-            held = ", most of it for its matrix (coordinates need none)"
-        advice = f"up to {largest_large_size(width, search, matrices, self.device)} nodes would fit"
-        if self.device.type == "cuda" and need <= available(torch.device("cpu")):
-            advice += ", and --device cpu has room for this one"
-        return SpacevrpError(
-            f"out of memory on {self.device}: one view of an instance with {size} nodes from one "
-            f"start needs about {need / GIB:.2g} GiB{held}, there are {there / GIB:.2g}; {advice}"
-        )
 
 
 def _keep_the_better(
@@ -487,18 +312,3 @@ def _keep_the_better(
     if old is None or plan.cost < old.cost:
         solutions[number] = plan
         reasons.pop(number, None)
-
-
-def _next_budget(footprint: Footprint, views: int, starts: int, budget: int) -> int:
-    """Halved until the blocks become smaller."""
-    before = cut(footprint, views=views, starts=starts, budget=budget)
-    while cut(footprint, views=views, starts=starts, budget=budget) == before:
-        budget //= 2
-    return budget
-
-
-def _is_out_of_memory(error: BaseException) -> bool:
-    if isinstance(error, torch.OutOfMemoryError | MemoryError):
-        return True
-    # What torch's allocator for the CPU says.
-    return "not enough memory" in str(error) or "can't allocate memory" in str(error)
