@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 
 from spacevrp.generators import generate
 from spacevrp.problems.problem import Problem
-from spacevrp.problems.readings import other_readings, plain_reading
+from spacevrp.problems.readings import other_readings, pays_to_serve, plain_reading
 from spacevrp.problems.referee import judge
 from spacevrp.problems.variants import VARIANTS
 
@@ -31,11 +31,14 @@ def one(name: str, seed: int = 1) -> Problem:
 @pytest.mark.parametrize("name", list(VARIANTS))
 def test_who_is_read_otherwise(name: str) -> None:
     """Several depots, open routes where distances have nothing of a map, linehauls first, pairs
-    for vehicles that hold few."""
+    for vehicles that hold few, and high penalties."""
     features = VARIANTS[name].features
     few = features.pickup_delivery and features.capacity
     (problem,) = generate(name, 20, 1)
-    assert bool(other_readings(problem)) == (few or name in OTHERS)
+    high = features.prize_collecting and pays_to_serve(problem)
+    readings = other_readings(problem)
+    assert bool(readings) == (few or high or name in OTHERS)
+    assert all(reading.in_place != high for reading in readings)
 
 
 @pytest.mark.parametrize("name", OTHERS)

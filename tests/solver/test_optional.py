@@ -11,10 +11,11 @@ from hypothesis import strategies as st
 
 from spacevrp.generators import generate
 from spacevrp.problems.problem import Problem
+from spacevrp.problems.readings import everybody_served, may_collect, pays_to_serve
 from spacevrp.problems.referee import around, judge, with_best_vehicles
 from spacevrp.problems.solution import Solution
 from spacevrp.solver import Solver, optional
-from spacevrp.solver.optional import everybody_served, may_collect, pays_to_serve, weigh_visits
+from spacevrp.solver.optional import weigh_visits
 
 # On a line from the depot at 0: visiting the one at 10 costs 20 there and back.
 LINE = [(0, 0), (1, 0), (2, 0), (10, 0)]

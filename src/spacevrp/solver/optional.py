@@ -3,73 +3,26 @@
 Fleets are planned as if everybody had to be served. What that costs is known only when the routes
 are, so the decision is made afterwards, one change at a time, always the one that saves most. Every
 change is judged by the referee.
-
-Prize collecting by one vehicle the model has learned, but with penalties of about what a visit
-costs. Where they are much higher it still goes home early, so such problems are planned both ways.
 """
 
 from __future__ import annotations
 
 import math
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from functools import partial
 
 import numpy as np
 
-from spacevrp.problems.familiar import needs_fleet_rules
 from spacevrp.problems.fleet import Terms
 from spacevrp.problems.problem import Problem
-from spacevrp.problems.readings import Reading, plain_reading
 from spacevrp.problems.referee import around, judge, judge_route
 from spacevrp.problems.solution import Solution
 
 Stops = list[int]
 
-# A visit to somebody costs about as much as the way to the next neighbour. In training, penalties
-# are 1.1 to 1.3 times that in the mean.
-_HIGH = 1.5
 # With more customers, to weigh every visit would take much longer than to plan them.
 _MOST_WEIGHED = 1000
-
-
-def may_collect(problem: Problem) -> bool:
-    """Whether the model itself decides who is served for the sake of penalties."""
-    return problem.features.prize_collecting and not needs_fleet_rules(problem)
-
-
-def pays_to_serve(problem: Problem) -> bool:
-    """Whether penalties are so high that most customers are worth a visit."""
-    customers = list(problem.customers)
-    penalty = problem.penalty[customers]
-    optional = np.isfinite(penalty)
-    nearest = _to_the_nearest(problem)[customers]
-    return bool(optional.any() and penalty[optional].mean() > _HIGH * nearest[optional].mean())
-
-
-def _to_the_nearest(problem: Problem) -> np.ndarray:
-    """The shortest arc to or from each node, (N,); row by row, as matrices can be large."""
-    nearest = np.full(problem.size, np.inf)
-    for node in range(problem.size):
-        row = problem.distances.from_node(node)
-        row[node] = np.inf
-        nearest[node] = min(nearest[node], row.min())
-        nearest = np.minimum(nearest, row)
-    return nearest
-
-
-def everybody_served(problem: Problem) -> Reading:
-    """The same where everybody has to be served, whose plans are plans of the problem."""
-    penalty = np.zeros(problem.size)
-    penalty[list(problem.customers)] = np.inf
-    whole = problem.replace(
-        variant=None,
-        penalty=penalty,
-        prize=np.zeros(problem.size),
-        revealed_prize=None,
-        min_prize=0.0,
-    )
-    return replace(plain_reading(whole), exact=False)
 
 
 def weighed(problem: Problem, solution: Solution) -> Solution:

@@ -16,11 +16,11 @@ from spacevrp.model import SpaceModel
 from spacevrp.problems.districts import districts
 from spacevrp.problems.errors import ProblemError
 from spacevrp.problems.problem import Problem
-from spacevrp.problems.readings import Reading, other_readings, plain_reading
+from spacevrp.problems.readings import Reading, may_collect, other_readings, plain_reading
 from spacevrp.problems.solution import Solution
 from spacevrp.solver.blocks import Blocks
 from spacevrp.solver.grouping import group
-from spacevrp.solver.optional import everybody_served, may_collect, pays_to_serve, weighed
+from spacevrp.solver.optional import weighed
 from spacevrp.solver.partial import (
     MOST_TRIALS,
     best_partial,
@@ -75,9 +75,8 @@ class Work:
         solutions: list[Solution | None] = [None] * len(self.problems)
         reasons: dict[int, str] = {}
         others = self._other_readings()
-        # Other readings are mostly better than the problem as it is, which is left with one view;
-        # prize collecting the model has learned.
-        looked_at = sorted({n for n, _ in others if not may_collect(self.problems[n])})
+        # Other readings are mostly better than the problem as it is, which is left with one view.
+        looked_at = sorted({number for number, reading in others if reading.in_place})
         rest = sorted(set(range(len(self.problems))).difference(looked_at))
         for some, views in ((rest, settings.views), (looked_at, 1)):
             if not some:
@@ -140,8 +139,6 @@ class Work:
                 # Large instances the network sees as they are.
                 if reading.shown is None or not is_large(reading.problem, None)
             ]
-            if may_collect(problem) and pays_to_serve(problem):
-                others.append((number, everybody_served(problem)))
         self.seconds.preparing += time.perf_counter() - began
         return others
 
