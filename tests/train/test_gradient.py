@@ -13,10 +13,10 @@ from torch import Tensor
 from spacevrp.decode.replay import log_probabilities
 from spacevrp.decode.trace import Trace
 from spacevrp.model import random_seeds
-from spacevrp.train.baseline import known, less_what_was_known
 from spacevrp.train.config import TrainConfig
+from spacevrp.train.credit import known, less_what_was_known, share_by_arc
 from spacevrp.train.naive import naive_accumulate
-from spacevrp.train.step import TrainStep, coefficients, share_by_arc
+from spacevrp.train.step import TrainStep, coefficients
 from spacevrp.train.work import Shards
 
 CPU = torch.device("cpu")

@@ -28,13 +28,9 @@ def decisions(trace: Trace) -> tuple[Tensor, ...]:
     """First and current node, signal, legal moves, action and activity, each (B, T, P, ...)."""
     if trace.signal is None or trace.allowed is None:
         raise ValueError("expected a trace with its decisions recorded, received one without")
-    starts = trace.starts.unsqueeze(1)  # (B, 1, P)
-    action = trace.action.long()
-    current = torch.cat([starts, action[:, :-1]], dim=1)
+    current = trace.current
     first = trace.origin.unsqueeze(1).expand_as(current)
-    time = torch.arange(action.shape[1], device=action.device)
-    active = time[None, :, None] < trace.steps.unsqueeze(1)
-    return first, current, trace.signal, trace.allowed.bool(), action, active
+    return first, current, trace.signal, trace.allowed.bool(), trace.action.long(), trace.active
 
 
 def log_probabilities(

@@ -20,10 +20,20 @@ class Trace:
     signal: Tensor | None = None  # (B, T, P)
     allowed: Tensor | None = None  # (B, T, P, N) int8
 
+    @property
+    def current(self) -> Tensor:
+        """The node at which each move was decided, (B, T, P) int64."""
+        return torch.cat([self.starts.unsqueeze(1), self.action[:, :-1].long()], dim=1)
+
+    @property
+    def active(self) -> Tensor:
+        """Which moves there were before the solution was finished, (B, T, P) bool."""
+        time = torch.arange(self.action.shape[1], device=self.action.device)
+        return time[None, :, None] < self.steps.unsqueeze(1)
+
     def sequences(self) -> Tensor:
         """Origin, start and moves, (B, P, T + 2); finished solutions rest where they stopped."""
-        time = torch.arange(self.action.shape[1], device=self.action.device)
-        written = time < self.steps.unsqueeze(-1)  # (B, P, T)
+        written = self.active.transpose(1, 2)  # (B, P, T)
         moves = self.action.transpose(1, 2).long()
         last = moves.gather(2, (self.steps.long() - 1).clamp(min=0).unsqueeze(-1))
         rest = torch.where(self.steps.unsqueeze(-1) > 0, last, self.starts.unsqueeze(-1))

@@ -68,22 +68,14 @@ class Blocks:
         settings: Settings,
         progress: Progress,
     ) -> Iterator[list[Candidate]]:
-        """The candidates of each, in order; they belong to one group.
+        """The candidates of each, in order, block by block; smaller ones if memory ends.
 
-        ``shown`` is what the network sees in their place, where that is something else.
+        They belong to one group. ``shown`` is what the network sees in their place, where that is
+        something else.
         """
         if self.wide(several[0], settings) is not None:
-            return self._search_large(several, settings, progress)
-        return self._search(several, shown, settings, progress)
-
-    def _search(
-        self,
-        several: Sequence[Problem],
-        shown: Sequence[Problem | None],
-        settings: Settings,
-        progress: Progress,
-    ) -> Iterator[list[Candidate]]:
-        """Block by block; smaller ones if memory ends."""
+            yield from self._search_large(several, settings, progress)
+            return
         size = max(problem.size for problem in several)
         own_durations = any(problem.durations is not problem.distances for problem in several)
         width = self.model.config.width

@@ -74,7 +74,7 @@ class Work:
         """The solutions in the order of the problems, and the reasons where there is none."""
         solutions: list[Solution | None] = [None] * len(self.problems)
         reasons: dict[int, str] = {}
-        others = self._other_readings()
+        others = self._other_readings(settings)
         # Other readings are mostly better than the problem as it is, which is left with one view.
         looked_at = sorted({number for number, reading in others if reading.in_place})
         rest = sorted(set(range(len(self.problems))).difference(looked_at))
@@ -128,7 +128,7 @@ class Work:
         if settings.persist:
             self._solve_the_rest(settings, show, trials)
 
-    def _other_readings(self) -> list[tuple[int, Reading]]:
+    def _other_readings(self, settings: Settings) -> list[tuple[int, Reading]]:
         """(number of an instance, another way to plan it)."""
         began = time.perf_counter()
         others = []
@@ -137,7 +137,7 @@ class Work:
                 (number, reading)
                 for reading in other_readings(problem)
                 # Large instances the network sees as they are.
-                if reading.shown is None or not is_large(reading.problem, None)
+                if reading.shown is None or not is_large(reading.problem, settings.choices)
             ]
         self.seconds.preparing += time.perf_counter() - began
         return others

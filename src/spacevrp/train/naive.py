@@ -16,7 +16,7 @@ from spacevrp.env.rules import at
 from spacevrp.model import random_seeds
 from spacevrp.model.decoder import logits
 from spacevrp.tensors import Batch
-from spacevrp.train.baseline import NEW, SPREAD
+from spacevrp.train.credit import NEW, SPREAD
 from spacevrp.train.step import TrainStep, coefficients
 
 # As often as the rollout asks, for it must draw as many random numbers.

@@ -15,8 +15,8 @@ from spacevrp.env import Environment, start_nodes
 from spacevrp.model import SpaceModel, random_seeds
 from spacevrp.model.decoder import DecoderTables
 from spacevrp.tensors import Batch
-from spacevrp.train.baseline import less_what_was_known
 from spacevrp.train.config import TrainConfig
+from spacevrp.train.credit import less_what_was_known, share_by_arc
 from spacevrp.train.optim import MuonAdamW, WeightAverage, gradient_of
 from spacevrp.train.parallel import add_up
 
@@ -79,26 +79,6 @@ def coefficients(cost: Tensor, config: TrainConfig, problem_of: Tensor) -> tuple
         leads = finished & (cost == cost.amin(dim=1, keepdim=True))
         advantage = torch.where(leads, config.leader * advantage, advantage)
     return advantage / (config.batch * cost.shape[1]), mean.squeeze(1)
-
-
-def share_by_arc(trace: Trace, coefficient: Tensor, share: float) -> Tensor:
-    """The coefficients of single decisions, (B, T, P), from those of trajectories, (B, P).
-
-    ``share`` of each is the mean over all decisions of the instance that take the same arc.
-    """
-    assert trace.allowed is not None  # training records its decisions
-    action, nodes = trace.action.long(), trace.allowed.shape[3]
-    size, moves, _ = action.shape
-    time = torch.arange(moves, device=action.device)
-    active = (time[None, :, None] < trace.steps.unsqueeze(1)).to(coefficient.dtype)
-    before = torch.cat([trace.starts.unsqueeze(1), action[:, :-1]], dim=1)
-    arc = (before * nodes + action).flatten(1)  # (B, T P)
-    own = coefficient.unsqueeze(1) * active
-    sums = coefficient.new_zeros((2, size, nodes * nodes))
-    sums[0].scatter_add_(1, arc, own.flatten(1))
-    sums[1].scatter_add_(1, arc, active.flatten(1))
-    mean = (sums[0] / sums[1].clamp(min=1)).gather(1, arc).view_as(own)
-    return (1 - share) * own + share * mean * active
 
 
 class TrainStep:

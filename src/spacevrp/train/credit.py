@@ -1,9 +1,9 @@
-"""A baseline for every decision: what its trajectory was bound to cost, as far as one could know.
+"""What single decisions are credited with, from what their trajectories are.
 
-The mean over an instance says nothing about how a trajectory has fared up to a decision, which is
-not the decision's merit. So at every move the trajectories' coefficients are regressed on what is
-known by then, and what the regression explains is taken off. A baseline that depends on the state
-alone leaves the mean of the gradient as it is.
+The mean over an instance, from which a trajectory's advantage is measured, says nothing about how
+it has fared up to a decision, which is not the decision's merit. So at every move the trajectories'
+coefficients can be regressed on what is known by then, and what the regression explains is taken
+off. A baseline that depends on the state alone leaves the mean of the gradient as it is.
 """
 
 from __future__ import annotations
@@ -42,11 +42,7 @@ def less_what_was_known(batch: Batch, trace: Trace, coefficient: Tensor) -> Tens
 def known(batch: Batch, trace: Trace) -> tuple[list[Tensor], Tensor]:
     """What is known before each move, and which moves there are: all (B, T, P)."""
     assert trace.signal is not None  # training records its decisions
-    action = trace.action.long()
-    like = batch.distance
-    time = torch.arange(action.shape[1], device=action.device)
-    active = (time[None, :, None] < trace.steps.unsqueeze(1)).to(like.dtype)
-    here = torch.cat([trace.starts.unsqueeze(1), action[:, :-1]], dim=1)
+    like, here = batch.distance, trace.current
 
     def at(values: Tensor) -> Tensor:  # of a node (B, N)
         return values.to(like.dtype).gather(1, here.flatten(1)).view_as(here)
@@ -62,10 +58,27 @@ def known(batch: Batch, trace: Trace) -> tuple[list[Tensor], Tensor]:
         trace.signal.to(like.dtype),  # load, length or prize that is left
         at(like[:, :, 0]),  # way home
     ]
-    return features, active
+    return features, trace.active.to(like.dtype)
 
 
 def _centred(values: Tensor, active: Tensor) -> Tensor:
     """Less their mean over those that still move; 0 for the others."""
     number = active.sum(dim=2, keepdim=True).clamp(min=1)
     return (values - (values * active).sum(dim=2, keepdim=True) / number) * active
+
+
+def share_by_arc(trace: Trace, coefficient: Tensor, share: float) -> Tensor:
+    """Coefficients of decisions (B, T, P) from those of trajectories (B, P).
+
+    ``share`` of each is the mean over all decisions of the instance that take the same arc.
+    """
+    assert trace.allowed is not None  # training records its decisions
+    nodes = trace.allowed.shape[3]
+    active = trace.active.to(coefficient.dtype)
+    arc = (trace.current * nodes + trace.action).flatten(1)  # (B, T P)
+    own = coefficient.unsqueeze(1) * active
+    sums = coefficient.new_zeros((2, len(coefficient), nodes * nodes))
+    sums[0].scatter_add_(1, arc, own.flatten(1))
+    sums[1].scatter_add_(1, arc, active.flatten(1))
+    mean = (sums[0] / sums[1].clamp(min=1)).gather(1, arc).view_as(own)
+    return (1 - share) * own + share * mean * active
