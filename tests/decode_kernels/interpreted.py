@@ -168,10 +168,12 @@ def main() -> None:
     fast = fused_rollout(environment, tables, starts, seed, sample=False, record=True, **options)
     _, _, slow_signal, slow_allowed, slow_action, active = decisions(slow.trace)
     length = slow_action.shape[1]
+    likeliest = slow.trace.likeliest
     visited = torch.cat([slow.sequence[:, :, :2], slow_action.transpose(1, 2)], dim=2)
 
     drawn = fused_rollout(environment, tables, starts, seed, sample=True, record=True, **options)
     coefficient = torch.randn(drawn.action.shape)  # a decision each
+    coefficient *= torch.rand(drawn.action.shape) < 0.7  # some of which do not count
     expected = replay_gradients(tables, drawn, coefficient)
     received = fused_replay_gradients(tables, drawn, coefficient, splits=2, **options)
 
@@ -204,6 +206,7 @@ def main() -> None:
                 ((fast.allowed[row, :length].bool() == slow_allowed[row]) | ~on[..., None]).all()
             ),
             "signals": float(((fast.signal[row, :length] - slow_signal[row]).abs() * on).max()),
+            "likeliest": float(((fast.likeliest[row, :length] - likeliest[row]).abs() * on).max()),
             "finished": int(torch.isfinite(fast.cost[row]).sum()),
             "forbidden": forbidden,
             "drawn": len(verdicts),

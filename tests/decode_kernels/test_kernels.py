@@ -66,6 +66,7 @@ def test_the_rollout_makes_the_same_moves(results: dict[str, Any], rule: str) ->
     assert case["choices"]
     assert case["costs"]
     assert case["signals"] < 1e-5
+    assert case["likeliest"] < 1e-4
     assert case["finished"] == 4
     assert (case["forbidden"] == 0) == (rule in FREE)  # the rule had something to say
 

@@ -14,7 +14,7 @@ from spacevrp.generators.testsets import generate
 from spacevrp.model import ModelConfig, SpaceModel, random_seeds, view_seeds
 from spacevrp.model.attention import keyed_values, relation_attention
 from spacevrp.model.decoder import logits
-from spacevrp.model.encoder import InstanceNorm
+from spacevrp.model.encoder import InstanceNorm, _Bounded
 from spacevrp.model.features import node_attributes, node_types
 from spacevrp.model.geometry import normalise
 from spacevrp.problems.distances import Distances
@@ -382,3 +382,16 @@ def test_branches_that_do_not_see_distances_are_counted():
         model.bias.weight_out.zero_()
         model.bias.bias_out.copy_(torch.tensor([1.0, -1.0, -1.0, 1.0, 0.1, -3.0, -1.0, -1.0]))
     assert model.blind_share(attributes) == 0.25
+
+
+def test_no_instance_outweighs_the_others():
+    """Gradients of sizes 1, 1 and 8 have the geometric mean 2; one without any has no say."""
+    gradient = torch.zeros(4, 3, 2, dtype=torch.float64)
+    gradient[0, 0, 0], gradient[1, 1, 1] = 1.0, -1.0
+    gradient[2, 2] = torch.tensor([4.8, 6.4])
+    x = torch.randn(4, 3, 2, dtype=torch.float64, requires_grad=True)
+    same = _Bounded.apply(x, 1.5)
+    assert torch.equal(same, x)
+    (found,) = torch.autograd.grad(same, x, gradient)
+    assert torch.equal(found[[0, 1, 3]], gradient[[0, 1, 3]])
+    assert torch.allclose(found[2, 2], torch.tensor([1.8, 2.4]).double())

@@ -43,6 +43,8 @@ def take_gradients(step: TrainStep) -> dict[str, Tensor]:
         ("instance", "single", 6, {"arc_credit": 1.0}),
         ("instance", "single", 8, {"arc_credit": 0.25}),
         ("instance", "single", 8, {"baseline": "state", "trajectories": 12}),
+        ("instance", "single", 8, {"sure": 0.9}),
+        ("instance", "single", 8, {"instance_clip": 1.0}),
     ],
 )
 def test_the_replay_equals_autograd_through_the_rollout(
@@ -236,3 +238,26 @@ def test_unfinished_trajectories_count_for_nothing(tiny: Build, advantage: str) 
     assert torch.allclose(found, torch.tensor([[-1.0, 0.0, 1.0]]).double(), atol=1e-6)
     nothing = hand_made(tiny, advantage, [[float("inf")] * 2], [0])
     assert nothing.tolist() == [[0.0, 0.0]]
+
+
+def test_sure_decisions_are_not_learned_from(tiny: Build, new_step: NewStep) -> None:
+    config = tiny(variants=("CVRP",), batch=2, trajectories=6, precision="float64", sure=0.8)
+    step, shards = new_step(config), Shards(config, CPU)
+    torch.manual_seed(4)
+    batch = shards.samplers[0].draw(None)
+    environment, starts = step.begin(batch, 6)
+    tables = step.forward(batch)
+    trace = step.roll_out(environment, tables, starts)
+    plain, _ = coefficients(trace.cost, config, shards.problems[0])
+    found = step.weigh(batch, trace, shards.problems[0])
+    assert trace.likeliest is not None
+    assert found.shape == trace.likeliest.shape
+    sure = trace.likeliest >= 0.8
+    assert 0 < int((sure & trace.active).sum()) < int(trace.active.sum())
+    assert bool((found[sure] == 0).all())
+    assert torch.equal(found[~sure], plain.unsqueeze(1).expand_as(found)[~sure])
+    # With one legal move left there is nothing to decide.
+    assert trace.allowed is not None
+    forced = (trace.allowed.sum(dim=-1) == 1) & trace.active
+    assert bool(forced.any())
+    assert bool((trace.likeliest[forced] == 1).all())

@@ -132,6 +132,18 @@ def test_muon_decays_its_weights_by_its_own_rate(tiny: Build) -> None:
     assert torch.allclose(other.detach(), other_before * 0.975)
 
 
+def test_a_decay_of_muons_own(tiny: Build) -> None:
+    config = tiny(muon_rate=0.5, muon_decay=0.1, weight_decay=0.1, learning_rate=0.25)
+    model = with_gradients(config)
+    for parameter in model.parameters():
+        parameter.grad.zero_()
+    hidden, other = model.encoder.layers[0].qkv, model.embed_types
+    before, other_before = hidden.detach().clone(), other.detach().clone()
+    MuonAdamW(model, config).step()
+    assert torch.allclose(hidden.detach(), before * 0.9)
+    assert torch.allclose(other.detach(), other_before * 0.975)
+
+
 def test_clipping_scales_all_gradients_alike(tiny: Build) -> None:
     config = tiny(clip=0.5)
     model = with_gradients(config)

@@ -79,9 +79,10 @@ def fused_rollout(
     action = torch.zeros((size, max_steps, trajectories), dtype=torch.int32, device=device)
     cost = torch.empty((size, trajectories), dtype=torch.float32, device=device)
     steps = torch.empty((size, trajectories), dtype=torch.int32, device=device)
-    signal = allowed = None
+    signal = allowed = likeliest = None
     if record:
         signal = torch.zeros((size, max_steps, trajectories), dtype=torch.float32, device=device)
+        likeliest = torch.ones_like(signal)
         shape = (size, max_steps, trajectories, nodes)
         allowed = torch.empty(shape, dtype=torch.int8, device=device)
     rollout_kernel[(size, triton.cdiv(trajectories, block))](
@@ -104,6 +105,7 @@ def fused_rollout(
         action,
         action if signal is None else signal,
         action if allowed is None else allowed,
+        action if likeliest is None else likeliest,
         cost,
         steps,
         trajectories,
@@ -125,7 +127,7 @@ def fused_rollout(
         FAST=batch.distance.is_cuda,
         num_warps=num_warps,
     )
-    return Trace(starts, origin, action, steps, cost, signal, allowed)
+    return Trace(starts, origin, action, steps, cost, signal, allowed, likeliest)
 
 
 def match_type(dtype: torch.dtype) -> torch.dtype:

@@ -72,6 +72,7 @@ def rollout_kernel(
     action_ptr,
     signal_ptr,
     allowed_ptr,
+    likeliest_ptr,
     cost_ptr,
     steps_ptr,
     trajectories,
@@ -380,13 +381,18 @@ def rollout_kernel(
 
             # ------------------------------------------------------------------- choice
             # Scores lie between -CLIPPING and CLIPPING: their exponentials need no shift.
-            if SAMPLE:
+            if SAMPLE or RECORD:
                 chance = exponential(score, FAST)
+                everything = tl.sum(chance, axis=1)
+            if RECORD:
+                top = tl.max(chance, axis=1) / tl.maximum(everything, 1e-30)
+                tl.store(likeliest_ptr + history, top, mask=recorded)
+            if SAMPLE:
                 total = tl.cumsum(chance, axis=1)
                 seed = tl.load(seed_ptr)
                 offset = ((b * trajectories + p) * (max_steps + 1) + t).to(tl.int32)
                 uniform = tl.rand(seed, offset)
-                level = tl.maximum(uniform, 1e-7) * tl.sum(chance, axis=1)
+                level = tl.maximum(uniform, 1e-7) * everything
                 # The last legal node whose share begins below the level, whatever the rounding.
                 before = legal & (total - chance < level[:, None])
                 pick = tl.max(tl.where(before, cols[None, :], 0), axis=1)

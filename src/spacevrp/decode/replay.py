@@ -23,6 +23,10 @@ TRAINED_TABLES = tuple(
     field.name for field in fields(DecoderTables) if field.name not in ("zscore", "clipping")
 )
 
+# Decisions of an instance that its program lists, or sums up, in one go.
+_LISTED_AT_ONCE = 1024
+_MULTIPLIED_AT_ONCE = 64
+
 
 def decisions(trace: Trace) -> tuple[Tensor, ...]:
     """First and current node, signal, legal moves, action and activity, each (B, T, P, ...)."""
@@ -104,14 +108,22 @@ def fused_replay_gradients(
     *,
     dtype: torch.dtype = torch.bfloat16,
     block: int = 16,
-    splits: int = 16,
+    splits: int = 8,
     num_warps: int = 8,
 ) -> dict[str, Tensor]:
-    """The same gradients by one kernel and a few matrix products, for at most 128 nodes."""
+    """The same gradients by kernels, for at most 128 nodes.
+
+    Decisions whose coefficient is 0 take no time.
+    """
     # Imported here: Triton is only there where it is needed.
     import triton
 
-    from spacevrp.decode.replay_kernel import replay_kernel, scatter_kernel
+    from spacevrp.decode.replay_kernel import (
+        list_kernel,
+        product_kernel,
+        replay_kernel,
+        scatter_kernel,
+    )
 
     if trace.signal is None or trace.allowed is None:
         raise ValueError("expected a trace with its decisions recorded, received one without")
@@ -120,16 +132,26 @@ def fused_replay_gradients(
     width = tables.embedding.shape[-1]
     block_nodes = max(16, triton.next_power_of_2(nodes))
     rows = max_steps * trajectories
-    tiles = triton.cdiv(triton.cdiv(rows, block), splits)
+    tile = {"WIDTH": width, "BLOCK_N": block_nodes, "num_warps": num_warps}
 
     def scratch(columns: int) -> Tensor:
         return torch.empty((size, rows, columns), dtype=dtype, device=device)
 
+    def zeros(*shape: int) -> Tensor:
+        return torch.zeros((size, *shape), dtype=torch.float32, device=device)
+
+    each = _of_decisions(coefficient, trace).float().contiguous()
+    chosen = torch.empty((size, rows), dtype=torch.int32, device=device)
+    number = torch.empty((size,), dtype=torch.int32, device=device)
+    list_kernel[(size,)](
+        each, trace.steps, chosen, number, trajectories, max_steps, BLOCK=_LISTED_AT_ONCE
+    )
+
     weight, match = scratch(block_nodes), scratch(block_nodes)
     sums, context, query = scratch(2 * width), scratch(width), scratch(width)
-    grad_state = torch.zeros((size, width), dtype=torch.float32, device=device)
-    scalars = torch.zeros((size, 2), dtype=torch.float32, device=device)
+    grad_state, scalars = zeros(width), zeros(2)
     starts = trace.starts.to(torch.int32).contiguous()
+    origin = trace.origin.to(torch.int32).contiguous()
     weights = torch.stack([tables.read_weight, tables.match_weight], dim=1).float().contiguous()
     replay_kernel[(size, splits)](
         tables.embedding.detach().to(match_type(dtype)).contiguous(),
@@ -140,12 +162,13 @@ def fused_replay_gradients(
         tables.zscore.float().contiguous(),
         weights.detach(),
         starts,
-        trace.origin.to(torch.int32).contiguous(),
+        origin,
         trace.action,
         trace.signal,
         trace.allowed,
-        trace.steps,
-        _of_decisions(coefficient, trace).float().contiguous(),
+        each,
+        chosen,
+        number,
         weight,
         sums,
         match,
@@ -156,38 +179,42 @@ def fused_replay_gradients(
         trajectories,
         max_steps,
         nodes,
-        tiles,
-        WIDTH=width,
-        BLOCK_N=block_nodes,
         BLOCK_R=block,
         CLIPPING=tables.clipping,
         SCALE=1.0 / math.sqrt(width),
         FAST=trace.action.is_cuda,
-        num_warps=num_warps,
+        num_stages=1,  # nothing is fetched ahead: the registers are all taken
+        **tile,
     )
-    grad_last = torch.zeros((size, nodes, width), dtype=torch.float32, device=device)
-    scatter_kernel[(size, splits)](
+
+    def product(left: Tensor, right: Tensor) -> Tensor:
+        out = zeros(nodes, right.shape[2])
+        grid = (size, right.shape[2] // width)
+        product_kernel[grid](
+            left, right, number, out, rows, nodes, right.shape[2], BLOCK_R=_MULTIPLIED_AT_ONCE, **tile
+        )
+        return out
+
+    grad_query = zeros(2, nodes, width)
+    scatter_kernel[(size, 2)](
         query,
         starts,
+        origin,
         trace.action,
-        grad_last,
+        chosen,
+        number,
+        grad_query,
         trajectories,
         max_steps,
         nodes,
-        tiles,
-        WIDTH=width,
-        BLOCK_N=block_nodes,
-        BLOCK_R=block,
-        num_warps=num_warps,
+        BLOCK_R=_MULTIPLIED_AT_ONCE,
+        **tile,
     )
-    a_trajectory = query.view(size, max_steps, trajectories, width).sum(dim=1, dtype=torch.float32)
-    grad_first = torch.zeros_like(grad_last)
-    grad_first.scatter_add_(1, trace.origin.unsqueeze(-1).expand(-1, -1, width), a_trajectory)
     return {
-        "embedding": torch.bmm(match.transpose(1, 2), context)[:, :nodes].float(),
-        "keyed": torch.bmm(weight.transpose(1, 2), sums)[:, :nodes].float(),
-        "query_first": grad_first,
-        "query_last": grad_last,
+        "embedding": product(match, context),
+        "keyed": product(weight, sums),
+        "query_first": grad_query[:, 0],
+        "query_last": grad_query[:, 1],
         "state_weight": grad_state,
         "read_weight": scalars[:, 0],
         "match_weight": scalars[:, 1],

@@ -1,8 +1,9 @@
-"""One Triton kernel for the policy gradient at recorded decisions.
+"""Triton kernels for the policy gradient at recorded decisions.
 
-For every decision it computes the forward pass of the decoder again and, because the gradient of
-``coefficient * log probability`` is known in closed form, the whole backward pass with it. What
-remains are sums over decisions, written as factors of matrix products (see replay.py).
+The first lists the decisions that count, as most do not: their outcome was certain, or there was
+none. For these the second computes the forward pass of the decoder again and, because the gradient
+of ``coefficient * log probability`` is known in closed form, the whole backward pass with it. What
+remains are sums over decisions: factors of matrix products, which the other two kernels multiply.
 """
 
 from __future__ import annotations
@@ -13,6 +14,32 @@ import triton.language as tl
 from spacevrp.model.kernel_arithmetic import exponential, inverse, tanh
 
 BIG = tl.constexpr(1e30)
+
+
+@triton.jit
+def list_kernel(
+    coefficient_ptr,
+    steps_ptr,
+    chosen_ptr,
+    number_ptr,
+    trajectories,
+    max_steps,
+    BLOCK: tl.constexpr,
+):
+    """Number the decisions of one instance whose coefficient is not 0."""
+    b = tl.program_id(0).to(tl.int64)
+    total = trajectories * max_steps
+    number = 0
+    for begin in range(0, total, BLOCK):
+        row = begin + tl.arange(0, BLOCK)
+        valid = row < total
+        coefficient = tl.load(coefficient_ptr + b * total + row, mask=valid, other=0.0)
+        steps = tl.load(steps_ptr + b * trajectories + row % trajectories, mask=valid, other=0)
+        counts = (coefficient != 0.0) & (row // trajectories < steps)
+        place = number + tl.cumsum(counts.to(tl.int32), axis=0) - 1
+        tl.store(chosen_ptr + b * total + place, row, mask=counts)
+        number += tl.sum(counts.to(tl.int32), axis=0)
+    tl.store(number_ptr + b, number)
 
 
 @triton.jit
@@ -29,8 +56,9 @@ def replay_kernel(
     action_ptr,
     signal_ptr,
     allowed_ptr,
-    steps_ptr,
     coefficient_ptr,
+    chosen_ptr,
+    number_ptr,
     out_weight_ptr,
     out_sums_ptr,
     out_match_ptr,
@@ -41,7 +69,6 @@ def replay_kernel(
     trajectories,
     max_steps,
     nodes,
-    tiles_a_program,
     WIDTH: tl.constexpr,
     BLOCK_N: tl.constexpr,
     BLOCK_R: tl.constexpr,
@@ -49,7 +76,7 @@ def replay_kernel(
     SCALE: tl.constexpr,
     FAST: tl.constexpr,
 ):
-    """Gradients of a range of decisions of one instance."""
+    """Gradients of some tiles of the listed decisions of one instance."""
     b = tl.program_id(0).to(tl.int64)
     cols = tl.arange(0, BLOCK_N)
     dims = tl.arange(0, WIDTH)
@@ -73,93 +100,82 @@ def replay_kernel(
     grad_read = tl.zeros([BLOCK_R, BLOCK_N], dtype=tl.float32)
     grad_match = tl.zeros([BLOCK_R, BLOCK_N], dtype=tl.float32)
 
-    for tile in range(tiles_a_program):
-        row = (tl.program_id(1) * tiles_a_program + tile) * BLOCK_R + tl.arange(0, BLOCK_R)
-        valid = row < total
+    number = tl.load(number_ptr + b)
+    for tile in range(tl.program_id(1), tl.cdiv(number, BLOCK_R), tl.num_programs(1)):
+        place = tile * BLOCK_R + tl.arange(0, BLOCK_R)
+        valid = place < number
+        row = tl.load(chosen_ptr + b * total + place, mask=valid, other=0)
         t = row // trajectories
         p = row % trajectories
-        steps = tl.load(steps_ptr + b * trajectories + p, mask=valid, other=0)
-        active = valid & (t < steps)
-        out = (b * total + row)[:, None]
+        out = (b * total + place)[:, None]
         inside = valid[:, None]
         weight_out = out_weight_ptr + out * BLOCK_N + cols[None, :]
         match_out = out_match_ptr + out * BLOCK_N + cols[None, :]
         sums_out = out_sums_ptr + out * 2 * WIDTH + dims[None, :]
         context_out = out_context_ptr + out * WIDTH + dims[None, :]
         query_out = out_query_ptr + out * WIDTH + dims[None, :]
-        if tl.max(active.to(tl.int32), axis=0) > 0:
-            start = tl.load(start_ptr + b * trajectories + p, mask=valid, other=0)
-            history = action_ptr + b * total + row
-            action = tl.load(history, mask=active, other=0)
-            before = tl.load(history - trajectories, mask=active & (t > 0), other=0)
-            current = tl.where(t == 0, start, before)
-            first = tl.load(origin_ptr + b * trajectories + p, mask=valid, other=0)
-            signal = tl.load(signal_ptr + b * total + row, mask=active, other=0.0)
-            coefficient = tl.load(coefficient_ptr + b * total + row, mask=active, other=0.0)
-            moves = tl.load(
-                allowed_ptr + (b * total + row)[:, None] * nodes + cols[None, :],
-                mask=active[:, None] & real[None, :],
-                other=0,
-            ).to(tl.int32)
-            # Rows without a decision are computed too, over all nodes, and weigh nothing.
-            moves = tl.where(active[:, None], moves, real[None, :].to(tl.int32)) > 0
+        start = tl.load(start_ptr + b * trajectories + p, mask=valid, other=0)
+        history = action_ptr + b * total + row
+        action = tl.load(history, mask=valid, other=0)
+        before = tl.load(history - trajectories, mask=valid & (t > 0), other=0)
+        current = tl.where(t == 0, start, before)
+        first = tl.load(origin_ptr + b * trajectories + p, mask=valid, other=0)
+        signal = tl.load(signal_ptr + b * total + row, mask=valid, other=0.0)
+        coefficient = tl.load(coefficient_ptr + b * total + row, mask=valid, other=0.0)
+        moves = tl.load(
+            allowed_ptr + (b * total + row)[:, None] * nodes + cols[None, :],
+            mask=valid[:, None] & real[None, :],
+            other=0,
+        ).to(tl.int32)
+        # Rows beyond the last are computed too, over all nodes, and weigh nothing.
+        moves = tl.where(valid[:, None], moves, real[None, :].to(tl.int32)) > 0
 
-            zrows = zscore_ptr + b * nodes * nodes + current[:, None] * nodes + cols[None, :]
-            zrow = tl.load(zrows, mask=real[None, :], other=0.0)
-            bias = tl.where(moves, -read_weight * zrow, -BIG)
-            weight = exponential(bias - tl.max(bias, axis=1)[:, None], FAST)
-            weight = tl.where(moves, tl.maximum(weight, 1e-30), 0.0).to(value_sum.dtype)
-            tl.store(weight_out, weight, mask=inside)
-            numerator = tl.dot(weight, value_sum)
-            denominator = tl.dot(weight, key_sum)
-            scale = inverse(tl.maximum(denominator, 1e-30), FAST)
-            ratio = numerator * scale
-            firsts = first_ptr + b * nodes * WIDTH + first[:, None] * WIDTH + dims[None, :]
-            lasts = last_ptr + b * nodes * WIDTH + current[:, None] * WIDTH + dims[None, :]
-            query = tl.load(firsts) + tl.load(lasts) + signal[:, None] * state_weight[None, :]
-            gate = inverse(1.0 + exponential(tl.minimum(-query, 20.0), FAST), FAST)
-            context = gate * ratio
-            tl.store(context_out, context.to(value_sum.dtype), mask=inside)
-            context = tl.clamp(context, -60000.0, 60000.0).to(embedding.dtype)  # half precision
-            match = tl.dot(context, tl.trans(embedding))
-            bent = tanh(match * SCALE - match_weight * zrow, FAST)
-            legal = weight > 0
-            score = tl.where(legal, CLIPPING * bent, -BIG)
-            # Scores lie between -CLIPPING and CLIPPING: their exponentials need no shift.
-            chance = exponential(score, FAST)
-            total_chance = tl.sum(chance, axis=1)
-            taken = cols[None, :] == action[:, None]
+        zrows = zscore_ptr + b * nodes * nodes + current[:, None] * nodes + cols[None, :]
+        zrow = tl.load(zrows, mask=real[None, :], other=0.0)
+        bias = tl.where(moves, -read_weight * zrow, -BIG)
+        weight = exponential(bias - tl.max(bias, axis=1)[:, None], FAST)
+        weight = tl.where(moves, tl.maximum(weight, 1e-30), 0.0).to(value_sum.dtype)
+        tl.store(weight_out, weight, mask=inside)
+        numerator = tl.dot(weight, value_sum)
+        denominator = tl.dot(weight, key_sum)
+        scale = inverse(tl.maximum(denominator, 1e-30), FAST)
+        ratio = numerator * scale
+        firsts = first_ptr + b * nodes * WIDTH + first[:, None] * WIDTH + dims[None, :]
+        lasts = last_ptr + b * nodes * WIDTH + current[:, None] * WIDTH + dims[None, :]
+        query = tl.load(firsts) + tl.load(lasts) + signal[:, None] * state_weight[None, :]
+        gate = inverse(1.0 + exponential(tl.minimum(-query, 20.0), FAST), FAST)
+        context = gate * ratio
+        tl.store(context_out, context.to(value_sum.dtype), mask=inside)
+        context = tl.clamp(context, -60000.0, 60000.0).to(embedding.dtype)  # half precision
+        match = tl.dot(context, tl.trans(embedding))
+        bent = tanh(match * SCALE - match_weight * zrow, FAST)
+        legal = weight > 0
+        score = tl.where(legal, CLIPPING * bent, -BIG)
+        # Scores lie between -CLIPPING and CLIPPING: their exponentials need no shift.
+        chance = exponential(score, FAST)
+        total_chance = tl.sum(chance, axis=1)
+        taken = cols[None, :] == action[:, None]
 
-            # Backward: d(coefficient * log chance) / d(score), then step by step to the inputs.
-            grad = tl.where(taken, 1.0, 0.0) - chance * (1.0 / total_chance)[:, None]
-            grad = tl.where(legal, grad * (CLIPPING * (1.0 - bent * bent)), 0.0)
-            # The coefficient, far below 1, comes in after the product: half precision ends at 6e-8.
-            grad_context = tl.dot((grad * SCALE).to(embedding.dtype), embedding)  # (R, D)
-            grad *= coefficient[:, None]
-            grad_match -= grad * zrow
-            tl.store(match_out, (grad * SCALE).to(value_sum.dtype), mask=inside)
-            grad_ratio = grad_context * coefficient[:, None] * gate
-            grad_query = grad_ratio * ratio * (1.0 - gate)
-            tl.store(query_out, grad_query.to(value_sum.dtype), mask=inside)
-            grad_state += grad_query * signal[:, None]
-            grad_ratio *= scale
-            grad_numerator = grad_ratio.to(value_sum.dtype)
-            grad_denominator = (-grad_ratio * ratio).to(value_sum.dtype)
-            tl.store(sums_out, grad_numerator, mask=inside)
-            tl.store(sums_out + WIDTH, grad_denominator, mask=inside)
-            grad_weight = tl.dot(grad_numerator, tl.trans(value_sum))
-            grad_weight = tl.dot(grad_denominator, tl.trans(key_sum), grad_weight)
-            grad_read -= grad_weight * weight.to(tl.float32) * zrow
-        else:
-            # All these solutions are finished; the products must find zeros.
-            none_n = tl.zeros([BLOCK_R, BLOCK_N], dtype=value_sum.dtype)
-            none_d = tl.zeros([BLOCK_R, WIDTH], dtype=value_sum.dtype)
-            tl.store(weight_out, none_n, mask=inside)
-            tl.store(match_out, none_n, mask=inside)
-            tl.store(sums_out, none_d, mask=inside)
-            tl.store(sums_out + WIDTH, none_d, mask=inside)
-            tl.store(context_out, none_d, mask=inside)
-            tl.store(query_out, none_d, mask=inside)
+        # Backward: d(coefficient * log chance) / d(score), then step by step to the inputs.
+        grad = tl.where(taken, 1.0, 0.0) - chance * (1.0 / total_chance)[:, None]
+        grad = tl.where(legal, grad * (CLIPPING * (1.0 - bent * bent)), 0.0)
+        # The coefficient, far below 1, comes in after the product: half precision ends at 6e-8.
+        grad_context = tl.dot((grad * SCALE).to(embedding.dtype), embedding)  # (R, D)
+        grad *= coefficient[:, None]
+        grad_match -= grad * zrow
+        tl.store(match_out, (grad * SCALE).to(value_sum.dtype), mask=inside)
+        grad_ratio = grad_context * coefficient[:, None] * gate
+        grad_query = grad_ratio * ratio * (1.0 - gate)
+        tl.store(query_out, grad_query.to(value_sum.dtype), mask=inside)
+        grad_state += grad_query * signal[:, None]
+        grad_ratio *= scale
+        grad_numerator = grad_ratio.to(value_sum.dtype)
+        grad_denominator = (-grad_ratio * ratio).to(value_sum.dtype)
+        tl.store(sums_out, grad_numerator, mask=inside)
+        tl.store(sums_out + WIDTH, grad_denominator, mask=inside)
+        grad_weight = tl.dot(grad_numerator, tl.trans(value_sum))
+        grad_weight = tl.dot(grad_denominator, tl.trans(key_sum), grad_weight)
+        grad_read -= grad_weight * weight.to(tl.float32) * zrow
 
     tl.atomic_add(out_state_ptr + b * WIDTH + dims, tl.sum(grad_state, axis=0))
     tl.atomic_add(out_scalars_ptr + b * 2, tl.sum(tl.sum(grad_read, axis=1), axis=0))
@@ -167,41 +183,79 @@ def replay_kernel(
 
 
 @triton.jit
-def scatter_kernel(
-    query_ptr,
-    start_ptr,
-    action_ptr,
+def product_kernel(
+    left_ptr,
+    right_ptr,
+    number_ptr,
     out_ptr,
-    trajectories,
-    max_steps,
+    rows,
     nodes,
-    tiles_a_program,
+    columns,
     WIDTH: tl.constexpr,
     BLOCK_N: tl.constexpr,
     BLOCK_R: tl.constexpr,
 ):
-    """Sum the rows of ``query`` by the node the vehicle was at, as a product with one-hot rows."""
+    """``left^T right`` over the listed decisions of one instance, for some of right's columns."""
+    b = tl.program_id(0).to(tl.int64)
+    cols = tl.arange(0, BLOCK_N)
+    dims = tl.program_id(1) * WIDTH + tl.arange(0, WIDTH)
+    number = tl.load(number_ptr + b)
+    acc = tl.zeros([BLOCK_N, WIDTH], dtype=tl.float32)
+    for begin in range(0, number, BLOCK_R):
+        place = begin + tl.arange(0, BLOCK_R)
+        inside = (place < number)[:, None]
+        row = (b * rows + place)[:, None]
+        left = tl.load(left_ptr + row * BLOCK_N + cols[None, :], mask=inside, other=0.0)
+        right = tl.load(right_ptr + row * columns + dims[None, :], mask=inside, other=0.0)
+        acc = tl.dot(tl.trans(left), right, acc)
+    out = out_ptr + b * nodes * columns + cols[:, None] * columns + dims[None, :]
+    tl.store(out, acc, mask=(cols < nodes)[:, None])
+
+
+@triton.jit
+def scatter_kernel(
+    query_ptr,
+    start_ptr,
+    origin_ptr,
+    action_ptr,
+    chosen_ptr,
+    number_ptr,
+    out_ptr,
+    trajectories,
+    max_steps,
+    nodes,
+    WIDTH: tl.constexpr,
+    BLOCK_N: tl.constexpr,
+    BLOCK_R: tl.constexpr,
+):
+    """Sum the rows of ``query`` by the node the route began at (program 0), or the vehicle was at.
+
+    As a product with one-hot rows.
+    """
     b = tl.program_id(0).to(tl.int64)
     cols = tl.arange(0, BLOCK_N)
     dims = tl.arange(0, WIDTH)
     total = trajectories * max_steps
+    number = tl.load(number_ptr + b)
     acc = tl.zeros([BLOCK_N, WIDTH], dtype=tl.float32)
-    for tile in range(tiles_a_program):
-        row = (tl.program_id(1) * tiles_a_program + tile) * BLOCK_R + tl.arange(0, BLOCK_R)
-        valid = row < total
+    for begin in range(0, number, BLOCK_R):
+        place = begin + tl.arange(0, BLOCK_R)
+        valid = place < number
+        row = tl.load(chosen_ptr + b * total + place, mask=valid, other=0)
         t = row // trajectories
-        start = tl.load(start_ptr + b * trajectories + row % trajectories, mask=valid, other=0)
+        p = b * trajectories + row % trajectories
+        start = tl.load(start_ptr + p, mask=valid, other=0)
         before = tl.load(action_ptr + b * total + row - trajectories, mask=valid & (t > 0), other=0)
-        current = tl.where(t == 0, start, before)
+        last = tl.where(t == 0, start, before)
+        first = tl.load(origin_ptr + p, mask=valid, other=0)
+        node = tl.where(tl.program_id(1) == 0, first, last)
         values = tl.load(
-            query_ptr + (b * total + row)[:, None] * WIDTH + dims[None, :],
+            query_ptr + (b * total + place)[:, None] * WIDTH + dims[None, :],
             mask=valid[:, None],
             other=0.0,
         )
-        hot = (cols[:, None] == current[None, :]).to(values.dtype)
+        hot = (cols[:, None] == node[None, :]).to(values.dtype)
         acc = tl.dot(hot, values, acc)
-    tl.atomic_add(
-        out_ptr + b * nodes * WIDTH + cols[:, None] * WIDTH + dims[None, :],
-        acc,
-        mask=(cols < nodes)[:, None],
-    )
+    out = out_ptr + (b * 2 + tl.program_id(1)) * nodes * WIDTH
+    out += cols[:, None] * WIDTH + dims[None, :]
+    tl.store(out, acc, mask=(cols < nodes)[:, None])

@@ -35,6 +35,7 @@ class Move:
     signal: Tensor  # (B, P)
     allowed: Tensor  # (B, P, N) bool
     state: State
+    likeliest: Tensor | None = None  # (B, P) chance of the likeliest move, where asked for
 
 
 class Advance(Protocol):
@@ -50,6 +51,7 @@ class Advance(Protocol):
         temperature: float = 1.0,
         generator: torch.Generator | None = None,
         dtype: torch.dtype | None = None,
+        record: bool = False,
     ) -> Move:
         """One step."""
 
@@ -63,6 +65,7 @@ def advance(
     temperature: float = 1.0,
     generator: torch.Generator | None = None,
     dtype: torch.dtype | None = None,
+    record: bool = False,
 ) -> Move:
     """Choose a legal move for every partial solution, and make it.
 
@@ -78,7 +81,8 @@ def advance(
         action = look_ahead(
             environment, tables, state, action, sample=sample, generator=generator, dtype=dtype
         )
-    return Move(action, signal, allowed, environment.step(state, action))
+    likeliest = scores.softmax(dim=-1).amax(dim=-1) if record else None
+    return Move(action, signal, allowed, environment.step(state, action), likeliest)
 
 
 @torch.no_grad()
@@ -135,9 +139,11 @@ def rollout(
             temperature=temperature,
             generator=generator,
             dtype=dtype,
+            record=record,
         )
-        if record:
-            kept.append((move.action.int(), move.signal, move.allowed.to(torch.int8), ~state.done))
+        if move.likeliest is not None:
+            legal = move.allowed.to(torch.int8)
+            kept.append((move.action.int(), move.signal, legal, move.likeliest, ~state.done))
         state = move.state
         taken = step + 1
         sequence[..., taken + 1] = move.action
@@ -146,11 +152,11 @@ def rollout(
     if record:
         if environment.num_depots > 1:
             raise ValueError("expected at most one depot where decisions are recorded")
-        action, signal, allowed, active = (
+        action, signal, allowed, likeliest, active = (
             torch.stack(column, dim=1) for column in zip(*kept, strict=True)
         )
         steps = active.sum(dim=1).to(torch.int32)
-        trace = Trace(starts, origin, action, steps, cost, signal, allowed)
+        trace = Trace(starts, origin, action, steps, cost, signal, allowed, likeliest)
     return Rollout(sequence[..., : taken + 2], cost, trace)
 
 

@@ -19,6 +19,7 @@ class Trace:
     cost: Tensor  # (B, P) in units of distance; inf where stuck
     signal: Tensor | None = None  # (B, T, P)
     allowed: Tensor | None = None  # (B, T, P, N) int8
+    likeliest: Tensor | None = None  # (B, T, P) chance of the likeliest move
 
     @property
     def current(self) -> Tensor:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass
+from typing import Any
 
 import torch
 import torch.nn.functional as F
@@ -104,12 +105,42 @@ class EncoderLayer(nn.Module):
         return mixed.index_add(0, rows, linear(related, relation_out, None, dtype).to(x.dtype))
 
 
+class _Bounded(torch.autograd.Function):
+    """The same values; in the gradient no instance outweighs the others.
+
+    Most instances have gradients of about the same size, but a few, to which a trained network is
+    very sensitive, have hundreds of times as much: the sum over a batch would be theirs.
+    """
+
+    @staticmethod
+    def forward(context: Any, x: Tensor, bound: float) -> Tensor:
+        context.bound = bound
+        return x.view_as(x)
+
+    @staticmethod
+    def backward(context: Any, gradient: Tensor) -> tuple[Tensor, None]:  # type: ignore[override]
+        size = gradient.flatten(1).norm(dim=1)  # (B,)
+        some = size > 0
+        logs = torch.where(some, size, 1.0).log().sum() / some.sum().clamp(min=1)
+        most = context.bound * logs.exp()
+        scale = (most / torch.where(some, size, 1.0)).clamp(max=1.0)
+        return gradient * scale[:, None, None], None
+
+
 class Encoder(nn.Module):
-    """A stack of layers."""
+    """A stack of layers.
+
+    Attributes
+    ----------
+    bound
+        How many times the gradient of an instance before or after a layer may be as large as those
+        of all in the (geometric) mean; larger ones are scaled down. 0 for any.
+    """
 
     def __init__(self, config: ModelConfig) -> None:
         super().__init__()
         self.layers = nn.ModuleList(EncoderLayer(config) for _ in range(config.layers))
+        self.bound = 0.0
 
     def forward(
         self,
@@ -121,8 +152,13 @@ class Encoder(nn.Module):
     ) -> Tensor:
         """Node embeddings (B, N, d) from initial ones; ``alphas`` is (B, 3 * layers)."""
         for layer, weights in zip(self.layers, alphas.split(BRANCHES, dim=1), strict=True):
-            x = layer(x, geometry, relation, weights, dtype)
-        return x
+            x = layer(self._bounded(x), geometry, relation, weights, dtype)
+        return self._bounded(x)
+
+    def _bounded(self, x: Tensor) -> Tensor:
+        if not self.bound:
+            return x
+        return _Bounded.apply(x, self.bound)  # type: ignore[no-untyped-call,no-any-return]
 
 
 def linear(x: Tensor, weight: Tensor, bias: Tensor | None, dtype: torch.dtype) -> Tensor:

@@ -64,6 +64,12 @@ class TrainConfig:
         same way, so that at 1 every step moves how strongly distances count by some hundredths.
     momentum, betas, weight_decay, clip
         Of Muon, of AdamW, of both (decoupled), and the largest norm of the gradient (0: none).
+    muon_decay
+        Decoupled decay of Muon's matrices, beside the other. Its steps have one size whatever the
+        gradient: without a decay noise alone lets these matrices grow for ever.
+    instance_clip
+        How many times the gradient of an instance within the encoder may be as large as those of
+        its shard in the geometric mean (0: any). Few instances would outweigh all others.
     schedule, warmup, decay_share, decay_factor
         Shape of the rates over the steps: ``cosine`` to zero; ``constant-then-decay`` linearly to
         zero over the last share of the steps; ``step`` multiplies by the factor for that share.
@@ -76,6 +82,9 @@ class TrainConfig:
     baseline
         What a decision's advantage is measured from: the ``mean`` of the instance, or the ``state``
         its trajectory was in, by a regression on what was known then. The latter is quieter.
+    sure
+        Decisions whose likeliest move has at least this chance are not learned from: most are, and
+        their gradients are next to nothing. 1 to learn from all.
     arc_credit
         Which share of a decision's advantage is the mean over all trajectories of the instance that
         take the same arc; the rest is its own trajectory's. What else happened on the way then
@@ -114,7 +123,9 @@ class TrainConfig:
     momentum: float = 0.95
     betas: tuple[float, float] = (0.9, 0.95)
     weight_decay: float = 0.0
+    muon_decay: float = 0.0
     clip: float = 1.0
+    instance_clip: float = 0.0
     schedule: Schedule = "constant-then-decay"
     warmup: int = 200
     decay_share: float = 0.2
@@ -122,6 +133,7 @@ class TrainConfig:
     advantage: Advantage = "instance"
     leader: float = 1.0
     baseline: Baseline = "mean"
+    sure: float = 1.0
     arc_credit: float = 0.0
     average: float = 0.999
     precision: Precision = "bfloat16"
@@ -185,13 +197,14 @@ class TrainConfig:
             _require_whole(name, getattr(self, name), 0)
         for name in ("learning_rate", "muon_rate", "bias_rate", "checkpoint_seconds"):
             _require_number(name, getattr(self, name), lambda v: v > 0, "more than 0")
-        for name in ("weight_decay", "clip"):
+        for name in ("weight_decay", "muon_decay", "clip", "instance_clip"):
             _require_number(name, getattr(self, name), lambda v: v >= 0, "of at least 0")
         _require_number("leader", self.leader, lambda v: v >= 1, "of at least 1")
         for name in ("momentum", "average"):
             _require_number(name, getattr(self, name), lambda v: 0 <= v < 1, "from 0 to below 1")
         for name in ("decay_share", "decay_factor", "varied", "arc_credit"):
             _require_number(name, getattr(self, name), lambda v: 0 <= v <= 1, "from 0 to 1")
+        _require_number("sure", self.sure, lambda v: 0.5 <= v <= 1, "from 0.5 to 1")
         if not self.variants:
             raise _wrong("variants", "at least one variant", self.variants)
         if len(set(self.variants)) < len(self.variants):

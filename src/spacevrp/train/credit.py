@@ -82,3 +82,10 @@ def share_by_arc(trace: Trace, coefficient: Tensor, share: float) -> Tensor:
     sums[1].scatter_add_(1, arc, active.flatten(1))
     mean = (sums[0] / sums[1].clamp(min=1)).gather(1, arc).view_as(own)
     return (1 - share) * own + share * mean * active
+
+
+def unless_sure(trace: Trace, coefficient: Tensor, sure: float) -> Tensor:
+    """Coefficients of decisions (B, T, P), 0 where the likeliest move has so high a chance."""
+    assert trace.likeliest is not None  # training records its decisions
+    each = coefficient if coefficient.dim() == 3 else coefficient.unsqueeze(1)
+    return torch.where(trace.likeliest < sure, each, 0.0)

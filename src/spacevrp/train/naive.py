@@ -42,7 +42,10 @@ def naive_accumulate(
         scores = logits(tables, state.origin, state.current, signal, allowed, step.dtype)
         action = choose(scores.detach(), sample=True)
         chance = scores.log_softmax(dim=-1).gather(2, action.unsqueeze(-1)).squeeze(-1)
-        chances.append(torch.where(state.done, 0.0, chance))
+        learned = ~state.done
+        if step.config.sure < 1:
+            learned = learned & (scores.softmax(dim=-1).amax(dim=-1) < step.config.sure)
+        chances.append(torch.where(learned, chance, 0.0))
         arc = torch.stack([state.current, action], dim=-1)
         arcs.append(torch.where(state.done.unsqueeze(-1), -1, arc))
         home = at(batch.distance[:, :, 0], state.current)

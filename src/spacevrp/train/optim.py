@@ -121,7 +121,7 @@ class MuonAdamW:
         torch._foreach_mul_(self._square, second)
         torch._foreach_addcmul_(self._square, gradients, gradients, 1.0 - second)
         rate = self.config.learning_rate * self.factor
-        self._decay(self._adam, rate)
+        self._decay(self._adam, rate, self.config.weight_decay)
         scale = torch._foreach_div(self._square, 1.0 - second**self.count)
         torch._foreach_sqrt_(scale)
         torch._foreach_add_(scale, 1e-8)
@@ -137,7 +137,7 @@ class MuonAdamW:
         torch._foreach_lerp_(self._momentum, gradients, 1.0 - keep)
         ahead = torch._foreach_lerp(gradients, self._momentum, keep)  # Nesterov
         rate = self.config.muon_rate * self.factor
-        self._decay(self._muon, rate)
+        self._decay(self._muon, rate, self.config.weight_decay + self.config.muon_decay)
         for (rows, columns), members in self._groups.items():
             stack = torch.cat([ahead[index].view(n, rows, columns) for index, n in members])
             update = orthogonalise(stack) * (rate * (-_MUON_RMS * max(rows, columns) ** 0.5))
@@ -148,9 +148,9 @@ class MuonAdamW:
                 [part.reshape(p.shape) for part, p in zip(parts, changed, strict=True)],
             )
 
-    def _decay(self, parameters: list[Tensor], rate: Tensor) -> None:
-        if self.config.weight_decay:
-            torch._foreach_mul_(parameters, 1.0 - rate * self.config.weight_decay)
+    def _decay(self, parameters: list[Tensor], rate: Tensor, strength: float) -> None:
+        if strength:
+            torch._foreach_mul_(parameters, 1.0 - rate * strength)
 
     # ------------------------------------------------------------------------------- state
 

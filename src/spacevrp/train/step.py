@@ -16,7 +16,7 @@ from spacevrp.model import SpaceModel, random_seeds
 from spacevrp.model.decoder import DecoderTables
 from spacevrp.tensors import Batch
 from spacevrp.train.config import TrainConfig
-from spacevrp.train.credit import less_what_was_known, share_by_arc
+from spacevrp.train.credit import less_what_was_known, share_by_arc, unless_sure
 from spacevrp.train.optim import MuonAdamW, WeightAverage, gradient_of
 from spacevrp.train.parallel import add_up
 
@@ -107,6 +107,7 @@ class TrainStep:
     ) -> None:
         self.model, self.optimizer, self.average = model, optimizer, average
         self.config = config
+        model.encoder.bound = config.instance_clip
         self.encode = model if encode is None else encode
         self.fused = fused
         # For instances that the kernels cannot take.
@@ -187,9 +188,11 @@ class TrainStep:
         coefficient, mean = coefficients(trace.cost, self.config, problem_of)
         self.tally.add_costs(problem_of, mean, trace.cost)
         if self.config.baseline == "state":
-            return self.take_off(batch, trace, coefficient)
-        if self.config.arc_credit > 0:
-            return share_by_arc(trace, coefficient, self.config.arc_credit)
+            coefficient = self.take_off(batch, trace, coefficient)
+        elif self.config.arc_credit > 0:
+            coefficient = share_by_arc(trace, coefficient, self.config.arc_credit)
+        if self.config.sure < 1:
+            coefficient = unless_sure(trace, coefficient, self.config.sure)
         return coefficient
 
     def replay(
