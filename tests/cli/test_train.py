@@ -160,7 +160,7 @@ def test_whether_the_budget_was_kept_is_told(
         ("budget", 0.0, "stopped within the budget"),
         ("finished", 0.0, "finished"),
     ):
-        outcome = Outcome(reason, 1, tmp_path, overrun=overrun)  # type: ignore[arg-type]
+        outcome = Outcome(reason, 1, 4, tmp_path, overrun=overrun)  # type: ignore[arg-type]
         monkeypatch.setattr("spacevrp.train.loop.train", lambda *_, o=outcome, **__: o)
         code, out, _ = cli("train", "--config", recipe, "--budget", "1s", "-o", tmp_path / "r")
         assert (code, out) == (0, f"{tmp_path / 'r'}: {words}, 1 of 4 steps taken\n")

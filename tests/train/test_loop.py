@@ -9,6 +9,7 @@ import os
 import signal
 from collections import Counter
 from collections.abc import Callable
+from dataclasses import replace
 from itertools import pairwise
 from pathlib import Path
 from types import SimpleNamespace
@@ -22,6 +23,7 @@ from spacevrp.train import checkpoint
 from spacevrp.train.config import TrainConfig
 from spacevrp.train.loop import Outcome, _Loop, stream_seed, train
 from spacevrp.train.mixes import choose_problem, choose_size
+from spacevrp.train.schedule import rate_factor
 from spacevrp.train.state import TrainState
 from spacevrp.train.step import TrainStep
 
@@ -41,7 +43,7 @@ def test_a_run_leaves_everything_behind(tiny: Build, tmp_path: Path) -> None:
     config = tiny(steps=7)
     outcome = quiet(config, tmp_path / "run", command=["spacevrp", "train", "-o", "run"])
     folder = tmp_path / "run"
-    assert outcome == Outcome("finished", 7, folder / "step-000000007")
+    assert outcome == Outcome("finished", 7, 7, folder / "step-000000007")
     stored = json.loads((folder / "config.json").read_text())
     assert TrainConfig.from_dict(stored) == config
     (sitting,) = json.loads((folder / "run.json").read_text())["sittings"]
@@ -198,6 +200,37 @@ def test_the_budget_is_kept(
     assert checkpoint.read_header(tmp_path)["step"] == outcome.step
 
 
+def test_a_run_is_fitted_to_its_budget(
+    tiny: Build, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Half way steps become slower; the rates have fallen all the same when the time is up."""
+    clock = SlowSteps(monkeypatch, 0.0)
+    taken = [0]
+
+    def take(loop: _Loop, step: int) -> None:
+        taken[0] = step
+        clock.now += 0.01 if clock.now < 130.0 else 0.02
+        loop.state.optimizer.set_factor(rate_factor(loop.config, step))
+
+    monkeypatch.setattr(_Loop, "_take_step", take)
+    config = tiny(steps=10, log_steps=100, decay_share=0.2)
+    outcome = quiet(config, tmp_path / "run", budget=100.0, fit=True)
+    assert outcome.reason == "finished"  # although ten steps were asked for
+    assert 96.0 < clock.now - 100.0 <= 100.0
+    assert outcome.step == outcome.steps == taken[0] + 1
+    stored = json.loads((tmp_path / "run" / "config.json").read_text())
+    assert TrainConfig.from_dict(stored) == replace(config, steps=outcome.steps)
+    factors = [row["rate_factor"] for row in rows_of(tmp_path / "run")]
+    assert factors[len(factors) // 2] == 1.0
+    assert factors[-1] < 0.01
+    assert checkpoint.read_header(tmp_path / "run")["config"]["steps"] == outcome.steps
+
+
+def test_fitting_needs_a_budget(tiny: Build, tmp_path: Path) -> None:
+    with pytest.raises(SpacevrpError, match="fit: expected a budget to fit the run to"):
+        quiet(tiny(), tmp_path, fit=True)
+
+
 def test_compilation_does_not_count_as_pace(
     tiny: Build, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -283,7 +316,7 @@ def test_a_signal_stops_at_the_next_step_and_saves(
     handler = signal.getsignal(number)
     send_at(monkeypatch, 4, lambda: os.kill(os.getpid(), number))
     outcome = quiet(tiny(log_steps=100), tmp_path)
-    assert outcome == Outcome("signal", 5, tmp_path / "step-000000005", int(number))
+    assert outcome == Outcome("signal", 5, 20, tmp_path / "step-000000005", int(number))
     assert [row["step"] for row in rows_of(tmp_path)] == [5]
     assert signal.getsignal(number) is handler
 

@@ -51,6 +51,12 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         "taken",
     )
     parser.add_argument(
+        "--fit",
+        action="store_true",
+        help="make the run as long as the budget allows, instead of `steps` long: its rates have "
+        "fallen when the time is up",
+    )
+    parser.add_argument(
         "--resume", metavar="DIR", type=Path, help="continue a run, or one of its checkpoints"
     )
     parser.add_argument(
@@ -82,6 +88,8 @@ def run(args: argparse.Namespace) -> int:
             )
     if args.budget is not None and args.budget <= 0:
         raise SpacevrpError("--budget: expected a time of more than 0, received 0")
+    if args.fit and args.budget is None:
+        raise SpacevrpError("--fit: expected a --budget to fit the run to, received none")
     # Imported here, so that help stays instant.
     from spacevrp.train.loop import train
 
@@ -98,13 +106,14 @@ def run(args: argparse.Namespace) -> int:
         folder,
         device=args.device,
         budget=args.budget,
+        fit=args.fit,
         resume=args.resume,
         weights=weights,
         progress=not args.quiet,
         command=[Path(sys.argv[0]).name, *sys.argv[1:]],
     )
     if not args.quiet and _is_first_process():
-        print(f"{folder}: {_ending(outcome)}, {outcome.step} of {config.steps} steps taken")
+        print(f"{folder}: {_ending(outcome)}, {outcome.step} of {outcome.steps} steps taken")
     return _SIGNALLED + outcome.signal if outcome.reason == "signal" else 0
 
 

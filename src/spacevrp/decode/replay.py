@@ -191,7 +191,15 @@ def fused_replay_gradients(
         out = zeros(nodes, right.shape[2])
         grid = (size, right.shape[2] // width)
         product_kernel[grid](
-            left, right, number, out, rows, nodes, right.shape[2], BLOCK_R=_MULTIPLIED_AT_ONCE, **tile
+            left,
+            right,
+            number,
+            out,
+            rows,
+            nodes,
+            right.shape[2],
+            BLOCK_R=_MULTIPLIED_AT_ONCE,
+            **tile,
         )
         return out
 

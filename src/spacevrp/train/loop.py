@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
+import bisect
 import datetime
 import json
 import math
 import sys
 import time
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any, Literal
 
@@ -37,6 +38,11 @@ Reason = Literal["finished", "budget", "signal"]
 CONFIG, RECORD, WEIGHTS = "config.json", "run.json", "weights"
 # Reading the clock means to wait for the device: not more often than this, in seconds.
 _BETWEEN_LOOKS = 1.0
+# Where the run is fitted to its budget: the share of it after which the pace is known, the share of
+# the time left that is planned with, and the length of the run until then.
+_PACE_KNOWN_AFTER = 0.02
+_PLANNED_SHARE = 0.985
+_NOT_KNOWN_YET = 10**9
 _STREAM_WORDS = 2
 
 
@@ -46,6 +52,7 @@ class Outcome:
 
     reason: Reason
     step: int  # steps taken, those before the resumption included
+    steps: int  # of the whole run
     checkpoint: Path
     signal: int = 0  # its number, where one was the reason
     overrun: float = 0.0  # seconds past the budget, where there was one
@@ -57,6 +64,7 @@ def train(
     *,
     device: str = "auto",
     budget: float | None = None,
+    fit: bool = False,
     resume: str | Path | None = None,
     weights: dict[str, Tensor] | None = None,
     progress: bool = True,
@@ -75,6 +83,9 @@ def train(
     budget
         Seconds of wall-clock time after which to stop cleanly, more than 0. One step is always
         taken; where it takes longer than that, the outcome says by how much.
+    fit
+        Make the run as long as the budget allows, whatever ``steps`` says: as soon as the pace is
+        known, and again until the rates begin to fall, so that they have fallen when time is up.
     resume
         A checkpoint (or a run's folder) to continue from, to the bit.
     weights
@@ -89,6 +100,8 @@ def train(
     resume = None if resume is None else Path(resume)
     if budget is not None and not budget > 0:
         raise SpacevrpError(f"budget: expected a time of more than 0, received {budget:g} seconds")
+    if fit and budget is None:
+        raise SpacevrpError("fit: expected a budget to fit the run to, received none")
     with joined(device) as place, Interrupt() as interrupt:
         rank, world = rank_and_world()
         if config.shards % world:
@@ -109,7 +122,7 @@ def train(
             if progress:
                 name = device_name(place)
                 print(f"{state.model.num_parameters:,} parameters on {name}", file=sys.stderr)
-        loop = _Loop(state, folder, place, budget, begun, progress=progress)
+        loop = _Loop(state, folder, place, budget, begun, fit=fit, progress=progress)
         return loop.run(interrupt)
 
 
@@ -124,12 +137,15 @@ class _Loop:
         budget: float | None,
         begun: float,
         *,
+        fit: bool,
         progress: bool,
     ) -> None:
+        if fit:
+            state.config = replace(state.config, steps=_NOT_KNOWN_YET)
         config = state.config
         self.state, self.config, self.folder, self.place = state, config, folder, place
         self.rank, self.world = rank_and_world()
-        self.begun, self.budget = begun, budget
+        self.begun, self.budget, self.fit = begun, budget, fit
         on_gpu = place.type == "cuda"
         if on_gpu:
             # Every size is compiled on its own.
@@ -153,27 +169,30 @@ class _Loop:
         self.logged_step, self.logged = state.step, time.monotonic()
         # Compiling and capturing a size happens once: it says nothing about the pace.
         self.making_since_look = self.making_since_log = 0.0
+        self.looks: list[tuple[float, int]] = []  # times, and steps taken by then
+        self.fitted = False
 
     def run(self, interrupt: Interrupt) -> Outcome:
         """Take steps until there is a reason to stop; save."""
-        config, state = self.config, self.state
+        state = self.state
         reason: Reason = "finished"
         received = 0.0
         looked_step, looked, stride = state.step, time.monotonic(), 1
-        while state.step < config.steps:
+        while state.step < self.config.steps:
             self._take_step(state.step)
             state.step += 1
-            is_last = state.step == config.steps
-            log_due = is_last or state.step % config.log_steps == 0
+            is_last = state.step == self.config.steps
+            log_due = is_last or state.step % self.config.log_steps == 0
             asked = interrupt.received and self.world == 1
             if not (log_due or asked or state.step >= looked_step + stride):
                 continue
             # All processes must look at the same steps and come to the same conclusions.
             self._wait()
             now = time.monotonic()
-            pace, elapsed, unsaved, received = largest(
+            pace, later_pace, elapsed, unsaved, received = largest(
                 [
                     (now - looked - self.making_since_look) / (state.step - looked_step),
+                    self._later_pace(now),
                     now - self.begun,
                     now - self.saved,
                     float(interrupt.received),
@@ -192,13 +211,15 @@ class _Loop:
                 looked, unsaved = now, 0.0
             # At the end the weights are written beside the checkpoint.
             ahead = pace * stride + 2 * self.save_seconds
+            if self.fit and not is_last:
+                self._fit(later_pace, elapsed)
             if received:
                 reason = "signal"
             elif not is_last and self.budget is not None and elapsed + ahead > self.budget:
                 reason = "budget"
             if is_last or reason != "finished":
                 break
-            if unsaved + ahead > config.checkpoint_seconds:
+            if unsaved + ahead > self.config.checkpoint_seconds:
                 self._save()
         if state.step > self.logged_step:
             self._log(time.monotonic())
@@ -210,7 +231,7 @@ class _Loop:
         if self.budget is not None:
             (elapsed,) = largest([time.monotonic() - self.begun], self.place)
             overrun = max(0.0, elapsed - self.budget)
-        return Outcome(reason, state.step, path, int(received), overrun)
+        return Outcome(reason, state.step, self.config.steps, path, int(received), overrun)
 
     def _take_step(self, step: int) -> None:
         config = self.config
@@ -224,6 +245,30 @@ class _Loop:
             torch.manual_seed(stream_seed(config.seed, step, shard))
             work.gradient(step, shard)
         work.update()
+
+    def _later_pace(self, now: float) -> float:
+        """Seconds a step, saving included, over the later half of the time since the first one."""
+        self.looks.append((now, self.state.step))
+        middle = (self.looks[0][0] + now) / 2
+        since, step = self.looks[bisect.bisect_left(self.looks, (middle, 0))]
+        return (now - since) / max(1, self.state.step - step)
+
+    def _fit(self, pace: float, elapsed: float) -> None:
+        """Let the run end with the budget; no more once the rates fall."""
+        step, config = self.state.step, self.config
+        stepping = pace * (
+            step - self.looks[0][1]
+        )  # alike in all processes, as their clocks are not
+        if self.budget is None or stepping < _PACE_KNOWN_AFTER * self.budget:
+            return
+        if self.fitted and step >= config.warmup and rate_factor(config, step) < 1.0:
+            return
+        left = self.budget - elapsed - 3 * self.save_seconds
+        steps = step + max(1, int(_PLANNED_SHARE * left / pace))
+        self.config = self.state.config = replace(config, steps=steps)
+        self.log.total, self.fitted = steps, True
+        if self.rank == 0:
+            _write_json(self.folder / CONFIG, self.config.to_dict())
 
     def _wait(self) -> None:
         if self.place.type == "cuda":

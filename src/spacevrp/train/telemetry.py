@@ -34,7 +34,7 @@ class Telemetry:
     def __init__(
         self, folder: Path | None, total: int, done: int, budget: float | None, *, progress: bool
     ) -> None:
-        self._folder, self._total, self._budget = folder, total, budget
+        self._folder, self._budget = folder, budget
         self._bar = tqdm(
             total=total,
             initial=done,
@@ -53,6 +53,15 @@ class Telemetry:
             pass  # an optional extra; the CSV file holds the same numbers
         else:
             self._board = SummaryWriter(str(folder / "tensorboard"), purge_step=done)
+
+    @property
+    def total(self) -> int:
+        """Steps of the run."""
+        return int(self._bar.total)
+
+    @total.setter
+    def total(self, steps: int) -> None:
+        self._bar.total = steps
 
     def write(self, row: dict[str, float], elapsed: float) -> None:
         """Append a row; its keys must be the same every time. ``elapsed`` since this start.
@@ -77,7 +86,7 @@ class Telemetry:
         self._bar.refresh()
 
     def _line(self, row: dict[str, float], elapsed: float) -> str:
-        left = (self._total - row["step"]) * row["step_milliseconds"] / 1000
+        left = (self.total - row["step"]) * row["step_milliseconds"] / 1000
         if self._budget is not None:
             left = min(left, max(self._budget - elapsed, 0.0))
         costs = [
