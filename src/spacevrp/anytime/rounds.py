@@ -1,7 +1,8 @@
 """Rounds of the model: a quick plan first, then more and more views, then random draws.
 
 Every round looks through views of its own, so that nothing is searched twice; but one searches what
-a call without a time does, as soon as there is time for it. How long a round will take is told from
+a call without a time does, as soon as there is time for it. Between rounds, plans of large problems
+are planned anew, region by region, as long as that helps. How long a round will take is told from
 those before: k times as many plans as one of them had take at most k times as long, as some of the
 time goes into what all plans share. So no round is begun that could not end in time, as long as the
 machine is as fast as it was.
@@ -21,6 +22,7 @@ from spacevrp.problems.solution import Solution
 from spacevrp.solver import Attempt, Seconds, Solver
 from spacevrp.solver.partial import better_of
 from spacevrp.solver.plans import choose_search, is_large
+from spacevrp.solver.regions import ENOUGH, ROUNDS, is_divisible
 
 # Start nodes of the first round: up to 200 customers about as fast as one and much better, beyond
 # no longer as fast.
@@ -34,6 +36,9 @@ _GROWTH = 4
 # Draws for each greedy plan, once there are enough views.
 _DRAWS = 7
 _SHORTEST = 1e-6  # seconds, where a clock did not move
+# Planning regions anew is begun if there are so many times as many seconds as the first plan took,
+# and goes on if there are so many times as many as it has taken at the most.
+_FIRST_ANEW, _NEXT_ANEW = 6.0, 1.5
 
 
 @dataclass(frozen=True)
@@ -84,6 +89,8 @@ class Rounds:
         self.refused = 0
         self.seconds = Seconds()
         self._took: list[float] = []  # seconds of each round
+        self._gained: list[float] = []  # share of the costs, by each time regions were planned anew
+        self._anew = 0.0  # seconds that it took, at the most
 
     def first(self) -> Attempt:
         """One view from a few starts, of all problems."""
@@ -96,9 +103,12 @@ class Rounds:
     def go_on(self, numbers: Sequence[int], until: float) -> None:
         """Further rounds over some problems until so many seconds of the budget are spent."""
         while numbers:
+            if self._plan_anew(numbers, until - self._budget.spent):
+                continue
             usual = self._usual_round(numbers)
-            if usual is not None and self._affordable(until - self._budget.spent) >= usual.plans:
-                self._search(numbers, usual, self._options.seed)
+            left = until - self._budget.spent - ROUNDS * _NEXT_ANEW * self._anew
+            if usual is not None and self._affordable(left) >= usual.plans:
+                self._search(numbers, usual, self._options.seed, ROUNDS)
                 continue
             plans = self._affordable(until - self._budget.spent, _GROWTH)
             views = MOST_VIEWS - sum(done.views for done in self.done)
@@ -106,6 +116,36 @@ class Rounds:
             if plans < min(self.done[0].plans, starts):
                 return  # no fewer than at first
             self._search(numbers, plan_round(plans, starts, views))
+
+    def _plan_anew(self, numbers: Sequence[int], left: float) -> bool:
+        """One round over the regions of large plans; False where there is no time or no use."""
+        held = {number: self.best[number] for number in numbers}
+        plans = {
+            number: plan
+            for number, plan in held.items()
+            if plan is not None and is_divisible(self._problems[number], self._options.candidates)
+        }
+        needed = _NEXT_ANEW * self._anew if self._gained else _FIRST_ANEW * self._took[0]
+        done = len(self._gained) > 1 and sum(self._gained[-2:]) < ENOUGH
+        if not plans or done or needed > left:
+            return False
+        began = self._budget.spent
+        attempt = self._solver.plan_anew(
+            [self._problems[number] for number in plans],
+            list(plans.values()),
+            first=len(self._gained),
+            candidates=self._options.candidates,
+            seed=self._options.seed,
+            batch_memory=self._options.batch_memory,
+        )
+        before = sum(plan.cost for plan in plans.values())
+        for number, found in zip(plans, attempt.best, strict=True):
+            self.note(number, found)
+        self._gained.append(1 - sum(plan.cost for plan in attempt.best) / before)
+        self._anew = max(self._anew, self._budget.spent - began)
+        self.refused += attempt.refused
+        self.seconds = _sum(self.seconds, attempt.seconds)
+        return True
 
     def _usual_round(self, numbers: Sequence[int]) -> Round | None:
         """What a call without a time searches; None where that has been done."""
@@ -124,7 +164,9 @@ class Rounds:
             default=0,
         )
 
-    def _search(self, numbers: Sequence[int], round_: Round, seed: int | None = None) -> Attempt:
+    def _search(
+        self, numbers: Sequence[int], round_: Round, seed: int | None = None, replan: int = 0
+    ) -> Attempt:
         began = self._budget.spent
         attempt = self._solver.attempt(
             [self._problems[number] for number in numbers],
@@ -136,6 +178,7 @@ class Rounds:
             batch_memory=self._options.batch_memory,
             persist=self._persist,
             improve=self._options.improve,
+            replan=replan,
         )
         for place, (number, found) in enumerate(zip(numbers, attempt.solutions, strict=True)):
             if found is None:

@@ -74,6 +74,13 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         "customers",
     )
     parser.add_argument(
+        "--replan",
+        metavar="ROUNDS",
+        type=at_least(0),
+        help="times at most that a plan of more than 200 customers is planned anew, region by "
+        "region; default: 8",
+    )
+    parser.add_argument(
         "--sample",
         metavar="ROUNDS",
         type=at_least(0),
@@ -185,7 +192,7 @@ def _check_time(args: argparse.Namespace) -> None:
         return
     if not 0 < args.time < math.inf:
         raise SpacevrpError(f"--time: expected a time above 0, received {args.time:g} s")
-    for name in ("augment", "sample"):
+    for name in ("augment", "sample", "replan"):
         if getattr(args, name) is not None:
             raise SpacevrpError(f"--{name}: expected none with --time, which decides it")
 
@@ -202,6 +209,8 @@ def _solve(solver: Solver, problems: list[Problem], args: argparse.Namespace) ->
     attempt: Attempt
     if args.time is None:
         augment = _VIEWS if args.augment is None else args.augment
+        if args.replan is not None:
+            limits["replan"] = args.replan
         attempt = solver.attempt(problems, augment=augment, sample=args.sample or 0, **limits)
     else:
         from spacevrp.anytime import solve_for

@@ -213,13 +213,17 @@ def _without_first(
 def without(problem: Problem, left: Iterable[int]) -> tuple[Problem, list[int]]:
     """The problem without some customers, and the numbers of the nodes that stay."""
     gone = set(left)
-    stay = [node for node in range(problem.size) if node not in gone]
+    return restricted(problem, [node for node in range(problem.size) if node not in gone])
+
+
+def restricted(problem: Problem, stay: list[int]) -> tuple[Problem, list[int]]:
+    """The problem of some nodes, all depots among them, and these nodes."""
     number = {node: NodeNumber(position) for position, node in enumerate(stay)}
     rows = np.array(stay)
     changes: dict[str, Any] = {
         "distances": problem.distances.reordered(rows),
         "depots": tuple(number[depot] for depot in problem.depots),
-        "pairs": tuple((number[a], number[b]) for a, b in problem.pairs if a not in gone),
+        "pairs": tuple((number[a], number[b]) for a, b in problem.pairs if a in number),
         "ids": None if problem.ids is None else tuple(problem.ids[node] for node in stay),
         "more_capacity": problem.more_capacity,
     }

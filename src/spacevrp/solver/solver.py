@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, overload
@@ -17,6 +17,7 @@ from spacevrp.problems.inputs import as_problems, is_one
 from spacevrp.problems.problem import Problem
 from spacevrp.problems.solution import Solution
 from spacevrp.solver.devices import choose_device
+from spacevrp.solver.regions import ROUNDS
 from spacevrp.solver.search import Seconds, Settings
 from spacevrp.solver.work import ShowProgress, Work
 
@@ -132,6 +133,7 @@ class Solver:
         batch_memory: int | None = ...,
         partial: bool = ...,
         improve: bool = ...,
+        replan: int = ...,
     ) -> Solution: ...
 
     @overload
@@ -148,6 +150,7 @@ class Solver:
         batch_memory: int | None = ...,
         partial: bool = ...,
         improve: bool = ...,
+        replan: int = ...,
     ) -> list[Solution]: ...
 
     def solve(
@@ -163,6 +166,7 @@ class Solver:
         batch_memory: int | None = None,
         partial: bool = False,
         improve: bool = True,
+        replan: int = ROUNDS,
     ) -> Solution | list[Solution]:
         """Solve one problem, or many of any variants and sizes; a batch in, a batch out.
 
@@ -198,6 +202,9 @@ class Solver:
         improve
             Finish plans of up to 10 customers, and of fleets with up to 200, by a local search (see
             ``docs/concepts/README.md``). False for the plans of the model alone.
+        replan
+            Times at most that a plan of more than 200 customers is planned anew, region by region,
+            by the model. Later rounds gain less, and none makes a plan worse.
 
         Raises
         ------
@@ -216,6 +223,7 @@ class Solver:
             progress=progress,
             batch_memory=batch_memory,
             improve=improve,
+            replan=replan,
         )
         if attempt.reasons and not partial:
             raise NoPlanError(attempt.reasons, attempt.solutions, attempt.partial)
@@ -234,6 +242,7 @@ class Solver:
         batch_memory: int | None = None,
         persist: bool = True,
         improve: bool = True,
+        replan: int = ROUNDS,
     ) -> Attempt:
         """The same, with an account of the time, and no error where no plan is complete.
 
@@ -248,6 +257,7 @@ class Solver:
             seed=_at_least("seed", seed, 0),
             persist=persist,
             improve=improve,
+            replan=_at_least("replan", replan, 0),
         )
         if batch_memory is not None:
             _at_least("batch_memory", batch_memory, 1)
@@ -256,6 +266,27 @@ class Solver:
         reasons = dict(sorted(reasons.items()))
         notes = tuple(work.notes)
         return Attempt(solutions, reasons, work.seconds, work.refused, notes, work.partial)
+
+    def plan_anew(
+        self,
+        problems: Sequence[Problem],
+        plans: Sequence[Solution],
+        *,
+        rounds: int = 1,
+        first: int = 0,
+        candidates: int | None = None,
+        seed: int = 0,
+        batch_memory: int | None = None,
+    ) -> Attempt:
+        """The plans of large problems, planned anew region by region; those of others stay.
+
+        Every round, by its number from ``first`` on, divides them otherwise.
+        """
+        settings = Settings(1, None, 0, seed, candidates, replan=rounds)
+        work = Work(self.model, self.device, list(problems), batch_memory)
+        solutions: list[Solution | None] = list(plans)
+        work.plan_anew(solutions, settings, False, first)
+        return Attempt(solutions, {}, work.seconds, work.refused)
 
 
 @overload
@@ -273,6 +304,7 @@ def solve(
     batch_memory: int | None = ...,
     partial: bool = ...,
     improve: bool = ...,
+    replan: int = ...,
 ) -> Solution: ...
 
 
@@ -291,6 +323,7 @@ def solve(
     batch_memory: int | None = ...,
     partial: bool = ...,
     improve: bool = ...,
+    replan: int = ...,
 ) -> list[Solution]: ...
 
 
@@ -308,6 +341,7 @@ def solve(
     batch_memory: int | None = None,
     partial: bool = False,
     improve: bool = True,
+    replan: int = ROUNDS,
 ) -> Solution | list[Solution]:
     """Solve one problem or many. See :class:`Solver` and :meth:`Solver.solve` for the arguments.
 
@@ -324,6 +358,7 @@ def solve(
         batch_memory=batch_memory,
         partial=partial,
         improve=improve,
+        replan=replan,
     )
 
 

@@ -35,6 +35,7 @@ from spacevrp.solver.plans import (
 from spacevrp.solver.polish import polish, shakes_of
 from spacevrp.solver.progress import Progress
 from spacevrp.solver.reasons import fleet_too_small, tell
+from spacevrp.solver.regions import ENOUGH, divide, is_divisible, put_together
 from spacevrp.solver.search import Candidate, Seconds, Settings
 from spacevrp.solver.settling import settle
 
@@ -96,6 +97,7 @@ class Work:
                 del reasons[number]
         self._read_otherwise(others, solutions, reasons, settings, show)
         self._plan_districts(solutions, reasons, settings, show)
+        self.plan_anew(solutions, settings, show)
         self._settle_for_less(reasons, settings, show)
         if settings.improve:
             self._polish(solutions, settings.seed, show)
@@ -202,6 +204,58 @@ class Work:
             whole = Solution.judged(self.problems[number], one.together(own))
             if whole.feasible:
                 _keep_the_better(number, whole, solutions, reasons)
+        self.seconds.judging += time.perf_counter() - began
+        self.refused += work.refused
+
+    def plan_anew(
+        self,
+        solutions: list[Solution | None],
+        settings: Settings,
+        show: ShowProgress,
+        first: int = 0,
+    ) -> None:
+        """Rounds over the regions of large plans, each until there is little to gain."""
+        costs = {
+            number: [plan.cost]
+            for number, plan in enumerate(solutions)
+            if plan is not None and is_divisible(self.problems[number], settings.choices)
+        }
+        with Progress(settings.replan * len(costs), show) as progress:
+            progress.stage("regions")
+            for round_ in range(first, first + settings.replan):
+                self._one_round(solutions, costs, round_, settings)
+                progress.advance(len(costs))
+                for number, so_far in list(costs.items()):
+                    if len(so_far) > 2 and so_far[-3] - so_far[-1] < ENOUGH * so_far[-1]:
+                        del costs[number]
+                if not costs:
+                    break
+
+    def _one_round(
+        self,
+        solutions: list[Solution | None],
+        costs: dict[int, list[float]],
+        round_: int,
+        settings: Settings,
+    ) -> None:
+        """All regions of the plans whose costs are followed, at once."""
+        began = time.perf_counter()
+        plans = {number: plan for number in costs if (plan := solutions[number]) is not None}
+        split = {
+            number: divide(self.problems[number], plan, round_, settings.seed)
+            for number, plan in plans.items()
+        }
+        parts = [region.problem for regions in split.values() for region in regions]
+        self.seconds.preparing += time.perf_counter() - began
+        work = Work(self.model, self.device, parts, self.batch_memory, self.seconds)
+        alone = Settings(1, None, 0, settings.seed, persist=False, improve=False)
+        new = iter(work.run(alone, False)[0])
+        began = time.perf_counter()
+        for number, regions in split.items():
+            found = list(islice(new, len(regions)))
+            whole = put_together(self.problems[number], plans[number], regions, found)
+            solutions[number] = whole
+            costs[number].append(whole.cost)
         self.seconds.judging += time.perf_counter() - began
         self.refused += work.refused
 

@@ -362,8 +362,14 @@ PRESETS = {
         precision="float32",
         load_rule="paper",
     ),
-    # Ours. Logits that start away from saturation learn from the first step (see LOG.md).
-    "fast": TrainConfig(model=ModelConfig(match_start=0.15)),
+    # Ours (reasons in LOG.md). Logits that start away from saturation learn from the first step.
+    "fast": TrainConfig(
+        muon_decay=0.03,
+        instance_clip=1.0,
+        baseline="state",
+        sure=0.999,
+        model=ModelConfig(match_start=0.15),
+    ),
 }
 
 
