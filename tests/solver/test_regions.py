@@ -10,7 +10,7 @@ from spacevrp.problems.errors import SpacevrpError
 from spacevrp.problems.problem import Problem
 from spacevrp.problems.referee import judge
 from spacevrp.problems.solution import Solution
-from spacevrp.solver import Solver, plans, regions
+from spacevrp.solver import Solver, regions
 from spacevrp.solver.regions import divide, is_divisible, put_together
 
 QUICK = {"augment": 1, "starts": 1}
@@ -20,15 +20,13 @@ SIZE = 30
 
 
 @pytest.fixture
-def beyond_small(monkeypatch: pytest.MonkeyPatch) -> None:
-    """As if 20 customers were many, and 12 a region."""
-    monkeypatch.setattr(plans, "SMALL", 20)
-    monkeypatch.setattr(regions, "SMALL", 20)
-    monkeypatch.setattr(regions, "_SIZES", (12, 8))
+def small_regions(monkeypatch: pytest.MonkeyPatch) -> None:
+    """As if 12 customers were enough for two regions."""
+    monkeypatch.setattr(regions, "_FEWEST", 6)
 
 
 def in_two_towns() -> tuple[Problem, Solution]:
-    """Two towns, 100 apart; in each two routes that cross. 220 customers, 55 a route."""
+    """Two towns, 100 apart; in each two routes that zigzag. 220 customers, 55 a route."""
     places = [(50.0, 0.0)]
     routes = []
     for town in (0.0, 100.0):
@@ -89,10 +87,10 @@ def test_only_better_routes_take_the_place_of_others() -> None:
 
 
 @pytest.mark.parametrize("name", DIVISIBLE)
-@pytest.mark.usefixtures("beyond_small")
+@pytest.mark.usefixtures("small_regions")
 def test_plans_become_better_and_stay_legal(solver: Solver, name: str) -> None:
     (problem,) = generate(name, SIZE, 1, seed=2)
-    assert is_divisible(problem, None)
+    assert is_divisible(problem)
     before = solver.solve(problem, replan=0, **QUICK)
     after = solver.solve(problem, replan=2, **QUICK)
     verdict = judge(problem, after.routes)
@@ -101,7 +99,7 @@ def test_plans_become_better_and_stay_legal(solver: Solver, name: str) -> None:
     assert after.cost < before.cost  # plans of a random network are easily bettered
 
 
-@pytest.mark.usefixtures("beyond_small")
+@pytest.mark.usefixtures("small_regions")
 def test_pairs_stay_together() -> None:
     (problem,) = generate("PDCVRP", SIZE, 1)
     plan = Solution.judged(problem, [(0, *pair, 0) for pair in problem.pairs])
@@ -112,7 +110,7 @@ def test_pairs_stay_together() -> None:
         assert pairs == {plan.routes[number][1:3] for number in part.routes}
 
 
-@pytest.mark.usefixtures("beyond_small")
+@pytest.mark.usefixtures("small_regions")
 def test_a_fleet_stays_as_large_as_it_is(solver: Solver) -> None:
     (problem,) = generate("CVRP", SIZE, 1, seed=3)
     fewest = len(solver.solve(problem, replan=0, **QUICK).routes)
@@ -124,7 +122,7 @@ def test_a_fleet_stays_as_large_as_it_is(solver: Solver) -> None:
             assert region.problem.max_routes == len(region.routes)
 
 
-@pytest.mark.usefixtures("beyond_small")
+@pytest.mark.usefixtures("small_regions")
 def test_more_rounds_are_never_worse_and_alone_is_as_among_others(solver: Solver) -> None:
     problems = generate("CVRP", SIZE, 2, seed=4)
     costs = [solver.solve(problems[0], replan=rounds, **QUICK).cost for rounds in range(4)]
@@ -135,7 +133,7 @@ def test_more_rounds_are_never_worse_and_alone_is_as_among_others(solver: Solver
     assert among_others[0] == solver.solve(problems[0], replan=3, **QUICK)
 
 
-@pytest.mark.usefixtures("beyond_small")
+@pytest.mark.usefixtures("small_regions")
 def test_going_on_is_as_doing_it_at_once(solver: Solver) -> None:
     problems = generate("OCVRP", SIZE, 1, seed=5)
     at_once = solver.solve(problems, replan=2, **QUICK)
@@ -146,17 +144,17 @@ def test_going_on_is_as_doing_it_at_once(solver: Solver) -> None:
 
 
 @pytest.mark.parametrize("name", ["TSP", "OP", "PCTSP"])
-@pytest.mark.usefixtures("beyond_small")
+@pytest.mark.usefixtures("small_regions")
 def test_what_cannot_be_divided_stays_as_it_is(solver: Solver, name: str) -> None:
     (problem,) = generate(name, SIZE, 1)
-    assert not is_divisible(problem, None)
+    assert not is_divisible(problem)
     assert solver.solve(problem, **QUICK) == solver.solve(problem, replan=0, **QUICK)
 
 
-def test_small_instances_are_left_alone(solver: Solver) -> None:
-    (problem,) = generate("CVRP", 200, 1)
-    assert not is_divisible(problem, None)
-    assert not is_divisible(problem, 5)  # with few candidates it is searched as a large one is
+@pytest.mark.parametrize(("customers", "divided"), [(38, False), (40, True)])
+def test_small_instances_are_left_alone(customers: int, divided: bool) -> None:
+    (problem,) = generate("CVRP", customers, 1)
+    assert is_divisible(problem) is divided
 
 
 def test_rounds_are_a_number(solver: Solver) -> None:

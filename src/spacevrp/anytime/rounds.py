@@ -1,8 +1,8 @@
 """Rounds of the model: a quick plan first, then more and more views, then random draws.
 
 Every round looks through views of its own, so that nothing is searched twice; but one searches what
-a call without a time does, as soon as there is time for it. Between rounds, plans of large problems
-are planned anew, region by region, as long as that helps. How long a round will take is told from
+a call without a time does, as soon as there is time for it. Between rounds the best plans are
+planned anew, region by region, as long as that helps. How long a round will take is told from
 those before: k times as many plans as one of them had take at most k times as long, as some of the
 time goes into what all plans share. So no round is begun that could not end in time, as long as the
 machine is as fast as it was.
@@ -118,12 +118,12 @@ class Rounds:
             self._search(numbers, plan_round(plans, starts, views))
 
     def _plan_anew(self, numbers: Sequence[int], left: float) -> bool:
-        """One round over the regions of large plans; False where there is no time or no use."""
+        """One round over the regions of all plans; False where there is no time or no use."""
         held = {number: self.best[number] for number in numbers}
         plans = {
             number: plan
             for number, plan in held.items()
-            if plan is not None and is_divisible(self._problems[number], self._options.candidates)
+            if plan is not None and is_divisible(self._problems[number])
         }
         needed = _NEXT_ANEW * self._anew if self._gained else _FIRST_ANEW * self._took[0]
         done = len(self._gained) > 1 and sum(self._gained[-2:]) < ENOUGH
@@ -134,7 +134,6 @@ class Rounds:
             [self._problems[number] for number in plans],
             list(plans.values()),
             first=len(self._gained),
-            candidates=self._options.candidates,
             seed=self._options.seed,
             batch_memory=self._options.batch_memory,
         )

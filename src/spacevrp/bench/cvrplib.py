@@ -149,6 +149,14 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         help="start nodes of each view, spread evenly; default: as solve has it, fewer the more "
         "customers there are",
     )
+    parser.add_argument(
+        "--replan",
+        metavar="ROUNDS",
+        type=at_least(0),
+        default=8,
+        help="times at most that a plan is planned anew, region by region; 0 as in the paper; "
+        "default: 8, as solve has it",
+    )
     add_weights_options(parser)
     add_report_options(parser, LAYOUT.name)
 
@@ -165,9 +173,22 @@ def run(args: argparse.Namespace) -> int:
     jobs = []
     for one in instances:
         key = settings_key(
-            record, weights, file_sha256=one.digest, views=args.augment, starts=args.starts
+            record,
+            weights,
+            file_sha256=one.digest,
+            views=args.augment,
+            starts=args.starts,
+            replan=args.replan,
         )
-        solve = partial(solve_or_say_why, solver, one, args.augment, args.starts, not args.quiet)
+        solve = partial(
+            solve_or_say_why,
+            solver,
+            one,
+            args.augment,
+            starts=args.starts,
+            replan=args.replan,
+            show=not args.quiet,
+        )
         jobs.append(Job(one.name, key, solve))
     done = work_through(jobs, report.store(), quiet=args.quiet)
     for one, (_, outcome) in zip(instances, done, strict=True):
@@ -279,7 +300,7 @@ def best_known(path: Path, problem: Problem) -> float:
 
 
 def solve_or_say_why(
-    solver: Solver, instance: Instance, views: int, starts: int | None, show: bool
+    solver: Solver, instance: Instance, views: int, *, starts: int | None, replan: int, show: bool
 ) -> Outcome:
     """The instance solved; where it cannot be, as for want of memory, an outcome that says so."""
     from spacevrp.bench.memory import Peak
@@ -290,7 +311,7 @@ def solve_or_say_why(
         problem = read_instance(instance.path)
         peak = Peak(solver.device)
         peak.restart()
-        outcome = solve_set(solver, [problem], views, starts=starts, show=show)
+        outcome = solve_set(solver, [problem], views, starts=starts, replan=replan, show=show)
         return replace(outcome, peak_gib=peak.height())
     except (SpacevrpError, MemoryError) as error:
         note = str(error) or "not enough memory"

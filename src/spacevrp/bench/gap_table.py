@@ -134,6 +134,7 @@ class GeneratedSet:
     seed: int
     views: int
     starts: int | None = None
+    replan: int = 0
 
     @property
     def variant(self) -> str:
@@ -145,14 +146,21 @@ class GeneratedSet:
     ) -> Job:
         """Solving it."""
         key = settings_key(
-            record, weights, set=dict(self.source.key), views=self.views, starts=self.starts
+            record,
+            weights,
+            set=dict(self.source.key),
+            views=self.views,
+            starts=self.starts,
+            **({"replan": self.replan} if self.replan else {}),
         )
         return Job(self.variant, key, partial(self._solve, solver, show))
 
     def _solve(self, solver: Solver, show: bool) -> Outcome:
         problems = self.source.load().problems
         warm_up(solver, problems)
-        return solve_set(solver, problems, self.views, starts=self.starts, show=show)
+        return solve_set(
+            solver, problems, self.views, starts=self.starts, replan=self.replan, show=show
+        )
 
     def row(self, outcome: Outcome, paper_gap: float | None) -> GapRow:
         """The set beside its references and the paper's figure."""
@@ -207,6 +215,7 @@ def generated_sets(
             args.seed,
             views_for(args, device, asymmetric=source.asymmetric),
             getattr(args, "starts", None),
+            getattr(args, "replan", 0),
         )
         for source in sources
     ]

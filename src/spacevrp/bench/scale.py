@@ -29,6 +29,14 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         "on a CPU, all on a GPU)",
     )
     parser.add_argument(
+        "--replan",
+        metavar="ROUNDS",
+        type=at_least(0),
+        default=8,
+        help="times at most that a plan is planned anew, region by region; 0 as in the paper; "
+        "default: 8, as solve has it",
+    )
+    parser.add_argument(
         "--problems",
         metavar="NAMES",
         type=variant_names,

@@ -56,13 +56,16 @@ def solve_set(
     views: int,
     *,
     starts: int | None = None,
+    replan: int = 0,
     show: bool = False,
 ) -> Outcome:
     """Solve the instances of a set together."""
     from spacevrp.bench.neighbours import Neighbours
 
     neighbours = Neighbours()
-    attempt = solver.attempt(problems, augment=views, starts=starts, progress=show, improve=False)
+    attempt = solver.attempt(
+        problems, augment=views, starts=starts, progress=show, improve=False, replan=replan
+    )
     plans = [plan for plan in attempt.solutions if plan is not None]
     return Outcome(
         costs=tuple(None if plan is None else plan.cost for plan in attempt.solutions),

@@ -326,7 +326,9 @@ def measure(
     # A GPU has to see the real sizes once, for kernels and memory; a CPU only wakes its threads.
     solver.attempt(instances if solver.device.type == "cuda" else instances[:1], augment=views)
     neighbours = Neighbours()
-    attempts = [solver.attempt(instances, augment=views, improve=False) for _ in range(repeats)]
+    attempts = [
+        solver.attempt(instances, augment=views, improve=False, replan=0) for _ in range(repeats)
+    ]
     others = neighbours.busy()
     plans = [solution for solution in attempts[0].solutions if solution is not None]
     spent = [attempt.seconds for attempt in attempts]

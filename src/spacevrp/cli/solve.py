@@ -77,7 +77,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         "--replan",
         metavar="ROUNDS",
         type=at_least(0),
-        help="times at most that a plan of more than 200 customers is planned anew, region by "
+        help="times at most that plans of 40 customers or more are planned anew, region by "
         "region; default: 8",
     )
     parser.add_argument(

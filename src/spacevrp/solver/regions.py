@@ -1,8 +1,8 @@
 """Plans of many routes, planned anew region by region.
 
-The network knows problems of up to a hundred customers, and plans these best. Neighbouring routes
-of a large plan are together such a problem; where its new routes are better they take the place of
-the old ones. Every round divides the plan otherwise.
+Neighbouring routes are together a smaller problem, which the network plans better than a whole: it
+was trained with up to a hundred customers, and few routes leave less to chance than many. Where the
+new routes are better they take the place of the old ones. Every round divides the plan otherwise.
 """
 
 from __future__ import annotations
@@ -12,17 +12,20 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from spacevrp.problems.familiar import needs_fleet_rules
 from spacevrp.problems.problem import Problem
 from spacevrp.problems.solution import Solution
 from spacevrp.solver.partial import restricted
-from spacevrp.solver.plans import SMALL, is_large
+from spacevrp.solver.plans import SMALL
 
 # Rounds by default.
 ROUNDS = 8
 # A plan that became so little cheaper over two rounds has no more to gain.
 ENOUGH = 1e-3
-# Customers of a region, at most, in turn from round to round.
-_SIZES = (100, 60)
+# Customers of a region at most, and as a share of all, in turn from round to round.
+_SIZES = ((100, 1 / 2), (60, 1 / 3))
+# But not fewer than the network was trained with; and fewer than twice as many are not divided.
+_FEWEST = 20
 # Routes that a region is put together from: the first, and those nearest to it.
 _NEAREST = 24
 
@@ -49,19 +52,20 @@ class Region:
     old: Solution
 
 
-def is_divisible(problem: Problem, choices: int | None) -> bool:
-    """Whether parts of a plan can be planned alone: large, and everybody must be served."""
-    if not is_large(problem, choices) or len(problem.customers) <= SMALL:
-        return False
+def is_divisible(problem: Problem) -> bool:
+    """Whether parts of a plan can be planned alone: vehicles are alike, and all must be served."""
     features = problem.features
-    return bool(problem.depots) and not (features.orienteering or features.prize_collecting)
+    if features.orienteering or features.prize_collecting or needs_fleet_rules(problem):
+        return False
+    return bool(problem.depots) and len(problem.customers) >= 2 * _FEWEST
 
 
 def divide(problem: Problem, plan: Solution, number: int, seed: int) -> list[Region]:
-    """The regions of a round, of two routes at least; those that fit into none stay as they are."""
+    """The regions of a round: two routes at least, and not all; some routes may be in none."""
     depots = set(problem.depots)
     stops = [[node for node in route if node not in depots] for route in plan.routes]
-    most = _SIZES[number % len(_SIZES)]
+    size, share = _SIZES[number % len(_SIZES)]
+    most = max(_FEWEST, min(size, round(share * len(problem.customers))))
     chosen = _groups(problem, stops, most, np.random.default_rng([seed, number]))
     return [_region(problem, plan, routes, stops) for routes in chosen]
 
@@ -116,7 +120,7 @@ def _groups(
             group.append(int(route))
             total += sizes[route]
         free[group] = False
-        if len(group) > 1:
+        if 1 < len(group) < len(stops):
             found.append(tuple(group))
     return found
 

@@ -45,7 +45,7 @@ class Settings:
     direct_return: bool = True  # serve only who has a direct way home (see Environment)
     persist: bool = True  # try harder where no plan is complete, and say why
     improve: bool = True  # finish plans of small problems and of fleets by a local search
-    replan: int = 0  # times that a large plan is planned anew, region by region
+    replan: int = 0  # times that plans are planned anew, region by region
 
     @property
     def rounds(self) -> int:

@@ -176,8 +176,8 @@ class Solver:
             One problem, or several. The order is kept. A :class:`Problem`, or what
             :meth:`Problem.from_data` takes: a data frame, or a table of keys of another program.
         augment
-            Views (pivot sets) of each instance. More views take longer, and the model's plans are
-            never worse.
+            Views (pivot sets) of each instance. More views take longer, and the model's plans,
+            before they are planned anew, are never worse.
         starts
             Start nodes of each view, spread evenly; None for every customer that can come first or,
             beyond 200 customers, for a number that falls with the size.
@@ -203,8 +203,9 @@ class Solver:
             Finish plans of up to 10 customers, and of fleets with up to 200, by a local search (see
             ``docs/concepts/README.md``). False for the plans of the model alone.
         replan
-            Times at most that a plan of more than 200 customers is planned anew, region by region,
-            by the model. Later rounds gain less, and none makes a plan worse.
+            Times at most that plans of 40 customers or more are planned anew by the model, region
+            by region. Later rounds gain less, and none makes a plan worse. Of many instances on a
+            GPU this takes most of the time.
 
         Raises
         ------
@@ -274,15 +275,14 @@ class Solver:
         *,
         rounds: int = 1,
         first: int = 0,
-        candidates: int | None = None,
         seed: int = 0,
         batch_memory: int | None = None,
     ) -> Attempt:
-        """The plans of large problems, planned anew region by region; those of others stay.
+        """The plans, planned anew region by region; those that cannot be divided stay.
 
         Every round, by its number from ``first`` on, divides them otherwise.
         """
-        settings = Settings(1, None, 0, seed, candidates, replan=rounds)
+        settings = Settings(1, None, 0, seed, replan=rounds)
         work = Work(self.model, self.device, list(problems), batch_memory)
         solutions: list[Solution | None] = list(plans)
         work.plan_anew(solutions, settings, False, first)

@@ -214,11 +214,11 @@ class Work:
         show: ShowProgress,
         first: int = 0,
     ) -> None:
-        """Rounds over the regions of large plans, each until there is little to gain."""
+        """Rounds over the regions of plans, each until there is little to gain."""
         costs = {
             number: [plan.cost]
             for number, plan in enumerate(solutions)
-            if plan is not None and is_divisible(self.problems[number], settings.choices)
+            if plan is not None and is_divisible(self.problems[number])
         }
         with Progress(settings.replan * len(costs), show) as progress:
             progress.stage("regions")
