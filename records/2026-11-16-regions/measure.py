@@ -1,4 +1,4 @@
-"""Gaps on the public sets, of the first plans and of those planned anew: measure.py FOLDER NAMES."""
+"""Gaps on the public sets of first plans, and of plans planned anew: measure.py FOLDER NAMES."""
 
 import json
 import sys

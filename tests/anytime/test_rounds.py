@@ -11,6 +11,9 @@ from hypothesis import strategies as st
 from spacevrp.anytime.budget import Budget
 from spacevrp.anytime.rounds import MOST_VIEWS, Options, Round, Rounds, plan_round
 from spacevrp.generators import generate
+from spacevrp.problems.solution import Solution
+from spacevrp.solver import Attempt, Seconds
+from spacevrp.solver.regions import ROUNDS
 
 from .conftest import Clock, FakeSolver
 
@@ -113,3 +116,41 @@ def test_large_instances_begin_with_one_start(clock: Clock) -> None:
     rounds = Rounds(solver, problems, Budget(1.0, clock), Options())  # type: ignore[arg-type]
     rounds.first()
     assert rounds.done == [Round(1, 1)]
+
+
+def test_plans_are_planned_anew_as_long_as_it_helps(clock: Clock) -> None:
+    """Each time takes a second and saves 4, 2, 1, 0 and 0 parts in a hundred."""
+    (problem,) = generate("CVRP", 60, 1)
+    lone = [(0, node, 0) for node in problem.customers]
+    gains = iter((4, 2, 1, 0, 0))
+    saved: list[int] = []
+
+    class Planner(FakeSolver):
+        def plan_anew(self, problems: object, plans: list[Solution], **asked: Any) -> Attempt:
+            assert asked["first"] == len(saved)
+            saved.append(next(gains))
+            clock.now += 1.0
+            joined = sum(saved)  # so many customers share the route of the one before them
+            routes = [(0, *range(1, joined + 2), 0), *lone[joined + 1 :]]
+            return Attempt([Solution.judged(problem, routes)], {}, Seconds())
+
+    solver = Planner(clock, latency=0.5)
+    rounds = Rounds(solver, [problem], Budget(60.0, clock), Options())  # type: ignore[arg-type]
+    rounds.first()
+    rounds.go_on([0], 60.0)
+    assert saved == [4, 2, 1, 0, 0]
+    assert rounds.best[0] is not None
+    assert len(rounds.best[0].routes) == 60 - 7
+    # The rounds between have none of it but the usual one, which has it as a call without a time.
+    assert [call["replan"] for call in solver.calls].count(ROUNDS) == 1
+    assert {call["replan"] for call in solver.calls} == {0, ROUNDS}
+    assert clock.now <= 160.0 + 1e-6
+
+
+def test_nothing_is_planned_anew_without_time_for_it(clock: Clock) -> None:
+    solver = FakeSolver(clock, latency=1.0)  # which cannot
+    problems = generate("CVRP", 60, 1)
+    rounds = Rounds(solver, problems, Budget(5.0, clock), Options())  # type: ignore[arg-type]
+    rounds.first()
+    rounds.go_on([0], 5.0)
+    assert clock.now <= 105.0

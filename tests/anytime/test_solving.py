@@ -178,7 +178,7 @@ def test_no_plan_is_an_error_with_the_partial_one(tiny: FakeSolver) -> None:
     assert not spacevrp.solve(problem, time=1, partial=True).feasible
 
 
-@pytest.mark.parametrize("name", ["augment", "sample"])
+@pytest.mark.parametrize("name", ["augment", "sample", "replan"])
 def test_what_the_time_decides_cannot_be_said(name: str) -> None:
     with pytest.raises(SpacevrpError, match=f"^{name}: expected none with a time"):
         spacevrp.solve(generate("CVRP", 6, 1)[0], time=1, **{name: 3})  # type: ignore[call-overload]

@@ -80,8 +80,8 @@ class SlowSolver:
     def __init__(self, solver: Solver, claims: list[tuple[float, float, float]]) -> None:
         self.device, self._solver, self._claims = solver.device, solver, iter(claims)
 
-    def attempt(self, problems: Any, *, augment: int, improve: bool = True) -> Any:
-        found = self._solver.attempt(problems, augment=augment, improve=improve)
+    def attempt(self, problems: Any, **asked: Any) -> Any:
+        found = self._solver.attempt(problems, **asked)
         return type(found)(found.solutions, found.reasons, Seconds(*next(self._claims)))
 
 

@@ -107,6 +107,7 @@ def test_words_on_who_improved_and_by_how_much(
         (["--time", "soon"], "--time: expected a time such as 90s, 9m or 1h30m"),
         (["--time", "5s", "--augment", "8"], "--augment: expected none with --time"),
         (["--time", "5s", "--sample", "0"], "--sample: expected none with --time"),
+        (["--time", "5s", "--replan", "0"], "--replan: expected none with --time"),
     ],
 )
 def test_bad_usage_is_one_line(

@@ -14,7 +14,7 @@ import torch
 import torch.distributed as dist
 
 from spacevrp.problems.errors import SpacevrpError
-from spacevrp.train import checkpoint
+from spacevrp.train import PRESETS, checkpoint
 from spacevrp.train.loop import train
 from spacevrp.train.parallel import choose_device
 
@@ -22,6 +22,8 @@ pytestmark = pytest.mark.skipif(
     not (dist.is_available() and dist.is_gloo_available()), reason="needs torch with gloo"
 )
 
+# What the preset has otherwise than a run that says nothing.
+OURS = ("muon_decay", "instance_clip", "baseline", "sure")
 SETTINGS = (
     "size=6 batch=8 shards=2 precision=float32 steps=6 warmup=2 log_steps=3 model.width=16 "
     "model.layers=1 model.feedforward=32 model.pivots=4 model.rank=2 model.heads=2 "
@@ -49,7 +51,8 @@ def test_two_processes_equal_one(tmp_path: Path, tiny) -> None:  # type: ignore[
     assert done.stdout.count("finished, 6 of 6 steps taken") == 1  # one of them speaks
 
     stored = checkpoint.read_header(tmp_path / "two")
-    config = tiny(batch=8, shards=2, steps=6, warmup=2, log_steps=3)
+    ours = {name: getattr(PRESETS["fast"], name) for name in OURS}
+    config = tiny(batch=8, shards=2, steps=6, warmup=2, log_steps=3, **ours)
     assert stored["config"] == json.loads(json.dumps(config.to_dict()))
     outcome = train(config, tmp_path / "one", device="cpu", progress=False)
     (_, one), (_, two) = checkpoint.load(outcome.checkpoint), checkpoint.load(tmp_path / "two")

@@ -24,6 +24,7 @@ from spacevrp.problems.solution import Solution
 from spacevrp.solver import Attempt, NoPlanError, Solver
 from spacevrp.solver import solve as solve_at_once
 from spacevrp.solver.reasons import tell
+from spacevrp.solver.regions import ROUNDS
 from spacevrp.solver.solver import AnyProblem
 from spacevrp.solver.work import ShowProgress
 
@@ -237,6 +238,7 @@ def solve(
     starts: int | None = ...,
     candidates: int | None = ...,
     sample: int | None = ...,
+    replan: int | None = ...,
     seed: int = ...,
     weights: str | Path | SpaceModel | None = ...,
     progress: ShowProgress = ...,
@@ -256,6 +258,7 @@ def solve(
     starts: int | None = ...,
     candidates: int | None = ...,
     sample: int | None = ...,
+    replan: int | None = ...,
     seed: int = ...,
     weights: str | Path | SpaceModel | None = ...,
     progress: ShowProgress = ...,
@@ -274,6 +277,7 @@ def solve(
     starts: int | None = None,
     candidates: int | None = None,
     sample: int | None = None,
+    replan: int | None = None,
     seed: int = 0,
     weights: str | Path | SpaceModel | None = None,
     progress: ShowProgress = False,
@@ -299,6 +303,9 @@ def solve(
         :meth:`Solver.solve`.
     sample
         Further rounds that draw their moves; None for 0. Not with ``time``, which decides it.
+    replan
+        Times at most that plans are planned anew, region by region; None for 8. Not with ``time``,
+        which decides it.
     """
     if time is None:
         return solve_at_once(
@@ -314,8 +321,9 @@ def solve(
             batch_memory=batch_memory,
             partial=partial,
             improve=improve,
+            replan=ROUNDS if replan is None else replan,
         )
-    refuse_with_time(augment=augment, sample=sample)
+    refuse_with_time(augment=augment, sample=sample, replan=replan)
     seconds = as_seconds(time)  # before the weights are loaded
     attempt = solve_for(
         problem,

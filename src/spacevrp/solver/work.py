@@ -220,6 +220,8 @@ class Work:
             for number, plan in enumerate(solutions)
             if plan is not None and is_divisible(self.problems[number])
         }
+        if not costs or not settings.replan:
+            return
         with Progress(settings.replan * len(costs), show) as progress:
             progress.stage("regions")
             for round_ in range(first, first + settings.replan):
