@@ -6,7 +6,8 @@ import numpy as np
 import pytest
 
 from spacevrp.generators import generate
-from spacevrp.problems.errors import SpacevrpError
+from spacevrp.problems.distances import Distances
+from spacevrp.problems.errors import ProblemError, SpacevrpError
 from spacevrp.problems.problem import Problem
 from spacevrp.problems.referee import judge
 from spacevrp.problems.solution import Solution
@@ -97,6 +98,31 @@ def test_plans_become_better_and_stay_legal(solver: Solver, name: str) -> None:
     assert verdict.violations == ()
     assert after.cost == verdict.cost
     assert after.cost < before.cost  # plans of a random network are easily bettered
+
+
+def test_a_part_that_is_no_problem_stays_as_it_is(monkeypatch: pytest.MonkeyPatch) -> None:
+    problem, plan = in_two_towns()
+    one, other = divide(problem, plan, 0, 0)
+    real = regions.restricted
+
+    def refuse(whole: Problem, stay: list[int]) -> tuple[Problem, list[int]]:
+        if stay == list(one.nodes):
+            raise ProblemError("demand", expected="at most 60", received="a hair more")
+        return real(whole, stay)
+
+    monkeypatch.setattr(regions, "restricted", refuse)
+    assert [part.routes for part in divide(problem, plan, 0, 0)] == [other.routes]
+
+
+@pytest.mark.usefixtures("small_regions")
+def test_missing_arcs_are_far(solver: Solver) -> None:
+    (problem,) = generate("ACVRP", SIZE, 1, seed=6)
+    matrix = np.array(problem.distances.matrix())
+    matrix[1:10, 20:] = np.inf
+    holed = problem.replace(distances=Distances(matrix=matrix))
+    found = solver.solve(holed, replan=2, **QUICK)
+    assert judge(holed, found.routes).violations == ()
+    assert found.cost <= solver.solve(holed, replan=0, **QUICK).cost
 
 
 @pytest.mark.usefixtures("small_regions")

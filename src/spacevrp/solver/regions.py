@@ -8,10 +8,12 @@ new routes are better they take the place of the old ones. Every round divides t
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from contextlib import suppress
 from dataclasses import dataclass
 
 import numpy as np
 
+from spacevrp.problems.errors import ProblemError
 from spacevrp.problems.familiar import needs_fleet_rules
 from spacevrp.problems.problem import Problem
 from spacevrp.problems.solution import Solution
@@ -67,7 +69,12 @@ def divide(problem: Problem, plan: Solution, number: int, seed: int) -> list[Reg
     size, share = _SIZES[number % len(_SIZES)]
     most = max(_FEWEST, min(size, round(share * len(problem.customers))))
     chosen = _groups(problem, stops, most, np.random.default_rng([seed, number]))
-    return [_region(problem, plan, routes, stops) for routes in chosen]
+    found = []
+    for routes in chosen:
+        # An instance may be legal by a hair with tolerances that its parts do not have.
+        with suppress(ProblemError):
+            found.append(_region(problem, plan, routes, stops))
+    return found
 
 
 def put_together(
@@ -137,12 +144,14 @@ def _apart(problem: Problem, stops: Sequence[Sequence[int]]) -> Callable[[int], 
 
         return between_middles
     length = problem.distances.matrix()
-    # Arcs that do not exist are further than any other.
-    length = np.where(np.isfinite(length), length, 2 * length[np.isfinite(length)].max())
+    exists = np.isfinite(length)
+    if not exists.all():  # what does not exist is further than all that does
+        length = np.where(exists, length, 2 * length[exists].max())
     owner = np.zeros((len(stops), len(length)))
     for number, some in enumerate(stops):
         owner[number, list(some)] = 1 / len(some)
-    means = owner @ (length + length.T) @ owner.T  # (R, R)
+    means = owner @ length @ owner.T  # (R, R)
+    means = means + means.T
 
     def in_the_mean(route: int) -> np.ndarray:
         row: np.ndarray = means[route]
