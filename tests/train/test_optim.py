@@ -119,28 +119,17 @@ def test_the_bias_networks_have_a_rate_of_their_own(tiny: Build) -> None:
         assert torch.allclose(moved[0.1][name], share * whole, atol=1e-6), name
 
 
-def test_muon_decays_its_weights_by_its_own_rate(tiny: Build) -> None:
+@pytest.mark.parametrize(("own", "kept"), [(0.0, 0.95), (0.1, 0.9)])
+def test_muon_decays_its_weights_by_its_own_rate(tiny: Build, own: float, kept: float) -> None:
     """Without a gradient only the decay is left."""
-    config = tiny(muon_rate=0.5, learning_rate=0.25, weight_decay=0.1)
+    config = tiny(muon_rate=0.5, learning_rate=0.25, weight_decay=0.1, muon_decay=own)
     model = with_gradients(config)
     for parameter in model.parameters():
         parameter.grad.zero_()
     hidden, other = model.encoder.layers[0].qkv, model.embed_types
     before, other_before = hidden.detach().clone(), other.detach().clone()
     MuonAdamW(model, config).step()
-    assert torch.allclose(hidden.detach(), before * 0.95)
-    assert torch.allclose(other.detach(), other_before * 0.975)
-
-
-def test_a_decay_of_muons_own(tiny: Build) -> None:
-    config = tiny(muon_rate=0.5, muon_decay=0.1, weight_decay=0.1, learning_rate=0.25)
-    model = with_gradients(config)
-    for parameter in model.parameters():
-        parameter.grad.zero_()
-    hidden, other = model.encoder.layers[0].qkv, model.embed_types
-    before, other_before = hidden.detach().clone(), other.detach().clone()
-    MuonAdamW(model, config).step()
-    assert torch.allclose(hidden.detach(), before * 0.9)
+    assert torch.allclose(hidden.detach(), before * kept)
     assert torch.allclose(other.detach(), other_before * 0.975)
 
 

@@ -20,6 +20,7 @@ from spacevrp.bench.tables import (
     Job,
     Layout,
     Report,
+    add_replan_option,
     add_report_options,
     add_weights_options,
     new_record,
@@ -149,14 +150,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         help="start nodes of each view, spread evenly; default: as solve has it, fewer the more "
         "customers there are",
     )
-    parser.add_argument(
-        "--replan",
-        metavar="ROUNDS",
-        type=at_least(0),
-        default=8,
-        help="times at most that a plan is planned anew, region by region; 0 as in the paper; "
-        "default: 8, as solve has it",
-    )
+    add_replan_option(parser)
     add_weights_options(parser)
     add_report_options(parser, LAYOUT.name)
 

@@ -7,7 +7,7 @@ import argparse
 from spacevrp.arguments import at_least
 from spacevrp.bench import gap_table, paper
 from spacevrp.bench.sets import variant_names
-from spacevrp.bench.tables import Layout
+from spacevrp.bench.tables import Layout, add_replan_option
 from spacevrp.problems.variants import parse_variant
 
 SIZE = 1000
@@ -28,14 +28,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         help="start nodes of each view, spread evenly; default: as solve has it (65 of a thousand "
         "on a CPU, all on a GPU)",
     )
-    parser.add_argument(
-        "--replan",
-        metavar="ROUNDS",
-        type=at_least(0),
-        default=8,
-        help="times at most that a plan is planned anew, region by region; 0 as in the paper; "
-        "default: 8, as solve has it",
-    )
+    add_replan_option(parser)
     parser.add_argument(
         "--problems",
         metavar="NAMES",

@@ -46,6 +46,18 @@ def add_view_options(parser: argparse._ActionsContainer) -> None:
     )
 
 
+def add_replan_option(parser: argparse.ArgumentParser) -> None:
+    """Declare how often plans are planned anew."""
+    parser.add_argument(
+        "--replan",
+        metavar="ROUNDS",
+        type=at_least(0),
+        default=8,
+        help="times at most that a plan is planned anew, region by region; 0 as in the paper; "
+        "default: 8, as solve has it",
+    )
+
+
 def add_weights_options(parser: argparse.ArgumentParser, *, several: bool = False) -> None:
     """Which model, and where it runs."""
     described = (
