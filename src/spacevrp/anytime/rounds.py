@@ -22,7 +22,7 @@ from spacevrp.problems.solution import Solution
 from spacevrp.solver import Attempt, Seconds, Solver
 from spacevrp.solver.partial import better_of
 from spacevrp.solver.plans import choose_search, is_large
-from spacevrp.solver.regions import ENOUGH, ROUNDS, is_divisible
+from spacevrp.solver.regions import ROUNDS, is_divisible, is_exhausted
 
 # Start nodes of the first round: up to 200 customers about as fast as one and much better, beyond
 # no longer as fast.
@@ -89,7 +89,7 @@ class Rounds:
         self.refused = 0
         self.seconds = Seconds()
         self._took: list[float] = []  # seconds of each round
-        self._gained: list[float] = []  # share of the costs, by each time regions were planned anew
+        self._shares = [1.0]  # of the costs that are left, each time regions were planned anew
         self._anew = 0.0  # seconds that it took, at the most
 
     def first(self) -> Attempt:
@@ -119,28 +119,28 @@ class Rounds:
 
     def _plan_anew(self, numbers: Sequence[int], left: float) -> bool:
         """One round over the regions of all plans; False where there is no time or no use."""
-        held = {number: self.best[number] for number in numbers}
         plans = {
             number: plan
-            for number, plan in held.items()
-            if plan is not None and is_divisible(self._problems[number])
+            for number in numbers
+            if (plan := self.best[number]) is not None and is_divisible(self._problems[number])
         }
-        needed = _NEXT_ANEW * self._anew if self._gained else _FIRST_ANEW * self._took[0]
-        done = len(self._gained) > 1 and sum(self._gained[-2:]) < ENOUGH
-        if not plans or done or needed > left:
+        times = len(self._shares) - 1
+        needed = _NEXT_ANEW * self._anew if times else _FIRST_ANEW * self._took[0]
+        if not plans or is_exhausted(self._shares) or needed > left:
             return False
         began = self._budget.spent
         attempt = self._solver.plan_anew(
             [self._problems[number] for number in plans],
             list(plans.values()),
-            first=len(self._gained),
+            first=times,
             seed=self._options.seed,
             batch_memory=self._options.batch_memory,
         )
         before = sum(plan.cost for plan in plans.values())
         for number, found in zip(plans, attempt.best, strict=True):
             self.note(number, found)
-        self._gained.append(1 - sum(plan.cost for plan in attempt.best) / before)
+        after = sum(plan.cost for plan in attempt.best)
+        self._shares.append(self._shares[-1] * after / before)
         self._anew = max(self._anew, self._budget.spent - began)
         self.refused += attempt.refused
         self.seconds = _sum(self.seconds, attempt.seconds)

@@ -151,7 +151,7 @@ class GeneratedSet:
             set=dict(self.source.key),
             views=self.views,
             starts=self.starts,
-            **({"replan": self.replan} if self.replan else {}),
+            replan=self.replan,
         )
         return Job(self.variant, key, partial(self._solve, solver, show))
 

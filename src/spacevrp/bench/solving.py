@@ -47,7 +47,7 @@ class Outcome:
 def warm_up(solver: Solver, problems: Sequence[Problem]) -> None:
     """On a GPU, compile the kernels before anything is timed."""
     if solver.device.type == "cuda":
-        solver.attempt(problems[:2], augment=1)
+        solver.attempt(problems[:2], augment=1, replan=0)
 
 
 def solve_set(

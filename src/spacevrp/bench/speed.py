@@ -324,7 +324,8 @@ def measure(
     import torch
 
     # A GPU has to see the real sizes once, for kernels and memory; a CPU only wakes its threads.
-    solver.attempt(instances if solver.device.type == "cuda" else instances[:1], augment=views)
+    some = instances if solver.device.type == "cuda" else instances[:1]
+    solver.attempt(some, augment=views, replan=0)
     neighbours = Neighbours()
     attempts = [
         solver.attempt(instances, augment=views, improve=False, replan=0) for _ in range(repeats)

@@ -83,14 +83,14 @@ def replay_gradients(
     """
     leaves = {name: getattr(tables, name).detach().requires_grad_() for name in TRAINED_TABLES}
     live = replace(tables, zscore=tables.zscore.detach(), **leaves)
-    each = _of_decisions(coefficient, trace)
+    each = of_decisions(coefficient, trace)
     for begin in range(0, trace.action.shape[1], chunk):
         part = log_probabilities(live, trace, slice(begin, begin + chunk), dtype)
         (part * each[:, begin : begin + chunk]).sum().backward()
     return {name: _gradient(leaf) for name, leaf in leaves.items()}
 
 
-def _of_decisions(coefficient: Tensor, trace: Trace) -> Tensor:
+def of_decisions(coefficient: Tensor, trace: Trace) -> Tensor:
     """Coefficients (B, T, P), from those of decisions or of trajectories."""
     if coefficient.dim() == 3:
         return coefficient
@@ -140,7 +140,7 @@ def fused_replay_gradients(
     def zeros(*shape: int) -> Tensor:
         return torch.zeros((size, *shape), dtype=torch.float32, device=device)
 
-    each = _of_decisions(coefficient, trace).float().contiguous()
+    each = of_decisions(coefficient, trace).float().contiguous()
     chosen = torch.empty((size, rows), dtype=torch.int32, device=device)
     number = torch.empty((size,), dtype=torch.int32, device=device)
     list_kernel[(size,)](

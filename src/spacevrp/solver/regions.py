@@ -23,7 +23,7 @@ from spacevrp.solver.plans import SMALL
 # Rounds by default.
 ROUNDS = 8
 # A plan that became so little cheaper over two rounds has no more to gain.
-ENOUGH = 1e-3
+_ENOUGH = 1e-3
 # Customers of a region at most, and as a share of all, in turn from round to round.
 _SIZES = ((100, 1 / 2), (60, 1 / 3))
 # But not fewer than the network was trained with; and fewer than twice as many are not divided.
@@ -60,6 +60,11 @@ def is_divisible(problem: Problem) -> bool:
     if features.orienteering or features.prize_collecting or needs_fleet_rules(problem):
         return False
     return bool(problem.depots) and len(problem.customers) >= 2 * _FEWEST
+
+
+def is_exhausted(costs: Sequence[float]) -> bool:
+    """Whether a plan that cost so much, at first and after each round, has no more to gain."""
+    return len(costs) > 2 and costs[-3] - costs[-1] < _ENOUGH * costs[-1]
 
 
 def divide(problem: Problem, plan: Solution, number: int, seed: int) -> list[Region]:

@@ -35,7 +35,7 @@ from spacevrp.solver.plans import (
 from spacevrp.solver.polish import polish, shakes_of
 from spacevrp.solver.progress import Progress
 from spacevrp.solver.reasons import fleet_too_small, tell
-from spacevrp.solver.regions import ENOUGH, divide, is_divisible, put_together
+from spacevrp.solver.regions import divide, is_divisible, is_exhausted, put_together
 from spacevrp.solver.search import Candidate, Seconds, Settings
 from spacevrp.solver.settling import settle
 
@@ -107,6 +107,17 @@ class Work:
                 del reasons[number]
         return solutions, self._explained(reasons) if settings.persist else reasons
 
+    def _beside(self, problems: list[Problem], readings: Sequence[Reading] = ()) -> Work:
+        """Work on other problems for the sake of these, in the same place and time."""
+        return Work(
+            self.model,
+            self.device,
+            problems,
+            self.batch_memory,
+            self.seconds,
+            readings=list(readings),
+        )
+
     def _settle_for_less(
         self, reasons: dict[int, str], settings: Settings, show: ShowProgress
     ) -> None:
@@ -167,9 +178,7 @@ class Work:
             return
         problems = [self.problems[number] for number, _ in others]
         readings = [reading for _, reading in others]
-        work = Work(
-            self.model, self.device, problems, self.batch_memory, self.seconds, readings=readings
-        )
+        work = self._beside(problems, readings)
         for position, new, _ in work._pass(range(len(others)), settings, show):
             if new is None:
                 continue
@@ -194,7 +203,7 @@ class Work:
         if not split:
             return
         parts = [part for _, one in split for part in one.problems]
-        work = Work(self.model, self.device, parts, self.batch_memory, self.seconds)
+        work = self._beside(parts)
         plans = iter(work.run(replace(settings, improve=False, persist=False), show)[0])
         began = time.perf_counter()
         for number, one in split:
@@ -228,7 +237,7 @@ class Work:
                 self._one_round(solutions, costs, round_, settings)
                 progress.advance(len(costs))
                 for number, so_far in list(costs.items()):
-                    if len(so_far) > 2 and so_far[-3] - so_far[-1] < ENOUGH * so_far[-1]:
+                    if is_exhausted(so_far):
                         del costs[number]
                 if not costs:
                     break
@@ -249,7 +258,7 @@ class Work:
         }
         parts = [region.problem for regions in split.values() for region in regions]
         self.seconds.preparing += time.perf_counter() - began
-        work = Work(self.model, self.device, parts, self.batch_memory, self.seconds)
+        work = self._beside(parts)
         alone = Settings(1, None, 0, settings.seed, persist=False, improve=False)
         new = iter(work.run(alone, False)[0])
         began = time.perf_counter()
@@ -302,7 +311,7 @@ class Work:
             return
         numbers = list(rests)
         problems = [rest for rest, _ in rests.values()]
-        work = Work(self.model, self.device, problems, self.batch_memory, self.seconds)
+        work = self._beside(problems)
         for position, solution, _ in work._pass(range(len(problems)), settings, show):
             if solution is not None:
                 began = time.perf_counter()

@@ -11,6 +11,7 @@ from __future__ import annotations
 import torch
 from torch import Tensor
 
+from spacevrp.decode.replay import of_decisions
 from spacevrp.decode.trace import Trace
 from spacevrp.tensors import Batch
 
@@ -87,5 +88,4 @@ def share_by_arc(trace: Trace, coefficient: Tensor, share: float) -> Tensor:
 def unless_sure(trace: Trace, coefficient: Tensor, sure: float) -> Tensor:
     """Coefficients of decisions (B, T, P), 0 where the likeliest move has so high a chance."""
     assert trace.likeliest is not None  # training records its decisions
-    each = coefficient if coefficient.dim() == 3 else coefficient.unsqueeze(1)
-    return torch.where(trace.likeliest < sure, each, 0.0)
+    return torch.where(trace.likeliest < sure, of_decisions(coefficient, trace), 0.0)

@@ -170,7 +170,6 @@ class _Loop:
         # Compiling and capturing a size happens once: it says nothing about the pace.
         self.making_since_look = self.making_since_log = 0.0
         self.looks: list[tuple[float, int]] = []  # times, and steps taken by then
-        self.fitted = False
 
     def run(self, interrupt: Interrupt) -> Outcome:
         """Take steps until there is a reason to stop; save."""
@@ -256,19 +255,17 @@ class _Loop:
     def _fit(self, pace: float, elapsed: float) -> None:
         """Let the run end with the budget; no more once the rates fall."""
         step, config = self.state.step, self.config
-        stepping = pace * (
-            step - self.looks[0][1]
-        )  # alike in all processes, as their clocks are not
+        # Alike in all processes, as their clocks are not.
+        stepping = pace * (step - self.looks[0][1])
         if self.budget is None or stepping < _PACE_KNOWN_AFTER * self.budget:
             return
-        if self.fitted and step >= config.warmup and rate_factor(config, step) < 1.0:
+        known = config.steps != _NOT_KNOWN_YET
+        if known and step >= config.warmup and rate_factor(config, step) < 1.0:
             return
         left = self.budget - elapsed - 3 * self.save_seconds
         steps = step + max(1, int(_PLANNED_SHARE * left / pace))
         self.config = self.state.config = replace(config, steps=steps)
-        self.log.total, self.fitted = steps, True
-        if self.rank == 0:
-            _write_json(self.folder / CONFIG, self.config.to_dict())
+        self.log.total = steps
 
     def _wait(self) -> None:
         if self.place.type == "cuda":
@@ -296,6 +293,8 @@ class _Loop:
                 "seconds": state.seconds + begun - self.begun,
             }
             state.save(self.folder, header)
+            if self.fit:  # the length has changed since the run began
+                _write_json(self.folder / CONFIG, self.config.to_dict())
         self.saved_step, self.saved = state.step, time.monotonic()
         (self.save_seconds,) = largest([self.saved - begun], self.place)
         return name
