@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import argparse
+import math
 import re
 from collections.abc import Callable
 
@@ -24,6 +25,17 @@ def at_least(lowest: int) -> Callable[[str], int]:
         return value
 
     return parse
+
+
+def not_negative(text: str) -> float:
+    """A number from 0 on, for ``type=`` of an argument."""
+    try:
+        value = float(text)
+    except ValueError:
+        value = -1.0
+    if not 0 <= value < math.inf:
+        raise argparse.ArgumentTypeError(f"expected a number of at least 0, received {text[:40]!r}")
+    return value
 
 
 def parse_duration(text: str) -> float:

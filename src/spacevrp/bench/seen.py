@@ -155,7 +155,7 @@ def run(args: argparse.Namespace) -> int:
 
     sources = _list_sources(args)
     model, weights = load_model(args.weights)
-    solver = Solver(model, args.device)
+    solver = Solver(model, args.device, args.lean)
     record = new_record("seen", solver, weights, seed=args.seed)
     report = Report(LAYOUT, record, args, summary)
     store = report.store()

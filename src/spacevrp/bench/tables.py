@@ -10,7 +10,7 @@ from dataclasses import asdict, dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Protocol
 
-from spacevrp.arguments import at_least
+from spacevrp.arguments import at_least, not_negative
 from spacevrp.bench.solving import Outcome
 from spacevrp.bench.store import SUFFIX, Store
 
@@ -75,6 +75,14 @@ def add_weights_options(parser: argparse.ArgumentParser, *, several: bool = Fals
     parser.add_argument(
         "--device", choices=("auto", "cpu", "cuda"), default="auto", help="default: auto"
     )
+    parser.add_argument(
+        "--lean",
+        metavar="SHARE",
+        type=not_negative,
+        default=0.2,
+        help="how far views lean towards plans of their own; 0 as in the paper; default: 0.2, as "
+        "solve has it",
+    )
 
 
 def add_report_options(parser: argparse.ArgumentParser, name: str) -> None:
@@ -113,6 +121,7 @@ def new_record(
         "command": records.command_line(),
         "versions": versions(),
         "machine": records.machine(solver.device),
+        "lean": solver.lean,
         **more,
         "weights": weights,
     }
@@ -126,6 +135,7 @@ def settings_key(
     return {
         "weights": weights["tensors_sha256"],
         "version": record["versions"]["spacevrp"],
+        "lean": record["lean"],
         "device": machine.get("gpu", f"{machine['processor']}, {machine['threads']} threads"),
         **set_and_views,
     }

@@ -10,7 +10,7 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from spacevrp.arguments import at_least, parse_duration
+from spacevrp.arguments import at_least, not_negative, parse_duration
 from spacevrp.cli.instances import add_instances, read_instances
 from spacevrp.cli.output import FORMATS, check_format, choose_format, render, summarise
 from spacevrp.cli.output import describe_routes as describe_routes
@@ -81,6 +81,13 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         "region; default: 8",
     )
     parser.add_argument(
+        "--lean",
+        metavar="SHARE",
+        type=not_negative,
+        default=0.2,
+        help="how far views lean towards plans of their own; 0 as in the paper; default: 0.2",
+    )
+    parser.add_argument(
         "--sample",
         metavar="ROUNDS",
         type=at_least(0),
@@ -139,7 +146,7 @@ def run(args: argparse.Namespace) -> int:
     # Only now: torch takes seconds to load, and a mistyped name need not wait for it.
     from spacevrp.solver import Solver
 
-    solver = Solver(args.weights, args.device)
+    solver = Solver(args.weights, args.device, args.lean)
     device = str(solver.device)
     if args.time is not None and not args.no_improve:
         from spacevrp.anytime import load_engines

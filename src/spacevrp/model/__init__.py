@@ -5,7 +5,17 @@ The model knows tensors and never the environment: to it a mask is a bool tensor
 
 from spacevrp.model.config import ModelConfig
 from spacevrp.model.decoder import DecoderTables
+from spacevrp.model.leanings import LEAN, lean, leanings
 from spacevrp.model.pivots import random_seeds, view_seeds
 from spacevrp.model.space import SpaceModel
 
-__all__ = ["DecoderTables", "ModelConfig", "SpaceModel", "random_seeds", "view_seeds"]
+__all__ = [
+    "LEAN",
+    "DecoderTables",
+    "ModelConfig",
+    "SpaceModel",
+    "lean",
+    "leanings",
+    "random_seeds",
+    "view_seeds",
+]

@@ -91,7 +91,9 @@ class _Search:
     def run(self, report: Callable[[int], None]) -> list[Candidate]:
         """All passes; ``report`` is told the number of rollouts."""
         settings = self._settings
-        seeds = view_seeds(self._batch, self._model.config, settings.views, settings.seed)
+        last = settings.first_view + settings.views
+        seeds = view_seeds(self._batch, self._model.config, last, settings.seed)
+        seeds = seeds[:, settings.first_view :]  # (1, V, M)
         # No second pass over the vehicles for who is in a hurry and has others search on.
         several = self._fleet.num_types > 1 and settings.direct_return and settings.persist
         for number in range(2 if several else 1):
@@ -116,7 +118,8 @@ class _Search:
         batch = self._batch.repeat_interleave(number)
         fleet = self._fleet.repeat_interleave(number)
         environment = FleetEnvironment(batch, fleet, direct_return=settings.direct_return)
-        tables = encode(self._model, batch, seeds)
+        numbers = settings.numbered(views.start, number)
+        tables = encode(self._model, batch, seeds, settings, numbers)
         everywhere = self._starts.shape[1]
         for first in range(0, everywhere, self._cut.starts):
             starts = slice(first, first + self._cut.starts)

@@ -9,7 +9,7 @@ from __future__ import annotations
 import time
 import warnings
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cache, partial
 from importlib.util import find_spec
 
@@ -22,7 +22,7 @@ from spacevrp.decode.fused import fused_rollout, supports
 from spacevrp.decode.trace import Trace
 from spacevrp.env import Environment, start_nodes
 from spacevrp.env.starts import can_start
-from spacevrp.model import DecoderTables, SpaceModel, view_seeds
+from spacevrp.model import LEAN, DecoderTables, SpaceModel, lean, leanings, view_seeds
 from spacevrp.problems.problem import Problem
 from spacevrp.solver.memory import Cut
 from spacevrp.tensors import Batch, stack
@@ -37,7 +37,7 @@ _CANDIDATES = 16
 class Settings:
     """How hard to search."""
 
-    views: int  # pivot sets an instance
+    views: int  # of an instance: a pivot set and a leaning each
     starts: int | None  # start nodes a view; None for all that can start
     samples: int  # further rounds from every start that draw their moves
     seed: int
@@ -46,11 +46,17 @@ class Settings:
     persist: bool = True  # try harder where no plan is complete, and say why
     improve: bool = True  # finish plans of small problems and of fleets by a local search
     replan: int = 0  # times that plans are planned anew, region by region
+    lean: float = LEAN  # how far views lean (see model/leanings.py)
+    first_view: int = 0  # the number of the first one
 
     @property
     def rounds(self) -> int:
         """Rollouts from every start of every view: a greedy one, then the sampled ones."""
         return 1 + self.samples
+
+    def numbered(self, first: int, count: int) -> range:
+        """The numbers of so many views, beginning with one of those that are looked through."""
+        return range(self.first_view + first, self.first_view + first + count)
 
     def temperature(self, number: int) -> float:
         """Of the draws of a round: 1, or where plans are hard to find ever hotter in turn."""
@@ -141,7 +147,8 @@ def _search(
         if views > 1:
             there = Environment(repeated, num_depots, direct_return=settings.direct_return)
         visible = repeated if seen is batch else seen.repeat_interleave(views)
-        tables = encode(model, visible, some.flatten(0, 1))
+        numbers = settings.numbered(first_view, views)
+        tables = encode(model, visible, some.flatten(0, 1), settings, numbers)
         begin = starts.repeat_interleave(views, dim=0)  # (I v, P)
         for number in range(settings.rounds):
             for first_start in range(0, starts.shape[1], cut.starts):
@@ -187,7 +194,9 @@ def seeds_of_views(
     kinds = [(len(problem.depots), problem.size) for problem in problems]
     row_of = {kind: row for row, kind in enumerate(dict.fromkeys(kinds))}
     examples = torch.tensor([kinds.index(kind) for kind in row_of], device=batch.device)
-    rows = view_seeds(batch[examples], model.config, settings.views, settings.seed)
+    rows = view_seeds(
+        batch[examples], model.config, settings.first_view + settings.views, settings.seed
+    )[:, settings.first_view :]
     return rows[torch.tensor([row_of[kind] for kind in kinds], device=batch.device)]
 
 
@@ -205,12 +214,25 @@ def choose_starts(environment: Environment, limit: int | None) -> Tensor:
     return every.gather(1, turn * number // limit)
 
 
-def encode(model: SpaceModel, batch: Batch, seeds: Tensor) -> DecoderTables:
-    """The tables of the decoder for every view."""
+def encode(
+    model: SpaceModel, batch: Batch, seeds: Tensor, settings: Settings, views: range
+) -> DecoderTables:
+    """The tables of the decoder for every view, those of an instance in a row."""
     # Tensor cores want bfloat16; a CPU is as fast in float32.
     dtype = torch.bfloat16 if batch.device.type == "cuda" else torch.float32
     tables: DecoderTables = model(batch, seeds, dtype)
-    return tables
+    leaning = leanings_of(settings, views, tables.query_last)  # (v, d)
+    if leaning is None:
+        return tables
+    leaning = leaning.repeat(batch.size // len(views), 1)  # (I v, d)
+    return replace(tables, query_last=lean(tables.query_last, leaning, batch.is_node))
+
+
+def leanings_of(settings: Settings, views: range, like: Tensor) -> Tensor | None:
+    """What those views add to queries (..., d), (v, d); None where none of them leans."""
+    if not settings.lean or views == range(1):
+        return None
+    return settings.lean * leanings(views, like.shape[-1], settings.seed).to(like)
 
 
 # --------------------------------------------------------------------------------------- rollouts

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -9,9 +10,9 @@ from typing import Any, overload
 
 import torch
 
-from spacevrp.model import SpaceModel
+from spacevrp.model import LEAN, SpaceModel
 from spacevrp.model.weights import DEFAULT_WEIGHTS, load_weights
-from spacevrp.problems.conversion import as_whole
+from spacevrp.problems.conversion import as_number, as_whole
 from spacevrp.problems.errors import InfeasibleError, SpacevrpError
 from spacevrp.problems.inputs import as_problems, is_one
 from spacevrp.problems.problem import Problem
@@ -105,14 +106,20 @@ class Solver:
         device); None for the default.
     device
         ``auto`` (a GPU where there is one), ``cpu`` or ``cuda``.
+    lean
+        How far the views of an instance lean towards plans of their own (see
+        ``docs/concepts/views.md``); 0 for views that differ in nothing but their pivots, as in the
+        paper.
     """
 
     def __init__(
         self,
         weights: str | Path | SpaceModel | None = None,
         device: str | torch.device = "auto",
+        lean: float = LEAN,
     ) -> None:
         self.device = choose_device(device)
+        self.lean = _as_lean(lean)
         if isinstance(weights, SpaceModel):
             model = weights
         else:
@@ -176,8 +183,8 @@ class Solver:
             One problem, or several. The order is kept. A :class:`Problem`, or what
             :meth:`Problem.from_data` takes: a data frame, or a table of keys of another program.
         augment
-            Views (pivot sets) of each instance. More views take longer, and the model's plans,
-            before they are planned anew, are never worse.
+            Views of each instance: a pivot set and a leaning each. More views take longer, and the
+            model's plans, before they are planned anew, are never worse.
         starts
             Start nodes of each view, spread evenly; None for every customer that can come first or,
             beyond 200 customers, for a number that falls with the size.
@@ -259,6 +266,7 @@ class Solver:
             persist=persist,
             improve=improve,
             replan=_at_least("replan", replan, 0),
+            lean=self.lean,
         )
         if batch_memory is not None:
             _at_least("batch_memory", batch_memory, 1)
@@ -282,7 +290,7 @@ class Solver:
 
         Every round, by its number from ``first`` on, divides them otherwise.
         """
-        settings = Settings(1, None, 0, seed, replan=rounds)
+        settings = Settings(1, None, 0, seed, replan=rounds, lean=self.lean)
         work = Work(self.model, self.device, list(problems), batch_memory)
         solutions: list[Solution | None] = list(plans)
         work.plan_anew(solutions, settings, False, first)
@@ -360,6 +368,13 @@ def solve(
         improve=improve,
         replan=replan,
     )
+
+
+def _as_lean(value: float) -> float:
+    number = as_number("lean", value)
+    if not 0 <= number < math.inf:
+        raise SpacevrpError(f"lean: expected a number of at least 0, received {value!r}")
+    return number
 
 
 def _at_least(name: str, value: int, lowest: int) -> int:

@@ -259,7 +259,16 @@ class Work:
         parts = [region.problem for regions in split.values() for region in regions]
         self.seconds.preparing += time.perf_counter() - began
         work = self._beside(parts)
-        alone = Settings(1, None, 0, settings.seed, persist=False, improve=False)
+        alone = Settings(
+            views=1,
+            starts=None,
+            samples=0,
+            seed=settings.seed,
+            persist=False,
+            improve=False,
+            lean=settings.lean,
+            first_view=round_,  # what one could not plan better, another may
+        )
         new = iter(work.run(alone, False)[0])
         began = time.perf_counter()
         for number, regions in split.items():
