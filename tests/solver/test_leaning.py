@@ -59,10 +59,11 @@ def test_other_views_find_other_plans_and_the_first_is_as_it_was(
 
 
 def test_leaning_views_are_the_same_however_the_work_is_cut(leaning: Solver) -> None:
-    problems, _ = SETS["usual"]
-    together = leaning.solve(problems, augment=6, **ALONE)
-    assert leaning.solve(problems, augment=6, batch_memory=1, **ALONE) == together
-    assert [leaning.solve(problem, augment=6, **ALONE) for problem in problems] == together
+    problems, options = SETS["usual"]
+    options = {"augment": 6, **options, **ALONE}
+    together = leaning.solve(problems, **options)
+    assert leaning.solve(problems, batch_memory=1, **options) == together
+    assert [leaning.solve(problem, **options) for problem in problems] == together
 
 
 @pytest.mark.parametrize("value", [-0.1, float("nan"), float("inf"), "far", None])

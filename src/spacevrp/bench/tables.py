@@ -52,9 +52,9 @@ def add_replan_option(parser: argparse.ArgumentParser) -> None:
         "--replan",
         metavar="ROUNDS",
         type=at_least(0),
-        default=8,
+        default=16,
         help="times at most that a plan is planned anew, region by region; 0 as in the paper; "
-        "default: 8, as solve has it",
+        "default: 16, as solve has it",
     )
 
 
@@ -79,8 +79,8 @@ def add_weights_options(parser: argparse.ArgumentParser, *, several: bool = Fals
         "--lean",
         metavar="SHARE",
         type=not_negative,
-        default=0.2,
-        help="how far views lean towards plans of their own; 0 as in the paper; default: 0.2, as "
+        default=0.25,
+        help="how far views lean towards plans of their own; 0 as in the paper; default: 0.25, as "
         "solve has it",
     )
 

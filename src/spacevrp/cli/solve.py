@@ -78,14 +78,14 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         metavar="ROUNDS",
         type=at_least(0),
         help="times at most that plans of 40 customers or more are planned anew, region by "
-        "region; default: 8",
+        "region; default: 16",
     )
     parser.add_argument(
         "--lean",
         metavar="SHARE",
         type=not_negative,
-        default=0.2,
-        help="how far views lean towards plans of their own; 0 as in the paper; default: 0.2",
+        default=0.25,
+        help="how far views lean towards plans of their own; 0 as in the paper; default: 0.25",
     )
     parser.add_argument(
         "--sample",

@@ -14,7 +14,7 @@ from torch import Tensor
 
 # How long the vectors are by default, in the queries' own deviation: from twice as much on plans
 # become worse faster than they become different.
-LEAN = 0.2
+LEAN = 0.25
 
 
 def leanings(views: range, width: int, seed: int) -> Tensor:

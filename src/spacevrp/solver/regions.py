@@ -20,10 +20,11 @@ from spacevrp.problems.solution import Solution
 from spacevrp.solver.partial import restricted
 from spacevrp.solver.plans import SMALL
 
-# Rounds by default.
-ROUNDS = 8
+# Rounds by default, and views in each: others than in the rounds before.
+ROUNDS = 16
+VIEWS = 2
 # A plan that became so little cheaper over two rounds has no more to gain.
-_ENOUGH = 1e-3
+_ENOUGH = 5e-4
 # Customers of a region at most, and as a share of all, in turn from round to round.
 _SIZES = ((100, 1 / 2), (60, 1 / 3))
 # But not fewer than the network was trained with; and fewer than twice as many are not divided.

@@ -35,7 +35,7 @@ from spacevrp.solver.plans import (
 from spacevrp.solver.polish import polish, shakes_of
 from spacevrp.solver.progress import Progress
 from spacevrp.solver.reasons import fleet_too_small, tell
-from spacevrp.solver.regions import divide, is_divisible, is_exhausted, put_together
+from spacevrp.solver.regions import VIEWS, divide, is_divisible, is_exhausted, put_together
 from spacevrp.solver.search import Candidate, Seconds, Settings
 from spacevrp.solver.settling import settle
 
@@ -260,14 +260,14 @@ class Work:
         self.seconds.preparing += time.perf_counter() - began
         work = self._beside(parts)
         alone = Settings(
-            views=1,
+            views=VIEWS,
             starts=None,
             samples=0,
             seed=settings.seed,
             persist=False,
             improve=False,
             lean=settings.lean,
-            first_view=round_,  # what one could not plan better, another may
+            first_view=VIEWS * round_,  # what one could not plan better, another may
         )
         new = iter(work.run(alone, False)[0])
         began = time.perf_counter()
