@@ -174,6 +174,8 @@ class Rounds:
             candidates=self._options.candidates,
             sample=round_.draws,
             seed=self._seed() if seed is None else seed,
+            # Views lean by their numbers; those of a call without a time are the first.
+            first_view=sum(done.views for done in self.done) if seed is None else 0,
             batch_memory=self._options.batch_memory,
             persist=self._persist,
             improve=self._options.improve,

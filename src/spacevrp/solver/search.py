@@ -232,7 +232,7 @@ def leanings_of(settings: Settings, views: range, like: Tensor) -> Tensor | None
     """What those views add to queries (..., d), (v, d); None where none of them leans."""
     if not settings.lean or views == range(1):
         return None
-    return settings.lean * leanings(views, like.shape[-1], settings.seed).to(like)
+    return settings.lean * leanings(views, like.shape[-1]).to(like)
 
 
 # --------------------------------------------------------------------------------------- rollouts

@@ -251,11 +251,13 @@ class Solver:
         persist: bool = True,
         improve: bool = True,
         replan: int = ROUNDS,
+        first_view: int = 0,
     ) -> Attempt:
         """The same, with an account of the time, and no error where no plan is complete.
 
         Without ``persist`` an instance that comes to dead ends gets a partial plan at once: nobody
-        tries harder, and the reason is left empty, for whoever searches on.
+        tries harder, and the reason is left empty, for whoever searches on. Views are counted from
+        ``first_view`` on; all but view 0 lean.
         """
         settings = Settings(
             views=_at_least("augment", augment, 1),
@@ -267,6 +269,7 @@ class Solver:
             improve=improve,
             replan=_at_least("replan", replan, 0),
             lean=self.lean,
+            first_view=_at_least("first_view", first_view, 0),
         )
         if batch_memory is not None:
             _at_least("batch_memory", batch_memory, 1)
