@@ -34,6 +34,7 @@ def unpolished() -> Iterator[None]:
     """The search of the model alone, on small problems, too."""
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr("spacevrp.solver.polish.MOST_CUSTOMERS", 0)
+        patch.setattr("spacevrp.solver.polish.MOST_UNSHAKEN", 0)
         yield
 
 

@@ -18,7 +18,7 @@ from spacevrp.problems.referee import around, judge
 from spacevrp.problems.solution import Solution
 from spacevrp.solver import Solver
 from spacevrp.solver.moves import moves_between, moves_within
-from spacevrp.solver.polish import can_polish, polish, refine, shakes_of
+from spacevrp.solver.polish import SHAKES, can_polish, polish, refine, shakes_of
 from spacevrp.solver.roads import Roads, Route
 
 Plan = list[tuple[int, ...]]
@@ -263,3 +263,23 @@ def test_who_is_in_a_hurry_gets_a_partial_plan_at_once(solver: Solver) -> None:
     assert (attempt.solutions, attempt.reasons) == ([None], {0: ""})
     assert len(attempt.partial[0].routes) == 1
     assert "the fleet is too small" in solver.attempt(problem, augment=1).reasons[0]
+
+
+@pytest.mark.parametrize(
+    ("variant", "polished"),
+    [("TSP", True), ("PDTSP", True), ("APCTSP", True), ("OP", False), ("CVRP", False)],
+)
+def test_plans_of_one_route_are_finished(solver: Solver, variant: str, polished: bool) -> None:
+    """But where the length decides who is on it, and where regions are planned anew instead."""
+    problems = generate(variant, 20, 3)
+    alone = solver.solve(problems, augment=1, improve=False, replan=0)
+    finished = solver.solve(problems, augment=1, replan=0)
+    assert all(plan.feasible for plan in finished)
+    gained = [old.cost - new.cost for old, new in zip(alone, finished, strict=True)]
+    assert min(gained) >= 0
+    assert (max(gained) > 0) == polished
+
+
+def test_plans_of_one_route_are_finished_up_to_a_size() -> None:
+    sizes = (10, 11, 200, 201)
+    assert [shakes_of(generate("TSP", size)[0]) for size in sizes] == [SHAKES, 0, 0, None]

@@ -25,9 +25,9 @@ from spacevrp.solver.roads import Roads, Route, Stops
 # Customers up to which every plan of ``solve`` is polished, and how often it is shaken: then it is
 # within 0.01% of what more shakes find, after 20 to 90 ms.
 MOST_CUSTOMERS, SHAKES = 10, 20
-# Customers up to which plans are polished, without shakes, that the model was not trained to make:
-# 2 to 8% cheaper, and 15% more time.
-MOST_OF_FLEETS = 200
+# Customers up to which plans are polished, without shakes, that the model was not trained to make
+# (2 to 8% cheaper, and 15% more time), or that have one route, of which nothing is planned anew.
+MOST_UNSHAKEN = 200
 # Nodes up to which all lengths are held at once.
 MOST_NODES = 2_000
 # Customers taken out at a time, at the most.
@@ -59,8 +59,18 @@ def shakes_of(problem: Problem) -> int | None:
         return None
     if len(problem.customers) <= MOST_CUSTOMERS:
         return SHAKES if len(problem.fleet) <= 1 else 2 * SHAKES  # there is more to choose from
-    is_foreign = needs_fleet_rules(problem) and len(problem.customers) <= MOST_OF_FLEETS
-    return 0 if is_foreign else None
+    if len(problem.customers) > MOST_UNSHAKEN:
+        return None
+    return 0 if needs_fleet_rules(problem) or _has_one_route(problem) else None
+
+
+def _has_one_route(problem: Problem) -> bool:
+    """Whether there is one route only, but not where its length decides who is on it.
+
+    There everybody outside is tried in the place of everybody inside, which takes seconds.
+    """
+    features = problem.features
+    return not features.several_routes and not features.orienteering
 
 
 def polish(solution: Solution, shakes: int = SHAKES, seed: int = 0) -> Solution:

@@ -207,8 +207,8 @@ class Solver:
             Where an instance gets no complete plan, return the best partial one instead of raising:
             its ``unserved`` says who is left out, why, and what would let them in.
         improve
-            Finish plans of up to 10 customers, and of fleets with up to 200, by a local search (see
-            ``docs/concepts/README.md``). False for the plans of the model alone.
+            Finish plans of up to 10 customers, and of one route or of fleets with up to 200, by a
+            local search (see ``docs/concepts/README.md``). False for the plans of the model alone.
         replan
             Times at most that plans of 40 customers or more are planned anew by the model, region
             by region. Later rounds gain less, and none makes a plan worse. Of many instances on a
