@@ -1,4 +1,4 @@
-"""Gaps on the public sets of first plans, and of plans planned anew: measure.py FOLDER NAMES."""
+"""Gaps on the public sets, first plans and planned anew: measure.py FOLDER NAMES [ROUNDS]."""
 
 import json
 import sys
@@ -10,7 +10,8 @@ import numpy as np
 import spacevrp
 
 REFERENCE = {"CVRP": "ref_hgs", "OCVRP": "ref_lkh", "CVRPL": "ref_lkh"}
-VIEWS, ROUNDS = 8, 8
+VIEWS = 8
+ROUNDS = int(sys.argv[3]) if len(sys.argv) > 3 else 8
 
 solver = spacevrp.Solver(device="cpu")
 for path in sorted(Path(sys.argv[1]).glob("*.npz")):
