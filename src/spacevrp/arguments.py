@@ -1,4 +1,4 @@
-"""Types of command-line arguments that several verbs share."""
+"""Command-line arguments that several verbs share, and their types."""
 
 from __future__ import annotations
 
@@ -36,6 +36,17 @@ def not_negative(text: str) -> float:
     if not 0 <= value < math.inf:
         raise argparse.ArgumentTypeError(f"expected a number of at least 0, received {text[:40]!r}")
     return value
+
+
+def add_lean_option(parser: argparse._ActionsContainer) -> None:
+    """Declare how far views lean."""
+    parser.add_argument(
+        "--lean",
+        metavar="SHARE",
+        type=not_negative,
+        default=0.25,
+        help="how far views lean towards plans of their own; 0 as in the paper; default: 0.25",
+    )
 
 
 def parse_duration(text: str) -> float:

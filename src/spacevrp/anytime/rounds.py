@@ -111,7 +111,7 @@ class Rounds:
                 self._search(numbers, usual, self._options.seed, ROUNDS)
                 continue
             plans = self._affordable(until - self._budget.spent, _GROWTH)
-            views = MOST_VIEWS - sum(done.views for done in self.done)
+            views = MOST_VIEWS - self._views
             starts = self._most_starts(numbers)
             if plans < min(self.done[0].plans, starts):
                 return  # no fewer than at first
@@ -175,7 +175,7 @@ class Rounds:
             sample=round_.draws,
             seed=self._seed() if seed is None else seed,
             # Views lean by their numbers; those of a call without a time are the first.
-            first_view=sum(done.views for done in self.done) if seed is None else 0,
+            first_view=self._views if seed is None else 0,
             batch_memory=self._options.batch_memory,
             persist=self._persist,
             improve=self._options.improve,
@@ -207,6 +207,11 @@ class Rounds:
         held = self.partial.get(number)
         if held is None or better_of(held, found) is found:
             self.partial[number], self.reasons[number] = found, reason
+
+    @property
+    def _views(self) -> int:
+        """So far."""
+        return sum(done.views for done in self.done)
 
     def _seed(self) -> int:
         """The user's own, and then others that follow from it: other views, other draws."""

@@ -304,7 +304,7 @@ def solve(
     sample
         Further rounds that draw their moves; None for 0. Not with ``time``, which decides it.
     replan
-        Times at most that plans are planned anew, region by region; None for 8. Not with ``time``,
+        Times at most that plans are planned anew, region by region; None for 16. Not with ``time``,
         which decides it.
     """
     if time is None:

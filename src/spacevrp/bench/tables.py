@@ -10,7 +10,7 @@ from dataclasses import asdict, dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Protocol
 
-from spacevrp.arguments import at_least, not_negative
+from spacevrp.arguments import add_lean_option, at_least
 from spacevrp.bench.solving import Outcome
 from spacevrp.bench.store import SUFFIX, Store
 
@@ -75,14 +75,7 @@ def add_weights_options(parser: argparse.ArgumentParser, *, several: bool = Fals
     parser.add_argument(
         "--device", choices=("auto", "cpu", "cuda"), default="auto", help="default: auto"
     )
-    parser.add_argument(
-        "--lean",
-        metavar="SHARE",
-        type=not_negative,
-        default=0.25,
-        help="how far views lean towards plans of their own; 0 as in the paper; default: 0.25, as "
-        "solve has it",
-    )
+    add_lean_option(parser)
 
 
 def add_report_options(parser: argparse.ArgumentParser, name: str) -> None:

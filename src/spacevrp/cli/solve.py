@@ -10,7 +10,7 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from spacevrp.arguments import at_least, not_negative, parse_duration
+from spacevrp.arguments import add_lean_option, at_least, parse_duration
 from spacevrp.cli.instances import add_instances, read_instances
 from spacevrp.cli.output import FORMATS, check_format, choose_format, render, summarise
 from spacevrp.cli.output import describe_routes as describe_routes
@@ -80,13 +80,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         help="times at most that plans of 40 customers or more are planned anew, region by "
         "region; default: 16",
     )
-    parser.add_argument(
-        "--lean",
-        metavar="SHARE",
-        type=not_negative,
-        default=0.25,
-        help="how far views lean towards plans of their own; 0 as in the paper; default: 0.25",
-    )
+    add_lean_option(parser)
     parser.add_argument(
         "--sample",
         metavar="ROUNDS",

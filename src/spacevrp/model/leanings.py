@@ -27,7 +27,7 @@ def leanings(views: range, width: int) -> Tensor:
         np.random.default_rng([_SEED, view]).standard_normal(width) if view else np.zeros(width)
         for view in views
     ]
-    return torch.from_numpy(np.array(rows, dtype=np.float32).reshape(len(views), width))
+    return torch.from_numpy(np.array(rows, dtype=np.float32))
 
 
 def lean(query: Tensor, leaning: Tensor, is_node: Tensor) -> Tensor:

@@ -18,7 +18,7 @@ from torch import Tensor
 from spacevrp.decode import routes_of
 from spacevrp.decode.fleet import FleetRollout, fleet_rollout
 from spacevrp.env.fleet import FleetEnvironment, Preferences
-from spacevrp.model import DecoderTables, SpaceModel, view_seeds
+from spacevrp.model import DecoderTables, SpaceModel
 from spacevrp.problems.fleet import Terms, ways_out
 from spacevrp.problems.problem import Problem
 from spacevrp.problems.referee import judge
@@ -31,6 +31,7 @@ from spacevrp.solver.search import (
     Seconds,
     Settings,
     encode,
+    numbered_seeds,
     random_state,
 )
 from spacevrp.tensors import Batch
@@ -91,9 +92,7 @@ class _Search:
     def run(self, report: Callable[[int], None]) -> list[Candidate]:
         """All passes; ``report`` is told the number of rollouts."""
         settings = self._settings
-        last = settings.first_view + settings.views
-        seeds = view_seeds(self._batch, self._model.config, last, settings.seed)
-        seeds = seeds[:, settings.first_view :]  # (1, V, M)
+        seeds = numbered_seeds(self._model, self._batch, settings)  # (1, V, M)
         # No second pass over the vehicles for who is in a hurry and has others search on.
         several = self._fleet.num_types > 1 and settings.direct_return and settings.persist
         for number in range(2 if several else 1):

@@ -15,7 +15,7 @@ from spacevrp.decode.pruned import Drawing, Walk, pruned_rollout
 from spacevrp.decode.pruned_graph import walk_for
 from spacevrp.decode.rollout import Rollout
 from spacevrp.env.narrow import NarrowEnvironment
-from spacevrp.model import SpaceModel, lean
+from spacevrp.model import SpaceModel
 from spacevrp.model.blocks import encode_in_blocks
 from spacevrp.model.candidates import NodeTables
 from spacevrp.model.streaming import survey
@@ -28,7 +28,7 @@ from spacevrp.solver.search import (
     Seconds,
     Settings,
     choose_starts,
-    leanings_of,
+    leaned,
     random_state,
     seeds_of_views,
 )
@@ -104,8 +104,8 @@ class _Large:
             )
             numbers = settings.numbered(first_view, some.shape[1])
             nearness = adjustment.nearness(numbers.start, len(numbers))
-            leaning = self._leaning(tables.query_last, batch, numbers)
-            tables = replace(tables, nearness=nearness, query_last=leaning)
+            query = leaned(tables.query_last, batch.is_node.unsqueeze(1), settings, numbers)
+            tables = replace(tables, nearness=nearness, query_last=query)
             self.watch.stage("decoding")
             for number in range(settings.rounds):
                 for first in range(0, starts.shape[1], self.cut.starts):
@@ -114,11 +114,6 @@ class _Large:
                     done = self._roll_out(environment, tables, piece, near, adjustment, place)
                     best.add(done, self._ranks(place, some.shape[1], piece, starts.shape[1]))
         return best.candidates()
-
-    def _leaning(self, query: Tensor, batch: Batch, views: range) -> Tensor:
-        """The queries (I, v, N, d) as those views want them."""
-        leaning = leanings_of(self.settings, views, query)  # (v, d)
-        return query if leaning is None else lean(query, leaning, batch.is_node.unsqueeze(1))
 
     def _stages(self, name: str) -> Callable[[float], None]:
         """Tells the stage with its share."""

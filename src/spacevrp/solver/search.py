@@ -194,10 +194,14 @@ def seeds_of_views(
     kinds = [(len(problem.depots), problem.size) for problem in problems]
     row_of = {kind: row for row, kind in enumerate(dict.fromkeys(kinds))}
     examples = torch.tensor([kinds.index(kind) for kind in row_of], device=batch.device)
-    rows = view_seeds(
-        batch[examples], model.config, settings.first_view + settings.views, settings.seed
-    )[:, settings.first_view :]
+    rows = numbered_seeds(model, batch[examples], settings)
     return rows[torch.tensor([row_of[kind] for kind in kinds], device=batch.device)]
+
+
+def numbered_seeds(model: SpaceModel, batch: Batch, settings: Settings) -> Tensor:
+    """Pivot seeds of the views that are looked through, (B, V, M)."""
+    last = settings.first_view + settings.views
+    return view_seeds(batch, model.config, last, settings.seed)[:, settings.first_view :]
 
 
 def choose_starts(environment: Environment, limit: int | None) -> Tensor:
@@ -221,18 +225,18 @@ def encode(
     # Tensor cores want bfloat16; a CPU is as fast in float32.
     dtype = torch.bfloat16 if batch.device.type == "cuda" else torch.float32
     tables: DecoderTables = model(batch, seeds, dtype)
-    leaning = leanings_of(settings, views, tables.query_last)  # (v, d)
-    if leaning is None:
-        return tables
-    leaning = leaning.repeat(batch.size // len(views), 1)  # (I v, d)
-    return replace(tables, query_last=lean(tables.query_last, leaning, batch.is_node))
+    shape = (-1, len(views))
+    is_node = batch.is_node.unflatten(0, shape)  # (I, v, N)
+    query = leaned(tables.query_last.unflatten(0, shape), is_node, settings, views)
+    return replace(tables, query_last=query.flatten(0, 1))
 
 
-def leanings_of(settings: Settings, views: range, like: Tensor) -> Tensor | None:
-    """What those views add to queries (..., d), (v, d); None where none of them leans."""
+def leaned(query: Tensor, is_node: Tensor, settings: Settings, views: range) -> Tensor:
+    """Queries (I, v, N, d) as those views want them; ``is_node`` is (I, v or 1, N)."""
     if not settings.lean or views == range(1):
-        return None
-    return settings.lean * leanings(views, like.shape[-1]).to(like)
+        return query
+    leaning = settings.lean * leanings(views, query.shape[-1]).to(query)  # (v, d)
+    return lean(query, leaning, is_node)
 
 
 # --------------------------------------------------------------------------------------- rollouts
