@@ -13,10 +13,11 @@ from torch import Tensor
 from spacevrp.decode.replay import log_probabilities
 from spacevrp.decode.trace import Trace
 from spacevrp.model import random_seeds
+from spacevrp.train.advantage import coefficients
 from spacevrp.train.config import TrainConfig
 from spacevrp.train.credit import known, less_what_was_known, share_by_arc
 from spacevrp.train.naive import naive_accumulate
-from spacevrp.train.step import TrainStep, coefficients
+from spacevrp.train.step import TrainStep
 from spacevrp.train.work import Shards
 
 CPU = torch.device("cpu")

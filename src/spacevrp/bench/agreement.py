@@ -15,8 +15,8 @@ from spacevrp.env import Environment, start_nodes
 from spacevrp.model import SpaceModel, random_seeds
 from spacevrp.model.decoder import DecoderTables, logits
 from spacevrp.tensors import Batch
+from spacevrp.train.advantage import coefficients
 from spacevrp.train.config import TrainConfig
-from spacevrp.train.step import coefficients
 from spacevrp.train.work import Shards
 
 _CHUNK = 8  # steps scored at once; only memory depends on it

@@ -150,7 +150,8 @@ def settle_config(
     if network is not None:
         asked = config.model.to_dict()
         for key, value in network.to_dict().items():
-            if asked[key] != value:
+            may_begin = key == "leanings" and value == 0  # a network can learn to lean later
+            if asked[key] != value and not may_begin:
                 raise SpacevrpError(
                     f"model.{key}: expected {value!r}, that of the weights, received {asked[key]!r}"
                 )

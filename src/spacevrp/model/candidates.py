@@ -7,7 +7,7 @@ The readout averages over the options alone. Where the options are all legal mov
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
 import torch
@@ -16,6 +16,7 @@ from torch import Tensor
 
 from spacevrp.model.attention import gated_ratio, keyed_values
 from spacevrp.model.decoder import DecoderTables
+from spacevrp.model.leanings import Queries, lean
 from spacevrp.model.streaming import Scale
 from spacevrp.tensors import Batch
 
@@ -89,6 +90,18 @@ class NodeTables:
             scale=scale,
             clipping=tables.clipping,
         )
+
+    def leaning(self, model: SpaceModel, batch: Batch, views: range, how_far: float) -> NodeTables:
+        """The tables as the views of these numbers want them."""
+        queries = Queries(
+            embedding=self.embedding,
+            first=self.query_first,
+            last=self.query_last,
+            is_node=batch.is_node.unsqueeze(1),
+            attributes=batch.attributes,
+        )
+        first, last = lean(queries, views, how_far, model.leanings)
+        return replace(self, query_first=first, query_last=last)
 
 
 def option_scores(

@@ -40,6 +40,8 @@ class ModelConfig:
         Where the weight of distances in the compatibility starts.
     clipping
         Logits lie between plus and minus this number.
+    leanings
+        Views that have learned to lean, each in its own way (see ``leanings.py``); 0 for none.
     """
 
     width: int = 128
@@ -54,13 +56,15 @@ class ModelConfig:
     heads: int = 3
     match_start: float = 1.0
     clipping: float = 50.0
+    leanings: int = 0
 
     def __post_init__(self) -> None:
-        for name in ("width", "layers", "feedforward", "pivots", "rank", "heads"):
-            value = getattr(self, name)
-            if isinstance(value, bool) or not isinstance(value, int) or value < 1:
+        counts = ("width", "layers", "feedforward", "pivots", "rank", "heads", "leanings")
+        for name in counts:
+            value, least = getattr(self, name), 0 if name == "leanings" else 1
+            if isinstance(value, bool) or not isinstance(value, int) or value < least:
                 raise SpacevrpError(
-                    f"model.{name}: expected a whole number >= 1, received {value!r}"
+                    f"model.{name}: expected a whole number >= {least}, received {value!r}"
                 )
         choices = {
             "representation": get_args(Representation),

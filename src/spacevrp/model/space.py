@@ -8,6 +8,7 @@ shifted by their maxima.
 from __future__ import annotations
 
 import math
+from dataclasses import replace
 
 import torch
 from torch import Tensor, nn
@@ -25,6 +26,7 @@ from spacevrp.model.features import (
     node_types,
 )
 from spacevrp.model.geometry import Geometry, normalise
+from spacevrp.model.leanings import LearnedLeanings, Queries, lean
 from spacevrp.model.pivots import frechet, furthest_pivots
 from spacevrp.tensors import Batch
 
@@ -51,6 +53,7 @@ class SpaceModel(nn.Module):
         self.key = projection(config, width, width)
         self.value = projection(config, width, width)
         self.state = projection(config, 1, width)
+        self.leanings = LearnedLeanings(config.leanings, width) if config.leanings else None
 
     @property
     def num_parameters(self) -> int:
@@ -116,6 +119,24 @@ class SpaceModel(nn.Module):
             match_weight=alphas[:, -1] * geometry.log_size,
             clipping=self.config.clipping,
         )
+
+    def lean(
+        self, tables: DecoderTables, batch: Batch, views: range, how_far: float
+    ) -> DecoderTables:
+        """The tables as the views of these numbers want them, those of an instance in a row."""
+
+        def parted(table: Tensor) -> Tensor:
+            return table.unflatten(0, (-1, len(views)))
+
+        queries = Queries(
+            embedding=parted(tables.embedding),
+            first=parted(tables.query_first),
+            last=parted(tables.query_last),
+            is_node=parted(batch.is_node),
+            attributes=batch.attributes[:: len(views)],
+        )
+        first, last = lean(queries, views, how_far, self.leanings)
+        return replace(tables, query_first=first.flatten(0, 1), query_last=last.flatten(0, 1))
 
     @torch.no_grad()
     def blind_share(self, attributes: Tensor) -> float:

@@ -28,7 +28,6 @@ from spacevrp.solver.search import (
     Seconds,
     Settings,
     choose_starts,
-    leaned,
     random_state,
     seeds_of_views,
 )
@@ -104,8 +103,8 @@ class _Large:
             )
             numbers = settings.numbered(first_view, some.shape[1])
             nearness = adjustment.nearness(numbers.start, len(numbers))
-            query = leaned(tables.query_last, batch.is_node.unsqueeze(1), settings, numbers)
-            tables = replace(tables, nearness=nearness, query_last=query)
+            tables = replace(tables, nearness=nearness)
+            tables = tables.leaning(self.model, batch, numbers, settings.lean)
             self.watch.stage("decoding")
             for number in range(settings.rounds):
                 for first in range(0, starts.shape[1], self.cut.starts):

@@ -9,7 +9,7 @@ from __future__ import annotations
 import time
 import warnings
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from functools import cache, partial
 from importlib.util import find_spec
 
@@ -22,7 +22,7 @@ from spacevrp.decode.fused import fused_rollout, supports
 from spacevrp.decode.trace import Trace
 from spacevrp.env import Environment, start_nodes
 from spacevrp.env.starts import can_start
-from spacevrp.model import LEAN, DecoderTables, SpaceModel, lean, leanings, view_seeds
+from spacevrp.model import LEAN, DecoderTables, SpaceModel, view_seeds
 from spacevrp.problems.problem import Problem
 from spacevrp.solver.memory import Cut
 from spacevrp.tensors import Batch, stack
@@ -225,18 +225,7 @@ def encode(
     # Tensor cores want bfloat16; a CPU is as fast in float32.
     dtype = torch.bfloat16 if batch.device.type == "cuda" else torch.float32
     tables: DecoderTables = model(batch, seeds, dtype)
-    shape = (-1, len(views))
-    is_node = batch.is_node.unflatten(0, shape)  # (I, v, N)
-    query = leaned(tables.query_last.unflatten(0, shape), is_node, settings, views)
-    return replace(tables, query_last=query.flatten(0, 1))
-
-
-def leaned(query: Tensor, is_node: Tensor, settings: Settings, views: range) -> Tensor:
-    """Queries (I, v, N, d) as those views want them; ``is_node`` is (I, v or 1, N)."""
-    if not settings.lean or views == range(1):
-        return query
-    leaning = settings.lean * leanings(views, query.shape[-1]).to(query)  # (v, d)
-    return lean(query, leaning, is_node)
+    return model.lean(tables, batch, views, settings.lean)
 
 
 # --------------------------------------------------------------------------------------- rollouts

@@ -49,6 +49,13 @@ class TrainConfig:
         and penalties of their own.
     trajectories
         Solutions of each instance; 0 for one a customer.
+    views
+        Views of each instance that learn together to lean (see ``model/leanings.py``): only what
+        the views after the first do differently is learned, and a trajectory is worth by how much
+        it beats those of the other views. 1 for a run that trains the network and no leanings.
+    rivals
+        Trajectories of each other view that one competes with, neighbours in the order of their
+        start nodes; 0 for all. (Plans are judged by the best of all.)
     max_moves
         Moves after which the fused rollout gives a solution up; 0 for as many as any may need.
     load_rule
@@ -113,6 +120,8 @@ class TrainConfig:
     mixed: bool = True
     varied: float = 0.0
     trajectories: int = 0
+    views: int = 1
+    rivals: int = 1
     max_moves: int = 0
     load_rule: str = "single"
     steps: int = 100_000
@@ -191,9 +200,9 @@ class TrainConfig:
                 raise _wrong(name, f"one of {', '.join(allowed)}", getattr(self, name))
 
     def _check_ranges(self) -> None:
-        for name in ("size", "batch", "shards", "steps", "log_steps"):
+        for name in ("size", "batch", "shards", "views", "steps", "log_steps"):
             _require_whole(name, getattr(self, name), 1)
-        for name in ("trajectories", "warmup", "max_moves", "seed"):
+        for name in ("trajectories", "rivals", "warmup", "max_moves", "seed"):
             _require_whole(name, getattr(self, name), 0)
         for name in ("learning_rate", "muon_rate", "bias_rate", "checkpoint_seconds"):
             _require_number(name, getattr(self, name), lambda v: v > 0, "more than 0")
@@ -209,6 +218,10 @@ class TrainConfig:
             raise _wrong("variants", "at least one variant", self.variants)
         if len(set(self.variants)) < len(self.variants):
             raise _wrong("variants", "each variant once", self.variants)
+        if self.views > 1 and self.views != self.model.leanings + 1:
+            raise _wrong(
+                "views", f"1, or {self.model.leanings + 1}, one more than leanings", self.views
+            )
         if self.arc_credit > 0 and self.baseline != "mean":
             raise _wrong("arc_credit", "0 with the baseline `state`", self.arc_credit)
         if len(self.betas) != 2 or not all(0 <= beta < 1 for beta in self.betas):
@@ -232,6 +245,11 @@ class TrainConfig:
     def starts_at(self, size: int) -> int:
         """Trajectories of each instance with so many customers."""
         return self.trajectories or size
+
+    @property
+    def learns_to_lean(self) -> bool:
+        """Whether leanings are trained, and nothing else."""
+        return self.views > 1
 
     @property
     def starts(self) -> int:

@@ -6,6 +6,8 @@ solutions and arrives at the same gradient; it needs memory for every step of ev
 
 from __future__ import annotations
 
+from itertools import product
+
 import torch
 from torch import Tensor
 
@@ -13,11 +15,12 @@ from spacevrp.decode.rollout import choose
 from spacevrp.decode.signal import problem_signal
 from spacevrp.env import Environment, start_nodes
 from spacevrp.env.rules import at
-from spacevrp.model import random_seeds
+from spacevrp.model import LEAN, random_seeds
 from spacevrp.model.decoder import logits
 from spacevrp.tensors import Batch
+from spacevrp.train.advantage import coefficients
 from spacevrp.train.credit import NEW, SPREAD
-from spacevrp.train.step import TrainStep, coefficients
+from spacevrp.train.step import TrainStep
 
 # As often as the rollout asks, for it must draw as many random numbers.
 _STEPS_BETWEEN_QUESTIONS = 8
@@ -26,10 +29,14 @@ _STEPS_BETWEEN_QUESTIONS = 8
 def naive_accumulate(
     step: TrainStep, batch: Batch, problem_of: Tensor, trajectories: int
 ) -> Tensor:
-    """Add the gradient of one shard; returns the costs (B, P)."""
+    """Add the gradient of one shard; returns the costs (B, P), of all views."""
+    views = step.config.views
+    batch = batch.repeat_interleave(views)
     environment = Environment(batch, num_depots=1)
     starts = start_nodes(environment, trajectories)
     tables = step.model(batch, random_seeds(batch, step.model.config), step.dtype)
+    if views > 1:
+        tables = step.model.lean(tables.map(torch.Tensor.detach), batch, range(views), LEAN)
     state = environment.begin(starts)
     chances, arcs, facts = [], [], []  # of every step: (B, P), (B, P, 2) and (B, P, F)
     way = at(batch.distance.flatten(1), state.origin * batch.num_nodes + starts)
@@ -55,8 +62,11 @@ def naive_accumulate(
         served = served + at((~batch.is_depot).to(way.dtype), action)
         state = environment.step(state, action)
     cost = torch.where(state.done, environment.cost(state), torch.inf)
-    coefficient, _ = coefficients(cost, step.config, problem_of)
-    if step.config.baseline == "state":
+    if views > 1:
+        coefficient = ahead_of_rivals(cost, views, step.config.rivals) / step.config.batch
+    else:
+        coefficient, _ = coefficients(cost, step.config, problem_of)
+    if views == 1 and step.config.baseline == "state":
         moving = [nodes[..., 0] >= 0 for nodes in arcs]
         blends = [unexplained(coefficient, *one) for one in zip(facts, moving, strict=True)]
     else:
@@ -64,6 +74,27 @@ def naive_accumulate(
         blends = [(1 - share) * coefficient + share * mean for mean in of_arc]
     torch.stack([(b * c).sum() for b, c in zip(blends, chances, strict=True)]).sum().backward()
     return cost
+
+
+def ahead_of_rivals(cost: Tensor, views: int, rivals: int) -> Tensor:
+    """By how much each trajectory (B, P) is below the best of its rivals, at most 0.
+
+    In the standard deviation of its instance, and over the number of trajectories.
+    """
+    ahead = torch.zeros_like(cost)
+    count = cost.shape[1]
+    width = rivals or count
+    for row, trajectory in product(range(len(cost)), range(count)):
+        first_view = row - row % views
+        all_views = cost[first_view : first_view + views]
+        block = slice(trajectory // width * width, (trajectory // width + 1) * width)
+        others = [all_views[v, block] for v in range(views) if first_view + v != row]
+        best = torch.cat(others).min()
+        if cost[row, trajectory] < best < torch.inf:
+            finished = all_views[torch.isfinite(all_views)]
+            spread = finished.std(correction=0) + 1e-8
+            ahead[row, trajectory] = (cost[row, trajectory] - best) / spread / count
+    return ahead
 
 
 def arc_means(coefficient: Tensor, arcs: list[Tensor]) -> list[Tensor]:

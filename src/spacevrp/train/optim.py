@@ -52,6 +52,15 @@ def hidden_matrices(model: SpaceModel) -> dict[str, int]:
     return blocks
 
 
+def trained_parameters(model: SpaceModel, config: TrainConfig) -> dict[str, Tensor]:
+    """What a run changes: the network without its leanings, or these alone."""
+    return {
+        name: parameter
+        for name, parameter in model.named_parameters()
+        if name.startswith("leanings.") == config.learns_to_lean
+    }
+
+
 class MuonAdamW:
     """Both optimizers behind one ``step``.
 
@@ -64,7 +73,7 @@ class MuonAdamW:
     """
 
     def __init__(self, model: SpaceModel, config: TrainConfig) -> None:
-        named = dict(model.named_parameters())
+        named = trained_parameters(model, config)
         blocks = hidden_matrices(model) if config.optimizer == "muon" else {}
         self.config = config
         self._muon_names = [name for name in named if name in blocks]

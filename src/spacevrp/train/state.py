@@ -40,7 +40,10 @@ class TrainState:
         if config.precision == "float64":
             self.model = self.model.double()
         if weights is not None:
-            _fill(dict(self.model.named_parameters()), weights, "weights")
+            named: dict[str, Tensor] = dict(self.model.named_parameters())
+            # Leanings that are yet to be learned begin as drawn ones.
+            fresh = {n: p.detach() for n, p in named.items() if n.startswith("leanings.")}
+            _fill(named, {**fresh, **weights}, "weights")
         self.optimizer = MuonAdamW(self.model, config)
         self.average = WeightAverage(self.model, config.average, self.optimizer)
         self.step = 0

@@ -12,9 +12,10 @@ from spacevrp.decode.replay import TRAINED_TABLES, fused_replay_gradients, repla
 from spacevrp.decode.rollout import advance, rollout
 from spacevrp.decode.trace import Trace
 from spacevrp.env import Environment, start_nodes
-from spacevrp.model import SpaceModel, random_seeds
+from spacevrp.model import LEAN, SpaceModel, random_seeds
 from spacevrp.model.decoder import DecoderTables
 from spacevrp.tensors import Batch
+from spacevrp.train.advantage import coefficients, contributions
 from spacevrp.train.config import TrainConfig
 from spacevrp.train.credit import less_what_was_known, share_by_arc, unless_sure
 from spacevrp.train.optim import MuonAdamW, WeightAverage, gradient_of
@@ -53,32 +54,6 @@ class Tally:
         """Count an update."""
         self.norm += norm
         self.updates += 1
-
-
-def coefficients(cost: Tensor, config: TrainConfig, problem_of: Tensor) -> tuple[Tensor, Tensor]:
-    """What each trajectory's log probability is multiplied with, (B, P), and the mean costs (B,).
-
-    The advantage of a trajectory is its cost less the mean of its instance (minimising the loss
-    lowers the probability of costly trajectories: this is the one place where the sign matters).
-    Unfinished trajectories neither count in the mean nor are learned from.
-    """
-    finished = torch.isfinite(cost)
-    number = finished.sum(dim=1, keepdim=True).clamp(min=1)
-    known = torch.where(finished, cost, 0.0)
-    mean = known.sum(dim=1, keepdim=True) / number
-    advantage = torch.where(finished, cost - mean, 0.0)
-    variance = advantage.square().sum(dim=1, keepdim=True) / number  # (B, 1)
-    if config.advantage == "instance":
-        advantage = advantage / (variance.sqrt() + 1e-8)
-    elif config.advantage == "problem":
-        hot = torch.nn.functional.one_hot(problem_of, len(config.variants)).to(cost.dtype)  # (B, V)
-        by_problem = (hot.T @ variance) / hot.sum(dim=0).clamp(min=1).unsqueeze(1)  # (V, 1)
-        advantage = advantage / ((hot @ by_problem).sqrt() + 1e-8)
-    if config.leader != 1.0:
-        # After the division, so that the others' advantages stay what they are.
-        leads = finished & (cost == cost.amin(dim=1, keepdim=True))
-        advantage = torch.where(leads, config.leader * advantage, advantage)
-    return advantage / (config.batch * cost.shape[1]), mean.squeeze(1)
 
 
 class TrainStep:
@@ -133,6 +108,12 @@ class TrainStep:
 
         ``related_rows`` are the instances that may have pairs; a captured graph must be told.
         """
+        views = self.config.views
+        if views > 1:
+            batch = batch.repeat_interleave(views)
+            if related_rows is not None:
+                each = torch.arange(views, device=related_rows.device)
+                related_rows = (related_rows[:, None] * views + each).flatten()
         environment, starts = self.begin(batch, trajectories)
         tables = self.forward(batch, related_rows)
         trace = self.roll_out(environment, tables, starts)
@@ -148,7 +129,11 @@ class TrainStep:
     def forward(self, batch: Batch, related_rows: Tensor | None = None) -> DecoderTables:
         """Encode a shard with fresh pivots."""
         seeds = random_seeds(batch, self.model.config)
-        return self.encode(batch, seeds, self.dtype, related_rows)
+        if not self.config.learns_to_lean:
+            return self.encode(batch, seeds, self.dtype, related_rows)
+        with torch.no_grad():
+            tables = self.encode(batch, seeds, self.dtype, related_rows)
+        return self.model.lean(tables, batch, range(self.config.views), LEAN)
 
     @torch.no_grad()
     def roll_out(self, environment: Environment, tables: DecoderTables, starts: Tensor) -> Trace:
@@ -185,12 +170,18 @@ class TrainStep:
     @torch.no_grad()
     def weigh(self, batch: Batch, trace: Trace, problem_of: Tensor) -> Tensor:
         """Coefficients of the trajectories, (B, P), or of decisions, (B, T, P); counts costs."""
-        coefficient, mean = coefficients(trace.cost, self.config, problem_of)
-        self.tally.add_costs(problem_of, mean, trace.cost)
-        if self.config.baseline == "state":
-            coefficient = self.take_off(batch, trace, coefficient)
-        elif self.config.arc_credit > 0:
-            coefficient = share_by_arc(trace, coefficient, self.config.arc_credit)
+        if self.config.learns_to_lean:
+            cost = trace.cost.unflatten(0, (-1, self.config.views))  # (I, V, P)
+            coefficient, mean = contributions(cost, self.config)
+            coefficient = coefficient.flatten(0, 1)
+            self.tally.add_costs(problem_of, mean, cost.flatten(1))
+        else:
+            coefficient, mean = coefficients(trace.cost, self.config, problem_of)
+            self.tally.add_costs(problem_of, mean, trace.cost)
+            if self.config.baseline == "state":
+                coefficient = self.take_off(batch, trace, coefficient)
+            elif self.config.arc_credit > 0:
+                coefficient = share_by_arc(trace, coefficient, self.config.arc_credit)
         if self.config.sure < 1:
             coefficient = unless_sure(trace, coefficient, self.config.sure)
         return coefficient
@@ -206,10 +197,11 @@ class TrainStep:
     def backward(self, tables: DecoderTables, gradients: dict[str, Tensor]) -> None:
         """Go back through the encoder, adding to the gradients of all parameters."""
         parameters = self.optimizer.parameters
+        reached = [name for name in TRAINED_TABLES if getattr(tables, name).requires_grad]
         found = torch.autograd.grad(
-            [getattr(tables, name) for name in TRAINED_TABLES],
+            [getattr(tables, name) for name in reached],
             parameters,
-            [gradients[name].to(getattr(tables, name).dtype) for name in TRAINED_TABLES],
+            [gradients[name].to(getattr(tables, name).dtype) for name in reached],
             allow_unused=True,  # some configurations leave parameters out
         )
         # Added all at once: one by one, two hundred small kernels would take longer than the sums.
