@@ -52,7 +52,8 @@ class TrainConfig:
     views
         Views of each instance that learn together to lean (see ``model/leanings.py``): only what
         the views after the first do differently is learned, and a trajectory is worth by how much
-        it beats those of the other views. 1 for a run that trains the network and no leanings.
+        it beats those of the other views, whatever ``advantage``, ``leader``, ``baseline`` and
+        ``arc_credit`` say. 1 for a run that trains the network and no leanings.
     rivals
         Trajectories of each other view that one competes with, neighbours in the order of their
         start nodes; 0 for all. (Plans are judged by the best of all.)

@@ -111,7 +111,8 @@ def resumed_config(path: Path, settings: list[str]) -> TrainConfig:
 def _settled_keys(config: TrainConfig) -> dict[str, Any]:
     """What the stored tensors and the log hang on."""
     model = {f"model.{name}": value for name, value in config.model.to_dict().items()}
-    return {**model, "optimizer": config.optimizer, "variants": config.variants}
+    own = {name: getattr(config, name) for name in ("optimizer", "variants", "views")}
+    return {**model, **own}
 
 
 def stored_weights(path: Path) -> tuple[TrainConfig, dict[str, Tensor]]:
