@@ -73,6 +73,17 @@ def test_the_start_must_be_feasible(four_customers: Callable[..., Problem]) -> N
         improve(four_customers(), [(0, 1, 2, 3, 0)], 1.0, engines=[])
 
 
+def test_orienteering_has_a_search_of_its_own(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Where nothing but the length limits the route; the other one asks the referee each time."""
+    (problem,) = generate("OP", 20, 1)
+    monkeypatch.delattr("spacevrp.anytime.engines.refine")
+    found = improve(problem, [], 0.1, engines=[LocalSearch()])
+    assert (found.solution.feasible, found.improved) == (True, True)
+    windowed = problem.replace(variant=None, windows=[(0, 9)] * problem.size)
+    with pytest.raises(NameError, match="refine"):
+        improve(windowed, [], 0.1, engines=[LocalSearch()])
+
+
 def test_without_an_engine_the_start_comes_back(
     four_customers: Callable[..., Problem], monkeypatch: pytest.MonkeyPatch
 ) -> None:

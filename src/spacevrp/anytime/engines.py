@@ -13,6 +13,7 @@ from spacevrp.oracles.scaling import Routes
 from spacevrp.problems.errors import InfeasibleError
 from spacevrp.problems.problem import Problem
 from spacevrp.problems.solution import Solution
+from spacevrp.solver.orienteering import collect, is_plain_orienteering
 from spacevrp.solver.polish import can_polish, refine
 
 # Who makes more of the time than the model does.
@@ -22,7 +23,8 @@ STRONG = ("pyvrp",)
 class LocalSearch(SolverOracle):
     """The local search in which the referee judges every route: for every constraint there is.
 
-    It searches on from a plan, complete or not, and makes none of its own.
+    It searches on from a plan, complete or not, and makes none of its own. For orienteering that
+    nothing but the length limits, it is the search that knows of nothing else.
     """
 
     name: ClassVar[str] = "local search"
@@ -67,7 +69,8 @@ class LocalSearch(SolverOracle):
         def progress(shakes: int) -> float:
             return 1.0 - (end - time.perf_counter()) / seconds
 
-        return refine(plan, progress, seed, self.watch)
+        search = collect if is_plain_orienteering(plan.plan.problem) else refine
+        return search(plan, progress, seed, self.watch)
 
     def _search(
         self, problem: Problem, seconds: float, seed: int, start: Routes | None

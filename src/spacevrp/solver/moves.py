@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
+from functools import cached_property
 
 import numpy as np
 
@@ -89,6 +90,11 @@ class _Sheet:
         self.forward = np.append(0.0, np.cumsum(length[nodes[:-1], nodes[1:]]))  # (S + 2,)
         self.backward = np.append(0.0, np.cumsum(length[nodes[1:], nodes[:-1]]))  # (S + 2,)
         self.total = float(self.forward[-1])
+
+    @cached_property
+    def between(self) -> np.ndarray:
+        """(S + 2, S + 2) the lengths between all of its places: of these, moves take slices."""
+        return self.length[self.nodes[:, None], self.nodes]
 
     @classmethod
     def of(cls, roads: Roads, route: Route) -> _Sheet:
@@ -298,11 +304,10 @@ def _reversed(a: _Sheet, dust: float) -> list[tuple[float, Callable[[], Stops]]]
     """Two stops or more in a row turned round."""
     if a.count < 2:
         return []
-    before, after = a.nodes[:-1], a.nodes[1:]
     # (S + 1, S + 1) stops i + 1 to j turned round
     inner = a.backward[None, :-1] - a.backward[1:, None]
     skipped = a.forward[None, 1:] - a.forward[:-1, None]
-    extra = a.length[before[:, None], before] + inner + a.length[after[:, None], after] - skipped
+    extra = a.between[:-1, :-1] + inner + a.between[1:, 1:] - skipped
     extra = np.where(np.tri(len(extra), k=1, dtype=bool), 0.0, extra)
 
     def build(i: int, j: int) -> Callable[[], Stops]:
@@ -317,10 +322,13 @@ def _moved_within(
     """A chain that goes elsewhere in its route."""
     if a.count <= count:
         return []
-    first, last, own = a.chains(count, turned)
-    extra = a.insertions(first, last) + (own - a.savings(count))[:, None]  # (P, S + 1)
-    place = np.arange(a.count + 1) - np.arange(len(first))[:, None]
-    extra = np.where((place >= 0) & (place <= count), 0.0, extra)  # its own arcs
+    _, _, own = a.chains(count, turned)
+    heads, tails = slice(1, a.count - count + 2), slice(count, a.count + 1)
+    first, last = (tails, heads) if turned else (heads, tails)
+    link = a.between[:-1, first].T + a.between[last, 1:] - np.diff(a.forward)
+    extra = link + (own - a.savings(count))[:, None]  # (P, S + 1)
+    chain = np.arange(len(own))[:, None]
+    extra[chain, chain + np.arange(count + 1)] = 0.0  # its own arcs
 
     def build(i: int, k: int) -> Callable[[], Stops]:
         def built() -> Stops:
@@ -337,9 +345,8 @@ def _swapped_within(a: _Sheet, dust: float) -> list[tuple[float, Callable[[], St
     """Two stops that are not next to each other change places."""
     if a.count < 3:
         return []
-    stops, before, after = a.nodes[1:-1], a.nodes[:-2], a.nodes[2:]
     around = a.forward[2:] - a.forward[:-2]  # (S,)
-    put = a.length[before[:, None], stops] + a.length[stops, after[:, None]]  # (S, S) j at i
+    put = a.between[:-2, 1:-1] + a.between[1:-1, 2:].T  # (S, S) j at i
     extra = put + put.T - around[:, None] - around
     extra = np.where(np.tri(len(extra), k=1, dtype=bool), 0.0, extra)
 

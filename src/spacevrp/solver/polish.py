@@ -19,6 +19,7 @@ from spacevrp.problems.problem import Problem
 from spacevrp.problems.solution import Solution
 from spacevrp.solver.draft import Draft, Value
 from spacevrp.solver.moves import moves_between, moves_within
+from spacevrp.solver.orienteering import collect, is_plain_orienteering
 from spacevrp.solver.partial import better_of
 from spacevrp.solver.roads import Roads, Route, Stops
 
@@ -27,6 +28,7 @@ from spacevrp.solver.roads import Roads, Route, Stops
 MOST_CUSTOMERS, SHAKES = 10, 20
 # Customers up to which plans are polished, without shakes, that the model was not trained to make
 # (2 to 8% cheaper, and 15% more time), or that have one route, of which nothing is planned anew.
+# Those of orienteering have a search of their own.
 MOST_UNSHAKEN = 200
 # Nodes up to which all lengths are held at once.
 MOST_NODES = 2_000
@@ -53,6 +55,17 @@ def can_polish(problem: Problem) -> bool:
     return problem.revealed_prize is None and 1 < problem.size <= MOST_NODES
 
 
+def finisher_of(problem: Problem, seed: int = 0) -> Callable[[Solution], Solution] | None:
+    """What ``solve`` does to the plans of a problem in the end; None where they stay as they are.
+
+    Orienteering with few customers is polished like all that is so small.
+    """
+    if MOST_CUSTOMERS < len(problem.customers) <= MOST_UNSHAKEN and is_plain_orienteering(problem):
+        return lambda plan: collect(plan, seed=seed)
+    shakes = shakes_of(problem)
+    return None if shakes is None else lambda plan: polish(plan, shakes, seed)
+
+
 def shakes_of(problem: Problem) -> int | None:
     """How often ``solve`` shakes the plans of a problem; None where it does not polish them."""
     if not can_polish(problem):
@@ -67,7 +80,8 @@ def shakes_of(problem: Problem) -> int | None:
 def _has_one_route(problem: Problem) -> bool:
     """Whether there is one route only, but not where its length decides who is on it.
 
-    There everybody outside is tried in the place of everybody inside, which takes seconds.
+    There everybody outside is tried in the place of everybody inside, which takes seconds where
+    the referee judges each. Where length is all that limits the route, see ``orienteering``.
     """
     features = problem.features
     return not features.several_routes and not features.orienteering

@@ -32,7 +32,7 @@ from spacevrp.solver.partial import (
 from spacevrp.solver.plans import (
     is_large,
 )
-from spacevrp.solver.polish import polish, shakes_of
+from spacevrp.solver.polish import finisher_of
 from spacevrp.solver.progress import Progress
 from spacevrp.solver.reasons import fleet_too_small, tell
 from spacevrp.solver.regions import VIEWS, divide, is_divisible, is_exhausted, put_together
@@ -280,20 +280,20 @@ class Work:
         self.refused += work.refused
 
     def _polish(self, solutions: list[Solution | None], seed: int, show: ShowProgress) -> None:
-        """Finish the plans of small problems and of fleets, complete or not."""
-        shakes = {n: shakes_of(problem) for n, problem in enumerate(self.problems)}
-        chosen = {number: count for number, count in shakes.items() if count is not None}
+        """Finish the plans of small problems, of one route and of fleets, complete or not."""
+        finishers = [finisher_of(problem, seed) for problem in self.problems]
+        chosen = {number: one for number, one in enumerate(finishers) if one is not None}
         if not chosen:
             return
         began = time.perf_counter()
         with Progress(len(chosen), show) as progress:
             progress.stage("polishing")
-            for number, count in chosen.items():
+            for number, finished in chosen.items():
                 plan = solutions[number]
                 if plan is None:
-                    self.partial[number] = polish(self.partial[number], count, seed)
+                    self.partial[number] = finished(self.partial[number])
                 else:
-                    solutions[number] = polish(plan, count, seed)
+                    solutions[number] = finished(plan)
                 progress.advance(1)
         self.seconds.judging += time.perf_counter() - began
 
