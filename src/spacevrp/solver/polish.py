@@ -27,7 +27,8 @@ from spacevrp.solver.roads import Roads, Route, Stops
 # within 0.01% of what more shakes find, after 20 to 90 ms.
 MOST_CUSTOMERS, SHAKES = 10, 20
 # Customers up to which plans are polished, without shakes, that the model was not trained to make
-# (2 to 8% cheaper, and 15% more time), or that have one route, of which nothing is planned anew.
+# (fleets 2 to 8% cheaper, and 15% more time; pairs with loads 15%), or that have one route, of
+# which nothing is planned anew.
 # Those of orienteering have a search of their own.
 MOST_UNSHAKEN = 200
 # Nodes up to which all lengths are held at once.
@@ -74,7 +75,13 @@ def shakes_of(problem: Problem) -> int | None:
         return SHAKES if len(problem.fleet) <= 1 else 2 * SHAKES  # there is more to choose from
     if len(problem.customers) > MOST_UNSHAKEN:
         return None
-    return 0 if needs_fleet_rules(problem) or _has_one_route(problem) else None
+    unlearned = needs_fleet_rules(problem) or _has_loads_in_pairs(problem)
+    return 0 if unlearned or _has_one_route(problem) else None
+
+
+def _has_loads_in_pairs(problem: Problem) -> bool:
+    """Whether room on board decides which pairs can be served between one another."""
+    return problem.features.pickup_delivery and problem.features.capacity
 
 
 def _has_one_route(problem: Problem) -> bool:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
 from typing import NamedTuple
 
@@ -56,6 +57,14 @@ class Roads:
         self.counts = [terms.count for terms in fleet] or [1]
         self.pinned = {node for terms in fleet for node in terms.pinned}
         self.couple = {node: pair for pair in problem.pairs for node in pair}
+        self._pickup_of = np.full(size, -1)  # (N,) whom a delivery waits for
+        for pickup, delivery in problem.pairs:
+            self._pickup_of[delivery] = pickup
+        # (D,) of each kind of vehicle: what fits in, with what the referee lets pass
+        self._room = [
+            np.array([one + problem.load_slack(one, k) for k, one in enumerate(t.capacities)])
+            for t in fleet
+        ] or [np.array([math.inf])]
         self.judged = 0  # routes: what the work is counted in
         self._sheet = Ways(problem, ()).sheet  # for judging routes one by one
         self._legal: dict[Route, bool] = {}
@@ -92,14 +101,36 @@ class Roads:
         known = self._legal.get(route)
         if known is None:
             self.judged += 1
-            sheet = self._sheet
-            terms = sheet.fleet[route.kind] if sheet.vehicles is not None else None
-            trip, faults = judge_route(sheet, 1, self._written(route), terms)
-            if not faults and trip is not None and sheet.pairs:
-                faults = check_pairs(sheet, [trip])
-            known = not faults
+            known = not self._fails_at_a_glance(route) and not self._has_faults(route)
             self._remember(self._legal, route, known)
         return known
+
+    def _has_faults(self, route: Route) -> bool:
+        """Whether the referee finds a fault with the route."""
+        sheet = self._sheet
+        terms = sheet.fleet[route.kind] if sheet.vehicles is not None else None
+        trip, faults = judge_route(sheet, 1, self._written(route), terms)
+        if not faults and trip is not None and sheet.pairs:
+            faults = check_pairs(sheet, [trip])
+        return bool(faults)
+
+    def _fails_at_a_glance(self, route: Route) -> bool:
+        """Whether it delivers before it has picked up, or has more on board than fits.
+
+        Of pairs most moves do, and the referee takes ten times as long to find out.
+        """
+        problem = self.problem
+        if not problem.pairs:
+            return False
+        stops = np.array(route.stops)
+        place = np.full(problem.size, len(stops))  # (N,) after all others: not there
+        place[stops] = np.arange(len(stops))
+        pickup = self._pickup_of[stops]  # (S,)
+        waits = pickup >= 0
+        if (place[pickup[waits]] > place[stops[waits]]).any():
+            return True
+        on_board = -np.cumsum(problem.loads[stops], axis=0)  # (S, D) after each stop
+        return bool((on_board.max(axis=0) > self._room[route.kind]).any())
 
     def _remember(self, known: dict, route: Route, value: float | bool) -> None:
         if len(known) >= _MOST_KNOWN:
