@@ -76,12 +76,24 @@ def test_the_start_must_be_feasible(four_customers: Callable[..., Problem]) -> N
 def test_orienteering_has_a_search_of_its_own(monkeypatch: pytest.MonkeyPatch) -> None:
     """Where nothing but the length limits the route; the other one asks the referee each time."""
     (problem,) = generate("OP", 20, 1)
-    monkeypatch.delattr("spacevrp.anytime.engines.refine")
+    monkeypatch.delattr("spacevrp.solver.polish.refine")
     found = improve(problem, [], 0.1, engines=[LocalSearch()])
     assert (found.solution.feasible, found.improved) == (True, True)
     windowed = problem.replace(variant=None, windows=[(0, 9)] * problem.size)
     with pytest.raises(NameError, match="refine"):
         improve(windowed, [], 0.1, engines=[LocalSearch()])
+
+
+def test_pairs_have_a_search_of_their_own(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Where only room and length limit the routes."""
+    (problem,) = generate("PDCVRP", 20, 1)
+    start = [(0, *pair, 0) for pair in problem.pairs]
+    monkeypatch.delattr("spacevrp.solver.polish.refine")
+    found = improve(problem, start, 0.1, engines=[LocalSearch()])
+    assert (found.solution.feasible, found.improved) == (True, True)
+    windowed = problem.replace(variant=None, windows=[(0, 99)] * problem.size)
+    with pytest.raises(NameError, match="refine"):
+        improve(windowed, start, 0.1, engines=[LocalSearch()])
 
 
 def test_without_an_engine_the_start_comes_back(

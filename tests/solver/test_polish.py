@@ -206,6 +206,24 @@ def test_moves_cost_what_they_say(seed: int, first: int, second: int) -> None:
     assert found or roads.cost(Route(0, order)) >= before - 1e-9  # joined, it would be no cheaper
 
 
+@given(variant=st.sampled_from(("PDCVRP", "AOPDCVRP")), seed=st.integers(0, 10**6))
+@settings(deadline=None, max_examples=40)
+def test_a_glance_at_pairs_says_what_the_referee_says(variant: str, seed: int) -> None:
+    """Any order, all pickups first, and one pair after another: the last is always legal."""
+    (problem,) = generate(variant, 8, 1, seed=seed)
+    roads, draws = Roads(problem), np.random.default_rng(seed)
+    pairs = draws.permutation(problem.pairs)
+    orders = [*draws.permuted(np.tile(pairs.ravel(), (6, 1)), axis=1), pairs.T.ravel()]
+    orders += [pairs.ravel(), pairs[:3].T.ravel(), pairs[:2].T.ravel()]
+    routes = [Route(0, tuple(order.tolist())) for order in orders]
+    verdicts = [roads.is_legal(route) for route in routes]
+    assert verdicts == [not roads._has_faults(route) for route in routes]
+    assert verdicts[7]
+    backwards = Route(0, routes[7].stops[::-1])
+    assert not roads.is_legal(backwards)
+    assert roads._has_faults(backwards)
+
+
 def test_what_a_shorter_call_finds_a_longer_one_keeps() -> None:
     (problem,) = generate("CVRPTW", 14, 1, seed=4)
     start, told = poor_plan(problem), list[float]()
@@ -267,7 +285,10 @@ def test_who_is_in_a_hurry_gets_a_partial_plan_at_once(solver: Solver) -> None:
 
 @pytest.mark.parametrize(
     ("variant", "polished"),
-    [("TSP", True), ("PDTSP", True), ("APCTSP", True), ("OP", True), ("CVRP", False)],
+    [
+        *(("TSP", True), ("PDTSP", True), ("PDCVRP", True), ("APCTSP", True), ("OP", True)),
+        ("CVRP", False),
+    ],
 )
 def test_plans_of_one_route_are_finished(solver: Solver, variant: str, polished: bool) -> None:
     """But not where regions are planned anew instead."""

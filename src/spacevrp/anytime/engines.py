@@ -13,8 +13,7 @@ from spacevrp.oracles.scaling import Routes
 from spacevrp.problems.errors import InfeasibleError
 from spacevrp.problems.problem import Problem
 from spacevrp.problems.solution import Solution
-from spacevrp.solver.orienteering import collect, is_plain_orienteering
-from spacevrp.solver.polish import can_polish, refine
+from spacevrp.solver.polish import can_polish, search_of
 
 # Who makes more of the time than the model does.
 STRONG = ("pyvrp",)
@@ -23,8 +22,9 @@ STRONG = ("pyvrp",)
 class LocalSearch(SolverOracle):
     """The local search in which the referee judges every route: for every constraint there is.
 
-    It searches on from a plan, complete or not, and makes none of its own. For orienteering that
-    nothing but the length limits, it is the search that knows of nothing else.
+    It searches on from a plan, complete or not, and makes none of its own. Orienteering that
+    nothing but the length limits, and pairs that need but room and length, have searches that know
+    of nothing else.
     """
 
     name: ClassVar[str] = "local search"
@@ -69,8 +69,7 @@ class LocalSearch(SolverOracle):
         def progress(shakes: int) -> float:
             return 1.0 - (end - time.perf_counter()) / seconds
 
-        search = collect if is_plain_orienteering(plan.plan.problem) else refine
-        return search(plan, progress, seed, self.watch)
+        return search_of(plan)(plan, progress, seed, self.watch)
 
     def _search(
         self, problem: Problem, seconds: float, seed: int, start: Routes | None

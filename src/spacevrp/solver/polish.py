@@ -20,6 +20,7 @@ from spacevrp.problems.solution import Solution
 from spacevrp.solver.draft import Draft, Value
 from spacevrp.solver.moves import moves_between, moves_within
 from spacevrp.solver.orienteering import collect, is_plain_orienteering
+from spacevrp.solver.pairs import has_plain_pairs, rearrange
 from spacevrp.solver.partial import better_of
 from spacevrp.solver.roads import Roads, Route, Stops
 
@@ -27,9 +28,8 @@ from spacevrp.solver.roads import Roads, Route, Stops
 # within 0.01% of what more shakes find, after 20 to 90 ms.
 MOST_CUSTOMERS, SHAKES = 10, 20
 # Customers up to which plans are polished, without shakes, that the model was not trained to make
-# (fleets 2 to 8% cheaper, and 15% more time; pairs with loads 15%), or that have one route, of
-# which nothing is planned anew.
-# Those of orienteering have a search of their own.
+# (fleets 2 to 8% cheaper, and 15% more time), or that have one route, of which nothing is planned
+# anew. Those of orienteering and of pairs have a search of their own.
 MOST_UNSHAKEN = 200
 # Nodes up to which all lengths are held at once.
 MOST_NODES = 2_000
@@ -46,6 +46,8 @@ _MOST_EXCHANGES = 4_000
 
 # Part of the work that is done after so many shakes.
 Progress = Callable[[int], float]
+# From a plan, its progress, a seed and who is told of better costs, to a plan that is no worse.
+Search = Callable[[Solution, Progress, int, Callable[[float], None] | None], Solution]
 
 
 def can_polish(problem: Problem) -> bool:
@@ -59,12 +61,28 @@ def can_polish(problem: Problem) -> bool:
 def finisher_of(problem: Problem, seed: int = 0) -> Callable[[Solution], Solution] | None:
     """What ``solve`` does to the plans of a problem in the end; None where they stay as they are.
 
-    Orienteering with few customers is polished like all that is so small.
+    Orienteering and pairs with few customers are polished like all that is so small.
     """
-    if MOST_CUSTOMERS < len(problem.customers) <= MOST_UNSHAKEN and is_plain_orienteering(problem):
-        return lambda plan: collect(plan, seed=seed)
+    if MOST_CUSTOMERS < len(problem.customers) <= MOST_UNSHAKEN:
+        if is_plain_orienteering(problem):
+            return lambda plan: collect(plan, seed=seed)
+        if has_plain_pairs(problem):
+            return lambda plan: polish(rearrange(plan, seed=seed), 0, seed)
     shakes = shakes_of(problem)
     return None if shakes is None else lambda plan: polish(plan, shakes, seed)
+
+
+def search_of(plan: Solution) -> Search:
+    """The search that makes most of the time from a plan on.
+
+    It is that of the problem where that knows all that counts, and else the one here.
+    """
+    problem = plan.plan.problem
+    if is_plain_orienteering(problem):
+        return collect
+    if plan.feasible and has_plain_pairs(problem):
+        return rearrange
+    return refine
 
 
 def shakes_of(problem: Problem) -> int | None:

@@ -40,6 +40,8 @@ class Roads:
         (N + 1, N + 1) lengths of arcs; far beyond all others where there is none.
     ends
         Start and end of each kind.
+    room
+        (D,) of each kind: what fits in, with what the referee lets pass.
     """
 
     def __init__(self, problem: Problem) -> None:
@@ -60,8 +62,7 @@ class Roads:
         self._pickup_of = np.full(size, -1)  # (N,) whom a delivery waits for
         for pickup, delivery in problem.pairs:
             self._pickup_of[delivery] = pickup
-        # (D,) of each kind of vehicle: what fits in, with what the referee lets pass
-        self._room = [
+        self.room = [
             np.array([one + problem.load_slack(one, k) for k, one in enumerate(t.capacities)])
             for t in fleet
         ] or [np.array([math.inf])]
@@ -130,7 +131,7 @@ class Roads:
         if (place[pickup[waits]] > place[stops[waits]]).any():
             return True
         on_board = -np.cumsum(problem.loads[stops], axis=0)  # (S, D) after each stop
-        return bool((on_board.max(axis=0) > self._room[route.kind]).any())
+        return bool((on_board.max(axis=0) > self.room[route.kind]).any())
 
     def _remember(self, known: dict, route: Route, value: float | bool) -> None:
         if len(known) >= _MOST_KNOWN:
