@@ -16,7 +16,7 @@ import numpy as np
 from spacevrp.problems.problem import Problem
 from spacevrp.problems.solution import Solution
 from spacevrp.solver.moves import moves_within
-from spacevrp.solver.roads import Roads, Route, Stops
+from spacevrp.solver.roads import Roads, Route, Stops, asks_only_for
 
 # How often ``solve`` shakes a plan: 0.15 s with 100 customers. Three times as many find another
 # 0.1% where distances are symmetric, and 2% where they are not.
@@ -34,19 +34,11 @@ _SAME = 1e-9
 
 def is_plain_orienteering(problem: Problem) -> bool:
     """Whether the prize is all that counts, and the length of one route all that limits it."""
-    if not problem.maximise_prize or len(problem.fleet) != 1:
-        return False
-    (terms,) = problem.fleet
-    durations = problem.durations
     return (
-        # By the data, not by what is declared: a declared variant need not show all of them.
-        _KNOWN.issuperset(problem.inferred_features.active)
+        problem.maximise_prize
+        and asks_only_for(problem, _KNOWN)
         and problem.min_prize <= 0
         and bool(np.isfinite(problem.penalty[list(problem.customers)]).all())
-        and not terms.forbidden
-        and not terms.pinned
-        # A way may have a length and yet be closed, as the time for it is missing.
-        and (durations is problem.distances or not durations.has_missing_arcs)
     )
 
 

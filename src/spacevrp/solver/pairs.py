@@ -19,7 +19,7 @@ import numpy as np
 
 from spacevrp.problems.problem import Problem
 from spacevrp.problems.solution import Solution
-from spacevrp.solver.roads import Roads, Route
+from spacevrp.solver.roads import Roads, Route, asks_only_for
 
 # Rounds for each customer in ``solve``: 1 s with 100 customers, 3 s with 200. Without loads, as the
 # model has learned pairs, its plans are good already, and a third of the time gains most of it.
@@ -53,18 +53,7 @@ class Places(NamedTuple):
 
 def has_plain_pairs(problem: Problem) -> bool:
     """Whether customers are in pairs, and only room on board and length limit the routes."""
-    if not problem.pairs or len(problem.fleet) != 1:
-        return False
-    (terms,) = problem.fleet
-    durations = problem.durations
-    return (
-        # By the data, not by what is declared: a declared variant need not show all of them.
-        _KNOWN.issuperset(problem.inferred_features.active)
-        and not terms.forbidden
-        and not terms.pinned
-        # A way may have a length and yet be closed, as the time for it is missing.
-        and (durations is problem.distances or not durations.has_missing_arcs)
-    )
+    return bool(problem.pairs) and asks_only_for(problem, _KNOWN)
 
 
 def rearrange(

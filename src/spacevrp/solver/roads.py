@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 from typing import NamedTuple
 
 import numpy as np
@@ -18,6 +18,22 @@ from spacevrp.problems.solution import Solution
 Stops = tuple[int, ...]
 # Verdicts that are kept; then all are forgotten, as the memory is not endless.
 _MOST_KNOWN = 200_000
+
+
+def asks_only_for(problem: Problem, known: Collection[str]) -> bool:
+    """Whether one kind of vehicle, which may serve anybody, and these features are all there is."""
+    if len(problem.fleet) != 1:
+        return False
+    (terms,) = problem.fleet
+    durations = problem.durations
+    return (
+        # By the data, not by what is declared: a declared variant need not show all of them.
+        set(problem.inferred_features.active) <= set(known)
+        and not terms.forbidden
+        and not terms.pinned
+        # A way may have a length and yet be closed, as the time for it is missing.
+        and (durations is problem.distances or not durations.has_missing_arcs)
+    )
 
 
 class Route(NamedTuple):
