@@ -44,7 +44,7 @@ class Settings:
     choices: int | None = None  # nearest customers that a move chooses from; None by the size
     direct_return: bool = True  # serve only who has a direct way home (see Environment)
     persist: bool = True  # try harder where no plan is complete, and say why
-    improve: bool = True  # finish plans of small problems and of fleets by a local search
+    improve: bool = True  # finish plans by a local search, where there is one for them
     replan: int = 0  # times that plans are planned anew, region by region
     lean: float = LEAN  # how far views lean (see model/leanings.py)
     first_view: int = 0  # the number of the first one

@@ -52,12 +52,17 @@ def hidden_matrices(model: SpaceModel) -> dict[str, int]:
     return blocks
 
 
+def is_leaning(name: str) -> bool:
+    """Whether a parameter of that name belongs to the learned leanings."""
+    return name.startswith("leanings.")
+
+
 def trained_parameters(model: SpaceModel, config: TrainConfig) -> dict[str, Tensor]:
     """What a run changes: the network without its leanings, or these alone."""
     return {
         name: parameter
         for name, parameter in model.named_parameters()
-        if name.startswith("leanings.") == config.learns_to_lean
+        if is_leaning(name) == config.learns_to_lean
     }
 
 
