@@ -109,7 +109,7 @@ def by_distance(
     values, one = torch.ones_like(flat), torch.ones(1, dtype=torch.float64)
     # sigmoid(0) * 1 is the context: half of the pull reaches the score.
     keyed = torch.cat([values, values], dim=-1)
-    state = torch.zeros(1, 2, dtype=torch.float64)
+    state = torch.zeros(1, 1, 2, dtype=torch.float64)
     tables = NodeTables(embedding, keyed, flat, flat, state, one, one, survey(batch).scale, 50.0)
     if nearness is not None:
         tables = replace(tables, nearness=torch.tensor([[nearness]], dtype=torch.float64))

@@ -211,7 +211,7 @@ def distance_only(problem: Problem) -> tuple[NarrowEnvironment, NodeTables]:
     flat = torch.zeros(1, 1, problem.size, 2, dtype=torch.float64)
     one = torch.ones(1, dtype=torch.float64)
     keyed = torch.cat([flat, flat + 1], dim=-1)
-    zeros = torch.zeros(1, 2, dtype=torch.float64)
+    zeros = torch.zeros(1, 1, 2, dtype=torch.float64)
     tables = NodeTables(flat, keyed, flat, flat, zeros, one, one, survey(batch).scale, 50.0)
     return NarrowEnvironment(batch), tables
 

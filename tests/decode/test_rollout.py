@@ -11,7 +11,7 @@ import torch
 from spacevrp.decode import rollout
 from spacevrp.decode.replay import decisions
 from spacevrp.decode.rollout import advance, choose, look_ahead
-from spacevrp.decode.signal import problem_signal
+from spacevrp.decode.signal import problem_signals
 from spacevrp.env import Environment, start_nodes
 from spacevrp.generators.testsets import generate
 from spacevrp.model import DecoderTables, ModelConfig, SpaceModel, view_seeds
@@ -32,7 +32,7 @@ def distance_only(rows: list[list[float]], weight: float = 1.0) -> DecoderTables
         keyed=torch.cat([zero, zero + 1.0], dim=-1),
         query_first=zero,
         query_last=zero,
-        state_weight=torch.zeros(1, 2, dtype=torch.float64),
+        state_weight=torch.zeros(1, 1, 2, dtype=torch.float64),
         zscore=table,
         read_weight=torch.zeros(1, dtype=torch.float64),
         match_weight=torch.full((1,), weight, dtype=torch.float64),
@@ -153,10 +153,10 @@ def test_what_is_recorded_gives_the_same_choices_again(prepared):
     assert trace is not None
     assert torch.equal(trace.sequences(), result.sequence)
     kept = decisions(trace)
-    for first, current, signal, allowed, action, active in zip(
+    for first, current, signals, allowed, action, active in zip(
         *(values.unbind(dim=1) for values in kept), strict=True
     ):
-        scores = logits(tables, first, current, signal, allowed)
+        scores = logits(tables, first, current, signals, allowed)
         assert torch.equal(scores.argmax(dim=-1), action)
         assert (current == action)[~active].all()  # finished ones stay
     assert not active.all()
@@ -292,11 +292,15 @@ def test_beside_several_depots_an_instance_with_one_keeps_its_ways(four_customer
 
 
 def signal_after(problem: Problem, *moves: int) -> float:
+    return signals_after(problem, *moves)[0]
+
+
+def signals_after(problem: Problem, *moves: int) -> list[float]:
     environment = Environment(stack([problem], dtype=torch.float64))
     state = environment.begin(torch.tensor([[moves[0]]]))
     for move in moves[1:]:
         state = environment.step(state, torch.tensor([[move]]))
-    return float(problem_signal(environment.batch, state))
+    return problem_signals(environment.batch, state, 4)[0, 0].tolist()
 
 
 def test_the_decoder_sees_the_load_that_is_left(four_customers):
@@ -330,3 +334,29 @@ def test_where_nothing_runs_out_the_decoder_sees_nothing(four_customers):
     assert signal_after(four_customers(depots=()), 1, 2) == 0.0
     assert signal_after(four_customers(pairs=((1, 3), (2, 4))), 1) == 0.0
     assert signal_after(four_customers(max_length=30.0), 1) == 0.0
+
+
+def test_the_decoder_can_be_told_the_time(four_customers):
+    """The depot closes at 40; the first customer is 3 away, opens at 5 and takes 1."""
+    problem = four_customers(
+        windows=[(0, 40), (5, 30), (0, 30), (0, 30), (0, 30)], service=[0, 1, 1, 1, 1]
+    )
+    assert signals_after(problem, 1)[1] == pytest.approx(6 / 40)
+    assert signals_after(problem, 1, 2)[1] == pytest.approx(11 / 40)  # 4 on, 1 for the service
+    assert signals_after(problem, 1, 0)[1] == 0.0  # the next vehicle
+    assert signals_after(four_customers(), 1)[1] == 0.0
+
+
+def test_the_decoder_can_be_told_what_was_collected(four_customers):
+    problem = four_customers(demand=[0, 2, -3, -4, 1], capacity=10.0, load_rule="single")
+    assert [signals_after(problem, 1)[k] for k in (0, 2)] == pytest.approx([0.8, 0.0])
+    assert [signals_after(problem, 1, 2)[k] for k in (0, 2)] == pytest.approx([1.0, 0.3])
+    assert [signals_after(problem, 1, 2, 4)[k] for k in (0, 2)] == pytest.approx([0.9, 0.2])
+    assert signals_after(problem, 1, 2, 0)[2] == 0.0
+
+
+def test_the_decoder_can_be_told_how_many_are_left(four_customers):
+    problem = four_customers(demand=[0, 2, 3, 4, 1], capacity=10.0)
+    assert signals_after(problem, 1)[3] == 0.75
+    assert signals_after(problem, 1, 0)[3] == 0.75
+    assert signals_after(problem, 1, 0, 2, 3)[3] == 0.25

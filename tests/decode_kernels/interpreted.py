@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import json
 import os
+from dataclasses import replace
 
 os.environ["TRITON_INTERPRET"] = "1"
 
@@ -28,7 +29,7 @@ from spacevrp.tensors import stack
 from spacevrp.train.config import TrainConfig
 
 SIZE, STARTS, BLOCK = 6, 4, 16
-NETWORK = ModelConfig(width=16, layers=1, feedforward=16, pivots=4, rank=2, heads=1)
+NETWORK = ModelConfig(width=16, layers=1, feedforward=16, pivots=4, rank=2, heads=1, signals=4)
 
 
 def instance(name: str, **changes: object) -> Problem:
@@ -123,7 +124,8 @@ def network() -> SpaceModel:
     model = SpaceModel(NETWORK)
     with torch.no_grad():
         for parameter in model.parameters():
-            parameter.add_(0.3 * parameter.abs().mean() * torch.randn_like(parameter))
+            size = parameter.abs().mean() or torch.tensor(1.0)  # what begins at nothing, too
+            parameter.add_(0.3 * size * torch.randn_like(parameter))
     return model
 
 
@@ -166,7 +168,7 @@ def main() -> None:
 
     slow = rollout(environment, tables, starts, record=True)
     fast = fused_rollout(environment, tables, starts, seed, sample=False, record=True, **options)
-    _, _, slow_signal, slow_allowed, slow_action, active = decisions(slow.trace)
+    _, _, slow_signals, slow_allowed, slow_action, active = decisions(slow.trace)
     length = slow_action.shape[1]
     likeliest = slow.trace.likeliest
     visited = torch.cat([slow.sequence[:, :, :2], slow_action.transpose(1, 2)], dim=2)
@@ -205,7 +207,12 @@ def main() -> None:
             "masks": bool(
                 ((fast.allowed[row, :length].bool() == slow_allowed[row]) | ~on[..., None]).all()
             ),
-            "signals": float(((fast.signal[row, :length] - slow_signal[row]).abs() * on).max()),
+            "signals": [
+                [float((slow * on).abs().max()), float(((fast - slow).abs() * on).max())]
+                for slow, fast in zip(
+                    slow_signals[row].unbind(-1), fast.signals[row, :length].unbind(-1), strict=True
+                )
+            ],
             "likeliest": float(((fast.likeliest[row, :length] - likeliest[row]).abs() * on).max()),
             "finished": int(torch.isfinite(fast.cost[row]).sum()),
             "forbidden": forbidden,
@@ -221,7 +228,8 @@ def main() -> None:
                 for table, value in expected.items()
             },
         }
-    config = TrainConfig(variants=("TSP", "CVRPTW"), size=4, batch=2, trajectories=3, model=NETWORK)
+    paper = replace(NETWORK, signals=1)
+    config = TrainConfig(variants=("TSP", "CVRPTW"), size=4, batch=2, trajectories=3, model=paper)
     agreement = measure_agreement(config, torch.device("cpu"), **options)
     found = {
         "cases": result,

@@ -65,7 +65,7 @@ def test_the_rollout_makes_the_same_moves(results: dict[str, Any], rule: str) ->
     assert case["masks"]
     assert case["choices"]
     assert case["costs"]
-    assert case["signals"] < 1e-5
+    assert all(error < 1e-5 for _, error in case["signals"])
     assert case["likeliest"] < 1e-4
     assert case["finished"] == 4
     assert (case["forbidden"] == 0) == (rule in FREE)  # the rule had something to say
@@ -89,6 +89,24 @@ def test_several_depots_look_ahead_alike(results: dict[str, Any]) -> None:
     assert found["switches"] > 0  # otherwise the look-ahead had nothing to decide
     assert found["violations"] == []
     assert found["referee"] < 1e-5
+
+
+def test_every_signal_says_something_somewhere(results: dict[str, Any]) -> None:
+    largest = [[size for size, _ in case["signals"]] for case in results["cases"].values()]
+    time, load = ([row[number] > 0 for row in largest] for number in (1, 2))
+    rules = dict(zip(RULES, zip(time, load, strict=True), strict=True))
+    assert {rule for rule, (told, _) in rules.items() if told} == {
+        "time windows",
+        "open, length, windows",
+        "asymmetric backhauls and windows",
+        "durations of their own",
+    }
+    assert {rule for rule, (_, told) in rules.items() if told} == {
+        "backhauls last",
+        "load rule single",
+        "load rule separate",
+    }
+    assert all(row[3] > 0 for row in largest)
 
 
 def test_drawing_is_not_greedy(results: dict[str, Any]) -> None:

@@ -34,6 +34,8 @@ def awake(config: ModelConfig, seed: int = 0) -> SpaceModel:
                 parameter.normal_(std=0.3)
             elif "norm_" in name:
                 parameter.add_(0.2 * torch.randn_like(parameter))
+            elif name.startswith("more_signals."):
+                parameter.normal_(std=0.5)
             elif name == "bias.weight_out":
                 parameter.normal_(std=0.1)
         # Within the range in which the clipping does not flatten everything.
@@ -47,6 +49,6 @@ def make_model():
 
     def make(seed: int = 0, **changes: object) -> SpaceModel:
         small = {"width": 16, "layers": 2, "feedforward": 24, "pivots": 5, "rank": 3, "heads": 2}
-        return awake(ModelConfig(**{**small, **changes}), seed)
+        return awake(ModelConfig(**{**small, "signals": 4, **changes}), seed)
 
     return make

@@ -211,7 +211,7 @@ def decode(
     x: np.ndarray,
     first: int,
     current: int,
-    signal: float,
+    signals: list[float],
     allowed: list[bool],
     clipping: float,
 ) -> dict[int, float]:
@@ -223,7 +223,13 @@ def decode(
     value = x @ adapted(weights, "value", attributes).T
     query = x[first] @ adapted(weights, "query_first", attributes).T
     query = query + x[current] @ adapted(weights, "query_last", attributes).T
-    query = query + signal * adapted(weights, "state", attributes)[:, 0]
+    query = query + signals[0] * adapted(weights, "state", attributes)[:, 0]
+    for number, signal in enumerate(signals[1:]):
+        query = query + signal * weights["more_signals.base"][:, number]
+        own = weights["more_signals.of_attributes"][:, :, number]
+        for attribute in range(len(attributes)):
+            share = attributes[attribute] / max(attributes.sum(), 1.0)
+            query = query + signal * share * own[attribute]
     count = len(weights["bias.bias_out"])
     read = bias_weight(weights, attributes, count - 2)
     match = bias_weight(weights, attributes, count - 1)

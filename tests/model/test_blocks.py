@@ -165,7 +165,9 @@ class Moment:
         shape, nodes = (3, 2, 4), 12  # instances, views, partial solutions
         self.first = torch.randint(nodes, shape, generator=generator)
         self.current = torch.randint(nodes, shape, generator=generator)
-        self.signal = torch.rand(shape, generator=generator, dtype=torch.float64)
+        self.signals = torch.rand(
+            (*shape, model.config.signals), generator=generator, dtype=torch.float64
+        )
         self.allowed = torch.rand((*shape, batch.num_nodes), generator=generator) < 0.6
         self.allowed &= batch.is_node[:, None, None]
         self.allowed[..., 3] = True
@@ -173,7 +175,7 @@ class Moment:
         self.zscore = self.tables.scale.zscore(batch.distance)[instance, self.current]
         self.expected = logits(
             plain,
-            *(x.flatten(0, 1) for x in (self.first, self.current, self.signal, self.allowed)),
+            *(x.flatten(0, 1) for x in (self.first, self.current, self.signals, self.allowed)),
         ).unflatten(0, (3, 2))
 
 
@@ -188,7 +190,7 @@ def clipped(tables: NodeTables, scores: torch.Tensor) -> torch.Tensor:
 
 def test_scores_of_all_nodes_are_those_of_the_decoder(moment: Moment) -> None:
     scores = node_scores(
-        moment.tables, moment.first, moment.current, moment.signal, moment.zscore, moment.allowed
+        moment.tables, moment.first, moment.current, moment.signals, moment.zscore, moment.allowed
     )
     assert torch.allclose(clipped(moment.tables, scores), moment.expected, atol=1e-8)
 
@@ -197,7 +199,7 @@ def test_scores_of_options_in_any_order_are_those_of_the_decoder(moment: Moment)
     order = torch.randperm(moment.allowed.shape[-1], generator=torch.Generator().manual_seed(1))
     options = order.expand_as(moment.allowed).flatten(1, 2)
     view = torch.arange(2).repeat_interleave(4).expand(3, -1)
-    arguments = [x.flatten(1, 2) for x in (moment.first, moment.current, moment.signal)]
+    arguments = [x.flatten(1, 2) for x in (moment.first, moment.current, moment.signals)]
     rest = [x[..., order].flatten(1, 2) for x in (moment.zscore, moment.allowed)]
     scores = option_scores(moment.tables, view, *arguments, options, *rest)
     expected = moment.expected[..., order].flatten(1, 2)

@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 import torch
 
-from spacevrp.decode.signal import problem_signal
+from spacevrp.decode.signal import problem_signals
 from spacevrp.env import Environment, start_nodes
 from spacevrp.generators.testsets import generate
 from spacevrp.model import ModelConfig, SpaceModel, random_seeds, view_seeds
@@ -39,8 +39,8 @@ def first_scores(model, batch, seeds=None, dtype=None):
     allowed = environment.mask(state)
     with torch.no_grad():
         tables = model(batch, seeds, dtype)
-        signal = problem_signal(batch, state)
-        return tables, logits(tables, state.origin, state.current, signal, allowed, dtype), allowed
+        signals = problem_signals(batch, state, tables.num_signals)
+        return tables, logits(tables, state.origin, state.current, signals, allowed, dtype), allowed
 
 
 # ------------------------------------------------------------------------------------- features
@@ -228,7 +228,13 @@ def test_every_ablation_runs_and_learns(make_model, name):
     state = environment.begin(start_nodes(environment, 2))
     allowed = environment.mask(state)
     tables = model(batch, seeds)
-    scores = logits(tables, state.origin, state.current, problem_signal(batch, state), allowed)
+    scores = logits(
+        tables,
+        state.origin,
+        state.current,
+        problem_signals(batch, state, tables.num_signals),
+        allowed,
+    )
     chances = scores.softmax(dim=-1)
     assert torch.allclose(chances.sum(dim=-1), torch.ones(6, 2).double())
     assert (chances[~allowed] == 0).all()

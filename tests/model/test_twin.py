@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 import torch
 
-from spacevrp.decode.signal import problem_signal
+from spacevrp.decode.signal import problem_signals
 from spacevrp.env import Environment, start_nodes
 from spacevrp.generators.testsets import generate
 from spacevrp.model import view_seeds
@@ -58,9 +58,9 @@ class Pair:
         state = environment.begin(start_nodes(environment, 2))
         for _ in range(STEPS):
             allowed = environment.mask(state)
-            signal = problem_signal(self.batch, state)
-            scores = logits(self.tables, state.origin, state.current, signal, allowed)
-            yield state, signal, allowed, scores
+            signals = problem_signals(self.batch, state, self.config.signals)
+            scores = logits(self.tables, state.origin, state.current, signals, allowed)
+            yield state, signals, allowed, scores
             state = environment.step(state, scores.argmax(dim=-1))
 
 
@@ -87,7 +87,7 @@ def test_logits(double, row):
     problem = double.problems[row]
     embedding = double.slow_embedding(row)
     seen = set()
-    for state, signal, allowed, scores in double.moments():
+    for state, signals, allowed, scores in double.moments():
         for start in range(2):
             expected = double.twin.decode(
                 problem,
@@ -95,7 +95,7 @@ def test_logits(double, row):
                 embedding,
                 int(state.origin[row, start]),
                 int(state.current[row, start]),
-                float(signal[row, start]),
+                signals[row, start].tolist(),
                 allowed[row, start].tolist(),
                 double.config.clipping,
             )
@@ -114,14 +114,14 @@ def test_float32_is_as_close_as_it_can_be(single, row):
     embedding = single.slow_embedding(row)
     received = single.tables.embedding[row, : len(embedding)].double()
     assert (received - torch.from_numpy(embedding)).abs().max() < 2e-5
-    state, signal, allowed, scores = next(iter(single.moments()))
+    state, signals, allowed, scores = next(iter(single.moments()))
     expected = single.twin.decode(
         single.problems[row],
         single.weights,
         embedding,
         int(state.origin[row, 0]),
         int(state.current[row, 0]),
-        float(signal[row, 0]),
+        signals[row, 0].tolist(),
         allowed[row, 0].tolist(),
         single.config.clipping,
     )
@@ -152,6 +152,6 @@ def _answers(pair, row, weights):
     """One number that depends on everything the network computes."""
     problem = pair.problems[row]
     embedding = pair.twin.encode(problem, weights, pair.seeds[row].tolist(), pair.config.pivots)
-    allowed = [True] * problem.size
-    logits = pair.twin.decode(problem, weights, embedding, 0, 1, 0.4, allowed, 50.0)
+    allowed, told = [True] * problem.size, [0.4, 0.3, 0.2, 0.1]
+    logits = pair.twin.decode(problem, weights, embedding, 0, 1, told, allowed, 50.0)
     return sum((node + 1) * value for node, value in logits.items())

@@ -213,7 +213,7 @@ def test_a_decision_is_credited_with_what_its_arc_is_worth() -> None:
         action=action,
         steps=torch.tensor([[3, 3, 2]], dtype=torch.int32),  # the last finished early
         cost=torch.zeros((1, 3)),
-        signal=torch.zeros((1, 3, 3)),
+        signals=torch.zeros((1, 3, 3, 1)),
         allowed=torch.ones((1, 3, 3, 4), dtype=torch.int8),
     )
     coefficient = torch.tensor([[-2.0, -1.0, 3.0]])

@@ -51,6 +51,19 @@ def test_small_batches_go_on_where_the_last_ended(tiny: Build, batch: int, shard
     assert rows == [row % 12 for row in range(12 * batch)]
 
 
+def test_problems_named_once_more_come_up_more_often(tiny: Build) -> None:
+    config = tiny(extra=("OP", "CVRPTW", "OP"), batch=30)
+    op, windows = config.variants.index("OP"), config.variants.index("CVRPTW")
+    first, second = problems_of(config, 2)
+    assert first == second == [*range(12), op, windows, op] * 2
+    few = tiny(extra=("OP",), batch=4)
+    rows = Counter(problem for step in problems_of(few, 13) for problem in step)
+    assert rows == {problem: 8 if problem == op else 4 for problem in range(12)}
+    alone = tiny(extra=("OP",) * 36, mixed=False)
+    drawn = Counter(choose_problem(alone, step) for step in range(1000))
+    assert 720 < drawn[op] < 820  # 37 of 48 turns
+
+
 def test_one_problem_a_batch(tiny: Build) -> None:
     config = tiny(mixed=False, batch=4, shards=2)
     assert problems_of(config, 20) == [[choose_problem(config, step)] * 4 for step in range(20)]

@@ -40,7 +40,8 @@ def measure_agreement(
         model = SpaceModel(config.model)
         with torch.no_grad():
             for parameter in model.parameters():
-                parameter.add_(_NOISE * parameter.abs().mean() * torch.randn_like(parameter))
+                size = parameter.abs().mean() or 1.0
+                parameter.add_(_NOISE * size * torch.randn_like(parameter))
     model = model.to(device)
     shards = Shards(config, device)
     batch, problem_of = shards.samplers[0].draw(None), shards.problems[0]
@@ -103,7 +104,7 @@ def _through_encoder(
 
 def _equal_choices(tables: DecoderTables, trace: Trace, batch: Batch) -> float:
     """Share of the kernel's choices that the twin would have made in the same place."""
-    first, current, signal, allowed, action, active = decisions(trace)
+    first, current, signals, allowed, action, active = decisions(trace)
     equal = total = 0
     for begin in range(0, action.shape[1], _CHUNK):
         part = slice(begin, begin + _CHUNK)
@@ -113,7 +114,7 @@ def _equal_choices(tables: DecoderTables, trace: Trace, batch: Batch) -> float:
             tables,
             first[:, part].flatten(1),
             torch.where(keep, current[:, part], 0).flatten(1),
-            signal[:, part].flatten(1),
+            signals[:, part].flatten(1, 2),
             legal.flatten(1, 2),
         ).view(*legal.shape)
         equal += int(((scores.argmax(dim=-1) == action[:, part]) & keep).sum())

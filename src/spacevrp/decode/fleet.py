@@ -8,7 +8,7 @@ import torch
 from torch import Tensor
 
 from spacevrp.decode.rollout import Rollout, choose
-from spacevrp.decode.signal import problem_signal
+from spacevrp.decode.signal import problem_signals
 from spacevrp.env.environment import at_node
 from spacevrp.env.fleet import FleetEnvironment, Preferences
 from spacevrp.model.decoder import DecoderTables, logits
@@ -50,8 +50,8 @@ def fleet_rollout(
         if step % _STEPS_BETWEEN_QUESTIONS == 0 and bool(state.done.all()):
             break
         allowed = environment.mask(state, preferences)
-        signal = problem_signal(batch, state.trip)
-        scores = logits(tables, state.trip.origin, state.trip.current, signal, allowed)
+        signals = problem_signals(batch, state.trip, tables.num_signals)
+        scores = logits(tables, state.trip.origin, state.trip.current, signals, allowed)
         action = choose(scores / temperature, sample=sample, generator=generator)
         free = wished & ~environment.on_pins(state)
         action = torch.where(free & at_node(allowed, starts), starts, action)

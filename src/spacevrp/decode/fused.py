@@ -12,6 +12,7 @@ from spacevrp.env import Environment
 from spacevrp.env.rules import at
 from spacevrp.env.starts import can_start
 from spacevrp.model.decoder import DecoderTables
+from spacevrp.model.features import per_horizon
 from spacevrp.tensors import Batch
 from spacevrp.tensors.limits import TOLERANCE
 
@@ -79,10 +80,10 @@ def fused_rollout(
     action = torch.zeros((size, max_steps, trajectories), dtype=torch.int32, device=device)
     cost = torch.empty((size, trajectories), dtype=torch.float32, device=device)
     steps = torch.empty((size, trajectories), dtype=torch.int32, device=device)
-    signal = allowed = likeliest = None
+    signals = allowed = likeliest = None
     if record:
-        signal = torch.zeros((size, max_steps, trajectories), dtype=torch.float32, device=device)
-        likeliest = torch.ones_like(signal)
+        likeliest = torch.ones((size, max_steps, trajectories), device=device)
+        signals = likeliest.new_zeros((*likeliest.shape, tables.num_signals))
         shape = (size, max_steps, trajectories, nodes)
         allowed = torch.empty(shape, dtype=torch.int8, device=device)
     rollout_kernel[(size, triton.cdiv(trajectories, block))](
@@ -103,7 +104,7 @@ def fused_rollout(
         at(can_start(environment), starts).to(torch.int32),
         seed,
         action,
-        action if signal is None else signal,
+        action if signals is None else signals,
         action if allowed is None else allowed,
         action if likeliest is None else likeliest,
         cost,
@@ -117,6 +118,7 @@ def fused_rollout(
         NODE_COUNT=len(NODE_ROWS),
         INSTANCE_COUNT=len(INSTANCE_ROWS),
         DEPOTS=depots,
+        SIGNALS=tables.num_signals,
         TOLERANCE=TOLERANCE,
         CLIPPING=tables.clipping,
         SCALE=1.0 / math.sqrt(width),
@@ -127,7 +129,7 @@ def fused_rollout(
         FAST=batch.distance.is_cuda,
         num_warps=num_warps,
     )
-    return Trace(starts, origin, action, steps, cost, signal, allowed, likeliest)
+    return Trace(starts, origin, action, steps, cost, signals, allowed, likeliest)
 
 
 def match_type(dtype: torch.dtype) -> torch.dtype:
@@ -176,6 +178,7 @@ def pack(
         "max_length": batch.max_length,
         "bounded": torch.isfinite(batch.max_length),
         "windowed": batch.windowed,
+        "per_horizon": per_horizon(batch),
         "min_prize": batch.min_prize,
         "max_routes": batch.max_routes,
         "open_routes": batch.open_routes,

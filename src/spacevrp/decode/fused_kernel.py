@@ -38,6 +38,7 @@ from spacevrp.decode.fused_layout import (
     I_OPEN,
     I_ORIENTEERING,
     I_PENALTY,
+    I_PER_HORIZON,
     I_PRIZE_COLLECTING,
     I_READ,
     I_WINDOWED,
@@ -84,6 +85,7 @@ def rollout_kernel(
     NODE_COUNT: tl.constexpr,
     INSTANCE_COUNT: tl.constexpr,
     DEPOTS: tl.constexpr,
+    SIGNALS: tl.constexpr,
     TOLERANCE: tl.constexpr,
     CLIPPING: tl.constexpr,
     SCALE: tl.constexpr,
@@ -109,7 +111,7 @@ def rollout_kernel(
         mask=real[None, :],
         other=0.0,
     )  # (D, N)
-    state_weight = tl.load(state_ptr + b * WIDTH + dims)  # (D,)
+    state = state_ptr + b * SIGNALS * WIDTH + dims  # (D,) for the first signal
 
     inst = instance_ptr + b * INSTANCE_COUNT
     capacity = tl.load(inst + I_CAPACITY)
@@ -118,6 +120,8 @@ def rollout_kernel(
     load_rule = tl.load(inst + I_LOAD_RULE).to(tl.int32)
     max_length = tl.load(inst + I_MAX_LENGTH)
     windowed = tl.load(inst + I_WINDOWED).to(tl.int32)
+    per_horizon = tl.load(inst + I_PER_HORIZON)
+    customers = tl.load(inst + I_CUSTOMERS)
     bounded = tl.load(inst + I_BOUNDED).to(tl.int32)
     min_prize = tl.load(inst + I_MIN_PRIZE)
     max_routes = tl.load(inst + I_MAX_ROUTES)
@@ -155,7 +159,7 @@ def rollout_kernel(
     queries = b * nodes * WIDTH + dims[None, :]
     query_first = tl.load(first_ptr + queries + origin[:, None] * WIDTH)  # (P, D)
     current = origin
-    left = zero + tl.load(inst + I_CUSTOMERS)
+    left = zero + customers
     owed = zero + tl.load(inst + I_COMPULSORY)
     linehauls = zero + tl.load(inst + I_LINEHAULS)
     skipped = zero + tl.load(inst + I_PENALTY)
@@ -272,6 +276,9 @@ def rollout_kernel(
         signal = tl.where(prize_collecting, wanted, zero)
         signal = tl.where(orienteering, (max_length - length) / max_length, signal)
         signal = tl.where(limited, share, signal)
+        # The load that no pickup to come can use, and customers to come, as shares.
+        collected_share = tl.where(limited, credit / tl.where(limited, capacity, 1.0), 0.0)
+        left_share = left / tl.maximum(customers, 1.0)
         history = (b * max_steps + t) * trajectories + p
         recorded = exists & (zero_i + t < max_steps)
         # A vehicle at one of several depots looks ahead: it asks as if it stood at each of them.
@@ -356,7 +363,14 @@ def rollout_kernel(
             # Legal moves weigh more than nothing: the weights tell them from illegal ones.
             weight = tl.where(moves, tl.maximum(weight, 1e-30), 0.0).to(value_sum.dtype)
             if RECORD:
-                tl.store(signal_ptr + history, signal, mask=recorded)
+                told = signal_ptr + history * SIGNALS
+                tl.store(told, signal, mask=recorded)
+                if SIGNALS > 1:
+                    tl.store(told + 1, ready_at * per_horizon, mask=recorded)
+                if SIGNALS > 2:
+                    tl.store(told + 2, collected_share, mask=recorded)
+                if SIGNALS > 3:
+                    tl.store(told + 3, left_share, mask=recorded)
                 tl.store(
                     allowed_ptr + history[:, None] * nodes + cols[None, :],
                     (moves | (idle[:, None] & (cols[None, :] == current[:, None]))).to(tl.int8),
@@ -367,7 +381,13 @@ def rollout_kernel(
             if DEPOTS > 1:
                 query_first = tl.load(first_ptr + queries + base[:, None] * WIDTH)
             query = query_first + tl.load(last_ptr + queries + here[:, None] * WIDTH)
-            query += signal[:, None] * state_weight[None, :]
+            query += signal[:, None] * tl.load(state)[None, :]
+            if SIGNALS > 1:
+                query += (ready_at * per_horizon)[:, None] * tl.load(state + WIDTH)[None, :]
+            if SIGNALS > 2:
+                query += collected_share[:, None] * tl.load(state + 2 * WIDTH)[None, :]
+            if SIGNALS > 3:
+                query += left_share[:, None] * tl.load(state + 3 * WIDTH)[None, :]
             # The gate and the ratio in one division: n / d / (1 + exp(-q)).
             gate = 1.0 + exponential(tl.minimum(-query, 20.0), FAST)
             bottom = tl.maximum(denominator, 1e-30) * gate

@@ -26,6 +26,7 @@ INSTANCE_ROWS = (
     "max_length",
     "bounded",
     "windowed",
+    "per_horizon",
     "min_prize",
     "max_routes",
     "open_routes",
@@ -62,6 +63,7 @@ I_LOAD_RULE = tl.constexpr(_I["load_rule"])
 I_MAX_LENGTH = tl.constexpr(_I["max_length"])
 I_BOUNDED = tl.constexpr(_I["bounded"])
 I_WINDOWED = tl.constexpr(_I["windowed"])
+I_PER_HORIZON = tl.constexpr(_I["per_horizon"])
 I_MIN_PRIZE = tl.constexpr(_I["min_prize"])
 I_MAX_ROUTES = tl.constexpr(_I["max_routes"])
 I_OPEN = tl.constexpr(_I["open_routes"])

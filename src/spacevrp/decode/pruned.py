@@ -22,7 +22,7 @@ from torch import Tensor
 from spacevrp.decode.adjustment import Adjustment
 from spacevrp.decode.neighbourhood import Neighbourhood
 from spacevrp.decode.rollout import Rollout, choose
-from spacevrp.decode.signal import problem_signal
+from spacevrp.decode.signal import problem_signals
 from spacevrp.env.narrow import NarrowEnvironment, select
 from spacevrp.env.rules import at
 from spacevrp.env.state import State
@@ -156,7 +156,7 @@ class Walk:
             self.view,
             state.origin,
             state.current,
-            problem_signal(self.environment.batch, state),
+            problem_signals(self.environment.batch, state, self.tables.num_signals),
             nodes,
             self.tables.scale.zscore(distance),
             torch.cat([(home | idle).unsqueeze(-1), legal], dim=-1),
@@ -243,7 +243,7 @@ class Walk:
             for values in (
                 state.origin,
                 state.current,
-                problem_signal(self.environment.batch, state),
+                problem_signals(self.environment.batch, state, self.tables.num_signals),
                 zscore,
                 allowed,
             )

@@ -29,12 +29,12 @@ _MULTIPLIED_AT_ONCE = 64
 
 
 def decisions(trace: Trace) -> tuple[Tensor, ...]:
-    """First and current node, signal, legal moves, action and activity, each (B, T, P, ...)."""
-    if trace.signal is None or trace.allowed is None:
+    """First and current node, signals, legal moves, action and activity, each (B, T, P, ...)."""
+    if trace.signals is None or trace.allowed is None:
         raise ValueError("expected a trace with its decisions recorded, received one without")
     current = trace.current
     first = trace.origin.unsqueeze(1).expand_as(current)
-    return first, current, trace.signal, trace.allowed.bool(), trace.action.long(), trace.active
+    return first, current, trace.signals, trace.allowed.bool(), trace.action.long(), trace.active
 
 
 def log_probabilities(
@@ -44,7 +44,7 @@ def log_probabilities(
     dtype: torch.dtype | None = None,
 ) -> Tensor:
     """Log probability of each decision in a range of steps, (B, t, P); 0 where there was none."""
-    first, current, signal, allowed, action, active = (
+    first, current, signals, allowed, action, active = (
         values[:, steps] for values in decisions(trace)
     )
     shape = action.shape
@@ -54,7 +54,7 @@ def log_probabilities(
         tables,
         first.flatten(1),
         torch.where(active, current, 0).flatten(1),
-        signal.flatten(1).to(tables.embedding.dtype),
+        signals.flatten(1, 2).to(tables.embedding.dtype),
         allowed.flatten(1, 2),
         dtype,
     )
@@ -125,7 +125,7 @@ def fused_replay_gradients(
         scatter_kernel,
     )
 
-    if trace.signal is None or trace.allowed is None:
+    if trace.signals is None or trace.allowed is None:
         raise ValueError("expected a trace with its decisions recorded, received one without")
     size, max_steps, trajectories = trace.action.shape
     nodes, device = trace.allowed.shape[3], trace.action.device
@@ -149,7 +149,7 @@ def fused_replay_gradients(
 
     weight, match = scratch(block_nodes), scratch(block_nodes)
     sums, context, query = scratch(2 * width), scratch(width), scratch(width)
-    grad_state, scalars = zeros(width), zeros(2)
+    scalars = zeros(2)
     starts = trace.starts.to(torch.int32).contiguous()
     origin = trace.origin.to(torch.int32).contiguous()
     weights = torch.stack([tables.read_weight, tables.match_weight], dim=1).float().contiguous()
@@ -164,7 +164,7 @@ def fused_replay_gradients(
         starts,
         origin,
         trace.action,
-        trace.signal,
+        trace.signals,
         trace.allowed,
         each,
         chosen,
@@ -174,12 +174,12 @@ def fused_replay_gradients(
         match,
         context,
         query,
-        grad_state,
         scalars,
         trajectories,
         max_steps,
         nodes,
         BLOCK_R=block,
+        SIGNALS=tables.num_signals,
         CLIPPING=tables.clipping,
         SCALE=1.0 / math.sqrt(width),
         FAST=trace.action.is_cuda,
@@ -203,9 +203,10 @@ def fused_replay_gradients(
         )
         return out
 
-    grad_query = zeros(2, nodes, width)
-    scatter_kernel[(size, 2)](
+    grad_query = zeros(3, nodes, width)
+    scatter_kernel[(size, 3)](
         query,
+        trace.signals,
         starts,
         origin,
         trace.action,
@@ -216,6 +217,7 @@ def fused_replay_gradients(
         max_steps,
         nodes,
         BLOCK_R=_MULTIPLIED_AT_ONCE,
+        SIGNALS=tables.num_signals,
         **tile,
     )
     return {
@@ -223,7 +225,7 @@ def fused_replay_gradients(
         "keyed": product(weight, sums),
         "query_first": grad_query[:, 0],
         "query_last": grad_query[:, 1],
-        "state_weight": grad_state,
+        "state_weight": grad_query[:, 2, : tables.num_signals],
         "read_weight": scalars[:, 0],
         "match_weight": scalars[:, 1],
     }

@@ -64,7 +64,6 @@ def replay_kernel(
     out_match_ptr,
     out_context_ptr,
     out_query_ptr,
-    out_state_ptr,
     out_scalars_ptr,
     trajectories,
     max_steps,
@@ -72,6 +71,7 @@ def replay_kernel(
     WIDTH: tl.constexpr,
     BLOCK_N: tl.constexpr,
     BLOCK_R: tl.constexpr,
+    SIGNALS: tl.constexpr,
     CLIPPING: tl.constexpr,
     SCALE: tl.constexpr,
     FAST: tl.constexpr,
@@ -91,12 +91,11 @@ def replay_kernel(
         mask=real[:, None],
         other=0.0,
     )  # (N, D)
-    state_weight = tl.load(state_ptr + b * WIDTH + dims)
+    state = state_ptr + b * SIGNALS * WIDTH + dims  # (D,) for the first signal
     read_weight = tl.load(weights_ptr + b * 2)
     match_weight = tl.load(weights_ptr + b * 2 + 1)
 
     # Kept as tiles and summed once at the end: sums across warps make them wait for each other.
-    grad_state = tl.zeros([BLOCK_R, WIDTH], dtype=tl.float32)
     grad_read = tl.zeros([BLOCK_R, BLOCK_N], dtype=tl.float32)
     grad_match = tl.zeros([BLOCK_R, BLOCK_N], dtype=tl.float32)
 
@@ -120,7 +119,7 @@ def replay_kernel(
         before = tl.load(history - trajectories, mask=valid & (t > 0), other=0)
         current = tl.where(t == 0, start, before)
         first = tl.load(origin_ptr + b * trajectories + p, mask=valid, other=0)
-        signal = tl.load(signal_ptr + b * total + row, mask=valid, other=0.0)
+        told = signal_ptr + (b * total + row) * SIGNALS
         coefficient = tl.load(coefficient_ptr + b * total + row, mask=valid, other=0.0)
         moves = tl.load(
             allowed_ptr + (b * total + row)[:, None] * nodes + cols[None, :],
@@ -142,7 +141,10 @@ def replay_kernel(
         ratio = numerator * scale
         firsts = first_ptr + b * nodes * WIDTH + first[:, None] * WIDTH + dims[None, :]
         lasts = last_ptr + b * nodes * WIDTH + current[:, None] * WIDTH + dims[None, :]
-        query = tl.load(firsts) + tl.load(lasts) + signal[:, None] * state_weight[None, :]
+        query = tl.load(firsts) + tl.load(lasts)
+        for number_of in tl.static_range(SIGNALS):
+            signal = tl.load(told + number_of, mask=valid, other=0.0)
+            query += signal[:, None] * tl.load(state + number_of * WIDTH)[None, :]
         gate = inverse(1.0 + exponential(tl.minimum(-query, 20.0), FAST), FAST)
         context = gate * ratio
         tl.store(context_out, context.to(value_sum.dtype), mask=inside)
@@ -167,7 +169,6 @@ def replay_kernel(
         grad_ratio = grad_context * coefficient[:, None] * gate
         grad_query = grad_ratio * ratio * (1.0 - gate)
         tl.store(query_out, grad_query.to(value_sum.dtype), mask=inside)
-        grad_state += grad_query * signal[:, None]
         grad_ratio *= scale
         grad_numerator = grad_ratio.to(value_sum.dtype)
         grad_denominator = (-grad_ratio * ratio).to(value_sum.dtype)
@@ -177,7 +178,6 @@ def replay_kernel(
         grad_weight = tl.dot(grad_denominator, tl.trans(key_sum), grad_weight)
         grad_read -= grad_weight * weight.to(tl.float32) * zrow
 
-    tl.atomic_add(out_state_ptr + b * WIDTH + dims, tl.sum(grad_state, axis=0))
     tl.atomic_add(out_scalars_ptr + b * 2, tl.sum(tl.sum(grad_read, axis=1), axis=0))
     tl.atomic_add(out_scalars_ptr + b * 2 + 1, tl.sum(tl.sum(grad_match, axis=1), axis=0))
 
@@ -215,6 +215,7 @@ def product_kernel(
 @triton.jit
 def scatter_kernel(
     query_ptr,
+    signal_ptr,
     start_ptr,
     origin_ptr,
     action_ptr,
@@ -227,10 +228,11 @@ def scatter_kernel(
     WIDTH: tl.constexpr,
     BLOCK_N: tl.constexpr,
     BLOCK_R: tl.constexpr,
+    SIGNALS: tl.constexpr,
 ):
     """Sum the rows of ``query`` by the node the route began at (program 0), or the vehicle was at.
 
-    As a product with one-hot rows.
+    As a product with one-hot rows. Program 2 weighs them by each signal instead.
     """
     b = tl.program_id(0).to(tl.int64)
     cols = tl.arange(0, BLOCK_N)
@@ -254,8 +256,12 @@ def scatter_kernel(
             mask=valid[:, None],
             other=0.0,
         )
-        hot = (cols[:, None] == node[None, :]).to(values.dtype)
-        acc = tl.dot(hot, values, acc)
-    out = out_ptr + (b * 2 + tl.program_id(1)) * nodes * WIDTH
+        weight = (cols[:, None] == node[None, :]).to(tl.float32)
+        if tl.program_id(1) == 2:
+            told = signal_ptr + (b * total + row)[None, :] * SIGNALS + cols[:, None]
+            inside = valid[None, :] & (cols < SIGNALS)[:, None]
+            weight = tl.load(told, mask=inside, other=0.0)
+        acc = tl.dot(weight.to(values.dtype), values, acc)
+    out = out_ptr + (b * 3 + tl.program_id(1)) * nodes * WIDTH
     out += cols[:, None] * WIDTH + dims[None, :]
     tl.store(out, acc, mask=(cols < nodes)[:, None])

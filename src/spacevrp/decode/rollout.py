@@ -8,7 +8,7 @@ from typing import Protocol
 import torch
 from torch import Tensor
 
-from spacevrp.decode.signal import problem_signal
+from spacevrp.decode.signal import problem_signals
 from spacevrp.decode.trace import Trace
 from spacevrp.env import Environment, State
 from spacevrp.env.rules import at
@@ -32,7 +32,7 @@ class Move:
     """One step of all partial solutions: what was decided on what grounds, and what came of it."""
 
     action: Tensor  # (B, P) int64
-    signal: Tensor  # (B, P)
+    signals: Tensor  # (B, P, S)
     allowed: Tensor  # (B, P, N) bool
     state: State
     likeliest: Tensor | None = None  # (B, P) chance of the likeliest move, where asked for
@@ -72,8 +72,8 @@ def advance(
     It neither waits for the device nor changes a shape, so it can be compiled as a whole.
     """
     allowed = environment.mask(state)
-    signal = problem_signal(environment.batch, state)
-    scores = logits(tables, state.origin, state.current, signal, allowed, dtype)
+    signals = problem_signals(environment.batch, state, tables.num_signals)
+    scores = logits(tables, state.origin, state.current, signals, allowed, dtype)
     if temperature != 1.0:
         scores = scores / temperature
     action = choose(scores, sample=sample, generator=generator)
@@ -82,7 +82,7 @@ def advance(
             environment, tables, state, action, sample=sample, generator=generator, dtype=dtype
         )
     likeliest = scores.softmax(dim=-1).amax(dim=-1) if record else None
-    return Move(action, signal, allowed, environment.step(state, action), likeliest)
+    return Move(action, signals, allowed, environment.step(state, action), likeliest)
 
 
 @torch.no_grad()
@@ -143,7 +143,7 @@ def rollout(
         )
         if move.likeliest is not None:
             legal = move.allowed.to(torch.int8)
-            kept.append((move.action.int(), move.signal, legal, move.likeliest, ~state.done))
+            kept.append((move.action.int(), move.signals, legal, move.likeliest, ~state.done))
         state = move.state
         taken = step + 1
         sequence[..., taken + 1] = move.action
@@ -152,11 +152,11 @@ def rollout(
     if record:
         if environment.num_depots > 1:
             raise ValueError("expected at most one depot where decisions are recorded")
-        action, signal, allowed, likeliest, active = (
+        action, signals, allowed, likeliest, active = (
             torch.stack(column, dim=1) for column in zip(*kept, strict=True)
         )
         steps = active.sum(dim=1).to(torch.int32)
-        trace = Trace(starts, origin, action, steps, cost, signal, allowed, likeliest)
+        trace = Trace(starts, origin, action, steps, cost, signals, allowed, likeliest)
     return Rollout(sequence[..., : taken + 2], cost, trace)
 
 
@@ -201,8 +201,8 @@ def look_ahead(
         exists = at(batch.is_depot, there) & customers.any(dim=-1)
         # Where nothing can be served, any row will do: it never wins.
         legal = torch.where(exists.unsqueeze(-1), customers, torch.ones_like(customers))
-        signal = problem_signal(batch, standing)
-        scores = logits(tables, there, there, signal, legal, dtype)
+        signals = problem_signals(batch, standing, tables.num_signals)
+        scores = logits(tables, there, there, signals, legal, dtype)
         chance = scores.amax(dim=-1) - scores.logsumexp(dim=-1)
         move = choose(scores, sample=sample, generator=generator)
         move = torch.where(state.current == there, move, there)

@@ -1,4 +1,4 @@
-"""The scalar problem state that the decoder sees."""
+"""What the decoder is told of a partial solution, beside where its vehicle is."""
 
 from __future__ import annotations
 
@@ -6,10 +6,21 @@ import torch
 from torch import Tensor
 
 from spacevrp.env import State
+from spacevrp.model.features import per_horizon
 from spacevrp.tensors import Batch
 
 
-def problem_signal(batch: Batch, state: State) -> Tensor:
+def problem_signals(batch: Batch, state: State, count: int) -> Tensor:
+    """The first ``count`` of four numbers, (B, P, count).
+
+    What is left of the one resource that matters, which is all that the paper tells; the time, in
+    horizons; the load collected on the way, in vehicle loads; the share of customers to come.
+    """
+    told = [resource_left, time, load_collected, customers_left][:count]
+    return torch.stack([signal(batch, state) for signal in told], dim=-1)
+
+
+def resource_left(batch: Batch, state: State) -> Tensor:
     """What is left of the one resource that matters, (B, P).
 
     Deliverable load over capacity; for orienteering the remaining length over the limit; for prize
@@ -25,3 +36,24 @@ def problem_signal(batch: Batch, state: State) -> Tensor:
     signal = torch.where(batch.prize_collecting.unsqueeze(1), wanted, torch.zeros_like(wanted))
     signal = torch.where(batch.orienteering.unsqueeze(1), reach, signal)
     return torch.where(limited, load, signal)
+
+
+def time(batch: Batch, state: State) -> Tensor:
+    """When the vehicle is ready to leave, in horizons, (B, P); 0 without time windows."""
+    return state.clock * per_horizon(batch).unsqueeze(1)
+
+
+def load_collected(batch: Batch, state: State) -> Tensor:
+    """What no pickup to come can use, in vehicle loads, (B, P); 0 without a capacity.
+
+    It matters where some customers hand goods over and others receive them.
+    """
+    capacity = batch.capacity.unsqueeze(1)
+    limited = torch.isfinite(capacity)
+    return torch.where(limited, state.credit / torch.where(limited, capacity, 1.0), 0.0)
+
+
+def customers_left(batch: Batch, state: State) -> Tensor:
+    """Share of the customers that are not yet visited, (B, P)."""
+    customers = (batch.is_node & ~batch.is_depot).sum(dim=1, keepdim=True)
+    return state.left.to(state.clock.dtype) / customers.clamp(min=1).to(state.clock.dtype)

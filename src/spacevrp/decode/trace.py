@@ -17,7 +17,7 @@ class Trace:
     action: Tensor  # (B, T, P) int32; moves after the start
     steps: Tensor  # (B, P) int32; moves until the solution was finished
     cost: Tensor  # (B, P) in units of distance; inf where stuck
-    signal: Tensor | None = None  # (B, T, P)
+    signals: Tensor | None = None  # (B, T, P, S)
     allowed: Tensor | None = None  # (B, T, P, N) int8
     likeliest: Tensor | None = None  # (B, T, P) chance of the likeliest move
 

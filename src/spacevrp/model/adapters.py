@@ -62,6 +62,24 @@ class GeneratedProjection(nn.Module):
         return self.generate(self.hidden(attributes).relu()).unflatten(-1, self.shape)
 
 
+class MoreSignals(nn.Module):
+    """What signals beyond the first add to queries, from the problem representation.
+
+    A vector for each signal, and one for each attribute of the problem; all begin at 0.
+    """
+
+    def __init__(self, config: ModelConfig) -> None:
+        super().__init__()
+        count, width = config.signals - 1, config.width
+        self.base = nn.Parameter(torch.zeros(width, count))
+        self.of_attributes = nn.Parameter(torch.zeros(len(ATTRIBUTE_NAMES), width, count))
+
+    def forward(self, attributes: Tensor) -> Tensor:
+        """Weights (B, d, S - 1) for problem representations (B, 10)."""
+        share = attributes / attributes.sum(dim=1, keepdim=True).clamp(min=1.0)
+        return self.base + torch.einsum("ba,ads->bds", share, self.of_attributes)
+
+
 def projection(config: ModelConfig, inputs: int, outputs: int) -> nn.Module:
     """One adaptive projection, as the configuration says."""
     if config.projections == "wdad":

@@ -32,7 +32,7 @@ class NodeTables:
     keyed: Tensor  # (B, V, N, 2d) [exp(K) * V | exp(K)]
     query_first: Tensor  # (B, V, N, d)
     query_last: Tensor  # (B, V, N, d)
-    state_weight: Tensor  # (B, d)
+    state_weight: Tensor  # (B, S, d)
     read_weight: Tensor  # (B,)
     match_weight: Tensor  # (B,)
     scale: Scale
@@ -44,6 +44,11 @@ class NodeTables:
     def views(self) -> int:
         """Views of each instance."""
         return self.embedding.shape[1]
+
+    @property
+    def num_signals(self) -> int:
+        """Numbers that the decoder is told of a partial solution."""
+        return self.state_weight.shape[1]
 
     @classmethod
     def of_embedding(
@@ -65,7 +70,7 @@ class NodeTables:
             keyed=keyed.view(*x.shape[:3], -1),
             query_first=project(model.query_first),
             query_last=project(model.query_last),
-            state_weight=model.state(lam).squeeze(-1),
+            state_weight=model.state_weight(lam),
             read_weight=alphas[:, -2] * log_size,
             match_weight=alphas[:, -1] * log_size,
             scale=scale,
@@ -109,7 +114,7 @@ def option_scores(
     view: Tensor,
     first: Tensor,
     current: Tensor,
-    signal: Tensor,
+    signals: Tensor,
     nodes: Tensor,
     zscore: Tensor,
     allowed: Tensor,
@@ -126,8 +131,8 @@ def option_scores(
         (B, P) which view of the instance each partial solution follows.
     first, current
         (B, P) first node (or depot) of the route, and the node the vehicle is at.
-    signal
-        (B, P) the scalar problem state.
+    signals
+        (B, P, S) the state of the partial solution.
     nodes
         (B, P, C) the options; at least one of them allowed, none twice among the allowed.
     zscore
@@ -147,7 +152,7 @@ def option_scores(
         return table.view(-1, width).index_select(0, (base + node).flatten()).view(*node.shape, -1)
 
     query = look_up(tables.query_first, first) + look_up(tables.query_last, current)
-    query = query + signal.unsqueeze(-1) * tables.state_weight.unsqueeze(1)  # (B, P, d)
+    query = query + signals @ tables.state_weight  # (B, P, d)
 
     weight = _readout_weight(tables, zscore, allowed)
     keyed = tables.keyed.view(-1, 2 * width)
@@ -168,7 +173,7 @@ def node_scores(
     tables: NodeTables,
     first: Tensor,
     current: Tensor,
-    signal: Tensor,
+    signals: Tensor,
     zscore: Tensor,
     allowed: Tensor,
 ) -> Tensor:
@@ -176,14 +181,15 @@ def node_scores(
 
     (``nearness`` has no say here: mostly it is asked where a route may begin.)
 
-    All arguments are (B, V, P) or (B, V, P, N), with as many partial solutions for every view.
+    All arguments are (B, V, P), (B, V, P, S) or (B, V, P, N), with as many partial solutions for
+    every view.
     """
 
     def look_up(table: Tensor, node: Tensor) -> Tensor:
         return table.gather(2, node.unsqueeze(-1).expand(*node.shape, table.shape[-1]))
 
     query = look_up(tables.query_first, first) + look_up(tables.query_last, current)
-    query = query + signal.unsqueeze(-1) * tables.state_weight[:, None, None]
+    query = query + signals @ tables.state_weight.unsqueeze(1)
     sums = torch.matmul(_readout_weight(tables, zscore, allowed), tables.keyed)
     context = gated_ratio(query, sums)
     match = torch.matmul(context, tables.embedding.transpose(-1, -2))

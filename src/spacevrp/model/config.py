@@ -11,6 +11,11 @@ Representation = Literal["bidirectional", "averaged", "identifiers"]
 PivotChoice = Literal["furthest", "random"]
 Projections = Literal["wdad", "hypernetwork"]
 
+# Numbers that the decoder can be told of a partial solution; see ``decode/signal.py``.
+MAX_SIGNALS = 4
+# What trained weights can be given later, and what a network without it says.
+LEARNED_LATER = {"leanings": 0, "signals": 1}
+
 
 @dataclass(frozen=True)
 class ModelConfig:
@@ -40,6 +45,10 @@ class ModelConfig:
         Where the weight of distances in the compatibility starts.
     clipping
         Logits lie between plus and minus this number.
+    signals
+        How much the decoder is told of a partial solution: what is left of the one resource that
+        matters (1, as in the paper), the time (2), the load collected on the way (3), and the
+        share of customers to come (4).
     leanings
         Views that have learned to lean, each in its own way (see ``leanings.py``); 0 for none.
     """
@@ -56,16 +65,21 @@ class ModelConfig:
     heads: int = 3
     match_start: float = 1.0
     clipping: float = 50.0
+    signals: int = 1
     leanings: int = 0
 
     def __post_init__(self) -> None:
-        counts = ("width", "layers", "feedforward", "pivots", "rank", "heads", "leanings")
-        for name in counts:
+        counts = ("width", "layers", "feedforward", "pivots", "rank", "heads", "signals")
+        for name in (*counts, "leanings"):
             value, least = getattr(self, name), 0 if name == "leanings" else 1
             if isinstance(value, bool) or not isinstance(value, int) or value < least:
                 raise SpacevrpError(
                     f"model.{name}: expected a whole number >= {least}, received {value!r}"
                 )
+        if self.signals > MAX_SIGNALS:
+            raise SpacevrpError(
+                f"model.signals: expected at most {MAX_SIGNALS}, received {self.signals}"
+            )
         choices = {
             "representation": get_args(Representation),
             "pivot_choice": get_args(PivotChoice),

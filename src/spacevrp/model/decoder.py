@@ -19,11 +19,16 @@ class DecoderTables:
     keyed: Tensor  # (B, N, 2d) [exp(K) * V | exp(K)]
     query_first: Tensor  # (B, N, d) embedding through the projection of the first node
     query_last: Tensor  # (B, N, d) embedding through the projection of the last node
-    state_weight: Tensor  # (B, d)
+    state_weight: Tensor  # (B, S, d) what each signal adds to queries
     zscore: Tensor  # (B, N, N) normalised distances
     read_weight: Tensor  # (B,) alpha of the readout times log2 N
     match_weight: Tensor  # (B,) alpha of the compatibility times log2 N
     clipping: float
+
+    @property
+    def num_signals(self) -> int:
+        """Numbers that the decoder is told of a partial solution."""
+        return self.state_weight.shape[1]
 
     def map(self, change) -> DecoderTables:  # type: ignore[no-untyped-def]
         """Apply a function to every tensor."""
@@ -37,7 +42,7 @@ def logits(
     tables: DecoderTables,
     first: Tensor,
     current: Tensor,
-    signal: Tensor,
+    signals: Tensor,
     allowed: Tensor,
     dtype: torch.dtype | None = None,
 ) -> Tensor:
@@ -47,8 +52,8 @@ def logits(
     ----------
     first, current
         (B, P) first node (or depot) of the route, and the node the vehicle is at.
-    signal
-        (B, P) the scalar problem state.
+    signals
+        (B, P, S) the state of the partial solution.
     allowed
         (B, P, N) bool.
     dtype
@@ -58,7 +63,7 @@ def logits(
     width = tables.embedding.shape[-1]
     row = _rows(tables.zscore, current)  # (B, P, N)
     query = _rows(tables.query_first, first) + _rows(tables.query_last, current)
-    query = query + signal.unsqueeze(-1) * tables.state_weight.unsqueeze(1)
+    query = query + signals @ tables.state_weight
 
     bias = (-tables.read_weight[:, None, None] * row).masked_fill(~allowed, -torch.inf)
     weight = (bias - bias.amax(dim=-1, keepdim=True)).exp()

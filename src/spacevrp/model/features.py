@@ -33,16 +33,26 @@ def node_attributes(batch: Batch, scale: Tensor | None = None) -> Tensor:
     penalty = batch.penalty / (distance_scale(batch) if scale is None else scale).unsqueeze(1)
 
     windowed = batch.windowed.unsqueeze(1)
-    closing = torch.where(torch.isfinite(batch.closing), batch.closing, 0.0)
-    depot_close = torch.where(batch.is_depot, closing, 0.0).amax(dim=1)
-    horizon = torch.where(depot_close > 0, depot_close, closing.amax(dim=1))
-    horizon = torch.where(horizon > 0, horizon, 1.0).unsqueeze(1)
+    horizon = _horizon(batch).unsqueeze(1)
     latest = torch.where(torch.isfinite(batch.closing), batch.closing, horizon)
     times = [
         torch.where(windowed & batch.is_node, values / horizon, 0.0)
         for values in (batch.opening, latest, batch.service)
     ]
     return torch.stack([demand, prize, penalty, *times], dim=-1).to(dtype)
+
+
+def _horizon(batch: Batch) -> Tensor:
+    """When the last depot closes, or the last customer where none does, (B,)."""
+    closing = torch.where(torch.isfinite(batch.closing), batch.closing, 0.0)
+    depot_close = torch.where(batch.is_depot, closing, 0.0).amax(dim=1)
+    horizon = torch.where(depot_close > 0, depot_close, closing.amax(dim=1))
+    return torch.where(horizon > 0, horizon, 1.0)
+
+
+def per_horizon(batch: Batch) -> Tensor:
+    """What times are multiplied with to be told in horizons, (B,); 0 without time windows."""
+    return torch.where(batch.windowed, 1.0 / _horizon(batch), 0.0)
 
 
 def distance_scale(batch: Batch) -> Tensor:

@@ -13,7 +13,7 @@ from dataclasses import replace
 import torch
 from torch import Tensor, nn
 
-from spacevrp.model.adapters import projection
+from spacevrp.model.adapters import MoreSignals, projection
 from spacevrp.model.attention import keyed_values
 from spacevrp.model.bias import BiasNetworks
 from spacevrp.model.config import ModelConfig
@@ -53,6 +53,8 @@ class SpaceModel(nn.Module):
         self.key = projection(config, width, width)
         self.value = projection(config, width, width)
         self.state = projection(config, 1, width)
+        # Signals that the paper has not: they count for nothing until it is learned what for.
+        self.more_signals = MoreSignals(config) if config.signals > 1 else None
         self.leanings = LearnedLeanings(config.leanings, width) if config.leanings else None
 
     @property
@@ -113,12 +115,19 @@ class SpaceModel(nn.Module):
             keyed=keyed_values(project(self.key), project(self.value), batch.is_node),
             query_first=project(self.query_first),
             query_last=project(self.query_last),
-            state_weight=self.state(lam).squeeze(-1),
+            state_weight=self.state_weight(lam),
             zscore=geometry.zscore,
             read_weight=alphas[:, -2] * geometry.log_size,
             match_weight=alphas[:, -1] * geometry.log_size,
             clipping=self.config.clipping,
         )
+
+    def state_weight(self, attributes: Tensor) -> Tensor:
+        """What each signal adds to queries, (B, S, d), for problem representations (B, 10)."""
+        weight: Tensor = self.state(attributes)  # (B, d, 1)
+        if self.more_signals is not None:
+            weight = torch.cat([weight, self.more_signals(attributes)], dim=2)
+        return weight.transpose(1, 2).contiguous()
 
     def lean(
         self, tables: DecoderTables, batch: Batch, views: range, how_far: float

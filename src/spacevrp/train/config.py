@@ -23,7 +23,7 @@ Baseline = Literal["mean", "state"]
 Precision = Literal["bfloat16", "float32", "float64"]
 Moments = Literal["exact", "bfloat16"]
 
-_TUPLES = ("variants", "sizes", "betas")
+_TUPLES = ("variants", "extra", "sizes", "betas")
 
 
 @dataclass(frozen=True)
@@ -34,6 +34,9 @@ class TrainConfig:
     ----------
     variants
         The problems trained on; at most one depot each.
+    extra
+        Problems of that list that come up once more in every round, as often as they are named
+        here: those that need it most.
     size, sizes
         Customers of every instance; or, where given, a list from which each step draws the size of
         all its instances.
@@ -114,6 +117,7 @@ class TrainConfig:
     """
 
     variants: tuple[str, ...] = SEEN_NAMES
+    extra: tuple[str, ...] = ()
     size: int = 100
     sizes: tuple[int, ...] = ()
     batch: int = 128
@@ -167,7 +171,7 @@ class TrainConfig:
                 recipe.check_size(one, size)
         if self.batch % self.shards:
             raise _wrong("shards", f"a divisor of the batch {self.batch}", self.shards)
-        fewest = self.cycle * self.batch // (len(self.variants) if self.mixed else 1)
+        fewest = self.cycle * self.batch // (len(self.turns) if self.mixed else 1)
         smallest = variety.smallest_share(fewest)
         if 0 < self.varied < smallest:
             raise _wrong(
@@ -175,7 +179,12 @@ class TrainConfig:
             )
 
     def _check_types(self) -> None:
-        for name, kind in (("variants", str), ("sizes", int), ("betas", (int, float))):
+        for name, kind in (
+            ("variants", str),
+            ("extra", str),
+            ("sizes", int),
+            ("betas", (int, float)),
+        ):
             values = getattr(self, name)
             fine = isinstance(values, tuple) and all(
                 isinstance(v, kind) and not isinstance(v, bool) for v in values
@@ -219,6 +228,9 @@ class TrainConfig:
             raise _wrong("variants", "at least one variant", self.variants)
         if len(set(self.variants)) < len(self.variants):
             raise _wrong("variants", "each variant once", self.variants)
+        for name in self.extra:
+            if name not in self.variants:
+                raise _wrong("extra", f"some of {', '.join(self.variants)}", name)
         if self.views > 1 and self.views != self.model.leanings + 1:
             raise _wrong(
                 "views", f"1, or {self.model.leanings + 1}, one more than leanings", self.views
@@ -234,9 +246,15 @@ class TrainConfig:
 
         More than one only where a mixed batch holds fewer instances than there are problems.
         """
-        if not self.mixed or self.batch >= len(self.variants):
+        if not self.mixed or self.batch >= len(self.turns):
             return 1
-        return math.lcm(self.batch, len(self.variants)) // self.batch
+        return math.lcm(self.batch, len(self.turns)) // self.batch
+
+    @property
+    def turns(self) -> tuple[int, ...]:
+        """Positions in ``variants`` of the problems of a round, one after the other."""
+        again = (self.variants.index(name) for name in self.extra)
+        return (*range(len(self.variants)), *again)
 
     @property
     def all_sizes(self) -> tuple[int, ...]:

@@ -42,7 +42,7 @@ def less_what_was_known(batch: Batch, trace: Trace, coefficient: Tensor) -> Tens
 
 def known(batch: Batch, trace: Trace) -> tuple[list[Tensor], Tensor]:
     """What is known before each move, and which moves there are: all (B, T, P)."""
-    assert trace.signal is not None  # training records its decisions
+    assert trace.signals is not None  # training records its decisions
     like, here = batch.distance, trace.current
 
     def at(values: Tensor) -> Tensor:  # of a node (B, N)
@@ -56,7 +56,7 @@ def known(batch: Batch, trace: Trace) -> tuple[list[Tensor], Tensor]:
         torch.cumsum(leg, dim=1),  # way so far
         torch.cumsum(at(batch.revealed_prize + batch.penalty), dim=1),  # collected, or spared
         torch.cumsum(at(~batch.is_depot), dim=1),  # customers served
-        trace.signal.to(like.dtype),  # load, length or prize that is left
+        trace.signals[..., 0].to(like.dtype),  # load, length or prize that is left
         at(like[:, :, 0]),  # way home
     ]
     return features, trace.active.to(like.dtype)

@@ -37,10 +37,10 @@ class Mixes:
 
     def __init__(self, config: TrainConfig, size: int) -> None:
         self._config = config
-        variants = [parse_variant(name) for name in config.variants]
+        variants, turns = [parse_variant(name) for name in config.variants], config.turns
         count = config.batch // config.shards
         layouts = (
-            [[row % len(variants) for row in range(config.cycle * config.batch)]]
+            [[turns[row % len(turns)] for row in range(config.cycle * config.batch)]]
             if config.mixed
             else [[problem] * config.batch for problem in range(len(variants))]
         )
@@ -48,9 +48,9 @@ class Mixes:
         # For each layout, each turn of the varied instances and each shard: the number of the mix.
         self._number_of: list[list[list[int]]] = []
         for layout in layouts:
-            turns = variety.spread([variants[i] for i in layout], size, config.varied)
+            rounds = variety.spread([variants[i] for i in layout], size, config.varied)
             self._number_of.append([])
-            for sizes, varied in turns:
+            for sizes, varied in rounds:
                 parts = [slice(at, at + count) for at in range(0, len(layout), count)]
                 found = [
                     Mix(tuple(layout[part]), tuple(sizes[part]), tuple(varied[part]))
@@ -69,7 +69,7 @@ class Mixes:
 
 def choose_problem(config: TrainConfig, step: int) -> int:
     """The problem of a step that has only one."""
-    return _words(config, step)[0] % len(config.variants)
+    return config.turns[_words(config, step)[0] % len(config.turns)]
 
 
 def choose_size(config: TrainConfig, step: int) -> int:

@@ -12,7 +12,7 @@ import torch
 from torch import Tensor
 
 from spacevrp.decode.rollout import choose
-from spacevrp.decode.signal import problem_signal
+from spacevrp.decode.signal import problem_signals
 from spacevrp.env import Environment, start_nodes
 from spacevrp.env.rules import at
 from spacevrp.model import LEAN, random_seeds
@@ -45,8 +45,8 @@ def naive_accumulate(
         if number % _STEPS_BETWEEN_QUESTIONS == 0 and bool(state.done.all()):
             break
         allowed = environment.mask(state)
-        signal = problem_signal(batch, state)
-        scores = logits(tables, state.origin, state.current, signal, allowed, step.dtype)
+        signals = problem_signals(batch, state, tables.num_signals)
+        scores = logits(tables, state.origin, state.current, signals, allowed, step.dtype)
         action = choose(scores.detach(), sample=True)
         chance = scores.log_softmax(dim=-1).gather(2, action.unsqueeze(-1)).squeeze(-1)
         learned = ~state.done
@@ -56,7 +56,7 @@ def naive_accumulate(
         arc = torch.stack([state.current, action], dim=-1)
         arcs.append(torch.where(state.done.unsqueeze(-1), -1, arc))
         home = at(batch.distance[:, :, 0], state.current)
-        facts.append(torch.stack([way, worth, served, signal, home], dim=-1))
+        facts.append(torch.stack([way, worth, served, signals[..., 0], home], dim=-1))
         way = way + at(batch.distance.flatten(1), state.current * batch.num_nodes + action)
         worth = worth + at(batch.revealed_prize + batch.penalty, action)
         served = served + at((~batch.is_depot).to(way.dtype), action)

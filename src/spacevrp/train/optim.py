@@ -57,6 +57,11 @@ def is_leaning(name: str) -> bool:
     return name.startswith("leanings.")
 
 
+def is_addition(name: str) -> bool:
+    """Whether weights of before may lack a parameter of that name."""
+    return is_leaning(name) or name.startswith("more_signals.")
+
+
 def trained_parameters(model: SpaceModel, config: TrainConfig) -> dict[str, Tensor]:
     """What a run changes: the network without its leanings, or these alone."""
     return {

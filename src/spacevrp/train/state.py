@@ -12,7 +12,7 @@ from spacevrp.model import SpaceModel
 from spacevrp.problems.errors import SpacevrpError
 from spacevrp.train import checkpoint
 from spacevrp.train.config import TrainConfig
-from spacevrp.train.optim import MuonAdamW, WeightAverage, is_leaning
+from spacevrp.train.optim import MuonAdamW, WeightAverage, is_addition
 
 
 class TrainState:
@@ -41,8 +41,8 @@ class TrainState:
             self.model = self.model.double()
         if weights is not None:
             named: dict[str, Tensor] = dict(self.model.named_parameters())
-            # Leanings that are yet to be learned begin as drawn ones.
-            fresh = {n: p.detach() for n, p in named.items() if is_leaning(n)}
+            # Leanings that are yet to be learned begin as drawn ones, added signals at nothing.
+            fresh = {n: p.detach() for n, p in named.items() if is_addition(n)}
             _fill(named, {**fresh, **weights}, "weights")
         self.optimizer = MuonAdamW(self.model, config)
         self.average = WeightAverage(self.model, config.average, self.optimizer)
