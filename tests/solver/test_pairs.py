@@ -17,7 +17,7 @@ from spacevrp.problems.solution import Solution
 from spacevrp.solver import Solver
 from spacevrp.solver.moves import with_pair
 from spacevrp.solver.pairs import (
-    Tours,
+    PairPlans,
     cheapest_places,
     has_plain_pairs,
     rearrange,
@@ -40,7 +40,7 @@ THROUGH = [[Route(0, (1, 2, 3, 4))], [Route(0, (1, 2, 4, 3))]]
 
 def put_in(problem: Problem, routes: list[tuple[int, ...]], pair: int) -> tuple[float, list[Route]]:
     """What a pair adds at the least, and the routes with it."""
-    tours = Tours(Roads(problem))
+    tours = PairPlans(Roads(problem))
     tour = tours.read([Route(0, stops) for stops in routes])[None]
     pairs = np.array(problem.pairs[pair : pair + 1])
     places = tours.places(tour, pairs, np.ones((1, tour.shape[1] - 1), dtype=bool))

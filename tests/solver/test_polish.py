@@ -267,7 +267,7 @@ def test_a_plan_that_comes_to_serve_everybody_is_the_solution(
     assert plan.feasible
     monkeypatch.setattr("spacevrp.solver.work.settle", lambda *_: (None, "", 0))
     monkeypatch.setattr("spacevrp.solver.work.best_partial", lambda *_: plan)
-    attempt = solver.attempt(problem, augment=1)
+    attempt = solver.attempt(problem, augment=1, improve=False)
     assert attempt.solutions == [plan]
     assert (attempt.reasons, attempt.partial) == ({}, {})
 
@@ -287,11 +287,11 @@ def test_who_is_in_a_hurry_gets_a_partial_plan_at_once(solver: Solver) -> None:
     ("variant", "polished"),
     [
         *(("TSP", True), ("PDTSP", True), ("PDCVRP", True), ("APCTSP", True), ("OP", True)),
-        ("CVRP", False),
+        *(("CVRP", True), ("OCVRPBTW", True), ("MDCVRP", False)),
     ],
 )
-def test_plans_of_one_route_are_finished(solver: Solver, variant: str, polished: bool) -> None:
-    """But not where regions are planned anew instead."""
+def test_plans_are_finished(solver: Solver, variant: str, polished: bool) -> None:
+    """But not of several depots, whose regions are planned anew."""
     problems = generate(variant, 20, 3)
     alone = solver.solve(problems, augment=1, improve=False, replan=0)
     finished = solver.solve(problems, augment=1, replan=0)

@@ -14,7 +14,8 @@ from spacevrp.problems.solution import Solution
 from spacevrp.solver import Solver, regions
 from spacevrp.solver.regions import divide, is_divisible, put_together
 
-QUICK = {"augment": 1, "starts": 1}
+# No local search: what planning anew gains by itself.
+QUICK = {"augment": 1, "starts": 1, "improve": False}
 # One of every kind of rule that routes can have.
 DIVISIBLE = ("CVRP", "OCVRPBTW", "ACVRPL", "MDCVRPB", "AMDOCVRPBPLTW")
 SIZE = 30

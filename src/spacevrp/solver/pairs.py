@@ -1,25 +1,23 @@
 """A local search for pickups and deliveries in pairs: some are taken out and put in again.
 
 Where room on board and the length of routes are all that limits a plan, the best places for a pair
-are found by arithmetic along the routes, and the referee need judge the last plan only. Several
-trials are made of the same plan at once, each without other pairs; these are put in one by one,
-each where it costs least. The best trial is gone on with if it is better, or not much worse; less
-and less so. A plan never gets worse.
-
-All routes of a plan are one tour here, with the depot before, between and behind them. Open routes
-have a way home of length 0, and a fixed cost is part of the way to the first customer.
+are found by arithmetic along the routes, and the referee need judge the last plan only. A plan
+never gets worse.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
+from dataclasses import dataclass
 from typing import NamedTuple
 
 import numpy as np
 
 from spacevrp.problems.problem import Problem
 from spacevrp.problems.solution import Solution
-from spacevrp.solver.roads import Roads, Route, asks_only_for
+from spacevrp.solver import ruin
+from spacevrp.solver.roads import Roads, asks_only_for
+from spacevrp.solver.tours import Tours
 
 # Rounds for each customer in ``solve``: 1 s with 100 customers, 3 s with 200. Without loads, as the
 # model has learned pairs, its plans are good already, and a third of the time gains most of it.
@@ -29,18 +27,9 @@ _KNOWN = {
     *("asymmetric", "depot", "several_routes", "open_routes", "capacity", "length_limit"),
     "pickup_delivery",
 }
-# Trials of one round: they take little longer than one alone.
-_TRIALS = 16
-# Pairs that a trial takes out, at the most.
-_MOST_OUT = 10
-# How often these are neighbours on the map, and on the tour; else they are any.
-_NEAR, _NEXT = 0.5, 0.4
-# How far distances are misjudged when neighbours are chosen.
-_NOISE = 0.5
+_MANNER = ruin.Manner(most_out=10, hot=1.0, cold=0.2)
 # Arcs are passed over now and then.
 _BLINK = 0.02
-# A worse plan is gone on with up to such a part of what a customer costs, at first and in the end.
-_HOT, _COLD = 1.0, 0.2
 
 
 class Places(NamedTuple):
@@ -81,10 +70,10 @@ def rearrange(
         return done / (each * len(problem.customers))
 
     roads = Roads(problem)
-    tours, draws = Tours(roads), np.random.default_rng(seed)
-    search = _Search(tours, problem, progress or by_rounds, draws, watch)
-    best = search.run(tours.read(roads.read(solution)))
-    found = roads.judged_plan(tours.written(best))
+    plans, draws = PairPlans(roads), np.random.default_rng(seed)
+    start = plans.read(roads.read(solution))
+    best = ruin.search(plans, start, _MANNER, progress or by_rounds, draws, watch)
+    found = roads.judged_plan(plans.written(best))
     return found if found.feasible and found.cost < solution.cost else solution
 
 
@@ -145,46 +134,32 @@ def with_pairs(tours: np.ndarray, pairs: np.ndarray, places: Places) -> np.ndarr
     return longer
 
 
-class Tours:
-    """The plans of a problem as tours: what they cost, and where a pair may come in."""
+class PairPlans(Tours):
+    """The plans of a problem: what they cost, and where a pair may come in."""
 
     def __init__(self, roads: Roads) -> None:
+        super().__init__(roads)
         problem = roads.problem
-        (terms,) = problem.fleet
-        self.depot = terms.start
-        self.length = roads.length[:-1, :-1].copy()  # (N, N)
-        if terms.end is None:
-            self.length[:, self.depot] = 0.0
-        self.length[self.depot] += terms.fixed_cost
-        self.length[self.depot, self.depot] = 0.0
-        self.dust = 1e-2 * problem.length_tolerance
-        self._limit = terms.max_length + terms.fixed_cost + self.dust
+        self.units = np.array(problem.pairs)  # (P, 2)
+        self.near = self.length + self.length.T  # (N, N)
         limited = np.isfinite(roads.room[0])
         self._room = roads.room[0][limited]  # (D,)
         self._taken = -problem.loads.T[limited]  # (D, N) what comes on board at each stop
-        most = [limit for limit in (problem.max_routes, terms.count) if limit is not None]
-        self._most_routes = min(most, default=problem.size)
 
-    def read(self, routes: Sequence[Route]) -> np.ndarray:
-        """(L,) the routes as one tour."""
-        stops = [node for route in routes for node in (*route.stops, self.depot)]
-        return self.tidied(np.array([self.depot, *stops]))
-
-    def written(self, tour: np.ndarray) -> list[Route]:
-        """The routes of a tour; some may be empty."""
-        parts = np.split(tour, np.flatnonzero(tour == self.depot))
-        return [Route(0, tuple(part[1:].tolist())) for part in parts]
-
-    def tidied(self, tour: np.ndarray) -> np.ndarray:
-        """Without empty routes, but for one in the end where another vehicle may leave."""
-        at_depot = tour == self.depot
-        tour = tour[np.append(True, ~(at_depot[1:] & at_depot[:-1]))]
-        routes = int((tour == self.depot).sum()) - 1
-        return np.append(tour, self.depot) if routes < self._most_routes else tour
-
-    def costs(self, tours: np.ndarray) -> np.ndarray:
-        """(B,) lengths and fixed costs."""
-        return self.length[tours[:, :-1], tours[:, 1:]].sum(axis=1)
+    def trials(self, tour: np.ndarray, out: np.ndarray, draws: np.random.Generator) -> PairTrials:
+        """The plan with pairs (B, K, 2) elsewhere, put in in that order."""
+        count = len(out)
+        stays = np.ones((count, len(self.near)), dtype=bool)
+        stays[np.arange(count)[:, None], out.reshape(count, -1)] = False
+        tours = np.broadcast_to(tour, (count, len(tour)))[stays[:, tour]].reshape(count, -1)
+        impossible = np.zeros(count, dtype=bool)
+        for pairs in out.swapaxes(0, 1):  # (B, 2)
+            seen = draws.random((count, tours.shape[1] - 1)) >= _BLINK
+            places = self.places(tours, pairs, seen)
+            impossible |= np.isinf(places.extra)
+            tours = with_pairs(tours, pairs, places)
+        costs = self.length[tours[:, :-1], tours[:, 1:]].sum(axis=1)
+        return PairTrials(self, tours, np.where(impossible, np.inf, costs))
 
     def places(self, tours: np.ndarray, pairs: np.ndarray, seen: np.ndarray) -> Places:
         """The cheapest legal places for a pair in each tour, out of the arcs that are seen.
@@ -199,73 +174,22 @@ class Tours:
 
     def _spare(self, tours: np.ndarray) -> np.ndarray | None:
         """(B, L - 1) by how much the route of each arc may get longer; None for any length."""
-        if np.isinf(self._limit):
+        if np.isinf(self.limit):
             return None
         arcs = self.length[tours[:, :-1], tours[:, 1:]]
         route = np.cumsum(tours[:, :-1] == self.depot).reshape(arcs.shape)  # of all tours
         totals = np.bincount(route.ravel(), weights=arcs.ravel())
-        return self._limit - totals[route]
+        return self.limit - totals[route]
 
 
-class _Search:
-    """The search for a cheaper plan."""
+@dataclass(frozen=True)
+class PairTrials:
+    """What became of a plan in several trials."""
 
-    def __init__(
-        self,
-        tours: Tours,
-        problem: Problem,
-        progress: Callable[[int], float],
-        draws: np.random.Generator,
-        watch: Callable[[float], None] | None,
-    ) -> None:
-        self._tours, self._progress, self._draws, self._watch = tours, progress, draws, watch
-        self._pairs = np.array(problem.pairs)  # (P, 2)
-        self._near = tours.length + tours.length.T  # (N, N)
+    plans: PairPlans
+    tours: np.ndarray  # (B, L)
+    costs: np.ndarray  # (B,) inf where a pair found no place
 
-    def run(self, start: np.ndarray) -> np.ndarray:
-        """(L,) the best tour found."""
-        best = now = start
-        least = cost = float(self._tours.costs(start[None])[0])
-        done = 0
-        while (part := self._progress(done)) < 1.0:
-            warmth = _HOT ** (1.0 - part) * _COLD**part * least / (2 * len(self._pairs))
-            trials, costs = self._trials(now)
-            judged = costs - warmth * self._draws.exponential(size=len(costs))
-            chosen = int(judged.argmin())
-            if judged[chosen] < cost:
-                now, cost = self._tours.tidied(trials[chosen]), float(costs[chosen])
-            if cost < least - self._tours.dust:
-                best, least = now, cost
-                if self._watch is not None:
-                    self._watch(least)
-            done += 1
-        return best
-
-    def _trials(self, tour: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-        """(B, L) the tour with some pairs elsewhere, and (B,) its costs; inf where one is out."""
-        out = self._pairs[self._chosen(tour)]  # (B, K, 2)
-        stays = np.ones((_TRIALS, len(self._near)), dtype=bool)
-        stays[np.arange(_TRIALS)[:, None], out.reshape(_TRIALS, -1)] = False
-        trials = np.broadcast_to(tour, (_TRIALS, len(tour)))[stays[:, tour]].reshape(_TRIALS, -1)
-        impossible = np.zeros(_TRIALS, dtype=bool)
-        for pairs in out.swapaxes(0, 1):  # (B, 2)
-            seen = self._draws.random((_TRIALS, trials.shape[1] - 1)) >= _BLINK
-            places = self._tours.places(trials, pairs, seen)
-            impossible |= np.isinf(places.extra)
-            trials = with_pairs(trials, pairs, places)
-        return trials, np.where(impossible, np.inf, self._tours.costs(trials))
-
-    def _chosen(self, tour: np.ndarray) -> np.ndarray:
-        """(B, K) pairs in any order: neighbours of somebody on the map or on the tour, or any."""
-        draws, pairs = self._draws, self._pairs
-        centre = draws.choice(pairs.ravel(), _TRIALS)  # (B,)
-        place = np.empty(len(self._near))
-        place[tour] = np.arange(len(tour))
-        way = draws.random((_TRIALS, 1))
-        apart = np.where(way < _NEAR, self._near[centre], np.abs(place - place[centre, None]))
-        apart[way[:, 0] >= _NEAR + _NEXT] = 1.0
-        key = apart[:, pairs].min(axis=2)  # (B, P)
-        key *= 1.0 + _NOISE * draws.random(key.shape)
-        count = int(draws.integers(min(_MOST_OUT, len(pairs)))) + 1
-        nearest = np.argpartition(key, count - 1, axis=1)[:, :count]
-        return draws.permuted(nearest, axis=1)
+    def tour(self, number: int) -> np.ndarray:
+        """(L,) one of them."""
+        return self.plans.tidied(self.tours[number])
