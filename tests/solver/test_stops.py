@@ -303,10 +303,30 @@ def test_whose_plans_are_left_to_others(name: str) -> None:
 
 
 def test_how_many_customers() -> None:
-    few, many, most = (generate("CVRPTW", size, 1)[0] for size in (10, 200, 201))
-    assert finisher_of(few) is not None  # by the general search, which knows all moves
-    assert finisher_of(many) is not None
-    assert finisher_of(most) is None
+    sizes = (10, 200, 201, 1999, 2000)  # few by the general search, which knows all moves
+    finished = [finisher_of(generate("CVRPTW", size, 1)[0]) is not None for size in sizes]
+    assert finished == [True, True, True, True, False]
+
+
+@pytest.mark.parametrize("variant", ["CVRPTW", "ACVRP"])
+def test_large_plans_are_rebuilt_in_parts(variant: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(stops, "ROUNDS", 1)
+    (problem,) = generate(variant, 210, 1, seed=2)
+    nodes = list(problem.customers)
+    routes: list[tuple[int, ...]] = []
+    roads = Roads(problem)
+    while nodes:  # as many as fit, in the order of their numbers
+        route = [nodes.pop(0)]
+        while nodes and roads.is_legal(Route(0, (*route, nodes[0]))):
+            route.append(nodes.pop(0))
+        routes.append(around(route, problem.fleet[0]))
+    start = Solution.judged(problem, routes)
+    assert start.feasible
+    found = stops.rebuild_in_parts(start)
+    assert found.feasible
+    assert found.cost < 0.9 * start.cost
+    left_out = Solution.judged(problem, routes[1:])
+    assert stops.rebuild_in_parts(left_out) is left_out
 
 
 def test_solving_rebuilds_unless_told_otherwise() -> None:

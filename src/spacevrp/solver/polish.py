@@ -23,14 +23,15 @@ from spacevrp.solver.orienteering import collect, is_plain_orienteering
 from spacevrp.solver.pairs import has_plain_pairs, rearrange
 from spacevrp.solver.partial import better_of
 from spacevrp.solver.roads import Roads, Route, Stops
-from spacevrp.solver.stops import has_plain_stops, rebuild
+from spacevrp.solver.stops import has_plain_stops, rebuild, rebuild_in_parts
 
 # Customers up to which every plan of ``solve`` is polished, and how often it is shaken: then it is
 # within 0.01% of what more shakes find, after 20 to 90 ms.
 MOST_CUSTOMERS, SHAKES = 10, 20
 # Customers up to which plans are polished, without shakes, that the model was not trained to make
 # (fleets 2 to 8% cheaper, and 15% more time), or that have one route, of which nothing is planned
-# anew. Orienteering, pairs and plain stops have searches of their own, up to as many.
+# anew. Orienteering, pairs and plain stops have searches of their own, the latter for large plans,
+# too.
 MOST_UNSHAKEN = 200
 # Nodes up to which all lengths are held at once.
 MOST_NODES = 2_000
@@ -64,13 +65,16 @@ def finisher_of(problem: Problem, seed: int = 0) -> Callable[[Solution], Solutio
 
     Orienteering, pairs and stops of few customers are polished like all that is so small.
     """
-    if MOST_CUSTOMERS < len(problem.customers) <= MOST_UNSHAKEN:
+    customers = len(problem.customers)
+    if MOST_CUSTOMERS < customers <= MOST_UNSHAKEN:
         if is_plain_orienteering(problem):
             return lambda plan: collect(plan, seed=seed)
         if has_plain_pairs(problem):
             return lambda plan: polish(rearrange(plan, seed=seed), 0, seed)
         if has_plain_stops(problem):
             return lambda plan: rebuild(plan, seed=seed)
+    if MOST_UNSHAKEN < customers < MOST_NODES and has_plain_stops(problem):
+        return lambda plan: rebuild_in_parts(plan, seed)
     shakes = shakes_of(problem)
     return None if shakes is None else lambda plan: polish(plan, shakes, seed)
 
