@@ -31,10 +31,9 @@ def solver(model: SpaceModel) -> Solver:
 
 @pytest.fixture(scope="module")
 def unpolished() -> Iterator[None]:
-    """The search of the model alone, on small problems, too."""
+    """The search of the model alone, whatever the size."""
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr("spacevrp.solver.polish.MOST_CUSTOMERS", 0)
-        patch.setattr("spacevrp.solver.polish.MOST_UNSHAKEN", 0)
+        patch.setattr("spacevrp.solver.work.finisher_of", lambda problem, seed: None)
         yield
 
 
