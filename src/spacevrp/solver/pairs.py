@@ -62,19 +62,12 @@ def rearrange(
         Told the cost whenever the plan gets better.
     """
     problem = solution.plan.problem
-    if not solution.feasible:
-        return solution
     each = ROUNDS if problem.inferred_features.capacity else ROUNDS_UNLOADED
 
     def by_rounds(done: int) -> float:
         return done / (each * len(problem.customers))
 
-    roads = Roads(problem)
-    plans, draws = PairPlans(roads), np.random.default_rng(seed)
-    start = plans.read(roads.read(solution))
-    best = ruin.search(plans, start, _MANNER, progress or by_rounds, draws, watch)
-    found = roads.judged_plan(plans.written(best))
-    return found if found.feasible and found.cost < solution.cost else solution
+    return ruin.search_on(solution, PairPlans, _MANNER, progress or by_rounds, seed, watch)
 
 
 def cheapest_places(

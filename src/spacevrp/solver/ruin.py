@@ -9,10 +9,13 @@ All routes of a plan are one tour here, with the depot before, between and behin
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from typing import NamedTuple, Protocol
 
 import numpy as np
+
+from spacevrp.problems.solution import Solution
+from spacevrp.solver.roads import Roads, Route
 
 # Trials of one round: they take little longer than one alone.
 TRIALS = 16
@@ -50,6 +53,12 @@ class Plans(Protocol):
     near: np.ndarray
     dust: float
 
+    def read(self, routes: Sequence[Route]) -> np.ndarray:
+        """(L,) the routes as one tour."""
+
+    def written(self, tour: np.ndarray) -> list[Route]:
+        """The routes of a tour; some may be empty."""
+
     def cost(self, tour: np.ndarray) -> float:
         """Of a plan."""
 
@@ -65,6 +74,24 @@ class Manner(NamedTuple):
     # the end.
     hot: float
     cold: float
+
+
+def search_on(
+    solution: Solution,
+    plans_of: Callable[[Roads], Plans],
+    manner: Manner,
+    progress: Callable[[int], float],
+    seed: int = 0,
+    watch: Callable[[float], None] | None = None,
+) -> Solution:
+    """A cheaper plan, or the same where none is found or somebody is left out."""
+    if not solution.feasible:
+        return solution
+    roads = Roads(solution.plan.problem)
+    plans, draws = plans_of(roads), np.random.default_rng(seed)
+    best = search(plans, plans.read(roads.read(solution)), manner, progress, draws, watch)
+    found = roads.judged_plan(plans.written(best))
+    return found if found.feasible and found.cost < solution.cost else solution
 
 
 def search(

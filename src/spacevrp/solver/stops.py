@@ -57,18 +57,11 @@ def rebuild(
         Told the cost whenever the plan gets better.
     """
     problem = solution.plan.problem
-    if not solution.feasible:
-        return solution
 
     def by_rounds(done: int) -> float:
         return done / (ROUNDS * len(problem.customers))
 
-    roads = Roads(problem)
-    plans, draws = StopPlans(roads), np.random.default_rng(seed)
-    start = plans.read(roads.read(solution))
-    best = ruin.search(plans, start, _MANNER, progress or by_rounds, draws, watch)
-    found = roads.judged_plan(plans.written(best))
-    return found if found.feasible and found.cost < solution.cost else solution
+    return ruin.search_on(solution, StopPlans, _MANNER, progress or by_rounds, seed, watch)
 
 
 def rebuild_in_parts(solution: Solution, seed: int = 0) -> Solution:
