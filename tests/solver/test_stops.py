@@ -306,6 +306,8 @@ def test_how_many_customers() -> None:
     sizes = (10, 200, 201, 1999, 2000)  # few by the general search, which knows all moves
     finished = [finisher_of(generate("CVRPTW", size, 1)[0]) is not None for size in sizes]
     assert finished == [True, True, True, True, False]
+    (problem,) = generate("CVRPTW", 20, 1)
+    assert finisher_of(problem, rebuilds=False) is None
 
 
 @pytest.mark.parametrize("variant", ["CVRPTW", "ACVRP"])

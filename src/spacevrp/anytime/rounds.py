@@ -179,6 +179,7 @@ class Rounds:
             batch_memory=self._options.batch_memory,
             persist=self._persist,
             improve=self._options.improve,
+            rebuild=False,  # whoever searches on does that, and better
             replan=replan,
         )
         for place, (number, found) in enumerate(zip(numbers, attempt.solutions, strict=True)):

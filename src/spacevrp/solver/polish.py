@@ -60,21 +60,24 @@ def can_polish(problem: Problem) -> bool:
     return problem.revealed_prize is None and 1 < problem.size <= MOST_NODES
 
 
-def finisher_of(problem: Problem, seed: int = 0) -> Callable[[Solution], Solution] | None:
+def finisher_of(
+    problem: Problem, seed: int = 0, *, rebuilds: bool = True
+) -> Callable[[Solution], Solution] | None:
     """What ``solve`` does to the plans of a problem in the end; None where they stay as they are.
 
-    Orienteering, pairs and stops of few customers are polished like all that is so small.
+    Orienteering, pairs and stops of few customers are polished like all that is so small. Without
+    ``rebuilds`` plain stops of more are left for whoever has the time.
     """
     customers = len(problem.customers)
+    if rebuilds and MOST_CUSTOMERS < customers < MOST_NODES and has_plain_stops(problem):
+        if customers <= MOST_UNSHAKEN:
+            return lambda plan: rebuild(plan, seed=seed)
+        return lambda plan: rebuild_in_parts(plan, seed)
     if MOST_CUSTOMERS < customers <= MOST_UNSHAKEN:
         if is_plain_orienteering(problem):
             return lambda plan: collect(plan, seed=seed)
         if has_plain_pairs(problem):
             return lambda plan: polish(rearrange(plan, seed=seed), 0, seed)
-        if has_plain_stops(problem):
-            return lambda plan: rebuild(plan, seed=seed)
-    if MOST_UNSHAKEN < customers < MOST_NODES and has_plain_stops(problem):
-        return lambda plan: rebuild_in_parts(plan, seed)
     shakes = shakes_of(problem)
     return None if shakes is None else lambda plan: polish(plan, shakes, seed)
 

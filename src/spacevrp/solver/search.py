@@ -45,6 +45,7 @@ class Settings:
     direct_return: bool = True  # serve only who has a direct way home (see Environment)
     persist: bool = True  # try harder where no plan is complete, and say why
     improve: bool = True  # finish plans by a local search, where there is one for them
+    rebuild: bool = True  # with ``improve``: by ruin and recreate, too, which takes its time
     replan: int = 0  # times that plans are planned anew, region by region
     lean: float = LEAN  # how far views lean (see model/leanings.py)
     first_view: int = 0  # the number of the first one

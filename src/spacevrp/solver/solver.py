@@ -251,14 +251,16 @@ class Solver:
         batch_memory: int | None = None,
         persist: bool = True,
         improve: bool = True,
+        rebuild: bool = True,
         replan: int = ROUNDS,
         first_view: int = 0,
     ) -> Attempt:
         """The same, with an account of the time, and no error where no plan is complete.
 
         Without ``persist`` an instance that comes to dead ends gets a partial plan at once: nobody
-        tries harder, and the reason is left empty, for whoever searches on. Views are counted from
-        ``first_view`` on; all but view 0 lean.
+        tries harder, and the reason is left empty, for whoever searches on. Nor are plans of
+        several routes rebuilt without ``rebuild``. Views are counted from ``first_view`` on; all
+        but view 0 lean.
         """
         settings = Settings(
             views=_at_least("augment", augment, 1),
@@ -268,6 +270,7 @@ class Solver:
             seed=_at_least("seed", seed, 0),
             persist=persist,
             improve=improve,
+            rebuild=rebuild,
             replan=_at_least("replan", replan, 0),
             lean=self.lean,
             first_view=_at_least("first_view", first_view, 0),

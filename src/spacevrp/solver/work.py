@@ -100,7 +100,7 @@ class Work:
         self.plan_anew(solutions, settings, show)
         self._settle_for_less(reasons, settings, show)
         if settings.improve:
-            self._polish(solutions, settings.seed, show)
+            self._polish(solutions, settings, show)
         for number, plan in list(self.partial.items()):
             if plan.feasible:  # somebody made room for those who were left out
                 solutions[number] = self.partial.pop(number)
@@ -279,9 +279,14 @@ class Work:
         self.seconds.judging += time.perf_counter() - began
         self.refused += work.refused
 
-    def _polish(self, solutions: list[Solution | None], seed: int, show: ShowProgress) -> None:
-        """Finish the plans of small problems, of one route and of fleets, complete or not."""
-        finishers = [finisher_of(problem, seed) for problem in self.problems]
+    def _polish(
+        self, solutions: list[Solution | None], settings: Settings, show: ShowProgress
+    ) -> None:
+        """Finish the plans of all problems for which there is a local search, complete or not."""
+        finishers = [
+            finisher_of(problem, settings.seed, rebuilds=settings.rebuild)
+            for problem in self.problems
+        ]
         chosen = {number: one for number, one in enumerate(finishers) if one is not None}
         if not chosen:
             return
