@@ -205,7 +205,7 @@ def drawn(variant: str, kind: str, size: int, seed: int) -> Problem:
     seed=st.integers(0, 10**6),
     size=st.integers(4, 9),
 )
-@settings(deadline=None, max_examples=150)
+@settings(deadline=None, max_examples=80)
 def test_all_places_at_once_are_one_by_one(variant: str, kind: str, seed: int, size: int) -> None:
     """Customers come into a plan, wherever it is legal; then the last, where it costs least."""
     problem = drawn(variant, kind, size, seed)
