@@ -61,13 +61,9 @@ def rearrange(
     watch
         Told the cost whenever the plan gets better.
     """
-    problem = solution.plan.problem
-    each = ROUNDS if problem.inferred_features.capacity else ROUNDS_UNLOADED
-
-    def by_rounds(done: int) -> float:
-        return done / (each * len(problem.customers))
-
-    return ruin.search_on(solution, PairPlans, _MANNER, progress or by_rounds, seed, watch)
+    loaded = solution.plan.problem.inferred_features.capacity
+    each = ROUNDS if loaded else ROUNDS_UNLOADED
+    return ruin.search_on(solution, PairPlans, _MANNER, each, progress, seed, watch)
 
 
 def cheapest_places(
@@ -134,7 +130,6 @@ class PairPlans(Tours):
         super().__init__(roads)
         problem = roads.problem
         self.units = np.array(problem.pairs)  # (P, 2)
-        self.near = self.length + self.length.T  # (N, N)
         limited = np.isfinite(roads.room[0])
         self._room = roads.room[0][limited]  # (D,)
         self._taken = -problem.loads.T[limited]  # (D, N) what comes on board at each stop

@@ -80,14 +80,20 @@ def search_on(
     solution: Solution,
     plans_of: Callable[[Roads], Plans],
     manner: Manner,
-    progress: Callable[[int], float],
+    rounds: int,
+    progress: Callable[[int], float] | None = None,
     seed: int = 0,
     watch: Callable[[float], None] | None = None,
 ) -> Solution:
-    """A cheaper plan, or the same where none is found or somebody is left out."""
+    """A cheaper plan, or the same where none is found or somebody is left out.
+
+    Without ``progress`` there are so many rounds for each customer.
+    """
     if not solution.feasible:
         return solution
-    roads = Roads(solution.plan.problem)
+    problem = solution.plan.problem
+    progress = progress or (lambda done: done / (rounds * len(problem.customers)))
+    roads = Roads(problem)
     plans, draws = plans_of(roads), np.random.default_rng(seed)
     best = search(plans, plans.read(roads.read(solution)), manner, progress, draws, watch)
     found = roads.judged_plan(plans.written(best))

@@ -56,12 +56,7 @@ def rebuild(
     watch
         Told the cost whenever the plan gets better.
     """
-    problem = solution.plan.problem
-
-    def by_rounds(done: int) -> float:
-        return done / (ROUNDS * len(problem.customers))
-
-    return ruin.search_on(solution, StopPlans, _MANNER, progress or by_rounds, seed, watch)
+    return ruin.search_on(solution, StopPlans, _MANNER, ROUNDS, progress, seed, watch)
 
 
 def rebuild_in_parts(solution: Solution, seed: int = 0) -> Solution:
@@ -84,7 +79,6 @@ class StopPlans(Tours):
         problem, (terms,) = roads.problem, roads.problem.fleet
         features = problem.inferred_features
         self.units = np.array(problem.customers)[:, None]  # (P, 1)
-        self.near = self.length + self.length.T  # (N, N)
         loads = problem.loads.T  # (D, N) what leaves the vehicle
         limited = np.isfinite(roads.room[0]) & (loads != 0).any(axis=1)
         self.room, self.loads = roads.room[0][limited], loads[limited]

@@ -19,6 +19,8 @@ class Tours:
     ----------
     length
         (N, N) of arcs.
+    near
+        (N, N) how far nodes are from each other, there and back.
     limit
         How long a route may be.
     dust
@@ -34,6 +36,7 @@ class Tours:
             self.length[:, self.depot] = 0.0
         self.length[self.depot] += terms.fixed_cost
         self.length[self.depot, self.depot] = 0.0
+        self.near = self.length + self.length.T
         self.dust = 1e-2 * problem.length_tolerance
         self.limit = terms.max_length + terms.fixed_cost + self.dust
         most = [limit for limit in (problem.max_routes, terms.count) if limit is not None]
