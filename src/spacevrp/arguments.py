@@ -49,6 +49,18 @@ def add_lean_option(parser: argparse._ActionsContainer) -> None:
     )
 
 
+def add_sample_option(parser: argparse._ActionsContainer) -> None:
+    """Declare how many rounds draw their moves."""
+    parser.add_argument(
+        "--sample",
+        metavar="ROUNDS",
+        type=at_least(0),
+        help="rounds beside the greedy one that draw their moves, from all start nodes or --starts "
+        "of them; 0 as in the paper; default: a quarter of the start nodes, the likeliest, and 3 "
+        "such rounds (none with --starts, for fleets, or beyond 200 customers)",
+    )
+
+
 def parse_duration(text: str) -> float:
     """Seconds from words such as 90, 90s, 9m or 1h30m."""
     parts = re.findall(r"(\d+(?:\.\d+)?)([smhd]?)", text)

@@ -9,6 +9,7 @@ import pytest
 import torch
 
 from spacevrp.decode import rollout
+from spacevrp.decode.draws import random_keys
 from spacevrp.decode.replay import decisions
 from spacevrp.decode.rollout import advance, choose, look_ahead
 from spacevrp.decode.signal import problem_signals
@@ -92,25 +93,36 @@ def test_one_compiled_step_serves_the_whole_rollout(prepared):
 
 def test_greedy_takes_the_likeliest():
     scores = torch.tensor([[[1.0, 3.0, 2.0], [0.5, -torch.inf, 0.0]]])
-    assert choose(scores, sample=False).tolist() == [[1, 0]]
+    assert choose(scores).tolist() == [[1, 0]]
 
 
 def test_draws_follow_the_probabilities_and_never_take_what_is_forbidden():
     scores = torch.tensor([0.0, 1.0, -torch.inf, 2.0, -1.0])
     generator = torch.Generator().manual_seed(0)
-    draws = choose(scores.expand(1, 20_000, 5), sample=True, generator=generator)
+    draws = choose(scores.expand(1, 20_000, 5), torch.rand(1, 20_000, generator=generator))
     shares = torch.bincount(draws[0], minlength=5) / 20_000
     assert shares[2] == 0
     # Four standard deviations of a share are at most 0.014.
     assert torch.allclose(shares, scores.softmax(dim=0), atol=0.015)
 
 
-def test_sampling_repeats_with_the_generator_and_differs_without(prepared):
+def test_draws_at_the_edges_are_legal():
+    scores = torch.tensor([[[-torch.inf, 1.0, 1.0, -torch.inf]]])
+    assert choose(scores, torch.tensor([[0.0]])).item() == 1
+    assert choose(scores, torch.tensor([[0.49]])).item() == 1
+    assert choose(scores, torch.tensor([[0.51]])).item() == 2
+    assert choose(scores, torch.tensor([[1.0 - 2.0**-24]])).item() == 2
+
+
+def keys_for(starts, seed):
+    return random_keys(starts.shape, starts.device, torch.Generator().manual_seed(seed))
+
+
+def test_drawing_repeats_with_the_keys_and_differs_with_others(prepared):
     environment, tables, starts = prepared
 
     def draw(seed):
-        generator = torch.Generator().manual_seed(seed)
-        return rollout(environment, tables, starts, sample=True, generator=generator)
+        return rollout(environment, tables, starts, keys=keys_for(starts, seed))
 
     one, same, other = draw(1), draw(1), draw(2)
     assert torch.equal(one.sequence, same.sequence)
@@ -118,20 +130,20 @@ def test_sampling_repeats_with_the_generator_and_differs_without(prepared):
     assert (one.cost != other.cost).float().mean() > 0.5
 
 
-def test_greedy_ignores_the_generator(prepared):
+def test_what_one_draws_does_not_depend_on_the_others(prepared):
     environment, tables, starts = prepared
-    plain = rollout(environment, tables, starts)
-    generator = torch.Generator().manual_seed(1)
-    before = generator.get_state()
-    other = rollout(environment, tables, starts, generator=generator)
-    assert torch.equal(plain.sequence, other.sequence)
-    assert torch.equal(generator.get_state(), before)
+    keys = keys_for(starts, 1)
+    together = rollout(environment, tables, starts, keys=keys)
+    turned = rollout(environment, tables, starts.flip(1), keys=keys.flip(1))
+    assert torch.equal(turned.sequence.flip(1), together.sequence)
+    alone = rollout(environment, tables, starts[:, 1:2], keys=keys[:, 1:2])
+    length = min(alone.sequence.shape[2], together.sequence.shape[2])
+    assert torch.equal(alone.sequence[:, 0, :length], together.sequence[:, 1, :length])
 
 
 def test_sampled_moves_respect_the_masks(prepared):
     environment, tables, starts = prepared
-    generator = torch.Generator().manual_seed(5)
-    result = rollout(environment, tables, starts, sample=True, generator=generator)
+    result = rollout(environment, tables, starts, keys=keys_for(starts, 5))
     state = environment.begin(starts)
     for action in result.sequence[..., 2:].unbind(dim=-1):
         allowed = environment.mask(state)
@@ -212,8 +224,7 @@ def at_depot(problem: Problem, start: int):
 
 def ask(environment, tables, state, action=0):
     given = torch.tensor([[action]])
-    options = {"sample": False, "generator": None, "dtype": None}
-    return int(look_ahead(environment, tables, state, given, **options))
+    return int(look_ahead(environment, tables, state, given))
 
 
 def test_the_most_confident_depot_wins():

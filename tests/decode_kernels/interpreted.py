@@ -16,6 +16,7 @@ import torch
 
 from spacevrp.bench.agreement import measure_agreement
 from spacevrp.decode import rollout, routes_of
+from spacevrp.decode.draws import random_keys
 from spacevrp.decode.fused import fused_rollout
 from spacevrp.decode.replay import decisions, fused_replay_gradients, replay_gradients
 from spacevrp.env import Environment, start_nodes
@@ -98,8 +99,10 @@ def several_depots() -> dict[str, object]:
     starts = start_nodes(environment, STARTS)
     options = {"block": BLOCK, "dtype": torch.float32}
     slow = rollout(environment, tables, starts)
-    fast = fused_rollout(environment, tables, starts, torch.tensor([3]), sample=False, **options)
-    drawn = fused_rollout(environment, tables, starts, torch.tensor([3]), sample=True, **options)
+    fast = fused_rollout(environment, tables, starts, **options)
+    keys = random_keys(starts.shape, starts.device)
+    drawn = fused_rollout(environment, tables, starts, keys, **options)
+    drawn_slowly = rollout(environment, tables, starts, keys=keys)
     length = slow.sequence.shape[2]
     sequences = drawn.sequences().tolist()
     verdicts = [
@@ -112,6 +115,11 @@ def several_depots() -> dict[str, object]:
     return {
         "same_moves": bool((fast.sequences()[..., :length] == slow.sequence).all()),
         "same_costs": bool(torch.allclose(fast.cost, slow.cost, atol=1e-5)),
+        "same_drawn": bool(
+            (
+                drawn.sequences()[..., : drawn_slowly.sequence.shape[2]] == drawn_slowly.sequence
+            ).all()
+        ),
         "switches": int((depot_after_depot & changes).sum()),
         "violations": [str(v.violations) for v, _ in verdicts if v.violations],
         "referee": max(abs(v.cost - cost) for v, cost in verdicts),
@@ -164,16 +172,17 @@ def main() -> None:
     environment = Environment(batch)
     starts = start_nodes(environment, STARTS)
     options = {"block": BLOCK, "dtype": torch.float32}
-    seed = torch.tensor([3])
+    keys = random_keys(starts.shape, starts.device)
 
     slow = rollout(environment, tables, starts, record=True)
-    fast = fused_rollout(environment, tables, starts, seed, sample=False, record=True, **options)
+    fast = fused_rollout(environment, tables, starts, record=True, **options)
     _, _, slow_signals, slow_allowed, slow_action, active = decisions(slow.trace)
     length = slow_action.shape[1]
     likeliest = slow.trace.likeliest
     visited = torch.cat([slow.sequence[:, :, :2], slow_action.transpose(1, 2)], dim=2)
 
-    drawn = fused_rollout(environment, tables, starts, seed, sample=True, record=True, **options)
+    drawn = fused_rollout(environment, tables, starts, keys, record=True, **options)
+    drawn_slowly = rollout(environment, tables, starts, keys=keys)
     coefficient = torch.randn(drawn.action.shape)  # a decision each
     coefficient *= torch.rand(drawn.action.shape) < 0.7  # some of which do not count
     expected = replay_gradients(tables, drawn, coefficient)
@@ -217,6 +226,12 @@ def main() -> None:
             "finished": int(torch.isfinite(fast.cost[row]).sum()),
             "forbidden": forbidden,
             "drawn": len(verdicts),
+            "drawn_alike": bool(
+                (
+                    drawn.sequences()[row][..., : drawn_slowly.sequence.shape[2]]
+                    == drawn_slowly.sequence[row]
+                ).all()
+            ),
             "drawn_like_greedy": bool((drawn.action[row] == fast.action[row]).all()),
             "violations": [str(v.violations) for v, _ in verdicts if v.violations],
             "referee": max((abs(v.cost - cost) for v, cost in verdicts), default=0.0),

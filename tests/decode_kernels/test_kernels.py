@@ -76,6 +76,7 @@ def test_drawn_solutions_are_legal_and_cost_what_the_referee_says(
     results: dict[str, Any], rule: str
 ) -> None:
     case = results["cases"][rule]
+    assert case["drawn_alike"]  # as step by step
     assert case["violations"] == []
     assert case["referee"] < 1e-5
     # With too few vehicles a drawn solution may get stuck; everywhere else all must finish.
@@ -86,6 +87,7 @@ def test_several_depots_look_ahead_alike(results: dict[str, Any]) -> None:
     found = results["several depots"]
     assert found["same_moves"]
     assert found["same_costs"]
+    assert found["same_drawn"]
     assert found["switches"] > 0  # otherwise the look-ahead had nothing to decide
     assert found["violations"] == []
     assert found["referee"] < 1e-5

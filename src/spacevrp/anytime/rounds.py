@@ -167,12 +167,14 @@ class Rounds:
         self, numbers: Sequence[int], round_: Round, seed: int | None = None, replan: int = 0
     ) -> Attempt:
         began = self._budget.spent
+        # Whole views are searched as they are without a time.
+        usual = not round_.draws and round_.starts == self._most_starts(numbers)
         attempt = self._solver.attempt(
             [self._problems[number] for number in numbers],
             augment=round_.views,
-            starts=round_.starts,
+            starts=self._options.starts if usual else round_.starts,
             candidates=self._options.candidates,
-            sample=round_.draws,
+            sample=None if usual else round_.draws,
             seed=self._seed() if seed is None else seed,
             # Views lean by their numbers; those of a call without a time are the first.
             first_view=self._views if seed is None else 0,

@@ -314,7 +314,7 @@ def solve(
             device,
             starts=starts,
             candidates=candidates,
-            sample=0 if sample is None else sample,
+            sample=sample,
             seed=seed,
             weights=weights,
             progress=progress,

@@ -7,6 +7,7 @@ from typing import Any
 import torch
 from torch import Tensor
 
+from spacevrp.decode.draws import random_keys
 from spacevrp.decode.fused import fused_rollout
 from spacevrp.decode.replay import decisions, fused_replay_gradients, replay_gradients
 from spacevrp.decode.rollout import rollout
@@ -49,15 +50,11 @@ def measure_agreement(
     starts = start_nodes(environment, shards.trajectories)
     live = model(batch, random_seeds(batch, model.config), torch.float32)
     tables = live.map(Tensor.detach)
-    seed = torch.tensor([_SEED], device=device)
-    greedy = fused_rollout(
-        environment, tables, starts, seed, sample=False, record=True, **kernel_options
-    )
+    greedy = fused_rollout(environment, tables, starts, record=True, **kernel_options)
     twin = rollout(environment, tables, starts)
-    sampled = fused_rollout(
-        environment, tables, starts, seed, sample=True, record=True, **kernel_options
-    )
-    sampled_twin = rollout(environment, tables, starts, sample=True)
+    keys = random_keys(starts.shape, starts.device)
+    sampled = fused_rollout(environment, tables, starts, keys, record=True, **kernel_options)
+    sampled_twin = rollout(environment, tables, starts, keys=keys)
     coefficient, _ = coefficients(sampled.cost, config, problem_of)
     expected = replay_gradients(tables, sampled, coefficient, chunk=_CHUNK)
     received = fused_replay_gradients(tables, sampled, coefficient, **kernel_options)

@@ -193,10 +193,7 @@ def _decode(
 
     peak.restart()
     if uses_kernel(environment):
-        seed = torch.zeros(1, dtype=torch.int64, device=starts.device)
-        seconds, trace = clock.time(
-            lambda: fused_rollout(environment, tables, starts, seed, sample=False)
-        )
+        seconds, trace = clock.time(lambda: fused_rollout(environment, tables, starts))
         cost, sequence = trace.cost, trace.sequences()
     else:
         seconds, done = clock.time(lambda: rollout(environment, tables, starts))

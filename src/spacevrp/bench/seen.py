@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 from numpy.typing import NDArray
 
-from spacevrp.arguments import at_least
+from spacevrp.arguments import add_sample_option, at_least
 from spacevrp.bench import paper
 from spacevrp.bench.sets import (
     GENERATED,
@@ -136,6 +136,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         f"several times; default: {_DATA_FOLDER} in the folder SPACEVRP_DATA, where there is one",
     )
     add_weights_options(parser)
+    add_sample_option(parser)
     parser.add_argument(
         "--problems",
         metavar="NAMES",
@@ -157,15 +158,18 @@ def run(args: argparse.Namespace) -> int:
     model, weights = load_model(args.weights)
     solver = Solver(model, args.device, args.lean)
     record = new_record("seen", solver, weights, seed=args.seed)
+    record["sample"] = args.sample
     report = Report(LAYOUT, record, args, summary)
     store = report.store()
     jobs, wanted = [], []
     for source in sources:
         most = args.augment_asymmetric if source.asymmetric else args.augment_symmetric
         for views in sorted({1, most}):
-            key = settings_key(record, weights, set=dict(source.key), views=views)
+            how = {"views": views, "sample": args.sample}
+            key = settings_key(record, weights, set=dict(source.key), **how)
             label = f"{source.variant.name}, {source.place}"
-            jobs.append(Job(label, key, _Solving(solver, source, views, show=not args.quiet)))
+            solving = _Solving(solver, source, **how, show=not args.quiet)
+            jobs.append(Job(label, key, solving))
             wanted.append((source, views))
     done = work_through(jobs, store, quiet=args.quiet)
     for (source, views), (_, outcome) in zip(wanted, done, strict=True):
@@ -182,12 +186,13 @@ class _Solving:
     solver: Solver
     source: Source
     views: int
+    sample: int | None
     show: bool
 
     def __call__(self) -> Outcome:
         problems = self.source.load().problems
         warm_up(self.solver, problems)
-        return solve_set(self.solver, problems, self.views, show=self.show)
+        return solve_set(self.solver, problems, self.views, sample=self.sample, show=self.show)
 
 
 # ------------------------------------------------------------------------------------------- sets

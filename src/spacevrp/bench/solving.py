@@ -56,6 +56,7 @@ def solve_set(
     views: int,
     *,
     starts: int | None = None,
+    sample: int | None = None,
     replan: int = 0,
     show: bool = False,
 ) -> Outcome:
@@ -64,7 +65,13 @@ def solve_set(
 
     neighbours = Neighbours()
     attempt = solver.attempt(
-        problems, augment=views, starts=starts, progress=show, improve=False, replan=replan
+        problems,
+        augment=views,
+        starts=starts,
+        sample=sample,
+        progress=show,
+        improve=False,
+        replan=replan,
     )
     plans = [plan for plan in attempt.solutions if plan is not None]
     return Outcome(

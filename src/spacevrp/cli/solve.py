@@ -10,7 +10,7 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from spacevrp.arguments import add_lean_option, at_least, parse_duration
+from spacevrp.arguments import add_lean_option, add_sample_option, at_least, parse_duration
 from spacevrp.cli.instances import add_instances, read_instances
 from spacevrp.cli.output import FORMATS, check_format, choose_format, render, summarise
 from spacevrp.cli.output import describe_routes as describe_routes
@@ -81,12 +81,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         "region; default: 16",
     )
     add_lean_option(parser)
-    parser.add_argument(
-        "--sample",
-        metavar="ROUNDS",
-        type=at_least(0),
-        help="further rounds from every start that draw their moves at random; default: 0",
-    )
+    add_sample_option(parser)
     parser.add_argument("--seed", metavar="SEED", type=at_least(0), default=0, help="default: 0")
     parser.add_argument(
         "--device", choices=("auto", "cpu", "cuda"), default="auto", help="default: auto"
@@ -212,7 +207,7 @@ def _solve(solver: Solver, problems: list[Problem], args: argparse.Namespace) ->
         augment = _VIEWS if args.augment is None else args.augment
         if args.replan is not None:
             limits["replan"] = args.replan
-        attempt = solver.attempt(problems, augment=augment, sample=args.sample or 0, **limits)
+        attempt = solver.attempt(problems, augment=augment, sample=args.sample, **limits)
     else:
         from spacevrp.anytime import solve_for
 

@@ -7,6 +7,7 @@ from dataclasses import dataclass
 import torch
 from torch import Tensor
 
+from spacevrp.decode.draws import uniform
 from spacevrp.decode.rollout import Rollout, choose
 from spacevrp.decode.signal import problem_signals
 from spacevrp.env.environment import at_node
@@ -31,11 +32,10 @@ def fleet_rollout(
     starts: Tensor,
     preferences: Preferences,
     *,
-    sample: bool = False,
+    keys: Tensor | None = None,
     temperature: float = 1.0,
-    generator: torch.Generator | None = None,
 ) -> FleetRollout:
-    """Complete a solution for each start node (B, P), greedily or by sampling.
+    """Complete a solution for each start node (B, P), greedily or, with keys (B, P), by draws.
 
     The start is the first customer that is chosen freely, after those that are pinned. Where the
     first vehicle cannot serve it, the model chooses.
@@ -52,7 +52,7 @@ def fleet_rollout(
         allowed = environment.mask(state, preferences)
         signals = problem_signals(batch, state.trip, tables.num_signals)
         scores = logits(tables, state.trip.origin, state.trip.current, signals, allowed)
-        action = choose(scores / temperature, sample=sample, generator=generator)
+        action = choose(scores / temperature, None if keys is None else uniform(keys, step))
         free = wished & ~environment.on_pins(state)
         action = torch.where(free & at_node(allowed, starts), starts, action)
         wished = wished & ~free

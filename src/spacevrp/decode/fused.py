@@ -31,9 +31,8 @@ def fused_rollout(
     environment: Environment,
     tables: DecoderTables,
     starts: Tensor,
-    seed: Tensor,
+    keys: Tensor | None = None,
     *,
-    sample: bool,
     record: bool = False,
     max_steps: int | None = None,
     missing_arcs: bool = True,
@@ -45,8 +44,9 @@ def fused_rollout(
 
     Parameters
     ----------
-    seed
-        (1,) int64 on the device, so that a captured graph can be replayed with a new one.
+    keys
+        (B, P) of the random numbers (see ``draws``) with which moves are drawn; where there are
+        none, or below 0, the likeliest are taken.
     max_steps
         Length of the histories; solutions that need more moves count as stuck.
     missing_arcs
@@ -102,7 +102,7 @@ def fused_rollout(
         starts.to(torch.int32).contiguous(),
         origin.to(torch.int32).contiguous(),
         at(can_start(environment), starts).to(torch.int32),
-        seed,
+        starts if keys is None else keys.to(torch.int32).contiguous(),
         action,
         action if signals is None else signals,
         action if allowed is None else allowed,
@@ -122,7 +122,7 @@ def fused_rollout(
         TOLERANCE=TOLERANCE,
         CLIPPING=tables.clipping,
         SCALE=1.0 / math.sqrt(width),
-        SAMPLE=sample,
+        SAMPLE=keys is not None,
         RECORD=record,
         SAME_DURATION=same_duration,
         MISSING_ARCS=missing_arcs,

@@ -14,6 +14,7 @@ from __future__ import annotations
 import triton
 import triton.language as tl
 
+from spacevrp.decode.draws import FIRST, SECOND, WEYL
 from spacevrp.decode.fused_layout import (
     BIG,
     CLOSING,
@@ -51,6 +52,18 @@ from spacevrp.decode.fused_layout import (
 )
 from spacevrp.model.kernel_arithmetic import exponential, inverse, tanh
 
+_WEYL, _FIRST, _SECOND = tl.constexpr(WEYL), tl.constexpr(FIRST), tl.constexpr(SECOND)
+
+
+@triton.jit
+def drawn(keys, step):
+    """The numbers of ``draws.uniform`` for keys of 31 bits."""
+    word = keys.to(tl.uint32) + step.to(tl.uint32) * _WEYL
+    word = (word ^ (word >> 16)) * _FIRST
+    word = (word ^ (word >> 15)) * _SECOND
+    word = word ^ (word >> 16)
+    return (word >> 8).to(tl.float32) * 5.9604644775390625e-08  # 2^-24
+
 
 @triton.jit
 def rollout_kernel(
@@ -69,7 +82,7 @@ def rollout_kernel(
     start_ptr,
     origin_ptr,
     legal_ptr,
-    seed_ptr,
+    keys_ptr,
     action_ptr,
     signal_ptr,
     allowed_ptr,
@@ -99,6 +112,8 @@ def rollout_kernel(
     b = tl.program_id(0).to(tl.int64)
     p = tl.program_id(1) * BLOCK_P + tl.arange(0, BLOCK_P)  # (P,)
     exists = p < trajectories
+    if SAMPLE:
+        keys = tl.load(keys_ptr + b * trajectories + p, mask=exists, other=0)  # (P,)
     cols = tl.arange(0, BLOCK_N)  # (N,)
     dims = tl.arange(0, WIDTH)  # (D,)
     real = cols < nodes
@@ -409,13 +424,11 @@ def rollout_kernel(
                 tl.store(likeliest_ptr + history, top, mask=recorded)
             if SAMPLE:
                 total = tl.cumsum(chance, axis=1)
-                seed = tl.load(seed_ptr)
-                offset = ((b * trajectories + p) * (max_steps + 1) + t).to(tl.int32)
-                uniform = tl.rand(seed, offset)
-                level = tl.maximum(uniform, 1e-7) * everything
+                level = tl.maximum(drawn(keys, t), 1e-7) * everything
                 # The last legal node whose share begins below the level, whatever the rounding.
                 before = legal & (total - chance < level[:, None])
                 pick = tl.max(tl.where(before, cols[None, :], 0), axis=1)
+                pick = tl.where(keys < 0, tl.argmax(score, axis=1), pick)
             else:
                 pick = tl.argmax(score, axis=1)
             pick = pick.to(tl.int32)

@@ -257,7 +257,10 @@ class Walk:
         if self.drawing is None:
             return scores.argmax(dim=-1)
         logits = self._clipped(scores) / self.drawing.temperature
-        return choose(logits, sample=True, generator=self.drawing.generator)
+        drawn = torch.rand(
+            logits.shape[:-1], generator=self.drawing.generator, device=logits.device
+        )
+        return choose(logits, drawn)
 
     def _clipped(self, scores: Tensor) -> Tensor:
         clipped = self.tables.clipping * torch.tanh(scores)

@@ -8,6 +8,7 @@ from typing import Protocol
 import torch
 from torch import Tensor
 
+from spacevrp.decode.draws import uniform
 from spacevrp.decode.signal import problem_signals
 from spacevrp.decode.trace import Trace
 from spacevrp.env import Environment, State
@@ -16,6 +17,8 @@ from spacevrp.model.decoder import DecoderTables, logits
 
 # Asking the device whether all solutions are finished makes it wait: ask only every so often.
 _STEPS_BETWEEN_QUESTIONS = 8
+# A number above 0, below which some share must begin.
+_LEAST_DRAWN = 1e-7
 
 
 @dataclass(frozen=True)
@@ -47,9 +50,8 @@ class Advance(Protocol):
         tables: DecoderTables,
         state: State,
         *,
-        sample: bool,
-        temperature: float = 1.0,
-        generator: torch.Generator | None = None,
+        drawn: Tensor | None = None,
+        temperature: Tensor | None = None,
         dtype: torch.dtype | None = None,
         record: bool = False,
     ) -> Move:
@@ -61,26 +63,24 @@ def advance(
     tables: DecoderTables,
     state: State,
     *,
-    sample: bool,
-    temperature: float = 1.0,
-    generator: torch.Generator | None = None,
+    drawn: Tensor | None = None,
+    temperature: Tensor | None = None,
     dtype: torch.dtype | None = None,
     record: bool = False,
 ) -> Move:
     """Choose a legal move for every partial solution, and make it.
 
-    It neither waits for the device nor changes a shape, so it can be compiled as a whole.
+    Moves are the likeliest, or drawn with numbers (B, P) from 0 up to 1 where these are given. It
+    neither waits for the device nor changes a shape, so it can be compiled as a whole.
     """
     allowed = environment.mask(state)
     signals = problem_signals(environment.batch, state, tables.num_signals)
     scores = logits(tables, state.origin, state.current, signals, allowed, dtype)
-    if temperature != 1.0:
-        scores = scores / temperature
-    action = choose(scores, sample=sample, generator=generator)
+    if temperature is not None:
+        scores = scores / temperature.unsqueeze(-1)
+    action = choose(scores, drawn)
     if environment.num_depots > 1:
-        action = look_ahead(
-            environment, tables, state, action, sample=sample, generator=generator, dtype=dtype
-        )
+        action = look_ahead(environment, tables, state, action, drawn=drawn, dtype=dtype)
     likeliest = scores.softmax(dim=-1).amax(dim=-1) if record else None
     return Move(action, signals, allowed, environment.step(state, action), likeliest)
 
@@ -91,9 +91,8 @@ def rollout(
     tables: DecoderTables,
     starts: Tensor,
     *,
-    sample: bool = False,
-    temperature: float = 1.0,
-    generator: torch.Generator | None = None,
+    keys: Tensor | None = None,
+    temperature: Tensor | None = None,
     dtype: torch.dtype | None = None,
     record: bool = False,
     moves: int | None = None,
@@ -103,12 +102,12 @@ def rollout(
 
     Parameters
     ----------
-    sample
-        Draw moves instead of taking the likeliest.
+    keys
+        (B, P) of the random numbers (see ``draws``) with which moves are drawn; where there are
+        none, or below 0, the likeliest are taken.
     temperature
-        The higher, the more equal the chances of all legal moves; 1 for those the model states.
-    generator
-        Random numbers for sampling.
+        (P,); the higher, the more equal the chances of all legal moves. 1, as where there are none,
+        for those the model states.
     dtype
         Type of the decoder's matrix products.
     record
@@ -135,9 +134,8 @@ def rollout(
             environment,
             tables,
             state,
-            sample=sample,
+            drawn=None if keys is None else uniform(keys, step),
             temperature=temperature,
-            generator=generator,
             dtype=dtype,
             record=record,
         )
@@ -160,16 +158,22 @@ def rollout(
     return Rollout(sequence[..., : taken + 2], cost, trace)
 
 
-def choose(scores: Tensor, *, sample: bool, generator: torch.Generator | None = None) -> Tensor:
-    """The likeliest node, or a draw in proportion to the probabilities (Gumbel's trick), (B, P)."""
-    if sample:
-        uniform = torch.rand(
-            scores.shape, generator=generator, device=scores.device, dtype=scores.dtype
-        )
-        # Kept away from 0 and 1: the double logarithm must stay finite.
-        noise = -torch.log(-torch.log(uniform.clamp(1e-10, 1.0 - 1e-7)))
-        scores = scores + noise
-    return scores.argmax(dim=-1)
+def choose(scores: Tensor, drawn: Tensor | None = None) -> Tensor:
+    """The likeliest node (B, P), or the one in whose share of all chances a drawn number falls.
+
+    Numbers below 0 ask for the likeliest, too.
+    """
+    likeliest = scores.argmax(dim=-1)
+    if drawn is None:
+        return likeliest
+    chance = scores.softmax(dim=-1)
+    total = chance.cumsum(dim=-1)
+    level = drawn.to(total.dtype).clamp(min=_LEAST_DRAWN) * total[..., -1]
+    # The last legal node whose share begins below the level, whatever the rounding.
+    before = (chance > 0) & (total - chance < level.unsqueeze(-1))
+    nodes = torch.arange(scores.shape[-1], device=scores.device)
+    found = torch.where(before, nodes, 0).amax(dim=-1)
+    return torch.where(drawn < 0, likeliest, found)
 
 
 def look_ahead(
@@ -178,9 +182,8 @@ def look_ahead(
     state: State,
     action: Tensor,
     *,
-    sample: bool,
-    generator: torch.Generator | None,
-    dtype: torch.dtype | None,
+    drawn: Tensor | None = None,
+    dtype: torch.dtype | None = None,
 ) -> Tensor:
     """At a depot, compare all depots before the next route and move to the most confident one.
 
@@ -204,7 +207,7 @@ def look_ahead(
         signals = problem_signals(batch, standing, tables.num_signals)
         scores = logits(tables, there, there, signals, legal, dtype)
         chance = scores.amax(dim=-1) - scores.logsumexp(dim=-1)
-        move = choose(scores, sample=sample, generator=generator)
+        move = choose(scores, drawn)
         move = torch.where(state.current == there, move, there)
         better = exists & (chance > best_chance)
         best_chance = torch.where(better, chance, best_chance)

@@ -62,17 +62,22 @@ class Environment:
         cheapest = cost <= cost.amin(dim=1, keepdim=True) * (1.0 + TOLERANCE)
         return at(cheapest.int().argmax(dim=1), starts)
 
+    def standing(self, origin: Tensor) -> State:
+        """Partial solutions before their first move, with a vehicle at each origin (B, P)."""
+        state = replace(
+            State.untouched(self.batch, origin.shape),
+            current=origin,
+            origin=origin,
+            clock=at(self.batch.opening, origin),
+        )
+        return replace(state, used=self._used_at_depot(state))
+
     def begin(self, starts: Tensor) -> State:
         """Partial solutions that have just served their start nodes (B, P)."""
         batch = self.batch
-        origin = torch.where(batch.has_depot.unsqueeze(1), self.first_depots(starts), starts)
-        state = replace(
-            State.untouched(batch, starts.shape),
-            current=origin,
-            origin=origin,
-            clock=at(batch.opening, origin),
+        state = self.standing(
+            torch.where(batch.has_depot.unsqueeze(1), self.first_depots(starts), starts)
         )
-        state = replace(state, used=self._used_at_depot(state))
         # A start that no rule would allow is no solution: say so instead of counting it.
         illegal = ~self.customer_moves(state, starts.unsqueeze(-1)).squeeze(-1)
         state = self.step(state, starts)

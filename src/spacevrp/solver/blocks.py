@@ -56,10 +56,13 @@ class Blocks:
         """How far a large instance is searched; None for one that is not large."""
         return choose_search(problem, settings.starts, settings.choices, self.device)
 
-    def starts(self, several: Sequence[Problem], settings: Settings) -> int:
-        """Start nodes of the instance with most of them, about."""
+    def rollouts(self, several: Sequence[Problem], settings: Settings) -> int:
+        """Of a view of the instance with most start nodes, about."""
         large = self.wide(several[0], settings)
-        return starts_expected(several, settings.starts if large is None else large.starts)
+        starts = starts_expected(several, settings.starts if large is None else large.starts)
+        if large is not None or needs_fleet_rules(several[0]):
+            return starts * settings.rounds
+        return settings.rollouts(starts)
 
     def search(
         self,
@@ -80,15 +83,15 @@ class Blocks:
         own_durations = any(problem.durations is not problem.distances for problem in several)
         width = self.model.config.width
         footprint = Footprint.of(size, width, own_durations=own_durations)
-        starts = starts_expected(several, settings.starts)
+        rollouts = self.rollouts(several, settings)
         budget = self.batch_memory or default_budget(self.device)
         if footprint.block(1, 1) > max(budget, available(self.device)):
             raise self._too_large(size, available(self.device))
         position = 0
         while position < len(several):
-            sizes = cut(footprint, views=settings.views, starts=starts, budget=budget)
+            sizes = cut(footprint, views=settings.views, starts=rollouts, budget=budget)
             block = several[position : position + sizes.instances]
-            progress.begin(len(block) * settings.views * settings.rounds * starts)
+            progress.begin(len(block) * settings.views * rollouts)
             seen = shown[position : position + len(block)]
             found = self._guarded(
                 self._search_block, block, seen, settings, sizes, progress.advance
@@ -97,7 +100,7 @@ class Blocks:
                 if sizes.smallest:
                     raise self._too_large(size, budget)
                 progress.take_back()
-                budget = _next_budget(footprint, settings.views, starts, budget)
+                budget = _next_budget(footprint, settings.views, rollouts, budget)
                 continue
             progress.end()
             yield from found

@@ -16,6 +16,7 @@ import torch
 from torch import Tensor
 
 from spacevrp.decode import routes_of
+from spacevrp.decode.draws import random_keys
 from spacevrp.decode.fleet import FleetRollout, fleet_rollout
 from spacevrp.env.fleet import FleetEnvironment, Preferences
 from spacevrp.model import DecoderTables, SpaceModel
@@ -170,14 +171,14 @@ def _roll_out(
     if turn == 0:
         return fleet_rollout(environment, tables, starts, preferences)
     generator = torch.Generator(starts.device).manual_seed(random_state(settings.seed, place))
+    keys = random_keys(starts.shape, starts.device, generator)
     return fleet_rollout(
         environment,
         tables,
         starts,
         preferences,
-        sample=True,
+        keys=keys,
         temperature=settings.temperature(turn),
-        generator=generator,
     )
 
 

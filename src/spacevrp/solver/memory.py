@@ -56,7 +56,7 @@ class Footprint:
 
 @dataclass(frozen=True)
 class Cut:
-    """The size of the blocks: instances, views and starts that are worked on together."""
+    """The size of the blocks: instances, views and rollouts of a view worked on together."""
 
     instances: int
     views: int

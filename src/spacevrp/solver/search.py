@@ -16,8 +16,11 @@ from importlib.util import find_spec
 import numpy as np
 import torch
 from torch import Tensor
+from torch.nn.functional import pad
 
 from spacevrp.decode import rollout
+from spacevrp.decode.draws import LIKELIEST, numbered_keys
+from spacevrp.decode.first import likeliest_first
 from spacevrp.decode.fused import fused_rollout, supports
 from spacevrp.decode.trace import Trace
 from spacevrp.env import Environment, start_nodes
@@ -27,6 +30,11 @@ from spacevrp.problems.problem import Problem
 from spacevrp.solver.memory import Cut
 from spacevrp.tensors import Batch, stack
 
+# By default one of so many parts of all start nodes is used, the likeliest, and each as many times:
+# once greedily, else with draws. So a view has as many rollouts as there are starts.
+_PARTS = 4
+# But not fewer starts than these, if there are as many.
+_FEWEST = 16
 # Temperatures of the second attempt: 1, 2, 4, ... up to where all moves are about as likely.
 _DEGREES = 8
 # Beside the best plan, some of the next best: the referee has the last word.
@@ -38,8 +46,8 @@ class Settings:
     """How hard to search."""
 
     views: int  # of an instance: a pivot set and a leaning each
-    starts: int | None  # start nodes a view; None for all that can start
-    samples: int  # further rounds from every start that draw their moves
+    starts: int | None  # start nodes a view, the likeliest; None for all that can start
+    samples: int | None  # further rounds from every start that draw their moves; None by default
     seed: int
     choices: int | None = None  # nearest customers that a move chooses from; None by the size
     direct_return: bool = True  # serve only who has a direct way home (see Environment)
@@ -52,8 +60,19 @@ class Settings:
 
     @property
     def rounds(self) -> int:
-        """Rollouts from every start of every view: a greedy one, then the sampled ones."""
-        return 1 + self.samples
+        """Rollouts from every start of every view: a greedy one, then those that draw."""
+        return 1 + (self.samples or 0)
+
+    @property
+    def parted(self) -> bool:
+        """Whether a part of the starts is used, and each so much the more: the default."""
+        return self.samples is None and self.starts is None
+
+    def rollouts(self, starts: int) -> int:
+        """Of a view, with so many start nodes."""
+        if not self.parted:
+            return starts * self.rounds
+        return max(-(-starts // _PARTS), min(starts, _FEWEST)) * _PARTS
 
     def numbered(self, first: int, count: int) -> range:
         """The numbers of so many views, beginning with one of those that are looked through."""
@@ -61,7 +80,9 @@ class Settings:
 
     def temperature(self, number: int) -> float:
         """Of the draws of a round: 1, or where plans are hard to find ever hotter in turn."""
-        return 1.0 if self.direct_return else 2.0 ** ((number - 1) % _DEGREES)
+        if self.direct_return or not number:
+            return 1.0
+        return 2.0 ** ((number - 1) % _DEGREES)
 
 
 @dataclass(frozen=True)
@@ -134,7 +155,12 @@ def _search(
 ) -> Best:
     num_depots = max(len(problem.depots) for problem in problems)
     environment = Environment(batch, num_depots, direct_return=settings.direct_return)
-    starts = choose_starts(environment, settings.starts)  # (I, P)
+    turn = _turns(environment, settings)  # (I, P)
+    draws = _PARTS - 1 if settings.parted else settings.rounds - 1
+    degrees = [settings.temperature(number) for number in range(1 + draws)]
+    temperature = torch.tensor(degrees, device=batch.device).repeat_interleave(
+        turn.shape[1]
+    )  # (R,)
     seeds = seeds_of_views(model, batch, problems, settings)  # (I, V, M)
     decode: Callable[..., Moves] = _roll_out
     if uses_kernel(environment):
@@ -150,21 +176,46 @@ def _search(
         visible = repeated if seen is batch else seen.repeat_interleave(views)
         numbers = settings.numbered(first_view, views)
         tables = encode(model, visible, some.flatten(0, 1), settings, numbers)
-        begin = starts.repeat_interleave(views, dim=0)  # (I v, P)
-        for number in range(settings.rounds):
-            for first_start in range(0, starts.shape[1], cut.starts):
-                piece = begin[:, first_start : first_start + cut.starts]
-                draw = None
-                if number > 0:
-                    state = random_state(settings.seed, (first_view, number, first_start))
-                    draw = _Draw(state, settings.temperature(number))
-                done = decode(there, tables, piece, draw)
-                view = torch.arange(first_view, first_view + views, device=batch.device)
-                order = torch.arange(piece.shape[1], device=batch.device) + first_start
-                turn = (view * settings.rounds + number)[:, None] * starts.shape[1]
-                best.add(done, turn + order)
-                report(piece.numel())
+        nodes = likeliest_first(there, tables)  # (I v, N)
+        begin = nodes.gather(1, turn.repeat_interleave(views, dim=0))  # (I v, P)
+        begin = begin.repeat(1, 1 + draws)  # (I v, R), a greedy round and those that draw
+        keys = _keys(settings.seed, numbers, turn, draws) if draws else None  # (I v, R)
+        view = torch.arange(first_view, first_view + views, device=batch.device)
+        for first in range(0, begin.shape[1], cut.starts):
+            piece = slice(first, first + cut.starts)
+            drawn = None if keys is None else keys[:, piece]
+            done = decode(there, tables, begin[:, piece], drawn, temperature[piece])
+            order = torch.arange(done.cost.shape[1], device=batch.device) + first
+            best.add(done, view[:, None] * begin.shape[1] + order)
+            report(done.cost.numel())
     return best
+
+
+def _turns(environment: Environment, settings: Settings) -> Tensor:
+    """Which of an instance's start nodes each rollout has, (I, P), in the order of their chances.
+
+    P is the number that the instance with the most of them needs; the others repeat theirs.
+    """
+    number = can_start(environment).sum(dim=1, keepdim=True).clamp(min=1)  # (I, 1)
+    if settings.parted:
+        number = ((number + _PARTS - 1) // _PARTS).maximum(number.clamp(max=_FEWEST))
+    elif settings.starts is not None:
+        number = number.clamp(max=settings.starts)
+    return torch.arange(int(number.max()), device=number.device) % number
+
+
+def _keys(seed: int, views: range, turn: Tensor, draws: int) -> Tensor:
+    """Keys of the random numbers, (I v, R): a round that takes the likeliest, and some that draw.
+
+    They depend on the view, the start's turn (I, P) and the round alone, not on what is solved
+    beside.
+    """
+    size, count = turn.shape
+    keys = numbered_keys(seed, views, count * draws).to(turn.device)  # (v, P draws)
+    keys = keys.unflatten(1, (count, draws)).transpose(1, 2)  # (v, draws, P)
+    shape = (size, len(views), draws, count)
+    own = keys.expand(shape).gather(3, turn[:, None, None].expand(shape))  # (I, v, draws, P)
+    return pad(own, (0, 0, 1, 0), value=LIKELIEST).flatten(2).flatten(0, 1)
 
 
 def uses_kernel(environment: Environment) -> bool:
@@ -233,14 +284,6 @@ def encode(
 
 
 @dataclass(frozen=True)
-class _Draw:
-    """How moves are drawn."""
-
-    state: int  # of the random numbers
-    temperature: float  # 1 wherever the kernel draws
-
-
-@dataclass(frozen=True)
 class Moves:
     """Finished rollouts, their sequences (B, P, T) on demand."""
 
@@ -249,21 +292,14 @@ class Moves:
 
 
 def _roll_out(
-    environment: Environment, tables: DecoderTables, starts: Tensor, draw: _Draw | None
+    environment: Environment,
+    tables: DecoderTables,
+    starts: Tensor,
+    keys: Tensor | None,
+    temperature: Tensor,
 ) -> Moves:
-    """Complete a plan from each start (B, P): greedily, or drawn where it is said how."""
-    if draw is None:
-        done = rollout(environment, tables, starts)
-    else:
-        generator = torch.Generator(starts.device).manual_seed(draw.state)
-        done = rollout(
-            environment,
-            tables,
-            starts,
-            sample=True,
-            temperature=draw.temperature,
-            generator=generator,
-        )
+    """Complete a plan from each start (B, P), drawn with keys (B, P) at temperatures (P,)."""
+    done = rollout(environment, tables, starts, keys=keys, temperature=temperature)
 
     def take(order: Tensor) -> Tensor:
         index = order.unsqueeze(-1).expand(-1, -1, done.sequence.shape[2])
@@ -276,15 +312,14 @@ def _roll_out_fused(
     environment: Environment,
     tables: DecoderTables,
     starts: Tensor,
-    draw: _Draw | None,
+    keys: Tensor | None,
+    temperature: Tensor,
     *,
     missing_arcs: bool,
 ) -> Moves:
-    """The same in one launch."""
-    seed = torch.tensor([0 if draw is None else draw.state], device=starts.device)
-    trace = fused_rollout(
-        environment, tables, starts, seed, sample=draw is not None, missing_arcs=missing_arcs
-    )
+    """The same in one launch. It is always at 1: who looks for hard ones has no direct ways."""
+    del temperature
+    trace = fused_rollout(environment, tables, starts, keys, missing_arcs=missing_arcs)
     return Moves(trace.cost, lambda order: narrow(trace, order).sequences())
 
 

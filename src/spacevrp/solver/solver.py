@@ -134,7 +134,7 @@ class Solver:
         augment: int = ...,
         starts: int | None = ...,
         candidates: int | None = ...,
-        sample: int = ...,
+        sample: int | None = ...,
         seed: int = ...,
         progress: ShowProgress = ...,
         batch_memory: int | None = ...,
@@ -151,7 +151,7 @@ class Solver:
         augment: int = ...,
         starts: int | None = ...,
         candidates: int | None = ...,
-        sample: int = ...,
+        sample: int | None = ...,
         seed: int = ...,
         progress: ShowProgress = ...,
         batch_memory: int | None = ...,
@@ -167,7 +167,7 @@ class Solver:
         augment: int = 8,
         starts: int | None = None,
         candidates: int | None = None,
-        sample: int = 0,
+        sample: int | None = None,
         seed: int = 0,
         progress: ShowProgress = False,
         batch_memory: int | None = None,
@@ -186,15 +186,19 @@ class Solver:
             Views of each instance: a pivot set and a leaning each. More views take longer, and the
             model's plans, before they are planned anew, are never worse.
         starts
-            Start nodes of each view, spread evenly; None for every customer that can come first or,
-            beyond 200 customers, for a number that falls with the size.
+            Start nodes of each view, the likeliest ones (beyond 200 customers, spread evenly). None
+            for as many as suit ``sample`` or, beyond 200 customers, for a number that falls with
+            the size.
         candidates
             The nearest customers that a move chooses from; None for all or, beyond 200 customers,
             for 32 (64 where directions or windows count). Routes begin anywhere, and a legal move
             is never lost (see ``docs/concepts/large.md``).
         sample
             Further rounds from every start of every view that draw their moves at random instead of
-            taking the likeliest.
+            taking the likeliest. None for three from a quarter of the customers that can come
+            first, so that a view has as many plans as there are customers; with ``starts``, for
+            fleets, and beyond 200 customers, for none. 0 for one plan from every customer, as in
+            the paper.
         seed
             Decides the views and the draws. Without ``sample`` the plan of an instance does not
             depend on what is solved beside it; with it, only the same call draws the same plans.
@@ -245,7 +249,7 @@ class Solver:
         augment: int = 8,
         starts: int | None = None,
         candidates: int | None = None,
-        sample: int = 0,
+        sample: int | None = None,
         seed: int = 0,
         progress: ShowProgress = False,
         batch_memory: int | None = None,
@@ -266,7 +270,7 @@ class Solver:
             views=_at_least("augment", augment, 1),
             starts=None if starts is None else _at_least("starts", starts, 1),
             choices=None if candidates is None else _at_least("candidates", candidates, 1),
-            samples=_at_least("sample", sample, 0),
+            samples=None if sample is None else _at_least("sample", sample, 0),
             seed=_at_least("seed", seed, 0),
             persist=persist,
             improve=improve,
@@ -312,7 +316,7 @@ def solve(
     *,
     starts: int | None = ...,
     candidates: int | None = ...,
-    sample: int = ...,
+    sample: int | None = ...,
     seed: int = ...,
     weights: str | Path | SpaceModel | None = ...,
     progress: ShowProgress = ...,
@@ -331,7 +335,7 @@ def solve(
     *,
     starts: int | None = ...,
     candidates: int | None = ...,
-    sample: int = ...,
+    sample: int | None = ...,
     seed: int = ...,
     weights: str | Path | SpaceModel | None = ...,
     progress: ShowProgress = ...,
@@ -349,7 +353,7 @@ def solve(
     *,
     starts: int | None = None,
     candidates: int | None = None,
-    sample: int = 0,
+    sample: int | None = None,
     seed: int = 0,
     weights: str | Path | SpaceModel | None = None,
     progress: ShowProgress = False,

@@ -343,7 +343,7 @@ class Work:
         for large, rounds in ((False, _SECOND_SAMPLES), (True, _SECOND_SAMPLES_LARGE)):
             some = [n for n in hard if is_large(self.forms[n], settings.choices) == large]
             harder = replace(
-                settings, views=1, samples=max(settings.samples, rounds), direct_return=False
+                settings, views=1, samples=max(settings.rounds - 1, rounds), direct_return=False
             )
             if some:
                 yield from self._pass(some, harder, show)
@@ -357,10 +357,7 @@ class Work:
             self.forms, chosen, settings.views, lambda problem: blocks.wide(problem, settings)
         )
         total = sum(
-            len(numbers)
-            * views
-            * settings.rounds
-            * blocks.starts([self.forms[i] for i in numbers], settings)
+            len(numbers) * views * blocks.rollouts([self.forms[i] for i in numbers], settings)
             for views, numbers in groups
         )
         with Progress(total, show) as progress:

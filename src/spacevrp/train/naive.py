@@ -11,6 +11,7 @@ from itertools import product
 import torch
 from torch import Tensor
 
+from spacevrp.decode.draws import random_keys, uniform
 from spacevrp.decode.rollout import choose
 from spacevrp.decode.signal import problem_signals
 from spacevrp.env import Environment, start_nodes
@@ -37,6 +38,7 @@ def naive_accumulate(
     tables = step.model(batch, random_seeds(batch, step.model.config), step.dtype)
     if views > 1:
         tables = step.model.lean(tables.map(torch.Tensor.detach), batch, range(views), LEAN)
+    keys = random_keys(starts.shape, starts.device)
     state = environment.begin(starts)
     chances, arcs, facts = [], [], []  # of every step: (B, P), (B, P, 2) and (B, P, F)
     way = at(batch.distance.flatten(1), state.origin * batch.num_nodes + starts)
@@ -47,7 +49,7 @@ def naive_accumulate(
         allowed = environment.mask(state)
         signals = problem_signals(batch, state, tables.num_signals)
         scores = logits(tables, state.origin, state.current, signals, allowed, step.dtype)
-        action = choose(scores.detach(), sample=True)
+        action = choose(scores.detach(), uniform(keys, number))
         chance = scores.log_softmax(dim=-1).gather(2, action.unsqueeze(-1)).squeeze(-1)
         learned = ~state.done
         if step.config.sure < 1:

@@ -7,6 +7,7 @@ from collections.abc import Callable
 import torch
 from torch import Tensor
 
+from spacevrp.decode.draws import random_keys
 from spacevrp.decode.fused import fused_rollout, supports
 from spacevrp.decode.replay import TRAINED_TABLES, fused_replay_gradients, replay_gradients
 from spacevrp.decode.rollout import advance, rollout
@@ -22,8 +23,6 @@ from spacevrp.train.optim import MuonAdamW, WeightAverage, gradient_of
 from spacevrp.train.parallel import add_up
 
 DTYPES = {"bfloat16": torch.bfloat16, "float32": torch.float32, "float64": torch.float64}
-# The kernel draws from its own stream, seeded anew on the device in every step.
-_SEEDS = 2**31 - 1
 Encode = Callable[[Batch, Tensor, torch.dtype, Tensor | None], DecoderTables]
 
 
@@ -140,14 +139,13 @@ class TrainStep:
         """Draw solutions and record their decisions."""
         longest = environment.max_steps
         limit = min(self.config.max_moves or longest, longest)
+        keys = random_keys(starts.shape, starts.device)
         if self.uses_kernels(environment):
-            seed = torch.randint(_SEEDS, (1,), device=environment.batch.device)
             return fused_rollout(
                 environment,
                 tables,
                 starts,
-                seed,
-                sample=True,
+                keys,
                 record=True,
                 max_steps=limit,
                 missing_arcs=False,
@@ -157,7 +155,7 @@ class TrainStep:
             environment,
             detached,
             starts,
-            sample=True,
+            keys=keys,
             dtype=self.dtype,
             record=True,
             # A captured graph cannot wait for an answer.
