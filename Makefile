@@ -37,7 +37,7 @@ lint: $(READY)
 # Two workers with one thread each: more threads would only wait for each other.
 test: export OMP_NUM_THREADS = 1
 test: lint
-	$(BIN)/python -m pytest -n 2 --cov --cov-report=term
+	$(BIN)/python -m pytest -n 2 --dist loadfile --cov --cov-report=term
 
 format: $(READY)
 	$(BIN)/ruff check --fix .

@@ -43,7 +43,8 @@ class FakeSolver:
 
     def attempt(self, problem: list[Problem], **asked: Any) -> Attempt:
         self.calls.append({"problems": len(problem), **asked})
-        plans = asked["augment"] * asked["starts"] * (1 + asked["sample"])
+        starts = asked["starts"] or max(len(one.customers) for one in problem)
+        plans = asked["augment"] * starts * (1 + (asked["sample"] or 0))
         self.clock.now += self.latency + self.rate * plans
         reasons = {number: "a wall stands there" for number in self.unsolvable}
         partial = {number: Solution.judged(problem[number], ()) for number in self.unsolvable}

@@ -101,6 +101,13 @@ def test_rounds_grow_where_the_usual_one_does_not_fit(clock: Clock) -> None:
     # 8, 20 of 32, 80; and when 160 plans take no more than twice as long as those did, all of them.
     assert rounds.done[:4] == [Round(1, 8), Round(1, 20), Round(4, 20), Round(8, 20)]
     assert solver.calls[3]["seed"] == 0
+    # Whole views are searched as without a time, parts of one from the likeliest starts.
+    assert [(call["starts"], call["sample"]) for call in solver.calls[:4]] == [
+        (8, 0),
+        (None, None),
+        (None, None),
+        (None, None),
+    ]
     # Others every time, but for the usual ones.
     assert [call["first_view"] for call in solver.calls[:5]] == [0, 1, 2, 0, 14]
 

@@ -14,6 +14,7 @@ import torch
 from torch import Tensor
 
 from spacevrp.decode import Rollout, rollout, routes_of
+from spacevrp.decode.draws import random_keys
 from spacevrp.env import Environment, State, start_nodes
 from spacevrp.generators.testsets import generate
 from spacevrp.model import ModelConfig, SpaceModel, view_seeds
@@ -118,11 +119,12 @@ class World:
         double = batch.distance.dtype == torch.float64
         model = self.double_model if double else self.model
         environment = BriefEnvironment(batch) if brief else Environment(batch)
-        generator = torch.Generator().manual_seed(3)
         with torch.no_grad():
             tables = model(batch, view_seeds(batch, SMALL, 1, SEED)[:, 0])
         nodes = start_nodes(environment, starts)
-        return rollout(environment, tables, nodes, sample=sample, generator=generator)
+        generator = torch.Generator().manual_seed(3)
+        keys = random_keys(nodes.shape, nodes.device, generator) if sample else None
+        return rollout(environment, tables, nodes, keys=keys)
 
     @cached_property
     def greedy(self) -> Rollout:

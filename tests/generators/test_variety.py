@@ -7,7 +7,7 @@ from itertools import pairwise
 
 import pytest
 import torch
-from hypothesis import given
+from hypothesis import example, given
 from hypothesis import strategies as st
 
 from spacevrp.generators import recipe, variety
@@ -54,6 +54,7 @@ def test_small_instances_and_a_share_of_nothing_keep_their_size(size: int, share
     counts=st.lists(st.integers(1, 12), min_size=1, max_size=12),
     share=st.floats(0.0, 1.0),
 )
+@example(counts=[1, 8], share=0.905527635240857)  # more are left than variants have room for one
 def test_the_share_holds_in_every_batch_and_for_every_variant(
     counts: list[int], share: float
 ) -> None:

@@ -103,7 +103,8 @@ def test_running_out_of_memory_means_smaller_blocks(
     seen: list[Cut] = []
     monkeypatch.setattr(blocks_module, "search_block", failing_above(15, error, seen))
     assert solver.solve(problems, augment=2) == expected
-    assert seen[-1] == Cut(1, 1, 10)
+    assert seen[-1].instances == seen[-1].views == 1
+    assert 8 <= seen[-1].starts <= 15
     assert len([sizes for sizes in seen if sizes == seen[-1]]) == 5  # once found, it is kept
 
 

@@ -14,7 +14,8 @@ import pytest
 import torch
 
 from spacevrp.decode import rollout, routes_of
-from spacevrp.decode.draws import random_keys
+from spacevrp.decode.draws import LIKELIEST, random_keys
+from spacevrp.decode.first import likeliest_first
 from spacevrp.decode.trace import Trace
 from spacevrp.env import Environment
 from spacevrp.env.ways import ways_home
@@ -253,6 +254,43 @@ def test_draws_are_as_the_model_states_unless_plans_are_hard_to_find() -> None:
     degrees = [hard.temperature(number) for number in range(1, 10)]
     assert degrees == [1, 2, 4, 8, 16, 32, 64, 128, 1]
     assert hard.temperature(0) == 1.0  # the greedy round
+
+
+def test_a_view_has_about_as_many_plans_as_starts() -> None:
+    usual = Settings(views=1, starts=None, samples=None, seed=0)
+    counts = {starts: usual.rollouts(starts) for starts in (1, 10, 16, 20, 64, 98, 100, 127)}
+    # Four from each of a quarter, but not from fewer than sixteen starts if there are as many.
+    assert counts == {1: 4, 10: 40, 16: 64, 20: 64, 64: 64, 98: 100, 100: 100, 127: 128}
+    assert replace(usual, samples=0).rollouts(100) == 100
+    assert replace(usual, samples=2).rollouts(100) == 300
+    assert replace(usual, starts=5).rollouts(5) == 5
+
+
+def test_rollouts_are_the_likeliest_starts_once_greedily_and_three_times_drawn(
+    model: SpaceModel, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    problems = [*generate("CVRP", 70, 1), *generate("CVRP", 68, 1)]
+    asked = []
+
+    def watched(environment, tables, starts, *, keys, temperature):  # type: ignore[no-untyped-def]
+        asked.append((starts, keys, likeliest_first(environment, tables)))
+        return rollout(environment, tables, starts, keys=keys, temperature=temperature)
+
+    monkeypatch.setattr(search, "rollout", watched)
+    Solver(model, "cpu").solve(problems, augment=1, improve=False, replan=0)
+    ((starts, keys, order),) = asked
+    assert starts.shape == keys.shape == (2, 4 * 18)  # a quarter of 70 and of 68
+    turn = torch.arange(18)
+    for row, own in enumerate((17, 18)):  # the smaller one comes first
+        assert torch.equal(starts[row, :18], order[row, turn % own])
+        assert torch.equal(starts[row], starts[row, :18].repeat(4))
+        assert (keys[row, :18] == LIKELIEST).all()
+        assert (keys[row, 18:] >= 0).all()
+    # It repeats its first start, with the numbers this was drawn with.
+    drawn = keys[:, 18:].unflatten(1, (3, 18))
+    assert torch.equal(drawn[0, :, 17], drawn[0, :, 0])
+    assert drawn[1].unique().numel() == 54
+    assert torch.equal(drawn[0, :, :17], drawn[1, :, :17])
 
 
 def test_heat_makes_all_moves_alike(model: SpaceModel) -> None:

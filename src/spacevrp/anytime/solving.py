@@ -302,7 +302,8 @@ def solve(
         Whether anybody but the model may search: with ``time`` as told there, without it as in
         :meth:`Solver.solve`.
     sample
-        Further rounds that draw their moves; None for 0. Not with ``time``, which decides it.
+        Further rounds that draw their moves; None as in :meth:`Solver.solve`. Not with ``time``,
+        which decides it.
     replan
         Times at most that plans are planned anew, region by region; None for 16. Not with ``time``,
         which decides it.

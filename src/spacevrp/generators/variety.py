@@ -85,9 +85,9 @@ def _quotas(counts: Sequence[int], share: float) -> list[list[int]]:
         owed = [round(n * share * turn - g, 9) for n, g in zip(counts, given, strict=True)]
         own = [min(int(max(debt, 0.0)), n) for debt, n in zip(owed, counts, strict=True)]
         left = round(sum(counts) * share * turn) - sum(given) - sum(own)
-        open_ones = [v for v, n in enumerate(counts) if own[v] < n]
-        for v in sorted(open_ones, key=lambda v: own[v] - owed[v])[: max(left, 0)]:
-            own[v] += 1
+        for _ in range(left):
+            open_ones = [v for v, n in enumerate(counts) if own[v] < n]
+            own[max(open_ones, key=lambda v: owed[v] - own[v])] += 1
         given = [g + o for g, o in zip(given, own, strict=True)]
         quotas.append(own)
     return quotas

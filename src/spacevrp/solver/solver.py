@@ -200,8 +200,8 @@ class Solver:
             fleets, and beyond 200 customers, for none. 0 for one plan from every customer, as in
             the paper.
         seed
-            Decides the views and the draws. Without ``sample`` the plan of an instance does not
-            depend on what is solved beside it; with it, only the same call draws the same plans.
+            Decides the views and the draws. The plan of an instance does not depend on what is
+            solved beside it, unless moves are drawn for fleets or beyond 200 customers.
         progress
             Show a bar where stderr is a terminal; ``"always"`` shows it anyway.
         batch_memory

@@ -262,7 +262,7 @@ class Work:
         alone = Settings(
             views=VIEWS,
             starts=None,
-            samples=0,
+            samples=None,
             seed=settings.seed,
             persist=False,
             improve=False,
