@@ -88,6 +88,9 @@ def _quotas(counts: Sequence[int], share: float) -> list[list[int]]:
         for _ in range(left):
             open_ones = [v for v, n in enumerate(counts) if own[v] < n]
             own[max(open_ones, key=lambda v: owed[v] - own[v])] += 1
+        for _ in range(-left):  # others have had theirs early
+            some = [v for v in range(len(counts)) if own[v] > 0]
+            own[min(some, key=lambda v: owed[v] - own[v])] -= 1
         given = [g + o for g, o in zip(given, own, strict=True)]
         quotas.append(own)
     return quotas
