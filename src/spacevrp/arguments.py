@@ -57,7 +57,7 @@ def add_sample_option(parser: argparse._ActionsContainer) -> None:
         type=at_least(0),
         help="rounds beside the greedy one that draw their moves, from all start nodes or --starts "
         "of them; 0 as in the paper; default: a quarter of the start nodes, the likeliest, and 3 "
-        "such rounds (none with --starts, for fleets, or beyond 200 customers)",
+        "such rounds (none with --starts, without a depot, for fleets, or beyond 200 customers)",
     )
 
 

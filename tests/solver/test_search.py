@@ -38,6 +38,7 @@ from spacevrp.solver.search import (
     search_block,
     uses_kernel,
 )
+from spacevrp.solver.turns import Turns, Wanted
 from spacevrp.tensors import stack
 
 
@@ -257,13 +258,30 @@ def test_draws_are_as_the_model_states_unless_plans_are_hard_to_find() -> None:
 
 
 def test_a_view_has_about_as_many_plans_as_starts() -> None:
-    usual = Settings(views=1, starts=None, samples=None, seed=0)
+    usual = Wanted(starts=None, samples=None)
     counts = {starts: usual.rollouts(starts) for starts in (1, 10, 16, 20, 64, 98, 100, 127)}
     # Four from each of a quarter, but not from fewer than sixteen starts if there are as many.
     assert counts == {1: 4, 10: 40, 16: 64, 20: 64, 64: 64, 98: 100, 100: 100, 127: 128}
-    assert replace(usual, samples=0).rollouts(100) == 100
-    assert replace(usual, samples=2).rollouts(100) == 300
-    assert replace(usual, starts=5).rollouts(5) == 5
+    assert Wanted(None, 0).rollouts(100) == 100
+    assert Wanted(None, 2).rollouts(100) == 300
+    assert Wanted(5, None).rollouts(5) == 5
+
+
+def test_tours_without_a_depot_begin_greedily_everywhere() -> None:
+    environment = Environment(stack([*generate("TSP", 70), *generate("CVRP", 69)]))
+    turns = Turns.of(environment, Wanted(None, None))
+    assert turns.start[0].tolist() == [*range(70), 0, 1]
+    assert not turns.draw[0].any()
+    assert turns.start[1].tolist() == [*range(18)] * 4
+    assert turns.draw[1].tolist() == [draw for draw in range(4) for _ in range(18)]
+    keys = turns.keys(0, range(2))
+    assert keys is not None
+    tour, route = keys.view(2, 2, 72)
+    assert (tour == LIKELIEST).all()
+    assert ((route == LIKELIEST) == (turns.draw[1] == 0)).all()
+    assert route[route != LIKELIEST].unique().numel() == 2 * 54
+    # Asked for, draws are made without a depot, too.
+    assert Turns.of(environment, Wanted(None, 2)).draw[0].tolist() == [0] * 70 + [1] * 70 + [2] * 70
 
 
 def test_rollouts_are_the_likeliest_starts_once_greedily_and_three_times_drawn(

@@ -62,7 +62,7 @@ class Blocks:
         starts = starts_expected(several, settings.starts if large is None else large.starts)
         if large is not None or needs_fleet_rules(several[0]):
             return starts * settings.rounds
-        return settings.rollouts(starts)
+        return settings.wanted.rollouts(starts)
 
     def search(
         self,

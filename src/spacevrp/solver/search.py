@@ -16,10 +16,8 @@ from importlib.util import find_spec
 import numpy as np
 import torch
 from torch import Tensor
-from torch.nn.functional import pad
 
 from spacevrp.decode import rollout
-from spacevrp.decode.draws import LIKELIEST, numbered_keys
 from spacevrp.decode.first import likeliest_first
 from spacevrp.decode.fused import fused_rollout, supports
 from spacevrp.decode.trace import Trace
@@ -28,13 +26,9 @@ from spacevrp.env.starts import can_start
 from spacevrp.model import LEAN, DecoderTables, SpaceModel, view_seeds
 from spacevrp.problems.problem import Problem
 from spacevrp.solver.memory import Cut
+from spacevrp.solver.turns import Turns, Wanted
 from spacevrp.tensors import Batch, stack
 
-# By default one of so many parts of all start nodes is used, the likeliest, and each as many times:
-# once greedily, else with draws. So a view has as many rollouts as there are starts.
-_PARTS = 4
-# But not fewer starts than these, if there are as many.
-_FEWEST = 16
 # Temperatures of the second attempt: 1, 2, 4, ... up to where all moves are about as likely.
 _DEGREES = 8
 # Beside the best plan, some of the next best: the referee has the last word.
@@ -59,20 +53,14 @@ class Settings:
     first_view: int = 0  # the number of the first one
 
     @property
-    def rounds(self) -> int:
-        """Rollouts from every start of every view: a greedy one, then those that draw."""
-        return 1 + (self.samples or 0)
+    def wanted(self) -> Wanted:
+        """Starts and draws."""
+        return Wanted(self.starts, self.samples)
 
     @property
-    def parted(self) -> bool:
-        """Whether a part of the starts is used, and each so much the more: the default."""
-        return self.samples is None and self.starts is None
-
-    def rollouts(self, starts: int) -> int:
-        """Of a view, with so many start nodes."""
-        if not self.parted:
-            return starts * self.rounds
-        return max(-(-starts // _PARTS), min(starts, _FEWEST)) * _PARTS
+    def rounds(self) -> int:
+        """Rollouts from every start where nothing is drawn by default: fleets, large instances."""
+        return 1 + (self.samples or 0)
 
     def numbered(self, first: int, count: int) -> range:
         """The numbers of so many views, beginning with one of those that are looked through."""
@@ -155,12 +143,9 @@ def _search(
 ) -> Best:
     num_depots = max(len(problem.depots) for problem in problems)
     environment = Environment(batch, num_depots, direct_return=settings.direct_return)
-    turn = _turns(environment, settings)  # (I, P)
-    draws = _PARTS - 1 if settings.parted else settings.rounds - 1
-    degrees = [settings.temperature(number) for number in range(1 + draws)]
-    temperature = torch.tensor(degrees, device=batch.device).repeat_interleave(
-        turn.shape[1]
-    )  # (R,)
+    turns = Turns.of(environment, settings.wanted)
+    degrees = torch.tensor([settings.temperature(number) for number in range(1 + turns.draws)])
+    temperature = degrees.to(batch.device)[turns.rounds]  # (R,)
     seeds = seeds_of_views(model, batch, problems, settings)  # (I, V, M)
     decode: Callable[..., Moves] = _roll_out
     if uses_kernel(environment):
@@ -177,9 +162,8 @@ def _search(
         numbers = settings.numbered(first_view, views)
         tables = encode(model, visible, some.flatten(0, 1), settings, numbers)
         nodes = likeliest_first(there, tables)  # (I v, N)
-        begin = nodes.gather(1, turn.repeat_interleave(views, dim=0))  # (I v, P)
-        begin = begin.repeat(1, 1 + draws)  # (I v, R), a greedy round and those that draw
-        keys = _keys(settings.seed, numbers, turn, draws) if draws else None  # (I v, R)
+        begin = nodes.gather(1, turns.start.repeat_interleave(views, dim=0))  # (I v, R)
+        keys = turns.keys(settings.seed, numbers)
         view = torch.arange(first_view, first_view + views, device=batch.device)
         for first in range(0, begin.shape[1], cut.starts):
             piece = slice(first, first + cut.starts)
@@ -189,33 +173,6 @@ def _search(
             best.add(done, view[:, None] * begin.shape[1] + order)
             report(done.cost.numel())
     return best
-
-
-def _turns(environment: Environment, settings: Settings) -> Tensor:
-    """Which of an instance's start nodes each rollout has, (I, P), in the order of their chances.
-
-    P is the number that the instance with the most of them needs; the others repeat theirs.
-    """
-    number = can_start(environment).sum(dim=1, keepdim=True).clamp(min=1)  # (I, 1)
-    if settings.parted:
-        number = ((number + _PARTS - 1) // _PARTS).maximum(number.clamp(max=_FEWEST))
-    elif settings.starts is not None:
-        number = number.clamp(max=settings.starts)
-    return torch.arange(int(number.max()), device=number.device) % number
-
-
-def _keys(seed: int, views: range, turn: Tensor, draws: int) -> Tensor:
-    """Keys of the random numbers, (I v, R): a round that takes the likeliest, and some that draw.
-
-    They depend on the view, the start's turn (I, P) and the round alone, not on what is solved
-    beside.
-    """
-    size, count = turn.shape
-    keys = numbered_keys(seed, views, count * draws).to(turn.device)  # (v, P draws)
-    keys = keys.unflatten(1, (count, draws)).transpose(1, 2)  # (v, draws, P)
-    shape = (size, len(views), draws, count)
-    own = keys.expand(shape).gather(3, turn[:, None, None].expand(shape))  # (I, v, draws, P)
-    return pad(own, (0, 0, 1, 0), value=LIKELIEST).flatten(2).flatten(0, 1)
 
 
 def uses_kernel(environment: Environment) -> bool:

@@ -197,8 +197,8 @@ class Solver:
             Further rounds from every start of every view that draw their moves at random instead of
             taking the likeliest. None for three from a quarter of the customers that can come
             first, so that a view has as many plans as there are customers; with ``starts``, for
-            fleets, and beyond 200 customers, for none. 0 for one plan from every customer, as in
-            the paper.
+            tours without a depot, fleets, and beyond 200 customers, for none. 0 for one plan from
+            every customer, as in the paper.
         seed
             Decides the views and the draws. The plan of an instance does not depend on what is
             solved beside it, unless moves are drawn for fleets or beyond 200 customers.
