@@ -53,7 +53,7 @@ def test_an_instance_alone_gets_the_same_plan_as_among_others(
         assert solver.solve(problem, **FEW) == among_others, problem.name
 
 
-@pytest.mark.parametrize(("batch_memory", "count"), [(1, 2), (10**8 + 2**27, 6)])
+@pytest.mark.parametrize(("batch_memory", "count"), [(1, 2), (10**8 + 2**27, 3)])
 def test_how_the_work_is_cut_does_not_matter(
     solver: Solver,
     mixed: list[Problem],

@@ -18,6 +18,7 @@ from spacevrp.problems.familiar import needs_fleet_rules
 from spacevrp.problems.problem import Problem
 from spacevrp.problems.solution import Solution
 from spacevrp.solver.draft import Draft, Value
+from spacevrp.solver.loops import is_plain_loop, shorten
 from spacevrp.solver.moves import moves_between, moves_within
 from spacevrp.solver.orienteering import collect, is_plain_orienteering
 from spacevrp.solver.pairs import has_plain_pairs, rearrange
@@ -30,8 +31,8 @@ from spacevrp.solver.stops import has_plain_stops, rebuild, rebuild_in_parts
 MOST_CUSTOMERS, SHAKES = 10, 20
 # Customers up to which plans are polished, without shakes, that the model was not trained to make
 # (fleets 2 to 8% cheaper, and 15% more time), or that have one route, of which nothing is planned
-# anew. Orienteering, pairs and plain stops have searches of their own, the latter for large plans,
-# too.
+# anew. Orienteering, pairs, plain stops and plain loops have searches of their own, the last two
+# for large plans, too.
 MOST_UNSHAKEN = 200
 # Nodes up to which all lengths are held at once.
 MOST_NODES = 2_000
@@ -65,14 +66,16 @@ def finisher_of(
 ) -> Callable[[Solution], Solution] | None:
     """What ``solve`` does to the plans of a problem in the end; None where they stay as they are.
 
-    Orienteering, pairs and stops of few customers are polished like all that is so small. Without
-    ``rebuilds`` plain stops of more are left for whoever has the time.
+    All that has few customers is polished. Without ``rebuilds`` plain stops and plain loops of more
+    are left for whoever has the time.
     """
     customers = len(problem.customers)
     if rebuilds and MOST_CUSTOMERS < customers < MOST_NODES and has_plain_stops(problem):
         if customers <= MOST_UNSHAKEN:
             return lambda plan: rebuild(plan, seed=seed)
         return lambda plan: rebuild_in_parts(plan, seed)
+    if rebuilds and MOST_CUSTOMERS < customers <= MOST_NODES and is_plain_loop(problem):
+        return lambda plan: shorten(plan, seed=seed)
     if MOST_CUSTOMERS < customers <= MOST_UNSHAKEN:
         if is_plain_orienteering(problem):
             return lambda plan: collect(plan, seed=seed)
@@ -94,6 +97,8 @@ def search_of(plan: Solution) -> Search:
         return rearrange
     if plan.feasible and has_plain_stops(problem):
         return rebuild
+    if plan.feasible and is_plain_loop(problem):
+        return shorten
     return refine
 
 

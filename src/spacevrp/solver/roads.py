@@ -21,16 +21,17 @@ _MOST_KNOWN = 200_000
 
 
 def asks_only_for(problem: Problem, known: Collection[str]) -> bool:
-    """Whether one kind of vehicle, which may serve anybody, and these features are all there is."""
-    if len(problem.fleet) != 1:
+    """Whether these features, and vehicles of one kind that may serve anybody, are all there is.
+
+    A tour without a depot has no vehicles.
+    """
+    if len(problem.fleet) > 1:
         return False
-    (terms,) = problem.fleet
     durations = problem.durations
     return (
         # By the data, not by what is declared: a declared variant need not show all of them.
         set(problem.inferred_features.active) <= set(known)
-        and not terms.forbidden
-        and not terms.pinned
+        and not any(terms.forbidden or terms.pinned for terms in problem.fleet)
         # A way may have a length and yet be closed, as the time for it is missing.
         and (durations is problem.distances or not durations.has_missing_arcs)
     )

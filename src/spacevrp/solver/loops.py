@@ -1,0 +1,230 @@
+"""A local search for one closed route that visits everybody, whose length is all that counts.
+
+Arcs are exchanged three at a time, so that two neighbouring parts of the route change places, or
+two at a time, so that a part is turned round, where both directions are as long. New arcs lead to
+near neighbours. When nothing helps any more two parts change places at random, and only what that
+has touched is looked at again; a route that has become much longer is forgotten. A plan never gets
+worse.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+
+import numpy as np
+
+from spacevrp.problems.problem import Problem
+from spacevrp.problems.solution import Solution
+from spacevrp.solver.roads import Roads, Route, asks_only_for
+
+# Shakes for each node in ``solve``, of so many nodes at the most: 1 s with 100 of them.
+ROUNDS, _MOST_SHAKEN = 10, 200
+# What the arithmetic here knows of, among all that a problem may ask for.
+_KNOWN = {"asymmetric", "depot"}
+_SMALLEST = 5  # nodes; of fewer there are no three arcs with parts between them
+# Neighbours that a new arc may lead to.
+_NEAR = 7
+# Nodes that are looked at together.
+_AT_ONCE = 64
+# Stops of each of the parts that a shake lets change places, at the most.
+_LONGEST = 30
+# How often a shake does so twice.
+_TWICE = 0.5
+# How much longer a loop may be that is gone on with, in mean arcs, at first.
+_WARMTH = 0.3
+
+
+def is_plain_loop(problem: Problem) -> bool:
+    """Whether there is one closed route of everybody, and nothing that limits it."""
+    return problem.size >= _SMALLEST and asks_only_for(problem, _KNOWN)
+
+
+def shorten(
+    solution: Solution,
+    progress: Callable[[int], float] | None = None,
+    seed: int = 0,
+    watch: Callable[[float], None] | None = None,
+) -> Solution:
+    """A shorter plan of a plain loop, or the same where none is found or somebody is left out.
+
+    Parameters
+    ----------
+    progress
+        Part of the work that is done after so many shakes; at 1 the search is over. By default
+        there are ``ROUNDS`` for each node, of 200 nodes at the most.
+    watch
+        Told the cost whenever the plan gets better.
+    """
+    if not solution.feasible:
+        return solution
+    problem = solution.plan.problem
+    shakes = ROUNDS * min(problem.size, _MOST_SHAKEN)
+    progress = progress or (lambda done: done / shakes)
+    roads = Roads(problem)
+    (route,) = roads.read(solution)
+    home = roads.nodes(route)[0]
+    search = _Search(roads, progress, np.random.default_rng(seed), watch)
+    loop = search.run(np.array([home, *route.stops]))
+    loop = np.roll(loop, -int(np.flatnonzero(loop == home)[0]))
+    found = roads.judged_plan([Route(route.kind, tuple(loop[1:].tolist()))])
+    return found if found.feasible and found.cost < solution.cost else solution
+
+
+def best_exchange(
+    length: np.ndarray, loop: np.ndarray, first: np.ndarray, second: np.ndarray
+) -> tuple[float, tuple[int, int, int]]:
+    """The best way to let two neighbouring parts of a loop (N,) change places.
+
+    For pairs (P,) of places i and j, the parts are those from behind i up to j, and from behind j
+    up to some k. Returns what it adds to the length, and i, j and k.
+    """
+    size = len(loop)
+    after = np.append(loop[1:], loop[0])
+    arcs = length[loop, after]  # (N,)
+    behind = (second - first) % size  # (P,) from i to j
+    third = np.arange(size)  # (N,)
+    beyond = (third - first[:, None]) % size  # (P, N) from i to k
+    legal = (behind > 0)[:, None] & (beyond > behind[:, None])
+    extra = (length[loop[first], after[second]] - arcs[first] - arcs[second])[:, None]
+    extra = extra + length[loop[third], after[first][:, None]]
+    extra = extra + length[loop[second][:, None], after[third]] - arcs
+    extra = np.where(legal, extra, np.inf)
+    best = int(extra.argmin())
+    pair, k = divmod(best, size)
+    return float(extra.flat[best]), (int(first[pair]), int(second[pair]), k)
+
+
+def exchanged(loop: np.ndarray, i: int, j: int, k: int) -> np.ndarray:
+    """The loop from behind i on, the part behind j ahead of the one behind i."""
+    turned = np.roll(loop, -(i + 1))
+    j, k = (j - i - 1) % len(loop), (k - i - 1) % len(loop)
+    return np.concatenate([turned[j + 1 : k + 1], turned[: j + 1], turned[k + 1 :]])
+
+
+def best_reversal(
+    length: np.ndarray, loop: np.ndarray, first: np.ndarray, second: np.ndarray
+) -> tuple[float, tuple[int, int]]:
+    """The best way to turn round a part of a loop (N,) that is as long both ways.
+
+    For pairs (P,) of places i and j, the part is that from behind i up to j. Returns what it adds
+    to the length, and i and j.
+    """
+    after = np.append(loop[1:], loop[0])
+    extra = length[loop[first], loop[second]] + length[after[first], after[second]]
+    extra = extra - length[loop[first], after[first]] - length[loop[second], after[second]]
+    extra = np.where(first == second, np.inf, extra)
+    best = int(extra.argmin())
+    return float(extra[best]), (int(first[best]), int(second[best]))
+
+
+def reversed_part(loop: np.ndarray, i: int, j: int) -> np.ndarray:
+    """The loop from behind i on, turned round up to j."""
+    turned = np.roll(loop, -(i + 1))
+    j = (j - i - 1) % len(loop)
+    return np.concatenate([turned[j::-1], turned[j + 1 :]])
+
+
+class _Search:
+    """The search for a shorter loop."""
+
+    def __init__(
+        self,
+        roads: Roads,
+        progress: Callable[[int], float],
+        draws: np.random.Generator,
+        watch: Callable[[float], None] | None,
+    ) -> None:
+        self._progress, self._draws, self._watch = progress, draws, watch
+        self._length = length = roads.length[:-1, :-1]
+        self._dust = 1e-2 * roads.problem.length_tolerance
+        self._both_ways = bool((length == length.T).all())
+        apart = length.copy()
+        np.fill_diagonal(apart, np.inf)
+        near = min(_NEAR, len(length) - 1)
+        self._to = apart.argsort(axis=1, kind="stable")[:, :near]  # (N, K) where arcs lead
+        self._from = apart.T.argsort(axis=1, kind="stable")[:, :near]  # (N, K) where from
+
+    def run(self, loop: np.ndarray) -> np.ndarray:
+        """The shortest loop found."""
+        best = now = self._descended(loop, set(loop.tolist()))
+        least = cost = self._cost(best)
+        self._tell(least)
+        done = 0
+        while (part := self._progress(done)) < 1.0:
+            trial = self._descended(*self._shaken(now))
+            done += 1
+            new = self._cost(trial)
+            # One that is as short is gone on with, and one that is a bit longer, less and less.
+            warmth = _WARMTH * (1.0 - part) * least / len(loop)
+            if new <= cost + self._dust - warmth * np.log(self._draws.uniform(1e-12, 1.0)):
+                now, cost = trial, new
+            if new < least - self._dust:
+                best, least = trial, new
+                self._tell(least)
+        return best
+
+    def _tell(self, cost: float) -> None:
+        if self._watch is not None:
+            self._watch(cost)
+
+    def _cost(self, loop: np.ndarray) -> float:
+        return float(self._length[loop, np.roll(loop, -1)].sum())
+
+    def _descended(self, loop: np.ndarray, touched: set[int]) -> np.ndarray:
+        """The loop when nothing near the touched nodes helps any more."""
+        waiting = sorted(touched)
+        while waiting:
+            some, rest = waiting[:_AT_ONCE], waiting[_AT_ONCE:]
+            move = next(self._moves(loop, np.array(some)), None)
+            if move is None:
+                waiting = rest
+            else:
+                loop, nodes = move
+                waiting = sorted(nodes.union(some)) + [node for node in rest if node not in nodes]
+        return loop
+
+    def _moves(
+        self, loop: np.ndarray, touched: np.ndarray
+    ) -> Iterator[tuple[np.ndarray, set[int]]]:
+        """Loops that are shorter, and the nodes whose arcs have changed."""
+        size = len(loop)
+        place = np.empty(size, dtype=np.int64)
+        place[loop] = np.arange(size)
+        if self._both_ways:
+            first = np.repeat(place[touched], self._to.shape[1])
+            second = place[self._to[touched]].ravel()
+            # A new arc joins the first nodes of two old arcs, or their last ones.
+            ahead = np.stack([first, (first - 1) % size], axis=0).ravel()
+            other = np.stack([second, (second - 1) % size], axis=0).ravel()
+            extra, (i, j) = best_reversal(self._length, loop, ahead, other)
+            if extra < -self._dust:
+                ends = {loop[p % size] for p in (i, i + 1, j, j + 1)}
+                yield reversed_part(loop, i, j), {int(node) for node in ends}
+        # A new arc leads from a touched node, or to one.
+        near = self._to.shape[1]
+        tails = np.concatenate([np.repeat(touched, near), self._from[touched].ravel()])
+        heads = np.concatenate([self._to[touched].ravel(), np.repeat(touched, near)])
+        first, second = place[tails], (place[heads] - 1) % size
+        saved = self._length[loop[first], loop[(first + 1) % size]]
+        promising = (self._length[tails, heads] < saved) & (first != second)
+        if promising.any():
+            pairs = first[promising], second[promising]
+            extra, (i, j, k) = best_exchange(self._length, loop, *pairs)
+            if extra < -self._dust:
+                ends = {loop[p % size] for p in (i, i + 1, j, j + 1, k, k + 1)}
+                yield exchanged(loop, i, j, k), {int(node) for node in ends}
+
+    def _shaken(self, loop: np.ndarray) -> tuple[np.ndarray, set[int]]:
+        """Two neighbouring parts change places, now and then twice; with the nodes at their ends.
+
+        Once alone could lead back to where it came from, always.
+        """
+        size = len(loop)
+        longest = min(_LONGEST, (size - 1) // 2)
+        touched = set()
+        for _ in range(1 + (self._draws.random() < _TWICE)):
+            i = int(self._draws.integers(size))
+            j, k = i + np.cumsum(self._draws.integers(1, longest + 1, size=2))
+            touched |= {int(loop[p % size]) for p in (i, i + 1, j, j + 1, k, k + 1)}
+            loop = exchanged(loop, i, int(j) % size, int(k) % size)
+        return loop, touched
