@@ -10,7 +10,7 @@ import pytest
 from spacevrp.bench.train_step import PARTS
 from spacevrp.cli.main import main
 
-SMALL = ["--size", "4", "--layers", "1", "--repeats", "2", "--device", "cpu"]
+SMALL = ["--size", "4", "--layers", "1", "--repeats", "1", "--device", "cpu"]
 
 
 def test_the_record(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
