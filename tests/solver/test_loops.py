@@ -26,7 +26,7 @@ from spacevrp.solver.polish import finisher_of, search_of
 
 def once(done: int) -> float:
     """The search is over when no move helps."""
-    return 1.0
+    return float(done)
 
 
 def in_order(problem: Problem) -> Solution:
@@ -141,6 +141,21 @@ def test_ways_that_do_not_exist_are_not_taken() -> None:
     found = shorten(in_order(problem))
     assert found.feasible
     assert found.cost <= 35.0
+
+
+def test_when_the_time_is_up_nothing_more_is_tried() -> None:
+    (problem,) = generate("TSP", 30)
+    start = in_order(problem)
+    asked = []
+
+    def soon(done: int) -> float:
+        asked.append(done)
+        return len(asked) / 5
+
+    found = shorten(start, progress=soon)
+    assert set(asked) == {0, 1}  # in the midst of the first descent
+    assert shorten(start, progress=once).cost < found.cost < start.cost
+    assert shorten(start, progress=lambda done: 1.0) is start
 
 
 def test_who_is_left_out_stays_so() -> None:

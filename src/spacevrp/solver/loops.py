@@ -9,7 +9,7 @@ worse.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 
 import numpy as np
 
@@ -50,8 +50,9 @@ def shorten(
     Parameters
     ----------
     progress
-        Part of the work that is done after so many shakes; at 1 the search is over. By default
-        there are ``ROUNDS`` for each node, of 200 nodes at the most.
+        Part of the work that is done after so many descents, the first of which needs no shake; at
+        1 the search is over. By default there are ``ROUNDS`` shakes for each node, of 200 nodes at
+        the most.
     watch
         Told the cost whenever the plan gets better.
     """
@@ -59,7 +60,7 @@ def shorten(
         return solution
     problem = solution.plan.problem
     shakes = ROUNDS * min(problem.size, _MOST_SHAKEN)
-    progress = progress or (lambda done: done / shakes)
+    progress = progress or (lambda done: done / (shakes + 1))
     roads = Roads(problem)
     (route,) = roads.read(solution)
     home = roads.nodes(route)[0]
@@ -124,6 +125,11 @@ def reversed_part(loop: np.ndarray, i: int, j: int) -> np.ndarray:
     return np.concatenate([turned[j::-1], turned[j + 1 :]])
 
 
+def _ends(loop: np.ndarray, *places: int) -> set[int]:
+    """The nodes of the arcs that begin at these places."""
+    return {int(loop[(place + more) % len(loop)]) for place in places for more in (0, 1)}
+
+
 class _Search:
     """The search for a shorter loop."""
 
@@ -135,6 +141,7 @@ class _Search:
         watch: Callable[[float], None] | None,
     ) -> None:
         self._progress, self._draws, self._watch = progress, draws, watch
+        self._done = 0  # descents
         self._length = length = roads.length[:-1, :-1]
         self._dust = 1e-2 * roads.problem.length_tolerance
         self._both_ways = bool((length == length.T).all())
@@ -149,10 +156,8 @@ class _Search:
         best = now = self._descended(loop, set(loop.tolist()))
         least = cost = self._cost(best)
         self._tell(least)
-        done = 0
-        while (part := self._progress(done)) < 1.0:
+        while (part := self._progress(self._done)) < 1.0:
             trial = self._descended(*self._shaken(now))
-            done += 1
             new = self._cost(trial)
             # One that is as short is gone on with, and one that is a bit longer, less and less.
             warmth = _WARMTH * (1.0 - part) * least / len(loop)
@@ -171,22 +176,21 @@ class _Search:
         return float(self._length[loop, np.roll(loop, -1)].sum())
 
     def _descended(self, loop: np.ndarray, touched: set[int]) -> np.ndarray:
-        """The loop when nothing near the touched nodes helps any more."""
+        """The loop when nothing near the touched nodes helps any more, or the time is up."""
         waiting = sorted(touched)
-        while waiting:
+        while waiting and self._progress(self._done) < 1.0:
             some, rest = waiting[:_AT_ONCE], waiting[_AT_ONCE:]
-            move = next(self._moves(loop, np.array(some)), None)
-            if move is None:
+            better = self._better(loop, np.array(some))
+            if better is None:
                 waiting = rest
             else:
-                loop, nodes = move
+                loop, nodes = better
                 waiting = sorted(nodes.union(some)) + [node for node in rest if node not in nodes]
+        self._done += 1
         return loop
 
-    def _moves(
-        self, loop: np.ndarray, touched: np.ndarray
-    ) -> Iterator[tuple[np.ndarray, set[int]]]:
-        """Loops that are shorter, and the nodes whose arcs have changed."""
+    def _better(self, loop: np.ndarray, touched: np.ndarray) -> tuple[np.ndarray, set[int]] | None:
+        """A shorter loop, and the nodes whose arcs have changed; None where nothing helps."""
         size = len(loop)
         place = np.empty(size, dtype=np.int64)
         place[loop] = np.arange(size)
@@ -198,8 +202,7 @@ class _Search:
             other = np.stack([second, (second - 1) % size], axis=0).ravel()
             extra, (i, j) = best_reversal(self._length, loop, ahead, other)
             if extra < -self._dust:
-                ends = {loop[p % size] for p in (i, i + 1, j, j + 1)}
-                yield reversed_part(loop, i, j), {int(node) for node in ends}
+                return reversed_part(loop, i, j), _ends(loop, i, j)
         # A new arc leads from a touched node, or to one.
         near = self._to.shape[1]
         tails = np.concatenate([np.repeat(touched, near), self._from[touched].ravel()])
@@ -211,8 +214,8 @@ class _Search:
             pairs = first[promising], second[promising]
             extra, (i, j, k) = best_exchange(self._length, loop, *pairs)
             if extra < -self._dust:
-                ends = {loop[p % size] for p in (i, i + 1, j, j + 1, k, k + 1)}
-                yield exchanged(loop, i, j, k), {int(node) for node in ends}
+                return exchanged(loop, i, j, k), _ends(loop, i, j, k)
+        return None
 
     def _shaken(self, loop: np.ndarray) -> tuple[np.ndarray, set[int]]:
         """Two neighbouring parts change places, now and then twice; with the nodes at their ends.
@@ -221,10 +224,10 @@ class _Search:
         """
         size = len(loop)
         longest = min(_LONGEST, (size - 1) // 2)
-        touched = set()
+        touched: set[int] = set()
         for _ in range(1 + (self._draws.random() < _TWICE)):
             i = int(self._draws.integers(size))
             j, k = i + np.cumsum(self._draws.integers(1, longest + 1, size=2))
-            touched |= {int(loop[p % size]) for p in (i, i + 1, j, j + 1, k, k + 1)}
+            touched |= _ends(loop, i, int(j), int(k))
             loop = exchanged(loop, i, int(j) % size, int(k) % size)
         return loop, touched
