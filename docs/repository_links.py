@@ -1,8 +1,9 @@
 """Links from pages of the site to files of the repository that are not part of it.
 
 On a page of the repository `[record](../records/x/)` leads to a folder. The site does not hold that
-folder, so there the link becomes its text and the path. What does not exist is a warning, which
-fails the build.
+folder, so there the link becomes its text and the path; a figure that links to its record
+(``docs/figures.py``) keeps to its text, with the path as a tip. What does not exist is a warning,
+which fails the build.
 """
 
 from __future__ import annotations
@@ -29,6 +30,8 @@ def on_page_markdown(markdown: str, *, page: Any, **_: Any) -> str:
         path = target.relative_to(ROOT).as_posix()
         if not target.exists():
             LOG.warning("%s: expected a file of the repository, received %s", source, link[2])
+        if re.search(r"\d", link[1]) and path.startswith("records/") and target.is_file():
+            return f'<span title="{path}">{link[1]}</span>'
         if link[1].strip("`").rstrip("/") == path:
             return f"`{path}`"
         return f"{link[1]} (`{path}` in the repository)"
