@@ -10,6 +10,7 @@ import csv
 import json
 import os
 import re
+import textwrap
 from collections.abc import Iterable
 from pathlib import Path
 from typing import Any
@@ -129,7 +130,8 @@ def _sources(page: Path, columns: dict[str, Column], names: dict[str, str]) -> s
             parts.append(f"{names[protocol]}: {links}, weights {weights}.{_remark(column.used)}")
     paper = f"[what the paper prints]({_to(page, BENCH / 'paper_gaps.json')})"
     head = "Records, in brackets over how many instances a gap is."
-    return "\n".join((head, *parts, f"The last column: {paper}."))
+    told = " ".join((head, *parts, f"The last column: {paper}."))
+    return textwrap.fill(told, 100, break_long_words=False, break_on_hyphens=False)
 
 
 def _range(counts: set[int]) -> str:
@@ -259,7 +261,22 @@ def pairs(page: Path) -> str:
     return "\n".join((_sources(page, columns, NAMES), "", *lines))
 
 
-BLOCKS = {"protocols": protocols, "generated": generated, "pairs": pairs}
+def losses(page: Path) -> str:
+    """Where the network is more than a point behind the paper, without pickups and deliveries."""
+    column = Column(SEEN["network"], UNSEEN["network"])
+    paper = _paper()["gap"]["SPACE"]
+    behind = {
+        name: gap - paper[name]
+        for name, gap in column.variants().items()
+        if gap > paper[name] + 1 and "PD" not in name
+    }
+    lines = [_line("variant", NAMES["network"], "paper"), _line("---", "---:", "---:")]
+    for name in sorted(behind, key=behind.__getitem__, reverse=True):
+        lines.append(_line(name, _shown(column.variants()[name]), _shown(paper[name])))
+    return "\n".join((_sources(page, {"network": column}, NAMES), "", *lines))
+
+
+BLOCKS = {"protocols": protocols, "generated": generated, "pairs": pairs, "losses": losses}
 MARKED = re.compile(r"(<!-- figures:([\w-]+) -->\n).*?(<!-- /figures -->)", re.S)
 
 

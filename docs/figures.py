@@ -188,7 +188,11 @@ def _cells(line: str) -> list[str]:
 
 def _bare(cell: str) -> str:
     """A cell without links, emphasis and remarks in brackets."""
-    return re.sub(r"\s*\([^)]*\)", "", LINK.sub(r"\1", cell)).strip(" *`")
+    return re.sub(r"\s*\([^)]*\)|[*`]", "", LINK.sub(r"\1", cell)).strip()
+
+
+def _owns_link(page: Path, cell: str) -> bool:
+    return any(_record(page, target) for _, target in LINK.findall(cell))
 
 
 _FIGURE_CELL = re.compile(r"[-+]?\d[\d,]*(?:\.\d+%?|%)")
@@ -213,7 +217,8 @@ def _table_faults(page: Path, table: str, caption: str) -> Iterator[str]:
         return
     heads = [_bare(head) for head in _cells(lines[0])]
     for line in lines[2:]:
-        cells = [_bare(cell) for cell in _cells(line)]
+        # A cell with a link of its own has been looked at by itself.
+        cells = ["" if _owns_link(page, cell) else _bare(cell) for cell in _cells(line)]
         values: list[float] = []
         for path, anchor in records:
             values += held_values(path, _anchor(path, anchor, cells))
