@@ -6,7 +6,7 @@ SOLVES := .venv/.solves
 READY := .venv/.ready
 
 .DEFAULT_GOAL := help
-.PHONY: help demo test lint format docs clean
+.PHONY: help demo test lint format docs figures clean
 
 help:
 	@echo "make demo    solve a bundled instance"
@@ -14,6 +14,7 @@ help:
 	@echo "make lint    lint and type check only"
 	@echo "make format  format and fix what can be fixed"
 	@echo "make docs    build the documentation site in site/"
+	@echo "make figures write the tables of README and docs from their records"
 	@echo "make clean   remove .venv, caches and build products"
 
 $(SOLVES): pyproject.toml constraints.txt
@@ -45,6 +46,10 @@ format: $(READY)
 
 docs: $(READY)
 	NO_MKDOCS_2_WARNING=1 $(BIN)/mkdocs build --strict
+
+# Needs nothing but Python.
+figures:
+	$(PYTHON) docs/figures.py
 
 clean:
 	rm -rf .venv build dist site src/*.egg-info .coverage .coverage.* htmlcov \

@@ -1,7 +1,7 @@
 """The tables on the pages that are made of records: see ``docs/figures.py``.
 
-A page holds ``<!-- figures:NAME -->`` and ``<!-- /figures -->``; what stands between them is written
-by the function of that name. A cell whose record is not there yet says so.
+A page holds ``<!-- figures:NAME -->`` and ``<!-- /figures -->``; what stands between them is
+written by the function of that name. A cell whose record is not there yet says so.
 """
 
 from __future__ import annotations
@@ -21,6 +21,8 @@ BENCH = ROOT / "src" / "spacevrp" / "bench"
 # two lines change.
 PROTOCOLS = ROOT / "records" / "2026-11-16-protocols"
 RUN = ROOT / "records" / "2026-11-16-space-100-v8"
+# Finished plans of pairs, by the last weights of which they were recorded.
+FINISHED = ROOT / "records" / "2026-11-16-space-100-v6" / "finished.jsonl"
 # For each protocol the files that hold its gaps, in order of preference.
 SEEN = {
     "paper": (PROTOCOLS / "seen-paper.csv", RUN / "upright.csv"),
@@ -64,7 +66,7 @@ def _rows(path: Path) -> list[Row]:
             value for key, value in line["finished"].items() if key.startswith("ref_")
         )
         kind = "generated" if "to_oracle" in line["finished"] else "uniform100"
-        row = {"problem": line["problem"], "set": kind, "instances": line["instances"]}
+        row = {"problem": line["problem"], "set": kind, "oracle_instances": gap[1]}
         rows.append({k: str(v) for k, v in {**row, "oracle_gap": gap[0], "finished": True}.items()})
     return rows
 
@@ -86,9 +88,8 @@ class Column:
         views = "128" if problem.startswith("A") else "8"
         for path in self.seen:
             for row in _rows(path):
-                if (row["problem"], row["set"]) == (problem, kind) and (
-                    "finished" in row or row["views"] == views
-                ):
+                fits = "finished" in row or row["views"] == views
+                if fits and (row["problem"], row["set"]) == (problem, kind) and row["oracle_gap"]:
                     self.used.setdefault(path, set()).add(_compared(row))
                     return float(row["oracle_gap"])
         return None
@@ -128,10 +129,14 @@ def _sources(page: Path, columns: dict[str, Column], names: dict[str, str]) -> s
             )
             weights = " and ".join(f"`{name}`" for name in _unique(map(_weights, column.used)))
             parts.append(f"{names[protocol]}: {links}, weights {weights}.{_remark(column.used)}")
-    paper = f"[what the paper prints]({_to(page, BENCH / 'paper_gaps.json')})"
-    head = "Records, in brackets over how many instances a gap is."
-    told = " ".join((head, *parts, f"The last column: {paper}."))
-    return textwrap.fill(told, 100, break_long_words=False, break_on_hyphens=False)
+    parts.append(f"paper: [what it prints]({_to(page, BENCH / 'paper_gaps.json')}).")
+    points = (
+        textwrap.fill(f"- {part}", 100, subsequent_indent="  ", **_UNBROKEN) for part in parts
+    )
+    return "\n".join(("Records, in brackets over how many instances a gap is:\n", *points))
+
+
+_UNBROKEN: dict[str, Any] = {"break_long_words": False, "break_on_hyphens": False}
 
 
 def _range(counts: set[int]) -> str:
@@ -215,7 +220,9 @@ def _mean_lines(columns: dict[str, Column]) -> list[str]:
         label = f"mean of {len(names)} {kind} variants not trained on"
         lines.append(_line(label, "OR-Tools or PyVRP", *means, _mean(paper, names)))
     counts = [
-        f"{sum(gap <= paper[name] for name, gap in gaps.items())} of {len(gaps)}" if gaps else MISSING
+        f"{sum(gap <= paper[name] for name, gap in gaps.items())} of {len(gaps)}"
+        if gaps
+        else MISSING
         for gaps in held.values()
     ]
     return [*lines, _line("of these, at or under the paper's", "", *counts, "")]
@@ -233,7 +240,7 @@ def _table(page: Path, sets: list[tuple[str, str]], *, means: bool) -> str:
         lines += _mean_lines(columns)
     head = _line("n = 100", "oracle", *(NAMES[name] for name in columns), "paper")
     rule = _line("---", "---", *["---:"] * (len(columns) + 1))
-    return "\n".join((_sources(page, columns, NAMES), "", head, rule, *lines))
+    return "\n".join((head, rule, *lines, "", _sources(page, columns, NAMES)))
 
 
 def protocols(page: Path) -> str:
@@ -254,11 +261,15 @@ def pairs(page: Path) -> str:
     paper = _paper()["gap"]["SPACE"]
     lines = [_line("pickups and deliveries", *(NAMES[name] for name in columns), "paper")]
     lines.append(_line("---", *["---:"] * (len(columns) + 1)))
-    held = {name: column.variants() for name, column in columns.items()}
+    columns["default"] = Column((FINISHED,), ())
+    held: dict[str, dict[str, float | None]] = {
+        name: dict(column.variants()) for name, column in columns.items()
+    }
     for name in ("PDCVRP", "OPDCVRP", "APDCVRP", "AOPDCVRP", "APDTSP"):
+        held["default"] = {name: columns["default"].gap(name, "generated")}
         gaps = (_shown(gaps.get(name)) for gaps in held.values())
         lines.append(_line(name, *gaps, _shown(paper[name])))
-    return "\n".join((_sources(page, columns, NAMES), "", *lines))
+    return "\n".join((*lines, "", _sources(page, columns, NAMES)))
 
 
 def losses(page: Path) -> str:
@@ -273,7 +284,7 @@ def losses(page: Path) -> str:
     lines = [_line("variant", NAMES["network"], "paper"), _line("---", "---:", "---:")]
     for name in sorted(behind, key=behind.__getitem__, reverse=True):
         lines.append(_line(name, _shown(column.variants()[name]), _shown(paper[name])))
-    return "\n".join((_sources(page, {"network": column}, NAMES), "", *lines))
+    return "\n".join((*lines, "", _sources(page, {"network": column}, NAMES)))
 
 
 BLOCKS = {"protocols": protocols, "generated": generated, "pairs": pairs, "losses": losses}

@@ -172,7 +172,9 @@ def _link_faults(page: Path, block: str) -> Iterator[str]:
         words = re.sub(r"`[^`]*`", "", text)
         unit = next((u for u in _FACTORS if re.search(rf"\d {u}\b", words)), "")
         for number in NUMBER.findall(words):
-            decimal = "." in number or re.search(rf"{re.escape(number)}(?:\s?%|\s(?:{_UNITS})\b)", words)
+            decimal = "." in number or re.search(
+                rf"{re.escape(number)}(?:\s?%|\s(?:{_UNITS})\b)", words
+            )
             if decimal and not agrees(number, values, unit, less=bool(_LESS.search(words))):
                 yield f"[{text}]: expected {number} in {target}, received {_few(values)}"
 
@@ -207,13 +209,13 @@ def is_figure_table(block: str) -> bool:
 
 
 def _table_faults(page: Path, table: str, caption: str) -> Iterator[str]:
-    """What a table claims and the records that its caption links to do not hold."""
+    """What a table claims and the records that are linked next to it do not hold."""
     lines = table.strip().splitlines()
     title = lines[0].strip()
     found = [_record(page, target) for _, target in LINK.findall(caption)]
     records = [(path, anchor) for path, anchor in filter(None, found) if path.exists()]
     if not records:
-        yield f"table {title}: expected links to its records in the paragraph above it"
+        yield f"table {title}: expected links to its records right above or below it"
         return
     heads = [_bare(head) for head in _cells(lines[0])]
     for line in lines[2:]:
@@ -245,23 +247,23 @@ def faults(page: Path, allowed: tuple[str, ...] = ()) -> list[str]:
 
     ``allowed`` are pieces of text with numbers that claim no measurement.
     """
-    text = page.read_text(encoding="utf-8")
     wrong: list[str] = []
-    above = ""
-    for block in blocks(text):
+    parts = list(blocks(page.read_text(encoding="utf-8")))
+    for number, block in enumerate(parts):
         wrong += _link_faults(page, block)
         if block.lstrip().startswith("|"):
             if is_figure_table(block) and not any(piece in block for piece in allowed):
-                wrong += _table_faults(page, block, above)
-        else:
-            rest = LINK.sub(lambda link: "" if _record(page, link[2]) else link[1], block)
-            rest = re.sub(r"\s+", " ", re.sub(r"`[^`]*`", "", rest))
-            for piece in allowed:
-                rest = rest.replace(piece, "")
-            for figure in FIGURE.finditer(rest):
-                near = rest[max(0, figure.start() - 40) : figure.end() + 20]
-                wrong.append(f"...{near}...: expected a link to a record")
-            above = block
+                around = parts[max(0, number - 1) : number] + parts[number + 1 : number + 3]
+                captions = [part for part in around if not part.lstrip().startswith("|")]
+                wrong += _table_faults(page, block, "\n".join(captions))
+            continue
+        rest = LINK.sub(lambda link: "" if _record(page, link[2]) else link[1], block)
+        rest = re.sub(r"\s+", " ", re.sub(r"`[^`]*`", "", rest))
+        for piece in allowed:
+            rest = rest.replace(piece, "")
+        for figure in FIGURE.finditer(rest):
+            near = rest[max(0, figure.start() - 40) : figure.end() + 20]
+            wrong.append(f"...{near}...: expected a link to a record")
     return wrong
 
 

@@ -86,7 +86,7 @@ def test_true_figures_pass(page: Path, text: str) -> None:
         ("[5%](other.md)", "expected a link"),
         ("Nothing.\n\n| | gap |\n| - | - |\n| CVRP | 2.00% |", "expected links"),
         (
-            "See [gaps](records/gaps.csv).\n\n| | views | gap |\n| - | - | - |\n| CVRP | 1 | 2.00% |",
+            "[gaps](records/gaps.csv)\n\n| | views | gap |\n| - | - | - |\n| CVRP | 1 | 2.00% |",
             "no 2.00%",
         ),
     ],
