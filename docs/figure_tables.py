@@ -79,7 +79,9 @@ class Column:
     """The gaps of one protocol and the files that they were taken from."""
 
     def __init__(self, seen: tuple[Path, ...], unseen: tuple[Path, ...]) -> None:
-        self.seen = [path for path in seen if path.exists()]
+        there = [path for path in seen if path.exists()]
+        # Rows that the first does not hold may come from the others, but not from other weights.
+        self.seen = [path for path in there if _weights(path) == _weights(there[0])]
         self.unseen = [path for path in unseen if path.exists()]
         self.used: dict[Path, set[int]] = {}  # -> instances that a gap is over
 
