@@ -194,6 +194,15 @@ def test_every_variant_has_its_oracle(variant: str) -> None:
     assert strongest(problem) == expected
 
 
+def test_a_missing_choice_names_the_others(monkeypatch: pytest.MonkeyPatch) -> None:
+    """LKH has an extra of its own, so that it is often absent where the others are there."""
+    monkeypatch.setattr(ORACLES["lkh"], "module", "no_such_module")
+    (problem,) = generate("TSP", 6, 1)
+    told = r"lkh is not installed: pip install spacevrp\[lkh\], or name another: .*vroom$"
+    with pytest.raises(MissingSolverError, match=told):
+        choose_oracle(problem)
+
+
 def test_unknown_solvers_are_named() -> None:
     with pytest.raises(UnsupportedError, match="received 'gurobi'"):
         make_oracle("gurobi")
