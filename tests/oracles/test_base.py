@@ -95,6 +95,7 @@ def test_a_start_must_be_feasible(four_customers: Callable[..., Problem]) -> Non
         Parrot(None).solve(four_customers(), 1.0, start=[(0, 1, 2, 3, 0)])
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", ORACLES)
 @pytest.mark.parametrize("variant", ["ATSP", "AMDOCVRPBPLTW", "PDCVRP", "OP", "CVRPL"])
 def test_a_warm_start_is_never_made_worse(
