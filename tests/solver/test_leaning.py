@@ -58,6 +58,7 @@ def test_other_views_find_other_plans_and_the_first_is_as_it_was(
         assert plan.cost <= before.cost
 
 
+@pytest.mark.slow
 def test_leaning_views_are_the_same_however_the_work_is_cut(leaning: Solver) -> None:
     problems, options = SETS["usual"]
     options = {"augment": 6, **options, **ALONE}

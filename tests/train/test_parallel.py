@@ -18,9 +18,12 @@ from spacevrp.train import PRESETS, checkpoint
 from spacevrp.train.loop import train
 from spacevrp.train.parallel import choose_device
 
-pytestmark = pytest.mark.skipif(
-    not (dist.is_available() and dist.is_gloo_available()), reason="needs torch with gloo"
-)
+pytestmark = [
+    pytest.mark.skipif(
+        not (dist.is_available() and dist.is_gloo_available()), reason="needs torch with gloo"
+    ),
+    pytest.mark.slow,
+]
 
 # What the preset has otherwise than a run that says nothing.
 OURS = ("muon_decay", "instance_clip", "baseline", "sure")

@@ -55,7 +55,7 @@ def stop_at(monkeypatch: pytest.MonkeyPatch, step: int) -> None:
     [
         {},
         {"optimizer": "adamw", "mixed": False, "average": 0.0, "schedule": "cosine"},
-        {"sizes": (4, 6, 8), "shards": 2},
+        pytest.param({"sizes": (4, 6, 8), "shards": 2}, marks=pytest.mark.slow),
     ],
     ids=["mixed", "one problem a batch", "sizes"],
 )
@@ -92,6 +92,7 @@ train(config, Path(sys.argv[2]), device="cpu", progress=False)
 """
 
 
+@pytest.mark.slow
 def test_a_killed_run_goes_on(tiny: Build, tmp_path: Path) -> None:
     # Short enough that a checkpoint is written at every look at the clock.
     config = tiny(steps=20, checkpoint_seconds=1e-6, log_steps=2)
