@@ -16,7 +16,7 @@ from spacevrp.model.products import steady_products
 
 @pytest.fixture(autouse=True)
 def no_warning_of_bfloat16() -> Iterator[None]:
-    """Some tests multiply in bfloat16, on any CPU; what they leave behind must not show in others."""
+    """Some tests multiply in bfloat16 on any CPU; what they leave must not show in others."""
     with steady_products(torch.bfloat16, torch.device("cpu")):
         yield
 
