@@ -1,4 +1,5 @@
-# `make demo` and `make test` set up everything they need in .venv, once.
+# `make demo` and `make test` set up everything they need in .venv, once, from the locks in
+# requirements/: the same versions today and in a year, wheels only, no compiler needed.
 PYTHON ?= python3
 BIN := .venv/bin
 # The demo needs little; development needs all of it.
@@ -6,29 +7,46 @@ SOLVES := .venv/.solves
 READY := .venv/.ready
 
 .DEFAULT_GOAL := help
-.PHONY: help demo test lint format docs figures clean
+.PHONY: help demo test test-slow lint format docs figures lock clean
 
 help:
-	@echo "make demo    solve a bundled instance"
-	@echo "make test    lint, type check, all tests, coverage floor"
-	@echo "make lint    lint and type check only"
-	@echo "make format  format and fix what can be fixed"
-	@echo "make docs    build the documentation site in site/"
-	@echo "make figures write the tables of README and docs from their records"
-	@echo "make clean   remove .venv, caches and build products"
+	@echo "make demo       solve a bundled instance"
+	@echo "make test       lint, type check, the quick tests, coverage floor: minutes"
+	@echo "make test-slow  the other tests: kernels, documentation, fuzzing, larger sizes"
+	@echo "make lint       lint and type check only"
+	@echo "make format     format and fix what can be fixed"
+	@echo "make docs       build the documentation site in site/"
+	@echo "make figures    write the tables of README and docs from their records"
+	@echo "make lock       renew the locks of all packages in requirements/"
+	@echo "make clean      remove .venv, caches and build products"
 
-$(SOLVES): pyproject.toml constraints.txt
-	$(PYTHON) -m venv .venv
-	$(BIN)/python -m pip install --quiet -c constraints.txt -e '.[plots]'
+# $(1): the lock. The package itself comes last, built by the setuptools of the lock, so that nothing
+# is fetched that is not in it; `pip check` notices a dependency that the lock does not have.
+define set_up
+	@$(PYTHON) -c 'import sys; v = sys.version_info[:2]; sys.exit(None if (3, 11) <= v <= (3, 13) else \
+	"expected Python 3.11 to 3.13, received %d.%d: name another, as in make PYTHON=python3.13" % v)'
+	@echo "==> Creating the virtual environment .venv"
+	@$(PYTHON) -m venv .venv
+	@echo "==> Fetching about $$(grep -c == $(1)) packages of $(1) into .venv (once, some minutes;"
+	@echo "    PyTorch is the largest: 200 MB for CPUs, some GB where it comes with CUDA)"
+	@$(BIN)/python -m pip install --disable-pip-version-check --only-binary :all: -r $(1)
+	@echo "==> Installing spacevrp into .venv"
+	@$(BIN)/python -m pip install --disable-pip-version-check --quiet \
+		--no-deps --no-build-isolation -e .
+	@$(BIN)/python -m pip check --disable-pip-version-check
+endef
+
+$(SOLVES): pyproject.toml requirements/demo.txt requirements/cuda.txt
+	$(call set_up,requirements/demo.txt)
 	@touch $@
 
-$(READY): pyproject.toml constraints.txt
-	$(PYTHON) -m venv .venv
-	$(BIN)/python -m pip install --quiet -c constraints.txt -e '.[dev]'
+$(READY): pyproject.toml requirements/test.txt requirements/cuda.txt
+	$(call set_up,requirements/test.txt)
 	@touch $(SOLVES) $@
 
 demo: $(SOLVES)
-	$(BIN)/spacevrp demo
+	@echo "==> Solving a bundled instance"
+	@$(BIN)/spacevrp demo
 
 lint: $(READY)
 	$(BIN)/ruff check .
@@ -36,9 +54,12 @@ lint: $(READY)
 	$(BIN)/mypy
 
 # Two workers with one thread each: more threads would only wait for each other.
-test: export OMP_NUM_THREADS = 1
+test test-slow: export OMP_NUM_THREADS = 1
 test: lint
-	$(BIN)/python -m pytest -n 2 --dist loadfile --cov --cov-report=term
+	$(BIN)/python -m pytest -n 2 --dist loadfile -m "not slow" --cov --cov-report=term
+
+test-slow: $(READY)
+	$(BIN)/python -m pytest -n 2 --dist loadfile -m slow
 
 format: $(READY)
 	$(BIN)/ruff check --fix .
@@ -51,7 +72,13 @@ docs: $(READY)
 figures:
 	$(PYTHON) docs/figures.py
 
+# uv lives in an environment of its own: nothing but this needs it.
+lock:
+	$(PYTHON) -m venv .venv-lock
+	.venv-lock/bin/python -m pip install --quiet --only-binary :all: 'uv>=0.13,<0.14'
+	requirements/lock.sh .venv-lock/bin/uv
+
 clean:
-	rm -rf .venv build dist site src/*.egg-info .coverage .coverage.* htmlcov \
+	rm -rf .venv .venv-lock build dist site src/*.egg-info .coverage .coverage.* htmlcov \
 		.pytest_cache .mypy_cache .ruff_cache .hypothesis
 	find src tests -type d -name __pycache__ -prune -exec rm -rf {} +

@@ -21,6 +21,20 @@ from spacevrp.problems.problem import Problem
 FOUR_CUSTOMERS = ((0.0, 0.0), (3.0, 0.0), (3.0, 4.0), (0.0, 4.0), (0.0, 8.0))
 
 
+# Slow as a whole: kernels in Triton's interpreter, pages and programs that are run, fuzzing.
+SLOW_FOLDERS = {"decode_kernels", "docs", "examples", "fuzz"}
+
+
+@pytest.hookimpl(tryfirst=True)
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    """Mark as slow what is in these folders or reads public data; other tests say so themselves."""
+    here = Path(__file__).parent
+    for item in items:
+        folder = item.path.relative_to(here).parts[0]
+        if folder in SLOW_FOLDERS or item.get_closest_marker("data"):
+            item.add_marker("slow")
+
+
 @pytest.fixture
 def four_customers() -> Callable[..., Problem]:
     """Builds the instance above with the features a test asks for."""

@@ -44,8 +44,20 @@ def add_lean_option(parser: argparse._ActionsContainer) -> None:
         "--lean",
         metavar="SHARE",
         type=not_negative,
-        default=0.25,
-        help="how far views lean towards plans of their own; 0 as in the paper; default: 0.25",
+        help="strength of the policy heads; 0 for the base policy alone, as in the paper; default: "
+        "0.25",
+    )
+
+
+def add_protocol_option(parser: argparse._ActionsContainer, usual: str = "default") -> None:
+    """Declare the protocol of inference."""
+    parser.add_argument(
+        "--protocol",
+        choices=("paper", "network", "default"),
+        default=usual,
+        help="paper: greedy rollouts of the base policy from all start nodes, 8 or 128 views, and "
+        "nothing else; network: with policy heads, sampling and reductions; default: with neural "
+        f"and local search, too; without this option: {usual}",
     )
 
 

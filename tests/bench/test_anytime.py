@@ -99,6 +99,7 @@ def test_no_plan_in_time_is_told_and_timed(monkeypatch: pytest.MonkeyPatch) -> N
     assert found.seconds > 0
 
 
+@pytest.mark.slow
 @pytest.mark.skipif(not ORACLES["pyvrp"].is_installed(), reason="oracles are an extra")
 def test_the_whole_command(
     tiny_weights: Path,

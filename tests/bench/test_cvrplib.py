@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import argparse
 import json
 from dataclasses import replace
 from pathlib import Path
@@ -13,12 +12,10 @@ import torch
 
 from spacevrp.bench import cvrplib, paper
 from spacevrp.bench.solving import Outcome
-from spacevrp.bench.tables import add_replan_option
 from spacevrp.cli.main import main
 from spacevrp.generators import generate
 from spacevrp.problems.errors import FormatError, SpacevrpError
 from spacevrp.solver import Solver
-from spacevrp.solver.regions import ROUNDS
 
 # A depot at the corner of a square of side 10, customers at the others: 40 all around, and with
 # two in the first vehicle (10 + 10 + 14.14, rounded) and one in the second (10 + 10): 54.
@@ -241,9 +238,3 @@ def test_the_public_instances(data_folder: Path) -> None:
     assert len(found) == 32
     assert [one.name for one in found] == list(paper.table("cvrplib")["X"]["method"]["SPACE"])
     assert found[0].best_known == 69226
-
-
-def test_plans_are_planned_anew_as_often_as_solve_does_it() -> None:
-    parser = argparse.ArgumentParser()
-    add_replan_option(parser)
-    assert parser.parse_args([]).replan == ROUNDS

@@ -25,7 +25,6 @@ from spacevrp.cli.main import main
 from spacevrp.generators import generate
 from spacevrp.oracles import ORACLES, SolverOracle
 from spacevrp.oracles.base import Plan
-from spacevrp.oracles.lkh import LkhOracle
 from spacevrp.oracles.scaling import Routes
 from spacevrp.problems.errors import FormatError, UnsupportedError
 from spacevrp.problems.problem import Problem
@@ -318,11 +317,10 @@ def test_nothing_is_begun_that_cannot_end_in_time(
 
 
 def test_sigterm_loses_nothing(tmp_path: Path) -> None:
-    if not LkhOracle.is_installed():
-        pytest.skip("elkai is not installed")
     path, record = tmp_path / "file.json", tmp_path / "record.jsonl"
     command = [sys.executable, "-m", "spacevrp", "bench", "references", "--file", str(path)]
     command += ["--extend", "--variants", "TSP", "--size", "30", "--count", "1000"]
+    command += ["--solver", "vroom"]
     command += ["--jobs", "2", "--record", str(record)]
     with subprocess.Popen(command, stderr=subprocess.PIPE, text=True) as process:
         while process.poll() is None and not (record.exists() and record.stat().st_size > 2000):

@@ -126,6 +126,7 @@ def test_other_processes_are_seen_and_our_own_work_is_not(monkeypatch: pytest.Mo
 # ----------------------------------------------------------------------------------------- memory
 
 
+@pytest.mark.slow
 def test_a_size_in_a_process_of_its_own(weights: Path) -> None:
     probe = Probe(300, str(weights), "cpu", starts=2, decode=True, seed=1, threads=1)
     row = memory.measure_size(probe)

@@ -13,6 +13,7 @@ from spacevrp.cli.main import main
 SMALL = ["--size", "4", "--layers", "1", "--repeats", "1", "--device", "cpu"]
 
 
+@pytest.mark.slow
 def test_the_record(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     record = tmp_path / "record.json"
     words = ["bench", "train-step", *SMALL, "--batch", "12", "--batch", "24", "-o", str(record)]

@@ -58,6 +58,7 @@ def test_routes_cost_and_picture(tiny_weights: None, capsys: pytest.CaptureFixtu
     assert Path("demo.png").read_bytes()[:4] == b"\x89PNG"
 
 
+@pytest.mark.slow
 def test_without_matplotlib_it_says_how_to_get_it(
     tiny_weights: None, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:

@@ -49,6 +49,7 @@ def test_the_note_and_the_plan(
     assert json.loads(other.out)["instances"][0]["routes"] != plan["routes"]
 
 
+@pytest.mark.slow
 def test_quiet_says_nothing(
     tmp_path: Path, weights: str, capsys: pytest.CaptureFixture[str]
 ) -> None:

@@ -272,6 +272,7 @@ def test_what_is_no_duration(text: str) -> None:
 # ------------------------------------------------------------------------------------ the curves
 
 
+@pytest.mark.slow
 def test_the_curves_of_a_run(cli: Cli, recipe: str, tmp_path: Path) -> None:
     pytest.importorskip("matplotlib", reason="plots are an extra")
     run, picture = tmp_path / "run", tmp_path / "curves.png"

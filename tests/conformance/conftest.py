@@ -22,8 +22,7 @@ from spacevrp.problems.problem import Problem
 from spacevrp.problems.variants import VARIANTS
 from spacevrp.tensors import Batch, stack
 
-SIZES = (10, 20, 50)
-INSTANCES = {10: 2, 20: 2, 50: 1}  # of each variant
+INSTANCES = {10: 2, 50: 1}  # of each variant, by size
 STARTS = 3
 SEED = 20
 SMALL = ModelConfig(width=32, layers=2, feedforward=64, rank=4, heads=2)
@@ -177,7 +176,11 @@ _WORLDS: dict[int, World] = {}
 _RULE_WORLDS: dict[tuple[int, str], RuleWorld] = {}
 
 
-@pytest.fixture(scope="session", params=SIZES, ids=lambda size: f"n{size}")
+@pytest.fixture(
+    scope="session",
+    params=[10, pytest.param(50, marks=pytest.mark.slow)],
+    ids=lambda size: f"n{size}",
+)
 def world(request: pytest.FixtureRequest) -> World:
     size = request.param
     if size not in _WORLDS:

@@ -90,13 +90,13 @@ class World:
 
 @pytest.fixture(scope="module")
 def small(model: SpaceModel) -> World:
-    return World(model, 20)
+    return World(model, 12)
 
 
 @pytest.fixture(scope="module")
 def some(model: SpaceModel) -> World:
     """Enough where what is looked at has little to do with the rules."""
-    return World(model, 20, each=5)
+    return World(model, 12, each=5)
 
 
 @pytest.fixture(scope="module")
@@ -104,7 +104,7 @@ def large(model: SpaceModel) -> World:
     return World(model, 50)
 
 
-@pytest.fixture(params=["small", "large"])
+@pytest.fixture(params=["small", pytest.param("large", marks=pytest.mark.slow)])
 def world(request: pytest.FixtureRequest) -> World:
     return request.getfixturevalue(request.param)
 

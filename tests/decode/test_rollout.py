@@ -78,6 +78,7 @@ def test_a_rollout_cut_short_is_no_solution(prepared):
     assert torch.isinf(found.cost[tour]).all()
 
 
+@pytest.mark.slow
 def test_one_compiled_step_serves_the_whole_rollout(prepared):
     environment, tables, starts = prepared
     compiled = torch.compile(advance, backend="eager", fullgraph=True, dynamic=False)

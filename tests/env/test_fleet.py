@@ -90,7 +90,7 @@ def preferences(environment: FleetEnvironment, generator: torch.Generator) -> Pr
     )
 
 
-@settings(max_examples=100, deadline=None)
+@settings(max_examples=30, deadline=None)
 @given(st.integers(0, 10**6))
 def test_random_plans_keep_every_rule_at_the_cost_of_the_referee(seed: int) -> None:
     problem = random_fleet(seed)
@@ -131,7 +131,7 @@ def test_random_plans_keep_every_rule_at_the_cost_of_the_referee(seed: int) -> N
         assert float(cost[0, one]) * problem.unit == pytest.approx(verdict.cost, rel=1e-9)
 
 
-@settings(max_examples=100, deadline=None)
+@settings(max_examples=30, deadline=None)
 @given(st.integers(0, 10**6))
 def test_who_can_come_first_is_whom_the_referee_passes_alone(seed: int) -> None:
     """The mask loses nobody, and lets nobody pass."""

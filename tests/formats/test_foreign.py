@@ -254,7 +254,7 @@ def mangled(draw: st.DrawFn) -> Any:
 
 
 QUICK = settings(
-    max_examples=300, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture]
+    max_examples=80, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture]
 )
 
 

@@ -143,7 +143,7 @@ def problems(draw: st.DrawFn) -> Problem | None:
 
 
 @given(problem=problems(), declare=st.booleans())
-@settings(max_examples=200, deadline=None, suppress_health_check=[HealthCheck.filter_too_much])
+@settings(max_examples=60, deadline=None, suppress_health_check=[HealthCheck.filter_too_much])
 def test_every_problem_survives(
     tmp_path_factory: pytest.TempPathFactory, problem: Problem | None, declare: bool
 ) -> None:

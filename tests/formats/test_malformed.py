@@ -428,7 +428,7 @@ def test_every_truncation_is_noticed(tmp_path: Path, name: str) -> None:
 
 @given(data=st.data())
 @settings(
-    max_examples=250, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture]
+    max_examples=100, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture]
 )
 def test_no_damage_makes_more_than_an_error(tmp_path: Path, data: st.DataObject) -> None:
     held = samples_once(tmp_path)

@@ -65,6 +65,7 @@ print("equal")
 """
 
 
+@pytest.mark.slow
 @pytest.mark.skipif(find_spec("triton") is None, reason="needs triton")
 def test_the_kernel_equals_its_slow_twin_in_the_interpreter() -> None:
     done = subprocess.run(

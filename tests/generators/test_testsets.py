@@ -142,7 +142,7 @@ def own_routes(problem: Problem) -> list[list[list[int]]]:
 
 
 @given(st.sampled_from(NAMES), SIZES, st.integers(0, 10**6))
-@settings(max_examples=250, deadline=None)
+@settings(max_examples=80, deadline=None)
 def test_every_customer_can_be_served(name: str, size: int, seed: int) -> None:
     (problem,) = generate(name, possible(name, size), seed=seed)
     if problem.maximise_prize:

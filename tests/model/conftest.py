@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import importlib.util
+from collections.abc import Iterator
 from pathlib import Path
 from types import ModuleType
 
@@ -10,6 +11,14 @@ import pytest
 import torch
 
 from spacevrp.model import ModelConfig, SpaceModel
+from spacevrp.model.products import steady_products
+
+
+@pytest.fixture(autouse=True)
+def no_warning_of_bfloat16() -> Iterator[None]:
+    """Some tests multiply in bfloat16 on any CPU; what they leave must not show in others."""
+    with steady_products(torch.bfloat16, torch.device("cpu")):
+        yield
 
 
 @pytest.fixture(scope="session")

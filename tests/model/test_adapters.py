@@ -117,22 +117,28 @@ def test_every_bias_network_learns_from_the_start():
     assert networks.bias_out.grad.tolist() == pytest.approx([110.0] * 5)
 
 
-def test_a_branch_that_is_switched_off_can_come_back() -> None:
-    """Where alpha is 0, a gradient that would raise it passes and one that would lower it not."""
+@pytest.mark.parametrize(
+    ("recovery", "start", "pull", "expected"),
+    [
+        (True, 0.5, 2.0, 2.0),
+        (True, 0.5, -2.0, -2.0),
+        (True, -0.5, 2.0, 0.0),
+        (True, -0.5, -2.0, -2.0),
+        (False, 0.5, -2.0, -2.0),
+        (False, -0.5, -2.0, 0.0),
+    ],
+)
+def test_a_branch_that_is_switched_off_comes_back_only_with_recovery(
+    recovery: bool, start: float, pull: float, expected: float
+) -> None:
+    """Where alpha is 0, a gradient that would raise it passes; with the paper's ReLU none does."""
     networks = BiasNetworks(1, 4)
+    networks.recovery = recovery
     with torch.no_grad():
         networks.weight_out.zero_()
-    for start, pull, expected in (
-        (0.5, 2.0, 2.0),
-        (0.5, -2.0, -2.0),
-        (-0.5, 2.0, 0.0),
-        (-0.5, -2.0, -2.0),
-    ):
-        with torch.no_grad():
-            networks.bias_out.fill_(start)
-        networks.bias_out.grad = None
-        alpha = networks(torch.zeros((1, 10)))
-        assert alpha.item() == max(start, 0.0)
-        (pull * alpha).sum().backward()
-        assert networks.bias_out.grad is not None
-        assert networks.bias_out.grad.item() == expected
+        networks.bias_out.fill_(start)
+    alpha = networks(torch.zeros((1, 10)))
+    assert alpha.item() == max(start, 0.0)
+    (pull * alpha).sum().backward()
+    assert networks.bias_out.grad is not None
+    assert networks.bias_out.grad.item() == expected

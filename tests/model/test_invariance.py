@@ -67,7 +67,7 @@ def solve(model, problems, seeds=None, starts=None):
         return rollout(environment, tables, starts), seeds, starts
 
 
-@pytest.mark.parametrize("factor", [2.0, 0.37, 1000.0, 1e6 / 7])
+@pytest.mark.parametrize("factor", [0.37, 1e6 / 7])
 def test_the_unit_of_distance_changes_no_choice(make_model, factor):
     # Prize collecting weighs penalties against distances: that is the next test.
     names = [n for n, variant in VARIANTS.items() if not variant.features.prize_collecting]

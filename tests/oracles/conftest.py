@@ -48,7 +48,7 @@ def make_tiny_oracle() -> Callable[[str], SolverOracle]:
     def make(name: str) -> SolverOracle:
         oracle = _MAKERS[name]()
         if not oracle.is_installed():
-            pytest.skip(f"{oracle.package} is not installed")
+            pytest.skip(f"{oracle.package} (extra {oracle.extra}) is not installed")
         return oracle
 
     return make

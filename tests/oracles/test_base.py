@@ -95,6 +95,7 @@ def test_a_start_must_be_feasible(four_customers: Callable[..., Problem]) -> Non
         Parrot(None).solve(four_customers(), 1.0, start=[(0, 1, 2, 3, 0)])
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", ORACLES)
 @pytest.mark.parametrize("variant", ["ATSP", "AMDOCVRPBPLTW", "PDCVRP", "OP", "CVRPL"])
 def test_a_warm_start_is_never_made_worse(
@@ -192,6 +193,15 @@ def test_every_variant_has_its_oracle(variant: str) -> None:
     else:
         expected = "pyvrp"
     assert strongest(problem) == expected
+
+
+def test_a_missing_choice_names_the_others(monkeypatch: pytest.MonkeyPatch) -> None:
+    """LKH has an extra of its own, so that it is often absent where the others are there."""
+    monkeypatch.setattr(ORACLES["lkh"], "module", "no_such_module")
+    (problem,) = generate("TSP", 6, 1)
+    told = r"lkh is not installed: pip install spacevrp\[lkh\], or name another: .*vroom$"
+    with pytest.raises(MissingSolverError, match=told):
+        choose_oracle(problem)
 
 
 def test_unknown_solvers_are_named() -> None:

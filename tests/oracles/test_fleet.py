@@ -113,6 +113,7 @@ def best_plan(problem: Problem) -> Solution:
     return best
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", CASES)
 def test_the_best_plan_is_found(name: str, make_tiny_oracle: Callable[[str], SolverOracle]) -> None:
     problem = CASES[name]

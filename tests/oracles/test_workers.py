@@ -29,10 +29,10 @@ class Deadly:
 
 @pytest.fixture
 def tasks(make_tiny_oracle: Callable[[str], SolverOracle]) -> list[Task]:
-    """Four tours for LKH, which ends by itself."""
-    make_tiny_oracle("lkh")
+    """Four tours for VROOM, which ends by itself."""
+    make_tiny_oracle("vroom")
     return [
-        Task(number, task_key(problem, "lkh", SECONDS, 0, None), problem, "lkh", SECONDS, 0)
+        Task(number, task_key(problem, "vroom", SECONDS, 0, None), problem, "vroom", SECONDS, 0)
         for number, problem in enumerate(generate("TSP", 6, 4))
     ]
 
@@ -59,18 +59,18 @@ def test_a_crash_costs_one_instance(tasks: list[Task]) -> None:
     done = {task.index: outcome for task, outcome in run_tasks(tasks, 2)}
     crash = done.pop(1)
     assert isinstance(crash, Failure)
-    assert crash.message == "lkh ended its process on TSP-n6-s1-i1"
+    assert crash.message == "vroom ended its process on TSP-n6-s1-i1"
     assert sorted(done) == [0, 2, 3]
     assert all(isinstance(outcome, OracleResult) for outcome in done.values())
 
 
 @pytest.mark.parametrize("jobs", [1, 2])
 def test_a_refusal_is_an_outcome(tasks: list[Task], jobs: int) -> None:
-    (problem,) = generate("CVRP", 6, 1)
+    (problem,) = generate("PCTSP", 6, 1)
     tasks[0] = replace(tasks[0], problem=problem)
     done = {task.index: outcome for task, outcome in run_tasks(tasks[:2], jobs)}
     assert isinstance(done[0], UnsupportedError)
-    assert "lkh cannot model several routes" in str(done[0])
+    assert "vroom cannot model" in str(done[0])
     assert isinstance(done[1], OracleResult)
 
 

@@ -46,6 +46,7 @@ def test_a_mixed_batch_keeps_its_order_and_every_rule(
     assert mixed_solutions != solver.solve(mixed, augment=3)  # something was left out
 
 
+@pytest.mark.slow
 def test_an_instance_alone_gets_the_same_plan_as_among_others(
     solver: Solver, mixed: list[Problem], mixed_solutions: list[Solution]
 ) -> None:
@@ -53,6 +54,7 @@ def test_an_instance_alone_gets_the_same_plan_as_among_others(
         assert solver.solve(problem, **FEW) == among_others, problem.name
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(("batch_memory", "count"), [(1, 2), (10**8 + 2**27, 3)])
 def test_how_the_work_is_cut_does_not_matter(
     solver: Solver,
@@ -65,6 +67,7 @@ def test_how_the_work_is_cut_does_not_matter(
     assert some == mixed_solutions[:count]
 
 
+@pytest.mark.slow
 def test_how_many_workers_there_are_does_not_matter(
     solver: Solver,
     mixed: list[Problem],
@@ -78,6 +81,7 @@ def test_how_many_workers_there_are_does_not_matter(
     assert torch.get_num_threads() == before
 
 
+@pytest.mark.slow
 def test_how_views_are_cut_does_not_matter_where_they_weigh_distances_differently(
     solver: Solver,
     mixed: list[Problem],
@@ -115,6 +119,7 @@ def test_with_all_candidates_plans_cost_what_they_cost_otherwise(solver: Solver)
     assert near[0].cost == pytest.approx(wide[0].cost, rel=0.05)
 
 
+@pytest.mark.slow
 def test_a_note_says_what_was_left_out(solver: Solver) -> None:
     (problem,) = generate("CVRPTW", 220, 1)
     named = problem.replace(name="many")

@@ -58,6 +58,7 @@ def test_other_views_find_other_plans_and_the_first_is_as_it_was(
         assert plan.cost <= before.cost
 
 
+@pytest.mark.slow
 def test_leaning_views_are_the_same_however_the_work_is_cut(leaning: Solver) -> None:
     problems, options = SETS["usual"]
     options = {"augment": 6, **options, **ALONE}
@@ -66,16 +67,20 @@ def test_leaning_views_are_the_same_however_the_work_is_cut(leaning: Solver) -> 
     assert [leaning.solve(problem, **options) for problem in problems] == together
 
 
-@pytest.mark.parametrize("value", [-0.1, float("nan"), float("inf"), "far", None])
+@pytest.mark.parametrize("value", [-0.1, float("nan"), float("inf"), "far"])
 def test_how_far_views_lean_is_checked(model: SpaceModel, value: Any) -> None:
     with pytest.raises(SpacevrpError, match="lean: expected a number"):
         Solver(model, "cpu", lean=value)
 
 
-def test_commands_lean_as_far_as_the_solver() -> None:
+def test_without_a_number_the_protocol_decides(model: SpaceModel) -> None:
     parser = argparse.ArgumentParser()
     add_weights_options(parser)
-    assert parser.parse_args([]).lean == LEAN
+    assert parser.parse_args([]).lean is None
     verb = argparse.ArgumentParser()
     solve_verb.add_arguments(verb)
-    assert verb.parse_args(["file.json"]).lean == LEAN
+    assert verb.parse_args(["file.json"]).lean is None
+    problems, options = SETS["usual"]
+    options = {"augment": 3, **options, **ALONE}
+    usual = Solver(model, "cpu", lean=LEAN).solve(problems, **options)
+    assert Solver(model, "cpu").solve(problems, **options) == usual

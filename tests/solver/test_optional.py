@@ -73,7 +73,7 @@ def test_pins_stay() -> None:
     assert stops[0] == 3
 
 
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=25, deadline=None)
 @given(st.integers(0, 10**6))
 def test_plans_get_no_worse_and_stay_legal(seed: int) -> None:
     rng = np.random.default_rng(seed)
@@ -113,7 +113,7 @@ def test_everybody_or_nobody_is_worth_it(solver: Solver, penalty: float) -> None
     assert len(solution.plan.skipped) == (0 if penalty > 1 else 12)
 
 
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=25, deadline=None)
 @given(st.integers(0, 10**6))
 def test_savings_are_differences_of_costs(seed: int) -> None:
     """All changes at once, against the costs of the routes that each of them makes."""

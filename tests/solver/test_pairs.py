@@ -23,7 +23,7 @@ from spacevrp.solver.pairs import (
     rearrange,
     with_pairs,
 )
-from spacevrp.solver.polish import finisher_of, polish, refine, search_of
+from spacevrp.solver.polish import polish, refine, search_of
 from spacevrp.solver.roads import Roads, Route
 
 
@@ -200,7 +200,7 @@ def cheapest_of_all(problem: Problem, routes: list[Route], pair: tuple[int, int]
     max_length=st.sampled_from((math.inf, 4.5)),
     fixed_cost=st.sampled_from((0.0, 0.4)),
 )
-@settings(deadline=None, max_examples=60)
+@settings(deadline=None, max_examples=20)
 def test_all_places_at_once_are_one_by_one(
     seed: int, pairs: int, max_routes: int | None, max_length: float, fixed_cost: float
 ) -> None:
@@ -257,7 +257,7 @@ def alone(problem: Problem) -> Solution:
     seed=st.integers(0, 10**6),
     pairs=st.integers(2, 12),
 )
-@settings(deadline=None, max_examples=40)
+@settings(deadline=None, max_examples=12)
 def test_plans_never_get_worse(variant: str, way: str, seed: int, pairs: int) -> None:
     (problem,) = generate(variant, 2 * pairs, 1, seed=seed)
     if way == "missing":
@@ -284,14 +284,13 @@ def test_plans_never_get_worse(variant: str, way: str, seed: int, pairs: int) ->
     assert rearrange(start, lambda done: 1.0) is start  # no time, no change
 
 
-@pytest.mark.parametrize("variant", ["PDCVRP", "AOPDCVRP", "PDTSP"])
-def test_much_is_gained(variant: str) -> None:
+def test_much_is_gained() -> None:
     """More than the moves of the general search gain."""
-    for problem in generate(variant, 40, 2, seed=3):
-        start = one_by_one(problem)
-        found = rearrange(start)
-        assert found.cost < polish(start, 0).cost
-        assert found.cost < rearrange(start, lambda done: done / 10).cost
+    (problem,) = generate("AOPDCVRP", 30, 1, seed=3)
+    start = one_by_one(problem)
+    found = rearrange(start)
+    assert found.cost < polish(start, 0).cost
+    assert found.cost < rearrange(start, lambda done: done / 10).cost
 
 
 # ------------------------------------------------------------------------------------- for whom
@@ -344,14 +343,9 @@ def test_two_depots_are_left_to_others() -> None:
     assert not has_plain_pairs(problem)
 
 
-def test_up_to_a_size() -> None:
-    finishers = [finisher_of(generate("PDCVRP", size)[0]) for size in (10, 12, 200, 202)]
-    assert [one is not None for one in finishers] == [True, True, True, False]
-
-
 def test_finished_plans_are_what_the_search_makes_of_the_models(solver: Solver) -> None:
     """An untrained one, whose plans leave much to be saved."""
-    problems = generate("AOPDCVRP", 20, 2)
+    problems = generate("AOPDCVRP", 16, 1)
     first = solver.solve(problems, augment=1, improve=False)
     finished = solver.solve(problems, augment=1)
     assert finished == [polish(rearrange(plan), 0) for plan in first]

@@ -137,7 +137,7 @@ def examine(problem: Problem, solution: Solution) -> None:
                     assert not judge(tighter, relaxation.routes).feasible
 
 
-@settings(max_examples=60, deadline=None, suppress_health_check=[HealthCheck.too_slow])
+@settings(max_examples=20, deadline=None, suppress_health_check=[HealthCheck.too_slow])
 @given(seed=st.integers(0, 10**6))
 def test_filling_up_from_nothing_keeps_every_promise(seed: int) -> None:
     rng = np.random.default_rng(seed)
@@ -178,7 +178,7 @@ def test_an_error_carries_the_partial_plan(solver: Solver) -> None:
     assert attempt.solutions == [None]
 
 
-@settings(max_examples=40, deadline=None, suppress_health_check=[HealthCheck.too_slow])
+@settings(max_examples=15, deadline=None, suppress_health_check=[HealthCheck.too_slow])
 @given(seed=st.integers(0, 10**6))
 def test_without_some_customers_all_else_is_the_same(seed: int) -> None:
     rng = np.random.default_rng(seed)

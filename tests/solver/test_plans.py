@@ -78,7 +78,11 @@ class EnoughError(Exception):
 
 @pytest.mark.parametrize(
     ("variant", "size", "whole"),
-    [("CVRP", 100, True), ("ACVRPB", 220, False), ("MDOCVRPLTW", 220, False)],
+    [
+        pytest.param("CVRP", 100, True, marks=pytest.mark.slow),
+        ("ACVRPB", 220, False),
+        pytest.param("MDOCVRPLTW", 220, False, marks=pytest.mark.slow),
+    ],
 )
 def test_the_estimate_covers_what_is_live(
     live_bytes: type, monkeypatch: pytest.MonkeyPatch, variant: str, size: int, whole: bool
@@ -191,6 +195,7 @@ def test_what_could_never_fit_is_refused_at_once_in_one_line(
     assert "\n" not in str(caught.value)
 
 
+@pytest.mark.slow
 def test_running_out_of_memory_means_smaller_blocks(
     solver: Solver, monkeypatch: pytest.MonkeyPatch
 ) -> None:

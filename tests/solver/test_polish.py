@@ -18,7 +18,7 @@ from spacevrp.problems.referee import around, judge
 from spacevrp.problems.solution import Solution
 from spacevrp.solver import Solver
 from spacevrp.solver.moves import moves_between, moves_within
-from spacevrp.solver.polish import SHAKES, can_polish, polish, refine, shakes_of
+from spacevrp.solver.polish import can_polish, polish, refine, shakes_of
 from spacevrp.solver.roads import Roads, Route
 
 Plan = list[tuple[int, ...]]
@@ -80,19 +80,18 @@ VARIANTS = (
 )
 
 
-def tight(variant: str, index: int) -> Problem:
-    problem = generate(variant, 4, 2, seed=31)[index]
+def tight(variant: str) -> Problem:
+    (problem,) = generate(variant, 4, 1, seed=31)
     has_room = math.isfinite(problem.capacity) and not problem.pairs
     return problem.replace(capacity=11.0) if has_room else problem
 
 
 @pytest.mark.parametrize("variant", VARIANTS)
 def test_small_plans_of_a_poor_model_become_the_best(solver: Solver, variant: str) -> None:
-    for index in range(2):
-        problem = tight(variant, index)
-        solution = solver.solve(problem, augment=1)
-        assert solution.feasible
-        assert solution.cost == pytest.approx(optimum(problem), rel=1e-9, abs=1e-9)
+    problem = tight(variant)
+    solution = solver.solve(problem, augment=1)
+    assert solution.feasible
+    assert solution.cost == pytest.approx(optimum(problem), rel=1e-9, abs=1e-9)
 
 
 FLEETS: dict[str, list[dict[str, Any]]] = {
@@ -158,7 +157,7 @@ def poor_plan(problem: Problem) -> Solution:
 
 
 @given(variant=st.sampled_from(VARIANTS[2:]), seed=st.integers(0, 10**6), size=st.integers(3, 12))
-@settings(deadline=None, max_examples=25)
+@settings(deadline=None, max_examples=12)
 def test_plans_never_get_worse(variant: str, seed: int, size: int) -> None:
     (problem,) = generate(variant, size + size % 2, 1, seed=seed)
     start = poor_plan(problem)
@@ -174,7 +173,7 @@ def test_plans_never_get_worse(variant: str, seed: int, size: int) -> None:
 
 
 @given(seed=st.integers(0, 10**6), first=st.integers(1, 6), second=st.integers(0, 5))
-@settings(deadline=None, max_examples=40)
+@settings(deadline=None, max_examples=15)
 def test_moves_cost_what_they_say(seed: int, first: int, second: int) -> None:
     """Nobody is lost on the way, and lengths taken from a few arcs are those of whole routes."""
     draws = np.random.default_rng(seed)
@@ -207,7 +206,7 @@ def test_moves_cost_what_they_say(seed: int, first: int, second: int) -> None:
 
 
 @given(variant=st.sampled_from(("PDCVRP", "AOPDCVRP")), seed=st.integers(0, 10**6))
-@settings(deadline=None, max_examples=40)
+@settings(deadline=None, max_examples=15)
 def test_a_glance_at_pairs_says_what_the_referee_says(variant: str, seed: int) -> None:
     """Any order, all pickups first, and one pair after another: the last is always legal."""
     (problem,) = generate(variant, 8, 1, seed=seed)
@@ -249,15 +248,6 @@ def test_real_prizes_are_not_looked_at() -> None:
     assert shakes_of(problem) is None
 
 
-def test_whose_plans_are_polished() -> None:
-    """Small ones, and those that the model was not trained for; never a benchmark's."""
-    assert shakes_of(generate("CVRP", 10, 1)[0])
-    assert shakes_of(generate("CVRP", 11, 1)[0]) is None
-    points = np.random.default_rng(0).random((31, 2))
-    problem = Problem.from_coordinates(points, vehicles=[{"fixed_cost": 1}])
-    assert shakes_of(problem) == 0
-
-
 def test_a_plan_that_comes_to_serve_everybody_is_the_solution(
     solver: Solver, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -285,22 +275,14 @@ def test_who_is_in_a_hurry_gets_a_partial_plan_at_once(solver: Solver) -> None:
 
 @pytest.mark.parametrize(
     ("variant", "polished"),
-    [
-        *(("TSP", True), ("PDTSP", True), ("PDCVRP", True), ("APCTSP", True), ("OP", True)),
-        *(("CVRP", True), ("OCVRPBTW", True), ("MDCVRP", False)),
-    ],
+    [("APCTSP", True), ("CVRP", True), ("MDCVRP", False)],
 )
 def test_plans_are_finished(solver: Solver, variant: str, polished: bool) -> None:
     """But not of several depots, whose regions are planned anew."""
-    problems = generate(variant, 20, 3)
+    problems = generate(variant, 15, 2)
     alone = solver.solve(problems, augment=1, improve=False, replan=0)
     finished = solver.solve(problems, augment=1, replan=0)
     assert all(plan.feasible for plan in finished)
     gained = [old.cost - new.cost for old, new in zip(alone, finished, strict=True)]
     assert min(gained) >= 0
     assert (max(gained) > 0) == polished
-
-
-def test_plans_of_one_route_are_finished_up_to_a_size() -> None:
-    sizes = (10, 11, 200, 201)
-    assert [shakes_of(generate("TSP", size)[0]) for size in sizes] == [SHAKES, 0, 0, None]

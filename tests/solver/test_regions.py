@@ -149,6 +149,7 @@ def test_a_fleet_stays_as_large_as_it_is(solver: Solver) -> None:
             assert region.problem.max_routes == len(region.routes)
 
 
+@pytest.mark.slow
 @pytest.mark.usefixtures("small_regions")
 def test_more_rounds_are_never_worse_and_alone_is_as_among_others(solver: Solver) -> None:
     problems = generate("CVRP", SIZE, 2, seed=4)

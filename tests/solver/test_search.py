@@ -236,6 +236,7 @@ print("equal")
 """
 
 
+@pytest.mark.slow
 @pytest.mark.skipif(find_spec("triton") is None, reason="needs triton")
 def test_the_kernel_finds_the_same_plans_in_the_interpreter() -> None:
     done = subprocess.run(

@@ -63,7 +63,9 @@ def test_the_order_of_the_batch_does_not_matter(
     assert solver.solve(mixed[::-1], augment=3) == mixed_solutions[::-1]
 
 
-@pytest.mark.parametrize(("batch_memory", "count"), [(1, 2), (60_000, 8), (400_000, 16)])
+@pytest.mark.parametrize(
+    ("batch_memory", "count"), [pytest.param(1, 2, marks=pytest.mark.slow), (400_000, 16)]
+)
 def test_how_the_work_is_cut_does_not_matter(
     solver: Solver,
     mixed: list[Problem],
@@ -230,6 +232,7 @@ def test_where_the_model_saw_other_costs_all_candidates_are_compared() -> None:
     assert (solution.cost, refused) == (4.0, 0)
 
 
+@pytest.mark.slow
 def test_districts_are_taken_where_they_are_better(
     solver: Solver, monkeypatch: pytest.MonkeyPatch
 ) -> None:

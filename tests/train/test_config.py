@@ -7,11 +7,13 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+import torch
 
 from spacevrp.model import ModelConfig
 from spacevrp.problems.errors import SpacevrpError
 from spacevrp.problems.variants import SEEN_NAMES
 from spacevrp.train.config import PRESETS, TrainConfig, get_preset
+from spacevrp.train.state import TrainState
 
 RECIPES = Path(__file__).parents[2] / "recipes"
 
@@ -28,9 +30,11 @@ def test_the_paper_preset_is_the_papers_recipe() -> None:
     assert (paper.size, paper.batch, paper.starts) == (100, 128, 100)
     assert (paper.optimizer, paper.learning_rate, paper.weight_decay) == ("adamw", 1e-4, 1e-6)
     assert not paper.mixed
+    assert not paper.bias_recovery
     assert (paper.advantage, paper.clip, paper.average) == ("none", 0.0, 0.0)
     assert (paper.load_rule, paper.precision) == ("paper", "float32")
     assert paper.model == ModelConfig()
+    assert not TrainState(paper, torch.device("cpu")).model.bias.recovery
 
 
 def test_ours_mixes_all_problems_and_uses_muon() -> None:
@@ -157,6 +161,7 @@ def test_what_is_no_setting(setting: str) -> None:
         ({"varied": 0.002}, "varied: expected 0, or at least 0.0042 for this batch"),
         ({"decay_share": 1.5}, "decay_share: expected a number from 0 to 1"),
         ({"mixed": "yes"}, "mixed: expected true or false, received 'yes'"),
+        ({"bias_recovery": 1}, "bias_recovery: expected true or false, received 1"),
         ({"variants": "TSP"}, "variants: expected a list of names, received 'TSP'"),
         ({"variants": []}, "variants: expected at least one variant"),
         ({"variants": ["TSP", "TSP"]}, "variants: expected each variant once"),

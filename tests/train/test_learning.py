@@ -22,6 +22,8 @@ from spacevrp.train.config import TrainConfig
 from spacevrp.train.loop import train
 from spacevrp.train.state import TrainState, stored_weights
 
+pytestmark = pytest.mark.slow
+
 SIZE, INSTANCES = 10, 200
 # By how much the trained model must be cheaper, as a share of the other's mean cost.
 MARGINS = {"TSP": 0.04, "CVRP": 0.05}

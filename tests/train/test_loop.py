@@ -231,6 +231,7 @@ def test_fitting_needs_a_budget(tiny: Build, tmp_path: Path) -> None:
         quiet(tiny(), tmp_path, fit=True)
 
 
+@pytest.mark.slow
 def test_compilation_does_not_count_as_pace(
     tiny: Build, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

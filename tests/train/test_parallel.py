@@ -18,14 +18,17 @@ from spacevrp.train import PRESETS, checkpoint
 from spacevrp.train.loop import train
 from spacevrp.train.parallel import choose_device
 
-pytestmark = pytest.mark.skipif(
-    not (dist.is_available() and dist.is_gloo_available()), reason="needs torch with gloo"
-)
+pytestmark = [
+    pytest.mark.skipif(
+        not (dist.is_available() and dist.is_gloo_available()), reason="needs torch with gloo"
+    ),
+    pytest.mark.slow,
+]
 
 # What the preset has otherwise than a run that says nothing.
 OURS = ("muon_decay", "instance_clip", "baseline", "sure")
 SETTINGS = (
-    "size=6 batch=8 shards=2 precision=float32 steps=6 warmup=2 log_steps=3 model.width=16 "
+    "size=6 batch=8 shards=2 precision=float64 steps=6 warmup=2 log_steps=3 model.width=16 "
     "model.layers=1 model.feedforward=32 model.pivots=4 model.rank=2 model.heads=2 "
     "model.match_start=1.0"
 )
@@ -46,13 +49,18 @@ def torchrun(processes: int, folder: Path, *more: str) -> subprocess.CompletedPr
 
 @pytest.mark.skipif(sys.platform != "linux", reason="the loopback is called lo on Linux alone")
 def test_two_processes_equal_one(tmp_path: Path, tiny) -> None:  # type: ignore[no-untyped-def]
+    """Up to rounding, and in float64 as in no other type.
+
+    Gradients that are 0 but for rounding have any sign, and in float32 AdamW takes a whole step
+    along them; in float64 they are far below its epsilon.
+    """
     done = torchrun(2, tmp_path / "two")
     assert done.returncode == 0, done.stderr
     assert done.stdout.count("finished, 6 of 6 steps taken") == 1  # one of them speaks
 
     stored = checkpoint.read_header(tmp_path / "two")
     ours = {name: getattr(PRESETS["fast"], name) for name in OURS}
-    config = tiny(batch=8, shards=2, steps=6, warmup=2, log_steps=3, **ours)
+    config = tiny(batch=8, shards=2, steps=6, warmup=2, log_steps=3, precision="float64", **ours)
     assert stored["config"] == json.loads(json.dumps(config.to_dict()))
     outcome = train(config, tmp_path / "one", device="cpu", progress=False)
     (_, one), (_, two) = checkpoint.load(outcome.checkpoint), checkpoint.load(tmp_path / "two")

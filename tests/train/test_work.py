@@ -23,6 +23,7 @@ class Again:
         self.replay = piece
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     "changes",
     [

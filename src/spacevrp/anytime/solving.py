@@ -24,7 +24,6 @@ from spacevrp.problems.solution import Solution
 from spacevrp.solver import Attempt, NoPlanError, Solver
 from spacevrp.solver import solve as solve_at_once
 from spacevrp.solver.reasons import tell
-from spacevrp.solver.regions import ROUNDS
 from spacevrp.solver.solver import AnyProblem
 from spacevrp.solver.work import ShowProgress
 
@@ -234,7 +233,7 @@ def solve(
     device: str | torch.device = ...,
     *,
     time: float | str | None = ...,
-    improve: bool = ...,
+    improve: bool | None = ...,
     starts: int | None = ...,
     candidates: int | None = ...,
     sample: int | None = ...,
@@ -244,6 +243,7 @@ def solve(
     progress: ShowProgress = ...,
     batch_memory: int | None = ...,
     partial: bool = ...,
+    protocol: str | None = ...,
 ) -> Solution: ...
 
 
@@ -254,7 +254,7 @@ def solve(
     device: str | torch.device = ...,
     *,
     time: float | str | None = ...,
-    improve: bool = ...,
+    improve: bool | None = ...,
     starts: int | None = ...,
     candidates: int | None = ...,
     sample: int | None = ...,
@@ -264,6 +264,7 @@ def solve(
     progress: ShowProgress = ...,
     batch_memory: int | None = ...,
     partial: bool = ...,
+    protocol: str | None = ...,
 ) -> list[Solution]: ...
 
 
@@ -273,7 +274,7 @@ def solve(
     device: str | torch.device = "auto",
     *,
     time: float | str | None = None,
-    improve: bool = True,
+    improve: bool | None = None,
     starts: int | None = None,
     candidates: int | None = None,
     sample: int | None = None,
@@ -283,6 +284,7 @@ def solve(
     progress: ShowProgress = False,
     batch_memory: int | None = None,
     partial: bool = False,
+    protocol: str | None = None,
 ) -> Solution | list[Solution]:
     """Solve one problem or many: with so many views, or within a time.
 
@@ -292,7 +294,8 @@ def solve(
     Parameters
     ----------
     augment
-        Views of each instance; None for 8. Not with ``time``, which decides it.
+        Views of each instance; None for what the protocol has, mostly 8. Not with ``time``, which
+        decides it.
     time
         Spend so long, seconds or such as ``"5s"`` or ``"2m"``, on all problems together: a quick
         plan, more views, and then PyVRP or OR-Tools from the best plan on where they are installed
@@ -307,11 +310,13 @@ def solve(
     replan
         Times at most that plans are planned anew, region by region; None for 16. Not with ``time``,
         which decides it.
+    protocol
+        ``"paper"``, ``"network"`` or ``"default"``, as in :meth:`Solver.solve`. Not with ``time``.
     """
     if time is None:
         return solve_at_once(
             problem,
-            8 if augment is None else augment,
+            augment,
             device,
             starts=starts,
             candidates=candidates,
@@ -322,15 +327,16 @@ def solve(
             batch_memory=batch_memory,
             partial=partial,
             improve=improve,
-            replan=ROUNDS if replan is None else replan,
+            replan=replan,
+            protocol=protocol,
         )
-    refuse_with_time(augment=augment, sample=sample, replan=replan)
+    refuse_with_time(augment=augment, sample=sample, replan=replan, protocol=protocol)
     seconds = as_seconds(time)  # before the weights are loaded
     attempt = solve_for(
         problem,
         seconds,
         solver=Solver(weights, device),
-        improve=improve,
+        improve=improve is not False,
         starts=starts,
         candidates=candidates,
         seed=seed,
@@ -344,7 +350,7 @@ def solve(
     return attempt.best[0] if is_one(problem) else attempt.best
 
 
-def refuse_with_time(**given: int | None) -> None:
+def refuse_with_time(**given: int | str | None) -> None:
     """Raise for what a time decides, and was said all the same."""
     for name, value in given.items():
         if value is not None:

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any
 from spacevrp.bench import gap_table, paper
 from spacevrp.bench.gap_table import GapRow
 from spacevrp.bench.sets import variant_names
-from spacevrp.bench.tables import Layout, Report, new_record, number, work_through
+from spacevrp.bench.tables import Layout, Report, check_protocol, new_record, number, work_through
 from spacevrp.bench.weights import load_model
 from spacevrp.problems.errors import SpacevrpError
 
@@ -62,6 +62,7 @@ def run(args: argparse.Namespace) -> int:
     """Solve all sets with one model after the other, and report."""
     from spacevrp.solver import Solver
 
+    check_protocol(args)
     sources = gap_table.list_sources(args.problems, args)
     loaded = [load_model(weights) for weights in args.weights or [None]]
     labels = label_models([told for _, told in loaded])
@@ -72,7 +73,7 @@ def run(args: argparse.Namespace) -> int:
         {**told, "label": label, "config": model.config.to_dict()}
         for label, (model, told) in zip(labels, loaded, strict=True)
     ]
-    record = new_record(LAYOUT.name, solvers[0], models, seed=args.seed)
+    record = new_record(LAYOUT.name, solvers[0], models, args.protocol, seed=args.seed)
     report = Report(
         LAYOUT,
         record,

@@ -99,7 +99,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         default=0,
         help="wait up to so long before each row until other processes rest; default: 0",
     )
-    add_weights_options(parser)
+    add_weights_options(parser, protocol=None)
     add_report_options(parser, LAYOUT.name)
 
 
@@ -119,7 +119,7 @@ def run(args: argparse.Namespace) -> int:
     for name in args.solvers:
         make_oracle(name).require()
     with threads(1):
-        record = new_record(LAYOUT.name, solver, weights, seed=args.seed)
+        record = new_record(LAYOUT.name, solver, weights, None, seed=args.seed)
         record["versions"].update({n: make_oracle(n).version() for n in args.solvers})
         record["machine"] |= {"cores_allowed": _cores_allowed(), "load_before": load_average()}
         report = Report(LAYOUT, record, args, summary, below=describe_winners)

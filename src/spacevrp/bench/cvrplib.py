@@ -23,6 +23,7 @@ from spacevrp.bench.tables import (
     add_replan_option,
     add_report_options,
     add_weights_options,
+    check_protocol,
     new_record,
     number,
     settings_key,
@@ -151,7 +152,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         "customers there are",
     )
     add_replan_option(parser)
-    add_weights_options(parser)
+    add_weights_options(parser, protocol="default")
     add_report_options(parser, LAYOUT.name)
 
 
@@ -159,10 +160,11 @@ def run(args: argparse.Namespace) -> int:
     """Solve instance by instance, the smallest first, and report."""
     from spacevrp.solver import Solver
 
+    check_protocol(args)
     instances = list_instances(args.data, args.min_size, args.max_size)
     model, weights = load_model(args.weights)
     solver = Solver(model, args.device, args.lean)
-    record = new_record(LAYOUT.name, solver, weights)
+    record = new_record(LAYOUT.name, solver, weights, args.protocol)
     report = Report(LAYOUT, record, args, summary, averages=averages, below=slips_text)
     jobs = []
     for one in instances:
@@ -181,12 +183,13 @@ def run(args: argparse.Namespace) -> int:
             args.augment,
             starts=args.starts,
             replan=args.replan,
+            protocol=args.protocol,
             show=not args.quiet,
         )
         jobs.append(Job(one.name, key, solve))
     done = work_through(jobs, report.store(), quiet=args.quiet)
     for one, (_, outcome) in zip(instances, done, strict=True):
-        used = starts_used(read_instance(one.path), args.starts, solver)
+        used = starts_used(read_instance(one.path), args.starts, solver, args.protocol)
         report.add(one.row(outcome, args.augment, used))
     return report.finish()
 
@@ -294,28 +297,48 @@ def best_known(path: Path, problem: Problem) -> float:
 
 
 def solve_or_say_why(
-    solver: Solver, instance: Instance, views: int, *, starts: int | None, replan: int, show: bool
+    solver: Solver,
+    instance: Instance,
+    views: int,
+    *,
+    starts: int | None,
+    replan: int | None,
+    protocol: str,
+    show: bool,
 ) -> Outcome:
     """The instance solved; where it cannot be, as for want of memory, an outcome that says so."""
     from spacevrp.bench.memory import Peak
     from spacevrp.generators import generate
 
-    warm_up(solver, generate("CVRP", 100, 2))
+    warm_up(solver, generate("CVRP", 100, 2), protocol)
     try:
         problem = read_instance(instance.path)
         peak = Peak(solver.device)
         peak.restart()
-        outcome = solve_set(solver, [problem], views, starts=starts, replan=replan, show=show)
+        outcome = solve_set(
+            solver,
+            [problem],
+            views,
+            starts=starts,
+            replan=replan,
+            protocol=protocol,
+            show=show,
+        )
         return replace(outcome, peak_gib=peak.height())
     except (SpacevrpError, MemoryError) as error:
         note = str(error) or "not enough memory"
         return Outcome((None,), 0.0, 0.0, 0.0, violations=1, note=note)
 
 
-def starts_used(problem: Problem, wanted: int | None, solver: Solver) -> int | None:
+def starts_used(
+    problem: Problem, wanted: int | None, solver: Solver, protocol: str = "default"
+) -> int | None:
     """Start nodes of each view, at most; None for all."""
+    from spacevrp.solver import protocol_named
     from spacevrp.solver.plans import choose_search
 
+    if not protocol_named(protocol).pruned:
+        return None
     search = choose_search(problem, wanted, None, solver.device)
     return wanted if search is None else search.starts
 

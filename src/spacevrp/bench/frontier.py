@@ -26,6 +26,7 @@ from spacevrp.bench.tables import (
     Report,
     add_report_options,
     add_weights_options,
+    check_protocol,
     new_record,
     number,
     settings_key,
@@ -140,13 +141,14 @@ def run(args: argparse.Namespace) -> int:
     from spacevrp.plots.frontier import save_frontier_plot
     from spacevrp.solver import Solver
 
+    check_protocol(args)
     sources = [generated(parse_variant(n), args.size, args.count, args.seed) for n in args.problems]
     model, weights = load_model(args.weights)
     solver = Solver(model, args.device, args.lean)
     for name in args.solvers:
         make_oracle(name).require()
     with threads(args.threads):
-        record = new_record(LAYOUT.name, solver, weights, seed=args.seed)
+        record = new_record(LAYOUT.name, solver, weights, args.protocol, seed=args.seed)
         record["versions"].update({n: make_oracle(n).version() for n in args.solvers})
         report = Report(LAYOUT, record, args, summary)
         entries = [
@@ -193,7 +195,8 @@ def _entries(
         key = settings_key(record, weights, set=dict(source.key), solver=OURS, views=views)
         setting = "1 view" if views == 1 else f"{views} views"
         label = f"{source.variant.name}, {OURS}, {setting}"
-        job = Job(label, key, partial(_solve_ours, solver, source, views, not args.quiet))
+        work = partial(_solve_ours, solver, source, views, args.protocol, not args.quiet)
+        job = Job(label, key, work)
         found.append(Entry(source, OURS, versions["spacevrp"], setting, job))
     for name in args.solvers:
         reason = make_oracle(name).supports(example)
@@ -209,12 +212,12 @@ def _entries(
     return found
 
 
-def _solve_ours(solver: Solver, source: Source, views: int, show: bool) -> Outcome:
+def _solve_ours(solver: Solver, source: Source, views: int, protocol: str, show: bool) -> Outcome:
     problems = source.load().problems
-    warm_up(solver, problems)
+    warm_up(solver, problems, protocol)
     if solver.device.type == "cpu":  # wakes the threads
-        solver.attempt(problems[:1], augment=1)
-    return solve_set(solver, problems, views, show=show)
+        solver.attempt(problems[:1], augment=1, protocol=protocol)
+    return solve_set(solver, problems, views, protocol=protocol, show=show)
 
 
 def _solve_theirs(name: str, source: Source, limit: float) -> Outcome:

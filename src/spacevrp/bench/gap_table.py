@@ -25,6 +25,7 @@ from spacevrp.bench.tables import (
     add_report_options,
     add_view_options,
     add_weights_options,
+    check_protocol,
     new_record,
     number,
     settings_key,
@@ -134,7 +135,8 @@ class GeneratedSet:
     seed: int
     views: int
     starts: int | None = None
-    replan: int = 0
+    replan: int | None = None
+    protocol: str = "network"
 
     @property
     def variant(self) -> str:
@@ -157,9 +159,15 @@ class GeneratedSet:
 
     def _solve(self, solver: Solver, show: bool) -> Outcome:
         problems = self.source.load().problems
-        warm_up(solver, problems)
+        warm_up(solver, problems, self.protocol)
         return solve_set(
-            solver, problems, self.views, starts=self.starts, replan=self.replan, show=show
+            solver,
+            problems,
+            self.views,
+            starts=self.starts,
+            replan=self.replan,
+            protocol=self.protocol,
+            show=show,
         )
 
     def row(self, outcome: Outcome, paper_gap: float | None) -> GapRow:
@@ -215,7 +223,8 @@ def generated_sets(
             args.seed,
             views_for(args, device, asymmetric=source.asymmetric),
             getattr(args, "starts", None),
-            getattr(args, "replan", 0),
+            getattr(args, "replan", None),
+            args.protocol,
         )
         for source in sources
     ]
@@ -386,6 +395,7 @@ def add_arguments(
     count: int,
     size: int,
     several_weights: bool = False,
+    protocol: str = "network",
 ) -> None:
     """Arguments of a table of generated sets."""
     parser.epilog = (
@@ -404,7 +414,7 @@ def add_arguments(
     )
     parser.add_argument("--seed", metavar="SEED", type=at_least(0), default=1, help="default: 1")
     add_view_options(parser)
-    add_weights_options(parser, several=several_weights)
+    add_weights_options(parser, several=several_weights, protocol=protocol)
     add_report_options(parser, name)
 
 
@@ -412,11 +422,12 @@ def run(layout: Layout, names: Sequence[str], args: argparse.Namespace) -> int:
     """Solve generated sets of these variants with one model, and report."""
     from spacevrp.solver import Solver
 
+    check_protocol(args)
     sources = list_sources(names, args)
     model, weights = load_model(args.weights)
     solver = Solver(model, args.device, args.lean)
     sets = generated_sets(sources, args, solver.device.type)
-    record = new_record(layout.name, solver, weights, seed=args.seed)
+    record = new_record(layout.name, solver, weights, args.protocol, seed=args.seed)
     report = Report(
         layout,
         record,

@@ -20,13 +20,13 @@ LAYOUT = Layout("scale", "A thousand customers", gap_table.COLUMNS, gap_table.NO
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Declare the arguments of ``spacevrp bench scale``."""
-    gap_table.add_arguments(parser, LAYOUT.name, count=16, size=SIZE)
+    gap_table.add_arguments(parser, LAYOUT.name, count=16, size=SIZE, protocol="default")
     parser.add_argument(
         "--starts",
         metavar="N",
         type=at_least(1),
         help="start nodes of each view, spread evenly; default: as solve has it (65 of a thousand "
-        "on a CPU, all on a GPU)",
+        "on a CPU, all on a GPU); with --protocol paper all",
     )
     add_replan_option(parser)
     parser.add_argument(

@@ -35,6 +35,7 @@ from spacevrp.bench.tables import (
     Layout,
     Report,
     add_weights_options,
+    check_protocol,
     new_record,
     number,
     settings_key,
@@ -154,10 +155,11 @@ def run(args: argparse.Namespace) -> int:
     """Solve every set with one view and with all, and report."""
     from spacevrp.solver import Solver
 
+    check_protocol(args)
     sources = _list_sources(args)
     model, weights = load_model(args.weights)
     solver = Solver(model, args.device, args.lean)
-    record = new_record("seen", solver, weights, seed=args.seed)
+    record = new_record("seen", solver, weights, args.protocol, seed=args.seed)
     record["sample"] = args.sample
     report = Report(LAYOUT, record, args, summary)
     store = report.store()
@@ -168,7 +170,7 @@ def run(args: argparse.Namespace) -> int:
             how = {"views": views, "sample": args.sample}
             key = settings_key(record, weights, set=dict(source.key), **how)
             label = f"{source.variant.name}, {source.place}"
-            solving = _Solving(solver, source, **how, show=not args.quiet)
+            solving = _Solving(solver, source, **how, protocol=args.protocol, show=not args.quiet)
             jobs.append(Job(label, key, solving))
             wanted.append((source, views))
     done = work_through(jobs, store, quiet=args.quiet)
@@ -187,12 +189,20 @@ class _Solving:
     source: Source
     views: int
     sample: int | None
+    protocol: str
     show: bool
 
     def __call__(self) -> Outcome:
         problems = self.source.load().problems
-        warm_up(self.solver, problems)
-        return solve_set(self.solver, problems, self.views, sample=self.sample, show=self.show)
+        warm_up(self.solver, problems, self.protocol)
+        return solve_set(
+            self.solver,
+            problems,
+            self.views,
+            sample=self.sample,
+            protocol=self.protocol,
+            show=self.show,
+        )
 
 
 # ------------------------------------------------------------------------------------------- sets

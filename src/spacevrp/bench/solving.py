@@ -44,10 +44,10 @@ class Outcome:
         return self.seconds_host + self.seconds_model + self.seconds_referee
 
 
-def warm_up(solver: Solver, problems: Sequence[Problem]) -> None:
+def warm_up(solver: Solver, problems: Sequence[Problem], protocol: str = "network") -> None:
     """On a GPU, compile the kernels before anything is timed."""
     if solver.device.type == "cuda":
-        solver.attempt(problems[:2], augment=1, replan=0)
+        solver.attempt(problems[:2], augment=1, replan=0, protocol=protocol)
 
 
 def solve_set(
@@ -57,7 +57,8 @@ def solve_set(
     *,
     starts: int | None = None,
     sample: int | None = None,
-    replan: int = 0,
+    replan: int | None = None,
+    protocol: str = "network",
     show: bool = False,
 ) -> Outcome:
     """Solve the instances of a set together."""
@@ -70,8 +71,8 @@ def solve_set(
         starts=starts,
         sample=sample,
         progress=show,
-        improve=False,
         replan=replan,
+        protocol=protocol,
     )
     plans = [plan for plan in attempt.solutions if plan is not None]
     return Outcome(

@@ -16,7 +16,7 @@ from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any
 
-from spacevrp.arguments import at_least
+from spacevrp.arguments import add_protocol_option, at_least
 from spacevrp.bench import thousand
 from spacevrp.bench.neighbours import Neighbours, load_average, wait_for_rest
 from spacevrp.problems.variants import SEEN_NAMES
@@ -163,6 +163,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         type=Path,
         help="write speed.md, speed.csv and speed.json (and thousand.md and its like)",
     )
+    add_protocol_option(parser, "network")
     thousand.add_arguments(parser)
 
 
@@ -192,6 +193,7 @@ def run(args: argparse.Namespace) -> int:
             for name in ("OMP_NUM_THREADS", "OMP_WAIT_POLICY", "MKL_NUM_THREADS")
             if name in os.environ
         },
+        "protocol": args.protocol,
         "seed": args.seed,
         "weights": weights,
         "load_average": {"begin": load_average(), "end": None},
@@ -217,7 +219,7 @@ def run(args: argparse.Namespace) -> int:
                 for views in args.views:
                     repeats = args.repeats or _REPEATS[part]
                     wait_for_rest(args.wait)
-                    keep(measure(solver, part, problem, instances, views, repeats))
+                    keep(measure(solver, part, problem, instances, views, repeats, args.protocol))
     finally:
         torch.set_num_threads(before)
     if "memory" in args.part:
@@ -318,18 +320,22 @@ def _workloads(args: argparse.Namespace, device: str) -> list[tuple[str, str, li
 
 
 def measure(
-    solver: Any, part: str, problem: str, instances: list[Any], views: int, repeats: int
+    solver: Any,
+    part: str,
+    problem: str,
+    instances: list[Any],
+    views: int,
+    repeats: int,
+    protocol: str = "network",
 ) -> SolveRow:
     """Solve the same instances again and again after a warm-up."""
     import torch
 
     # A GPU has to see the real sizes once, for kernels and memory; a CPU only wakes its threads.
     some = instances if solver.device.type == "cuda" else instances[:1]
-    solver.attempt(some, augment=views, replan=0)
+    solver.attempt(some, augment=views, protocol=protocol)
     neighbours = Neighbours()
-    attempts = [
-        solver.attempt(instances, augment=views, improve=False, replan=0) for _ in range(repeats)
-    ]
+    attempts = [solver.attempt(instances, augment=views, protocol=protocol) for _ in range(repeats)]
     others = neighbours.busy()
     plans = [solution for solution in attempts[0].solutions if solution is not None]
     spent = [attempt.seconds for attempt in attempts]
@@ -407,7 +413,7 @@ def markdown(record: dict[str, Any], rows: Sequence[Any]) -> str:
         f"`{record['command']}`\n\n"
         f"Weights: {weights['given']} (tensors {weights['tensors_sha256'][:12]}). "
         f"Device: {place.get('gpu', place['processor'])}, {place['cores']} cores, torch "
-        f"{torch_version}. Seed: {record['seed']}. "
+        f"{torch_version}. Seed: {record['seed']}. Protocol: {record['protocol']}. "
         f"Load average (1, 5, 15 minutes, this benchmark included): {_load_text(load['begin'])} at "
         f"the beginning, {_load_text(load['end'])} at the end.\n"
     )

@@ -10,7 +10,7 @@ from dataclasses import asdict, dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Protocol
 
-from spacevrp.arguments import add_lean_option, at_least
+from spacevrp.arguments import add_lean_option, add_protocol_option, at_least
 from spacevrp.bench.solving import Outcome
 from spacevrp.bench.store import SUFFIX, Store
 
@@ -40,9 +40,8 @@ def add_view_options(parser: argparse._ActionsContainer) -> None:
         "--augment-asymmetric",
         metavar="VIEWS",
         type=at_least(1),
-        help="default: {cuda} on a GPU, as in the paper, and {cpu} on a CPU".format(
-            **ASYMMETRIC_VIEWS
-        ),
+        help="default: {cuda} on a GPU, as in the paper, and {cpu} on a CPU; with --protocol paper "
+        "{cuda} on both".format(**ASYMMETRIC_VIEWS),
     )
 
 
@@ -52,14 +51,15 @@ def add_replan_option(parser: argparse.ArgumentParser) -> None:
         "--replan",
         metavar="ROUNDS",
         type=at_least(0),
-        default=16,
-        help="times at most that a plan is planned anew, region by region; 0 as in the paper; "
-        "default: 16, as solve has it",
+        help="rounds at most of the neural large neighbourhood search; default: 16, as solve has "
+        "it, and 0 with --protocol paper or network",
     )
 
 
-def add_weights_options(parser: argparse.ArgumentParser, *, several: bool = False) -> None:
-    """Which model, and where it runs."""
+def add_weights_options(
+    parser: argparse.ArgumentParser, *, several: bool = False, protocol: str | None = "network"
+) -> None:
+    """Which model, where it runs, and by which protocol; None where that has no meaning."""
     described = (
         "bundled weights, a .safetensors file, or the folder of a training run or checkpoint"
     )
@@ -76,6 +76,17 @@ def add_weights_options(parser: argparse.ArgumentParser, *, several: bool = Fals
         "--device", choices=("auto", "cpu", "cuda"), default="auto", help="default: auto"
     )
     add_lean_option(parser)
+    if protocol is not None:
+        add_protocol_option(parser, protocol)
+
+
+def check_protocol(args: argparse.Namespace) -> None:
+    """Raise for options that contradict the protocol, before the work begins."""
+    from spacevrp.solver import protocol_named
+
+    options = ("lean", "sample", "replan", "starts")
+    asked = {name: getattr(args, name) for name in options if hasattr(args, name)}
+    protocol_named(args.protocol).check(**asked)
 
 
 def add_report_options(parser: argparse.ArgumentParser, name: str) -> None:
@@ -96,17 +107,24 @@ def views_for(args: argparse.Namespace, device: str, *, asymmetric: bool) -> int
     """Views of a set, by its distances and the kind of device."""
     if not asymmetric:
         return int(args.augment_symmetric)
-    return int(args.augment_asymmetric or ASYMMETRIC_VIEWS[device])
+    kind = "cuda" if args.protocol == "paper" else device
+    return int(args.augment_asymmetric or ASYMMETRIC_VIEWS[kind])
 
 
 # ----------------------------------------------------------------------------------------- record
 
 
 def new_record(
-    benchmark: str, solver: Solver, weights: dict[str, Any] | list[dict[str, Any]], **more: Any
+    benchmark: str,
+    solver: Solver,
+    weights: dict[str, Any] | list[dict[str, Any]],
+    protocol: str | None,
+    **more: Any,
 ) -> dict[str, Any]:
-    """All that it takes to repeat a measurement."""
+    """All that it takes to repeat a measurement; ``protocol`` is None where it has no meaning."""
     from spacevrp.bench import records
+    from spacevrp.model import LEAN
+    from spacevrp.solver import protocol_named
     from spacevrp.train.versions import versions
 
     return {
@@ -114,7 +132,8 @@ def new_record(
         "command": records.command_line(),
         "versions": versions(),
         "machine": records.machine(solver.device),
-        "lean": solver.lean,
+        "protocol": protocol,
+        "lean": protocol_named(protocol).decide("lean", solver.lean, LEAN),
         **more,
         "weights": weights,
     }
@@ -128,6 +147,7 @@ def settings_key(
     return {
         "weights": weights["tensors_sha256"],
         "version": record["versions"]["spacevrp"],
+        "protocol": record["protocol"],
         "lean": record["lean"],
         "device": machine.get("gpu", f"{machine['processor']}, {machine['threads']} threads"),
         **set_and_views,
@@ -277,11 +297,12 @@ def _head(title: str, record: Mapping[str, Any]) -> str:
     weights, place = record["weights"], record["machine"]
     told = [weights] if isinstance(weights, dict) else weights
     seed = f" Seed: {record['seed']}." if "seed" in record else ""
+    protocol = f" Protocol: {record['protocol']}." if record["protocol"] else ""
     return (
         f"# {title}\n\n"
         f"`{record['command']}`\n\n"
         f"Weights: {'; '.join(map(describe, told))}. "
-        f"Device: {place.get('gpu', place['processor'])}.{seed}\n\n"
+        f"Device: {place.get('gpu', place['processor'])}.{seed}{protocol}\n\n"
     )
 
 

@@ -117,14 +117,14 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 def run(args: argparse.Namespace, solver: Solver, weights: dict[str, Any]) -> int:
     """Solve set by set and report; ``thousand.md`` and its like are written beside ``speed.md``."""
     count = args.count or _COUNT[solver.device.type]
-    record = new_record(LAYOUT.name, solver, weights, seed=args.seed)
+    record = new_record(LAYOUT.name, solver, weights, args.protocol, seed=args.seed)
     sources = [generated(parse_variant(n), args.size, count, args.seed) for n in args.problems]
     report = Report(LAYOUT, record, args, summary)
     jobs, views = [], []
     for source in sources:
         views.append(views_for(args, solver.device.type, asymmetric=source.asymmetric))
         key = settings_key(record, weights, set=dict(source.key), views=views[-1])
-        solve = partial(_solve, solver, source, views[-1], not args.quiet)
+        solve = partial(_solve, solver, source, views[-1], args.protocol, not args.quiet)
         jobs.append(Job(source.variant.name, key, solve))
     done = work_through(jobs, report.store(), quiet=args.quiet)
     for source, number_of, (_, outcome) in zip(sources, views, done, strict=True):
@@ -132,10 +132,10 @@ def run(args: argparse.Namespace, solver: Solver, weights: dict[str, Any]) -> in
     return report.finish()
 
 
-def _solve(solver: Solver, source: Source, views: int, show: bool) -> Outcome:
+def _solve(solver: Solver, source: Source, views: int, protocol: str, show: bool) -> Outcome:
     problems = source.load().problems
-    warm_up(solver, problems)
-    return solve_set(solver, problems, views, show=show)
+    warm_up(solver, problems, protocol)
+    return solve_set(solver, problems, views, protocol=protocol, show=show)
 
 
 def row_of(problem: str, size: int, views: int, outcome: Outcome) -> Row:

@@ -10,7 +10,13 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from spacevrp.arguments import add_lean_option, add_sample_option, at_least, parse_duration
+from spacevrp.arguments import (
+    add_lean_option,
+    add_protocol_option,
+    add_sample_option,
+    at_least,
+    parse_duration,
+)
 from spacevrp.cli.instances import add_instances, read_instances
 from spacevrp.cli.output import FORMATS, check_format, choose_format, render, summarise
 from spacevrp.cli.output import describe_routes as describe_routes
@@ -24,7 +30,6 @@ if TYPE_CHECKING:
     from spacevrp.solver import Attempt, Solver
 
 SOLVED, NOT_SOLVED = 0, 1
-_VIEWS = 8
 _ROUNDINGS = ("none", "nearest", "up", "down", "one-decimal")
 _PICTURES = ("routes", "schedule", "load")
 # Notes beyond so many are only counted.
@@ -44,7 +49,8 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         "--augment",
         metavar="VIEWS",
         type=at_least(1),
-        help="views of each instance; more take longer and find better plans; default: 8",
+        help="views of each instance; more take longer and find better plans; default: 8, "
+        "and with --protocol paper 128 where distances are asymmetric",
     )
     parser.add_argument(
         "--time",
@@ -80,6 +86,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         help="times at most that plans of 40 customers or more are planned anew, region by "
         "region; default: 16",
     )
+    add_protocol_option(parser)
     add_lean_option(parser)
     add_sample_option(parser)
     parser.add_argument("--seed", metavar="SEED", type=at_least(0), default=0, help="default: 0")
@@ -191,6 +198,8 @@ def _check_time(args: argparse.Namespace) -> None:
     for name in ("augment", "sample", "replan"):
         if getattr(args, name) is not None:
             raise SpacevrpError(f"--{name}: expected none with --time, which decides it")
+    if args.protocol != "default":
+        raise SpacevrpError(f"--time: expected none with --protocol {args.protocol}")
 
 
 def _solve(solver: Solver, problems: list[Problem], args: argparse.Namespace) -> Attempt:
@@ -200,18 +209,24 @@ def _solve(solver: Solver, problems: list[Problem], args: argparse.Namespace) ->
         "candidates": args.candidates,
         "seed": args.seed,
         "progress": not args.quiet,
-        "improve": not args.no_improve,
     }
     attempt: Attempt
     if args.time is None:
-        augment = _VIEWS if args.augment is None else args.augment
-        if args.replan is not None:
-            limits["replan"] = args.replan
-        attempt = solver.attempt(problems, augment=augment, sample=args.sample, **limits)
+        attempt = solver.attempt(
+            problems,
+            augment=args.augment,
+            sample=args.sample,
+            replan=args.replan,
+            improve=False if args.no_improve else None,
+            protocol=args.protocol,
+            **limits,
+        )
     else:
         from spacevrp.anytime import solve_for
 
-        attempt = solve_for(problems, args.time, solver=solver, **limits)
+        attempt = solve_for(
+            problems, args.time, solver=solver, improve=not args.no_improve, **limits
+        )
     if not args.quiet:
         for note in shorten(attempt.notes):
             print(f"spacevrp: note: {note}", file=sys.stderr)

@@ -1,7 +1,9 @@
 """Bias networks: how strongly distances count, from the problem representation.
 
-A plain ReLU is a trap here. Once noise has carried an alpha below 0 its gradient is 0 too: the
-branch averages over all nodes, blind to distances, for the rest of the training.
+The paper's ReLU is a trap here. Once noise has carried an alpha below 0 its gradient is 0 too: the
+branch averages over all nodes, blind to distances, for the rest of the training. So a training run
+may let gradients pass that would raise such an alpha (``bias_recovery`` of a run). Plans are the
+same either way.
 """
 
 from __future__ import annotations
@@ -29,10 +31,17 @@ class _Rectify(torch.autograd.Function):
 
 
 class BiasNetworks(nn.Module):
-    """``count`` independent networks alpha = relu((lambda W1 + b1) W2 + b2), all in one call."""
+    """``count`` independent networks alpha = relu((lambda W1 + b1) W2 + b2), all in one call.
+
+    Attributes
+    ----------
+    recovery
+        Whether an alpha of 0 gets the gradients that would raise it; not so in the paper.
+    """
 
     def __init__(self, count: int, width: int) -> None:
         super().__init__()
+        self.recovery = True
         attributes = len(ATTRIBUTE_NAMES)
         self.weight_in = nn.Parameter(torch.empty(count, attributes, width))
         self.bias_in = nn.Parameter(torch.zeros(count, width))
@@ -46,4 +55,6 @@ class BiasNetworks(nn.Module):
         """Alphas (B, count) for problem representations (B, 10)."""
         hidden = torch.einsum("ba,caw->bcw", attributes, self.weight_in) + self.bias_in
         z: Tensor = (hidden * self.weight_out).sum(dim=-1) + self.bias_out
+        if not self.recovery:
+            return z.relu()
         return _Rectify.apply(z)  # type: ignore[no-untyped-call,no-any-return]

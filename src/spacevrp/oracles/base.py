@@ -98,6 +98,7 @@ class SolverOracle(ABC):
     name: ClassVar[str]
     package: ClassVar[str]  # the distribution
     module: ClassVar[str]
+    extra: ClassVar[str] = "oracles"  # what of ours brings the distribution
     # Told the solver's own cost of its best plan so far, in the user's units, by those that can.
     watch: Callable[[float], None] | None = None
 
@@ -115,7 +116,7 @@ class SolverOracle(ABC):
         """Raise unless the package is installed."""
         if not self.is_installed():
             raise MissingSolverError(
-                f"the solver {self.name} is not installed: pip install spacevrp[oracles]"
+                f"the solver {self.name} is not installed: pip install spacevrp[{self.extra}]"
             )
 
     def load(self) -> None:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from spacevrp.oracles.base import SolverOracle
+from spacevrp.oracles.base import MissingSolverError, SolverOracle
 from spacevrp.oracles.lkh import LkhOracle
 from spacevrp.oracles.ortools import OrToolsIlsOracle, OrToolsOracle
 from spacevrp.oracles.prize_search import PrizeSearchOracle
@@ -64,11 +64,24 @@ def choose_oracle(problem: Problem, solver: str = AUTO) -> SolverOracle:
     Raises
     ------
     MissingSolverError
-        It is not installed. A weaker one does not take its place.
+        It is not installed. A weaker one does not take its place, but is named.
     UnsupportedError
         Names the solver and the feature it cannot model exactly.
     """
     oracle = make_oracle(strongest(problem) if solver == AUTO else solver)
-    oracle.require()
+    try:
+        oracle.require()
+    except MissingSolverError as error:
+        able = ", ".join(_installed(problem))
+        raise MissingSolverError(f"{error}, or name another: {able}" if able else f"{error}") from None
     oracle.check(problem)
     return oracle
+
+
+def _installed(problem: Problem) -> list[str]:
+    """Names of the installed oracles that model the problem exactly."""
+    return [
+        name
+        for name, kind in ORACLES.items()
+        if kind.is_installed() and kind().supports(problem) is None
+    ]

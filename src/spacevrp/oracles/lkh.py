@@ -1,6 +1,7 @@
 """LKH through elkai: the strongest search for one tour with no rule but to visit every node.
 
-LKH is free for academic and non-commercial use only; it comes with the optional package ``elkai``.
+LKH is free for academic and non-commercial use only; it comes with the package ``elkai``, the extra
+``lkh``.
 """
 
 from __future__ import annotations
@@ -40,6 +41,7 @@ class LkhOracle(SolverOracle):
     name: ClassVar[str] = "lkh"
     package: ClassVar[str] = "elkai"
     module: ClassVar[str] = "elkai"
+    extra: ClassVar[str] = "lkh"
 
     def __init__(self, runs: int = 10) -> None:
         self._runs = runs

@@ -73,6 +73,15 @@ def plain_reading(problem: Problem) -> Reading:
     return Reading(familiar(problem), partial(restore, problem))
 
 
+def as_it_is(problem: Problem) -> Reading:
+    """The problem itself, in every respect."""
+    return Reading(problem, _unchanged)
+
+
+def _unchanged(routes: Routes) -> Routes:
+    return routes
+
+
 def other_readings(problem: Problem) -> list[Reading]:
     """In which other ways to plan it."""
     if may_collect(problem):

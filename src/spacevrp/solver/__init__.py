@@ -1,6 +1,16 @@
 """The inference door: problems in, refereed solutions out, cut to fit the memory there is."""
 
+from spacevrp.solver.protocol import PROTOCOLS, Protocol, protocol_named
 from spacevrp.solver.search import Seconds
 from spacevrp.solver.solver import Attempt, NoPlanError, Solver, solve
 
-__all__ = ["Attempt", "NoPlanError", "Seconds", "Solver", "solve"]
+__all__ = [
+    "PROTOCOLS",
+    "Attempt",
+    "NoPlanError",
+    "Protocol",
+    "Seconds",
+    "Solver",
+    "protocol_named",
+    "solve",
+]

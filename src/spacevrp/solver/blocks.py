@@ -54,7 +54,10 @@ class Blocks:
 
     def wide(self, problem: Problem, settings: Settings) -> Search | None:
         """How far a large instance is searched; None for one that is not large."""
-        return choose_search(problem, settings.starts, settings.choices, self.device)
+        starts, choices = settings.starts, settings.choices
+        if not settings.pruned:
+            starts = choices = len(problem.customers)
+        return choose_search(problem, starts, choices, self.device)
 
     def rollouts(self, several: Sequence[Problem], settings: Settings) -> int:
         """Of a view of the instance with most start nodes, about."""
@@ -164,7 +167,7 @@ class Blocks:
 
     def _note(self, several: Sequence[Problem], settings: Settings, search: Search) -> None:
         """Say what is left out, where it was not the user's choice."""
-        if settings.starts is not None and settings.choices is not None:
+        if not settings.pruned or (settings.starts is not None and settings.choices is not None):
             return
         for problem in several:
             text = describe(search, problem)

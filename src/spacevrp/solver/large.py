@@ -88,7 +88,9 @@ class _Large:
         seeds = seeds_of_views(self.model, batch, self.problems, settings)  # (I, V, M)
         near = neighbourhood(batch, self.search.listed)
         known = survey(batch)
-        adjusted = torch.tensor([is_adjusted(problem) for problem in self.problems])
+        adjusted = torch.tensor(
+            [settings.pruned and is_adjusted(problem) for problem in self.problems]
+        )
         adjustment = Adjustment.of(batch, adjusted.to(batch.device))
         best = Best(batch, environment.max_steps + 2)
         for first_view in range(0, settings.views, self.cut.views):

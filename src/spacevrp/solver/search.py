@@ -45,12 +45,16 @@ class Settings:
     seed: int
     choices: int | None = None  # nearest customers that a move chooses from; None by the size
     direct_return: bool = True  # serve only who has a direct way home (see Environment)
-    persist: bool = True  # try harder where no plan is complete, and say why
+    persist: bool = True  # try harder where no plan is complete
+    explain: bool = True  # and say why
     improve: bool = True  # finish plans by a local search, where there is one for them
     rebuild: bool = True  # with ``improve``: by ruin and recreate, too, which takes its time
     replan: int = 0  # times that plans are planned anew, region by region
     lean: float = LEAN  # how far views lean (see model/leanings.py)
     first_view: int = 0  # the number of the first one
+    asymmetric_views: int | None = None  # where distances are asymmetric; None for ``views``
+    reductions: bool = True  # problems may be seen in another form (see problems/readings.py)
+    pruned: bool = True  # large instances: fewer starts, near customers, adjusted distances
 
     @property
     def wanted(self) -> Wanted:

@@ -16,8 +16,10 @@ from spacevrp.problems.conversion import as_number, as_whole
 from spacevrp.problems.errors import InfeasibleError, SpacevrpError
 from spacevrp.problems.inputs import as_problems, is_one
 from spacevrp.problems.problem import Problem
+from spacevrp.problems.readings import as_it_is
 from spacevrp.problems.solution import Solution
 from spacevrp.solver.devices import choose_device
+from spacevrp.solver.protocol import protocol_named
 from spacevrp.solver.regions import ROUNDS
 from spacevrp.solver.search import Seconds, Settings
 from spacevrp.solver.work import ShowProgress, Work
@@ -107,19 +109,18 @@ class Solver:
     device
         ``auto`` (a GPU where there is one), ``cpu`` or ``cuda``.
     lean
-        How far the views of an instance lean towards plans of their own (see
-        ``docs/concepts/views.md``); 0 for views that differ in nothing but their pivots, as in the
-        paper.
+        Strength of the policy heads (see ``docs/concepts/views.md``); 0 for views that differ in
+        nothing but their pivots, as in the paper. None for what the protocol has: 0.25, or 0.
     """
 
     def __init__(
         self,
         weights: str | Path | SpaceModel | None = None,
         device: str | torch.device = "auto",
-        lean: float = LEAN,
+        lean: float | None = None,
     ) -> None:
         self.device = choose_device(device)
-        self.lean = _as_lean(lean)
+        self.lean = None if lean is None else _as_lean(lean)
         if isinstance(weights, SpaceModel):
             model = weights
         else:
@@ -131,7 +132,7 @@ class Solver:
         self,
         problem: AnyProblem,
         *,
-        augment: int = ...,
+        augment: int | None = ...,
         starts: int | None = ...,
         candidates: int | None = ...,
         sample: int | None = ...,
@@ -139,8 +140,9 @@ class Solver:
         progress: ShowProgress = ...,
         batch_memory: int | None = ...,
         partial: bool = ...,
-        improve: bool = ...,
-        replan: int = ...,
+        improve: bool | None = ...,
+        replan: int | None = ...,
+        protocol: str | None = ...,
     ) -> Solution: ...
 
     @overload
@@ -148,7 +150,7 @@ class Solver:
         self,
         problem: Iterable[AnyProblem],
         *,
-        augment: int = ...,
+        augment: int | None = ...,
         starts: int | None = ...,
         candidates: int | None = ...,
         sample: int | None = ...,
@@ -156,15 +158,16 @@ class Solver:
         progress: ShowProgress = ...,
         batch_memory: int | None = ...,
         partial: bool = ...,
-        improve: bool = ...,
-        replan: int = ...,
+        improve: bool | None = ...,
+        replan: int | None = ...,
+        protocol: str | None = ...,
     ) -> list[Solution]: ...
 
     def solve(
         self,
         problem: AnyProblem | Iterable[AnyProblem],
         *,
-        augment: int = 8,
+        augment: int | None = None,
         starts: int | None = None,
         candidates: int | None = None,
         sample: int | None = None,
@@ -172,8 +175,9 @@ class Solver:
         progress: ShowProgress = False,
         batch_memory: int | None = None,
         partial: bool = False,
-        improve: bool = True,
-        replan: int = ROUNDS,
+        improve: bool | None = None,
+        replan: int | None = None,
+        protocol: str | None = None,
     ) -> Solution | list[Solution]:
         """Solve one problem, or many of any variants and sizes; a batch in, a batch out.
 
@@ -183,8 +187,9 @@ class Solver:
             One problem, or several. The order is kept. A :class:`Problem`, or what
             :meth:`Problem.from_data` takes: a data frame, or a table of keys of another program.
         augment
-            Views of each instance: a pivot set and a leaning each. More views take longer, and the
-            model's plans, before they are planned anew, are never worse.
+            Views of each instance: a pivot set and a policy head each. More views take longer, and
+            the network's own plans are never worse. None for what the protocol has: 8, and with
+            ``paper`` 128 where distances are asymmetric.
         starts
             Start nodes of each view, the likeliest ones (beyond 200 customers, spread evenly). None
             for as many as suit ``sample`` or, beyond 200 customers, for a number that falls with
@@ -216,8 +221,11 @@ class Solver:
             and for those who want thousands of plans at once.
         replan
             Times at most that plans of 40 customers or more are planned anew by the model, region
-            by region. Later rounds gain less, and none makes a plan worse. Of many instances on a
-            GPU this takes most of the time.
+            by region; None for 16. Later rounds gain less, and none makes a plan worse. Of many
+            instances on a GPU this takes most of the time.
+        protocol
+            ``"paper"``, ``"network"`` or ``"default"`` (see ``docs/concepts/protocols.md``). What
+            contradicts it is an error.
 
         Raises
         ------
@@ -237,6 +245,7 @@ class Solver:
             batch_memory=batch_memory,
             improve=improve,
             replan=replan,
+            protocol=protocol,
         )
         if attempt.reasons and not partial:
             raise NoPlanError(attempt.reasons, attempt.solutions, attempt.partial)
@@ -246,7 +255,7 @@ class Solver:
         self,
         problem: AnyProblem | Iterable[AnyProblem],
         *,
-        augment: int = 8,
+        augment: int | None = None,
         starts: int | None = None,
         candidates: int | None = None,
         sample: int | None = None,
@@ -254,10 +263,11 @@ class Solver:
         progress: ShowProgress = False,
         batch_memory: int | None = None,
         persist: bool = True,
-        improve: bool = True,
+        improve: bool | None = None,
         rebuild: bool = True,
-        replan: int = ROUNDS,
+        replan: int | None = None,
         first_view: int = 0,
+        protocol: str | None = None,
     ) -> Attempt:
         """The same, with an account of the time, and no error where no plan is complete.
 
@@ -266,22 +276,32 @@ class Solver:
         several routes rebuilt without ``rebuild``. Views are counted from ``first_view`` on; all
         but view 0 lean.
         """
+        ruled = protocol_named(protocol)
+        ruled.check(starts=starts, candidates=candidates)
+        sample = ruled.decide("sample", sample, None)
+        symmetric, asymmetric = ruled.views if augment is None else (augment, augment)
         settings = Settings(
-            views=_at_least("augment", augment, 1),
+            views=_at_least("augment", symmetric, 1),
+            asymmetric_views=None if asymmetric == symmetric else asymmetric,
             starts=None if starts is None else _at_least("starts", starts, 1),
             choices=None if candidates is None else _at_least("candidates", candidates, 1),
             samples=None if sample is None else _at_least("sample", sample, 0),
             seed=_at_least("seed", seed, 0),
-            persist=persist,
-            improve=improve,
+            persist=persist and ruled.persist,
+            explain=persist,
+            improve=ruled.decide("improve", improve, True),
             rebuild=rebuild,
-            replan=_at_least("replan", replan, 0),
-            lean=self.lean,
+            replan=_at_least("replan", ruled.decide("replan", replan, ROUNDS), 0),
+            lean=ruled.decide("lean", self.lean, LEAN),
             first_view=_at_least("first_view", first_view, 0),
+            reductions=ruled.reductions,
+            pruned=ruled.pruned,
         )
         if batch_memory is not None:
             _at_least("batch_memory", batch_memory, 1)
-        work = Work(self.model, self.device, as_problems(problem)[0], batch_memory)
+        problems = as_problems(problem)[0]
+        readings = [] if ruled.reductions else [as_it_is(one) for one in problems]
+        work = Work(self.model, self.device, problems, batch_memory, readings=readings)
         solutions, reasons = work.run(settings, progress)
         reasons = dict(sorted(reasons.items()))
         notes = tuple(work.notes)
@@ -301,7 +321,8 @@ class Solver:
 
         Every round, by its number from ``first`` on, divides them otherwise.
         """
-        settings = Settings(1, None, 0, seed, replan=rounds, lean=self.lean)
+        lean = LEAN if self.lean is None else self.lean
+        settings = Settings(1, None, 0, seed, replan=rounds, lean=lean)
         work = Work(self.model, self.device, list(problems), batch_memory)
         solutions: list[Solution | None] = list(plans)
         work.plan_anew(solutions, settings, False, first)
@@ -311,7 +332,7 @@ class Solver:
 @overload
 def solve(
     problem: AnyProblem,
-    augment: int = ...,
+    augment: int | None = ...,
     device: str | torch.device = ...,
     *,
     starts: int | None = ...,
@@ -322,15 +343,16 @@ def solve(
     progress: ShowProgress = ...,
     batch_memory: int | None = ...,
     partial: bool = ...,
-    improve: bool = ...,
-    replan: int = ...,
+    improve: bool | None = ...,
+    replan: int | None = ...,
+    protocol: str | None = ...,
 ) -> Solution: ...
 
 
 @overload
 def solve(
     problem: Iterable[AnyProblem],
-    augment: int = ...,
+    augment: int | None = ...,
     device: str | torch.device = ...,
     *,
     starts: int | None = ...,
@@ -341,14 +363,15 @@ def solve(
     progress: ShowProgress = ...,
     batch_memory: int | None = ...,
     partial: bool = ...,
-    improve: bool = ...,
-    replan: int = ...,
+    improve: bool | None = ...,
+    replan: int | None = ...,
+    protocol: str | None = ...,
 ) -> list[Solution]: ...
 
 
 def solve(
     problem: AnyProblem | Iterable[AnyProblem],
-    augment: int = 8,
+    augment: int | None = None,
     device: str | torch.device = "auto",
     *,
     starts: int | None = None,
@@ -359,8 +382,9 @@ def solve(
     progress: ShowProgress = False,
     batch_memory: int | None = None,
     partial: bool = False,
-    improve: bool = True,
-    replan: int = ROUNDS,
+    improve: bool | None = None,
+    replan: int | None = None,
+    protocol: str | None = None,
 ) -> Solution | list[Solution]:
     """Solve one problem or many. See :class:`Solver` and :meth:`Solver.solve` for the arguments.
 
@@ -378,6 +402,7 @@ def solve(
         partial=partial,
         improve=improve,
         replan=replan,
+        protocol=protocol,
     )
 
 

@@ -79,7 +79,7 @@ class Work:
         # Other readings are mostly better than the problem as it is, which is left with one view.
         looked_at = sorted({number for number, reading in others if reading.in_place})
         rest = sorted(set(range(len(self.problems))).difference(looked_at))
-        for some, views in ((rest, settings.views), (looked_at, 1)):
+        for some, views in (*self._by_views(rest, settings), (looked_at, 1)):
             if not some:
                 continue
             for number, solution, reason in self._pass(some, replace(settings, views=views), show):
@@ -105,7 +105,18 @@ class Work:
             if plan.feasible:  # somebody made room for those who were left out
                 solutions[number] = self.partial.pop(number)
                 del reasons[number]
-        return solutions, self._explained(reasons) if settings.persist else reasons
+        return solutions, self._explained(reasons) if settings.explain else reasons
+
+    def _by_views(
+        self, numbers: Sequence[int], settings: Settings
+    ) -> Iterable[tuple[list[int], int]]:
+        """(instances, their number of views)."""
+        others = settings.asymmetric_views
+        if others is None:
+            return [(list(numbers), settings.views)]
+        asymmetric = [n for n in numbers if self.problems[n].features.asymmetric]
+        symmetric = sorted(set(numbers).difference(asymmetric))
+        return [(symmetric, settings.views), (asymmetric, others)]
 
     def _beside(self, problems: list[Problem], readings: Sequence[Reading] = ()) -> Work:
         """Work on other problems for the sake of these, in the same place and time."""
@@ -143,6 +154,8 @@ class Work:
 
     def _other_readings(self, settings: Settings) -> list[tuple[int, Reading]]:
         """(number of an instance, another way to plan it)."""
+        if not settings.reductions:
+            return []
         began = time.perf_counter()
         others = []
         for number, problem in enumerate(self.problems):
@@ -196,6 +209,8 @@ class Work:
         show: ShowProgress,
     ) -> None:
         """Plans made for each depot alone where these are better."""
+        if not settings.reductions:
+            return
         began = time.perf_counter()
         found = [(number, districts(problem)) for number, problem in enumerate(self.problems)]
         split = [(number, one) for number, one in found if one is not None]
@@ -204,7 +219,8 @@ class Work:
             return
         parts = [part for _, one in split for part in one.problems]
         work = self._beside(parts)
-        plans = iter(work.run(replace(settings, improve=False, persist=False), show)[0])
+        alone = replace(settings, improve=False, persist=False, explain=False)
+        plans = iter(work.run(alone, show)[0])
         began = time.perf_counter()
         for number, one in split:
             own = [plan.routes for plan in islice(plans, len(one.problems)) if plan is not None]
@@ -265,6 +281,7 @@ class Work:
             samples=None,
             seed=settings.seed,
             persist=False,
+            explain=False,
             improve=False,
             lean=settings.lean,
             first_view=VIEWS * round_,  # what one could not plan better, another may

@@ -73,6 +73,9 @@ class TrainConfig:
     bias_rate
         Rate of the bias networks beside AdamW's. All of a network's weights push its one number the
         same way, so that at 1 every step moves how strongly distances count by some hundredths.
+    bias_recovery
+        Whether a bias network whose output is 0 gets the gradients that would raise it. With the
+        paper's plain ReLU (false) it stays at 0 for the rest of the run.
     momentum, betas, weight_decay, clip
         Of Muon, of AdamW, of both (decoupled), and the largest norm of the gradient (0: none).
     muon_decay
@@ -134,6 +137,7 @@ class TrainConfig:
     learning_rate: float = 4e-4
     muon_rate: float = 1e-3
     bias_rate: float = 1.0
+    bias_recovery: bool = True
     momentum: float = 0.95
     betas: tuple[float, float] = (0.9, 0.95)
     weight_decay: float = 0.0
@@ -192,8 +196,9 @@ class TrainConfig:
             if not fine:
                 word = "names" if kind is str else "numbers"
                 raise _wrong(name, f"a list of {word}", values)
-        if not isinstance(self.mixed, bool):
-            raise _wrong("mixed", "true or false", self.mixed)
+        for name in ("mixed", "bias_recovery"):
+            if not isinstance(getattr(self, name), bool):
+                raise _wrong(name, "true or false", getattr(self, name))
         if not isinstance(self.model, ModelConfig):
             raise _wrong("model", "a table", self.model)
         choices: dict[str, tuple[Any, ...]] = {
@@ -387,6 +392,7 @@ PRESETS = {
         steps=1_000_000,
         optimizer="adamw",
         learning_rate=1e-4,
+        bias_recovery=False,
         betas=(0.9, 0.999),
         weight_decay=1e-6,
         clip=0.0,

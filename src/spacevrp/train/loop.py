@@ -17,6 +17,7 @@ import numpy as np
 import torch
 from torch import Tensor
 
+from spacevrp.model.products import steady_products
 from spacevrp.model.weights import save_weights
 from spacevrp.problems.errors import SpacevrpError
 from spacevrp.problems.variants import parse_variant
@@ -27,7 +28,7 @@ from spacevrp.train.mixes import choose_size
 from spacevrp.train.parallel import add_up, joined, largest, rank_and_world
 from spacevrp.train.schedule import rate_factor
 from spacevrp.train.state import TrainState
-from spacevrp.train.step import TrainStep
+from spacevrp.train.step import DTYPES, TrainStep
 from spacevrp.train.telemetry import BEST, COST, LOG, Telemetry
 from spacevrp.train.versions import device_name, versions
 from spacevrp.train.work import SizedWork
@@ -87,7 +88,8 @@ def train(
         Make the run as long as the budget allows, whatever ``steps`` says: as soon as the pace is
         known, and again until the rates begin to fall, so that they have fallen when time is up.
     resume
-        A checkpoint (or a run's folder) to continue from, to the bit.
+        A checkpoint (or a run's folder) to continue from; to the bit on the same machine with as
+        many threads.
     weights
         Weights alone to start from, where no optimizer state is left; the warm-up still happens.
     progress
@@ -123,7 +125,8 @@ def train(
                 name = device_name(place)
                 print(f"{state.model.num_parameters:,} parameters on {name}", file=sys.stderr)
         loop = _Loop(state, folder, place, budget, begun, fit=fit, progress=progress)
-        return loop.run(interrupt)
+        with steady_products(DTYPES[config.precision], place):
+            return loop.run(interrupt)
 
 
 class _Loop:

@@ -37,6 +37,7 @@ class TrainState:
             torch.set_float32_matmul_precision("high")
         torch.manual_seed(config.seed)
         self.model = SpaceModel(config.model).to(device)
+        self.model.bias.recovery = config.bias_recovery
         if config.precision == "float64":
             self.model = self.model.double()
         if weights is not None:

@@ -1,0 +1,107 @@
+"""Protocols of inference: what stands between a problem and its plan, by one name.
+
+``paper`` is what the paper describes, ``network`` the best that the network does alone, and
+``default`` the product. Whatever solves or measures takes one of them, and its record names it.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+from spacevrp.problems.errors import SpacevrpError
+
+# Views of each instance: symmetric distances, and asymmetric ones.
+_PAPERS_VIEWS = (8, 128)
+_USUAL_VIEWS = (8, 8)
+
+
+@dataclass(frozen=True)
+class Protocol:
+    """What a protocol decides; None for what is left to the caller.
+
+    Attributes
+    ----------
+    views
+        Of instances with symmetric and with asymmetric distances, where the caller says nothing.
+    lean
+        The strength of the policy heads; 0 for the base policy in every view.
+    sample
+        Rounds that sample their moves; 0 for greedy rollouts alone.
+    replan
+        Rounds of the neural large neighbourhood search.
+    improve
+        Whether a local search follows.
+    reductions
+        Whether the network may see a problem in another form, or depot by depot.
+    pruned
+        Whether large instances have fewer start nodes and moves to near customers alone.
+    persist
+        Whether more is tried where no rollout is complete.
+    """
+
+    name: str
+    views: tuple[int, int] = _USUAL_VIEWS
+    lean: float | None = None
+    sample: int | None = None
+    replan: int | None = None
+    improve: bool | None = None
+    reductions: bool = True
+    pruned: bool = True
+    persist: bool = True
+
+    def decide(self, option: str, asked: Any, usual: Any) -> Any:
+        """The value of an option: the protocol's, or else the caller's, or else the usual one.
+
+        An error where the caller asks for what the protocol does not have.
+        """
+        ruled = getattr(self, option)
+        if ruled is None:
+            return usual if asked is None else asked
+        if asked is None or asked == ruled:
+            return ruled
+        raise SpacevrpError(
+            f"{option}: expected {ruled} or nothing with protocol {self.name}, received {asked}"
+        )
+
+    def check(self, **asked: Any) -> None:
+        """Raise for the first option that contradicts the protocol."""
+        for option, value in asked.items():
+            if option in ("starts", "candidates"):
+                if value is not None and not self.pruned:
+                    raise SpacevrpError(
+                        f"{option}: expected none with protocol {self.name}, which takes all, "
+                        f"received {value}"
+                    )
+            else:
+                self.decide(option, value, None)
+
+
+DEFAULT = "default"
+PROTOCOLS = {
+    one.name: one
+    for one in (
+        Protocol(
+            "paper",
+            views=_PAPERS_VIEWS,
+            lean=0.0,
+            sample=0,
+            replan=0,
+            improve=False,
+            reductions=False,
+            pruned=False,
+            persist=False,
+        ),
+        Protocol("network", replan=0, improve=False),
+        Protocol(DEFAULT),
+    )
+}
+
+
+def protocol_named(name: str | None) -> Protocol:
+    """A protocol by its name; None for the default."""
+    found = PROTOCOLS.get(DEFAULT if name is None else name)
+    if found is None:
+        known = ", ".join(sorted(PROTOCOLS))
+        raise SpacevrpError(f"protocol: expected one of {known}, received {name!r}")
+    return found

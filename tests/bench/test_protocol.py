@@ -1,0 +1,72 @@
+"""Protocols of the tables: each rules the solving, and records of two never mix."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from spacevrp.cli.main import main
+from spacevrp.solver import Solver
+
+SMALL = ["--count", "1", "--size", "5", "--quiet", "--device", "cpu", "--problems"]
+
+
+@pytest.fixture
+def calls(monkeypatch: pytest.MonkeyPatch) -> list[tuple[int, str]]:
+    """(views, protocol) of every call."""
+    noted: list[tuple[int, str]] = []
+    original = Solver.attempt
+
+    def attempt(self: Solver, problem: Any, **options: Any) -> Any:
+        noted.append((options["augment"], options["protocol"]))
+        return original(self, problem, **{**options, "augment": 1})
+
+    monkeypatch.setattr(Solver, "attempt", attempt)
+    return noted
+
+
+@pytest.mark.parametrize(
+    ("table", "usual"),
+    [("seen", "network"), ("unseen", "network"), ("ablation", "network"), ("scale", "default")],
+)
+def test_every_table_takes_a_protocol_and_says_which(
+    tiny_weights: Path,
+    tmp_path: Path,
+    calls: list[tuple[int, str]],
+    table: str,
+    usual: str,
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.delenv("SPACEVRP_DATA", raising=False)
+    folder = tmp_path / "record"
+    command = ["bench", table, "--weights", str(tiny_weights), *SMALL, "ATSP", "-o", str(folder)]
+    for asked, expected in (([], usual), (["--protocol", "paper"], "paper")):
+        calls.clear()
+        assert main([*command, *asked]) == 0
+        # What the other protocol found is not taken for this one's.
+        assert {protocol for _, protocol in calls} == {expected}
+        assert json.loads((folder / f"{table}.json").read_text())["protocol"] == expected
+        assert f"Protocol: {expected}." in (folder / f"{table}.md").read_text()
+    assert max(views for views, _ in calls) == 128  # the paper's, on a CPU, too
+    if table != "seen":  # whose file of what is solved is gone at the end
+        calls.clear()
+        assert main([*command, "--protocol", "paper"]) == 0
+        assert calls == []
+
+
+@pytest.mark.parametrize(
+    ("table", "option"),
+    [("seen", "--sample"), ("unseen", "--lean"), ("scale", "--replan"), ("scale", "--starts")],
+)
+def test_what_contradicts_the_protocol_is_refused(
+    tiny_weights: Path, table: str, option: str, capsys: pytest.CaptureFixture[str]
+) -> None:
+    command = ["bench", table, "--weights", str(tiny_weights), *SMALL, "TSP"]
+    assert main([*command, "--protocol", "paper", option, "3"]) == 2
+    error = capsys.readouterr().err
+    assert f"{option[2:]}: expected" in error
+    assert "with protocol paper" in error
+    assert "received 3" in error

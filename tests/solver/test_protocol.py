@@ -1,0 +1,167 @@
+"""Protocols: what each leaves out, and that options cannot contradict them."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+import torch
+
+from spacevrp.arguments import add_protocol_option
+from spacevrp.decode import rollout, routes_of
+from spacevrp.env import Environment, start_nodes
+from spacevrp.env.starts import can_start
+from spacevrp.generators import generate
+from spacevrp.model import SpaceModel, view_seeds
+from spacevrp.problems.errors import SpacevrpError
+from spacevrp.problems.problem import Problem
+from spacevrp.problems.solution import Solution
+from spacevrp.solver import PROTOCOLS, Solver, blocks
+from spacevrp.solver.search import Settings
+from spacevrp.tensors import stack
+
+
+def by_hand(model: SpaceModel, problem: Problem, views: int, seed: int = 0) -> float:
+    """The paper's best: all starts, greedy, pivot sets by the schedule, nothing else."""
+    batch = stack([problem])
+    environment = Environment(batch, len(problem.depots))
+    costs = []
+    for view in range(views):
+        seeds = view_seeds(batch, model.config, views, seed)[:, view]  # (1, M)
+        starts = start_nodes(environment, int(can_start(environment).sum()))  # (1, P)
+        with torch.inference_mode():
+            done = rollout(environment, model(batch, seeds, torch.float32), starts)
+        for sequence in done.sequence[0].tolist():
+            plan = Solution.judged(problem, routes_of(problem, sequence))
+            if plan.feasible:
+                costs.append(plan.cost)
+    return min(costs)
+
+
+@pytest.mark.parametrize(
+    ("name", "size"),
+    [("CVRP", 9), ("AOCVRPTW", 6), ("MDCVRPBP", 9), ("AMDOCVRPBLTW", 6), ("PDCVRP", 8)],
+)
+def test_the_papers_is_the_best_greedy_rollout_of_plain_views(
+    solver: Solver, model: SpaceModel, name: str, size: int
+) -> None:
+    (problem,) = generate(name, size, 1, 3)
+    (plan,) = solver.attempt([problem], augment=3, protocol="paper").solutions
+    assert plan is not None
+    assert plan.cost == pytest.approx(by_hand(model, problem, 3), abs=1e-6)
+
+
+def test_nothing_but_the_networks_rollouts_runs(
+    solver: Solver, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    called = []
+
+    def note(name: str, answer: Any) -> None:
+        def noted(*arguments: Any, **options: Any) -> Any:
+            called.append(name)
+            return answer
+
+        monkeypatch.setattr(f"spacevrp.solver.work.{name}", noted)
+
+    note("other_readings", [])
+    note("districts", None)
+    note("divide", ())
+    note("finisher_of", None)
+    problems = generate("MDOCVRP", 41, 1)
+    options = {"augment": 1}
+    solver.attempt(problems, protocol="paper", **options)
+    assert called == []
+    solver.attempt(problems, protocol="network", **options)
+    assert set(called) == {"other_readings", "districts"}
+    solver.attempt(problems, protocol="default", **options)
+    assert set(called) == {"other_readings", "districts", "divide", "finisher_of"}
+
+
+def test_views_follow_the_distances(solver: Solver, monkeypatch: pytest.MonkeyPatch) -> None:
+    seen: list[tuple[str, int, float]] = []
+
+    def search(
+        self: Any, several: list[Problem], shown: Any, settings: Settings, progress: Any
+    ) -> Any:
+        seen.append((several[0].variant or "", settings.views, settings.lean))
+        return original(self, several, shown, settings, progress)
+
+    original = blocks.Blocks.search
+    monkeypatch.setattr(blocks.Blocks, "search", search)
+    problems = [*generate("ATSP", 17, 1), *generate("TSP", 17, 1)]
+    costs = [plan.cost for plan in solver.solve(problems, protocol="paper")]
+    assert sorted(seen) == [("ATSP", 128, 0.0), ("TSP", 8, 0.0)]
+    alone = [solver.solve(problem, protocol="paper").cost for problem in problems]
+    assert costs == pytest.approx(alone)  # in the order they came
+
+
+def test_an_instance_without_a_plan_is_told_as_such(solver: Solver) -> None:
+    # Straight home from customer 1 takes 9; over customer 2, as a second attempt finds out, 2.
+    problem = Problem.from_matrix([[0, 1, 9], [9, 0, 1], [1, 9, 0]], max_length=3)
+    attempt = solver.attempt(problem, augment=1, protocol="paper")
+    assert attempt.solutions == [None]
+    assert attempt.reasons[0]
+    assert solver.attempt(problem, augment=1, protocol="network").reasons == {}
+
+
+def test_large_instances_have_all_starts_and_moves(
+    solver: Solver, model: SpaceModel, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("spacevrp.solver.plans.SMALL", 8)
+    monkeypatch.setattr("spacevrp.solver.large.SMALL", 8)
+    for name in ("CVRP", "AMDOCVRPTW"):
+        (problem,) = generate(name, 12, 1)
+        attempt = solver.attempt([problem], augment=2, protocol="paper")
+        assert attempt.notes == ()
+        assert attempt.solutions[0] is not None
+        expected = by_hand(model, problem, 2)
+        assert attempt.solutions[0].cost == pytest.approx(expected, rel=1e-5), name
+
+
+@pytest.mark.parametrize("open_routes", [False, True])
+def test_problems_that_no_variant_is_named_after_are_shown_as_they_are(
+    solver: Solver, open_routes: bool
+) -> None:
+    places = [(0, 0), (1, 0), (1, 1), (0, 1), (2, 2)]
+    problem = Problem.from_coordinates(places, open_routes=open_routes)
+    assert solver.solve(problem, protocol="paper").feasible
+
+
+@pytest.mark.parametrize(
+    ("protocol", "options"),
+    [
+        ("paper", {"sample": 3}),
+        ("paper", {"replan": 1}),
+        ("paper", {"improve": True}),
+        ("paper", {"starts": 4}),
+        ("paper", {"candidates": 4}),
+        ("network", {"replan": 2}),
+        ("network", {"improve": True}),
+    ],
+)
+def test_what_contradicts_a_protocol_is_an_error(
+    solver: Solver, protocol: str, options: dict[str, Any]
+) -> None:
+    (problem,) = generate("TSP", 5, 1)
+    ((name, value),) = options.items()
+    with pytest.raises(SpacevrpError, match=f"^{name}: expected .* protocol {protocol}.*{value}$"):
+        solver.solve(problem, protocol=protocol, **options)
+
+
+def test_what_agrees_with_a_protocol_is_none(solver: Solver, model: SpaceModel) -> None:
+    (problem,) = generate("TSP", 5, 1)
+    solver.solve(problem, augment=1, sample=0, replan=0, improve=False, protocol="paper")
+    with pytest.raises(SpacevrpError, match=r"lean: expected 0.0 .* protocol paper, received 0.5"):
+        Solver(model, "cpu", lean=0.5).solve(problem, protocol="paper")
+    with pytest.raises(SpacevrpError, match="expected one of default, network, paper, received"):
+        solver.solve(problem, protocol="papers")
+
+
+def test_commands_know_the_same_protocols() -> None:
+    import argparse
+
+    parser = argparse.ArgumentParser()
+    add_protocol_option(parser)
+    (option,) = (action for action in parser._actions if action.dest == "protocol")
+    assert option.choices is not None
+    assert set(option.choices) == set(PROTOCOLS)
