@@ -144,7 +144,7 @@ class Rounds:
         self._shares.append(self._shares[-1] * after / before)
         self._anew = max(self._anew, self._budget.spent - began)
         self.refused += attempt.refused
-        self.seconds = _sum(self.seconds, attempt.seconds)
+        self.seconds += attempt.seconds
         return True
 
     def _usual_round(self, numbers: Sequence[int]) -> Round | None:
@@ -193,7 +193,7 @@ class Rounds:
         self._took.append(max(self._budget.spent - began, _SHORTEST))
         self.done.append(round_)
         self.refused += attempt.refused
-        self.seconds = _sum(self.seconds, attempt.seconds)
+        self.seconds += attempt.seconds
         return attempt
 
     def note(self, number: int, found: Solution, expected: float | None = None) -> None:
@@ -256,11 +256,3 @@ def plan_round(plans: int, starts: int, views: int) -> Round:
         return Round(min(whole, views), starts)
     draws = min(_DRAWS, whole - 1)
     return Round(whole // (1 + draws), starts, draws)
-
-
-def _sum(first: Seconds, second: Seconds) -> Seconds:
-    return Seconds(
-        first.preparing + second.preparing,
-        first.searching + second.searching,
-        first.judging + second.judging,
-    )

@@ -72,7 +72,7 @@ def search_fleets(
         found.append(_settled(problem, candidates))
         spent.preparing += prepared - began
         spent.searching += searched - prepared
-        spent.judging += time.perf_counter() - searched
+        spent.improving += time.perf_counter() - searched
     return found
 
 

@@ -94,11 +94,20 @@ class Seconds:
     preparing: float = 0.0  # from problems to tensors, on the host
     searching: float = 0.0  # encoding and decoding, on the device
     judging: float = 0.0  # the referee
+    improving: float = 0.0  # local search, and the search for partial plans
 
     @property
     def total(self) -> float:
         """All of it."""
-        return self.preparing + self.searching + self.judging
+        return self.preparing + self.searching + self.judging + self.improving
+
+    def __add__(self, other: Seconds) -> Seconds:
+        return Seconds(
+            self.preparing + other.preparing,
+            self.searching + other.searching,
+            self.judging + other.judging,
+            self.improving + other.improving,
+        )
 
 
 def search_block(

@@ -73,7 +73,7 @@ class Attempt:
     reasons
         Number of the instance -> why it has no complete plan.
     seconds
-        Time spent on preparing tensors, on the search and by the referee.
+        Time spent on preparing tensors, by the network, by the referee and on local search.
     refused
         Plans that the search held for complete and the referee refused.
     notes

@@ -152,7 +152,7 @@ class Work:
                     self.problems[number], candidates, self.forms[number], trials
                 )
                 progress.advance(1)
-        self.seconds.judging += time.perf_counter() - began
+        self.seconds.improving += time.perf_counter() - began
         if settings.persist:
             self._solve_the_rest(settings, show, trials)
 
@@ -186,13 +186,16 @@ class Work:
             problem = self.problems[number]
             # After the visits it is too late to weigh them by the prizes that they revealed.
             may_weigh = may_collect(problem) and not problem.has_unknown_prizes
-            return weighed(problem, plan) if settings.improve and may_weigh else plan
+            if not settings.improve or not may_weigh:
+                return plan
+            began = time.perf_counter()
+            better = weighed(problem, plan)
+            self.seconds.improving += time.perf_counter() - began
+            return better
 
-        began = time.perf_counter()
         for number, plan in enumerate(solutions):
             if plan is not None:
                 solutions[number] = finished(number, plan)
-        self.seconds.judging += time.perf_counter() - began
         if not others:
             return
         problems = [self.problems[number] for number, _ in others]
@@ -201,10 +204,8 @@ class Work:
         for position, new, _ in work._pass(range(len(others)), settings, show):
             if new is None:
                 continue
-            began = time.perf_counter()
             number = others[position][0]
             self._keep_the_better(number, finished(number, new), solutions, reasons)
-            self.seconds.judging += time.perf_counter() - began
         self.refused += work.refused
 
     def _plan_districts(
@@ -323,7 +324,7 @@ class Work:
                 else:
                     solutions[number] = finished(plan)
                 progress.advance(1)
-        self.seconds.judging += time.perf_counter() - began
+        self.seconds.improving += time.perf_counter() - began
 
     def _explained(self, reasons: dict[int, str]) -> dict[int, str]:
         """The reasons, with who is left out of the best partial plans and why."""
@@ -356,7 +357,7 @@ class Work:
                 again = brought_back(self.problems[number], solution, rests[number][1])
                 if better_of(self.partial[number], again) is again:
                     self.partial[number] = exchange(again, trials)
-                self.seconds.judging += time.perf_counter() - began
+                self.seconds.improving += time.perf_counter() - began
         self.refused += work.refused
 
     def _second_pass(
