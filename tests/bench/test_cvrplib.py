@@ -74,6 +74,7 @@ def result(name: str, customers: int, gap: float | None, papers: float | None) -
         seconds_host=1.0,
         seconds_model=1.0,
         seconds_referee=1.0,
+        seconds_search=0.5,
         violations=int(gap is None),
         refused=0,
     )

@@ -44,6 +44,7 @@ def row(problem: str, oracle: float | None, best: float | None, papers: float | 
         seconds_host=1.0,
         seconds_model=2.0,
         seconds_referee=3.0,
+        seconds_search=4.0,
         violations=1,
         refused=0,
     )

@@ -165,3 +165,22 @@ def test_commands_know_the_same_protocols() -> None:
     (option,) = (action for action in parser._actions if action.dest == "protocol")
     assert option.choices is not None
     assert set(option.choices) == set(PROTOCOLS)
+
+
+def test_the_time_of_local_search_is_not_the_referees(
+    solver: Solver, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    now = 0.0
+
+    def finished(plan: Solution) -> Solution:
+        nonlocal now
+        now += 100.0
+        return plan
+
+    monkeypatch.setattr("spacevrp.solver.work.finisher_of", lambda *args, **options: finished)
+    monkeypatch.setattr("spacevrp.solver.work.time.perf_counter", lambda: now)
+    seconds = solver.attempt(generate("CVRP", 5, 2), augment=1).seconds
+    assert seconds.improving == 200.0
+    assert seconds.judging == 0.0
+    assert seconds.total == 200.0
+    assert solver.attempt(generate("CVRP", 5, 2), augment=1, protocol="network").seconds.total == 0

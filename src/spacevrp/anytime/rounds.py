@@ -88,6 +88,7 @@ class Rounds:
         self.done: list[Round] = []
         self.refused = 0
         self.seconds = Seconds()
+        self._expected: dict[int, float] = {}  # differs from costs where visits reveal prizes
         self._took: list[float] = []  # seconds of each round
         self._shares = [1.0]  # of the costs that are left, each time regions were planned anew
         self._anew = 0.0  # seconds that it took, at the most
@@ -143,7 +144,7 @@ class Rounds:
         self._shares.append(self._shares[-1] * after / before)
         self._anew = max(self._anew, self._budget.spent - began)
         self.refused += attempt.refused
-        self.seconds = _sum(self.seconds, attempt.seconds)
+        self.seconds += attempt.seconds
         return True
 
     def _usual_round(self, numbers: Sequence[int]) -> Round | None:
@@ -188,18 +189,20 @@ class Rounds:
             if found is None:
                 self._note_partial(number, attempt.partial[place], attempt.reasons[place])
             else:
-                self.note(number, found)
+                self.note(number, found, attempt.expected.get(place))
         self._took.append(max(self._budget.spent - began, _SHORTEST))
         self.done.append(round_)
         self.refused += attempt.refused
-        self.seconds = _sum(self.seconds, attempt.seconds)
+        self.seconds += attempt.seconds
         return attempt
 
-    def note(self, number: int, found: Solution) -> None:
-        """A complete plan: from now on, if it is the best."""
+    def note(self, number: int, found: Solution, expected: float | None = None) -> None:
+        """A complete plan: from now on, if it is the best by what was ``expected`` of it."""
         held = self.best[number]
-        if held is None or found.cost < held.cost:
+        cost = found.cost if expected is None else expected
+        if held is None or cost < self._expected.get(number, held.cost):
             self.best[number] = found
+            self._expected[number] = cost
         self.partial.pop(number, None)
         self.reasons.pop(number, None)
 
@@ -253,11 +256,3 @@ def plan_round(plans: int, starts: int, views: int) -> Round:
         return Round(min(whole, views), starts)
     draws = min(_DRAWS, whole - 1)
     return Round(whole // (1 + draws), starts, draws)
-
-
-def _sum(first: Seconds, second: Seconds) -> Seconds:
-    return Seconds(
-        first.preparing + second.preparing,
-        first.searching + second.searching,
-        first.judging + second.judging,
-    )

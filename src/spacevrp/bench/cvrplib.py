@@ -67,6 +67,7 @@ LAYOUT = Layout(
         ("host s", 8),
         ("model s", 8),
         ("referee s", 9),
+        ("search s", 8),
         ("peak GiB", 8),
         ("violations", 10),
         ("note", 4),
@@ -92,6 +93,7 @@ class Row:
     seconds_host: float
     seconds_model: float
     seconds_referee: float
+    seconds_search: float
     violations: int
     refused: int
     note: str = ""
@@ -112,6 +114,7 @@ class Row:
             number(self.seconds_host, 2),
             number(self.seconds_model, 2),
             number(self.seconds_referee, 2),
+            number(self.seconds_search, 2),
             number(self.peak_gib, 2),
             str(self.violations),
             self.note,
@@ -236,6 +239,7 @@ class Instance:
             seconds_host=outcome.seconds_host,
             seconds_model=outcome.seconds_model,
             seconds_referee=outcome.seconds_referee,
+            seconds_search=outcome.seconds_search,
             violations=outcome.violations,
             refused=outcome.refused,
             note=outcome.note,
@@ -387,6 +391,7 @@ def _average(label: str, rows: Sequence[Row]) -> Row:
         seconds_host=sum(row.seconds_host for row in rows),
         seconds_model=sum(row.seconds_model for row in rows),
         seconds_referee=sum(row.seconds_referee for row in rows),
+        seconds_search=sum(row.seconds_search for row in rows),
         violations=sum(row.violations for row in rows),
         refused=sum(row.refused for row in rows),
         note=f"{len(solved)} of {len(rows)} solved",

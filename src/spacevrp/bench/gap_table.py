@@ -50,8 +50,8 @@ where distances are asymmetric) on its own instances, against its own oracle; "o
 percentage points, from "to oracle %". Averages are over variants, each with the same weight, and
 "average" is the mean of the symmetric and the asymmetric one, as in the paper; the paper's are over
 the variants that are compared. "host s" is the time from problems to tensors, "model s" encoding
-and decoding, "referee s" the judging. "violations" counts rules broken by the plans that are
-reported, and instances without a plan.
+and decoding, "referee s" the judging, "search s" local search. "violations" counts rules broken by
+the plans that are reported, and instances without a plan.
 """
 COLUMNS = (
     ("problem", 18),
@@ -67,6 +67,7 @@ COLUMNS = (
     ("host s", 7),
     ("model s", 7),
     ("referee s", 9),
+    ("search s", 8),
     ("violations", 10),
 )
 
@@ -95,9 +96,14 @@ class GapRow:
     seconds_host: float
     seconds_model: float
     seconds_referee: float
+    seconds_search: float
     violations: int
     refused: int  # plans that the search proposed and the referee refused
     note: str = ""  # why an instance has no plan
+    # Where visits reveal prizes, as if these had been known when plans were chosen.
+    hindsight_cost: float | None = None
+    hindsight_oracle_gap: float | None = None  # percent
+    hindsight_best_gap: float | None = None  # percent
 
     def cells(self) -> list[str]:
         """The row as text, a cell a column."""
@@ -115,6 +121,7 @@ class GapRow:
             number(self.seconds_host, 2),
             number(self.seconds_model, 2),
             number(self.seconds_referee, 2),
+            number(self.seconds_search, 2),
             str(self.violations),
         ]
 
@@ -172,13 +179,11 @@ class GeneratedSet:
 
     def row(self, outcome: Outcome, paper_gap: float | None) -> GapRow:
         """The set beside its references and the paper's figure."""
-        oracle = compare(
-            outcome.costs,
-            references.paper_kind(self.variant, self.count, size=self.size, seed=self.seed),
-        )
-        best = compare(
-            outcome.costs, references.best(self.variant, self.count, size=self.size, seed=self.seed)
-        )
+        which = {"size": self.size, "seed": self.seed}
+        theirs = references.paper_kind(self.variant, self.count, **which)
+        known = references.best(self.variant, self.count, **which)
+        oracle, best = compare(outcome.costs, theirs), compare(outcome.costs, known)
+        after = [cost for cost in outcome.hindsight if cost is not None]
         return GapRow(
             problem=self.variant,
             kind=VARIANT,
@@ -200,9 +205,13 @@ class GeneratedSet:
             seconds_host=outcome.seconds_host,
             seconds_model=outcome.seconds_model,
             seconds_referee=outcome.seconds_referee,
+            seconds_search=outcome.seconds_search,
             violations=outcome.violations,
             refused=outcome.refused,
             note=outcome.note,
+            hindsight_cost=float(np.mean(after)) if after else None,
+            hindsight_oracle_gap=compare(outcome.hindsight, theirs).gap if after else None,
+            hindsight_best_gap=compare(outcome.hindsight, known).gap if after else None,
         )
 
 
@@ -271,6 +280,7 @@ def average(label: str, rows: Sequence[GapRow], *, complete: bool = False) -> Ga
             "seconds_host",
             "seconds_model",
             "seconds_referee",
+            "seconds_search",
             "violations",
             "refused",
         )
@@ -287,6 +297,9 @@ def average(label: str, rows: Sequence[GapRow], *, complete: bool = False) -> Ga
             "best": _over(rows, "best_gap"),
             "best_cost": None,
             "note": "",
+            "hindsight_cost": None,
+            "hindsight_oracle_gap": None,
+            "hindsight_best_gap": None,
             **values,
             **totals,
         }
@@ -350,6 +363,19 @@ def views_text(rows: Sequence[GapRow]) -> str:
                 f"{label} instances were solved with {views} {noun}; the paper's {theirs}."
             )
     return "\n" + "\n".join(lines) + "\n" if lines else ""
+
+
+def hindsight_text(rows: Sequence[GapRow]) -> str:
+    """What plans would have cost, had the prizes that visits reveal been known beforehand."""
+    lines = [
+        f"- {row.problem}: {number(row.hindsight_cost, 5)} in place of {number(row.cost, 5)}; "
+        f"{number(row.hindsight_oracle_gap, 3) or '-'}% to the oracle, "
+        f"{number(row.hindsight_best_gap, 3) or '-'}% to the best\n"
+        for row in rows
+        if row.hindsight_cost is not None
+    ]
+    head = "\nPlans are chosen by expected prizes. In hindsight, by the real ones:\n\n"
+    return head + "".join(lines) if lines else ""
 
 
 def notes_text(rows: Sequence[GapRow], count: int, size: int, seed: int) -> str:
@@ -435,7 +461,10 @@ def run(layout: Layout, names: Sequence[str], args: argparse.Namespace) -> int:
         summary,
         averages=symmetric_and_asymmetric,
         below=lambda rows: (
-            views_text(rows) + pairs_text(rows) + notes_text(rows, args.count, args.size, args.seed)
+            views_text(rows)
+            + pairs_text(rows)
+            + hindsight_text(rows)
+            + notes_text(rows, args.count, args.size, args.seed)
         ),
     )
     jobs = [one.job(solver, record, weights, show=not args.quiet) for one in sets]

@@ -76,8 +76,8 @@ views (128 where distances are asymmetric); it stands beside as many views of ou
 is "to oracle %" less "paper %" in percentage points, and empty where no such reference is known.
 Where only some instances have a reference, their number stands behind it, and gaps are over these.
 "host s" is the time from problems to tensors, "model s" encoding and decoding, "referee s" the
-judging. "violations" counts rules broken by the plans that were reported, and instances without a
-plan.
+judging, "search s" local search. "violations" counts rules broken by the plans that were reported,
+and instances without a plan.
 """
 LAYOUT = Layout(
     name="seen",
@@ -97,6 +97,7 @@ LAYOUT = Layout(
         ("host s", 7),
         ("model s", 7),
         ("referee s", 9),
+        ("search s", 8),
         ("violations", 10),
     ),
     notes=_NOTES,
@@ -262,8 +263,11 @@ class Row:
     seconds_host: float
     seconds_model: float
     seconds_referee: float
+    seconds_search: float
     violations: int
     refused: int  # plans that the search proposed and the referee refused
+    # Where visits reveal prizes: had they been known when plans were chosen.
+    hindsight_cost: float | None = None
 
     def cells(self) -> list[str]:
         """The row as text, a cell a column."""
@@ -288,6 +292,7 @@ class Row:
             number(self.seconds_host, 2),
             number(self.seconds_model, 2),
             number(self.seconds_referee, 2),
+            number(self.seconds_search, 2),
             str(self.violations),
         ]
 
@@ -314,6 +319,7 @@ def row_of(test_set: TestSet, outcome: Outcome, views: int) -> Row:
     gap, gap_of_means = gaps(ours, reference)
     ours, oracle = compared(test_set.oracle)
     oracle_gap, _ = gaps(ours, oracle)
+    after = [one for one in outcome.hindsight if one is not None]
     variant, size = test_set.variant, len(test_set.problems[0].customers)
     # The paper prints no figures for other numbers of views.
     alike = views == paper.views(asymmetric=variant.features.asymmetric)
@@ -336,8 +342,10 @@ def row_of(test_set: TestSet, outcome: Outcome, views: int) -> Row:
         seconds_host=outcome.seconds_host,
         seconds_model=outcome.seconds_model,
         seconds_referee=outcome.seconds_referee,
+        seconds_search=outcome.seconds_search,
         violations=outcome.violations,
         refused=outcome.refused,
+        hindsight_cost=float(np.mean(after)) if after else None,
     )
 
 

@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 
 if TYPE_CHECKING:
     from spacevrp.problems.problem import Problem
-    from spacevrp.solver import Solver
+    from spacevrp.solver import Attempt, Solver
 
 
 @dataclass(frozen=True)
@@ -27,6 +27,9 @@ class Outcome:
     note: str = ""  # why an instance has no plan
     others: float | None = None  # cores busy with other processes meanwhile
     peak_gib: float | None = None  # the most memory held, where that was measured
+    seconds_search: float = 0.0  # local search
+    # Where visits reveal prizes: the best costs had they been known; None where nothing is unknown.
+    hindsight: tuple[float | None, ...] = ()
 
     @property
     def found(self) -> NDArray[np.float64]:
@@ -41,7 +44,8 @@ class Outcome:
     @property
     def seconds(self) -> float:
         """All of it."""
-        return self.seconds_host + self.seconds_model + self.seconds_referee
+        network = self.seconds_host + self.seconds_model
+        return network + self.seconds_referee + self.seconds_search
 
 
 def warm_up(solver: Solver, problems: Sequence[Problem], protocol: str = "network") -> None:
@@ -80,11 +84,19 @@ def solve_set(
         seconds_host=attempt.seconds.preparing,
         seconds_model=attempt.seconds.searching,
         seconds_referee=attempt.seconds.judging,
+        seconds_search=attempt.seconds.improving,
+        hindsight=_hindsight(attempt),
         violations=sum(len(plan.violations) for plan in plans) + len(attempt.reasons),
         refused=attempt.refused,
         note=next(iter(attempt.reasons.values()), ""),
         others=neighbours.busy(),
     )
+
+
+def _hindsight(attempt: Attempt) -> tuple[float | None, ...]:
+    if not attempt.hindsight:
+        return ()
+    return tuple(attempt.hindsight.get(number) for number in range(len(attempt.solutions)))
 
 
 # ------------------------------------------------------------------------------------------- gaps

@@ -41,6 +41,7 @@ _SOLVE_COLUMNS = (
     "prepare ms",
     "search ms",
     "referee ms",
+    "local search ms",
     "total ms",
     "least ms",
     "instances/s",
@@ -65,9 +66,9 @@ _MEMORY_COLUMNS = (
 )
 _NOTES = """\
 Times are medians over the repeats after one warm-up, "least" the shortest total. "prepare" is the
-time from problems to tensors, "search" encoding and decoding, "referee" the judging. Every customer
-is a start node. "cost" is the mean of the referee's costs; of the mix it says nothing but that it
-is the same again. "others" is how many cores were busy with other processes meanwhile.
+time from problems to tensors, "search" encoding and decoding, "referee" the judging. "cost" is the
+mean of the referee's costs; of the mix it says nothing but that it is the same again. "others" is
+how many cores were busy with other processes meanwhile.
 """
 _MEMORY_NOTES = """\
 One CVRP, one view, a fresh process each. Peaks are above what the process held before it saw the
@@ -266,6 +267,7 @@ class SolveRow:
     seconds_prepare: float
     seconds_search: float
     seconds_referee: float
+    seconds_improve: float
     seconds_total: float
     seconds_least: float
     instances_per_second: float
@@ -279,6 +281,7 @@ class SolveRow:
             self.seconds_prepare,
             self.seconds_search,
             self.seconds_referee,
+            self.seconds_improve,
             self.seconds_total,
             self.seconds_least,
         )
@@ -351,6 +354,7 @@ def measure(
         seconds_prepare=statistics.median(seconds.preparing for seconds in spent),
         seconds_search=statistics.median(seconds.searching for seconds in spent),
         seconds_referee=statistics.median(seconds.judging for seconds in spent),
+        seconds_improve=statistics.median(seconds.improving for seconds in spent),
         seconds_total=total,
         seconds_least=min(seconds.total for seconds in spent),
         instances_per_second=len(instances) / total,

@@ -5,7 +5,7 @@ from __future__ import annotations
 import hashlib
 import json
 from collections.abc import Mapping
-from dataclasses import asdict, fields
+from dataclasses import MISSING, asdict, fields
 from pathlib import Path
 from typing import Any
 
@@ -14,6 +14,7 @@ from spacevrp.writing import append_line, read_lines
 
 SUFFIX = ".solved.jsonl"
 _FIELDS = {field.name for field in fields(Outcome)}
+_REQUIRED = {field.name for field in fields(Outcome) if field.default is MISSING}
 
 
 class Store:
@@ -50,6 +51,7 @@ def _digest(key: Mapping[str, Any]) -> str:
 
 def _parse(line: dict[str, Any]) -> tuple[str, Outcome]:
     held = line["outcome"]
-    if set(held) != _FIELDS:
+    if not _REQUIRED <= set(held) <= _FIELDS:
         raise KeyError
-    return _digest(line["key"]), Outcome(**{**held, "costs": tuple(held["costs"])})
+    tuples = {name: tuple(held.get(name, ())) for name in ("costs", "hindsight")}
+    return _digest(line["key"]), Outcome(**{**held, **tuples})

@@ -317,6 +317,6 @@ def time_text(rows: Sequence[Any]) -> str:
     """What the rows took, in words."""
     seconds = [
         sum(getattr(row, f"seconds_{part}") for row in rows)
-        for part in ("host", "model", "referee")
+        for part in ("host", "model", "referee", "search")
     ]
-    return "host {:.1f} s, model {:.1f} s, referee {:.1f} s".format(*seconds)
+    return "host {:.1f} s, model {:.1f} s, referee {:.1f} s, local search {:.1f} s".format(*seconds)

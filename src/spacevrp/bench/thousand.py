@@ -36,11 +36,11 @@ _COUNT = {"cpu": 8, "cuda": WHOLE}
 _NOTES = """\
 One measurement each, all instances of a problem together, after a warm-up on two of them on a GPU.
 "host s" is the time from problems to tensors, "model s" encoding and decoding, "referee s" the
-judging; "per 1,000 s" is their sum, and where fewer or more instances were solved than 1,000 it is
-scaled in proportion ("instances" says so). "paper s" is what the paper prints for SPACE on its own
-1,000 instances with x8 views (x128 where distances are asymmetric), on one RTX 4090; "faster" is
-how many times ours goes into that. Other machine, other views: for orientation only. "others" is
-how many cores were busy with other processes meanwhile.
+judging, "search s" local search; "per 1,000 s" is their sum, and where fewer or more instances were
+solved than 1,000 it is scaled in proportion ("instances" says so). "paper s" is what the paper
+prints for SPACE on its own 1,000 instances with x8 views (x128 where distances are asymmetric), on
+one RTX 4090; "faster" is how many times ours goes into that. Other machine, other views: for
+orientation only. "others" is how many cores were busy with other processes meanwhile.
 """
 LAYOUT = Layout(
     "thousand",
@@ -52,6 +52,7 @@ LAYOUT = Layout(
         ("host s", 8),
         ("model s", 8),
         ("referee s", 9),
+        ("search s", 8),
         ("per 1,000 s", 11),
         ("paper s", 8),
         ("faster", 7),
@@ -74,6 +75,7 @@ class Row:
     seconds_host: float
     seconds_model: float
     seconds_referee: float
+    seconds_search: float
     seconds_thousand: float  # all of it, in proportion
     paper_seconds: float | None
     faster: float | None  # times that ours goes into the paper's
@@ -90,6 +92,7 @@ class Row:
             number(self.seconds_host, 2),
             number(self.seconds_model, 2),
             number(self.seconds_referee, 2),
+            number(self.seconds_search, 2),
             number(self.seconds_thousand, 2),
             number(self.paper_seconds, 1),
             number(self.faster, 2),
@@ -152,6 +155,7 @@ def row_of(problem: str, size: int, views: int, outcome: Outcome) -> Row:
         seconds_host=outcome.seconds_host,
         seconds_model=outcome.seconds_model,
         seconds_referee=outcome.seconds_referee,
+        seconds_search=outcome.seconds_search,
         seconds_thousand=whole,
         paper_seconds=theirs,
         faster=None if theirs is None or whole == 0 else theirs / whole,

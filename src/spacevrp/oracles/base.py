@@ -167,7 +167,7 @@ class SolverOracle(ABC):
         # Nobody knows the real prizes beforehand, so the solver is not told either.
         known = problem
         if problem.revealed_prize is not None:
-            known = problem.replace(revealed_prize=None, variant=None)
+            known = problem.as_expected()
             given = None if given is None else _judge_start(known, given.routes, strict=False)
         plan = self._plan(known, seconds, seed, None if given is None else given.routes)
         if plan is None:

@@ -398,6 +398,17 @@ class Problem(Constructors, Scales):
             parts.append(f"{self.kinds_of_load} kinds of load")
         return f"{name} ({', '.join(parts)})" if parts else name
 
+    @property
+    def has_unknown_prizes(self) -> bool:
+        """Whether how far a vehicle must go depends on prizes that only a visit reveals."""
+        return self.revealed_prize is not None and self.min_prize > 0
+
+    def as_expected(self) -> Problem:
+        """The same where every visit yields the prize that is expected of it."""
+        if self.revealed_prize is None:
+            return self
+        return self.replace(revealed_prize=None, variant=None)
+
     def replace(self, **changes: Any) -> Problem:
         """A copy with some fields changed, validated anew."""
         refuse_unknown("replace", changes, (one.name for one in fields(self) if one.init))

@@ -72,7 +72,7 @@ def search_fleets(
         found.append(_settled(problem, candidates))
         spent.preparing += prepared - began
         spent.searching += searched - prepared
-        spent.judging += time.perf_counter() - searched
+        spent.improving += time.perf_counter() - searched
     return found
 
 
@@ -195,7 +195,9 @@ def _settled(problem: Problem, candidates: list[Candidate]) -> list[Candidate]:
     depots = len(ways_out(problem.fleet))
     position = {node: depots + k for k, node in enumerate(problem.customers)}
     unit = 1.0 if problem.maximise_prize else problem.unit
-    optional = np.isfinite(problem.penalty[list(problem.customers)]).any()
+    optional = bool(np.isfinite(problem.penalty[list(problem.customers)]).any())
+    if problem.has_unknown_prizes:
+        optional = False  # how many visits it takes is not known beforehand: all are made
 
     def settled(candidate: Candidate) -> Candidate:
         if candidate.cost == float("inf"):

@@ -22,14 +22,15 @@ from spacevrp.model.streaming import survey
 from spacevrp.problems.problem import Problem
 from spacevrp.solver.plans import SMALL, LargeCut, Search
 from spacevrp.solver.search import (
-    Best,
     Candidate,
+    Foreseen,
     Moves,
     Seconds,
     Settings,
     choose_starts,
     random_state,
     seeds_of_views,
+    stack_expected,
 )
 from spacevrp.tensors import Batch, stack
 from spacevrp.tensors.workers import Workers, workers_for
@@ -59,9 +60,11 @@ def search_large(
     """Candidates of each instance, best first. What the block takes is added to ``seconds``."""
     began = time.perf_counter()
     batch = stack(problems, on_the_fly=True)
+    expected = stack_expected(problems, on_the_fly=True)
     prepared = time.perf_counter()
     with torch.inference_mode():
-        found = _Large(model, problems, settings, search, cut, watch).run(batch.to(device))
+        work = _Large(model, problems, settings, search, cut, watch)
+        found = work.run(batch.to(device), None if expected is None else expected.to(device))
     if seconds is not None:
         seconds.preparing += prepared - began
         seconds.searching += time.perf_counter() - prepared
@@ -79,11 +82,13 @@ class _Large:
     cut: LargeCut
     watch: Watch
 
-    def run(self, batch: Batch) -> list[list[Candidate]]:
-        """All views from all starts."""
+    def run(self, batch: Batch, expected: Batch | None) -> list[list[Candidate]]:
+        """All views from all starts; ``expected`` as in :func:`stack_expected`."""
         settings = self.settings
         self.watch.stage("looking around")
-        environment = NarrowEnvironment(batch, max(len(p.depots) for p in self.problems))
+        num_depots = max(len(p.depots) for p in self.problems)
+        environment = NarrowEnvironment(batch, num_depots)
+        planned = None if expected is None else NarrowEnvironment(expected, num_depots)
         starts = choose_starts(environment, self.search.starts)  # (I, P)
         seeds = seeds_of_views(self.model, batch, self.problems, settings)  # (I, V, M)
         near = neighbourhood(batch, self.search.listed)
@@ -92,7 +97,7 @@ class _Large:
             [settings.pruned and is_adjusted(problem) for problem in self.problems]
         )
         adjustment = Adjustment.of(batch, adjusted.to(batch.device))
-        best = Best(batch, environment.max_steps + 2)
+        best = Foreseen(batch, environment.max_steps + 2, known=expected is None)
         for first_view in range(0, settings.views, self.cut.views):
             some = seeds[:, first_view : first_view + self.cut.views]
             tables = encode_in_blocks(
@@ -112,8 +117,10 @@ class _Large:
                 for first in range(0, starts.shape[1], self.cut.starts):
                     piece = starts[:, first : first + self.cut.starts]
                     place = (first_view, number, first)
-                    done = self._roll_out(environment, tables, piece, near, adjustment, place)
-                    best.add(done, self._ranks(place, some.shape[1], piece, starts.shape[1]))
+                    turn = (tables, piece, near, adjustment, place)
+                    done = self._roll_out(environment, *turn)
+                    cost = done.cost if planned is None else self._roll_out(planned, *turn).cost
+                    best.add(done, cost, self._ranks(place, some.shape[1], piece, starts.shape[1]))
         return best.candidates()
 
     def _stages(self, name: str) -> Callable[[float], None]:

@@ -9,7 +9,7 @@ from __future__ import annotations
 import time
 import warnings
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cache, partial
 from importlib.util import find_spec
 
@@ -84,6 +84,7 @@ class Candidate:
     cost: float  # in units of distance; inf where it is stuck
     rank: int  # in the order of views, rounds and starts: settles ties
     sequence: np.ndarray  # (T,) positions in the batch
+    hindsight: bool = False  # chosen by prizes that were not known beforehand: for the record only
 
 
 @dataclass
@@ -93,11 +94,20 @@ class Seconds:
     preparing: float = 0.0  # from problems to tensors, on the host
     searching: float = 0.0  # encoding and decoding, on the device
     judging: float = 0.0  # the referee
+    improving: float = 0.0  # local search, and the search for partial plans
 
     @property
     def total(self) -> float:
         """All of it."""
-        return self.preparing + self.searching + self.judging
+        return self.preparing + self.searching + self.judging + self.improving
+
+    def __add__(self, other: Seconds) -> Seconds:
+        return Seconds(
+            self.preparing + other.preparing,
+            self.searching + other.searching,
+            self.judging + other.judging,
+            self.improving + other.improving,
+        )
 
 
 def search_block(
@@ -112,6 +122,10 @@ def search_block(
 ) -> list[list[Candidate]]:
     """Candidates of each instance, best first.
 
+    Where prizes are revealed by the visits, a rollout is what a policy does about the real ones,
+    and its cost here is what the same policy would pay for the expected ones: a choice by the real
+    costs would know the prizes beforehand. What that would choose comes last, marked as hindsight.
+
     Parameters
     ----------
     report
@@ -124,11 +138,13 @@ def search_block(
     began = time.perf_counter()
     batch = stack(problems)
     seen = batch if shown is None else stack(shown)
+    foreseen = stack_expected(problems)
     prepared = time.perf_counter()
     with torch.inference_mode():
         there = batch.to(device)
         seen = there if seen is batch else seen.to(device)
-        best = _search(model, there, seen, problems, settings, cut, report)
+        expected = None if foreseen is None else foreseen.to(device)
+        best = _search(model, there, seen, expected, problems, settings, cut, report)
         found = best.candidates()  # waits for the device
     if seconds is not None:
         seconds.preparing += prepared - began
@@ -140,11 +156,12 @@ def _search(
     model: SpaceModel,
     batch: Batch,
     seen: Batch,
+    expected: Batch | None,
     problems: Sequence[Problem],
     settings: Settings,
     cut: Cut,
     report: Callable[[int], None],
-) -> Best:
+) -> Foreseen:
     num_depots = max(len(problem.depots) for problem in problems)
     environment = Environment(batch, num_depots, direct_return=settings.direct_return)
     turns = Turns.of(environment, settings.wanted)
@@ -154,14 +171,18 @@ def _search(
     decode: Callable[..., Moves] = _roll_out
     if uses_kernel(environment):
         decode = partial(_roll_out_fused, missing_arcs=_misses_arcs(problems))
-    best = Best(batch, environment.max_steps + 2)
+    best = Foreseen(batch, environment.max_steps + 2, known=expected is None)
+
+    def with_views(batch: Batch, views: int) -> Environment:
+        repeated = batch.repeat_interleave(views) if views > 1 else batch
+        return Environment(repeated, num_depots, direct_return=settings.direct_return)
+
     for first_view in range(0, settings.views, cut.views):
         some = seeds[:, first_view : first_view + cut.views]  # (I, v, M)
         views = some.shape[1]
-        repeated = batch.repeat_interleave(views) if views > 1 else batch
-        there = environment
-        if views > 1:
-            there = Environment(repeated, num_depots, direct_return=settings.direct_return)
+        there = environment if views == 1 else with_views(batch, views)
+        repeated = there.batch
+        planned = None if expected is None else with_views(expected, views)
         visible = repeated if seen is batch else seen.repeat_interleave(views)
         numbers = settings.numbered(first_view, views)
         tables = encode(model, visible, some.flatten(0, 1), settings, numbers)
@@ -172,11 +193,20 @@ def _search(
         for first in range(0, begin.shape[1], cut.starts):
             piece = slice(first, first + cut.starts)
             drawn = None if keys is None else keys[:, piece]
-            done = decode(there, tables, begin[:, piece], drawn, temperature[piece])
+            turn = (tables, begin[:, piece], drawn, temperature[piece])
+            done = decode(there, *turn)
+            cost = done.cost if planned is None else decode(planned, *turn).cost
             order = torch.arange(done.cost.shape[1], device=batch.device) + first
-            best.add(done, view[:, None] * begin.shape[1] + order)
+            best.add(done, cost, view[:, None] * begin.shape[1] + order)
             report(done.cost.numel())
     return best
+
+
+def stack_expected(problems: Sequence[Problem], *, on_the_fly: bool = False) -> Batch | None:
+    """The batch with the prizes that are expected; None where nothing is unknown."""
+    if not any(problem.has_unknown_prizes for problem in problems):
+        return None
+    return stack([problem.as_expected() for problem in problems], on_the_fly=on_the_fly)
 
 
 def uses_kernel(environment: Environment) -> bool:
@@ -370,6 +400,34 @@ class Best:
         return [
             [Candidate(*one) for one in zip(*columns, strict=True)]
             for columns in zip(costs, ranks, moves, strict=True)
+        ]
+
+
+class Foreseen:
+    """The best rollouts by what is known beforehand, and beside them the best in hindsight."""
+
+    def __init__(self, batch: Batch, length: int, *, known: bool) -> None:
+        self._chosen = Best(batch, length)
+        self._afterwards = None if known else Best(batch, length)
+
+    def add(self, done: Moves, expected: Tensor, rank: Tensor) -> None:
+        """Rollouts, and what each of the policies would have paid for the expected prizes."""
+        if self._afterwards is None:
+            self._chosen.add(done, rank)
+            return
+        self._afterwards.add(done, rank)
+        cost = torch.where(torch.isfinite(done.cost), expected, torch.inf)
+        self._chosen.add(replace(done, cost=cost), rank)
+
+    def candidates(self) -> list[list[Candidate]]:
+        """Those chosen, best first, and then those in hindsight, on the host."""
+        chosen = self._chosen.candidates()
+        if self._afterwards is None:
+            return chosen
+        afterwards = self._afterwards.candidates()
+        return [
+            [*some, *(replace(one, hindsight=True) for one in others)]
+            for some, others in zip(chosen, afterwards, strict=True)
         ]
 
 

@@ -73,13 +73,18 @@ class Attempt:
     reasons
         Number of the instance -> why it has no complete plan.
     seconds
-        Time spent on preparing tensors, on the search and by the referee.
+        Time spent on preparing tensors, by the network, by the referee and on local search.
     refused
         Plans that the search held for complete and the referee refused.
     notes
         What was left out of the search of large instances, a line each.
     partial
         Number of the instance -> the best partial plan where there is no complete one.
+    expected
+        Number of the instance -> what its plan was expected to cost when it was chosen, where
+        prizes are revealed by the visits (see ``docs/concepts/prizes.md``).
+    hindsight
+        The same for the cost of the plan that would have been chosen, had the prizes been known.
     """
 
     solutions: list[Solution | None]
@@ -88,6 +93,8 @@ class Attempt:
     refused: int = 0
     notes: tuple[str, ...] = field(default=())
     partial: dict[int, Solution] = field(default_factory=dict)
+    expected: dict[int, float] = field(default_factory=dict)
+    hindsight: dict[int, float] = field(default_factory=dict)
 
     @property
     def best(self) -> list[Solution]:
@@ -305,7 +312,16 @@ class Solver:
         solutions, reasons = work.run(settings, progress)
         reasons = dict(sorted(reasons.items()))
         notes = tuple(work.notes)
-        return Attempt(solutions, reasons, work.seconds, work.refused, notes, work.partial)
+        return Attempt(
+            solutions,
+            reasons,
+            work.seconds,
+            work.refused,
+            notes,
+            work.partial,
+            work.expected,
+            work.hindsight,
+        )
 
     def plan_anew(
         self,

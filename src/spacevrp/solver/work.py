@@ -63,6 +63,10 @@ class Work:
     notes: list[str] = field(default_factory=list)
     partial: dict[int, Solution] = field(default_factory=dict)  # where there is no complete plan
     readings: list[Reading] = field(default_factory=list)
+    # Where prizes are revealed by the visits: what the plan was expected to cost when it was
+    # chosen, and what the best one would have cost in hindsight.
+    expected: dict[int, float] = field(default_factory=dict)
+    hindsight: dict[int, float] = field(default_factory=dict)
     _stuck: dict[int, list[Candidate]] = field(default_factory=dict)
 
     def __post_init__(self) -> None:
@@ -148,7 +152,7 @@ class Work:
                     self.problems[number], candidates, self.forms[number], trials
                 )
                 progress.advance(1)
-        self.seconds.judging += time.perf_counter() - began
+        self.seconds.improving += time.perf_counter() - began
         if settings.persist:
             self._solve_the_rest(settings, show, trials)
 
@@ -180,13 +184,18 @@ class Work:
 
         def finished(number: int, plan: Solution) -> Solution:
             problem = self.problems[number]
-            return weighed(problem, plan) if settings.improve and may_collect(problem) else plan
+            # After the visits it is too late to weigh them by the prizes that they revealed.
+            may_weigh = may_collect(problem) and not problem.has_unknown_prizes
+            if not settings.improve or not may_weigh:
+                return plan
+            began = time.perf_counter()
+            better = weighed(problem, plan)
+            self.seconds.improving += time.perf_counter() - began
+            return better
 
-        began = time.perf_counter()
         for number, plan in enumerate(solutions):
             if plan is not None:
                 solutions[number] = finished(number, plan)
-        self.seconds.judging += time.perf_counter() - began
         if not others:
             return
         problems = [self.problems[number] for number, _ in others]
@@ -195,10 +204,8 @@ class Work:
         for position, new, _ in work._pass(range(len(others)), settings, show):
             if new is None:
                 continue
-            began = time.perf_counter()
             number = others[position][0]
-            _keep_the_better(number, finished(number, new), solutions, reasons)
-            self.seconds.judging += time.perf_counter() - began
+            self._keep_the_better(number, finished(number, new), solutions, reasons)
         self.refused += work.refused
 
     def _plan_districts(
@@ -228,7 +235,7 @@ class Work:
                 continue
             whole = Solution.judged(self.problems[number], one.together(own))
             if whole.feasible:
-                _keep_the_better(number, whole, solutions, reasons)
+                self._keep_the_better(number, whole, solutions, reasons)
         self.seconds.judging += time.perf_counter() - began
         self.refused += work.refused
 
@@ -317,7 +324,7 @@ class Work:
                 else:
                     solutions[number] = finished(plan)
                 progress.advance(1)
-        self.seconds.judging += time.perf_counter() - began
+        self.seconds.improving += time.perf_counter() - began
 
     def _explained(self, reasons: dict[int, str]) -> dict[int, str]:
         """The reasons, with who is left out of the best partial plans and why."""
@@ -350,7 +357,7 @@ class Work:
                 again = brought_back(self.problems[number], solution, rests[number][1])
                 if better_of(self.partial[number], again) is again:
                     self.partial[number] = exchange(again, trials)
-                self.seconds.judging += time.perf_counter() - began
+                self.seconds.improving += time.perf_counter() - began
         self.refused += work.refused
 
     def _second_pass(
@@ -386,19 +393,40 @@ class Work:
                 for number, candidates in zip(numbers, found, strict=True):
                     problem = self.problems[number]
                     began = time.perf_counter()
+                    candidates = self._without_hindsight(number, candidates)
                     solution, reason, refused = settle(problem, candidates, self.readings[number])
+                    if solution is not None and problem.has_unknown_prizes:
+                        # Candidates are settled in their order: so many came before this one.
+                        self.expected[number] = candidates[refused].cost * problem.unit
                     self.seconds.judging += time.perf_counter() - began
                     self.refused += refused
                     if solution is None:
                         self._stuck.setdefault(number, []).extend(candidates)
                     yield number, solution, reason
 
+    def _without_hindsight(self, number: int, candidates: list[Candidate]) -> list[Candidate]:
+        """Those to choose from; what the best of the others costs is noted."""
+        others = [candidate for candidate in candidates if candidate.hindsight]
+        if others:
+            best = settle(self.problems[number], others, self.readings[number])[0]
+            if best is not None:
+                self.hindsight[number] = min(best.cost, self.hindsight.get(number, np.inf))
+        return [candidate for candidate in candidates if not candidate.hindsight]
 
-def _keep_the_better(
-    number: int, plan: Solution, solutions: list[Solution | None], reasons: dict[int, str]
-) -> None:
-    """Put a plan in the place of the one that is there, if it costs less or there is none."""
-    old = solutions[number]
-    if old is None or plan.cost < old.cost:
-        solutions[number] = plan
-        reasons.pop(number, None)
+    def _keep_the_better(
+        self,
+        number: int,
+        plan: Solution,
+        solutions: list[Solution | None],
+        reasons: dict[int, str],
+    ) -> None:
+        """Put a plan in the place of the one that is there, if it costs less or there is none.
+
+        Where prizes are revealed by the visits, plans without recourse cost what they are expected
+        to; the others are held to what was expected of them.
+        """
+        old = solutions[number]
+        if old is None or plan.cost < self.expected.get(number, old.cost):
+            solutions[number] = plan
+            self.expected.pop(number, None)
+            reasons.pop(number, None)

@@ -1,0 +1,118 @@
+"""Prizes that show on the visit: plans are chosen without knowing them."""
+
+from __future__ import annotations
+
+from itertools import pairwise
+from typing import Any
+
+import numpy as np
+import pytest
+import torch
+
+from spacevrp.generators import generate
+from spacevrp.problems.fleet import Vehicle
+from spacevrp.problems.problem import Problem
+from spacevrp.solver import Solver, search
+from spacevrp.solver.search import Moves
+
+# Customer 1 lies 1 to the east of the depot, customers 2 and 3 lie 1 and 2 to the west.
+PLACES = [(0.0, 0.0), (1.0, 0.0), (-1.0, 0.0), (-2.0, 0.0)]
+
+
+def two_ways(revealed: list[float] | None) -> Problem:
+    """One visit to customer 1 is expected to be enough; or customers 2 and 3 together are."""
+    return Problem.from_coordinates(
+        PLACES,
+        prize=[0, 1, 0.6, 0.6],
+        revealed_prize=revealed,
+        penalty=[0, 1, 1, 1],
+        min_prize=1,
+        max_routes=1,
+    )
+
+
+def go_straight(environment: Any, tables: Any, starts: Any, *more: Any) -> Moves:
+    """A policy for each start: customers in the order 1, 2, 3 or 3, 2, 1, until it may go home."""
+    batch = environment.batch
+    assert batch.size == 1
+    costs, sequences = [], []
+    for start in starts[0].tolist():
+        order = [1, 2, 3] if start == 1 else [3, 2, 1]
+        visited: list[int] = []
+        for node in order:
+            collected = batch.revealed_prize[0, visited].sum()
+            if collected >= batch.min_prize[0] - 1e-6:
+                break
+            visited.append(node)
+        nodes = [0, *visited, 0]
+        length = sum(float(batch.distance[0, a, b]) for a, b in pairwise(nodes))
+        skipped = [node for node in order if node not in visited]
+        costs.append(length + float(batch.penalty[0, skipped].sum()))
+        sequences.append((nodes + [0] * 5)[:5])
+    done = torch.tensor([sequences])  # (1, P, 5)
+
+    def take(chosen: torch.Tensor) -> torch.Tensor:
+        return done.gather(1, chosen.unsqueeze(-1).expand(-1, -1, 5))
+
+    return Moves(torch.tensor([costs]), take)
+
+
+def test_the_choice_is_by_what_is_expected(solver: Solver, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(search, "_roll_out", go_straight)
+    # By expected prizes: east and home, 2 + penalties 1 + 1 = 4; west, 3 and 2 and home, 4 + 1 = 5.
+    # By the real ones the eastern customer yields nothing: 1, 2, 3 and home make 1 + 2 + 1 + 2 = 6.
+    problem = two_ways([0, 0, 0.6, 0.6])
+    attempt = solver.attempt(problem, augment=1, sample=0, protocol="network")
+    (plan,) = attempt.solutions
+    assert plan is not None
+    assert plan.routes == ((0, 1, 2, 3, 0),)
+    assert plan.cost == pytest.approx(6)
+    assert attempt.expected == {0: pytest.approx(4)}
+    assert attempt.hindsight == {0: pytest.approx(5)}
+    # Where all comes as expected there is nothing to regret.
+    attempt = solver.attempt(two_ways([0, 1, 0.6, 0.6]), augment=1, sample=0, protocol="network")
+    assert attempt.solutions[0] is not None
+    assert attempt.solutions[0].cost == pytest.approx(4)
+    assert attempt.expected == attempt.hindsight == {0: pytest.approx(4)}
+
+
+def test_known_prizes_need_no_such_care(solver: Solver) -> None:
+    attempt = solver.attempt(two_ways(None), augment=1, protocol="network")
+    assert attempt.expected == attempt.hindsight == {}
+
+
+@pytest.mark.parametrize("options", [{}, {"candidates": 4}])
+def test_the_same_policy_is_chosen_whatever_is_revealed(
+    solver: Solver, options: dict[str, Any]
+) -> None:
+    """What is expected of the chosen one depends on what is known beforehand alone."""
+    problems = generate("SPCTSP", 8, 3)
+    doubled = [
+        problem.replace(revealed_prize=np.asarray(problem.prize) * (1 + (-1) ** number))
+        for number, problem in enumerate(problems)
+    ]
+    some, others = (
+        solver.attempt(each, augment=2, protocol="network", **options)
+        for each in (problems, doubled)
+    )
+    for number, problem in enumerate(problems):
+        plan = solver.attempt(problem.as_expected(), augment=2, protocol="network", **options)
+        assert plan.solutions[0] is not None
+        known = pytest.approx(plan.solutions[0].cost, rel=1e-5)
+        for attempt in (some, others):
+            assert attempt.solutions[number] is not None
+            assert attempt.solutions[number].feasible
+            assert attempt.hindsight[number] <= attempt.solutions[number].cost + 1e-9
+            # A tour of everybody may be in its place, which nothing can surprise.
+            assert attempt.expected.get(number, attempt.solutions[number].cost) == known
+
+
+def test_vehicles_that_differ_visit_everybody(solver: Solver) -> None:
+    """Nobody can tell beforehand how many visits are enough."""
+    problem = two_ways([0, 0, 0.6, 0.6]).replace(
+        demand=[0, 1, 1, 1],
+        max_routes=None,
+        vehicles=[Vehicle(count=1, capacity=2), Vehicle(count=1, capacity=1)],
+    )
+    plan = solver.solve(problem, augment=1)
+    assert {node for route in plan.routes for node in route} == {0, 1, 2, 3}
