@@ -244,6 +244,7 @@ def solve(
     progress: ShowProgress = ...,
     batch_memory: int | None = ...,
     partial: bool = ...,
+    threads: int | None = ...,
 ) -> Solution: ...
 
 
@@ -264,6 +265,7 @@ def solve(
     progress: ShowProgress = ...,
     batch_memory: int | None = ...,
     partial: bool = ...,
+    threads: int | None = ...,
 ) -> list[Solution]: ...
 
 
@@ -283,6 +285,7 @@ def solve(
     progress: ShowProgress = False,
     batch_memory: int | None = None,
     partial: bool = False,
+    threads: int | None = 1,
 ) -> Solution | list[Solution]:
     """Solve one problem or many: with so many views, or within a time.
 
@@ -323,13 +326,14 @@ def solve(
             partial=partial,
             improve=improve,
             replan=ROUNDS if replan is None else replan,
+            threads=threads,
         )
     refuse_with_time(augment=augment, sample=sample, replan=replan)
     seconds = as_seconds(time)  # before the weights are loaded
     attempt = solve_for(
         problem,
         seconds,
-        solver=Solver(weights, device),
+        solver=Solver(weights, device, threads=threads),
         improve=improve,
         starts=starts,
         candidates=candidates,

@@ -414,7 +414,7 @@ def run(layout: Layout, names: Sequence[str], args: argparse.Namespace) -> int:
 
     sources = list_sources(names, args)
     model, weights = load_model(args.weights)
-    solver = Solver(model, args.device, args.lean)
+    solver = Solver(model, args.device, args.lean, threads=None)
     sets = generated_sets(sources, args, solver.device.type)
     record = new_record(layout.name, solver, weights, seed=args.seed)
     report = Report(

@@ -21,6 +21,7 @@ from spacevrp.solver.devices import choose_device
 from spacevrp.solver.regions import ROUNDS
 from spacevrp.solver.search import Seconds, Settings
 from spacevrp.solver.work import ShowProgress, Work
+from spacevrp.tensors.threads import own_threads
 
 # What Problem.from_data takes: another program's keys here, and data frames, which have no type.
 AnyProblem = Problem | Mapping[str, Any]
@@ -110,6 +111,10 @@ class Solver:
         How far the views of an instance lean towards plans of their own (see
         ``docs/concepts/views.md``); 0 for views that differ in nothing but their pivots, as in the
         paper.
+    threads
+        Threads of a CPU that torch uses here, whatever it is set to otherwise. With one, a solver
+        may be made before a fork, and other programs hardly slow it down (see
+        ``docs/how-to/processes-and-threads.md``). None for as many as torch is set to.
     """
 
     def __init__(
@@ -117,14 +122,18 @@ class Solver:
         weights: str | Path | SpaceModel | None = None,
         device: str | torch.device = "auto",
         lean: float = LEAN,
+        *,
+        threads: int | None = 1,
     ) -> None:
         self.device = choose_device(device)
         self.lean = _as_lean(lean)
-        if isinstance(weights, SpaceModel):
-            model = weights
-        else:
-            model, _ = load_weights(DEFAULT_WEIGHTS if weights is None else weights)
-        self.model = model.to(self.device)
+        self.threads = None if threads is None else _at_least("threads", threads, 1)
+        with own_threads(self.threads):
+            if isinstance(weights, SpaceModel):
+                model = weights
+            else:
+                model, _ = load_weights(DEFAULT_WEIGHTS if weights is None else weights)
+            self.model = model.to(self.device)
 
     @overload
     def solve(
@@ -281,8 +290,9 @@ class Solver:
         )
         if batch_memory is not None:
             _at_least("batch_memory", batch_memory, 1)
-        work = Work(self.model, self.device, as_problems(problem)[0], batch_memory)
-        solutions, reasons = work.run(settings, progress)
+        with own_threads(self.threads):
+            work = Work(self.model, self.device, as_problems(problem)[0], batch_memory)
+            solutions, reasons = work.run(settings, progress)
         reasons = dict(sorted(reasons.items()))
         notes = tuple(work.notes)
         return Attempt(solutions, reasons, work.seconds, work.refused, notes, work.partial)
@@ -302,9 +312,10 @@ class Solver:
         Every round, by its number from ``first`` on, divides them otherwise.
         """
         settings = Settings(1, None, 0, seed, replan=rounds, lean=self.lean)
-        work = Work(self.model, self.device, list(problems), batch_memory)
         solutions: list[Solution | None] = list(plans)
-        work.plan_anew(solutions, settings, False, first)
+        with own_threads(self.threads):
+            work = Work(self.model, self.device, list(problems), batch_memory)
+            work.plan_anew(solutions, settings, False, first)
         return Attempt(solutions, {}, work.seconds, work.refused)
 
 
@@ -324,6 +335,7 @@ def solve(
     partial: bool = ...,
     improve: bool = ...,
     replan: int = ...,
+    threads: int | None = ...,
 ) -> Solution: ...
 
 
@@ -343,6 +355,7 @@ def solve(
     partial: bool = ...,
     improve: bool = ...,
     replan: int = ...,
+    threads: int | None = ...,
 ) -> list[Solution]: ...
 
 
@@ -361,12 +374,13 @@ def solve(
     partial: bool = False,
     improve: bool = True,
     replan: int = ROUNDS,
+    threads: int | None = 1,
 ) -> Solution | list[Solution]:
     """Solve one problem or many. See :class:`Solver` and :meth:`Solver.solve` for the arguments.
 
     Weights are loaded anew at each call; keep a :class:`Solver` to load them once.
     """
-    return Solver(weights, device).solve(
+    return Solver(weights, device, threads=threads).solve(
         problem,
         augment=augment,
         starts=starts,
