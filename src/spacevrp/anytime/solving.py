@@ -244,6 +244,7 @@ def solve(
     batch_memory: int | None = ...,
     partial: bool = ...,
     protocol: str | None = ...,
+    threads: int | None = ...,
 ) -> Solution: ...
 
 
@@ -265,6 +266,7 @@ def solve(
     batch_memory: int | None = ...,
     partial: bool = ...,
     protocol: str | None = ...,
+    threads: int | None = ...,
 ) -> list[Solution]: ...
 
 
@@ -285,6 +287,7 @@ def solve(
     batch_memory: int | None = None,
     partial: bool = False,
     protocol: str | None = None,
+    threads: int | None = 1,
 ) -> Solution | list[Solution]:
     """Solve one problem or many: with so many views, or within a time.
 
@@ -329,13 +332,14 @@ def solve(
             improve=improve,
             replan=replan,
             protocol=protocol,
+            threads=threads,
         )
     refuse_with_time(augment=augment, sample=sample, replan=replan, protocol=protocol)
     seconds = as_seconds(time)  # before the weights are loaded
     attempt = solve_for(
         problem,
         seconds,
-        solver=Solver(weights, device),
+        solver=Solver(weights, device, threads=threads),
         improve=improve is not False,
         starts=starts,
         candidates=candidates,

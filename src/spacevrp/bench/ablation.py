@@ -67,7 +67,7 @@ def run(args: argparse.Namespace) -> int:
     loaded = [load_model(weights) for weights in args.weights or [None]]
     labels = label_models([told for _, told in loaded])
     # All on the device at once: they are small.
-    solvers = [Solver(model, args.device, args.lean) for model, _ in loaded]
+    solvers = [Solver(model, args.device, args.lean, threads=None) for model, _ in loaded]
     sets = gap_table.generated_sets(sources, args, solvers[0].device.type)
     models = [
         {**told, "label": label, "config": model.config.to_dict()}

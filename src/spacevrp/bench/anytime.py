@@ -115,7 +115,7 @@ def run(args: argparse.Namespace) -> int:
         for size in args.sizes
     ]
     model, weights = load_model(args.weights)
-    solver = Solver(model, args.device, args.lean)
+    solver = Solver(model, args.device, args.lean, threads=None)
     for name in args.solvers:
         make_oracle(name).require()
     with threads(1):

@@ -166,7 +166,7 @@ def run(args: argparse.Namespace) -> int:
     check_protocol(args)
     instances = list_instances(args.data, args.min_size, args.max_size)
     model, weights = load_model(args.weights)
-    solver = Solver(model, args.device, args.lean)
+    solver = Solver(model, args.device, args.lean, threads=None)
     record = new_record(LAYOUT.name, solver, weights, args.protocol)
     report = Report(LAYOUT, record, args, summary, averages=averages, below=slips_text)
     jobs = []

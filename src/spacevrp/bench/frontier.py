@@ -144,7 +144,7 @@ def run(args: argparse.Namespace) -> int:
     check_protocol(args)
     sources = [generated(parse_variant(n), args.size, args.count, args.seed) for n in args.problems]
     model, weights = load_model(args.weights)
-    solver = Solver(model, args.device, args.lean)
+    solver = Solver(model, args.device, args.lean, threads=None)
     for name in args.solvers:
         make_oracle(name).require()
     with threads(args.threads):

@@ -451,7 +451,7 @@ def run(layout: Layout, names: Sequence[str], args: argparse.Namespace) -> int:
     check_protocol(args)
     sources = list_sources(names, args)
     model, weights = load_model(args.weights)
-    solver = Solver(model, args.device, args.lean)
+    solver = Solver(model, args.device, args.lean, threads=None)
     sets = generated_sets(sources, args, solver.device.type)
     record = new_record(layout.name, solver, weights, args.protocol, seed=args.seed)
     report = Report(

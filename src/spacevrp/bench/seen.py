@@ -159,7 +159,7 @@ def run(args: argparse.Namespace) -> int:
     check_protocol(args)
     sources = _list_sources(args)
     model, weights = load_model(args.weights)
-    solver = Solver(model, args.device, args.lean)
+    solver = Solver(model, args.device, args.lean, threads=None)
     record = new_record("seen", solver, weights, args.protocol, seed=args.seed)
     record["sample"] = args.sample
     report = Report(LAYOUT, record, args, summary)

@@ -179,7 +179,7 @@ def run(args: argparse.Namespace) -> int:
     from spacevrp.train.versions import versions
 
     model, weights = load_model(args.weights)
-    solver = Solver(model, args.device)
+    solver = Solver(model, args.device, threads=None)
     workloads = _workloads(args, solver.device.type)
     before = torch.get_num_threads()
     threads = args.threads or (before,)

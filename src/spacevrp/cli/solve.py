@@ -94,6 +94,13 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         "--device", choices=("auto", "cpu", "cuda"), default="auto", help="default: auto"
     )
     parser.add_argument(
+        "--threads",
+        metavar="N",
+        type=at_least(1),
+        default=1,
+        help="threads of a CPU for the network; default: 1",
+    )
+    parser.add_argument(
         "--weights", metavar="NAME|PATH", help="bundled weights by name, or a .safetensors file"
     )
     parser.add_argument(
@@ -142,7 +149,7 @@ def run(args: argparse.Namespace) -> int:
     # Only now: torch takes seconds to load, and a mistyped name need not wait for it.
     from spacevrp.solver import Solver
 
-    solver = Solver(args.weights, args.device, args.lean)
+    solver = Solver(args.weights, args.device, args.lean, threads=args.threads)
     device = str(solver.device)
     if args.time is not None and not args.no_improve:
         from spacevrp.anytime import load_engines

@@ -23,6 +23,7 @@ from spacevrp.solver.protocol import protocol_named
 from spacevrp.solver.regions import ROUNDS
 from spacevrp.solver.search import Seconds, Settings
 from spacevrp.solver.work import ShowProgress, Work
+from spacevrp.tensors.threads import own_threads
 
 # What Problem.from_data takes: another program's keys here, and data frames, which have no type.
 AnyProblem = Problem | Mapping[str, Any]
@@ -118,6 +119,10 @@ class Solver:
     lean
         Strength of the policy heads (see ``docs/concepts/views.md``); 0 for views that differ in
         nothing but their pivots, as in the paper. None for what the protocol has: 0.25, or 0.
+    threads
+        Threads of a CPU that torch uses here, whatever it is set to otherwise. With one, a solver
+        may be made before a fork, and other programs hardly slow it down (see
+        ``docs/how-to/processes-and-threads.md``). None for as many as torch is set to.
     """
 
     def __init__(
@@ -125,14 +130,18 @@ class Solver:
         weights: str | Path | SpaceModel | None = None,
         device: str | torch.device = "auto",
         lean: float | None = None,
+        *,
+        threads: int | None = 1,
     ) -> None:
         self.device = choose_device(device)
         self.lean = None if lean is None else _as_lean(lean)
-        if isinstance(weights, SpaceModel):
-            model = weights
-        else:
-            model, _ = load_weights(DEFAULT_WEIGHTS if weights is None else weights)
-        self.model = model.to(self.device)
+        self.threads = None if threads is None else _at_least("threads", threads, 1)
+        with own_threads(self.threads):
+            if isinstance(weights, SpaceModel):
+                model = weights
+            else:
+                model, _ = load_weights(DEFAULT_WEIGHTS if weights is None else weights)
+            self.model = model.to(self.device)
 
     @overload
     def solve(
@@ -308,8 +317,9 @@ class Solver:
             _at_least("batch_memory", batch_memory, 1)
         problems = as_problems(problem)[0]
         readings = [] if ruled.reductions else [as_it_is(one) for one in problems]
-        work = Work(self.model, self.device, problems, batch_memory, readings=readings)
-        solutions, reasons = work.run(settings, progress)
+        with own_threads(self.threads):
+            work = Work(self.model, self.device, problems, batch_memory, readings=readings)
+            solutions, reasons = work.run(settings, progress)
         reasons = dict(sorted(reasons.items()))
         notes = tuple(work.notes)
         return Attempt(
@@ -339,9 +349,10 @@ class Solver:
         """
         lean = LEAN if self.lean is None else self.lean
         settings = Settings(1, None, 0, seed, replan=rounds, lean=lean)
-        work = Work(self.model, self.device, list(problems), batch_memory)
         solutions: list[Solution | None] = list(plans)
-        work.plan_anew(solutions, settings, False, first)
+        with own_threads(self.threads):
+            work = Work(self.model, self.device, list(problems), batch_memory)
+            work.plan_anew(solutions, settings, False, first)
         return Attempt(solutions, {}, work.seconds, work.refused)
 
 
@@ -362,6 +373,7 @@ def solve(
     improve: bool | None = ...,
     replan: int | None = ...,
     protocol: str | None = ...,
+    threads: int | None = ...,
 ) -> Solution: ...
 
 
@@ -382,6 +394,7 @@ def solve(
     improve: bool | None = ...,
     replan: int | None = ...,
     protocol: str | None = ...,
+    threads: int | None = ...,
 ) -> list[Solution]: ...
 
 
@@ -401,12 +414,13 @@ def solve(
     improve: bool | None = None,
     replan: int | None = None,
     protocol: str | None = None,
+    threads: int | None = 1,
 ) -> Solution | list[Solution]:
     """Solve one problem or many. See :class:`Solver` and :meth:`Solver.solve` for the arguments.
 
     Weights are loaded anew at each call; keep a :class:`Solver` to load them once.
     """
-    return Solver(weights, device).solve(
+    return Solver(weights, device, threads=threads).solve(
         problem,
         augment=augment,
         starts=starts,
