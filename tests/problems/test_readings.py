@@ -131,6 +131,21 @@ def test_ways_home_are_free() -> None:
     assert judge(problem, [(0, 1, 2)]).cost == judge(reading.problem, [(0, 1, 2, 0)]).cost == 6
 
 
+def test_open_routes_may_end_after_the_depot_closes() -> None:
+    """Customer 1 is served from 2 to 5, customer 2 from 6 to 9, and the depot closes at 3."""
+    problem = Problem.from_matrix(
+        [[0, 2, 9], [9, 0, 1], [1, 9, 0]],
+        demand=[0, 1, 1],
+        capacity=2,
+        service=[0, 3, 3],
+        windows=[(0, 3), (0, 4), (0, 9)],
+        open_routes=True,
+    )
+    (reading,) = other_readings(problem)
+    assert judge(problem, [(0, 1, 2)]).feasible
+    assert judge(reading.problem, [(0, 1, 2, 0)]).feasible
+
+
 def test_from_backhauls_to_linehauls_leads_home() -> None:
     """Customers at 1 and 2 get goods, the one at -3 gives some: from it to them it is 4 and 5."""
     problem = Problem.from_coordinates(

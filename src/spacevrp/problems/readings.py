@@ -138,9 +138,24 @@ def _closed(problem: Problem) -> Reading:
     length = problem.distances.matrix().copy()
     length[:, depot] = 0.0
     form = problem.replace(
-        distances=Distances(matrix=length), durations=None, open_routes=False, variant=None
+        distances=Distances(matrix=length),
+        durations=None,
+        windows=_never_closing(problem),
+        open_routes=False,
+        variant=None,
     )
     return Reading(form, partial(_without_the_way_home, depot))
+
+
+def _never_closing(problem: Problem) -> np.ndarray:
+    """The windows (N, 2) with depots to which a route may come home however late.
+
+    An open route does not come home, so that no closing of a depot binds it; a closed one would
+    lose plans to it though its way home takes no time.
+    """
+    windows = problem.windows.copy()
+    windows[list(problem.depots), 1] = np.inf
+    return windows
 
 
 def _without_the_way_home(depot: int, routes: Routes) -> Routes:
@@ -162,6 +177,8 @@ def _merged(problem: Problem) -> Reading:
     if closes:
         one[1:, 0] = 0.0
     form = with_one_depot(problem, nodes, one, open_routes=problem.open_routes and not closes)
+    if closes:
+        form = form.replace(windows=_never_closing(form))
     bring_back = partial(_to_the_best_depot, problem, length, nodes)
     return Reading(form, bring_back, exact=problem.open_routes)
 
