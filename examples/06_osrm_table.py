@@ -20,6 +20,7 @@ problem = spacevrp.Problem.from_table(
     capacity=14,
     windows=[("08:00", "16:00")] + [("08:00", "12:00"), (None, None), ("09:00", "15:00")] * 4,
     service=[0] + [300] * 12,
+    time_unit="s",  # as the answer's durations
 )
 print(f"{problem.variant_name}: {problem.size} places, {missing} roads that are not there")
 solution = spacevrp.solve(problem, device="cpu")

@@ -8,8 +8,15 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from hypothesis import HealthCheck, settings
 
 from spacevrp.problems.problem import Problem
+
+# No example fails for being slow: it may be the machine.
+settings.register_profile(
+    "any machine", deadline=None, suppress_health_check=[HealthCheck.too_slow]
+)
+settings.load_profile("any machine")
 
 # Four customers around a depot at node 0, with whole distances wherever a test adds them up:
 #

@@ -13,9 +13,11 @@ from typing import TYPE_CHECKING, Any
 __version__ = "0.1.0.dev0"
 
 if TYPE_CHECKING:
+    from spacevrp import formats as formats
     from spacevrp.anytime import improve as improve
     from spacevrp.anytime import solve as solve
     from spacevrp.formats import read as read
+    from spacevrp.formats.saving import write as write
     from spacevrp.generators import generate as generate
     from spacevrp.problems.clock import Clock as Clock
     from spacevrp.problems.errors import SpacevrpError as SpacevrpError
@@ -46,13 +48,19 @@ _HOMES = {
     "parse_variant": "spacevrp.problems.variants",
     "read": "spacevrp.formats",
     "solve": "spacevrp.anytime",
+    "write": "spacevrp.formats.saving",
 }
 
-__all__ = ["__version__", *_HOMES]
+# Public modules that need no import of their own.
+_MODULES = ("formats",)
+
+__all__ = ["__version__", *_HOMES, *_MODULES]
 
 
 def __getattr__(name: str) -> Any:
     """Load a public name from its home on first use."""
+    if name in _MODULES:
+        return import_module(f"{__name__}.{name}")
     if name not in _HOMES:
         raise AttributeError(f"module 'spacevrp' has no attribute {name!r}")
     value = getattr(import_module(_HOMES[name]), name)

@@ -253,3 +253,27 @@ def test_a_gpu_that_is_not_there(
 ) -> None:
     assert solve(instance, "--device", "cuda") == 2
     assert "expected a CUDA device for 'cuda', found none" in capsys.readouterr().err
+
+
+def test_a_dash_is_stdout(
+    solve: Any,
+    instance: Path,
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    assert solve(instance, "--augment", 1, "-o", "-") == 0
+    printed = json.loads(capsys.readouterr().out)
+    assert len(printed["instances"]) == 1
+    assert not (tmp_path / "-").exists()
+
+
+def test_threads_are_counted_from_one(
+    solve: Any, instance: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    before = torch.get_num_threads()
+    assert solve(instance, "--augment", 1, "--threads", 2) == 0
+    assert torch.get_num_threads() == before
+    assert solve(instance, "--threads", 0) == 2
+    assert "--threads" in capsys.readouterr().err

@@ -109,3 +109,20 @@ def test_customers_who_are_pinned_to_another_vehicle() -> None:
         if way.faults and all(fault.code == "pin" for fault in way.faults):
             told.add(describe_fault(ways.problem, way))
     assert told == {"it is pinned to type 1 (van)"}
+
+
+def test_a_demand_is_compared_with_the_largest_that_may_serve_it() -> None:
+    """The truck lacks 10, the van 20; the lorry, which is larger, may not go there."""
+    vehicles = [
+        {"name": "van", "capacity": 10},
+        {"name": "truck", "capacity": 20},
+        {"name": "lorry", "capacity": 25, "forbidden": [1]},
+    ]
+    problem = Problem.from_coordinates(
+        [(0, 0), (1, 0), (2, 0)], demand=[0, 30, 5], vehicles=vehicles, allow_unservable=True
+    )
+    one = only(problem, [[0, 2, 0]])
+    assert one.code == "capacity"
+    assert "it demands 30, type 1 (truck) carries 20" in one.message
+    assert one.relaxation is not None
+    assert one.relaxation.message.startswith("a capacity of 30 for type 1 (truck), 10 more")

@@ -125,7 +125,7 @@ ROWS: list[tuple[dict[str, Any], str, int | None, str]] = [
     # ---- windows
     (
         {"windows": [(0, 9), (0, 4), (5, 4), (0, 4), (0, 4)]},
-        *("windows", 2, "closes after it opens, received [5.0, 4.0]"),
+        *("windows", 2, "closes after it opens, received 5 to 4"),
     ),
     ({"windows": with_entry([(0, 9)] * 5, 3, (NAN, 4))}, "windows", 3, "received nan"),
     ({"windows": with_entry([(0, 9)] * 5, 3, (INF, INF))}, "windows", 3, "a finite opening time"),

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import math
 import time as clocks
-import warnings
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -21,6 +20,7 @@ from spacevrp.problems.errors import SpacevrpError
 from spacevrp.problems.inputs import as_problems, is_one
 from spacevrp.problems.problem import Problem
 from spacevrp.problems.solution import Solution
+from spacevrp.problems.warning import warn
 from spacevrp.solver import Attempt, NoPlanError, Solver
 from spacevrp.solver import solve as solve_at_once
 from spacevrp.solver.reasons import tell
@@ -348,7 +348,7 @@ def solve(
         batch_memory=batch_memory,
     )
     for note in attempt.notes:
-        warnings.warn(note, RuntimeWarning, stacklevel=2)
+        warn(note, RuntimeWarning)
     if attempt.reasons and not partial:
         raise NoPlanError(attempt.reasons, attempt.solutions, attempt.partial)
     return attempt.best[0] if is_one(problem) else attempt.best

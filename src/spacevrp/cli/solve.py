@@ -115,7 +115,11 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         "terminal, else json",
     )
     parser.add_argument(
-        "-o", "--output", metavar="OUT", type=Path, help="write the solutions to a file"
+        "-o",
+        "--output",
+        metavar="OUT",
+        type=Path,
+        help="write the solutions to a file; - for stdout",
     )
     parser.add_argument(
         "--plot", metavar="PNG|SVG", type=Path, help="draw one instance's routes into a file"
@@ -140,6 +144,8 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 def run(args: argparse.Namespace) -> int:
     """Solve, write and draw."""
+    if args.output == Path("-"):
+        args.output = None  # as everywhere, a dash is stdout
     # Everything that can be wrong is found before the work begins.
     chosen = choose_format(args.format, args.output)
     problems = read_instances(args, rounding=args.rounding, lenient=True)

@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import re
 import stat
-import warnings
 from collections.abc import Iterator, Sequence
 from pathlib import Path
 
 from spacevrp.problems.errors import FormatError
+from spacevrp.problems.warning import warn as warn_caller
 
 # A larger text file is no routing instance; refusing it early keeps memory in bounds.
 MAX_TEXT_BYTES = 512 * 2**20
@@ -47,7 +47,7 @@ def shown(value: object) -> str:
 
 def warn(path: Path, message: str) -> None:
     """Say what a reader leaves out."""
-    warnings.warn(f"{path}: {message}", FormatWarning, stacklevel=2)
+    warn_caller(f"{path}: {message}", FormatWarning)
 
 
 def warn_left_out(path: Path, notes: Sequence[str]) -> None:

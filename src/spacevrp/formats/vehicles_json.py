@@ -20,6 +20,7 @@ from spacevrp.formats.json_text import (
 )
 from spacevrp.problems.errors import FormatError
 from spacevrp.problems.fleet import Vehicle
+from spacevrp.problems.keywords import refuse_not_modelled
 
 Reader = Callable[[Path, str, Any], Any]
 
@@ -90,6 +91,7 @@ def read_vehicles(path: Path, where: str, value: Any) -> list[dict[str, Any]] | 
             raise fail(path, place, expected="a table of keys", received=as_json(table))
         for key in table:
             if key not in _KEYS:
+                refuse_not_modelled(f"{path}: {place}", key)
                 nearest = get_close_matches(key, _KEYS, n=1, cutoff=0.0)[0]
                 raise FormatError(
                     f"{path}: {place}, unknown key {shown(key)!r}; the nearest known one is "

@@ -122,6 +122,14 @@ class Clock:
         return f"times are in {self.unit} after {start}"
 
 
+def told(clock: Clock | None, number: float) -> str:
+    """A time as the user would write it, for messages."""
+    moment = number if clock is None else clock.moment(number)
+    if isinstance(moment, datetime):
+        return write_iso(moment)
+    return f"{moment:g}" if isinstance(moment, float) else str(moment)
+
+
 def check_unit(unit: object) -> None:
     """Refuse what is no unit of time."""
     if not isinstance(unit, str) or unit not in TIME_UNITS:

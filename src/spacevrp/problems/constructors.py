@@ -9,8 +9,8 @@ from typing import Any, Self
 import numpy as np
 from numpy.typing import ArrayLike
 
-from spacevrp.problems.clock import TIME_UNITS, Clock, check_unit
-from spacevrp.problems.conversion import NodeNumber, as_number, show
+from spacevrp.problems.clock import TIME_UNITS, Clock, check_unit, holds_moments
+from spacevrp.problems.conversion import NodeNumber, as_number, plain_array, show
 from spacevrp.problems.distances import Distances, Metric
 from spacevrp.problems.errors import ProblemError
 from spacevrp.problems.globe import great_circle
@@ -26,6 +26,7 @@ from spacevrp.problems.sources import (
 )
 from spacevrp.problems.variants import parse_variant
 from spacevrp.problems.vroom_names import as_vehicle_ids
+from spacevrp.problems.warning import UnitWarning, warn
 
 # Compared by identity: where the user says nothing of depots, the declared variant has a say.
 FIRST_NODE: Sequence[int] = (NodeNumber(0),)
@@ -66,6 +67,7 @@ class Constructors:
             metric = Metric(metric)
         distances = Distances(coordinates=coordinates, metric=metric, field="coordinates")
         depots = settle_depots(depots, features.get("variant"))
+        warn_of_unit(features)
         return cls(distances, depots=depots, **features)  # type: ignore[call-arg, arg-type]
 
     @classmethod
@@ -124,6 +126,7 @@ class Constructors:
         distances = Distances(matrix=matrix, field="matrix")
         depots = settle_depots(depots, features.get("variant"))
         settled = {**features, "durations": durations, "depots": depots, "ids": ids}
+        warn_of_unit(features)
         return cls(distances, **settled)  # type: ignore[call-arg, arg-type]
 
     @classmethod
@@ -234,6 +237,21 @@ def unit_of(features: Mapping[str, Any]) -> str:
         unit = clock.unit
     check_unit(unit)
     return str(unit)
+
+
+def warn_of_unit(features: Mapping[str, Any]) -> None:
+    """Say that service times are in seconds, where numbers stand beside times and no unit does."""
+    if features.get("time_unit") is not None or features.get("clock") is not None:
+        return
+    service = plain_array(features.get("service"))
+    entries = np.ravel(np.asarray([] if service is None else service, dtype=object))
+    numbers = [one for one in entries if isinstance(one, int | float | np.number) and one > 0]
+    if numbers and holds_moments(plain_array(features.get("windows"))):
+        warn(
+            f"service: {numbers[0]:g} is {numbers[0]:g} seconds, as windows are times and nothing "
+            "says the unit: give time_unit 's', 'min' or 'h' (--time-unit), or timedeltas",
+            UnitWarning,
+        )
 
 
 def _sized(points: Any) -> Any:

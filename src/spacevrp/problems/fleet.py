@@ -19,6 +19,7 @@ from spacevrp.problems.conversion import (
     show,
 )
 from spacevrp.problems.errors import ProblemError
+from spacevrp.problems.keywords import refuse_not_modelled
 from spacevrp.problems.labels import resolve_nodes
 from spacevrp.problems.loads import as_capacities, dimensions
 
@@ -221,6 +222,7 @@ def _from_table(table: Mapping[str, Any]) -> Vehicle:
     known = [field.name for field in fields(Vehicle)]
     for key in table:
         if key not in known:
+            refuse_not_modelled("vehicles", key)
             nearest = get_close_matches(str(key), known, n=1, cutoff=0.0)[0]
             raise ProblemError(
                 "keys", expected=f"known ones (the nearest is {nearest!r})", received=show(key)

@@ -7,6 +7,7 @@ from typing import Protocol
 
 import numpy as np
 
+from spacevrp.problems.clock import Clock, told
 from spacevrp.problems.conversion import Array, show
 from spacevrp.problems.distances import Distances
 from spacevrp.problems.errors import ProblemError
@@ -24,6 +25,9 @@ class Fleeted(Measured, Protocol):
 
     @property
     def variant(self) -> str | None: ...
+
+    @property
+    def clock(self) -> Clock | None: ...
 
     @property
     def load_rule(self) -> str: ...
@@ -100,7 +104,9 @@ def _check_type(problem: Fleeted, vehicle: Vehicle) -> None:
         first, last = vehicle.window
         if not first <= last or first == np.inf:
             raise ProblemError(
-                "window", expected="an end after the beginning", received=show(vehicle.window)
+                "window",
+                expected="an end after the beginning",
+                received=f"{told(problem.clock, first)} to {told(problem.clock, last)}",
             )
 
 
@@ -176,8 +182,9 @@ def _check_way(problem: Fleeted, terms: Terms) -> None:
             raise ProblemError(
                 "pinned",
                 node=node,
-                expected=f"a window still open at {clock:g}, when the vehicle gets there",
-                received=f"closing at {closing:g}",
+                expected=f"a window still open at {told(problem.clock, clock)}, when the vehicle "
+                "gets there",
+                received=f"closing at {told(problem.clock, closing)}",
             )
         clock = max(clock, opening) + float(problem.service[node])
         before = node

@@ -9,7 +9,18 @@ from inspect import Parameter, signature
 from typing import ParamSpec, TypeVar
 
 from spacevrp.problems.conversion import show
-from spacevrp.problems.errors import ProblemError, SpacevrpError
+from spacevrp.problems.errors import ProblemError, SpacevrpError, UnsupportedError
+
+# What callers of other programs ask for and nothing here can do: no slip of another name.
+NOT_MODELLED = {
+    "breaks": "breaks of drivers",
+    "break_time": "breaks of drivers",
+    "skills": "skills (list the customers in allowed or forbidden)",
+    "priority": "priorities (a finite penalty says what leaving a customer out costs)",
+    "setup": "setup times (add them to service)",
+    "speed_factor": "speeds of vehicles",
+    "max_tasks": "limits on the number of stops (count each as one unit of a kind of load)",
+}
 
 P = ParamSpec("P")
 R = TypeVar("R")
@@ -25,8 +36,16 @@ def refuse_unknown(where: str, given: Iterable[object], known: Iterable[str]) ->
     known = list(known)
     for name in given:
         if name not in known:
+            refuse_not_modelled(where, name)
             expected = f"known arguments (the nearest is {nearest(name, known)!r})"
             raise ProblemError(where, expected=expected, received=show(name))
+
+
+def refuse_not_modelled(where: str, name: object) -> None:
+    """Raise for a name that says something which is not modelled, and is no slip of another."""
+    if isinstance(name, str) and name.lower() in NOT_MODELLED:
+        what = NOT_MODELLED[name.lower()]
+        raise UnsupportedError(f"{where}, {name}: not modelled here yet: {what}")
 
 
 def naming_arguments(function: Callable[P, R]) -> Callable[P, R]:

@@ -242,15 +242,7 @@ class Problem(Constructors, Scales):
             )
         if not isinstance(self.name, str):
             raise ProblemError("name", expected="text", received=show(self.name))
-        try:
-            validate(self)
-        except ProblemError as error:
-            if self.clock is None or error.field != "windows":
-                raise
-            received = f"{error.received} ({self.clock})"
-            raise ProblemError(
-                "windows", node=error.node, expected=error.expected, received=received
-            ) from None
+        validate(self)
 
     def _settle_windows(self) -> None:
         """Moments as numbers after the clock's origin; numbers as they are."""

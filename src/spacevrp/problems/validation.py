@@ -8,6 +8,7 @@ from typing import Protocol
 import numpy as np
 from numpy.typing import NDArray
 
+from spacevrp.problems.clock import told
 from spacevrp.problems.conversion import Array, show
 from spacevrp.problems.distances import Distances
 from spacevrp.problems.errors import ProblemError
@@ -161,7 +162,8 @@ def _check_times(problem: Checked) -> None:
             "windows",
             node=node,
             expected="a window that closes after it opens",
-            received=f"[{opening[node]}, {closing[node]}]",
+            received=f"{told(problem.clock, opening[node])} to "
+            f"{told(problem.clock, closing[node])}",
         )
     service = problem.service
     _refuse(
@@ -351,14 +353,15 @@ def _check_in_time(problem: Checked, compulsory: list[int]) -> None:
         raise ProblemError(
             "windows",
             node=node,
-            expected=f"a window still open at {arrival[node]:g}, the earliest possible arrival",
-            received=f"closing at {closing[node]:g}",
+            expected=f"a window still open at {told(problem.clock, arrival[node])}, the earliest "
+            "possible arrival",
+            received=f"closing at {told(problem.clock, closing[node])}",
         )
     raise ProblemError(
         "windows",
         node=node,
         expected="a depot still open after serving it",
-        received=f"earliest return {end[node]:g}",
+        received=f"earliest return {told(problem.clock, end[node])}",
     )
 
 

@@ -7,7 +7,6 @@ best of each instance come back.
 from __future__ import annotations
 
 import time
-import warnings
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from functools import cache, partial
@@ -25,6 +24,7 @@ from spacevrp.env import Environment, start_nodes
 from spacevrp.env.starts import can_start
 from spacevrp.model import LEAN, DecoderTables, SpaceModel, view_seeds
 from spacevrp.problems.problem import Problem
+from spacevrp.problems.warning import warn
 from spacevrp.solver.memory import Cut
 from spacevrp.solver.turns import Turns, Wanted
 from spacevrp.tensors import Batch, stack
@@ -222,11 +222,7 @@ def uses_kernel(environment: Environment) -> bool:
 def _has_triton() -> bool:
     if find_spec("triton") is not None:
         return True
-    warnings.warn(
-        "Triton is not installed: plans are decoded step by step, which is slower",
-        RuntimeWarning,
-        stacklevel=2,
-    )
+    warn("Triton is not installed: plans are decoded step by step, which is slower", RuntimeWarning)
     return False
 
 

@@ -40,7 +40,7 @@ DOCUMENT: dict[str, Any] = {
             "service": 300,
             "delivery": [2],
             "time_windows": [[30000 + 1000 * row, 40000 + 1000 * row]],
-            "priority": 5,
+            "priority": 0,
             "skills": [7],
         }
         for row in (1, 2, 3)
@@ -142,6 +142,13 @@ def test_places_without_a_matrix_need_a_speed() -> None:
         (changed(DOCUMENT, "vehicles", 1, "profile", to="bike"), UnsupportedError, "same profile"),
         (changed(DOCUMENT, "vehicles", 1, "speed_factor", to=2), UnsupportedError, "speed_factor"),
         (changed(DOCUMENT, "vehicles", 0, "costs", to={"per_km": 9}), UnsupportedError, "per_km"),
+        (
+            changed(DOCUMENT, "vehicles", 0, "costs", to={"per_mile": 9}),
+            UnsupportedError,
+            "vehicle 0, costs: the key 'per_mile'",
+        ),
+        (changed(DOCUMENT, "jobs", 0, "amount", to=[1]), ProblemError, "none beside delivery"),
+        (changed(DOCUMENT, "matrix", to=[[0]]), ProblemError, "none beside matrices"),
         (
             changed(DOCUMENT, "vehicles", 0, "max_tasks", to=3),
             UnsupportedError,

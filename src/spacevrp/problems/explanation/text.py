@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
+from spacevrp.problems.assignment import FleetRoutes
 from spacevrp.problems.clock import Moment
 from spacevrp.problems.explanation.changes import (
     Change,
@@ -54,7 +55,8 @@ def describe_fault(problem: Problem, way: Way) -> str:
         legs = missing_legs(problem, way.nodes)
         roads = " and ".join(f"from {name(problem, a)} to {name(problem, b)}" for a, b in legs)
         return f"no arc leads {roads}"
-    plan = make_plan(problem, [way.nodes], 0.0).routes
+    driven_by = None if way.vehicle is None else (way.vehicle,)
+    plan = make_plan(problem, FleetRoutes([way.nodes], driven_by), 0.0).routes
     if len(plan) == 1 and fault.code in ("vehicle", "pin") and fault.node is not None:
         return _tell_claim(problem, way, plan[0], fault)
     if len(plan) == 1 and fault.code in _FIRST_NAMED:

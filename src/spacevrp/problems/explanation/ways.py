@@ -140,6 +140,12 @@ class Ways:
                 for vehicle, own in others.items():
                     yield Way(stops, None, nodes, cost, own, vehicle)
                 continue
+            # Each for itself: what a small vehicle lacks says little where there is a large one.
+            own_types = [t.number for t in self.problem.fleet if (t.start, t.end) == (start, end)]
+            if others:
+                for vehicle in own_types:
+                    yield Way(stops, None, nodes, cost, others[vehicle], vehicle)
+                continue
             if not faults or self.problem.vehicles is None:
                 faults += self._fleet_faults([*self.routes, nodes])
             yield Way(stops, None, nodes, cost, faults)

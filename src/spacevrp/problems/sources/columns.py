@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import warnings
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
@@ -13,6 +12,7 @@ from spacevrp.problems.conversion import show
 from spacevrp.problems.errors import ProblemError
 from spacevrp.problems.keywords import nearest
 from spacevrp.problems.sources.entries import equal
+from spacevrp.problems.warning import warn
 
 # What a column may be called, in lower case and with _ for spaces; the first name is the field's.
 COLUMNS: dict[str, tuple[str, ...]] = {
@@ -150,8 +150,7 @@ def choose(
         named = ", ".join(show(name) for name in left_out[:_MOST_NAMED])
         more = len(left_out) - _MOST_NAMED
         named += f" and {more} more" if more > 0 else ""
-        # Where the user called Problem.from_frame.
-        warnings.warn(f"columns left out: {named}", ColumnWarning, stacklevel=4)
+        warn(f"columns left out: {named}", ColumnWarning)
     return chosen
 
 

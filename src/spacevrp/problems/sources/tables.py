@@ -10,10 +10,17 @@ from spacevrp.problems.clock import TIME_UNITS
 from spacevrp.problems.conversion import as_array, show
 from spacevrp.problems.errors import ProblemError
 from spacevrp.problems.sources.entries import equal, list_of, table_of
+from spacevrp.problems.warning import IgnoredWarning, warn
 
 # What a table is minimised by, and where each answer keeps it.
 _MEASURES = ("distances", "durations")
 _VALHALLA = {"distances": "distance", "durations": "time"}
+# What else these answers have, which says nothing about the problem.
+_BESIDE = (
+    *("code", "message", "data_version", "waypoints", "sources", "destinations", "targets"),
+    *("fallback_speed_cells", "metadata", "id", "units", "algorithm", "warnings"),
+    *("shape_format", "locations", "status", "error"),
+)
 # Two ends of the table lie at the same place, but for what a service cuts off the digits.
 _SAME_PLACE = 1e-6
 
@@ -38,6 +45,11 @@ def fields_from_table(
     if minimise is not None and minimise not in _MEASURES:
         raise ProblemError("minimise", expected=f"one of {_MEASURES}", received=show(minimise))
     _refuse_failure(response)
+    others = [key for key in response if key not in (*_MEASURES, "sources_to_targets", *_BESIDE)]
+    if others:
+        named = ", ".join(map(show, others))
+        text = f"response: no key of a routing engine's answer, left out: {named}"
+        warn(f"{text} (give fields of the problem as keywords beside it)", IgnoredWarning)
     if "sources_to_targets" in response:
         tables, places = _read_valhalla(response)
     else:

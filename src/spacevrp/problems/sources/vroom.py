@@ -35,12 +35,13 @@ from spacevrp.problems.sources.vroom_fleet import (
     read_types,
 )
 from spacevrp.problems.vroom_names import PAIR, name_task
+from spacevrp.problems.warning import IgnoredWarning, warn
 
 _TOP = ("vehicles", "jobs", "shipments", "matrices", "matrix")
 _TASK = ("id", "description", "location", "location_index", "service", "time_windows")
 _TASK_REFUSED = ("setup", "setup_per_type", "service_per_type")
-# Priorities say who is left out first; here nobody is.
 _JOB = (*_TASK, *_TASK_REFUSED, "delivery", "pickup", "amount", "skills", "priority")
+_HIGHEST_PRIORITY = 100
 _SHIPMENT = ("pickup", "delivery", "amount", "skills", "priority")
 
 
@@ -73,6 +74,7 @@ def fields_from_vroom(
     if not tasks:
         raise ProblemError("jobs", expected="at least one job or shipment", received="none")
     check_vehicles(vehicles)
+    _warn_of_priorities(document)
     kinds = max(1, *(len(task["amounts"]) for task in tasks), *_kinds_of(vehicles))
     if is_uniform(vehicles, tasks):
         stops = [_depot_task(vehicles[0]), *tasks]
@@ -203,6 +205,8 @@ def _read_tasks(
         where = f"job {number}"
         job = table_of(where, entry)
         refuse_unknown(where, job, _JOB)
+        if job.get("delivery") is not None and job.get("amount") is not None:
+            raise ProblemError(f"{where}, amount", expected="none beside delivery", received="both")
         delivered = as_amounts(f"{where}, delivery", job.get("delivery", job.get("amount")))
         collected = as_amounts(f"{where}, pickup", job.get("pickup"))
         if any(delivered) and any(collected):
@@ -226,6 +230,30 @@ def _read_tasks(
             tasks.append(_task(f"{where}, {key}", step, signed, shipment.get("skills")))
         pairs.append((first, first + 1))
     return tasks, pairs
+
+
+def _warn_of_priorities(document: Mapping[str, Any]) -> None:
+    """Say that priorities do not count, where they would: alike ones change nothing."""
+    given = {}
+    for key, word in (("jobs", "job"), ("shipments", "shipment")):
+        for number, entry in enumerate(document.get(key) or []):
+            where = f"{word} {number}"
+            given[where] = as_whole(
+                f"{where}, priority", entry.get("priority") or 0, "a whole number from 0 to 100"
+            )
+            if not 0 <= given[where] <= _HIGHEST_PRIORITY:
+                raise ProblemError(
+                    f"{where}, priority",
+                    expected=f"0 to {_HIGHEST_PRIORITY}",
+                    received=str(given[where]),
+                )
+    high, low = max(given, key=given.__getitem__), min(given, key=given.__getitem__)
+    if given[high] != given[low]:
+        warn(
+            f"{high}, priority: {given[high]} (and {given[low]} for {low}): priorities are "
+            f"{NOT_MODELLED}; where not all can be served, they do not decide which are left out",
+            IgnoredWarning,
+        )
 
 
 def _task(where: str, task: Mapping[str, Any], amounts: list[float], skills: Any) -> dict[str, Any]:
@@ -343,6 +371,8 @@ def _read_matrices(
     document: Mapping[str, Any], vehicle: Mapping[str, Any]
 ) -> dict[str, Array] | None:
     """The matrices of the vehicles' profile, None where a routing engine would be asked."""
+    if document.get("matrix") is not None and document.get("matrices") is not None:
+        raise ProblemError("matrix", expected="none beside matrices", received="both")
     profile = vehicle.get("profile") or "car"
     tables: Mapping[str, Any]
     if document.get("matrix") is not None:  # before version 1.8

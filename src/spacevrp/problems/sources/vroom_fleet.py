@@ -30,6 +30,7 @@ _TYPED = (
     *("max_travel_time", "max_distance", "max_tasks"),
 )
 _KNOWN = ("id", "description", "type", *_ALIKE, *_TYPED)
+_COSTS_REFUSED = ("per_km", "per_task_hour")
 _PER_HOUR = 3600.0
 
 
@@ -70,7 +71,8 @@ def check_vehicles(vehicles: Sequence[Mapping[str, Any]]) -> None:
         refuse_present(where, vehicle, _REFUSED, NOT_MODELLED)
         refuse_unknown(where, vehicle, (*_KNOWN, *_REFUSED))
         costs = table_of(f"{where}, costs", vehicle.get("costs") or {})
-        refuse_present(f"{where}, costs", costs, ("per_km", "per_task_hour"), NOT_MODELLED)
+        refuse_present(f"{where}, costs", costs, _COSTS_REFUSED, NOT_MODELLED)
+        refuse_unknown(f"{where}, costs", costs, ("fixed", "per_hour", *_COSTS_REFUSED))
         if costs.get("per_hour", _PER_HOUR) != _PER_HOUR:
             raise UnsupportedError(f"{where}, costs, per_hour: {NOT_MODELLED}")
         if vehicle.get("start") is None and vehicle.get("start_index") is None:

@@ -1,0 +1,52 @@
+"""``spacevrp.write``: instances and solutions, by the suffix."""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+import spacevrp
+from spacevrp.problems.errors import SpacevrpError, UnsupportedError
+from spacevrp.problems.problem import Problem
+from spacevrp.problems.solution import Solution
+
+
+@pytest.fixture
+def problem() -> Problem:
+    return Problem.from_coordinates([(0, 0), (3, 0), (0, 4)], name="one")
+
+
+def test_what_is_written_is_read_again(problem: Problem, tmp_path: Path) -> None:
+    spacevrp.write(problem, tmp_path / "one.json")
+    assert spacevrp.read(tmp_path / "one.json") == problem
+    batch = spacevrp.generate("CVRP", 4, 2)
+    spacevrp.write(batch, str(tmp_path / "two.npz"))
+    two = spacevrp.read(tmp_path / "two.npz")
+    assert isinstance(two, list)
+    assert [one.demand.tolist() for one in two] == [one.demand.tolist() for one in batch]
+
+
+def test_a_solution(problem: Problem, tmp_path: Path) -> None:
+    spacevrp.write(Solution.judged(problem, [(0, 1, 2, 0)]), tmp_path / "one.sol")
+    assert (tmp_path / "one.sol").read_text().splitlines()[-1] == "Cost 12"
+
+
+def test_what_cannot_be_written_is_named(problem: Problem, tmp_path: Path) -> None:
+    with pytest.raises(UnsupportedError, match="instances are written as"):
+        spacevrp.write(problem, tmp_path / "one.doc")
+    with pytest.raises(SpacevrpError, match="path: expected the name of a file"):
+        spacevrp.write(tmp_path / "one.json", problem)  # type: ignore[arg-type]
+    with pytest.raises(SpacevrpError, match="expected problems or a solution, received 'x'"):
+        spacevrp.write("x", tmp_path / "one.json")  # type: ignore[arg-type]
+
+
+def test_formats_need_no_import_of_their_own() -> None:
+    program = "import spacevrp, sys; print(spacevrp.formats.read.__name__, 'torch' in sys.modules)"
+    done = subprocess.run(
+        [sys.executable, "-c", program], capture_output=True, text=True, check=True
+    )
+    assert done.stdout.split() == ["read", "False"]
+    assert {"formats", "write"} <= set(dir(spacevrp))
