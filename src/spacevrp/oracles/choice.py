@@ -73,7 +73,8 @@ def choose_oracle(problem: Problem, solver: str = AUTO) -> SolverOracle:
         oracle.require()
     except MissingSolverError as error:
         able = ", ".join(_installed(problem))
-        raise MissingSolverError(f"{error}, or name another: {able}" if able else f"{error}") from None
+        others = f", or name another: {able}" if able else ""
+        raise MissingSolverError(f"{error}{others}") from None
     oracle.check(problem)
     return oracle
 
