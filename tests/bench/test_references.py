@@ -316,6 +316,7 @@ def test_nothing_is_begun_that_cannot_end_in_time(
     assert "4 left" in shown
 
 
+@pytest.mark.slow
 def test_sigterm_loses_nothing(tmp_path: Path) -> None:
     path, record = tmp_path / "file.json", tmp_path / "record.jsonl"
     command = [sys.executable, "-m", "spacevrp", "bench", "references", "--file", str(path)]

@@ -150,6 +150,7 @@ def test_drawn_moves_are_legal_too(some: World) -> None:
     assert some.faults(one) == some.faults(hot) == {}
 
 
+@pytest.mark.slow
 def test_how_often_those_who_wait_are_asked_makes_no_difference(
     some: World, monkeypatch: pytest.MonkeyPatch
 ) -> None:

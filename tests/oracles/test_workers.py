@@ -18,6 +18,7 @@ from spacevrp.oracles.workers import Task, run_tasks
 from spacevrp.problems.errors import UnsupportedError
 
 SECONDS = 5.0
+pytestmark = pytest.mark.slow  # processes of their own
 
 
 class Deadly:

@@ -44,7 +44,7 @@ SETS: dict[str, tuple[list[Problem], dict[str, Any]]] = {
 }
 
 
-@pytest.mark.parametrize("name", SETS)
+@pytest.mark.parametrize("name", ["usual", "large", pytest.param("fleets", marks=pytest.mark.slow)])
 def test_other_views_find_other_plans_and_the_first_is_as_it_was(
     leaning: Solver, upright: Solver, name: str
 ) -> None:

@@ -88,7 +88,10 @@ def test_only_better_routes_take_the_place_of_others() -> None:
     assert set(plan.routes[2:]) < set(found.routes)  # the other town is as it was
 
 
-@pytest.mark.parametrize("name", DIVISIBLE)
+@pytest.mark.parametrize(
+    "name",
+    [*DIVISIBLE[:3], *(pytest.param(name, marks=pytest.mark.slow) for name in DIVISIBLE[3:])],
+)
 @pytest.mark.usefixtures("small_regions")
 def test_plans_become_better_and_stay_legal(solver: Solver, name: str) -> None:
     (problem,) = generate(name, SIZE, 1, seed=2)

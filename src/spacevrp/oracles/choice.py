@@ -73,8 +73,8 @@ def choose_oracle(problem: Problem, solver: str = AUTO) -> SolverOracle:
         oracle.require()
     except MissingSolverError as error:
         able = ", ".join(_installed(problem))
-        hint = f", or name another: {able}" if able else ""
-        raise MissingSolverError(f"{error}{hint}") from None
+        others = f", or name another: {able}" if able else ""
+        raise MissingSolverError(f"{error}{others}") from None
     oracle.check(problem)
     return oracle
 
