@@ -52,8 +52,7 @@ def _is_legal(problem: Problem, stops: Sequence[int], number: int) -> bool:
 def as_form(problem: Problem, form: Problem, routes: Routes) -> Routes:
     """Routes of a problem as routes of its form, whose depots may be one, or there to return to."""
     if not form.depots:
-        assert len(routes) == 1
-        return [tuple(routes[0][:-1])]
+        return [(routes[0][0], *(node for route in routes for node in route[1:-1]))]
     merged = len(problem.depots) > 1 and len(form.depots) == 1
     place = {node: node for node in range(problem.size)}
     if merged:
@@ -72,7 +71,7 @@ def compare(problem: Problem, reading: Reading, rng: np.random.Generator, times:
     form, found = reading.problem, 0
     for _ in range(times):
         plan = random_plan(problem, rng)
-        if plan is not None and (form.depots or len(plan) == 1):
+        if plan is not None:
             found += 1
             here, there = judge(problem, plan), judge(form, as_form(problem, form, plan))
             assert there.feasible, (plan, there.violations)
@@ -140,6 +139,25 @@ def test_problems_of_users() -> None:
         for reading in (plain_reading(problem), *other_readings(problem)):
             found += compare(problem, reading, rng, 2)
     assert found > 100
+
+
+def test_a_tour_passes_home_where_that_is_shorter() -> None:
+    """From 1 to 2 it is 9 directly and 2 over the depot: two routes of 2 and 3."""
+    matrix = [[0, 1, 1, 9], [1, 0, 9, 9], [1, 9, 0, 1], [1, 9, 9, 0]]
+    rng = np.random.default_rng(0)
+    problem = Problem.from_matrix(matrix)
+    reading = plain_reading(problem)
+    assert reading.problem.variant_name == "ATSP"
+    routes = reading.bring_back([(1, 2, 3, 0)])
+    assert routes == ((0, 1, 0), (0, 2, 3, 0))
+    assert judge(problem, routes).cost == judge(reading.problem, [(1, 2, 3, 0)]).cost == 5
+    assert compare(problem, reading, rng, 5) == 10
+    single = problem.replace(max_routes=1)
+    assert plain_reading(single).bring_back([(1, 2, 3, 0)]) == ((0, 1, 2, 3, 0),)
+    two = problem.replace(max_routes=2)  # which no tour can count
+    assert plain_reading(two).problem.variant_name == "ACVRP"
+    for limited in (single, two):
+        assert compare(limited, plain_reading(limited), rng, 5) > 0
 
 
 @pytest.mark.parametrize("name", ["MDCVRP", "MDCVRPBLTW", "MDOCVRPBP"])

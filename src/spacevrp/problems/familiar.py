@@ -8,9 +8,11 @@ nothing at all limits a route, the problem is a travelling salesman's.
 from __future__ import annotations
 
 from collections.abc import Sequence
+from itertools import pairwise
 
 import numpy as np
 
+from spacevrp.problems.distances import Distances
 from spacevrp.problems.problem import Problem
 from spacevrp.problems.variants import name_features
 
@@ -22,16 +24,11 @@ def familiar(problem: Problem) -> Problem:
 
     See :func:`restore` for the way back. The problem itself, where it is familiar already.
     """
-    if problem.variant is not None or not problem.depots or problem.pairs:
-        return problem
-    if needs_fleet_rules(problem):
-        return problem  # shown as something familiar anyway (see spacevrp.tensors.fleet)
-    features = problem.inferred_features
-    if features.capacity or features.orienteering or features.prize_collecting:
+    if not _may_change(problem):
         return problem
     if _is_tour(problem):
         return Problem(
-            problem.distances, name=problem.name, allow_unservable=problem.allow_unservable
+            _over_the_depot(problem), name=problem.name, allow_unservable=problem.allow_unservable
         )
     if problem.max_routes == 1:
         return problem
@@ -44,6 +41,15 @@ def familiar(problem: Problem) -> Problem:
     return problem.replace(
         demand=demand, capacity=float(len(problem.customers)), load_rule="single"
     )
+
+
+def _may_change(problem: Problem) -> bool:
+    if problem.variant is not None or not problem.depots or problem.pairs:
+        return False
+    if needs_fleet_rules(problem):
+        return False  # shown as something familiar anyway (see spacevrp.tensors.fleet)
+    features = problem.inferred_features
+    return not (features.capacity or features.orienteering or features.prize_collecting)
 
 
 def needs_fleet_rules(problem: Problem) -> bool:
@@ -59,20 +65,55 @@ def needs_fleet_rules(problem: Problem) -> bool:
 
 
 def restore(problem: Problem, routes: Routes) -> Routes:
-    """Routes of :func:`familiar` as routes of the problem: a tour begins and ends at its depot."""
-    if not problem.depots or not _is_tour(problem) or familiar(problem) is problem:
+    """Routes of :func:`familiar` as routes of the problem: a tour begins and ends at its depot.
+
+    It passes there, too, where that is shorter, and so makes several routes.
+    """
+    if not _may_change(problem) or not _is_tour(problem):
         return routes
     (depot,) = problem.depots
     (tour,) = routes
     first = tour.index(depot)
-    return ((*tour[first:], *tour[:first], depot),)
+    whole = (*tour[first:], *tour[:first], depot)
+    if not _may_pass_home(problem):
+        return (whole,)
+    between = problem.distances.between
+    parts: list[list[int]] = [[depot]]
+    for node, after in pairwise(whole[1:]):
+        parts[-1].append(node)
+        if depot != after and between(node, depot) + between(depot, after) < between(node, after):
+            parts[-1].append(depot)
+            parts.append([depot])
+    parts[-1].append(depot)
+    return tuple(map(tuple, parts))
+
+
+def _may_pass_home(problem: Problem) -> bool:
+    """Whether the way over the depot may be shorter: there are a matrix and several routes.
+
+    Between points of a map it is not, but for what rounding does.
+    """
+    return problem.max_routes != 1 and problem.distances.coordinates is None
+
+
+def _over_the_depot(problem: Problem) -> Distances:
+    """Distances with arcs that are no longer than the way over the depot, which ends a route."""
+    if not _may_pass_home(problem):
+        return problem.distances
+    (depot,) = problem.depots
+    length = problem.distances.matrix()
+    over = length[:, [depot]] + length[[depot]]  # (N, N)
+    np.fill_diagonal(over, np.inf)
+    if (over >= length).all():
+        return problem.distances
+    return Distances(matrix=np.minimum(length, over))
 
 
 def _is_tour(problem: Problem) -> bool:
     """Whether one closed route, wherever it begins, is all there is to decide.
 
-    Several routes may be shorter than one only where a detour is shorter than the direct way; and
-    they may be needed where roads are missing.
+    Several routes are shorter than one only where the way over the depot is shorter than the direct
+    one (see :func:`restore`); and they may be needed where roads are missing.
     """
     roads_missing = problem.distances.has_missing_arcs or problem.durations.has_missing_arcs
     if problem.durations is not problem.distances and problem.durations.has_missing_arcs:
@@ -87,4 +128,8 @@ def _is_tour(problem: Problem) -> bool:
         features.backhaul_last,
         features.multi_depot,
     )
-    return not any(limits) and len(problem.depots) == 1
+    if any(limits) or len(problem.depots) != 1:
+        return False
+    # A tour cannot count how often it passes home.
+    unlimited = problem.max_routes is None or problem.max_routes == 1
+    return unlimited or _over_the_depot(problem) is problem.distances
