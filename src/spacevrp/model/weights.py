@@ -26,7 +26,7 @@ from spacevrp.writing import write_whole
 
 FORMAT = "spacevrp-weights"
 VERSION = 1
-DEFAULT_WEIGHTS = "space-100-v8"
+DEFAULT_WEIGHTS = "space-100-v9"
 BUNDLED = Path(__file__).parents[1] / "bundled"
 _TENSORS, _CARD = ".safetensors", ".json"
 _OF_A_RUN = "weights"  # what a run calls its weights when it ends
