@@ -14,7 +14,7 @@ from dataclasses import asdict, dataclass, fields, replace
 from pathlib import Path
 from typing import Any
 
-from spacevrp.arguments import at_least
+from spacevrp.arguments import add_protocol_option, at_least
 
 DONE, NEGATIVE = 0, 1
 SIZES = (100, 300, 1000, 3000, 10_000, 30_000)
@@ -61,6 +61,7 @@ _COLUMNS = (
     "others",
     "note",
 )
+_STARTS, _CANDIDATES = 8, 32
 _NOTES = """\
 One CVRP a size in a fresh process. "look" is what is found out once for all views: the scale of the
 distances and the lists of neighbours. "moves" are those of the longest plan, all starts moving at
@@ -85,13 +86,19 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         help="customers; default: " + ",".join(map(str, SIZES)),
     )
     parser.add_argument("--views", metavar="N", type=at_least(1), default=1, help="default: 1")
-    parser.add_argument("--starts", metavar="N", type=at_least(1), default=8, help="default: 8")
+    add_protocol_option(parser)
+    parser.add_argument(
+        "--starts",
+        metavar="N",
+        type=at_least(1),
+        help=f"default: {_STARTS}, or all with --protocol paper",
+    )
     parser.add_argument(
         "--candidates",
         metavar="K",
         type=at_least(1),
-        default=32,
-        help="nearest customers that a move chooses from; default: 32",
+        help=f"nearest customers that a move chooses from; default: {_CANDIDATES}, or all with "
+        "--protocol paper",
     )
     parser.add_argument("--seed", metavar="SEED", type=at_least(0), default=1, help="default: 1")
     parser.add_argument(
@@ -180,6 +187,7 @@ class ScalingProbe:
     device: str
     seed: int
     weights: str | None
+    adjusted: bool = True  # distances, as the solver has it for large instances
 
 
 def run(args: argparse.Namespace) -> int:
@@ -190,9 +198,12 @@ def run(args: argparse.Namespace) -> int:
     from spacevrp.bench.memory import exponents
     from spacevrp.bench.neighbours import load_average
     from spacevrp.bench.weights import load_model
+    from spacevrp.solver import protocol_named
     from spacevrp.solver.devices import choose_device
     from spacevrp.train.versions import versions
 
+    protocol = protocol_named(args.protocol)
+    protocol.check(starts=args.starts, candidates=args.candidates)
     device = choose_device(args.device)
     _, weights = load_model(args.weights)
     record: dict[str, Any] = {
@@ -200,6 +211,7 @@ def run(args: argparse.Namespace) -> int:
         "command": records.command_line(),
         "versions": versions(),
         "machine": records.machine(device),
+        "protocol": args.protocol,
         "seed": args.seed,
         "weights": weights,
         "load_average": {"begin": load_average(), "end": None},
@@ -210,11 +222,12 @@ def run(args: argparse.Namespace) -> int:
         probe = ScalingProbe(
             size,
             args.views,
-            args.starts,
-            args.candidates,
+            (args.starts or _STARTS) if protocol.pruned else size,
+            (args.candidates or _CANDIDATES) if protocol.pruned else size,
             str(device),
             args.seed,
             args.weights,
+            protocol.pruned,
         )
         rows.append(measure(probe, torch.get_num_threads()))
         print(rows[-1].line(), flush=True)
@@ -333,7 +346,7 @@ def _measure(model: Any, probe: ScalingProbe, peak: Any) -> dict[str, Any]:
     )
     found: dict[str, Any] = {"seconds_look": seconds, "look_gib": peak.growth()}
     seeds = view_seeds(batch, model.config, probe.views, 0)  # (1, V, M)
-    adjusted = torch.tensor([is_adjusted(problem)], device=device)
+    adjusted = torch.tensor([probe.adjusted and is_adjusted(problem)], device=device)
     adjustment = Adjustment.of(batch, adjusted)
     dtype = product_dtype(device)
     peak.restart()
@@ -406,10 +419,16 @@ def markdown(record: dict[str, Any], rows: Sequence[ScalingRow]) -> str:
         f"Weights: {weights['given']} (tensors {weights['tensors_sha256'][:12]}). "
         f"Device: {place.get('gpu', place['processor'])}, {place['cores']} cores, "
         f"{place['threads']} threads, torch {record['versions']['torch']}. Seed: {record['seed']}. "
-        f"Views: {first.views}. Starts: {first.starts}. Candidates: {first.candidates}.\n\n"
+        f"Protocol: {record['protocol']}. {_told(first, record)}\n\n"
         f"{markdown_table(_COLUMNS, [row.cells() for row in rows])}\n{_NOTES}\n"
         + "".join(f"- {line}\n" for line in exponents_text(record["exponents"]).splitlines())
     )
+
+
+def _told(row: ScalingRow, record: dict[str, Any]) -> str:
+    if record["protocol"] == "paper":
+        return f"Views: {row.views}. Starts and candidates: all customers."
+    return f"Views: {row.views}. Starts: {row.starts}. Candidates: {row.candidates}."
 
 
 def _write(folder: Path, record: dict[str, Any], rows: Sequence[ScalingRow]) -> None:
