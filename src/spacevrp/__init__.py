@@ -54,7 +54,7 @@ _HOMES = {
 # Public modules that need no import of their own.
 _MODULES = ("formats",)
 
-__all__ = ["__version__", *_HOMES, *_MODULES]
+__all__ = ["__version__", *_HOMES]
 
 
 def __getattr__(name: str) -> Any:
@@ -74,4 +74,4 @@ def __getattr__(name: str) -> Any:
 
 
 def __dir__() -> list[str]:
-    return sorted(__all__)
+    return sorted([*__all__, *_MODULES])

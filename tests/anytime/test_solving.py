@@ -146,7 +146,7 @@ def test_no_problems_are_no_trouble(timed: Any) -> None:
 def tiny(monkeypatch: pytest.MonkeyPatch, clock: Clock) -> FakeSolver:
     """The public face with a fake model and a clock that stands still."""
     solver = FakeSolver(clock, latency=0.1, rate=0.001)
-    monkeypatch.setattr(solving, "Solver", lambda weights, device: solver)
+    monkeypatch.setattr(solving, "Solver", lambda weights, device, threads: solver)
     monkeypatch.setattr("spacevrp.anytime.solving.clocks.perf_counter", clock)
     inner = solving.solve_for
     monkeypatch.setattr(solving, "solve_for", lambda *a, **k: inner(*a, **k, clock=clock))

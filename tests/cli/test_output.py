@@ -24,11 +24,11 @@ from spacevrp.problems.referee import judge
 from spacevrp.problems.solution import Solution
 
 STOPS = """\
-id,lon,lat,demand,open,close,service,capacity,speed_kmh
-hub,13.37,52.50,,08:00,18:00,,7,30
-bakery,13.40,52.51,4,08:30,10:00,300,,
-dairy,13.45,52.52,3,,,300,,
-clinic,13.35,52.55,5,,12:00,600,,
+id,lon,lat,demand,open,close,service,capacity,speed_kmh,time_unit
+hub,13.37,52.50,,08:00,18:00,,7,30,s
+bakery,13.40,52.51,4,08:30,10:00,300,,,
+dairy,13.45,52.52,3,,,300,,,
+clinic,13.35,52.55,5,,12:00,600,,,
 """
 VROOM = {
     "vehicles": [{"id": 1, "start_index": 0, "end_index": 0, "capacity": [5]} for _ in range(2)],
