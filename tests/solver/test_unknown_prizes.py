@@ -45,14 +45,16 @@ def go_straight(environment: Any, tables: Any, starts: Any, *more: Any) -> Moves
                 break
             visited.append(node)
         nodes = [0, *visited, 0]
+        if not batch.has_depot[0]:  # a tour of everybody, whose order makes no difference here
+            visited, nodes = order, [0, *order, 0]
         length = sum(float(batch.distance[0, a, b]) for a, b in pairwise(nodes))
         skipped = [node for node in order if node not in visited]
         costs.append(length + float(batch.penalty[0, skipped].sum()))
-        sequences.append((nodes + [0] * 5)[:5])
-    done = torch.tensor([sequences])  # (1, P, 5)
+        sequences.append((nodes + [0] * 5)[: 5 if batch.has_depot[0] else 4])
+    done = torch.tensor([sequences])  # (1, P, T)
 
     def take(chosen: torch.Tensor) -> torch.Tensor:
-        return done.gather(1, chosen.unsqueeze(-1).expand(-1, -1, 5))
+        return done.gather(1, chosen.unsqueeze(-1).expand(-1, -1, done.shape[2]))
 
     return Moves(torch.tensor([costs]), take)
 
@@ -79,6 +81,20 @@ def test_the_choice_is_by_what_is_expected(solver: Solver, monkeypatch: pytest.M
 def test_known_prizes_need_no_such_care(solver: Solver) -> None:
     attempt = solver.attempt(two_ways(None), augment=1, protocol="network")
     assert attempt.expected == attempt.hindsight == {}
+
+
+def test_a_tour_of_everybody_is_compared_with_what_is_expected(
+    solver: Solver, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(search, "_roll_out", go_straight)
+    # East, or west, and home is expected to cost 2 + 9 + 9; the tour of everybody costs 6.
+    problem = two_ways([0, 1, 1, 1]).replace(penalty=[0, 9, 9, 9], variant=None)
+    attempt = solver.attempt(problem, augment=1, sample=0, protocol="network")
+    (plan,) = attempt.solutions
+    assert plan is not None
+    assert plan.cost == pytest.approx(6)
+    assert attempt.expected == {}  # nothing can surprise it
+    assert attempt.hindsight == {0: pytest.approx(6)}
 
 
 @pytest.mark.parametrize("options", [{}, {"candidates": 4}])

@@ -100,7 +100,7 @@ PROTOCOLS = {
 
 def protocol_named(name: str | None) -> Protocol:
     """A protocol by its name; None for the default."""
-    found = PROTOCOLS.get(DEFAULT if name is None else name)
+    found = PROTOCOLS[DEFAULT] if name is None else PROTOCOLS.get(str(name))
     if found is None:
         known = ", ".join(sorted(PROTOCOLS))
         raise SpacevrpError(f"protocol: expected one of {known}, received {name!r}")

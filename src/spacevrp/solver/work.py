@@ -425,6 +425,8 @@ class Work:
         Where prizes are revealed by the visits, plans without recourse cost what they are expected
         to; the others are held to what was expected of them.
         """
+        if number in self.hindsight:
+            self.hindsight[number] = min(plan.cost, self.hindsight[number])
         old = solutions[number]
         if old is None or plan.cost < self.expected.get(number, old.cost):
             solutions[number] = plan
