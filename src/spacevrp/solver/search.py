@@ -8,10 +8,12 @@ from __future__ import annotations
 
 import time
 import warnings
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass
 from functools import cache, partial
 from importlib.util import find_spec
+from typing import Any
 
 import numpy as np
 import torch
@@ -20,10 +22,12 @@ from torch import Tensor
 from spacevrp.decode import rollout
 from spacevrp.decode.first import likeliest_first
 from spacevrp.decode.fused import fused_rollout, supports
+from spacevrp.decode.rollout import Move, advance
 from spacevrp.decode.trace import Trace
 from spacevrp.env import Environment, start_nodes
 from spacevrp.env.starts import can_start
 from spacevrp.model import LEAN, DecoderTables, SpaceModel, view_seeds
+from spacevrp.problems.deadline import NEVER, Deadline, TimeIsUp
 from spacevrp.problems.problem import Problem
 from spacevrp.solver.memory import Cut
 from spacevrp.solver.turns import Turns, Wanted
@@ -51,6 +55,8 @@ class Settings:
     replan: int = 0  # times that plans are planned anew, region by region
     lean: float = LEAN  # how far views lean (see model/leanings.py)
     first_view: int = 0  # the number of the first one
+    explain: bool = True  # with ``persist``: why customers are left out
+    deadline: Deadline = NEVER  # when it is over, the best plans so far are taken
 
     @property
     def wanted(self) -> Wanted:
@@ -106,7 +112,12 @@ def search_block(
     seconds: Seconds | None = None,
     shown: Sequence[Problem] | None = None,
 ) -> list[list[Candidate]]:
-    """Candidates of each instance, best first.
+    """Candidates of each instance, best first; those of the views that were in time.
+
+    Raises
+    ------
+    TimeIsUp
+        When the deadline is over before there are any.
 
     Parameters
     ----------
@@ -147,11 +158,12 @@ def _search(
     degrees = torch.tensor([settings.temperature(number) for number in range(1 + turns.draws)])
     temperature = degrees.to(batch.device)[turns.rounds]  # (R,)
     seeds = seeds_of_views(model, batch, problems, settings)  # (I, V, M)
-    decode: Callable[..., Moves] = _roll_out
+    decode: Callable[..., Moves] = partial(_roll_out, deadline=settings.deadline)
     if uses_kernel(environment):
         decode = partial(_roll_out_fused, missing_arcs=_misses_arcs(problems))
     best = Best(batch, environment.max_steps + 2)
-    for first_view in range(0, settings.views, cut.views):
+
+    def search_views(first_view: int) -> None:
         some = seeds[:, first_view : first_view + cut.views]  # (I, v, M)
         views = some.shape[1]
         repeated = batch.repeat_interleave(views) if views > 1 else batch
@@ -172,6 +184,15 @@ def _search(
             order = torch.arange(done.cost.shape[1], device=batch.device) + first
             best.add(done, view[:, None] * begin.shape[1] + order)
             report(done.cost.numel())
+
+    for first_view in range(0, settings.views, cut.views):
+        try:
+            settings.deadline.check()
+            search_views(first_view)
+        except TimeIsUp:
+            if best.is_empty:
+                raise
+            break
     return best
 
 
@@ -233,8 +254,26 @@ def encode(
     """The tables of the decoder for every view, those of an instance in a row."""
     # Tensor cores want bfloat16; a CPU is as fast in float32.
     dtype = torch.bfloat16 if batch.device.type == "cuda" else torch.float32
-    tables: DecoderTables = model(batch, seeds, dtype)
+    with looking_between_layers(model, settings.deadline):
+        tables: DecoderTables = model(batch, seeds, dtype)
     return model.lean(tables, batch, views, settings.lean)
+
+
+@contextmanager
+def looking_between_layers(model: SpaceModel, deadline: Deadline) -> Iterator[None]:
+    """Have the encoder look at the deadline before each layer, where there is one."""
+    if deadline is NEVER:
+        yield
+        return
+    handles = [
+        layer.register_forward_pre_hook(lambda *_: deadline.check())
+        for layer in model.encoder.layers
+    ]
+    try:
+        yield
+    finally:
+        for handle in handles:
+            handle.remove()
 
 
 # --------------------------------------------------------------------------------------- rollouts
@@ -254,9 +293,15 @@ def _roll_out(
     starts: Tensor,
     keys: Tensor | None,
     temperature: Tensor,
+    deadline: Deadline,
 ) -> Moves:
     """Complete a plan from each start (B, P), drawn with keys (B, P) at temperatures (P,)."""
-    done = rollout(environment, tables, starts, keys=keys, temperature=temperature)
+
+    def step(*state: Any, **more: Any) -> Move:
+        deadline.check()
+        return advance(*state, **more)
+
+    done = rollout(environment, tables, starts, keys=keys, temperature=temperature, one_step=step)
 
     def take(order: Tensor) -> Tensor:
         index = order.unsqueeze(-1).expand(-1, -1, done.sequence.shape[2])
@@ -322,6 +367,11 @@ class Best:
         self._served = torch.empty(shape, dtype=torch.int64, device=batch.device)  # (I, k)
         self._rank = torch.empty(shape, dtype=torch.int64, device=batch.device)  # (I, k)
         self._moves = torch.empty((*shape, length), dtype=torch.int32, device=batch.device)
+
+    @property
+    def is_empty(self) -> bool:
+        """Whether there are none yet."""
+        return not self._cost.shape[1]
 
     def add(self, done: Moves, rank: Tensor) -> None:
         """Rollouts of some views (I v, P) with their ranks (v, P), which grow along P."""

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, overload
@@ -13,6 +13,7 @@ import torch
 from spacevrp.model import LEAN, SpaceModel
 from spacevrp.model.weights import DEFAULT_WEIGHTS, load_weights
 from spacevrp.problems.conversion import as_number, as_whole
+from spacevrp.problems.deadline import NEVER, Deadline
 from spacevrp.problems.errors import InfeasibleError, SpacevrpError
 from spacevrp.problems.inputs import as_problems, is_one
 from spacevrp.problems.problem import Problem
@@ -184,7 +185,8 @@ class Solver:
             :meth:`Problem.from_data` takes: a data frame, or a table of keys of another program.
         augment
             Views of each instance: a pivot set and a leaning each. More views take longer, and the
-            model's plans, before they are planned anew, are never worse.
+            model's first plan is never worse for them; the finished plan may be, as the local
+            search ends elsewhere from another first plan.
         starts
             Start nodes of each view, the likeliest ones (beyond 200 customers, spread evenly). None
             for as many as suit ``sample`` or, beyond 200 customers, for a number that falls with
@@ -258,13 +260,20 @@ class Solver:
         rebuild: bool = True,
         replan: int = ROUNDS,
         first_view: int = 0,
+        deadline: Deadline = NEVER,
+        found: Callable[[int, Solution], object] | None = None,
+        begin: Mapping[int, Solution] | None = None,
+        explain: bool = True,
     ) -> Attempt:
         """The same, with an account of the time, and no error where no plan is complete.
 
         Without ``persist`` an instance that comes to dead ends gets a partial plan at once: nobody
         tries harder, and the reason is left empty, for whoever searches on. Nor are plans of
         several routes rebuilt without ``rebuild``. Views are counted from ``first_view`` on; all
-        but view 0 lean.
+        but view 0 lean. When the ``deadline`` is over the best plans so far are taken; ``found`` is
+        told the number of an instance and its plan, whenever there is one that may be better; and
+        ``begin`` has plans that compete with those of the model. Without ``explain`` the reasons
+        for customers who are left out are not looked for.
         """
         settings = Settings(
             views=_at_least("augment", augment, 1),
@@ -278,10 +287,13 @@ class Solver:
             replan=_at_least("replan", replan, 0),
             lean=self.lean,
             first_view=_at_least("first_view", first_view, 0),
+            deadline=deadline,
+            explain=explain,
         )
         if batch_memory is not None:
             _at_least("batch_memory", batch_memory, 1)
         work = Work(self.model, self.device, as_problems(problem)[0], batch_memory)
+        work.found, work.starts = found, dict(begin or {})
         solutions, reasons = work.run(settings, progress)
         reasons = dict(sorted(reasons.items()))
         notes = tuple(work.notes)
@@ -296,12 +308,13 @@ class Solver:
         first: int = 0,
         seed: int = 0,
         batch_memory: int | None = None,
+        deadline: Deadline = NEVER,
     ) -> Attempt:
         """The plans, planned anew region by region; those that cannot be divided stay.
 
         Every round, by its number from ``first`` on, divides them otherwise.
         """
-        settings = Settings(1, None, 0, seed, replan=rounds, lean=self.lean)
+        settings = Settings(1, None, 0, seed, replan=rounds, lean=self.lean, deadline=deadline)
         work = Work(self.model, self.device, list(problems), batch_memory)
         solutions: list[Solution | None] = list(plans)
         work.plan_anew(solutions, settings, False, first)

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+import functools
 import time
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field, replace
 from itertools import islice
@@ -13,6 +14,7 @@ import numpy as np
 import torch
 
 from spacevrp.model import SpaceModel
+from spacevrp.problems.deadline import TimeIsUp
 from spacevrp.problems.districts import districts
 from spacevrp.problems.errors import ProblemError
 from spacevrp.problems.problem import Problem
@@ -63,6 +65,10 @@ class Work:
     notes: list[str] = field(default_factory=list)
     partial: dict[int, Solution] = field(default_factory=dict)  # where there is no complete plan
     readings: list[Reading] = field(default_factory=list)
+    found: Callable[[int, Solution], object] | None = (
+        None  # told every better plan, and whose it is
+    )
+    starts: dict[int, Solution] = field(default_factory=dict)  # plans to begin with
     _stuck: dict[int, list[Candidate]] = field(default_factory=dict)
 
     def __post_init__(self) -> None:
@@ -72,7 +78,11 @@ class Work:
     def run(
         self, settings: Settings, show: ShowProgress
     ) -> tuple[list[Solution | None], dict[int, str]]:
-        """The solutions in the order of the problems, and the reasons where there is none."""
+        """The solutions in the order of the problems, and the reasons where there is none.
+
+        When the deadline of the settings is over, what is still to come is left out: there is a
+        plan for every problem all the same, which serves nobody at the worst.
+        """
         solutions: list[Solution | None] = [None] * len(self.problems)
         reasons: dict[int, str] = {}
         others = self._other_readings(settings)
@@ -86,10 +96,16 @@ class Work:
                 solutions[number] = solution
                 if solution is None:
                     reasons[number] = reason
+        for number in range(len(self.problems)):
+            if solutions[number] is None:  # some were not reached in time
+                reasons.setdefault(number, "")
+        for number, plan in self.starts.items():
+            _keep_the_better(number, plan, solutions, reasons)
+        self._tell(solutions)
         # Some customers get home over others only, and some fleets are so small that chance is
         # of help.
         hard = [number for number in reasons if not fleet_too_small(self.problems[number])]
-        if not settings.persist:
+        if not settings.persist or settings.deadline.over:
             hard = []
         for number, solution, _ in self._second_pass(hard, settings, show):
             if solution is not None:
@@ -97,6 +113,7 @@ class Work:
                 del reasons[number]
         self._read_otherwise(others, solutions, reasons, settings, show)
         self._plan_districts(solutions, reasons, settings, show)
+        self._tell(solutions)
         self.plan_anew(solutions, settings, show)
         self._settle_for_less(reasons, settings, show)
         if settings.improve:
@@ -105,7 +122,18 @@ class Work:
             if plan.feasible:  # somebody made room for those who were left out
                 solutions[number] = self.partial.pop(number)
                 del reasons[number]
-        return solutions, self._explained(reasons) if settings.persist else reasons
+        self._tell(solutions)
+        explains = settings.persist and settings.explain
+        return solutions, self._explained(reasons, settings) if explains else reasons
+
+    def _tell(self, solutions: Sequence[Solution | None]) -> None:
+        """Tell of all plans there are, to whom it may concern."""
+        if self.found is None:
+            return
+        for number in range(len(self.problems)):
+            plan = solutions[number] or self.partial.get(number)
+            if plan is not None:
+                self.found(number, plan)
 
     def _beside(self, problems: list[Problem], readings: Sequence[Reading] = ()) -> Work:
         """Work on other problems for the sake of these, in the same place and time."""
@@ -132,13 +160,22 @@ class Work:
             progress.stage("partial plans")
             for number in reasons:
                 # The sort is stable: of two that served as many, the better one stays first.
-                candidates = sorted(self._stuck[number], key=lambda c: -len(np.unique(c.sequence)))
+                stuck = self._stuck.get(number, [])
+                if settings.deadline.over:
+                    self.partial[number] = Solution.judged(self.problems[number], ())
+                    continue
+                candidates = sorted(stuck, key=lambda c: -len(np.unique(c.sequence)))
                 self.partial[number] = best_partial(
-                    self.problems[number], candidates, self.forms[number], trials
+                    self.problems[number],
+                    candidates,
+                    self.forms[number],
+                    trials,
+                    settings.deadline,
                 )
                 progress.advance(1)
         self.seconds.judging += time.perf_counter() - began
-        if settings.persist:
+        self._tell([None] * len(self.problems))
+        if settings.persist and not settings.deadline.over:
             self._solve_the_rest(settings, show, trials)
 
     def _other_readings(self, settings: Settings) -> list[tuple[int, Reading]]:
@@ -167,14 +204,16 @@ class Work:
 
         def finished(number: int, plan: Solution) -> Solution:
             problem = self.problems[number]
-            return weighed(problem, plan) if settings.improve and may_collect(problem) else plan
+            if not settings.improve or settings.deadline.over or not may_collect(problem):
+                return plan
+            return weighed(problem, plan, settings.deadline)
 
         began = time.perf_counter()
         for number, plan in enumerate(solutions):
             if plan is not None:
                 solutions[number] = finished(number, plan)
         self.seconds.judging += time.perf_counter() - began
-        if not others:
+        if not others or settings.deadline.over:
             return
         problems = [self.problems[number] for number, _ in others]
         readings = [reading for _, reading in others]
@@ -196,6 +235,8 @@ class Work:
         show: ShowProgress,
     ) -> None:
         """Plans made for each depot alone where these are better."""
+        if settings.deadline.over:
+            return
         began = time.perf_counter()
         found = [(number, districts(problem)) for number, problem in enumerate(self.problems)]
         split = [(number, one) for number, one in found if one is not None]
@@ -234,8 +275,11 @@ class Work:
         with Progress(settings.replan * len(costs), show) as progress:
             progress.stage("regions")
             for round_ in range(first, first + settings.replan):
+                if settings.deadline.over:
+                    break
                 self._one_round(solutions, costs, round_, settings)
                 progress.advance(len(costs))
+                self._tell(solutions)
                 for number, so_far in list(costs.items()):
                     if is_exhausted(so_far):
                         del costs[number]
@@ -268,6 +312,7 @@ class Work:
             improve=False,
             lean=settings.lean,
             first_view=VIEWS * round_,  # what one could not plan better, another may
+            deadline=settings.deadline,
         )
         new = iter(work.run(alone, False)[0])
         began = time.perf_counter()
@@ -283,9 +328,17 @@ class Work:
         self, solutions: list[Solution | None], settings: Settings, show: ShowProgress
     ) -> None:
         """Finish the plans of all problems for which there is a local search, complete or not."""
+        if settings.deadline.over:
+            return
         finishers = [
-            finisher_of(problem, settings.seed, rebuilds=settings.rebuild)
-            for problem in self.problems
+            finisher_of(
+                problem,
+                settings.seed,
+                rebuilds=settings.rebuild,
+                deadline=settings.deadline,
+                found=None if self.found is None else functools.partial(self.found, number),
+            )
+            for number, problem in enumerate(self.problems)
         ]
         chosen = {number: one for number, one in enumerate(finishers) if one is not None}
         if not chosen:
@@ -294,6 +347,8 @@ class Work:
         with Progress(len(chosen), show) as progress:
             progress.stage("polishing")
             for number, finished in chosen.items():
+                if settings.deadline.over:
+                    break
                 plan = solutions[number]
                 if plan is None:
                     self.partial[number] = finished(self.partial[number])
@@ -302,10 +357,13 @@ class Work:
                 progress.advance(1)
         self.seconds.judging += time.perf_counter() - began
 
-    def _explained(self, reasons: dict[int, str]) -> dict[int, str]:
+    def _explained(self, reasons: dict[int, str], settings: Settings) -> dict[int, str]:
         """The reasons, with who is left out of the best partial plans and why."""
         began = time.perf_counter()
-        told = {number: tell(self.partial[number], reason) for number, reason in reasons.items()}
+        told = {
+            number: tell(self.partial[number], reason, settings.deadline)
+            for number, reason in reasons.items()
+        }
         self.seconds.judging += time.perf_counter() - began
         return told
 
@@ -330,9 +388,10 @@ class Work:
             if solution is not None:
                 began = time.perf_counter()
                 number = numbers[position]
-                again = brought_back(self.problems[number], solution, rests[number][1])
+                stay, deadline = rests[number][1], settings.deadline
+                again = brought_back(self.problems[number], solution, stay, deadline)
                 if better_of(self.partial[number], again) is again:
-                    self.partial[number] = exchange(again, trials)
+                    self.partial[number] = exchange(again, trials, deadline)
                 self.seconds.judging += time.perf_counter() - began
         self.refused += work.refused
 
@@ -365,8 +424,8 @@ class Work:
                 here = replace(settings, views=views)
                 forms = [self.forms[number] for number in numbers]
                 shown = [self.readings[number].shown for number in numbers]
-                found = blocks.search(forms, shown, here, progress)
-                for number, candidates in zip(numbers, found, strict=True):
+                found = _in_time(blocks.search(forms, shown, here, progress))
+                for number, candidates in zip(numbers, found, strict=False):
                     problem = self.problems[number]
                     began = time.perf_counter()
                     solution, reason, refused = settle(problem, candidates, self.readings[number])
@@ -375,6 +434,12 @@ class Work:
                     if solution is None:
                         self._stuck.setdefault(number, []).extend(candidates)
                     yield number, solution, reason
+
+
+def _in_time(found: Iterable[list[Candidate]]) -> Iterable[list[Candidate]]:
+    """Those that are there before the time is up."""
+    with suppress(TimeIsUp):
+        yield from found
 
 
 def _keep_the_better(
