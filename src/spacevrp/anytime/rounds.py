@@ -29,7 +29,7 @@ from spacevrp.solver.regions import ROUNDS, is_divisible, is_exhausted
 # no longer as fast.
 FIRST_STARTS, FIRST_STARTS_LARGE = 8, 1
 # Of the time, for the first round at the most; then plans are made without the network.
-FIRST_SHARE = 0.6
+FIRST_SHARE = 0.5
 # A large instance is left to those if there are fewer seconds than this for each pair of nodes: the
 # network looks at all of them, and a single layer cannot be interrupted.
 _SECONDS_A_PAIR = 1e-6
@@ -113,8 +113,9 @@ class Rounds:
             first = Round(1, min(few, self._most_starts(numbers)))
             self._search(numbers, first, share)
         left = [number for number in everything if self._is_without(number)]
-        for number in left:
-            self._plans.offer(number, quick_plan(self._problems[number], self._deadline))
+        for number in everything:
+            if self._plans.complete[number] is None and not self._deadline.over:
+                self._plans.offer(number, quick_plan(self._problems[number], self._deadline))
         if left:
             what = "" if len(everything) == 1 else f" {len(left)} of {len(everything)} instances:"
             self.notes.append(

@@ -30,6 +30,8 @@ from spacevrp.solver.work import ShowProgress
 # Of the time, for the model where there is not enough for all of a call without a time and PyVRP
 # takes over: more of it does not help the latter (docs/how-to/anytime.md has the measurement).
 MODEL_SHARE = 0.1
+# The same where customers are left out of the first plan.
+_USUAL_SHARE = 0.5
 # Of the time, for the reasons why customers are left out, at the most; and seconds for each.
 _REASONS_SHARE, _REASON = 0.15, 0.05
 # Beyond so much more than was given, it is said.
@@ -146,7 +148,6 @@ class _Timed:
     bar: TimeBar
     given: Mapping[int, Solution]
     improvements: dict[int, Improvement] = field(default_factory=dict)
-    _first: float = 0.0  # seconds of the first plan
 
     def run(self, seed: int) -> None:
         """All of it, until the time is up."""
@@ -155,13 +156,14 @@ class _Timed:
         self.bar.stage("first plan")
         if self.problems:
             self.rounds.first()
-        self._first = self.deadline.spent
         everything = list(range(len(self.problems)))
         helped = [number for number in everything if self.engines[number]]
         alone = [number for number in everything if not self.engines[number]]
-        hurried = self._hurried(helped)
-        usual = [number for number in everything if number not in hurried]
-        self._usual(usual)
+        short = self._short(helped)
+        hurried = [number for number in short if self.plans.complete[number] is not None]
+        # To each its part of the time; half of it where a strong solver is still to serve more.
+        parts = {n: _USUAL_SHARE if n in short else 1.0 for n in everything if n not in hurried}
+        self._usual(list(parts), sum(parts.values()) / max(len(everything), 1))
         self._search(hurried, MODEL_SHARE * self.deadline.seconds)
         if alone:  # to each its part of what is left
             left = self._working.left * len(alone) / len(everything)
@@ -176,26 +178,16 @@ class _Timed:
         seconds = self.deadline.seconds
         return self.deadline.until(seconds - min(_REASONS_SHARE * seconds, _REASON * left))
 
-    def _hurried(self, helped: Sequence[int]) -> list[int]:
-        """Problems that a strong solver has to itself: there is no time for all that is usual.
+    def _short(self, helped: Sequence[int]) -> list[int]:
+        """Problems of strong solvers, if there is no time for all of a call without a time."""
+        strong = [number for number in helped if self.engines[number][0].name in STRONG]
+        fits = self.rounds.usual_seconds(strong) <= self.deadline.left
+        return [] if fits else strong
 
-        Not where customers are left out of the first plan.
-        """
-        strong = [
-            number
-            for number in helped
-            if self.engines[number][0].name in STRONG and self.plans.complete[number] is not None
-        ]
-        if self.rounds.usual_seconds(strong) <= self.deadline.left:
-            return []
-        return strong
-
-    def _usual(self, numbers: Sequence[int]) -> None:
+    def _usual(self, numbers: Sequence[int], share: float) -> None:
         self.bar.stage("model and local search")
         self._show_mean()
-        # To those that are not among them, their part of the time.
-        left = self._working.left * len(numbers) / max(len(self.problems), 1)
-        until = self.deadline.until(self.deadline.spent + left)
+        until = self.deadline.until(self.deadline.spent + share * self._working.left)
         self.rounds.usual(numbers, until, self.given)
         self._show_mean()
 

@@ -32,8 +32,10 @@ def explain(
         named = known and known[:_MOST_NAMED]
         if named is None:
             named = explain_unserved(problem, partial.routes, _MOST_NAMED, deadline=deadline)
-        reasons = list(dict.fromkeys(one.message for one in named))
-        if len(left) > len(named):
+        reasons = list(dict.fromkeys(one.message for one in named if one.code != "unexplained"))
+        if not reasons:
+            reasons = ["the time was up before the reasons were found"]
+        elif len(left) > len(named):
             reasons.append(f"and so on for {len(left) - len(named)} more")
     noun = "node" if not problem.depots else "customer"
     total = len(problem.customers)

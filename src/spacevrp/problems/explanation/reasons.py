@@ -78,6 +78,9 @@ def explain_unserved(
     if not left:
         return ()
     visited = {node for route in settled for node in route}
+    if deadline.over:
+        everything = [one for stops in left for one in _left_unexplained(problem, stops)]
+        return tuple(one for one in everything if one.node not in visited)
     ways = Ways(problem, settled, deadline)
     unserved: list[Unserved] = []
     for stops in left:
