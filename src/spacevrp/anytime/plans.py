@@ -43,7 +43,8 @@ class BestPlans:
     @property
     def any(self) -> bool:
         """Whether there is a plan that serves anybody."""
-        return any(plan is not None for plan in (*self.complete, *self.partial.values()))
+        served = (any(plan.routes) for plan in self.partial.values())
+        return any(plan is not None for plan in self.complete) or any(served)
 
     @property
     def hears(self) -> bool:

@@ -112,7 +112,8 @@ class Rounds:
             few = FIRST_STARTS_LARGE if large else FIRST_STARTS
             first = Round(1, min(few, self._most_starts(numbers)))
             self._search(numbers, first, share)
-        left = [number for number in everything if self._is_without(number)]
+        late = set(everything) if share.over else set(everything).difference(numbers)
+        left = [number for number in sorted(late) if self._is_without(number)]
         for number in everything:
             if self._plans.complete[number] is None and not self._deadline.over:
                 self._plans.offer(number, quick_plan(self._problems[number], self._deadline))
