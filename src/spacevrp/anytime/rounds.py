@@ -30,6 +30,8 @@ from spacevrp.solver.regions import ROUNDS, is_divisible, is_exhausted
 FIRST_STARTS, FIRST_STARTS_LARGE = 8, 1
 # Of the time, for the first round at the most; then plans are made without the network.
 FIRST_SHARE = 0.5
+# When so much of it is spent, instances that have no plan yet go without one.
+_QUICK_SHARE = 0.9
 # A large instance is left to those if there are fewer seconds than this for each pair of nodes: the
 # network looks at all of them, and a single layer cannot be interrupted.
 _SECONDS_A_PAIR = 1e-6
@@ -114,9 +116,10 @@ class Rounds:
             self._search(numbers, first, share)
         late = set(everything) if share.over else set(everything).difference(numbers)
         left = [number for number in sorted(late) if self._is_without(number)]
+        quick = self._deadline.until(_QUICK_SHARE * self._deadline.seconds)
         for number in everything:
-            if self._plans.complete[number] is None and not self._deadline.over:
-                self._plans.offer(number, quick_plan(self._problems[number], self._deadline))
+            if self._plans.complete[number] is None and not quick.over:
+                self._plans.offer(number, quick_plan(self._problems[number], quick))
         if left:
             what = "" if len(everything) == 1 else f" {len(left)} of {len(everything)} instances:"
             self.notes.append(

@@ -34,6 +34,8 @@ MODEL_SHARE = 0.1
 _USUAL_SHARE = 0.5
 # Of the time, for the reasons why customers are left out, at the most; and seconds for each.
 _REASONS_SHARE, _REASON = 0.15, 0.05
+# Nodes up to which the better plans of a search are noted as they come, and not only in the end.
+_OFTEN_JUDGED = 200
 # Beyond so much more than was given, it is said.
 _TOLERANCE, _MOMENT = 0.05, 0.2
 
@@ -208,7 +210,10 @@ class _Timed:
         if working.over:
             return
         part = working.until(working.spent + working.left / shared_by)
-        start, offer = self.plans.complete[number], functools.partial(self.plans.offer, number)
+        start, offer = self.plans.complete[number], None
+        # The referee takes its time to judge each of many large plans.
+        if self.plans.hears or self.problems[number].size <= _OFTEN_JUDGED:
+            offer = functools.partial(self.plans.offer, number)
         label = "" if len(self.problems) == 1 else f" instance {number}"
         if start is None:
             self.bar.stage(f"serving more{label}")
