@@ -14,6 +14,7 @@ __version__ = "0.1.0.dev0"
 
 if TYPE_CHECKING:
     from spacevrp import formats as formats
+    from spacevrp.anytime import Solver as Solver
     from spacevrp.anytime import improve as improve
     from spacevrp.anytime import solve as solve
     from spacevrp.formats import read as read
@@ -29,7 +30,6 @@ if TYPE_CHECKING:
     from spacevrp.problems.variants import VARIANTS as VARIANTS
     from spacevrp.problems.variants import Variant as Variant
     from spacevrp.problems.variants import parse_variant as parse_variant
-    from spacevrp.solver import Solver as Solver
 
 # Public name -> the module that defines it.
 _HOMES = {
@@ -37,7 +37,7 @@ _HOMES = {
     "Plan": "spacevrp.problems.plan",
     "Problem": "spacevrp.problems.problem",
     "Solution": "spacevrp.problems.solution",
-    "Solver": "spacevrp.solver",
+    "Solver": "spacevrp.anytime",
     "SpacevrpError": "spacevrp.problems.errors",
     "VARIANTS": "spacevrp.problems.variants",
     "Variant": "spacevrp.problems.variants",

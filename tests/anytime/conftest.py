@@ -32,11 +32,15 @@ def alone(problem: Problem) -> Solution:
 
 @dataclass
 class FakeSolver:
-    """Serves each customer alone, and takes ``latency + rate x plans`` seconds for it."""
+    """Serves each customer alone, and takes ``latency + rate x plans`` seconds for it.
+
+    All of a call without a time takes ``finishing`` more. When the time is up there is no plan.
+    """
 
     clock: Clock
     latency: float = 0.0
     rate: float = 0.0
+    finishing: float = 0.0
     device: torch.device = field(default_factory=lambda: torch.device("cpu"))
     calls: list[dict[str, Any]] = field(default_factory=list)
     unsolvable: Sequence[int] = ()
@@ -45,9 +49,12 @@ class FakeSolver:
         self.calls.append({"problems": len(problem), **asked})
         starts = asked["starts"] or max(len(one.customers) for one in problem)
         plans = asked["augment"] * starts * (1 + (asked["sample"] or 0))
-        self.clock.now += self.latency + self.rate * plans
-        reasons = {number: "a wall stands there" for number in self.unsolvable}
-        partial = {number: Solution.judged(problem[number], ()) for number in self.unsolvable}
+        needed = self.latency + self.rate * plans + (self.finishing if asked["replan"] else 0.0)
+        left = asked["deadline"].left
+        self.clock.now += min(needed, max(left, 0.0) + 1e-9)
+        unsolvable = self.unsolvable if needed <= left else range(len(problem))
+        reasons = {number: "a wall stands there" for number in unsolvable}
+        partial = {number: Solution.judged(problem[number], ()) for number in unsolvable}
         found = [None if n in reasons else alone(one) for n, one in enumerate(problem)]
         return Attempt(found, reasons, Seconds(0.0, 1.0, 0.0), partial=partial)
 

@@ -1,4 +1,4 @@
-"""Times in words, and what is left of them."""
+"""Times in words."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from spacevrp.anytime.budget import Budget, as_seconds
+from spacevrp.anytime.budget import as_seconds
 from spacevrp.problems.errors import SpacevrpError
 
 
@@ -36,11 +36,3 @@ def test_anything_else_is_refused_by_name(given: Any, received: str) -> None:
     with pytest.raises(SpacevrpError, match=r"^time: expected a time ") as caught:
         as_seconds(given)
     assert str(caught.value).endswith(f"received {received}")
-
-
-def test_a_budget_runs_from_where_it_was_made(clock: Any) -> None:
-    budget = Budget(3.0, clock)
-    clock.now += 2.0
-    assert (budget.spent, budget.left) == (2.0, 1.0)
-    clock.now += 2.0
-    assert (budget.spent, budget.left) == (4.0, -1.0)

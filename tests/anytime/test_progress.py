@@ -8,10 +8,10 @@ from typing import Any
 import pytest
 
 from spacevrp.anytime import progress
-from spacevrp.anytime.budget import Budget
 from spacevrp.anytime.progress import TimeBar
 from spacevrp.anytime.solving import solve_for
 from spacevrp.generators import generate
+from spacevrp.problems.deadline import Deadline
 
 from .conftest import Clock, FakeEngine, FakeSolver
 
@@ -26,7 +26,7 @@ def shown(capsys: pytest.CaptureFixture[str]) -> list[str]:
 
 
 def test_it_shows_stage_cost_and_time(clock: Clock, capsys: pytest.CaptureFixture[str]) -> None:
-    with TimeBar(Budget(8.0, clock), "always") as bar:
+    with TimeBar(Deadline(8.0, clock), "always") as bar:
         bar.stage("first plan")
         clock.now += 2.0
         bar.cost(15.5)
@@ -45,7 +45,7 @@ def test_nobody_is_bothered_without_a_terminal(
     clock: Clock, capsys: pytest.CaptureFixture[str]
 ) -> None:
     for show in (False, True):
-        with TimeBar(Budget(1.0, clock), show) as bar:
+        with TimeBar(Deadline(1.0, clock), show) as bar:
             assert not bar.visible
             bar.stage("first plan")
             bar.cost(1.0)

@@ -8,9 +8,11 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from spacevrp.anytime.budget import Budget
-from spacevrp.anytime.rounds import MOST_VIEWS, Options, Round, Rounds, plan_round
+from spacevrp.anytime.plans import BestPlans
+from spacevrp.anytime.rounds import FIRST_SHARE, MOST_VIEWS, Options, Round, Rounds, plan_round
 from spacevrp.generators import generate
+from spacevrp.problems.deadline import Deadline
+from spacevrp.problems.problem import Problem
 from spacevrp.problems.solution import Solution
 from spacevrp.solver import Attempt, Seconds
 from spacevrp.solver.regions import ROUNDS
@@ -44,10 +46,16 @@ def test_a_round_is_never_larger_than_it_may_be(plans: int, starts: int, views: 
     assert planned.views <= max(views, 1) or planned.draws > 0
 
 
+def rounds_of(
+    problems: list[Problem], seconds: float, solver: FakeSolver, clock: Clock, **options: Any
+) -> Rounds:
+    deadline = Deadline(seconds, clock)
+    plans = BestPlans(problems, deadline)
+    return Rounds(solver, problems, deadline, Options(**options), plans)  # type: ignore[arg-type]
+
+
 def rounds_within(seconds: float, solver: FakeSolver, clock: Clock, **options: Any) -> Rounds:
-    problems = generate("CVRP", 20, 1)
-    budget = Budget(seconds, clock)
-    rounds = Rounds(solver, problems, budget, Options(**options))  # type: ignore[arg-type]
+    rounds = rounds_of(generate("CVRP", 20, 1), seconds, solver, clock, **options)
     rounds.first()
     rounds.go_on([0], seconds)
     return rounds
@@ -58,8 +66,8 @@ def test_rounds_grow_and_the_time_is_kept(clock: Clock) -> None:
     rounds = rounds_within(10.0, solver, clock)
     assert clock.now <= 110.0
     assert clock.now > 109.0  # and used
-    # What a call without a time searches comes at once: 160 plans take at most 20 times as long.
-    assert rounds.done[:2] == [Round(1, 8), Round(8, 20)]
+    # 8 plans, all of one view, and at most four times as many each time.
+    assert rounds.done[:3] == [Round(1, 8), Round(1, 20), Round(4, 20)]
     assert max(done.views for done in rounds.done) <= MOST_VIEWS
     assert any(done.draws for done in rounds.done)
     assert rounds.seconds.searching == len(rounds.done)
@@ -78,8 +86,7 @@ def test_no_round_is_begun_that_cannot_end_in_time(
     clock = Clock()
     solver = FakeSolver(clock, latency, rate)
     rounds_within(seconds, solver, clock)
-    first = latency + 8 * rate
-    assert clock.now - 100.0 <= max(seconds, first) + 1e-6
+    assert clock.now - 100.0 <= seconds + 1e-6
 
 
 def test_every_round_has_a_seed_of_its_own_and_the_first_the_users(clock: Clock) -> None:
@@ -90,26 +97,34 @@ def test_every_round_has_a_seed_of_its_own_and_the_first_the_users(clock: Clock)
 
     once, again, other = seeds(5), seeds(5), seeds(6)
     assert once == again
-    assert once[:2] == [5, 5]  # a few starts of the usual views, and all of them
-    assert len(set(once[1:])) == len(once) - 1 > 2
+    assert once[0] == 5
+    assert len(set(once)) == len(once) > 2
     assert not set(once) & set(other)
 
 
-def test_rounds_grow_where_the_usual_one_does_not_fit(clock: Clock) -> None:
+def test_further_rounds_have_views_of_their_own(clock: Clock) -> None:
     solver = FakeSolver(clock, latency=0.1, rate=0.001)
-    rounds = rounds_within(1.0, solver, clock)
-    # 8, 20 of 32, 80; and when 160 plans take no more than twice as long as those did, all of them.
-    assert rounds.done[:4] == [Round(1, 8), Round(1, 20), Round(4, 20), Round(8, 20)]
-    assert solver.calls[3]["seed"] == 0
+    rounds_within(1.0, solver, clock)
     # Whole views are searched as without a time, parts of one from the likeliest starts.
-    assert [(call["starts"], call["sample"]) for call in solver.calls[:4]] == [
+    assert [(call["starts"], call["sample"]) for call in solver.calls[:3]] == [
         (8, 0),
         (None, None),
         (None, None),
-        (None, None),
     ]
-    # Others every time, but for the usual ones.
-    assert [call["first_view"] for call in solver.calls[:5]] == [0, 1, 2, 0, 14]
+    assert [call["first_view"] for call in solver.calls[:4]] == [0, 1, 2, 6]
+
+
+def test_what_is_usual_is_a_call_without_a_time(clock: Clock) -> None:
+    """The same views, starts, draws and finishing, with the user's own seed."""
+    solver = FakeSolver(clock, latency=0.1, rate=0.001, finishing=2.0)
+    rounds = rounds_of(generate("CVRP", 20, 1), 9.0, solver, clock, seed=4)
+    rounds.first()
+    rounds.usual([0], Deadline(9.0, clock), {})
+    call = solver.calls[-1]
+    assert (call["augment"], call["sample"], call["replan"], call["seed"]) == (8, None, ROUNDS, 4)
+    assert "rebuild" not in call
+    assert "persist" not in call
+    assert rounds.done == [Round(1, 8), Round(8, 20)]
 
 
 def test_the_users_limits_are_passed_on(clock: Clock) -> None:
@@ -120,11 +135,33 @@ def test_the_users_limits_are_passed_on(clock: Clock) -> None:
 
 
 def test_large_instances_begin_with_one_start(clock: Clock) -> None:
-    solver = FakeSolver(clock, latency=1.0, rate=0.01)
-    problems = generate("CVRP", 250, 1)
-    rounds = Rounds(solver, problems, Budget(1.0, clock), Options())  # type: ignore[arg-type]
+    solver = FakeSolver(clock, latency=0.4, rate=0.01)
+    rounds = rounds_of(generate("CVRP", 250, 1), 1.0, solver, clock)
     rounds.first()
     assert rounds.done == [Round(1, 1)]
+    assert rounds.notes == []
+
+
+def test_a_plan_without_the_network_where_that_is_too_slow(clock: Clock) -> None:
+    """It gets a share of the time, and then customers are served one after the other."""
+    solver = FakeSolver(clock, latency=7.0)
+    problems = generate("CVRP", 20, 2)
+    rounds = rounds_of(problems, 10.0, solver, clock)
+    rounds.first()
+    assert clock.now == pytest.approx(100 + FIRST_SHARE * 10)
+    plans = rounds._plans
+    assert all(plan is not None and plan.feasible for plan in plans.complete)
+    (note,) = rounds.notes
+    assert note.startswith("the time was too short for the model's first plan of 2 of 2 instances")
+
+
+def test_a_large_instance_waits_for_no_layer_that_is_too_slow(clock: Clock) -> None:
+    """1,001 nodes need a second at the least, and there are 0.9."""
+    solver = FakeSolver(clock, latency=0.0)
+    rounds = rounds_of(generate("CVRP", 1000, 1), 0.9 / FIRST_SHARE, solver, clock)
+    rounds.first()
+    assert solver.calls == []
+    assert rounds._plans.complete[0] is not None
 
 
 def test_plans_are_planned_anew_as_long_as_it_helps(clock: Clock) -> None:
@@ -144,22 +181,20 @@ def test_plans_are_planned_anew_as_long_as_it_helps(clock: Clock) -> None:
             return Attempt([Solution.judged(problem, routes)], {}, Seconds())
 
     solver = Planner(clock, latency=0.5)
-    rounds = Rounds(solver, [problem], Budget(60.0, clock), Options())  # type: ignore[arg-type]
+    rounds = rounds_of([problem], 60.0, solver, clock)
     rounds.first()
     rounds.go_on([0], 60.0)
     assert saved == [4, 2, 1, 0, 0]
-    assert rounds.best[0] is not None
-    assert len(rounds.best[0].routes) == 60 - 7
-    # The rounds between have none of it but the usual one, which has it as a call without a time.
-    assert [call["replan"] for call in solver.calls].count(ROUNDS) == 1
-    assert {call["replan"] for call in solver.calls} == {0, ROUNDS}
+    best = rounds._plans.complete[0]
+    assert best is not None
+    assert len(best.routes) == 60 - 7
+    assert {call["replan"] for call in solver.calls} == {0}
     assert clock.now <= 160.0 + 1e-6
 
 
 def test_nothing_is_planned_anew_without_time_for_it(clock: Clock) -> None:
     solver = FakeSolver(clock, latency=1.0)  # which cannot
-    problems = generate("CVRP", 60, 1)
-    rounds = Rounds(solver, problems, Budget(5.0, clock), Options())  # type: ignore[arg-type]
+    rounds = rounds_of(generate("CVRP", 60, 1), 5.0, solver, clock)
     rounds.first()
     rounds.go_on([0], 5.0)
     assert clock.now <= 105.0

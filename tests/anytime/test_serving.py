@@ -9,10 +9,10 @@ from typing import Any
 import numpy as np
 import pytest
 
-from spacevrp.anytime.budget import Budget
 from spacevrp.anytime.engines import LocalSearch
 from spacevrp.anytime.serving import all_optional, serve_more
 from spacevrp.oracles.pyvrp import PyVrpOracle
+from spacevrp.problems.deadline import Deadline
 from spacevrp.problems.errors import InfeasibleError
 from spacevrp.problems.problem import Problem
 from spacevrp.problems.solution import Solution
@@ -46,7 +46,7 @@ def test_more_served_is_better_whatever_it_costs(four_customers: Build, clock: C
 
     def served(*found: Any) -> Solution:
         engines = [FakeEngine(one, clock) for one in found]
-        return serve_more(start, Budget(9.0, clock), 9.0, engines, 0)
+        return serve_more(start, Deadline(9.0, clock), engines, 0)
 
     assert served(few).routes == ((0, 1, 2, 0),)
     assert served(many, few).routes == ((0, 4, 1, 2, 0),)
@@ -58,7 +58,7 @@ def test_more_served_is_better_whatever_it_costs(four_customers: Build, clock: C
 def test_the_last_engine_has_what_the_others_leave(four_customers: Build, clock: Clock) -> None:
     start = Solution.judged(four_customers(), [(0, 1, 0)])
     engines = [FakeEngine([(0, 2, 0)], clock), FakeEngine([(0, 3, 0)], clock)]
-    serve_more(start, Budget(10.0, clock), 10.0, engines, 4)
+    serve_more(start, Deadline(10.0, clock), engines, 4)
     asked = [engine.asked[0] for engine in engines]
     assert [seconds for seconds, *_ in asked] == pytest.approx([7.0, 3.0])
     assert clock.now == pytest.approx(110.0)
@@ -78,7 +78,7 @@ def test_everybody_is_served_where_that_is_possible(engine: Any) -> None:
     )
     start = Solution.judged(problem, [(0, 1, 2, 0), (0, 3, 0)])  # no room for 4
     assert start.partial
-    found = serve_more(start, Budget(0.5), 0.5, [engine], 0)
+    found = serve_more(start, Deadline(0.5), [engine], 0)
     assert found.feasible
     # 1 with 3: 1 + 2 + 1, and 2 with 4: twice the diagonal and 2.
     assert found.cost == pytest.approx(6 + 2 * math.sqrt(2))

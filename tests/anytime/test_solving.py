@@ -2,18 +2,23 @@
 
 from __future__ import annotations
 
+import signal
 import warnings
 from typing import Any
 
 import pytest
 
 import spacevrp
+from spacevrp.anytime import solver as face
 from spacevrp.anytime import solving
-from spacevrp.anytime.solving import MODEL_SHARE, MODEL_SHARE_ALONE, solve_for
+from spacevrp.anytime.plans import BestPlans, stopping_on_interrupt
+from spacevrp.anytime.solving import MODEL_SHARE, solve_for
 from spacevrp.generators import generate
 from spacevrp.oracles import OracleDisagreement
+from spacevrp.problems.deadline import Deadline
 from spacevrp.problems.errors import SpacevrpError
 from spacevrp.problems.problem import Problem
+from spacevrp.problems.solution import Solution
 from spacevrp.solver import NoPlanError, Solver
 
 from .conftest import Clock, FakeEngine, FakeSolver, alone
@@ -37,15 +42,17 @@ def timed(clock: Clock, monkeypatch: pytest.MonkeyPatch) -> Any:
     return run
 
 
-def test_the_engine_gets_what_the_model_leaves(timed: Any, clock: Clock) -> None:
+def test_first_all_that_a_call_without_a_time_does(timed: Any, clock: Clock) -> None:
+    """Then the engine, from the best plan on, for what is left."""
     (problem,) = generate("CVRP", 20, 1)
     together = [(0, 1, 2, 0), *((0, node, 0) for node in problem.customers[2:])]
     engine = FakeEngine(together, clock)
-    attempt = timed(problem, 5.0, {0: [engine]}, seed=3)
+    solver = FakeSolver(clock, latency=0.1, rate=0.001, finishing=0.3)
+    attempt = timed(problem, 5.0, {0: [engine]}, solver=solver, seed=3)
     ((seconds, seed, start),) = engine.asked
-    spent = sum(0.1 + 0.001 * done.plans for done in attempt.rounds)
-    assert spent <= MODEL_SHARE * 5.0
-    assert seconds == pytest.approx(5.0 - spent)
+    assert [call["replan"] > 0 for call in solver.calls] == [False, True]
+    # 8 plans, then 160 and the finishing.
+    assert seconds == pytest.approx(5.0 - 0.108 - 0.56)
     assert (seed, start) == (3, alone(problem).routes)
     (improvement,) = attempt.improvements
     assert attempt.solutions == [improvement.solution]
@@ -54,12 +61,18 @@ def test_the_engine_gets_what_the_model_leaves(timed: Any, clock: Clock) -> None
     assert (attempt.given, attempt.spent, attempt.notes) == (5.0, pytest.approx(5.0), ())
 
 
-def test_before_a_weak_engine_the_model_has_more_of_it(timed: Any, clock: Clock) -> None:
+@pytest.mark.parametrize("strong", [(), (FakeEngine.name,)])
+def test_where_there_is_no_time_for_that(timed: Any, clock: Clock, strong: tuple[str, ...]) -> None:
+    """A strong engine takes its place; before a weak one it is begun all the same."""
     (problem,) = generate("CVRP", 20, 1)
     engine = FakeEngine(alone(problem), clock)
-    timed(problem, 10.0, {0: [engine]}, strong=())
-    ((seconds, *_),) = engine.asked
-    assert (1 - MODEL_SHARE_ALONE) * 10 <= seconds < 6.0
+    solver = FakeSolver(clock, latency=0.1, rate=0.001, finishing=0.3)
+    timed(problem, 0.6, {0: [engine]}, solver=solver, strong=strong)
+    assert any(call["replan"] for call in solver.calls) == (not strong)
+    if strong:
+        ((seconds, *_),) = engine.asked
+        assert seconds >= (1 - MODEL_SHARE) * 0.6 - 0.108
+    assert clock.now == pytest.approx(100.6)
 
 
 def test_without_an_engine_the_model_has_all_of_it(timed: Any, clock: Clock) -> None:
@@ -74,58 +87,162 @@ def test_several_problems_share_the_time(timed: Any, clock: Clock) -> None:
     engines = [FakeEngine(alone(one), clock) for one in problems[:3]]
     solver = FakeSolver(clock, latency=0.1, rate=0.001)
     attempt = timed(problems, 8.0, {n: [e] for n, e in enumerate(engines)}, solver=solver)
-    assert solver.calls[0]["problems"] == 4  # the first plans in one batch
-    assert solver.calls[-1]["problems"] == 1  # the one whom nobody improves
+    assert [call["problems"] for call in solver.calls[:2]] == [4, 4]  # in one batch
+    assert solver.calls[-1]["problems"] == 1  # the one that no engine improves
     parts = [engine.asked[0][0] for engine in engines]
-    # About a quarter of what is left after the tenth for the model.
     assert parts == pytest.approx([parts[0]] * 3)
     assert 7.2 / 4 <= parts[0] < 8.0 / 4 + 0.3
     assert attempt.spent == pytest.approx(8.0)
 
 
-def test_a_time_too_short_for_a_plan_still_gives_one(timed: Any, clock: Clock) -> None:
+def test_a_time_too_short_for_the_network_still_gives_a_plan(timed: Any, clock: Clock) -> None:
     (problem,) = generate("CVRP", 20, 1)
     engine = FakeEngine(alone(problem), clock)
     attempt = timed(problem, 0.05, {0: [engine]})
     assert attempt.solutions[0].feasible
-    assert engine.asked == []
-    assert attempt.notes == ("the first plan took 0.11 s, more than the 0.05 s given",)
-    assert (len(attempt.rounds), attempt.spent) == (1, pytest.approx(0.108))
+    assert attempt.notes[0].startswith("the time was too short for the model's first plan")
+    assert attempt.spent <= 0.05 + 1e-9
 
 
 def test_what_has_no_plan_keeps_its_reason(timed: Any, clock: Clock) -> None:
-    """An engine serves nobody more."""
-    problems = generate("CVRP", 20, 2)
-    engines = [FakeEngine([], clock), FakeEngine(alone(problems[1]), clock)]
-    solver = FakeSolver(clock, latency=0.1, rate=0.001, unsolvable=[0])
+    """An engine serves nobody more. One vehicle carries a part of the goods only."""
+    problems = [one.replace(max_routes=1, variant=None) for one in generate("CVRP", 20, 2)]
+    engines = [FakeEngine([], clock) for _ in problems]
+    solver = FakeSolver(clock, latency=0.1, rate=0.001, unsolvable=[0, 1])
     attempt = timed(problems, 2.0, {n: [one] for n, one in enumerate(engines)}, solver=solver)
-    assert attempt.reasons == {0: "a wall stands there"}
+    assert list(attempt.reasons) == [0, 1]
+    assert "the fleet is too small" in attempt.reasons[0]
     assert attempt.solutions[0] is None
     assert attempt.best[0] is attempt.partial[0]
+    assert any(attempt.best[0].routes)  # served without the network
     assert [len(one.asked) for one in engines] == [1, 1]
-    assert attempt.spent == pytest.approx(2.0)
+    assert attempt.spent <= 2.0 + 1e-9
 
 
 def test_who_was_left_out_is_served_by_an_engine(timed: Any, clock: Clock) -> None:
-    """It starts from the plan that leaves everybody out, and is given all that is left."""
-    (problem,) = generate("CVRP", 20, 1)
-    engine = FakeEngine([(0, node, 0) for node in problem.customers], clock)
+    """One vehicle could serve them all on one long tour, which nobody else finds."""
+    (problem,) = generate("TSP", 8, 1)
+    problem = problem.replace(depots=(0,), max_routes=1, windows=None, variant=None)
+    windows = [(0.0, 99.0), *((0.0, 99.0) for _ in problem.customers)]
+    problem = problem.replace(demand=[0.0] + [1.0] * 7, capacity=7.0, windows=windows)
+    tour = (0, *problem.customers, 0)
+    engine = FakeEngine([tour], clock)
     solver = FakeSolver(clock, latency=0.1, rate=0.001, unsolvable=[0])
-    attempt = timed(problem, 2.0, {0: [engine]}, solver=solver)
-    assert attempt.solutions == [alone(problem)]
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(
+            "spacevrp.anytime.rounds.quick_plan", lambda one, deadline: Solution.judged(one, ())
+        )
+        attempt = timed(problem, 2.0, {0: [engine]}, solver=solver)
+    assert attempt.solutions[0].routes == (tour,)
     assert (attempt.reasons, attempt.partial, attempt.improvements) == ({}, {}, (None,))
-    ((seconds, _, start),) = engine.asked
+    ((_, _, start),) = engine.asked
     assert start == ()
-    assert seconds == pytest.approx(2.0 - sum(0.1 + 0.001 * done.plans for done in attempt.rounds))
-    assert all(not call["persist"] for call in solver.calls)
 
 
-def test_without_an_engine_the_model_persists(timed: Any, clock: Clock) -> None:
-    solver = FakeSolver(clock, latency=0.1, rate=0.001, unsolvable=[0])
-    attempt = timed(generate("CVRP", 20, 1), 2.0, {}, solver=solver)
-    assert attempt.reasons == {0: "a wall stands there"}
-    assert all(call["persist"] for call in solver.calls)
-    assert attempt.spent > 1.5  # and spends the time
+# --------------------------------------------------------------- interrupted, told, and begun from
+
+
+def test_an_interruption_keeps_the_best_plan(timed: Any, clock: Clock) -> None:
+    """Ctrl-C while the engine searches, before it has found anything."""
+    (problem,) = generate("CVRP", 20, 1)
+
+    class Interrupted(FakeEngine):
+        def solve(self, *_: Any, **__: Any) -> Any:
+            raise KeyboardInterrupt
+
+    attempt = timed(problem, 5.0, {0: [Interrupted([], clock)]})
+    assert attempt.solutions == [alone(problem)]
+    (note,) = attempt.notes
+    assert note.startswith("interrupted after 0.")
+    assert note.endswith("s of 5 s: the best plans so far")
+
+
+def test_an_interruption_without_a_plan_is_one(timed: Any, clock: Clock) -> None:
+    class Interrupted(FakeSolver):
+        def attempt(self, problem: Any, **asked: Any) -> Any:
+            raise KeyboardInterrupt
+
+    with pytest.raises(KeyboardInterrupt):
+        timed(generate("CVRP", 20, 1), 5.0, {}, solver=Interrupted(clock))
+
+
+def test_ctrl_c_ends_the_time_once_there_is_a_plan(clock: Clock) -> None:
+    """The handler of the signal; a second one interrupts at once."""
+    (problem,) = generate("CVRP", 6, 1)
+    deadline = Deadline(10.0, clock)
+    plans = BestPlans([problem], deadline)
+    before = signal.getsignal(signal.SIGINT)
+    with stopping_on_interrupt(deadline, plans):
+        with pytest.raises(KeyboardInterrupt):
+            signal.raise_signal(signal.SIGINT)  # there is none yet
+        plans.offer(0, alone(problem))
+        signal.raise_signal(signal.SIGINT)
+        assert (deadline.interrupted, deadline.left) == (True, 0.0)
+        with pytest.raises(KeyboardInterrupt):
+            signal.raise_signal(signal.SIGINT)
+    assert signal.getsignal(signal.SIGINT) is before
+
+
+def test_every_new_best_plan_is_told(timed: Any, clock: Clock) -> None:
+    (problem,) = generate("CVRP", 20, 1)
+    together = [(0, 1, 2, 0), *((0, node, 0) for node in problem.customers[2:])]
+    told: list[Solution] = []
+    timed(problem, 5.0, {0: [FakeEngine(together, clock)]}, callback=told.append)
+    assert [plan.feasible for plan in told] == [True, True]
+    assert told[0] == alone(problem)
+    assert told[1].cost < told[0].cost
+
+
+def test_a_callback_may_stop_the_call(timed: Any, clock: Clock) -> None:
+    (problem,) = generate("CVRP", 20, 1)
+    engine = FakeEngine(alone(problem), clock)
+
+    def stop(plan: Solution) -> None:
+        raise StopIteration
+
+    def fail(plan: Solution) -> None:
+        raise RuntimeError("the caller's own")
+
+    attempt = timed(problem, 5.0, {0: [engine]}, callback=stop)
+    assert attempt.solutions == [alone(problem)]
+    assert engine.asked == []
+    with pytest.raises(RuntimeError, match="the caller's own"):
+        timed(problem, 5.0, {0: [engine]}, callback=fail)
+
+
+def test_no_plan_is_worse_than_the_start(timed: Any, clock: Clock) -> None:
+    """The model and the engine serve each customer alone; the start has two in one route."""
+    (problem,) = generate("CVRP", 20, 1)
+    together = [(0, 1, 2, 0), *((0, node, 0) for node in problem.customers[2:])]
+    engine = FakeEngine(alone(problem), clock)
+    for start in (together, Solution.judged(problem, together)):
+        attempt = timed(problem, 5.0, {0: [engine]}, start=start)
+        assert attempt.solutions[0].routes == tuple(together)
+    assert engine.asked[-1][2] == tuple(together)
+    several = timed([problem, problem], 5.0, {}, start=[None, together])
+    assert [len(one.routes) for one in several.best] == [20, 19]
+
+
+@pytest.mark.parametrize(
+    ("start", "message"),
+    [
+        (
+            [(0, 1, 0)],
+            "^start: expected a feasible plan, received one in which customer 2 is",
+        ),
+        ([(0, 1, 99, 0)], "^start: .*99"),
+        ("soon", "^start: "),
+        (7, "^start: "),
+    ],
+)
+def test_a_start_that_is_none_is_an_error(timed: Any, start: Any, message: str) -> None:
+    with pytest.raises(SpacevrpError, match=message):
+        timed(generate("CVRP", 20, 1)[0], 5.0, {}, start=start)
+
+
+def test_a_start_for_each_problem(timed: Any) -> None:
+    with pytest.raises(SpacevrpError, match=r"^start: expected one plan for each of 2 problems"):
+        timed(generate("CVRP", 20, 2), 5.0, {}, start=[[]])
 
 
 def test_a_disagreement_is_an_error(timed: Any, clock: Clock) -> None:
@@ -146,10 +263,12 @@ def test_no_problems_are_no_trouble(timed: Any) -> None:
 def tiny(monkeypatch: pytest.MonkeyPatch, clock: Clock) -> FakeSolver:
     """The public face with a fake model and a clock that stands still."""
     solver = FakeSolver(clock, latency=0.1, rate=0.001)
-    monkeypatch.setattr(solving, "Solver", lambda weights, device, threads: solver)
-    monkeypatch.setattr("spacevrp.anytime.solving.clocks.perf_counter", clock)
-    inner = solving.solve_for
-    monkeypatch.setattr(solving, "solve_for", lambda *a, **k: inner(*a, **k, clock=clock))
+    monkeypatch.setattr(face.Solver, "__init__", lambda *_: None)
+
+    def timed(*args: Any, **more: Any) -> Any:
+        return solving.solve_for(*args, **(more | {"solver": solver, "clock": clock}))
+
+    monkeypatch.setattr(face, "solve_for", timed)
     monkeypatch.setattr(solving, "engines_for", lambda problem: [])
     return solver
 
@@ -164,15 +283,16 @@ def test_solve_with_a_time_and_nothing_installed(tiny: FakeSolver) -> None:
     assert sum(call["augment"] for call in tiny.calls) > 8
 
 
-def test_an_overrun_is_a_warning(tiny: FakeSolver) -> None:
-    with pytest.warns(RuntimeWarning, match=r"the first plan took 0\.11 s, more than the 0\.01 s"):
+def test_what_the_time_was_too_short_for_is_a_warning(tiny: FakeSolver) -> None:
+    with pytest.warns(RuntimeWarning, match="the time was too short for the model") as caught:
         spacevrp.solve(generate("CVRP", 20, 1)[0], time=0.01)
+    assert caught[0].filename == __file__  # where the call is
 
 
 def test_no_plan_is_an_error_with_the_partial_one(tiny: FakeSolver) -> None:
     tiny.unsolvable = [0]
-    (problem,) = generate("CVRP", 20, 1)
-    with pytest.raises(NoPlanError, match="a wall stands there") as caught:
+    problem = generate("CVRP", 20, 1)[0].replace(max_routes=1, variant=None)
+    with pytest.raises(NoPlanError, match="the fleet is too small") as caught:
         spacevrp.solve(problem, time=1)
     assert list(caught.value.partial) == [0]
     assert not spacevrp.solve(problem, time=1, partial=True).feasible
@@ -187,7 +307,7 @@ def test_what_the_time_decides_cannot_be_said(name: str) -> None:
 def test_a_bad_time_is_found_before_the_weights_are_loaded(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    monkeypatch.setattr(solving, "Solver", None)
+    monkeypatch.setattr(face, "Solver", None)
     with pytest.raises(SpacevrpError, match=r"^time: expected a time such as 90s"):
         spacevrp.solve(generate("CVRP", 6, 1)[0], time="5 minutes")
 

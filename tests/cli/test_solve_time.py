@@ -135,3 +135,36 @@ def test_the_real_thing(solve: Any, tmp_path: Path, capsys: pytest.CaptureFixtur
         assert entry["cost"] <= entry.get("start_cost", entry["cost"])
         if "start_cost" in entry:  # a busy machine may have no time left for some
             assert entry["solver"] == "pyvrp"
+
+
+def test_ctrl_c_writes_the_best_plan(
+    solve: Any,
+    instance: Path,
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    """It comes while others search on from the model's plan."""
+
+    def interrupted(*_: Any, **__: Any) -> Any:
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr("spacevrp.anytime.solving.improve_until", interrupted)
+    out = tmp_path / "plan.json"
+    assert solve(instance, "--time", "60s", "-o", out) == 0
+    assert main(["check", str(instance), str(out)]) == 0
+    error = capsys.readouterr().err
+    assert error.startswith("spacevrp: note: interrupted after ")
+    assert error.endswith(" s of 60 s: the best plans so far\n")
+
+
+def test_ctrl_c_before_there_is_a_plan(
+    solve: Any, instance: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def interrupted(*_: Any, **__: Any) -> Any:
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr("spacevrp.anytime.rounds.Rounds.first", interrupted)
+    out = tmp_path / "plan.json"
+    assert solve(instance, "--time", "60s", "-o", out) == 130
+    assert not out.exists()

@@ -33,7 +33,7 @@ def solver(model: SpaceModel) -> Solver:
 def unpolished() -> Iterator[None]:
     """The search of the model alone, whatever the size."""
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr("spacevrp.solver.work.finisher_of", lambda problem, seed, rebuilds: None)
+        patch.setattr("spacevrp.solver.work.finisher_of", lambda problem, seed, **more: None)
         yield
 
 

@@ -291,7 +291,7 @@ def test_rollouts_are_the_likeliest_starts_once_greedily_and_three_times_drawn(
     problems = [*generate("CVRP", 70, 1), *generate("CVRP", 68, 1)]
     asked = []
 
-    def watched(environment, tables, starts, *, keys, temperature):  # type: ignore[no-untyped-def]
+    def watched(environment, tables, starts, *, keys, temperature, **_):  # type: ignore[no-untyped-def]
         asked.append((starts, keys, likeliest_first(environment, tables)))
         return rollout(environment, tables, starts, keys=keys, temperature=temperature)
 

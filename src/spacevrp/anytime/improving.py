@@ -6,9 +6,10 @@ import time
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
-from spacevrp.anytime.budget import Budget, Clock, as_seconds
-from spacevrp.anytime.engines import engines_for
+from spacevrp.anytime.budget import as_seconds
+from spacevrp.anytime.engines import LocalSearch, engines_for
 from spacevrp.oracles import OracleDisagreement, OracleResult, SolverOracle
+from spacevrp.problems.deadline import Clock, Deadline
 from spacevrp.problems.errors import InfeasibleError, SolutionError, UnsupportedError
 from spacevrp.problems.problem import Problem
 from spacevrp.problems.solution import Solution
@@ -84,30 +85,61 @@ def improve(
     OracleDisagreement
         A solver and the referee do not agree on what its plan costs, or whether it is one.
     """
-    budget = Budget(as_seconds(seconds, "seconds"), clock)
+    deadline = Deadline(as_seconds(seconds, "seconds"), clock)
     routes = solution.routes if isinstance(solution, Solution) else solution
     start = Solution.judged(problem, routes)
     if not start.feasible:
         message = start.violations[0].message
         raise SolutionError(f"the plan to start from is not feasible: {message}")
     chosen = engines_for(problem) if engines is None else engines
-    notes = [] if chosen else [why_nobody(problem)]
-    for engine in chosen:
-        if budget.left <= 0:
+    return improve_until(start, deadline, chosen, seed=seed, watch=watch)
+
+
+def improve_until(
+    start: Solution,
+    deadline: Deadline,
+    engines: Sequence[SolverOracle],
+    *,
+    seed: int = 0,
+    watch: Callable[[float], None] | None = None,
+    better: Callable[[Solution], object] | None = None,
+) -> Improvement:
+    """The same from a feasible plan on, until the time is up or the call interrupted.
+
+    ``better`` is told better plans on the way, judged by the referee. A solver that could not build
+    its model in time is left out.
+    """
+    problem, began = start.plan.problem, deadline.spent
+
+    def tell(routes: Sequence[Sequence[int]]) -> None:
+        plan = Solution.judged(problem, routes)
+        if better is not None and plan.feasible and plan.cost < start.cost:
+            better(plan)
+
+    notes = [] if engines else [why_nobody(problem)]
+    for engine in engines:
+        if deadline.over:
             break
-        engine.watch = watch
+        if deadline.left <= engine.seconds_needed(problem):
+            notes.append(f"{engine.name} was left out: the time was too short for its model")
+            continue
         try:
-            result = engine.solve(problem, budget.left, seed, start.routes)
+            with engine.heard(deadline, watch, None if better is None else tell):
+                if isinstance(engine, LocalSearch):
+                    found = engine.refined(start, deadline, seed, better)
+                    result = OracleResult(
+                        found, engine.name, engine.version(), deadline.spent - began, found.cost
+                    )
+                else:
+                    result = engine.solve(problem, deadline.left, seed, start.routes)
         except (InfeasibleError, UnsupportedError) as error:
             notes.append(str(error))  # the start is there all the same, and so may others be
             continue
-        finally:
-            engine.watch = None
         found = _confirm(problem, result)
-        better = found if found.cost < start.cost else start
-        note = "; ".join(notes)
-        return Improvement(better, start, result.solver, result.version, budget.spent, note)
-    return Improvement(start, start, seconds=budget.spent, note="; ".join(notes))
+        best = found if found.cost < start.cost else start
+        spent, note = deadline.spent - began, "; ".join(notes)
+        return Improvement(best, start, result.solver, result.version, spent, note)
+    return Improvement(start, start, seconds=deadline.spent - began, note="; ".join(notes))
 
 
 def why_nobody(problem: Problem) -> str:

@@ -8,7 +8,7 @@ from typing import Literal
 
 from tqdm import tqdm
 
-from spacevrp.anytime.budget import Budget
+from spacevrp.problems.deadline import Deadline
 
 # A quick call is over before the bar appears.
 _DELAY = 0.5
@@ -19,12 +19,12 @@ _FORMAT = "{desc} |{bar}| {n:.1f} of {total:g} s, {remaining} left"
 class TimeBar:
     """Moves by itself; a search that lets no thread through moves it by telling a cost."""
 
-    def __init__(self, budget: Budget, show: bool | Literal["always"]) -> None:
-        self._budget = budget
+    def __init__(self, deadline: Deadline, show: bool | Literal["always"]) -> None:
+        self._deadline = deadline
         # None: tqdm itself looks whether stderr is a terminal.
         disable = {True: None, "always": False}.get(show, True)
         self._bar = tqdm(
-            total=budget.seconds,
+            total=deadline.seconds,
             bar_format=_FORMAT,
             leave=False,
             disable=disable,
@@ -54,7 +54,7 @@ class TimeBar:
         if not self.visible:
             return
         self._bar.set_description_str(f"{self._stage}{self._cost}", refresh=False)
-        ahead = min(self._budget.spent, self._budget.seconds) - self._bar.n
+        ahead = min(self._deadline.spent, self._deadline.seconds) - self._bar.n
         self._bar.update(max(ahead, 0.0))
         self._bar.refresh()
 

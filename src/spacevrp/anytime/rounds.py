@@ -1,36 +1,47 @@
-"""Rounds of the model: a quick plan first, then more and more views, then random draws.
+"""Rounds of the model: a quick plan first, then what a call without a time does, then more views.
 
-Every round looks through views of its own, so that nothing is searched twice; but one searches what
-a call without a time does, as soon as there is time for it. Between rounds the best plans are
-planned anew, region by region, as long as that helps. How long a round will take is told from
-those before: k times as many plans as one of them had take at most k times as long, as some of the
-time goes into what all plans share. So no round is begun that could not end in time, as long as the
-machine is as fast as it was.
+Every further round looks through views of its own, so that nothing is searched twice. Between
+rounds the best plans are planned anew, region by region, as long as that helps. How long a round
+will take is told from those before: k times as many plans as one of them had take at most k times
+as long, as some of the time goes into what all plans share. So no round is begun that is not
+expected to end in time; one that takes longer all the same is cut short by the deadline.
 """
 
 from __future__ import annotations
 
+import functools
 import math
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 import numpy as np
 
-from spacevrp.anytime.budget import Budget
+from spacevrp.anytime.plans import BestPlans
+from spacevrp.problems.deadline import Deadline
 from spacevrp.problems.problem import Problem
 from spacevrp.problems.solution import Solution
 from spacevrp.solver import Attempt, Seconds, Solver
-from spacevrp.solver.partial import better_of
 from spacevrp.solver.plans import choose_search, is_large
+from spacevrp.solver.quick import quick_plan
 from spacevrp.solver.regions import ROUNDS, is_divisible, is_exhausted
 
 # Start nodes of the first round: up to 200 customers about as fast as one and much better, beyond
 # no longer as fast.
 FIRST_STARTS, FIRST_STARTS_LARGE = 8, 1
+# Of the time, for the first round at the most; then plans are made without the network.
+FIRST_SHARE = 0.5
+# When so much of it is spent, instances that have no plan yet go without one.
+_QUICK_SHARE = 0.9
+# A large instance is left to those if there are fewer seconds than this for each pair of nodes: the
+# network looks at all of them, and a single layer cannot be interrupted.
+_SECONDS_A_PAIR = 1e-6
 # Views in all before moves are drawn at random: the larger of the paper's two numbers.
 MOST_VIEWS = 128
-# Views of a call without a time: its plans are found with one, too, as soon as there is enough.
+# Views of a call without a time.
 USUAL_VIEWS = 8
+# What a call without a time takes, about, in times of the first round: so much, and so much more
+# for each customer (3 to 10 times with 20, 7 to 16 with 100, 10 to 40 with 200).
+_USUAL_TIMES, _USUAL_TIMES_A_CUSTOMER = 3.0, 1 / 6
 # Any other round may be so many times as large as the one before.
 _GROWTH = 4
 # Draws for each greedy plan, once there are enough views.
@@ -67,90 +78,146 @@ class Round:
 
 
 class Rounds:
-    """Rounds over some problems, within a budget. Holds the best plans so far.
+    """Rounds over some problems, within a time. What they find goes to the best plans.
 
-    Without ``persist`` partial plans are made at once, and somebody else searches on from them.
+    Without ``persist`` partial plans are made at once, and other solvers search from there.
     """
 
     def __init__(
         self,
         solver: Solver,
         problems: Sequence[Problem],
-        budget: Budget,
+        deadline: Deadline,
         options: Options,
+        plans: BestPlans,
         persist: bool = True,
     ) -> None:
-        self._solver, self._problems, self._budget = solver, problems, budget
-        self._options, self._persist = options, persist
-        self.best: list[Solution | None] = [None] * len(problems)
-        self.partial: dict[int, Solution] = {}  # where there is no complete plan
+        self._solver, self._problems, self._deadline = solver, problems, deadline
+        self._options, self._plans, self._persist = options, plans, persist
         self.reasons: dict[int, str] = {}
         self.done: list[Round] = []
         self.refused = 0
         self.seconds = Seconds()
-        self._expected: dict[int, float] = {}  # differs from costs where visits reveal prizes
+        self.notes: list[str] = []
         self._took: list[float] = []  # seconds of each round
         self._shares = [1.0]  # of the costs that are left, each time regions were planned anew
         self._anew = 0.0  # seconds that it took, at the most
 
-    def first(self) -> Attempt:
-        """One view from a few starts, of all problems."""
-        numbers = range(len(self._problems))
-        candidates = self._options.candidates
-        large = any(is_large(problem, candidates) for problem in self._problems)
-        few = FIRST_STARTS_LARGE if large else FIRST_STARTS
-        return self._search(numbers, Round(1, min(few, self._most_starts(numbers))))
+    def first(self) -> None:
+        """One view from a few starts, of all problems; a plan without the network if need be."""
+        everything = range(len(self._problems))
+        share = self._deadline.until(FIRST_SHARE * self._deadline.seconds)
+        numbers = [n for n in everything if self._seconds_needed(n) <= share.left]
+        if numbers:
+            candidates = self._options.candidates
+            large = any(is_large(self._problems[number], candidates) for number in numbers)
+            few = FIRST_STARTS_LARGE if large else FIRST_STARTS
+            first = Round(1, min(few, self._most_starts(numbers)))
+            self._search(numbers, first, share)
+        late = set(everything) if share.over else set(everything).difference(numbers)
+        left = [number for number in sorted(late) if self._is_without(number)]
+        quick = self._deadline.until(_QUICK_SHARE * self._deadline.seconds)
+        for number in everything:
+            if self._plans.complete[number] is None and not quick.over:
+                self._plans.offer(number, quick_plan(self._problems[number], quick))
+        if left:
+            what = "" if len(everything) == 1 else f" {len(left)} of {len(everything)} instances:"
+            self.notes.append(
+                f"the time was too short for the model's first plan of{what or ' the instance:'} "
+                "it begins with the nearest customer next"
+            )
+
+    def _seconds_needed(self, number: int) -> float:
+        problem = self._problems[number]
+        large = is_large(problem, self._options.candidates)
+        return _SECONDS_A_PAIR * problem.size**2 if large else 0.0
+
+    def _is_without(self, number: int) -> bool:
+        """Whether there is no plan, or none that serves anybody."""
+        plan = self._plans.of(number)
+        return plan is None or (not plan.feasible and not any(plan.routes))
+
+    def usual_seconds(self, numbers: Sequence[int]) -> float:
+        """What a call without a time would take for some problems, about."""
+        if not self._took or not numbers:
+            return math.inf
+        most = max(len(self._problems[number].customers) for number in numbers)
+        times = _USUAL_TIMES + _USUAL_TIMES_A_CUSTOMER * most
+        return times * self._took[0] * len(numbers) / len(self._problems)
+
+    def usual(
+        self, numbers: Sequence[int], deadline: Deadline, begin: Mapping[int, Solution]
+    ) -> None:
+        """What a call without a time does, all of it that is in time.
+
+        ``begin`` has plans of the caller's own, which it may improve instead of the model's.
+        """
+        if not numbers or deadline.over:
+            return
+        options = self._options
+        self._note(
+            numbers,
+            functools.partial(
+                self._solver.attempt,
+                augment=USUAL_VIEWS,
+                starts=options.starts,
+                candidates=options.candidates,
+                sample=None,
+                seed=options.seed,
+                batch_memory=options.batch_memory,
+                improve=options.improve,
+                replan=ROUNDS,
+                deadline=deadline,
+                begin={place: begin[n] for place, n in enumerate(numbers) if n in begin},
+                explain=False,
+            ),
+        )
+        self.done.append(Round(USUAL_VIEWS, self._most_starts(numbers)))
+        self._took.append(math.inf)  # its finishing says nothing of other rounds
 
     def go_on(self, numbers: Sequence[int], until: float) -> None:
-        """Further rounds over some problems until so many seconds of the budget are spent."""
-        while numbers:
-            if self._plan_anew(numbers, until - self._budget.spent):
+        """Further rounds over some problems until so many seconds are spent."""
+        deadline = self._deadline.until(until)
+        while numbers and self.done and not deadline.over:
+            if self._plan_anew(numbers, deadline):
                 continue
-            usual = self._usual_round(numbers)
-            left = until - self._budget.spent - ROUNDS * _NEXT_ANEW * self._anew
-            if usual is not None and self._affordable(left) >= usual.plans:
-                self._search(numbers, usual, self._options.seed, ROUNDS)
-                continue
-            plans = self._affordable(until - self._budget.spent, _GROWTH)
+            plans = self._affordable(deadline.left, _GROWTH)
             views = MOST_VIEWS - self._views
             starts = self._most_starts(numbers)
             if plans < min(self.done[0].plans, starts):
                 return  # no fewer than at first
-            self._search(numbers, plan_round(plans, starts, views))
+            self._search(numbers, plan_round(plans, starts, views), deadline)
 
-    def _plan_anew(self, numbers: Sequence[int], left: float) -> bool:
+    def _plan_anew(self, numbers: Sequence[int], deadline: Deadline) -> bool:
         """One round over the regions of all plans; False where there is no time or no use."""
         plans = {
             number: plan
             for number in numbers
-            if (plan := self.best[number]) is not None and is_divisible(self._problems[number])
+            if (plan := self._plans.complete[number]) is not None
+            and is_divisible(self._problems[number])
         }
         times = len(self._shares) - 1
         needed = _NEXT_ANEW * self._anew if times else _FIRST_ANEW * self._took[0]
-        if not plans or is_exhausted(self._shares) or needed > left:
+        if not plans or is_exhausted(self._shares) or needed > deadline.left:
             return False
-        began = self._budget.spent
+        began = self._deadline.spent
         attempt = self._solver.plan_anew(
             [self._problems[number] for number in plans],
             list(plans.values()),
             first=times,
             seed=self._options.seed,
             batch_memory=self._options.batch_memory,
+            deadline=deadline,
         )
         before = sum(plan.cost for plan in plans.values())
         for number, found in zip(plans, attempt.best, strict=True):
-            self.note(number, found)
+            self._plans.offer(number, found)
         after = sum(plan.cost for plan in attempt.best)
         self._shares.append(self._shares[-1] * after / before)
-        self._anew = max(self._anew, self._budget.spent - began)
+        self._anew = max(self._anew, self._deadline.spent - began)
         self.refused += attempt.refused
         self.seconds += attempt.seconds
         return True
-
-    def _usual_round(self, numbers: Sequence[int]) -> Round | None:
-        """What a call without a time searches; None where that has been done."""
-        usual = Round(USUAL_VIEWS, self._most_starts(numbers))
-        return None if any(done.plans >= usual.plans for done in self.done) else usual
 
     def _affordable(self, left: float, growth: float = math.inf) -> int:
         """Plans of each problem that can be made in so many seconds."""
@@ -164,59 +231,53 @@ class Rounds:
             default=0,
         )
 
-    def _search(
-        self, numbers: Sequence[int], round_: Round, seed: int | None = None, replan: int = 0
-    ) -> Attempt:
-        began = self._budget.spent
+    def _search(self, numbers: Sequence[int], round_: Round, deadline: Deadline) -> None:
+        began = self._deadline.spent
         # Whole views are searched as they are without a time.
         usual = not round_.draws and round_.starts == self._most_starts(numbers)
-        attempt = self._solver.attempt(
-            [self._problems[number] for number in numbers],
-            augment=round_.views,
-            starts=self._options.starts if usual else round_.starts,
-            candidates=self._options.candidates,
-            sample=None if usual else round_.draws,
-            seed=self._seed() if seed is None else seed,
-            # Views lean by their numbers; those of a call without a time are the first.
-            first_view=self._views if seed is None else 0,
-            batch_memory=self._options.batch_memory,
-            persist=self._persist,
-            improve=self._options.improve,
-            rebuild=False,  # whoever searches on does that, and better
-            replan=replan,
+        self._note(
+            numbers,
+            functools.partial(
+                self._solver.attempt,
+                augment=round_.views,
+                starts=self._options.starts if usual else round_.starts,
+                candidates=self._options.candidates,
+                sample=None if usual else round_.draws,
+                seed=self._seed(),
+                first_view=self._views,  # views lean by their numbers
+                batch_memory=self._options.batch_memory,
+                persist=self._persist and bool(self.done),
+                improve=self._options.improve,
+                rebuild=False,  # whoever searches on does that, and better
+                replan=0,
+                deadline=deadline,
+                explain=False,
+            ),
         )
-        for place, (number, found) in enumerate(zip(numbers, attempt.solutions, strict=True)):
-            if found is None:
-                self._note_partial(number, attempt.partial[place], attempt.reasons[place])
-            else:
-                self.note(number, found, attempt.expected.get(place))
-        self._took.append(max(self._budget.spent - began, _SHORTEST))
+        self._took.append(max(self._deadline.spent - began, _SHORTEST))
         self.done.append(round_)
+
+    def _note(self, numbers: Sequence[int], attempt_with: functools.partial[Attempt]) -> None:
+        """Some problems solved, plans noted as they come."""
+
+        def found(place: int, plan: Solution, expected: float | None) -> None:
+            self._plans.offer(numbers[place], plan, expected)
+
+        attempt = attempt_with([self._problems[number] for number in numbers], found=found)
+        for place, (number, solution) in enumerate(zip(numbers, attempt.solutions, strict=True)):
+            if solution is not None:
+                self._plans.offer(number, solution, attempt.expected.get(place))
+                continue
+            plan = attempt.partial[place]
+            self._plans.offer(number, plan)
+            if self._plans.of(number) is plan:
+                self.reasons[number] = attempt.reasons[place]
         self.refused += attempt.refused
         self.seconds += attempt.seconds
-        return attempt
-
-    def note(self, number: int, found: Solution, expected: float | None = None) -> None:
-        """A complete plan: from now on, if it is the best by what was ``expected`` of it."""
-        held = self.best[number]
-        cost = found.cost if expected is None else expected
-        if held is None or cost < self._expected.get(number, held.cost):
-            self.best[number] = found
-            self._expected[number] = cost
-        self.partial.pop(number, None)
-        self.reasons.pop(number, None)
-
-    def _note_partial(self, number: int, found: Solution, reason: str) -> None:
-        """One that leaves somebody out counts where there is no complete one."""
-        if self.best[number] is not None:
-            return
-        held = self.partial.get(number)
-        if held is None or better_of(held, found) is found:
-            self.partial[number], self.reasons[number] = found, reason
 
     @property
     def _views(self) -> int:
-        """So far."""
+        """So far; those of a call without a time are the first."""
         return sum(done.views for done in self.done)
 
     def _seed(self) -> int:

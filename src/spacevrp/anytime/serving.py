@@ -7,14 +7,14 @@ is complete if there is a complete one. The plan there is, is one of its plans, 
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from contextlib import suppress
 
 import numpy as np
 
-from spacevrp.anytime.budget import Budget
 from spacevrp.anytime.engines import LocalSearch
 from spacevrp.oracles import SolverOracle
+from spacevrp.problems.deadline import Deadline
 from spacevrp.problems.errors import InfeasibleError, ProblemError, UnsupportedError
 from spacevrp.problems.problem import Problem
 from spacevrp.problems.solution import Solution
@@ -25,9 +25,13 @@ _SHARE = 0.7
 
 
 def serve_more(
-    partial: Solution, budget: Budget, until: float, engines: Sequence[SolverOracle], seed: int
+    partial: Solution,
+    deadline: Deadline,
+    engines: Sequence[SolverOracle],
+    seed: int,
+    better: Callable[[Solution], object] | None = None,
 ) -> Solution:
-    """The best plan found until so many seconds of the budget are spent; never a worse one.
+    """The best plan found until the time is up; never a worse one. ``better`` is told of plans.
 
     A plan is better that leaves out fewer compulsory customers, then that lacks less of a required
     prize, then that costs less.
@@ -36,17 +40,27 @@ def serve_more(
     free = all_optional(problem)
     able = [one for one in engines if isinstance(one, LocalSearch) or _can(one, free)]
     best = partial
+
+    def tell(routes: Sequence[Sequence[int]]) -> None:
+        if better is not None:
+            better(Solution.judged(problem, routes))
+
     for turn, engine in enumerate(able):
-        left = until - budget.spent
-        if left <= 0:
+        if deadline.over:
             break
-        seconds = left if turn == len(able) - 1 else _SHARE * left
+        seconds = deadline.left if turn == len(able) - 1 else _SHARE * deadline.left
+        if seconds <= engine.seconds_needed(problem):
+            continue
+        part = deadline.until(deadline.spent + seconds)
         if isinstance(engine, LocalSearch):
-            best = better_of(best, engine.refined(best, seconds, seed))
+            best = better_of(best, engine.refined(best, part, seed, better))
             continue
         assert free is not None
         start = best.routes if Solution.judged(free, best.routes).feasible else None
-        with suppress(InfeasibleError, UnsupportedError):
+        with (
+            suppress(InfeasibleError, UnsupportedError),
+            engine.heard(part, found=None if better is None else tell),
+        ):
             found = engine.solve(free, seconds, seed, start).solution
             best = better_of(best, Solution.judged(problem, found.routes))
     return best

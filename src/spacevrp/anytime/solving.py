@@ -1,46 +1,43 @@
-"""Solving within a time: the model first, then a classical solver from the model's plan on."""
+"""Solving within a time: what a call without one does, then other solvers from its plan on."""
 
 from __future__ import annotations
 
+import functools
 import math
 import time as clocks
-from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
-from pathlib import Path
-from typing import TYPE_CHECKING, overload
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any
 
-from spacevrp.anytime.budget import Budget, Clock, as_seconds
+from spacevrp.anytime.budget import as_seconds
 from spacevrp.anytime.engines import STRONG, engines_for
-from spacevrp.anytime.improving import Improvement, improve
+from spacevrp.anytime.improving import Improvement, improve_until
+from spacevrp.anytime.plans import BestPlans, Callback, as_starts, stopping_on_interrupt
 from spacevrp.anytime.progress import TimeBar
 from spacevrp.anytime.rounds import Options, Round, Rounds
 from spacevrp.anytime.serving import serve_more
 from spacevrp.oracles import SolverOracle
-from spacevrp.problems.errors import SpacevrpError
-from spacevrp.problems.inputs import as_problems, is_one
+from spacevrp.problems.deadline import Clock, Deadline
+from spacevrp.problems.inputs import as_problems
 from spacevrp.problems.problem import Problem
 from spacevrp.problems.solution import Solution
-from spacevrp.problems.warning import warn
-from spacevrp.solver import Attempt, NoPlanError, Solver
-from spacevrp.solver import solve as solve_at_once
+from spacevrp.solver import Attempt, Solver
+from spacevrp.solver.quick import quick_plan
 from spacevrp.solver.reasons import tell
 from spacevrp.solver.solver import AnyProblem
 from spacevrp.solver.work import ShowProgress
 
-if TYPE_CHECKING:
-    import torch
-
-    from spacevrp.model import SpaceModel
-
-# Of the time, for the model where a classical solver follows: more of it does not help the latter
-# (docs/how-to/anytime.md has the measurement).
+# Of the time, for the model where there is not enough for all of a call without a time and PyVRP
+# takes over: more of it does not help the latter (docs/how-to/anytime.md has the measurement).
 MODEL_SHARE = 0.1
-# The same where PyVRP does not, but OR-Tools or the local search.
-MODEL_SHARE_ALONE = 0.6
-# A classical solver builds matrices of size N x N first; with less time than this it only overruns.
-_SECONDS_A_PAIR = 4e-7
+# The same where customers are left out of the first plan.
+_USUAL_SHARE = 0.5
+# Of the time, for the reasons why customers are left out, at the most; and seconds for each.
+_REASONS_SHARE, _REASON = 0.15, 0.05
+# Nodes up to which the better plans of a search are noted as they come, and not only in the end.
+_OFTEN_JUDGED = 200
 # Beyond so much more than was given, it is said.
-_TOLERANCE, _MOMENT = 0.05, 0.05
+_TOLERANCE, _MOMENT = 0.05, 0.2
 
 
 @dataclass(frozen=True)
@@ -75,18 +72,22 @@ def solve_for(
     seed: int = 0,
     progress: ShowProgress = False,
     batch_memory: int | None = None,
+    callback: Callback | None = None,
+    start: Any = None,
+    explain: bool = False,
     clock: Clock = clocks.perf_counter,
 ) -> TimedAttempt:
     """Solve one problem or many within a time, with an account of it.
 
-    The clock starts when the weights and the classical solvers are loaded. One view of all problems
-    comes first, whatever it takes: there is a plan, and maybe somebody is left out. More views
-    follow for a tenth of the time where PyVRP is installed and models a problem exactly, for six
-    tenths otherwise. Then PyVRP, OR-Tools or the local search goes on from the best plan (see
-    :func:`improve`): to serve more where somebody is left out, else to cost less. Where none of
-    them can, and without ``improve``, the model goes on to the end, with up to 128 views and then
-    random draws. Several problems share the time in equal parts. The arguments that are not told
-    here are those of :meth:`spacevrp.Solver.solve`.
+    The clock starts when the weights and the classical solvers are loaded, and the time is a limit:
+    every stage looks at it, and what cannot be interrupted is not begun unless it is expected to
+    fit. A quick plan of all problems comes first. Then all that a call without a time does, in the
+    same order, with the same seed; then PyVRP, OR-Tools or the local search from the best plan on
+    (see :func:`improve`): to serve more where customers are left out, else to cost less. Where none
+    of them can, and without ``improve``, more views follow, up to 128 and then random draws. Where
+    PyVRP models a problem and the time is too short for a call without one, PyVRP takes its place.
+    Several problems share the time in equal parts. The arguments that are not told here are those
+    of :meth:`spacevrp.Solver.solve`.
 
     Parameters
     ----------
@@ -96,19 +97,37 @@ def solve_for(
         With the model; None to load the default.
     improve
         Whether classical solvers and the local search may go on from the model's plans.
+    explain
+        Find the reasons for all customers who are left out within the time, too, as far as it goes.
+        Otherwise this is done when they are asked for.
     clock
         Tells the time in seconds.
+
+    Raises
+    ------
+    KeyboardInterrupt
+        If it comes before there is any plan. Later it ends the time: the best plans so far are
+        returned.
     """
     seconds = as_seconds(time)
     problems, _ = as_problems(problem)
+    given = as_starts(start, problem, problems)
     model = Solver() if solver is None else solver
     engines = load_engines(problems) if improve else [[] for _ in problems]
-    budget = Budget(seconds, clock)
+    deadline = Deadline(seconds, clock)
     options = Options(starts, candidates, seed, batch_memory, improve)
-    with TimeBar(budget, progress) as bar:
-        persist = not all(engines)  # somebody else does, if anybody can
-        rounds = Rounds(model, problems, budget, options, persist)
-        return _Timed(problems, engines, budget, rounds, bar).run(seed)
+    plans = BestPlans(problems, deadline, callback)
+    persist = not all(engines)  # others do, if any can
+    rounds = Rounds(model, problems, deadline, options, plans, persist)
+    with TimeBar(deadline, progress) as bar, stopping_on_interrupt(deadline, plans):
+        timed = _Timed(problems, engines, deadline, rounds, plans, bar, given)
+        try:
+            timed.run(seed)
+        except KeyboardInterrupt:
+            if not plans.any:
+                raise
+            deadline.interrupt()
+        return timed.attempt(explain)
 
 
 def load_engines(problems: Sequence[Problem]) -> list[list[SolverOracle]]:
@@ -125,237 +144,127 @@ class _Timed:
 
     problems: Sequence[Problem]
     engines: Sequence[Sequence[SolverOracle]]
-    budget: Budget
+    deadline: Deadline
     rounds: Rounds
+    plans: BestPlans
     bar: TimeBar
+    given: Mapping[int, Solution]
+    improvements: dict[int, Improvement] = field(default_factory=dict)
 
-    def run(self, seed: int) -> TimedAttempt:
-        """All of it."""
+    def run(self, seed: int) -> None:
+        """All of it, until the time is up."""
+        for number, plan in self.given.items():
+            self.plans.offer(number, plan)
         self.bar.stage("first plan")
         if self.problems:
             self.rounds.first()
-        took = self.budget.spent
-        everybody = list(range(len(self.problems)))
-        helped = [number for number in everybody if self.engines[number]]
-        alone = [number for number in everybody if not self.engines[number]]
-        self._search(everybody, self._share(helped))
-        if helped and alone:  # to each its part of what is left
-            until = self.budget.spent + self.budget.left * len(alone) / len(everybody)
-            self._search(alone, until / self.budget.seconds)
-        improvements: list[Improvement | None] = [None] * len(self.problems)
+        everything = list(range(len(self.problems)))
+        helped = [number for number in everything if self.engines[number]]
+        alone = [number for number in everything if not self.engines[number]]
+        short = self._short(helped)
+        hurried = [number for number in short if self.plans.complete[number] is not None]
+        # To each its part of the time; half of it where a strong solver is still to serve more.
+        parts = {n: _USUAL_SHARE if n in short else 1.0 for n in everything if n not in hurried}
+        self._usual(list(parts), sum(parts.values()) / max(len(everything), 1))
+        self._search(hurried, MODEL_SHARE * self.deadline.seconds)
+        if alone:  # to each its part of what is left
+            left = self._working.left * len(alone) / len(everything)
+            self._search(alone, self.deadline.spent + left)
         for turn, number in enumerate(helped):
-            improvements[number] = self._improve(number, len(helped) - turn, seed)
-        rounds = self.rounds
-        reasons = {n: rounds.reasons[n] or tell(plan) for n, plan in sorted(rounds.partial.items())}
-        spent = self.budget.spent
-        return TimedAttempt(
-            list(rounds.best),
-            reasons,
-            rounds.seconds,
-            rounds.refused,
-            self._notes(took, spent),
-            rounds.partial,
-            given=self.budget.seconds,
-            spent=spent,
-            rounds=tuple(rounds.done),
-            improvements=tuple(improvements),
-        )
+            self._improve(number, len(helped) - turn, seed)
 
-    def _share(self, helped: Sequence[int]) -> float:
-        """Of the time, for the model alone."""
-        if not helped:
-            return 1.0
-        strong = any(self.engines[number][0].name in STRONG for number in helped)
-        return MODEL_SHARE if strong else MODEL_SHARE_ALONE
+    @property
+    def _working(self) -> Deadline:
+        """The deadline of all but the reasons for those who are left out."""
+        left = sum(_left_out(plan) for plan in self.plans.partial.values())
+        seconds = self.deadline.seconds
+        return self.deadline.until(seconds - min(_REASONS_SHARE * seconds, _REASON * left))
 
-    def _search(self, numbers: Sequence[int], share: float) -> None:
-        self.bar.stage("more views")
+    def _short(self, helped: Sequence[int]) -> list[int]:
+        """Problems of strong solvers, if there is no time for all of a call without a time."""
+        strong = [number for number in helped if self.engines[number][0].name in STRONG]
+        fits = self.rounds.usual_seconds(strong) <= self.deadline.left
+        return [] if fits else strong
+
+    def _usual(self, numbers: Sequence[int], share: float) -> None:
+        self.bar.stage("model and local search")
         self._show_mean()
-        self.rounds.go_on(numbers, share * self.budget.seconds)
+        until = self.deadline.until(self.deadline.spent + share * self._working.left)
+        self.rounds.usual(numbers, until, self.given)
         self._show_mean()
+
+    def _search(self, numbers: Sequence[int], until: float) -> None:
+        if numbers:
+            self.bar.stage("more views")
+            self.rounds.go_on(numbers, until)
+            self._show_mean()
 
     def _show_mean(self) -> None:
-        costs = [plan.cost for plan in self.rounds.best if plan is not None]
+        costs = [plan.cost for plan in self.plans.complete if plan is not None]
         if costs:
             self.bar.cost(math.fsum(costs) / len(costs))
 
-    def _improve(self, number: int, shared_by: int, seed: int) -> Improvement | None:
+    def _improve(self, number: int, shared_by: int, seed: int) -> None:
         """An equal part of what is left, for one of those whose turn is still to come."""
-        problem, start = self.problems[number], self.rounds.best[number]
-        part = self.budget.left / shared_by
-        if part <= _SECONDS_A_PAIR * problem.size**2:
-            return None
+        working = self._working
+        if working.over:
+            return
+        part = working.until(working.spent + working.left / shared_by)
+        start, offer = self.plans.complete[number], None
+        # The referee takes its time to judge each of many large plans.
+        if self.plans.hears or self.problems[number].size <= _OFTEN_JUDGED:
+            offer = functools.partial(self.plans.offer, number)
         label = "" if len(self.problems) == 1 else f" instance {number}"
         if start is None:
             self.bar.stage(f"serving more{label}")
-            self._serve_more(number, self.budget.spent + part, seed)
-            return None
+            found = serve_more(self.plans.partial[number], part, self.engines[number], seed, offer)
+            self.plans.offer(number, found)
+            return
         self.bar.stage(f"improving{label}")
         self.bar.cost(start.cost)
-        improvement = improve(
-            problem,
+        self.improvements[number] = improve_until(
             start,
             part,
+            self.engines[number],
             seed=seed,
-            engines=self.engines[number],
             watch=self.bar.cost if self.bar.visible else None,
-            clock=self.budget.clock,
+            better=offer,
         )
-        self.rounds.note(number, improvement.solution)
-        return improvement
+        self.plans.offer(number, self.improvements[number].solution)
 
-    def _serve_more(self, number: int, until: float, seed: int) -> None:
-        """Better plans for a problem that has no complete one yet."""
-        before = self.rounds.partial[number]
-        found = serve_more(before, self.budget, until, self.engines[number], seed)
-        if found.feasible:
-            self.rounds.note(number, found)
-        elif found is not before:
-            self.rounds.partial[number], self.rounds.reasons[number] = found, ""
+    def attempt(self, explain: bool) -> TimedAttempt:
+        """What came of it, with a plan for every problem and the reasons for partial ones."""
+        plans, rounds, deadline = self.plans, self.rounds, self.deadline
+        for number, problem in enumerate(self.problems):
+            if plans.of(number) is None:  # the call was interrupted
+                plans.partial[number] = quick_plan(problem, deadline)
+        reasons = {}
+        for number, plan in sorted(plans.partial.items()):
+            named = plan.explain_until(deadline).unserved if explain else None
+            reasons[number] = tell(plan, rounds.reasons.get(number, ""), deadline, named)
+        spent = deadline.spent
+        return TimedAttempt(
+            list(plans.complete),
+            reasons,
+            rounds.seconds,
+            rounds.refused,
+            (*rounds.notes, *self._notes(spent)),
+            plans.partial,
+            given=deadline.seconds,
+            spent=spent,
+            rounds=tuple(rounds.done),
+            improvements=tuple(map(self.improvements.get, range(len(self.problems)))),
+        )
 
-    def _notes(self, first: float, spent: float) -> tuple[str, ...]:
-        """What the time was too short for."""
-        given = self.budget.seconds
-        if spent <= (1 + _TOLERANCE) * given + _MOMENT:
+    def _notes(self, spent: float) -> tuple[str, ...]:
+        """Whether the call was interrupted, or took longer than it should have."""
+        given = self.deadline.seconds
+        if self.deadline.interrupted:
+            return (f"interrupted after {spent:.2f} s of {given:g} s: the best plans so far",)
+        if spent <= given + max(_TOLERANCE * given, _MOMENT):
             return ()
-        if first > given:
-            return (f"the first plan took {first:.2f} s, more than the {given:g} s given",)
         return (f"{spent:.2f} s were spent, {given:g} s given",)
 
 
-# -------------------------------------------------------------------------------- the public face
-
-
-@overload
-def solve(
-    problem: AnyProblem,
-    augment: int | None = ...,
-    device: str | torch.device = ...,
-    *,
-    time: float | str | None = ...,
-    improve: bool | None = ...,
-    starts: int | None = ...,
-    candidates: int | None = ...,
-    sample: int | None = ...,
-    replan: int | None = ...,
-    seed: int = ...,
-    weights: str | Path | SpaceModel | None = ...,
-    progress: ShowProgress = ...,
-    batch_memory: int | None = ...,
-    partial: bool = ...,
-    protocol: str | None = ...,
-    threads: int | None = ...,
-) -> Solution: ...
-
-
-@overload
-def solve(
-    problem: Iterable[AnyProblem],
-    augment: int | None = ...,
-    device: str | torch.device = ...,
-    *,
-    time: float | str | None = ...,
-    improve: bool | None = ...,
-    starts: int | None = ...,
-    candidates: int | None = ...,
-    sample: int | None = ...,
-    replan: int | None = ...,
-    seed: int = ...,
-    weights: str | Path | SpaceModel | None = ...,
-    progress: ShowProgress = ...,
-    batch_memory: int | None = ...,
-    partial: bool = ...,
-    protocol: str | None = ...,
-    threads: int | None = ...,
-) -> list[Solution]: ...
-
-
-def solve(
-    problem: AnyProblem | Iterable[AnyProblem],
-    augment: int | None = None,
-    device: str | torch.device = "auto",
-    *,
-    time: float | str | None = None,
-    improve: bool | None = None,
-    starts: int | None = None,
-    candidates: int | None = None,
-    sample: int | None = None,
-    replan: int | None = None,
-    seed: int = 0,
-    weights: str | Path | SpaceModel | None = None,
-    progress: ShowProgress = False,
-    batch_memory: int | None = None,
-    partial: bool = False,
-    protocol: str | None = None,
-    threads: int | None = 1,
-) -> Solution | list[Solution]:
-    """Solve one problem or many: with so many views, or within a time.
-
-    The arguments that are not told here are those of :class:`Solver` and :meth:`Solver.solve`.
-    Weights are loaded anew at each call; keep a :class:`Solver` to load them once.
-
-    Parameters
-    ----------
-    augment
-        Views of each instance; None for what the protocol has, mostly 8. Not with ``time``, which
-        decides it.
-    time
-        Spend so long, seconds or such as ``"5s"`` or ``"2m"``, on all problems together: a quick
-        plan, more views, and then PyVRP or OR-Tools from the best plan on where they are installed
-        and model the problem exactly, or else a local search. What is too short for the first plan
-        is a warning. See :func:`spacevrp.anytime.solve_for`, which gives an account.
-    improve
-        Whether anybody but the model may search: with ``time`` as told there, without it as in
-        :meth:`Solver.solve`.
-    sample
-        Further rounds that draw their moves; None as in :meth:`Solver.solve`. Not with ``time``,
-        which decides it.
-    replan
-        Times at most that plans are planned anew, region by region; None for 16. Not with ``time``,
-        which decides it.
-    protocol
-        ``"paper"``, ``"network"`` or ``"default"``, as in :meth:`Solver.solve`. Not with ``time``.
-    """
-    if time is None:
-        return solve_at_once(
-            problem,
-            augment,
-            device,
-            starts=starts,
-            candidates=candidates,
-            sample=sample,
-            seed=seed,
-            weights=weights,
-            progress=progress,
-            batch_memory=batch_memory,
-            partial=partial,
-            improve=improve,
-            replan=replan,
-            protocol=protocol,
-            threads=threads,
-        )
-    refuse_with_time(augment=augment, sample=sample, replan=replan, protocol=protocol)
-    seconds = as_seconds(time)  # before the weights are loaded
-    attempt = solve_for(
-        problem,
-        seconds,
-        solver=Solver(weights, device, threads=threads),
-        improve=improve is not False,
-        starts=starts,
-        candidates=candidates,
-        seed=seed,
-        progress=progress,
-        batch_memory=batch_memory,
-    )
-    for note in attempt.notes:
-        warn(note, RuntimeWarning)
-    if attempt.reasons and not partial:
-        raise NoPlanError(attempt.reasons, attempt.solutions, attempt.partial)
-    return attempt.best[0] if is_one(problem) else attempt.best
-
-
-def refuse_with_time(**given: int | str | None) -> None:
-    """Raise for what a time decides, and was said all the same."""
-    for name, value in given.items():
-        if value is not None:
-            raise SpacevrpError(f"{name}: expected none with a time, which decides it")
+def _left_out(plan: Solution) -> int:
+    return sum(violation.code == "visit" for violation in plan.violations)

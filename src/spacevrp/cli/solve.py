@@ -56,9 +56,9 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         "--time",
         metavar="TIME",
         type=parse_duration,
-        help="spend this long on all instances together, for instance 5s or 2m: a quick plan, more "
-        "views, then PyVRP or OR-Tools from there on where they are installed and model the "
-        "problem exactly, else a local search",
+        help="spend this long, and no longer, on all instances together, for instance 5s or 2m: "
+        "what is done without it, then PyVRP or OR-Tools from there on where they are installed "
+        "and model the problem exactly, else a local search; Ctrl-C writes the best plans so far",
     )
     parser.add_argument(
         "--no-improve",
@@ -237,8 +237,14 @@ def _solve(solver: Solver, problems: list[Problem], args: argparse.Namespace) ->
     else:
         from spacevrp.anytime import solve_for
 
+        # The reasons for customers who are left out are part of what is written.
         attempt = solve_for(
-            problems, args.time, solver=solver, improve=not args.no_improve, **limits
+            problems,
+            args.time,
+            solver=solver,
+            improve=not args.no_improve,
+            explain=True,
+            **limits,
         )
     if not args.quiet:
         for note in shorten(attempt.notes):

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass
 
 import torch
@@ -34,11 +35,12 @@ def fleet_rollout(
     *,
     keys: Tensor | None = None,
     temperature: float = 1.0,
+    look: Callable[[], None] = lambda: None,
 ) -> FleetRollout:
     """Complete a solution for each start node (B, P), greedily or, with keys (B, P), by draws.
 
     The start is the first customer that is chosen freely, after those that are pinned. Where the
-    first vehicle cannot serve it, the model chooses.
+    first vehicle cannot serve it, the model chooses. ``look`` is called before every step.
     """
     batch = environment.batch
     state = environment.begin(preferences)
@@ -49,6 +51,7 @@ def fleet_rollout(
     for step in range(environment.max_steps):
         if step % _STEPS_BETWEEN_QUESTIONS == 0 and bool(state.done.all()):
             break
+        look()
         allowed = environment.mask(state, preferences)
         signals = problem_signals(batch, state.trip, tables.num_signals)
         scores = logits(tables, state.trip.origin, state.trip.current, signals, allowed)

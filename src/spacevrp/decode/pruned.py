@@ -58,6 +58,7 @@ def pruned_rollout(
     drawing: Drawing | None = None,
     adjustment: Adjustment | None = None,
     report: Callable[[float], None] | None = None,
+    look: Callable[[], None] = lambda: None,
     kind: type[Walk] | None = None,
 ) -> Rollout:
     """Complete a solution from each start node (B, V P), the starts of each view in a row.
@@ -75,6 +76,8 @@ def pruned_rollout(
         What the decoder is told of large instances otherwise than it is.
     report
         Called now and then with the share of the work that was done since the last time.
+    look
+        Called every few steps.
     kind
         How the steps are taken: ``Walk``, or the same captured (see ``pruned_graph``).
     """
@@ -82,6 +85,7 @@ def pruned_rollout(
     interval = _STEPS_BETWEEN_QUESTIONS[starts.device.type]
     # Whoever waits, waits for the next question at most.
     for question in range(environment.max_steps):
+        look()
         walk.look_at_all()
         if question % _QUESTIONS_BETWEEN_REPORTS == 0 and walk.finished(report):
             break

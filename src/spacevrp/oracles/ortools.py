@@ -16,6 +16,7 @@ from spacevrp.oracles.base import (
 )
 from spacevrp.oracles.ortools_model import LEAST_SECONDS, Model
 from spacevrp.oracles.scaling import Routes, WholeProblem, scale_problem
+from spacevrp.problems.deadline import NEVER
 from spacevrp.problems.problem import Problem
 
 # Digits of one unit of the instance where data are not whole at fewer.
@@ -36,6 +37,7 @@ class OrToolsOracle(SolverOracle):
     name: ClassVar[str] = "ortools"
     package: ClassVar[str] = "ortools"
     module: ClassVar[str] = "ortools"
+    seconds_a_pair: ClassVar[float] = 4e-6
 
     def __init__(self, solutions: int | None = None) -> None:
         self._solutions = solutions
@@ -63,6 +65,7 @@ class OrToolsOracle(SolverOracle):
                 return plan
             # Rare: the first plan left vehicles over, a better one does not.
             late = time.perf_counter() >= end
+            late = late or self.deadline.over
             if late and (given or plan is None):
                 return plan  # there may be none for want of time; and a plan tells its fleet
             if late:
@@ -72,8 +75,8 @@ class OrToolsOracle(SolverOracle):
 
     def _build(self, problem: Problem, whole: WholeProblem, fleet: int) -> Model:
         model = Model(problem, whole, fleet, self._solutions)
-        if self.watch is not None:
-            model.tell(self.watch)
+        if self.watch is not None or self.found is not None or self.deadline is not NEVER:
+            model.tell(self.watch, self.found, self.deadline)
         return model
 
     def _model(

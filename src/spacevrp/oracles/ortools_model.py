@@ -11,6 +11,7 @@ import numpy as np
 
 from spacevrp.oracles.base import Plan, refuse_neutral_stops, route_parts
 from spacevrp.oracles.scaling import Routes, WholeProblem, write_route
+from spacevrp.problems.deadline import NEVER, Deadline
 from spacevrp.problems.problem import Problem
 
 # First plans to search from. Where customers may be skipped a single one often leads nowhere, so
@@ -70,6 +71,7 @@ class Model:
         self.prize_weight = 1
         self.closed = False
         self.strategy: str | None = None  # that led to a plan before
+        self.error: BaseException | None = None  # of who was told of plans
         self.was_hurried = False  # no first plan, but perhaps for want of time only
         self._add_costs()
         self._add_length()
@@ -330,17 +332,24 @@ class Model:
         return self._read(self.routing.SolveFromAssignmentWithParameters(initial, parameters))
 
     def _read(self, assignment: Any) -> Best | None:
+        if self.error is not None:
+            raise self.error
         if assignment is None:
             return None
+        routes = self._routes(lambda index: assignment.Value(self.routing.NextVar(index)))
+        return Best(int(assignment.ObjectiveValue()), routes)
+
+    def _routes(self, after: Callable[[int], int]) -> Routes:
+        """The routes that stop anywhere; ``after`` tells which index follows on another."""
         routes = []
         for vehicle, depot in enumerate(self.depot_of_vehicle):
-            stops, index = [], assignment.Value(self.routing.NextVar(self.routing.Start(vehicle)))
+            stops, index = [], after(self.routing.Start(vehicle))
             while not self.routing.IsEnd(index):
                 stops.append(self.manager.IndexToNode(index))
-                index = assignment.Value(self.routing.NextVar(index))
+                index = after(index)
             if stops:
                 routes.append(write_route(self.problem, depot, stops))
-        return Best(int(assignment.ObjectiveValue()), tuple(routes))
+        return tuple(routes)
 
     def _as_plan(self, best: Best) -> Plan:
         error = self.whole.claim_error(best.routes, self.problem.maximise_prize)
@@ -355,8 +364,16 @@ class Model:
         collected = int(whole.prize[list(whole.stops)].sum()) - skipped
         return -collected / whole.prize_scale
 
-    def tell(self, watch: Callable[[float], None]) -> None:
-        """Tell the cost of every plan that is better than those before."""
+    def tell(
+        self,
+        watch: Callable[[float], None] | None,
+        found: Callable[[Routes], None] | None = None,
+        deadline: Deadline = NEVER,
+    ) -> None:
+        """Tell cost and routes of every plan that is better than those before.
+
+        With each plan it looks whether it was interrupted, too.
+        """
         best: int | None = None
 
         def look() -> None:
@@ -364,9 +381,22 @@ class Model:
             cost = int(self.routing.CostVar().Max())
             if best is None or cost < best:
                 best = cost
-                watch(self._claim(cost))
+                if watch is not None:
+                    watch(self._claim(cost))
+                if found is not None:
+                    found(self._routes(lambda index: self.routing.NextVar(index).Value()))
 
-        self.routing.AddAtSolutionCallback(look)
+        def guarded() -> None:
+            # No exception may pass through the solver: it is raised when that has ended.
+            try:
+                if self.error is None:
+                    look()
+            except BaseException as error:
+                self.error = error
+            if self.error is not None or deadline.over:
+                self.solver.FinishCurrentSearch()
+
+        self.routing.AddAtSolutionCallback(guarded)
 
     def is_exhausted(self, routes: Routes, spare: int = 0) -> bool:
         """Whether some depot has no more to spare, so that more vehicles might be better."""

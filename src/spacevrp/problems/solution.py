@@ -11,6 +11,7 @@ from pathlib import Path
 from typing import Any
 
 from spacevrp.problems.assignment import FleetRoutes
+from spacevrp.problems.deadline import Deadline
 from spacevrp.problems.errors import FormatError, SolutionError, UnsupportedError
 from spacevrp.problems.explanation import Explanation, explain, is_missing_visit
 from spacevrp.problems.explanation.documents import unserved_document
@@ -93,6 +94,12 @@ class Solution:
     def explanation(self) -> Explanation:
         """Why customers are left out, what would let them in, and what limits each route."""
         return explain(self._problem, self.routes)
+
+    def explain_until(self, deadline: Deadline) -> Explanation:
+        """The explanation, with as many reasons as can be found in time; it is kept as such."""
+        found = explain(self._problem, self.routes, deadline=deadline)
+        vars(self)["explanation"] = found  # where the property looks first
+        return found
 
     @property
     def unserved(self) -> tuple[Unserved, ...]:

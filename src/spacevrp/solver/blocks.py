@@ -8,6 +8,7 @@ from dataclasses import dataclass, field
 import torch
 
 from spacevrp.model import SpaceModel
+from spacevrp.problems.deadline import NEVER
 from spacevrp.problems.errors import SpacevrpError
 from spacevrp.problems.familiar import needs_fleet_rules
 from spacevrp.problems.problem import Problem
@@ -37,6 +38,10 @@ from spacevrp.solver.plans import (
 from spacevrp.solver.progress import Progress
 from spacevrp.solver.search import Candidate, Seconds, Settings, search_block
 from spacevrp.tensors.workers import workers_for
+
+# Instances of a block where there is a deadline: when it is over, the block has no plans yet. (A
+# GPU makes those of thousands in a moment.)
+_TIMED_INSTANCES = 16
 
 
 @dataclass
@@ -93,7 +98,10 @@ class Blocks:
         position = 0
         while position < len(several):
             sizes = cut(footprint, views=settings.views, starts=rollouts, budget=budget)
-            block = several[position : position + sizes.instances]
+            most = sizes.instances
+            if settings.deadline is not NEVER and self.device.type == "cpu":
+                most = min(most, _TIMED_INSTANCES)
+            block = several[position : position + most]
             progress.begin(len(block) * settings.views * rollouts)
             seen = shown[position : position + len(block)]
             found = self._guarded(

@@ -20,6 +20,7 @@ from spacevrp.decode.draws import random_keys
 from spacevrp.decode.fleet import FleetRollout, fleet_rollout
 from spacevrp.env.fleet import FleetEnvironment, Preferences
 from spacevrp.model import DecoderTables, SpaceModel
+from spacevrp.problems.deadline import Deadline, TimeIsUp
 from spacevrp.problems.fleet import Terms, ways_out
 from spacevrp.problems.problem import Problem
 from spacevrp.problems.referee import judge
@@ -59,7 +60,7 @@ def search_fleets(
 
     Instances are searched one by one: random orders of one must not depend on the others.
     """
-    found = []
+    found: list[list[Candidate]] = []
     spent = Seconds() if seconds is None else seconds
     for problem in problems:
         began = time.perf_counter()
@@ -67,9 +68,14 @@ def search_fleets(
         prepared = time.perf_counter()
         with torch.inference_mode():
             search = _Search(model, batch.to(device), fleet.to(device), settings, cut)
-            candidates = search.run(report)  # waits for the device
+            try:
+                candidates = search.run(report)  # waits for the device
+            except TimeIsUp:
+                if not found:
+                    raise
+                candidates = []  # others have theirs
         searched = time.perf_counter()
-        found.append(_settled(problem, candidates))
+        found.append(_settled(problem, candidates, settings.deadline))
         spent.preparing += prepared - began
         spent.searching += searched - prepared
         spent.improving += time.perf_counter() - searched
@@ -104,7 +110,13 @@ class _Search:
                 preferences = draw_preferences(self._fleet, shape, state, order)
                 for first in range(0, settings.views, self._cut.views):
                     views = slice(first, first + self._cut.views)
-                    self._search_views(seeds[0, views], views, preferences, (number, turn))
+                    try:
+                        settings.deadline.check()
+                        self._search_views(seeds[0, views], views, preferences, (number, turn))
+                    except TimeIsUp:
+                        if self._best.is_empty:
+                            raise
+                        return self._best.candidates()[0]
                     if number == 0:  # a start is finished with all its passes, or so
                         report(len(seeds[0, views]) * shape[1])
         (found,) = self._best.candidates()
@@ -169,7 +181,7 @@ def _roll_out(
     """Complete a plan from each start (v, p); the first of the rounds is greedy."""
     turn = place[1]
     if turn == 0:
-        return fleet_rollout(environment, tables, starts, preferences)
+        return fleet_rollout(environment, tables, starts, preferences, look=settings.deadline.check)
     generator = torch.Generator(starts.device).manual_seed(random_state(settings.seed, place))
     keys = random_keys(starts.shape, starts.device, generator)
     return fleet_rollout(
@@ -179,6 +191,7 @@ def _roll_out(
         preferences,
         keys=keys,
         temperature=settings.temperature(turn),
+        look=settings.deadline.check,
     )
 
 
@@ -190,8 +203,11 @@ def _moves(done: FleetRollout) -> Moves:
     return Moves(done.cost, take)
 
 
-def _settled(problem: Problem, candidates: list[Candidate]) -> list[Candidate]:
-    """The candidates with the right visits and the cheapest vehicles, best first."""
+def _settled(problem: Problem, candidates: list[Candidate], deadline: Deadline) -> list[Candidate]:
+    """The candidates with the right visits and the cheapest vehicles, best first.
+
+    When the time is up those that are still to come stay as they are.
+    """
     depots = len(ways_out(problem.fleet))
     position = {node: depots + k for k, node in enumerate(problem.customers)}
     unit = 1.0 if problem.maximise_prize else problem.unit
@@ -200,12 +216,12 @@ def _settled(problem: Problem, candidates: list[Candidate]) -> list[Candidate]:
         optional = False  # how many visits it takes is not known beforehand: all are made
 
     def settled(candidate: Candidate) -> Candidate:
-        if candidate.cost == float("inf"):
+        if candidate.cost == float("inf") or deadline.over:
             return candidate
         sequence = candidate.sequence
         routes = routes_of(problem, sequence.tolist())
         if optional and not problem.maximise_prize:
-            stops = weigh_visits(problem, _with_terms(problem, routes))
+            stops = weigh_visits(problem, _with_terms(problem, routes), deadline)
             # The depot's position between them is all that a sequence says of vehicles.
             listed = [position for nodes, _ in stops for position in (0, *map(position_of, nodes))]
             sequence = np.array([*listed, 0], dtype=sequence.dtype)

@@ -19,6 +19,7 @@ from spacevrp.model import SpaceModel
 from spacevrp.model.blocks import encode_in_blocks
 from spacevrp.model.candidates import NodeTables
 from spacevrp.model.streaming import survey
+from spacevrp.problems.deadline import TimeIsUp
 from spacevrp.problems.problem import Problem
 from spacevrp.solver.plans import SMALL, LargeCut, Search
 from spacevrp.solver.search import (
@@ -57,7 +58,11 @@ def search_large(
     watch: Watch,
     seconds: Seconds | None = None,
 ) -> list[list[Candidate]]:
-    """Candidates of each instance, best first. What the block takes is added to ``seconds``."""
+    """Candidates of each instance, best first. What the block takes is added to ``seconds``.
+
+    When the deadline is over these are of the starts that were in time; where there are none,
+    ``TimeIsUp`` is raised.
+    """
     began = time.perf_counter()
     batch = stack(problems, on_the_fly=True)
     expected = stack_expected(problems, on_the_fly=True)
@@ -98,7 +103,8 @@ class _Large:
         )
         adjustment = Adjustment.of(batch, adjusted.to(batch.device))
         best = Foreseen(batch, environment.max_steps + 2, known=expected is None)
-        for first_view in range(0, settings.views, self.cut.views):
+
+        def search_views(first_view: int) -> None:
             some = seeds[:, first_view : first_view + self.cut.views]
             tables = encode_in_blocks(
                 self.model,
@@ -121,6 +127,15 @@ class _Large:
                     done = self._roll_out(environment, *turn)
                     cost = done.cost if planned is None else self._roll_out(planned, *turn).cost
                     best.add(done, cost, self._ranks(place, some.shape[1], piece, starts.shape[1]))
+
+        for first_view in range(0, settings.views, self.cut.views):
+            try:
+                settings.deadline.check()
+                search_views(first_view)
+            except TimeIsUp:
+                if best.is_empty:
+                    raise
+                break
         return best.candidates()
 
     def _stages(self, name: str) -> Callable[[float], None]:
@@ -129,6 +144,7 @@ class _Large:
 
         def report(share: float) -> None:
             nonlocal done
+            self.settings.deadline.check()
             done += share
             self.watch.stage(f"{name} {done:.0%}")
 
@@ -167,6 +183,7 @@ class _Large:
                 drawing=drawing,
                 adjustment=adjustment,
                 report=lambda share: self.watch.plans(share * some.numel() * tables.views),
+                look=self.settings.deadline.check,
                 kind=walk_for(some.device) if drawing is None else Walk,
             )
 

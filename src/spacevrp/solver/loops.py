@@ -13,6 +13,7 @@ from collections.abc import Callable
 
 import numpy as np
 
+from spacevrp.problems.deadline import NEVER, Deadline
 from spacevrp.problems.problem import Problem
 from spacevrp.problems.solution import Solution
 from spacevrp.solver.roads import Roads, Route, asks_only_for
@@ -21,6 +22,8 @@ from spacevrp.solver.roads import Roads, Route, asks_only_for
 ROUNDS, _MOST_SHAKEN = 10, 200
 # What the arithmetic here knows of, among all that a problem may ask for.
 _KNOWN = {"asymmetric", "depot"}
+# Neighbours of all nodes are found in one go, which takes at most so long for each pair of them.
+_SECONDS_A_PAIR = 4e-7
 _SMALLEST = 5  # nodes; of fewer there are no three arcs with parts between them
 # Neighbours that a new arc may lead to.
 _NEAR = 7
@@ -44,6 +47,9 @@ def shorten(
     progress: Callable[[int], float] | None = None,
     seed: int = 0,
     watch: Callable[[float], None] | None = None,
+    *,
+    deadline: Deadline = NEVER,
+    found: Callable[[Solution], object] | None = None,
 ) -> Solution:
     """A shorter plan of a plain loop, or the same where none is found or somebody is left out.
 
@@ -55,20 +61,34 @@ def shorten(
         the most.
     watch
         Told the cost whenever the plan gets better.
+    deadline
+        When it is over the best plan so far is taken.
+    found
+        Told every better plan, judged by the referee.
     """
-    if not solution.feasible:
-        return solution
     problem = solution.plan.problem
+    if not solution.feasible or deadline.left < _SECONDS_A_PAIR * problem.size**2:
+        return solution  # or there is no time to find the neighbours
     shakes = ROUNDS * min(problem.size, _MOST_SHAKEN)
     progress = progress or (lambda done: done / (shakes + 1))
     roads = Roads(problem)
     (route,) = roads.read(solution)
     home = roads.nodes(route)[0]
-    search = _Search(roads, progress, np.random.default_rng(seed), watch)
-    loop = search.run(np.array([home, *route.stops]))
-    loop = np.roll(loop, -int(np.flatnonzero(loop == home)[0]))
-    found = roads.judged_plan([Route(route.kind, tuple(loop[1:].tolist()))])
-    return found if found.feasible and found.cost < solution.cost else solution
+
+    def judged(loop: np.ndarray) -> Solution:
+        around = np.roll(loop, -int(np.flatnonzero(loop == home)[0]))
+        return roads.judged_plan([Route(route.kind, tuple(around[1:].tolist()))])
+
+    def tell(loop: np.ndarray) -> None:
+        better = judged(loop)
+        if found is not None and better.feasible and better.cost < solution.cost:
+            found(better)
+
+    hear = None if found is None else tell
+    bounded = deadline.bound(progress)
+    search = _Search(roads, bounded, np.random.default_rng(seed), watch, hear)
+    last = judged(search.run(np.array([home, *route.stops])))
+    return last if last.feasible and last.cost < solution.cost else solution
 
 
 def best_exchange(
@@ -139,8 +159,9 @@ class _Search:
         progress: Callable[[int], float],
         draws: np.random.Generator,
         watch: Callable[[float], None] | None,
+        hear: Callable[[np.ndarray], None] | None,
     ) -> None:
-        self._progress, self._draws, self._watch = progress, draws, watch
+        self._progress, self._draws, self._watch, self._hear = progress, draws, watch, hear
         self._done = 0  # descents
         self._length = length = roads.length[:-1, :-1]
         self._dust = 1e-2 * roads.problem.length_tolerance
@@ -155,7 +176,7 @@ class _Search:
         """The shortest loop found."""
         best = now = self._descended(loop, set(loop.tolist()))
         least = cost = self._cost(best)
-        self._tell(least)
+        self._tell(least, best)
         while (part := self._progress(self._done)) < 1.0:
             trial = self._descended(*self._shaken(now))
             new = self._cost(trial)
@@ -165,12 +186,14 @@ class _Search:
                 now, cost = trial, new
             if new < least - self._dust:
                 best, least = trial, new
-                self._tell(least)
+                self._tell(least, best)
         return best
 
-    def _tell(self, cost: float) -> None:
+    def _tell(self, cost: float, loop: np.ndarray) -> None:
         if self._watch is not None:
             self._watch(cost)
+        if self._hear is not None:
+            self._hear(loop)
 
     def _cost(self, loop: np.ndarray) -> float:
         return float(self._length[loop, np.roll(loop, -1)].sum())

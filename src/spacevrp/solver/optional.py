@@ -14,6 +14,7 @@ from functools import partial
 
 import numpy as np
 
+from spacevrp.problems.deadline import NEVER, Deadline
 from spacevrp.problems.fleet import Terms
 from spacevrp.problems.problem import Problem
 from spacevrp.problems.referee import around, judge, judge_route
@@ -25,7 +26,7 @@ Stops = list[int]
 _MOST_WEIGHED = 1000
 
 
-def weighed(problem: Problem, solution: Solution) -> Solution:
+def weighed(problem: Problem, solution: Solution, deadline: Deadline = NEVER) -> Solution:
     """A plan of one vehicle with the right customers on it; the old one if that is better."""
     if len(problem.customers) > _MOST_WEIGHED:
         return solution
@@ -34,17 +35,17 @@ def weighed(problem: Problem, solution: Solution) -> Solution:
     stops = [[node for node in route if node not in depots] for route in solution.routes]
     # Nobody knows the real prizes when the plan is made.
     known = problem if problem.revealed_prize is None else problem.replace(revealed_prize=None)
-    routes = weigh_visits(known, [(route, terms) for route in stops])
+    routes = weigh_visits(known, [(route, terms) for route in stops], deadline)
     better = Solution.judged(problem, [around(stops, terms) for stops, terms in routes])
     return better if better.feasible and better.cost < solution.cost else solution
 
 
 def weigh_visits(
-    problem: Problem, routes: Sequence[tuple[Stops, Terms]]
+    problem: Problem, routes: Sequence[tuple[Stops, Terms]], deadline: Deadline = NEVER
 ) -> list[tuple[Stops, Terms]]:
     """The routes (customers and vehicle) with the right customers left out and put in."""
-    plan = _Plan(problem, [(list(stops), terms) for stops, terms in routes])
-    while plan.improve():
+    plan = _Plan(problem, [(list(stops), terms) for stops, terms in routes], deadline)
+    while not deadline.over and plan.improve():
         pass
     return [(stops, terms) for stops, terms in plan.routes if stops]
 
@@ -92,8 +93,10 @@ def _with_one_more(
 class _Plan:
     """Routes on which single visits come and go."""
 
-    def __init__(self, problem: Problem, routes: list[tuple[Stops, Terms]]) -> None:
-        self.problem, self.routes = problem, routes
+    def __init__(
+        self, problem: Problem, routes: list[tuple[Stops, Terms]], deadline: Deadline = NEVER
+    ) -> None:
+        self.problem, self.routes, self._deadline = problem, routes, deadline
         self._length = problem.distances.matrix()
         # Pairs come and go together, and pins stay.
         pinned = {node for terms in problem.fleet for node in terms.pinned}
@@ -114,6 +117,8 @@ class _Plan:
         ends = np.cumsum([change.saved.size for change in changes])
         dust = 1e-12 * max(1.0, self.problem.unit)
         for entry in _best_first(saved, dust):
+            if self._deadline.over:
+                break
             which = int(np.searchsorted(ends, entry, side="right"))
             change = changes[which]
             place = entry - (ends[which] - change.saved.size)

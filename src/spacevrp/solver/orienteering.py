@@ -13,6 +13,7 @@ from collections.abc import Callable
 
 import numpy as np
 
+from spacevrp.problems.deadline import NEVER, Deadline
 from spacevrp.problems.problem import Problem
 from spacevrp.problems.solution import Solution
 from spacevrp.solver.moves import moves_within
@@ -47,6 +48,9 @@ def collect(
     progress: Callable[[int], float] = lambda done: done / (SHAKES + 1),
     seed: int = 0,
     watch: Callable[[float], None] | None = None,
+    *,
+    deadline: Deadline = NEVER,
+    found: Callable[[Solution], object] | None = None,
 ) -> Solution:
     """A legal plan of plain orienteering with more prize, or the same plan where none is found.
 
@@ -56,13 +60,25 @@ def collect(
         Part of the work that is done after so many shakes; at 1 the search is over.
     watch
         Told the cost whenever the plan gets better.
+    deadline
+        When it is over the best plan so far is taken.
+    found
+        Told every better plan, judged by the referee.
     """
     roads = Roads(solution.plan.problem)
     start = roads.read(solution)
-    search = _Search(roads, progress, np.random.default_rng(seed), watch)
+
+    def tell(stops: Stops) -> None:
+        better = roads.judged_plan([Route(0, stops)])
+        if found is not None and better.feasible and better.cost < solution.cost:
+            found(better)
+
+    hear = None if found is None else tell
+    bounded = deadline.bound(progress)
+    search = _Search(roads, bounded, np.random.default_rng(seed), watch, hear)
     stops = search.run(start[0].stops if start else ())
-    found = roads.judged_plan([Route(0, stops)])
-    return found if found.feasible and found.cost < solution.cost else solution
+    last = roads.judged_plan([Route(0, stops)])
+    return last if last.feasible and last.cost < solution.cost else solution
 
 
 def insertions(length: np.ndarray, nodes: np.ndarray, outside: np.ndarray) -> np.ndarray:
@@ -98,8 +114,10 @@ class _Search:
         progress: Callable[[int], float],
         draws: np.random.Generator,
         watch: Callable[[float], None] | None,
+        hear: Callable[[Stops], None] | None,
     ) -> None:
         problem = roads.problem
+        self._hear = hear
         (terms,) = problem.fleet
         self._roads, self._length, self._prize = roads, roads.length, problem.prize
         self._progress, self._draws, self._watch = progress, draws, watch
@@ -126,6 +144,8 @@ class _Search:
                 best = trial
                 if self._watch is not None:
                     self._watch(-prize)
+                if self._hear is not None:
+                    self._hear(best)
             # One that is as good is gone on with: it may lead to where the old one does not.
             if prize >= self._collected(now) - self._same:
                 now = trial

@@ -13,6 +13,7 @@ from typing import NamedTuple
 
 import numpy as np
 
+from spacevrp.problems.deadline import NEVER, Deadline
 from spacevrp.problems.problem import Problem
 from spacevrp.problems.solution import Solution
 from spacevrp.solver import ruin
@@ -50,6 +51,9 @@ def rearrange(
     progress: Callable[[int], float] | None = None,
     seed: int = 0,
     watch: Callable[[float], None] | None = None,
+    *,
+    deadline: Deadline = NEVER,
+    found: Callable[[Solution], object] | None = None,
 ) -> Solution:
     """A cheaper plan of plain pairs, or the same where none is found or somebody is left out.
 
@@ -60,10 +64,24 @@ def rearrange(
         there are ``ROUNDS`` for each customer, ``ROUNDS_UNLOADED`` where room is not limited.
     watch
         Told the cost whenever the plan gets better.
+    deadline
+        When it is over the best plan so far is taken.
+    found
+        Told every better plan, judged by the referee.
     """
     loaded = solution.plan.problem.inferred_features.capacity
     each = ROUNDS if loaded else ROUNDS_UNLOADED
-    return ruin.search_on(solution, PairPlans, _MANNER, each, progress, seed, watch)
+    return ruin.search_on(
+        solution,
+        PairPlans,
+        _MANNER,
+        each,
+        progress,
+        seed,
+        watch,
+        deadline=deadline,
+        found=found,
+    )
 
 
 def cheapest_places(

@@ -16,6 +16,7 @@ import numpy as np
 
 from spacevrp.decode import routes_of
 from spacevrp.problems.conversion import NodeNumber
+from spacevrp.problems.deadline import NEVER, Deadline
 from spacevrp.problems.explanation.ways import Route, Way, Ways, cheapest, fill_up, missing
 from spacevrp.problems.fleet import Vehicle
 from spacevrp.problems.problem import Problem
@@ -47,6 +48,7 @@ def best_partial(
     candidates: Sequence[Candidate],
     form: Problem,
     trials: int = MOST_TRIALS,
+    deadline: Deadline = NEVER,
 ) -> Solution:
     """The partial plan that serves most.
 
@@ -58,24 +60,30 @@ def best_partial(
         The problem as the model saw it (see :mod:`spacevrp.problems.familiar`).
     trials
         How many exchanges to try for a better plan.
+    deadline
+        When it is over, the best plan so far is taken; one that serves nobody, at the worst.
     """
     plans: dict[tuple[Route, ...], None] = {}  # different ones, in their order
     for candidate in candidates:
         plans[_read(problem, form, candidate)] = None
         if len(plans) == _MOST_MENDED:
             break
-    solutions = [complete(problem, routes) for routes in plans or {(): None}]
-    return exchange(min(solutions, key=_lack), trials)
+    solutions: list[Solution] = []
+    for routes in plans or {(): None}:
+        if solutions and deadline.over:
+            break
+        solutions.append(complete(problem, routes, deadline))
+    return exchange(min(solutions, key=_lack), trials, deadline)
 
 
-def complete(problem: Problem, routes: Iterable[Route]) -> Solution:
-    """Routes of a plan made legal, and filled up."""
-    legal = [route for route in (_cut(problem, route) for route in routes) if route]
+def complete(problem: Problem, routes: Iterable[Route], deadline: Deadline = NEVER) -> Solution:
+    """Routes of a plan made legal, and filled up; fewer of them when the time is up."""
+    legal = [route for route in (_cut(problem, route, deadline) for route in routes) if route]
     legal = [*legal, *_pinned(problem, legal)]
     legal.sort(key=len, reverse=True)
     while legal and not Solution.judged(problem, legal).is_legal:
         legal.pop()  # each is legal alone: there are not vehicles enough
-    ways = Ways(problem, legal)
+    ways = Ways(problem, legal, deadline)
     fill_up(ways, missing(problem, ways.routes))
     solution = Solution.judged(problem, ways.routes)
     if any(violation.code == "prize" for violation in solution.violations):
@@ -85,18 +93,22 @@ def complete(problem: Problem, routes: Iterable[Route]) -> Solution:
     return solution
 
 
-def exchange(solution: Solution, trials: int) -> Solution:
+def exchange(solution: Solution, trials: int, deadline: Deadline = NEVER) -> Solution:
     """Let customers who are left out take the place of others, as long as the plan gets better.
 
     It does where the others then fit elsewhere, or where the plan is cheaper without them. About
     ``trials`` routes are judged for that.
     """
+    if trials <= 0 or deadline.over:
+        return solution
     problem = solution.plan.problem
-    ways = Ways(problem, solution.routes)
+    ways = Ways(problem, solution.routes, deadline)
     given = solution
-    while ways.judged < trials:
+    while ways.judged < trials and not deadline.over:
         left = missing(problem, ways.routes)
         for way, out in _swaps(ways, left, trials)[:_MOST_CHAINS]:
+            if deadline.over:
+                return solution
             better = ways.copy()
             number = better.take(way)
             # Others fit into the route that has changed, if anywhere.
@@ -111,7 +123,9 @@ def exchange(solution: Solution, trials: int) -> Solution:
         else:
             break
     # Where vehicles differ, an exchange may also have set one free.
-    return solution if solution is given else complete(problem, solution.routes)
+    if solution is given or deadline.over:
+        return solution
+    return better_of(solution, complete(problem, solution.routes, deadline))
 
 
 def _swaps(ways: Ways, left: Sequence[Route], trials: int) -> list[tuple[Way, Route]]:
@@ -123,7 +137,9 @@ def _swaps(ways: Ways, left: Sequence[Route], trials: int) -> list[tuple[Way, Ro
         for number, route in enumerate(ways.routes, start=1):
             inside = [node for node in route if node not in problem.depots]
             for out in dict.fromkeys(couple.get(node, (node,)) for node in inside):
-                if ways.judged >= trials or np.isfinite(problem.penalty[list(out)]).any():
+                if ways.judged >= trials or ways.deadline.over:
+                    break
+                if np.isfinite(problem.penalty[list(out)]).any():
                     continue
                 way = cheapest(ways.exchanges(stops, number, out))
                 if way is not None:
@@ -175,7 +191,7 @@ def _read(problem: Problem, form: Problem, candidate: Candidate) -> tuple[Route,
     return tuple(tuple(route) for route in routes)
 
 
-def _cut(problem: Problem, route: Route) -> Route:
+def _cut(problem: Problem, route: Route, deadline: Deadline = NEVER) -> Route:
     """The most of a route that the referee passes; nothing where it passes none of it.
 
     Customers are taken out from the end on, where dead ends are, or from the beginning, whichever
@@ -188,7 +204,7 @@ def _cut(problem: Problem, route: Route) -> Route:
     route = tuple(node for node in route if node in depots or node in whole)
     judged = Ways(problem, ())
     from_end, from_start = route, route
-    while not depots.issuperset(from_end):
+    while not depots.issuperset(from_end) and not deadline.over:
         for rest in (from_end, from_start):
             _, faults = judged.judge_alone(rest)
             if not faults:
@@ -251,9 +267,12 @@ def _renumbered(vehicle: Vehicle, number: Mapping[int, int]) -> Vehicle:
     return replace(vehicle, **nodes)
 
 
-def brought_back(problem: Problem, found: Solution, stay: Sequence[int]) -> Solution:
+def brought_back(
+    problem: Problem, found: Solution, stay: Sequence[int], deadline: Deadline = NEVER
+) -> Solution:
     """A plan of :func:`without` as a plan of the problem itself, and filled up."""
-    return complete(problem, [tuple(stay[node] for node in route) for route in found.routes])
+    routes = [tuple(stay[node] for node in route) for route in found.routes]
+    return complete(problem, routes, deadline)
 
 
 def better_of(first: Solution, second: Solution) -> Solution:

@@ -11,9 +11,11 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Iterator, Sequence
+from typing import Any
 
 import numpy as np
 
+from spacevrp.problems.deadline import NEVER, Deadline, Progress
 from spacevrp.problems.familiar import needs_fleet_rules
 from spacevrp.problems.problem import Problem
 from spacevrp.problems.solution import Solution
@@ -47,10 +49,10 @@ _PLACES = 6
 # Customers outside times those inside, up to which all are tried in each other's place.
 _MOST_EXCHANGES = 4_000
 
-# Part of the work that is done after so many shakes.
-Progress = Callable[[int], float]
+# Told every better plan.
+Found = Callable[[Solution], object] | None
 # From a plan, its progress, a seed and who is told of better costs, to a plan that is no worse.
-Search = Callable[[Solution, Progress, int, Callable[[float], None] | None], Solution]
+Search = Callable[..., Solution]
 
 
 def can_polish(problem: Problem) -> bool:
@@ -62,27 +64,33 @@ def can_polish(problem: Problem) -> bool:
 
 
 def finisher_of(
-    problem: Problem, seed: int = 0, *, rebuilds: bool = True
+    problem: Problem,
+    seed: int = 0,
+    *,
+    rebuilds: bool = True,
+    deadline: Deadline = NEVER,
+    found: Found = None,
 ) -> Callable[[Solution], Solution] | None:
     """What ``solve`` does to the plans of a problem in the end; None where they stay as they are.
 
     All that has few customers is polished. Without ``rebuilds`` plain stops and plain loops of more
-    are left for whoever has the time.
+    are left for whoever has the time. ``found`` is told better plans on the way.
     """
+    more: dict[str, Any] = {"seed": seed, "deadline": deadline, "found": found}
     customers = len(problem.customers)
     if rebuilds and MOST_CUSTOMERS < customers < MOST_NODES and has_plain_stops(problem):
         if customers <= MOST_UNSHAKEN:
-            return lambda plan: rebuild(plan, seed=seed)
-        return lambda plan: rebuild_in_parts(plan, seed)
+            return lambda plan: rebuild(plan, **more)
+        return lambda plan: rebuild_in_parts(plan, seed, deadline)
     if rebuilds and MOST_CUSTOMERS < customers <= MOST_NODES and is_plain_loop(problem):
-        return lambda plan: shorten(plan, seed=seed)
+        return lambda plan: shorten(plan, **more)
     if MOST_CUSTOMERS < customers <= MOST_UNSHAKEN:
         if is_plain_orienteering(problem):
-            return lambda plan: collect(plan, seed=seed)
+            return lambda plan: collect(plan, **more)
         if has_plain_pairs(problem):
-            return lambda plan: polish(rearrange(plan, seed=seed), 0, seed)
+            return lambda plan: polish(rearrange(plan, **more), 0, **more)
     shakes = shakes_of(problem)
-    return None if shakes is None else lambda plan: polish(plan, shakes, seed)
+    return None if shakes is None else lambda plan: polish(plan, shakes, **more)
 
 
 def search_of(plan: Solution) -> Search:
@@ -129,12 +137,23 @@ def _has_one_route(problem: Problem) -> bool:
     return not features.several_routes and not features.orienteering
 
 
-def polish(solution: Solution, shakes: int = SHAKES, seed: int = 0) -> Solution:
+def polish(
+    solution: Solution,
+    shakes: int = SHAKES,
+    seed: int = 0,
+    deadline: Deadline = NEVER,
+    found: Found = None,
+) -> Solution:
     """The plan improved until no move helps, and again after each of so many shakes.
 
     The plan must be legal; customers may be left out.
     """
-    return refine(solution, lambda done: done / (shakes + 1), seed)
+    progress = _counting(shakes)
+    return refine(solution, progress, seed, deadline=deadline, found=found)
+
+
+def _counting(shakes: int) -> Progress:
+    return lambda done: done / (shakes + 1)
 
 
 def refine(
@@ -142,6 +161,9 @@ def refine(
     progress: Progress,
     seed: int = 0,
     watch: Callable[[float], None] | None = None,
+    *,
+    deadline: Deadline = NEVER,
+    found: Found = None,
 ) -> Solution:
     """The same for as long as ``progress`` is below 1.
 
@@ -149,9 +171,15 @@ def refine(
     ----------
     watch
         Told the cost whenever the plan gets better.
+    deadline
+        When it is over the best plan so far is taken.
+    found
+        Told every better plan, judged by the referee.
     """
-    roads = Roads(solution.plan.problem)
-    return _Search(roads, solution, progress, np.random.default_rng(seed), watch).run()
+    if deadline.over:
+        return solution
+    roads, draws = Roads(solution.plan.problem), np.random.default_rng(seed)
+    return _Search(roads, solution, deadline.bound(progress), draws, watch, found).run()
 
 
 class _Search:
@@ -164,8 +192,9 @@ class _Search:
         progress: Progress,
         draws: np.random.Generator,
         watch: Callable[[float], None] | None,
+        found: Found,
     ) -> None:
-        self._roads, self._draws, self._watch = roads, draws, watch
+        self._roads, self._draws, self._watch, self._found = roads, draws, watch, found
         self._progress, self._shakes = progress, 0
         self._best = solution
         self._now = Draft(roads, roads.read(solution))
@@ -200,6 +229,8 @@ class _Search:
                 self._now, self._value = draft, value
                 if self._watch is not None:
                     self._watch(found.cost)
+                if self._found is not None:
+                    self._found(found)
                 return
         if draft.is_better(self._warmed(value), self._value):
             self._now, self._value = draft, value
@@ -250,6 +281,8 @@ class _Search:
         if not (at_any_cost or draft.must[unit] or problem.maximise_prize):
             most = float(problem.penalty[list(unit)].sum())
         for way in draft.ways_in(unit, most):
+            if self._over:
+                return
             if self._roads.is_legal(way.route):
                 yield way.number, way.route
 
@@ -262,13 +295,19 @@ class _Search:
                 return
             if self._is_new(first, None):
                 for move in moves_within(self._roads, first, dust):
+                    if self._over:
+                        return
                     if self._roads.is_legal(move.first):
                         yield draft.with_route(i, move.first)
                 self._tested.add((first, None))
             for j, second in enumerate((*routes[i + 1 :], *waiting), start=i + 1):
+                if self._over:
+                    return
                 if not self._is_new(first, second):
                     continue
                 for move in moves_between(self._roads, first, second, dust):
+                    if self._over:
+                        return
                     assert move.second is not None
                     if self._roads.is_legal(move.first) and self._roads.is_legal(move.second):
                         rest = [r for n, r in enumerate(routes) if n not in (i, j)]
@@ -362,6 +401,8 @@ class _Search:
         order += [unit for unit in changed.outside if unit not in set(order)]
         kinds = self._some_kinds()
         for unit in order:
+            if self._over:
+                return None
             changed = self._put_in(changed, unit, kinds)
         if all(map(self._roads.is_legal, changed.routes)):
             return changed

@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 import numpy as np
 
-from spacevrp.problems.explanation.reasons import explain_unserved
+from spacevrp.problems.deadline import NEVER, Deadline
+from spacevrp.problems.explanation.reasons import Unserved, explain_unserved
 from spacevrp.problems.plan_text import count
 from spacevrp.problems.problem import Problem
 from spacevrp.problems.solution import Solution
@@ -13,17 +16,26 @@ from spacevrp.problems.solution import Solution
 _MOST_NAMED = 5
 
 
-def explain(partial: Solution) -> str:
-    """The reasons, from the data and from the best partial plan; empty where nobody is missed."""
+def explain(
+    partial: Solution, deadline: Deadline = NEVER, known: Sequence[Unserved] | None = None
+) -> str:
+    """The reasons, from the data and from the best partial plan; empty where nobody is missed.
+
+    ``known`` are the reasons of single customers where these were found before.
+    """
     problem = partial.plan.problem
     left = [violation for violation in partial.violations if violation.code == "visit"]
     if not left:
         return "; ".join(violation.message for violation in partial.violations)
     reasons = fleet_too_small(problem)
     if not reasons:
-        named = explain_unserved(problem, partial.routes, _MOST_NAMED)
-        reasons = list(dict.fromkeys(one.message for one in named))
-        if len(left) > len(named):
+        named = known and known[:_MOST_NAMED]
+        if named is None:
+            named = explain_unserved(problem, partial.routes, _MOST_NAMED, deadline=deadline)
+        reasons = list(dict.fromkeys(one.message for one in named if one.code != "unexplained"))
+        if not reasons:
+            reasons = ["the time was up before the reasons were found"]
+        elif len(left) > len(named):
             reasons.append(f"and so on for {len(left) - len(named)} more")
     noun = "node" if not problem.depots else "customer"
     total = len(problem.customers)
@@ -31,11 +43,16 @@ def explain(partial: Solution) -> str:
     return f"{head}: {'; '.join(reasons)}"
 
 
-def tell(partial: Solution, reason: str = "") -> str:
+def tell(
+    partial: Solution,
+    reason: str = "",
+    deadline: Deadline = NEVER,
+    known: Sequence[Unserved] | None = None,
+) -> str:
     """The same with the name of the instance, and what else is known."""
     name = partial.plan.problem.name
     label = f"{name!r}, " if name else ""
-    return label + "; ".join(filter(None, (reason, explain(partial))))
+    return label + "; ".join(filter(None, (reason, explain(partial, deadline, known))))
 
 
 def fleet_too_small(problem: Problem) -> list[str]:

@@ -14,6 +14,7 @@ from typing import NamedTuple, Protocol
 
 import numpy as np
 
+from spacevrp.problems.deadline import NEVER, Deadline
 from spacevrp.problems.solution import Solution
 from spacevrp.solver.roads import Roads, Route
 
@@ -84,20 +85,32 @@ def search_on(
     progress: Callable[[int], float] | None = None,
     seed: int = 0,
     watch: Callable[[float], None] | None = None,
+    *,
+    deadline: Deadline = NEVER,
+    found: Callable[[Solution], object] | None = None,
 ) -> Solution:
     """A cheaper plan, or the same where none is found or somebody is left out.
 
-    Without ``progress`` there are so many rounds for each customer.
+    Without ``progress`` there are so many rounds for each customer. ``found`` is told every better
+    plan, judged by the referee.
     """
-    if not solution.feasible:
+    if not solution.feasible or deadline.over:
         return solution
     problem = solution.plan.problem
     progress = progress or (lambda done: done / (rounds * len(problem.customers)))
     roads = Roads(problem)
     plans, draws = plans_of(roads), np.random.default_rng(seed)
-    best = search(plans, plans.read(roads.read(solution)), manner, progress, draws, watch)
-    found = roads.judged_plan(plans.written(best))
-    return found if found.feasible and found.cost < solution.cost else solution
+    start = plans.read(roads.read(solution))
+
+    def tell(tour: np.ndarray) -> None:
+        better = roads.judged_plan(plans.written(tour))
+        if found is not None and better.feasible and better.cost < solution.cost:
+            found(better)
+
+    hear = None if found is None else tell
+    best = search(plans, start, manner, deadline.bound(progress), draws, watch, hear)
+    last = roads.judged_plan(plans.written(best))
+    return last if last.feasible and last.cost < solution.cost else solution
 
 
 def search(
@@ -107,6 +120,7 @@ def search(
     progress: Callable[[int], float],
     draws: np.random.Generator,
     watch: Callable[[float], None] | None = None,
+    hear: Callable[[np.ndarray], None] | None = None,
 ) -> np.ndarray:
     """(L,) the best plan found from a plan on.
 
@@ -114,8 +128,8 @@ def search(
     ----------
     progress
         Part of the work that is done after so many rounds; at 1 the search is over.
-    watch
-        Told the cost whenever the plan gets better.
+    watch, hear
+        Told the cost, and the tour (L,), whenever the plan gets better.
     """
     best = now = start
     least = cost = plans.cost(start)
@@ -131,6 +145,8 @@ def search(
             best, least = now, cost
             if watch is not None:
                 watch(least)
+            if hear is not None:
+                hear(best)
         done += 1
     return best
 

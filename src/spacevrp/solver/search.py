@@ -7,10 +7,12 @@ best of each instance come back.
 from __future__ import annotations
 
 import time
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from functools import cache, partial
 from importlib.util import find_spec
+from typing import Any
 
 import numpy as np
 import torch
@@ -19,10 +21,12 @@ from torch import Tensor
 from spacevrp.decode import rollout
 from spacevrp.decode.first import likeliest_first
 from spacevrp.decode.fused import fused_rollout, supports
+from spacevrp.decode.rollout import Move, advance
 from spacevrp.decode.trace import Trace
 from spacevrp.env import Environment, start_nodes
 from spacevrp.env.starts import can_start
 from spacevrp.model import LEAN, DecoderTables, SpaceModel, view_seeds
+from spacevrp.problems.deadline import NEVER, Deadline, TimeIsUp
 from spacevrp.problems.problem import Problem
 from spacevrp.problems.warning import warn
 from spacevrp.solver.memory import Cut
@@ -55,6 +59,7 @@ class Settings:
     asymmetric_views: int | None = None  # where distances are asymmetric; None for ``views``
     reductions: bool = True  # problems may be seen in another form (see problems/readings.py)
     pruned: bool = True  # large instances: fewer starts, near customers, adjusted distances
+    deadline: Deadline = NEVER  # when it is over, the best plans so far are taken
 
     @property
     def wanted(self) -> Wanted:
@@ -120,7 +125,12 @@ def search_block(
     seconds: Seconds | None = None,
     shown: Sequence[Problem] | None = None,
 ) -> list[list[Candidate]]:
-    """Candidates of each instance, best first.
+    """Candidates of each instance, best first; those of the views that were in time.
+
+    Raises
+    ------
+    TimeIsUp
+        When the deadline is over before there are any.
 
     Where prizes are revealed by the visits, a rollout is what a policy does about the real ones,
     and its cost here is what the same policy would pay for the expected ones: a choice by the real
@@ -168,7 +178,7 @@ def _search(
     degrees = torch.tensor([settings.temperature(number) for number in range(1 + turns.draws)])
     temperature = degrees.to(batch.device)[turns.rounds]  # (R,)
     seeds = seeds_of_views(model, batch, problems, settings)  # (I, V, M)
-    decode: Callable[..., Moves] = _roll_out
+    decode: Callable[..., Moves] = partial(_roll_out, deadline=settings.deadline)
     if uses_kernel(environment):
         decode = partial(_roll_out_fused, missing_arcs=_misses_arcs(problems))
     best = Foreseen(batch, environment.max_steps + 2, known=expected is None)
@@ -177,7 +187,7 @@ def _search(
         repeated = batch.repeat_interleave(views) if views > 1 else batch
         return Environment(repeated, num_depots, direct_return=settings.direct_return)
 
-    for first_view in range(0, settings.views, cut.views):
+    def search_views(first_view: int) -> None:
         some = seeds[:, first_view : first_view + cut.views]  # (I, v, M)
         views = some.shape[1]
         there = environment if views == 1 else with_views(batch, views)
@@ -199,6 +209,15 @@ def _search(
             order = torch.arange(done.cost.shape[1], device=batch.device) + first
             best.add(done, cost, view[:, None] * begin.shape[1] + order)
             report(done.cost.numel())
+
+    for first_view in range(0, settings.views, cut.views):
+        try:
+            settings.deadline.check()
+            search_views(first_view)
+        except TimeIsUp:
+            if best.is_empty:
+                raise
+            break
     return best
 
 
@@ -263,8 +282,26 @@ def encode(
     """The tables of the decoder for every view, those of an instance in a row."""
     # Tensor cores want bfloat16; a CPU is as fast in float32.
     dtype = torch.bfloat16 if batch.device.type == "cuda" else torch.float32
-    tables: DecoderTables = model(batch, seeds, dtype)
+    with looking_between_layers(model, settings.deadline):
+        tables: DecoderTables = model(batch, seeds, dtype)
     return model.lean(tables, batch, views, settings.lean)
+
+
+@contextmanager
+def looking_between_layers(model: SpaceModel, deadline: Deadline) -> Iterator[None]:
+    """Have the encoder look at the deadline before each layer, where there is one."""
+    if deadline is NEVER:
+        yield
+        return
+    handles = [
+        layer.register_forward_pre_hook(lambda *_: deadline.check())
+        for layer in model.encoder.layers
+    ]
+    try:
+        yield
+    finally:
+        for handle in handles:
+            handle.remove()
 
 
 # --------------------------------------------------------------------------------------- rollouts
@@ -284,9 +321,15 @@ def _roll_out(
     starts: Tensor,
     keys: Tensor | None,
     temperature: Tensor,
+    deadline: Deadline,
 ) -> Moves:
     """Complete a plan from each start (B, P), drawn with keys (B, P) at temperatures (P,)."""
-    done = rollout(environment, tables, starts, keys=keys, temperature=temperature)
+
+    def step(*state: Any, **more: Any) -> Move:
+        deadline.check()
+        return advance(*state, **more)
+
+    done = rollout(environment, tables, starts, keys=keys, temperature=temperature, one_step=step)
 
     def take(order: Tensor) -> Tensor:
         index = order.unsqueeze(-1).expand(-1, -1, done.sequence.shape[2])
@@ -353,6 +396,11 @@ class Best:
         self._rank = torch.empty(shape, dtype=torch.int64, device=batch.device)  # (I, k)
         self._moves = torch.empty((*shape, length), dtype=torch.int32, device=batch.device)
 
+    @property
+    def is_empty(self) -> bool:
+        """Whether there are none yet."""
+        return not self._cost.shape[1]
+
     def add(self, done: Moves, rank: Tensor) -> None:
         """Rollouts of some views (I v, P) with their ranks (v, P), which grow along P."""
         views = rank.shape[0]
@@ -405,6 +453,11 @@ class Foreseen:
     def __init__(self, batch: Batch, length: int, *, known: bool) -> None:
         self._chosen = Best(batch, length)
         self._afterwards = None if known else Best(batch, length)
+
+    @property
+    def is_empty(self) -> bool:
+        """Whether there are none yet."""
+        return self._chosen.is_empty
 
     def add(self, done: Moves, expected: Tensor, rank: Tensor) -> None:
         """Rollouts, and what each of the policies would have paid for the expected prizes."""

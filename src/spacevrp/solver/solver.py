@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, overload
@@ -13,6 +13,7 @@ import torch
 from spacevrp.model import LEAN, SpaceModel
 from spacevrp.model.weights import DEFAULT_WEIGHTS, load_weights
 from spacevrp.problems.conversion import as_number, as_whole
+from spacevrp.problems.deadline import NEVER, Deadline
 from spacevrp.problems.errors import InfeasibleError, SpacevrpError
 from spacevrp.problems.inputs import as_problems, is_one
 from spacevrp.problems.problem import Problem
@@ -204,8 +205,9 @@ class Solver:
             :meth:`Problem.from_data` takes: a data frame, or a table of keys of another program.
         augment
             Views of each instance: a pivot set and a policy head each. More views take longer, and
-            the network's own plans are never worse. None for what the protocol has: 8, and with
-            ``paper`` 128 where distances are asymmetric.
+            the network's first plan is never worse for them; the finished plan may be, as the local
+            search ends elsewhere from another first plan. None for what the protocol has: 8, and
+            with ``paper`` 128 where distances are asymmetric.
         starts
             Start nodes of each view, the likeliest ones (beyond 200 customers, spread evenly). None
             for as many as suit ``sample`` or, beyond 200 customers, for a number that falls with
@@ -284,13 +286,20 @@ class Solver:
         replan: int | None = None,
         first_view: int = 0,
         protocol: str | None = None,
+        deadline: Deadline = NEVER,
+        found: Callable[[int, Solution, float | None], object] | None = None,
+        begin: Mapping[int, Solution] | None = None,
+        explain: bool = True,
     ) -> Attempt:
         """The same, with an account of the time, and no error where no plan is complete.
 
-        Without ``persist`` an instance that comes to dead ends gets a partial plan at once: nobody
-        tries harder, and the reason is left empty, for whoever searches on. Nor are plans of
-        several routes rebuilt without ``rebuild``. Views are counted from ``first_view`` on; all
-        but view 0 lean.
+        Without ``persist`` an instance that comes to dead ends gets a partial plan at once: nothing
+        more is tried, and the reason is left empty. Plans of several routes are rebuilt only with
+        ``rebuild``. Views are counted from ``first_view`` on; all but view 0 have a policy head.
+        When the ``deadline`` is over the best plans so far are taken. ``found`` is told the number
+        of an instance, its plan and, where visits reveal prizes, what was expected of it, whenever
+        there is one that may be better. Plans in ``begin`` compete with those of the model. Without
+        ``explain`` the reasons for customers who are left out are not looked for.
         """
         ruled = protocol_named(protocol)
         ruled.check(starts=starts, candidates=candidates)
@@ -304,7 +313,7 @@ class Solver:
             samples=None if sample is None else _at_least("sample", sample, 0),
             seed=_at_least("seed", seed, 0),
             persist=persist and ruled.persist,
-            explain=persist,
+            explain=persist and explain,
             improve=ruled.decide("improve", improve, True),
             rebuild=rebuild,
             replan=_at_least("replan", ruled.decide("replan", replan, ROUNDS), 0),
@@ -312,6 +321,7 @@ class Solver:
             first_view=_at_least("first_view", first_view, 0),
             reductions=ruled.reductions,
             pruned=ruled.pruned,
+            deadline=deadline,
         )
         if batch_memory is not None:
             _at_least("batch_memory", batch_memory, 1)
@@ -319,6 +329,7 @@ class Solver:
         readings = [] if ruled.reductions else [as_it_is(one) for one in problems]
         with own_threads(self.threads):
             work = Work(self.model, self.device, problems, batch_memory, readings=readings)
+            work.found, work.starts = found, dict(begin or {})
             solutions, reasons = work.run(settings, progress)
         reasons = dict(sorted(reasons.items()))
         notes = tuple(work.notes)
@@ -342,13 +353,14 @@ class Solver:
         first: int = 0,
         seed: int = 0,
         batch_memory: int | None = None,
+        deadline: Deadline = NEVER,
     ) -> Attempt:
         """The plans, planned anew region by region; those that cannot be divided stay.
 
         Every round, by its number from ``first`` on, divides them otherwise.
         """
         lean = LEAN if self.lean is None else self.lean
-        settings = Settings(1, None, 0, seed, replan=rounds, lean=lean)
+        settings = Settings(1, None, 0, seed, replan=rounds, lean=lean, deadline=deadline)
         solutions: list[Solution | None] = list(plans)
         with own_threads(self.threads):
             work = Work(self.model, self.device, list(problems), batch_memory)

@@ -11,6 +11,7 @@ from collections.abc import Callable
 
 import numpy as np
 
+from spacevrp.problems.deadline import NEVER, Deadline
 from spacevrp.problems.problem import Problem
 from spacevrp.problems.solution import Solution
 from spacevrp.solver import ruin
@@ -45,6 +46,9 @@ def rebuild(
     progress: Callable[[int], float] | None = None,
     seed: int = 0,
     watch: Callable[[float], None] | None = None,
+    *,
+    deadline: Deadline = NEVER,
+    found: Callable[[Solution], object] | None = None,
 ) -> Solution:
     """A cheaper plan of plain stops, or the same where none is found or somebody is left out.
 
@@ -55,18 +59,34 @@ def rebuild(
         there are ``ROUNDS`` for each customer.
     watch
         Told the cost whenever the plan gets better.
+    deadline
+        When it is over the best plan so far is taken.
+    found
+        Told every better plan, judged by the referee.
     """
-    return ruin.search_on(solution, StopPlans, _MANNER, ROUNDS, progress, seed, watch)
+    return ruin.search_on(
+        solution,
+        StopPlans,
+        _MANNER,
+        ROUNDS,
+        progress,
+        seed,
+        watch,
+        deadline=deadline,
+        found=found,
+    )
 
 
-def rebuild_in_parts(solution: Solution, seed: int = 0) -> Solution:
+def rebuild_in_parts(solution: Solution, seed: int = 0, deadline: Deadline = NEVER) -> Solution:
     """The same for large plans, region by region: the work grows like the number of customers."""
     problem = solution.plan.problem
     if not solution.feasible:
         return solution
     for number in range(_PASSES):
+        if deadline.over:
+            break
         regions = divide(problem, solution, number, seed)
-        found = [rebuild(region.old, seed=seed) for region in regions]
+        found = [rebuild(region.old, seed=seed, deadline=deadline) for region in regions]
         solution = put_together(problem, solution, regions, found)
     return solution
 

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+import functools
 import time
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field, replace
 from itertools import islice
@@ -13,6 +14,7 @@ import numpy as np
 import torch
 
 from spacevrp.model import SpaceModel
+from spacevrp.problems.deadline import TimeIsUp
 from spacevrp.problems.districts import districts
 from spacevrp.problems.errors import ProblemError
 from spacevrp.problems.problem import Problem
@@ -67,6 +69,9 @@ class Work:
     # chosen, and what the best one would have cost in hindsight.
     expected: dict[int, float] = field(default_factory=dict)
     hindsight: dict[int, float] = field(default_factory=dict)
+    # Told every better plan: whose it is, the plan, and what was expected of it where that differs.
+    found: Callable[[int, Solution, float | None], object] | None = None
+    starts: dict[int, Solution] = field(default_factory=dict)  # plans to begin with
     _stuck: dict[int, list[Candidate]] = field(default_factory=dict)
 
     def __post_init__(self) -> None:
@@ -76,7 +81,11 @@ class Work:
     def run(
         self, settings: Settings, show: ShowProgress
     ) -> tuple[list[Solution | None], dict[int, str]]:
-        """The solutions in the order of the problems, and the reasons where there is none."""
+        """The solutions in the order of the problems, and the reasons where there is none.
+
+        When the deadline of the settings is over, what is still to come is left out: there is a
+        plan for every problem all the same, which serves nobody at the worst.
+        """
         solutions: list[Solution | None] = [None] * len(self.problems)
         reasons: dict[int, str] = {}
         others = self._other_readings(settings)
@@ -90,10 +99,16 @@ class Work:
                 solutions[number] = solution
                 if solution is None:
                     reasons[number] = reason
+        for number in range(len(self.problems)):
+            if solutions[number] is None:  # some were not reached in time
+                reasons.setdefault(number, "")
+        for number, plan in self.starts.items():
+            self._keep_the_better(number, plan, solutions, reasons)
+        self._tell(solutions)
         # Some customers get home over others only, and some fleets are so small that chance is
         # of help.
         hard = [number for number in reasons if not fleet_too_small(self.problems[number])]
-        if not settings.persist:
+        if not settings.persist or settings.deadline.over:
             hard = []
         for number, solution, _ in self._second_pass(hard, settings, show):
             if solution is not None:
@@ -101,6 +116,7 @@ class Work:
                 del reasons[number]
         self._read_otherwise(others, solutions, reasons, settings, show)
         self._plan_districts(solutions, reasons, settings, show)
+        self._tell(solutions)
         self.plan_anew(solutions, settings, show)
         self._settle_for_less(reasons, settings, show)
         if settings.improve:
@@ -109,7 +125,17 @@ class Work:
             if plan.feasible:  # somebody made room for those who were left out
                 solutions[number] = self.partial.pop(number)
                 del reasons[number]
-        return solutions, self._explained(reasons) if settings.explain else reasons
+        self._tell(solutions)
+        return solutions, self._explained(reasons, settings) if settings.explain else reasons
+
+    def _tell(self, solutions: Sequence[Solution | None]) -> None:
+        """Tell of all plans there are, where that is wanted."""
+        if self.found is None:
+            return
+        for number in range(len(self.problems)):
+            plan = solutions[number] or self.partial.get(number)
+            if plan is not None:
+                self.found(number, plan, self.expected.get(number))
 
     def _by_views(
         self, numbers: Sequence[int], settings: Settings
@@ -147,13 +173,22 @@ class Work:
             progress.stage("partial plans")
             for number in reasons:
                 # The sort is stable: of two that served as many, the better one stays first.
-                candidates = sorted(self._stuck[number], key=lambda c: -len(np.unique(c.sequence)))
+                stuck = self._stuck.get(number, [])
+                if settings.deadline.over:
+                    self.partial[number] = Solution.judged(self.problems[number], ())
+                    continue
+                candidates = sorted(stuck, key=lambda c: -len(np.unique(c.sequence)))
                 self.partial[number] = best_partial(
-                    self.problems[number], candidates, self.forms[number], trials
+                    self.problems[number],
+                    candidates,
+                    self.forms[number],
+                    trials,
+                    settings.deadline,
                 )
                 progress.advance(1)
         self.seconds.improving += time.perf_counter() - began
-        if settings.persist:
+        self._tell([None] * len(self.problems))
+        if settings.persist and not settings.deadline.over:
             self._solve_the_rest(settings, show, trials)
 
     def _other_readings(self, settings: Settings) -> list[tuple[int, Reading]]:
@@ -186,17 +221,17 @@ class Work:
             problem = self.problems[number]
             # After the visits it is too late to weigh them by the prizes that they revealed.
             may_weigh = may_collect(problem) and not problem.has_unknown_prizes
-            if not settings.improve or not may_weigh:
+            if not settings.improve or settings.deadline.over or not may_weigh:
                 return plan
             began = time.perf_counter()
-            better = weighed(problem, plan)
+            better = weighed(problem, plan, settings.deadline)
             self.seconds.improving += time.perf_counter() - began
             return better
 
         for number, plan in enumerate(solutions):
             if plan is not None:
                 solutions[number] = finished(number, plan)
-        if not others:
+        if not others or settings.deadline.over:
             return
         problems = [self.problems[number] for number, _ in others]
         readings = [reading for _, reading in others]
@@ -216,7 +251,7 @@ class Work:
         show: ShowProgress,
     ) -> None:
         """Plans made for each depot alone where these are better."""
-        if not settings.reductions:
+        if not settings.reductions or settings.deadline.over:
             return
         began = time.perf_counter()
         found = [(number, districts(problem)) for number, problem in enumerate(self.problems)]
@@ -257,8 +292,11 @@ class Work:
         with Progress(settings.replan * len(costs), show) as progress:
             progress.stage("regions")
             for round_ in range(first, first + settings.replan):
+                if settings.deadline.over:
+                    break
                 self._one_round(solutions, costs, round_, settings)
                 progress.advance(len(costs))
+                self._tell(solutions)
                 for number, so_far in list(costs.items()):
                     if is_exhausted(so_far):
                         del costs[number]
@@ -292,6 +330,7 @@ class Work:
             improve=False,
             lean=settings.lean,
             first_view=VIEWS * round_,  # what one could not plan better, another may
+            deadline=settings.deadline,
         )
         new = iter(work.run(alone, False)[0])
         began = time.perf_counter()
@@ -307,9 +346,17 @@ class Work:
         self, solutions: list[Solution | None], settings: Settings, show: ShowProgress
     ) -> None:
         """Finish the plans of all problems for which there is a local search, complete or not."""
+        if settings.deadline.over:
+            return
         finishers = [
-            finisher_of(problem, settings.seed, rebuilds=settings.rebuild)
-            for problem in self.problems
+            finisher_of(
+                problem,
+                settings.seed,
+                rebuilds=settings.rebuild,
+                deadline=settings.deadline,
+                found=None if self.found is None else functools.partial(self.found, number),
+            )
+            for number, problem in enumerate(self.problems)
         ]
         chosen = {number: one for number, one in enumerate(finishers) if one is not None}
         if not chosen:
@@ -318,6 +365,8 @@ class Work:
         with Progress(len(chosen), show) as progress:
             progress.stage("polishing")
             for number, finished in chosen.items():
+                if settings.deadline.over:
+                    break
                 plan = solutions[number]
                 if plan is None:
                     self.partial[number] = finished(self.partial[number])
@@ -326,10 +375,13 @@ class Work:
                 progress.advance(1)
         self.seconds.improving += time.perf_counter() - began
 
-    def _explained(self, reasons: dict[int, str]) -> dict[int, str]:
+    def _explained(self, reasons: dict[int, str], settings: Settings) -> dict[int, str]:
         """The reasons, with who is left out of the best partial plans and why."""
         began = time.perf_counter()
-        told = {number: tell(self.partial[number], reason) for number, reason in reasons.items()}
+        told = {
+            number: tell(self.partial[number], reason, settings.deadline)
+            for number, reason in reasons.items()
+        }
         self.seconds.judging += time.perf_counter() - began
         return told
 
@@ -354,9 +406,10 @@ class Work:
             if solution is not None:
                 began = time.perf_counter()
                 number = numbers[position]
-                again = brought_back(self.problems[number], solution, rests[number][1])
+                stay, deadline = rests[number][1], settings.deadline
+                again = brought_back(self.problems[number], solution, stay, deadline)
                 if better_of(self.partial[number], again) is again:
-                    self.partial[number] = exchange(again, trials)
+                    self.partial[number] = exchange(again, trials, deadline)
                 self.seconds.improving += time.perf_counter() - began
         self.refused += work.refused
 
@@ -389,8 +442,8 @@ class Work:
                 here = replace(settings, views=views)
                 forms = [self.forms[number] for number in numbers]
                 shown = [self.readings[number].shown for number in numbers]
-                found = blocks.search(forms, shown, here, progress)
-                for number, candidates in zip(numbers, found, strict=True):
+                found = _in_time(blocks.search(forms, shown, here, progress))
+                for number, candidates in zip(numbers, found, strict=False):
                     problem = self.problems[number]
                     began = time.perf_counter()
                     candidates = self._without_hindsight(number, candidates)
@@ -432,3 +485,9 @@ class Work:
             solutions[number] = plan
             self.expected.pop(number, None)
             reasons.pop(number, None)
+
+
+def _in_time(found: Iterable[list[Candidate]]) -> Iterable[list[Candidate]]:
+    """Those that are there before the time is up."""
+    with suppress(TimeIsUp):
+        yield from found

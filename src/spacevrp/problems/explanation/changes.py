@@ -193,6 +193,7 @@ def rank(ways: Ways, found: Iterable[Way]) -> list[tuple[tuple[Change, ...], Way
     loaded: dict[int | None, tuple[Change, ...] | None] = {}
     promising = []
     for way in found:
+        ways.deadline.check()
         if alike and all(fault.code == "capacity" for fault in way.faults) and way.faults:
             if way.route not in loaded:
                 loaded[way.route] = needed(ways.sheet, way.nodes, way.faults)
@@ -216,6 +217,7 @@ def relaxations(ways: Ways, ranked: Iterable[tuple[tuple[Change, ...], Way]]) ->
     best: dict[tuple[str, ...], Relaxation] = {}
     tried: dict[tuple[str, ...], int] = {}
     for changes, way in ranked:
+        ways.deadline.check()
         kinds = tuple(sorted(change.kind for change in changes))
         if kinds in best or tried.get(kinds, 0) >= _MOST_TRIED or (len(kinds) > 1 and best):
             continue

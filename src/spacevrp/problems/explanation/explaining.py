@@ -11,6 +11,7 @@ from dataclasses import dataclass
 from functools import cached_property
 from typing import Any
 
+from spacevrp.problems.deadline import NEVER, Deadline
 from spacevrp.problems.explanation.documents import limits_document, unserved_document
 from spacevrp.problems.explanation.reasons import Unserved, explain_unserved
 from spacevrp.problems.explanation.routes import RouteLimits, limits_of
@@ -104,10 +105,12 @@ def explain(
     problem: Problem,
     routes: Sequence[Sequence[int]],
     report: Callable[[int], None] = lambda number: None,
+    deadline: Deadline = NEVER,
 ) -> Explanation:
     """Explain a plan, complete or not.
 
-    ``report`` is called with a number of customers whenever so many are explained.
+    ``report`` is called with a number of customers whenever so many are explained. When the
+    deadline is over the others are listed without a reason.
 
     Raises
     ------
@@ -118,7 +121,7 @@ def explain(
     verdict = judge(problem, routes)  # which may say what vehicles they have
     faults = tuple(v for v in verdict.violations if not is_missing_visit(v))
     limits = limits_of(make_plan(problem, routes, verdict.cost))
-    unserved = explain_unserved(problem, settled, report=report)
+    unserved = explain_unserved(problem, settled, report=report, deadline=deadline)
     return Explanation(problem, settled, verdict.cost, unserved, limits, faults)
 
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Hashable, Iterable, Sequence
 from dataclasses import dataclass, replace
 
+from spacevrp.problems.deadline import NEVER, Deadline, TimeIsUp
 from spacevrp.problems.explanation.changes import Relaxation, rank, relaxations
 from spacevrp.problems.explanation.text import (
     describe_fault,
@@ -22,8 +23,11 @@ from spacevrp.problems.problem import Problem
 from spacevrp.problems.referee import as_routes
 
 # Why a customer is left out; `vehicle` and `pin` only where there are types of vehicles. `none`: it
-# is left out though it fits.
-CODES = ("capacity", "window", "unreachable", "length", "pair", "fleet", "vehicle", "pin", "none")
+# is left out though it fits. `unexplained`: the time was up before the reason was found.
+CODES = (
+    *("capacity", "window", "unreachable", "length", "pair", "fleet", "vehicle", "pin", "none"),
+    "unexplained",
+)
 
 
 @dataclass(frozen=True)
@@ -38,7 +42,8 @@ class Unserved:
         Why: ``capacity``, ``window``, ``unreachable``, ``length`` or ``pair`` where it cannot be
         served even alone; ``vehicle`` where no vehicle may serve it, ``pin`` where the one that
         could has to serve others first; ``fleet`` where it could be served, but no further route is
-        allowed and none has room; ``none`` where nothing stands in its way.
+        allowed and none has room; ``none`` where nothing stands in its way; ``unexplained`` where
+        the time was up before the reason was found.
     message
         The reason in a sentence, with the numbers.
     relaxation
@@ -60,30 +65,49 @@ def explain_unserved(
     routes: Iterable[Iterable[int]],
     most: int | None = None,
     report: Callable[[int], None] = lambda number: None,
+    deadline: Deadline = NEVER,
 ) -> tuple[Unserved, ...]:
     """For each compulsory customer that the routes leave out: the reason, and the way in.
 
     With ``most``, only for the first so many (of pairs, for both). ``report`` is called with a
-    number of customers whenever so many are explained.
+    number of customers whenever so many are explained. When the deadline is over the others are
+    listed without a reason.
     """
     settled = as_routes(problem, routes)
     left = missing(problem, settled)[:most]
     if not left:
         return ()
     visited = {node for route in settled for node in route}
-    ways = Ways(problem, settled)
+    if deadline.over:
+        everything = [one for stops in left for one in _left_unexplained(problem, stops)]
+        return tuple(one for one in everything if one.node not in visited)
+    ways = Ways(problem, settled, deadline)
     unserved: list[Unserved] = []
     for stops in left:
-        told = [one for one in _explain_one(ways, stops) if one.node not in visited]
+        try:
+            explained = _explain_one(ways, stops)
+        except TimeIsUp:
+            explained = _left_unexplained(problem, stops)
+        told = [one for one in explained if one.node not in visited]
         unserved += told
         report(len(told))
     return tuple(unserved)
+
+
+def _left_unexplained(problem: Problem, stops: Route) -> list[Unserved]:
+    """The customer, or both of a pair, where there is no time to find the reason."""
+    told = "is left out; the time was up before the reason was found"
+    return [
+        Unserved(node, node_id(problem, node), "unexplained", f"{name(problem, node)} {told}")
+        for node in stops
+    ]
 
 
 def _explain_one(ways: Ways, stops: Route) -> list[Unserved]:
     """The customer, or both of a pair."""
     problem = ways.problem
     found = list(ways.all_of(stops))
+    ways.deadline.check()  # there may be more of them
     ranked = rank(ways, found)
     relaxed = [
         replace(one, message=describe_relaxation(problem, one)) for one in relaxations(ways, ranked)

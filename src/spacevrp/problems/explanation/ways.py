@@ -8,6 +8,7 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
+from spacevrp.problems.deadline import NEVER, Deadline
 from spacevrp.problems.distances import Distances
 from spacevrp.problems.fleet import called
 from spacevrp.problems.problem import Problem
@@ -63,10 +64,17 @@ class Ways:
         The instance.
     routes
         The routes there are, as the referee takes them.
+    deadline
+        When it is over no further ways are found.
     """
 
-    def __init__(self, problem: Problem, routes: Iterable[Iterable[int]]) -> None:
-        self.problem = problem
+    def __init__(
+        self,
+        problem: Problem,
+        routes: Iterable[Iterable[int]],
+        deadline: Deadline = NEVER,
+    ) -> None:
+        self.problem, self.deadline = problem, deadline
         self.routes: list[Route] = list(as_routes(problem, routes))
         self.sheet = _sheet(problem)  # for judging routes one by one
         self.judged = 0  # routes so far: what the work is counted in
@@ -105,12 +113,16 @@ class Ways:
             if not self._legal[number - 1] or depots.issuperset(route):
                 continue
             for nodes in self._with(route, stops):
+                if self.deadline.over:
+                    return
                 yield self._judged(stops, number, nodes)
 
     def exchanges(self, stops: Route, number: int, out: Route) -> Iterator[Way]:
         """Every way into a route in the place of other customers, who leave it."""
         route = tuple(node for node in self.routes[number - 1] if node not in out)
         for nodes in self._with(route, stops) if route else (stops,):
+            if self.deadline.over:
+                return
             yield self._judged(stops, number, nodes)
 
     def _judged(self, stops: Route, number: int, nodes: Route) -> Way:
@@ -272,7 +284,8 @@ def fill_up(
     """Serve whom the plan has room for, always the cheapest next; who is left over.
 
     After an insertion only the ways into the route that has changed are looked at again, and the
-    routes of one's own, which the fleet may not have any more.
+    routes of one's own, which the fleet may not have any more. It ends with the deadline of the
+    ways: the plan is legal at any time.
 
     Parameters
     ----------
@@ -287,7 +300,7 @@ def fill_up(
         numbers = range(1, len(ways.routes) + 1)
         for number in numbers if changed is None or stops not in changed else (changed[stops],):
             _note(best[stops], number, cheapest(ways.insertions(stops, [number])))
-    while best and not enough():
+    while best and not ways.deadline.over and not enough():
         choices = []
         for stops, known in best.items():
             own = cheapest(ways.own_routes(stops))

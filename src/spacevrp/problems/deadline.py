@@ -1,0 +1,89 @@
+"""One deadline for a whole call: every stage looks at it, and stops when it is over."""
+
+from __future__ import annotations
+
+import math
+import time
+from collections.abc import Callable
+
+Clock = Callable[[], float]
+# Part of the work that is done after so many rounds; at 1 a search is over.
+Progress = Callable[[int], float]
+
+
+class TimeIsUp(Exception):
+    """Raised by :meth:`Deadline.check`, by work that has no result until it is finished."""
+
+
+class _Stop:
+    """Whether somebody has stopped the call; shared by a deadline and its parts."""
+
+    def __init__(self) -> None:
+        self.asked = False
+
+
+class Deadline:
+    """So many seconds from now on, or until it is interrupted.
+
+    Parameters
+    ----------
+    seconds
+        By default there is no limit.
+    clock
+        Tells the time in seconds.
+    """
+
+    def __init__(self, seconds: float = math.inf, clock: Clock = time.perf_counter) -> None:
+        self.seconds, self.clock = seconds, clock
+        self._began = clock()
+        self._stop = _Stop()
+
+    @property
+    def spent(self) -> float:
+        """Seconds since it was made."""
+        return self.clock() - self._began
+
+    @property
+    def left(self) -> float:
+        """Seconds left, below 0 where there was too little; nothing after an interruption."""
+        if self._stop.asked:
+            return 0.0
+        return self.seconds - self.spent if self.seconds < math.inf else math.inf
+
+    @property
+    def over(self) -> bool:
+        """Whether the time is up, or the call was interrupted."""
+        return self.left <= 0.0
+
+    @property
+    def interrupted(self) -> bool:
+        """Whether the call was stopped before its time."""
+        return self._stop.asked
+
+    def interrupt(self) -> None:
+        """The time is up now, for all parts of the deadline."""
+        self._stop.asked = True
+
+    def check(self) -> None:
+        """Raise :class:`TimeIsUp` if it is over."""
+        if self.over:
+            raise TimeIsUp
+
+    def until(self, spent: float) -> Deadline:
+        """An earlier one: over when so many seconds are spent, and whenever this one is."""
+        part = object.__new__(Deadline)
+        part.seconds, part.clock = min(self.seconds, spent), self.clock
+        part._began, part._stop = self._began, self._stop
+        return part
+
+    def bound(self, progress: Progress) -> Progress:
+        """The same progress, which is complete when the time is up."""
+
+        def bounded(done: int) -> float:
+            return 1.0 if self.over else progress(done)
+
+        return bounded
+
+
+# For calls without a limit.
+NEVER = Deadline()

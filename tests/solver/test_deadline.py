@@ -1,0 +1,281 @@
+"""Every stage stops at its deadline. The clock moves with the work, not with the machine."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import replace
+from typing import Any
+
+import numpy as np
+import pytest
+
+from spacevrp.generators import generate
+from spacevrp.problems.deadline import Deadline, TimeIsUp
+from spacevrp.problems.explanation.ways import Ways, fill_up, missing
+from spacevrp.problems.problem import Problem
+from spacevrp.problems.solution import Solution
+from spacevrp.solver import Solver
+from spacevrp.solver.loops import shorten
+from spacevrp.solver.optional import weigh_visits, weighed
+from spacevrp.solver.orienteering import collect
+from spacevrp.solver.pairs import rearrange
+from spacevrp.solver.partial import best_partial, complete, exchange
+from spacevrp.solver.polish import polish
+from spacevrp.solver.quick import quick_plan
+from spacevrp.solver.reasons import tell
+from spacevrp.solver.stops import rebuild, rebuild_in_parts
+
+# Seconds of a look at the clock, and of one call of the referee.
+LOOK, JUDGED = 1e-5, 1e-3
+# By how much a stage may be late: the calls of the referee between two looks.
+LATE = 0.05
+
+
+class Clock:
+    """Moves with every look, and with every call of the referee."""
+
+    def __init__(self) -> None:
+        self.now, self.looks = 0.0, 0
+
+    def __call__(self) -> float:
+        self.looks += 1
+        self.now += LOOK
+        return self.now
+
+
+@pytest.fixture
+def clock(monkeypatch: pytest.MonkeyPatch) -> Clock:
+    """The referee takes its time wherever routes are judged many times over."""
+    clock = Clock()
+    for module, name in (
+        ("spacevrp.problems.explanation.ways", "judge"),
+        ("spacevrp.solver.roads", "judge_route"),
+        ("spacevrp.solver.optional", "judge_route"),
+        ("spacevrp.problems.solution", "judge"),
+    ):
+
+        def slow(*args: Any, real: Any, **more: Any) -> Any:
+            clock.now += JUDGED
+            return real(*args, **more)
+
+        real = __import__(module, fromlist=[name])
+        monkeypatch.setattr(real, name, _with(slow, getattr(real, name)))
+    return clock
+
+
+def _with(slow: Callable[..., Any], real: Any) -> Callable[..., Any]:
+    return lambda *args, **more: slow(*args, real=real, **more)
+
+
+def crowded(pairs: int = 8) -> Problem:
+    """More pickups with deliveries than two vehicles can serve in their windows."""
+    random = np.random.default_rng(3)
+    opening = np.concatenate([[0.0], random.uniform(0, 50, 2 * pairs)])
+    opening[pairs + 1 :] = opening[1 : pairs + 1] + 10
+    windows = np.stack([opening, opening + 40], axis=1)
+    windows[0] = 0, 120
+    load = np.concatenate([[0.0], -np.ones(pairs), np.ones(pairs)])
+    return Problem.from_coordinates(
+        random.uniform(0, 30, (2 * pairs + 1, 2)),
+        demand=load,
+        capacity=3,
+        pairs=[(node, node + pairs) for node in range(1, pairs + 1)],
+        windows=windows,
+        max_routes=2,
+    )
+
+
+def alone(problem: Problem) -> Solution:
+    if problem.pairs:
+        return Solution.judged(problem, [(0, *pair, 0) for pair in problem.pairs])
+    return Solution.judged(problem, [(0, node, 0) for node in problem.customers])
+
+
+def test_filling_up(clock: Clock) -> None:
+    """Without a limit it asks the referee some thousand times; the plan is legal at any time."""
+    problem = crowded()
+    ways = Ways(problem, (), Deadline(0.1, clock))
+    left = fill_up(ways, missing(problem, ()))
+    assert clock.now <= 0.1 + LATE
+    assert left
+    assert Solution.judged(problem, ways.routes).is_legal
+
+
+STAGES: dict[str, Callable[[Problem, Solution, Deadline], Solution]] = {
+    "complete": lambda problem, plan, deadline: complete(problem, (), deadline),
+    "best partial": lambda problem, plan, deadline: best_partial(
+        problem, [], problem, deadline=deadline
+    ),
+    "exchange": lambda problem, plan, deadline: exchange(plan, 10**6, deadline),
+    "polish": lambda problem, plan, deadline: polish(plan, 10**6, deadline=deadline),
+    "quick plan": lambda problem, plan, deadline: quick_plan(problem, deadline),
+}
+
+
+@pytest.mark.parametrize("stage", STAGES)
+def test_stages_in_which_the_referee_judges(stage: str, clock: Clock) -> None:
+    problem = crowded()
+    plan = complete(problem, ())
+    assert plan.partial
+    clock.now = 0.0
+    deadline = Deadline(0.02, clock)
+    found = STAGES[stage](problem, plan, deadline)
+    assert found.is_legal
+    assert clock.now <= 0.02 + LATE
+
+
+@pytest.mark.parametrize(
+    ("variant", "search"),
+    [
+        ("CVRPTW", rebuild),
+        ("PDCVRP", rearrange),
+        ("TSP", shorten),
+        ("OP", collect),
+        ("CVRP", polish),
+    ],
+)
+def test_searches_look_at_the_clock(
+    variant: str, search: Callable[..., Solution], clock: Clock
+) -> None:
+    """After so many looks the time is up; the plan is no worse than the start."""
+    (problem,) = generate(variant, 20, 1)
+    start = alone(problem)
+    if variant == "TSP":
+        start = Solution.judged(problem, [range(problem.size)])
+    elif variant == "OP":
+        start = Solution.judged(problem, ())
+    deadline = Deadline(30 * LOOK, clock)
+    clock.looks = 0
+    more = {"shakes": 10**6} if search is polish else {"progress": lambda done: 0.0}
+    found = search(start, **more, deadline=deadline)
+    assert found.feasible
+    assert found.cost <= start.cost
+    assert clock.looks <= 60
+
+
+def test_better_plans_are_told_on_the_way() -> None:
+    (problem,) = generate("CVRP", 20, 1)
+    told: list[Solution] = []
+    found = rebuild(alone(problem), lambda done: done / 20, found=told.append)
+    assert [plan.feasible for plan in told] == [True] * len(told)
+    costs = [plan.cost for plan in told]
+    assert costs == sorted(costs, reverse=True)
+    assert costs[-1] == pytest.approx(found.cost)
+
+
+def test_large_plans_are_rebuilt_region_by_region_until_then(clock: Clock) -> None:
+    (problem,) = generate("CVRP", 60, 1)
+    start = alone(problem)
+    assert rebuild_in_parts(start, deadline=Deadline(0.0, clock)) is start
+    found = rebuild_in_parts(start, deadline=Deadline(50 * LOOK, clock))
+    assert found.feasible
+    assert found.cost <= start.cost
+
+
+def test_visits_are_weighed_until_then(clock: Clock) -> None:
+    (problem,) = generate("PCTSP", 20, 1)
+    plan = Solution.judged(problem, [(0, *problem.customers, 0)])
+    assert plan.feasible
+    found = weighed(problem, plan, Deadline(3 * JUDGED, clock))
+    assert found.feasible
+    assert found.cost <= plan.cost
+    assert clock.now <= 3 * JUDGED + LATE
+    (terms,) = problem.fleet
+    stops = list(problem.customers)
+    assert weigh_visits(problem, [(stops, terms)], Deadline(0.0, clock)) == [(stops, terms)]
+
+
+def test_reasons_are_found_until_then(clock: Clock) -> None:
+    """Those that are not, are named as such."""
+    problem = crowded()
+    plan = Solution.judged(problem, ())
+    told = tell(plan, deadline=Deadline(0.0, clock))
+    assert told == "16 of 16 customers left out: the time was up before the reasons were found"
+    clock.now = 0.0
+    explained = plan.explain_until(Deadline(5 * JUDGED, clock)).unserved
+    assert clock.now <= 5 * JUDGED + LATE
+    codes = [one.code for one in explained]
+    assert len(codes) == 16
+    assert codes[-1] == "unexplained"
+    assert plan.unserved == explained  # kept
+
+
+# ------------------------------------------------------------------------------------ the network
+
+
+def test_rollouts_stop_in_the_middle(solver: Solver) -> None:
+    """The model has no plan yet, and every problem has one all the same."""
+    problems = generate("CVRP", 12, 3)
+    clock = Clock()
+    attempt = solver.attempt(problems, augment=2, deadline=Deadline(10 * LOOK, clock))
+    assert [plan is None for plan in attempt.solutions] == [True] * 3
+    assert all(plan.is_legal for plan in attempt.best)
+    assert clock.looks < 60
+
+
+@pytest.mark.parametrize("variant", ["CVRP", "MDCVRP", "TSP", "OP", "PDCVRP"])
+def test_a_call_stops_wherever_it_is(variant: str, solver: Solver) -> None:
+    """After any number of looks, plans are legal, and few more looks are taken."""
+    (problem,) = generate(variant, 12, 1)
+    whole = Clock()
+    full = solver.attempt(problem, augment=2, deadline=Deadline(1e9, whole))
+    for looks in (1, whole.looks // 3, 2 * whole.looks // 3):
+        clock = Clock()
+        attempt = solver.attempt(problem, augment=2, deadline=Deadline(looks * LOOK, clock))
+        (best,) = attempt.best
+        assert best.is_legal
+        assert clock.looks <= looks + 60
+    assert full.solutions == solver.attempt(problem, augment=2).solutions
+
+
+def test_the_views_in_time_count(solver: Solver, monkeypatch: pytest.MonkeyPatch) -> None:
+    """One view at a time; the time is up during the second."""
+    from spacevrp.solver import blocks
+
+    (problem,) = generate("CVRP", 12, 1)
+    real, clock = blocks.search_block, Clock()
+
+    def one_by_one(model: Any, problems: Any, settings: Any, sizes: Any, *more: Any) -> Any:
+        return real(model, problems, settings, replace(sizes, views=1), *more)
+
+    monkeypatch.setattr(blocks, "search_block", one_by_one)
+    asked = {"improve": False, "replan": 0, "persist": False}
+    first = solver.attempt(problem, augment=1, deadline=Deadline(1e9, clock), **asked)
+    looks = clock.looks
+    clock = Clock()
+    deadline = Deadline((looks + 3) * LOOK, clock)
+    cut = solver.attempt(problem, augment=8, deadline=deadline, **asked)
+    assert cut.solutions == first.solutions
+
+
+def test_fleets_and_large_instances_stop_too(solver: Solver) -> None:
+    (problem,) = generate("CVRP", 12, 1)
+    fleet = problem.replace(
+        variant=None, vehicles=[{"capacity": 30, "fixed_cost": 1}, {"capacity": 20}]
+    )
+    for one, more in ((fleet, {}), (problem, {"candidates": 4})):
+        clock = Clock()
+        deadline = Deadline(10 * LOOK, clock)
+        attempt = solver.attempt(one, augment=2, deadline=deadline, **more)
+        assert attempt.best[0].is_legal
+        assert clock.looks < 60
+
+
+def test_a_plan_to_begin_from_is_never_made_worse(solver: Solver) -> None:
+    (problem,) = generate("CVRP", 12, 1)
+    good = solver.attempt(problem, augment=4).best[0]
+    told: list[tuple[int, float]] = []
+    attempt = solver.attempt(
+        problem,
+        augment=1,
+        improve=False,
+        begin={0: good},
+        found=lambda number, plan: told.append((number, plan.cost)),
+    )
+    assert attempt.best[0].cost <= good.cost
+    assert told[0][0] == 0
+
+
+def test_time_is_up_is_no_error_of_a_search() -> None:
+    with pytest.raises(TimeIsUp):
+        Deadline(0.0).check()
