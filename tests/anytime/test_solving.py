@@ -263,7 +263,7 @@ def test_no_problems_are_no_trouble(timed: Any) -> None:
 def tiny(monkeypatch: pytest.MonkeyPatch, clock: Clock) -> FakeSolver:
     """The public face with a fake model and a clock that stands still."""
     solver = FakeSolver(clock, latency=0.1, rate=0.001)
-    monkeypatch.setattr(face.Solver, "__init__", lambda *_: None)
+    monkeypatch.setattr(face.Solver, "__init__", lambda *_, threads: None)
 
     def timed(*args: Any, **more: Any) -> Any:
         return solving.solve_for(*args, **(more | {"solver": solver, "clock": clock}))

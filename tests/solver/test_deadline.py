@@ -270,7 +270,7 @@ def test_a_plan_to_begin_from_is_never_made_worse(solver: Solver) -> None:
         augment=1,
         improve=False,
         begin={0: good},
-        found=lambda number, plan: told.append((number, plan.cost)),
+        found=lambda number, plan, _: told.append((number, plan.cost)),
     )
     assert attempt.best[0].cost <= good.cost
     assert told[0][0] == 0

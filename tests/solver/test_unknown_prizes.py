@@ -31,7 +31,7 @@ def two_ways(revealed: list[float] | None) -> Problem:
     )
 
 
-def go_straight(environment: Any, tables: Any, starts: Any, *more: Any) -> Moves:
+def go_straight(environment: Any, tables: Any, starts: Any, *more: Any, **_: Any) -> Moves:
     """A policy for each start: customers in the order 1, 2, 3 or 3, 2, 1, until it may go home."""
     batch = environment.batch
     assert batch.size == 1

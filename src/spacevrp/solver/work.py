@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import functools
 import time
 from collections.abc import Callable, Iterable, Sequence
 from contextlib import suppress
@@ -136,6 +135,11 @@ class Work:
             plan = solutions[number] or self.partial.get(number)
             if plan is not None:
                 self.found(number, plan, self.expected.get(number))
+
+    def _told_of(self, number: int) -> Callable[[Solution], object] | None:
+        """To tell of the plans of one instance, where that is wanted."""
+        found = self.found
+        return None if found is None else lambda plan: found(number, plan, None)
 
     def _by_views(
         self, numbers: Sequence[int], settings: Settings
@@ -354,7 +358,7 @@ class Work:
                 settings.seed,
                 rebuilds=settings.rebuild,
                 deadline=settings.deadline,
-                found=None if self.found is None else functools.partial(self.found, number),
+                found=self._told_of(number),
             )
             for number, problem in enumerate(self.problems)
         ]

@@ -154,7 +154,7 @@ class Ways:
                 continue
             # Each for itself: what a small vehicle lacks says little where there is a large one.
             own_types = [t.number for t in self.problem.fleet if (t.start, t.end) == (start, end)]
-            if others:
+            if others and others.keys() >= set(own_types):
                 for vehicle in own_types:
                     yield Way(stops, None, nodes, cost, others[vehicle], vehicle)
                 continue
