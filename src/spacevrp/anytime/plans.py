@@ -127,7 +127,7 @@ def as_starts(given: Any, problem: Any, problems: Sequence[Problem]) -> dict[int
 def stopping_on_interrupt(deadline: Deadline, plans: BestPlans) -> Iterator[None]:
     """Have Ctrl-C end the time instead of the call, once there is a plan; a second one ends it.
 
-    In the main thread only, where signals arrive, and where nobody else handles them.
+    In the main thread only, where signals arrive, and where there is no other handler.
     """
     here = threading.current_thread() is threading.main_thread()
     if not here or signal.getsignal(signal.SIGINT) is not signal.default_int_handler:

@@ -248,7 +248,7 @@ class Rounds:
                 batch_memory=self._options.batch_memory,
                 persist=self._persist and bool(self.done),
                 improve=self._options.improve,
-                rebuild=False,  # whoever searches on does that, and better
+                rebuild=False,  # the solvers that follow do that, and better
                 replan=0,
                 deadline=deadline,
                 explain=False,

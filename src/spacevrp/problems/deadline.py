@@ -16,7 +16,7 @@ class TimeIsUp(Exception):
 
 
 class _Stop:
-    """Whether somebody has stopped the call; shared by a deadline and its parts."""
+    """Whether the call was stopped; shared by a deadline and its parts."""
 
     def __init__(self) -> None:
         self.asked = False

@@ -61,7 +61,7 @@ def best_partial(
     trials
         How many exchanges to try for a better plan.
     deadline
-        When it is over, the best plan so far is taken; one that serves nobody, at the worst.
+        When it is over, the best plan so far is taken; an empty one, at the worst.
     """
     plans: dict[tuple[Route, ...], None] = {}  # different ones, in their order
     for candidate in candidates:

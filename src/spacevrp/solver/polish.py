@@ -74,7 +74,7 @@ def finisher_of(
     """What ``solve`` does to the plans of a problem in the end; None where they stay as they are.
 
     All that has few customers is polished. Without ``rebuilds`` plain stops and plain loops of more
-    are left for whoever has the time. ``found`` is told better plans on the way.
+    are left to callers that have the time. ``found`` is told better plans on the way.
     """
     more: dict[str, Any] = {"seed": seed, "deadline": deadline, "found": found}
     customers = len(problem.customers)

@@ -19,7 +19,7 @@ _TRIED = 4
 
 
 def quick_plan(problem: Problem, deadline: Deadline = NEVER) -> Solution:
-    """A legal plan, complete where that is easy; it serves nobody where there is no time at all."""
+    """A legal plan, complete where that is easy; an empty one where there is no time at all."""
     if deadline.over:
         return Solution.judged(problem, ())
     if not problem.depots:
@@ -85,7 +85,7 @@ class _Routes:
         return routes
 
     def _one(self, start: int, end: int | None, stops: Stops) -> Stops | None:
-        """A route of nearest customers; None where nobody can be served."""
+        """A route of nearest customers; None where no customer can be served."""
         back = () if end is None else (end,)
         if stops and self._judge((start, *stops, *back))[1]:
             stops = ()  # what is pinned to it is too much

@@ -83,7 +83,7 @@ class Work:
         """The solutions in the order of the problems, and the reasons where there is none.
 
         When the deadline of the settings is over, what is still to come is left out: there is a
-        plan for every problem all the same, which serves nobody at the worst.
+        plan for every problem all the same, an empty one at the worst.
         """
         solutions: list[Solution | None] = [None] * len(self.problems)
         reasons: dict[int, str] = {}
