@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import argparse
 import json
-import os
 import re
 import signal
 from collections.abc import Callable
@@ -205,7 +204,9 @@ def test_a_signal(cli: Cli, recipe: str, tmp_path: Path, monkeypatch: pytest.Mon
 
     def acting(loop: _Loop, number: int) -> None:
         take(loop, number)
-        os.kill(os.getpid(), signal.SIGTERM)
+        # To this thread: a signal to the process may be handled later, after the second one, which
+        # would end it.
+        signal.raise_signal(signal.SIGTERM)
 
     monkeypatch.setattr(_Loop, "_take_step", acting)
     code, out, _ = cli("train", "--config", recipe, "-o", tmp_path / "run")

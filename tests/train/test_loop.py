@@ -5,7 +5,6 @@ from __future__ import annotations
 import csv
 import json
 import math
-import os
 import signal
 from collections import Counter
 from collections.abc import Callable
@@ -315,7 +314,7 @@ def test_a_signal_stops_at_the_next_step_and_saves(
     tiny: Build, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, number: signal.Signals
 ) -> None:
     handler = signal.getsignal(number)
-    send_at(monkeypatch, 4, lambda: os.kill(os.getpid(), number))
+    send_at(monkeypatch, 4, lambda: signal.raise_signal(number))
     outcome = quiet(tiny(log_steps=100), tmp_path)
     assert outcome == Outcome("signal", 5, 20, tmp_path / "step-000000005", int(number))
     assert [row["step"] for row in rows_of(tmp_path)] == [5]

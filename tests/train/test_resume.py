@@ -44,7 +44,7 @@ def stop_at(monkeypatch: pytest.MonkeyPatch, step: int) -> None:
 
     def acting(loop: _Loop, number: int) -> None:
         if number == step - 1:
-            os.kill(os.getpid(), signal.SIGTERM)
+            signal.raise_signal(signal.SIGTERM)
         take(loop, number)
 
     monkeypatch.setattr(_Loop, "_take_step", acting)
