@@ -15,7 +15,7 @@ from spacevrp.problems.problem import Problem
 from spacevrp.problems.readings import other_readings, plain_reading
 from spacevrp.problems.referee import judge
 from spacevrp.problems.solution import Solution
-from spacevrp.solver import Solver, solve
+from spacevrp.solver import Solver
 from spacevrp.solver.grouping import group
 from spacevrp.solver.settling import settle
 
@@ -90,8 +90,7 @@ def test_the_function_and_the_class_agree(model: SpaceModel) -> None:
     problem = generate("CVRP", 10)[0]
     assert issubclass(spacevrp.Solver, Solver)  # which takes a time, too
     expected = Solver(model, "cpu").solve(problem, augment=2)
-    for function in (solve, spacevrp.solve):
-        assert function(problem, weights=model, device="cpu", augment=2) == expected
+    assert spacevrp.solve(problem, weights=model, device="cpu", augment=2) == expected
 
 
 def test_more_views_are_never_worse_and_sometimes_better(solver: Solver) -> None:
@@ -303,8 +302,8 @@ def test_what_is_no_problem_is_named(solver: Solver) -> None:
 
 def test_the_function_takes_what_the_interface_says(model: SpaceModel) -> None:
     problem = generate("CVRP", 10)[0]
-    by_name = solve(problem=problem, augment=2, device="cpu", weights=model)
-    assert solve(problem, 2, "cpu", weights=model) == by_name
+    by_name = spacevrp.solve(problem=problem, augment=2, device="cpu", weights=model)
+    assert spacevrp.solve(problem, 2, "cpu", weights=model) == by_name
 
 
 # ------------------------------------------------------------------------- the second attempt

@@ -2,7 +2,7 @@
 
 from spacevrp.solver.protocol import PROTOCOLS, Protocol, protocol_named
 from spacevrp.solver.search import Seconds
-from spacevrp.solver.solver import Attempt, NoPlanError, Solver, solve
+from spacevrp.solver.solver import Attempt, NoPlanError, Solver
 
 __all__ = [
     "PROTOCOLS",
@@ -12,5 +12,4 @@ __all__ = [
     "Seconds",
     "Solver",
     "protocol_named",
-    "solve",
 ]

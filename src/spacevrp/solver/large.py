@@ -19,7 +19,6 @@ from spacevrp.model import SpaceModel
 from spacevrp.model.blocks import encode_in_blocks
 from spacevrp.model.candidates import NodeTables
 from spacevrp.model.streaming import survey
-from spacevrp.problems.deadline import TimeIsUp
 from spacevrp.problems.problem import Problem
 from spacevrp.solver.plans import SMALL, LargeCut, Search
 from spacevrp.solver.search import (
@@ -32,6 +31,7 @@ from spacevrp.solver.search import (
     random_state,
     seeds_of_views,
     stack_expected,
+    view_by_view,
 )
 from spacevrp.tensors import Batch, stack
 from spacevrp.tensors.workers import Workers, workers_for
@@ -128,14 +128,7 @@ class _Large:
                     cost = done.cost if planned is None else self._roll_out(planned, *turn).cost
                     best.add(done, cost, self._ranks(place, some.shape[1], piece, starts.shape[1]))
 
-        for first_view in range(0, settings.views, self.cut.views):
-            try:
-                settings.deadline.check()
-                search_views(first_view)
-            except TimeIsUp:
-                if best.is_empty:
-                    raise
-                break
+        view_by_view(search_views, best, settings, self.cut.views)
         return best.candidates()
 
     def _stages(self, name: str) -> Callable[[float], None]:

@@ -210,15 +210,28 @@ def _search(
             best.add(done, cost, view[:, None] * begin.shape[1] + order)
             report(done.cost.numel())
 
-    for first_view in range(0, settings.views, cut.views):
+    view_by_view(search_views, best, settings, cut.views)
+    return best
+
+
+def view_by_view(
+    search: Callable[[int], None], best: Foreseen, settings: Settings, at_once: int
+) -> None:
+    """Search some views after the other, by the number of the first, until the time is up.
+
+    Raises
+    ------
+    TimeIsUp
+        When that is so before there are any candidates.
+    """
+    for first_view in range(0, settings.views, at_once):
         try:
             settings.deadline.check()
-            search_views(first_view)
+            search(first_view)
         except TimeIsUp:
             if best.is_empty:
                 raise
             break
-    return best
 
 
 def stack_expected(problems: Sequence[Problem], *, on_the_fly: bool = False) -> Batch | None:
