@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import signal
 import warnings
+from collections.abc import Iterator
 from typing import Any
 
 import pytest
@@ -166,6 +167,15 @@ def test_an_interruption_without_a_plan_is_one(timed: Any, clock: Clock) -> None
         timed(generate("CVRP", 20, 1), 5.0, {}, solver=Interrupted(clock))
 
 
+@pytest.fixture
+def usual_interrupt() -> Iterator[None]:
+    """Ctrl-C as in a terminal: what starts in the background ignores it."""
+    before = signal.signal(signal.SIGINT, signal.default_int_handler)
+    yield
+    signal.signal(signal.SIGINT, before)
+
+
+@pytest.mark.usefixtures("usual_interrupt")
 def test_ctrl_c_ends_the_time_once_there_is_a_plan(clock: Clock) -> None:
     """The handler of the signal; a second one interrupts at once."""
     (problem,) = generate("CVRP", 6, 1)
