@@ -79,7 +79,8 @@ def test_going_on_after_an_interruption(
     assert run(*command) == 0
     second = json.loads(out.read_text())["instances"]
     assert second[0] == first[0] | {"version": "of the first run"}
-    assert second[1]["routes"] == first[1]["routes"]
+    # VROOM's threads decide the order of the routes, and which of two plans as good it is.
+    assert second[1]["cost"] == pytest.approx(first[1]["cost"])
     assert len(kept.read_text().splitlines()) == 2
 
 
