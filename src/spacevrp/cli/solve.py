@@ -49,7 +49,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         "--augment",
         metavar="VIEWS",
         type=at_least(1),
-        help="views of each instance; more take longer and find better plans; default: 8, "
+        help="views of each instance; more take longer and make a better first plan; default: 8, "
         "and with --protocol paper 128 where distances are asymmetric",
     )
     parser.add_argument(
