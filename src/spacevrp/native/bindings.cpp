@@ -24,8 +24,6 @@ using Bytes = py::array_t<std::uint8_t, py::array::c_style | py::array::forcecas
 using Ints = py::array_t<std::int32_t, py::array::c_style | py::array::forcecast>;
 using Plain = std::pair<std::vector<std::vector<Node>>, std::vector<int>>;
 
-constexpr double TELL_EVERY = 0.05; // seconds between two calls of a callback
-
 template <class Array> auto copied(const Array &array) {
     using Entry = std::remove_cv_t<std::remove_reference_t<decltype(*array.data())>>;
     return std::vector<Entry>(array.data(), array.data() + array.size());
@@ -343,47 +341,62 @@ Plain construct(const Model &model, const std::string &method, std::uint64_t see
     return {std::move(made.stops), std::move(made.types)};
 }
 
+// What the caller wants to hear and to say while a search runs. All of it needs the GIL.
+struct Caller {
+    std::optional<py::function> callback, should_stop;
+    std::exception_ptr raised;
+
+    bool stop() {
+        const py::gil_scoped_acquire acquired;
+        if (raised)
+            return true;
+        try {
+            if (PyErr_CheckSignals() != 0)
+                throw py::error_already_set();
+            return should_stop && py::cast<bool>((*should_stop)());
+        } catch (...) {
+            raised = std::current_exception();
+            return true;
+        }
+    }
+
+    template <class... Arguments> void tell(const Arguments &...arguments) {
+        const py::gil_scoped_acquire acquired;
+        if (raised)
+            return;
+        try {
+            (*callback)(arguments...);
+        } catch (...) {
+            raised = std::current_exception();
+        }
+    }
+};
+
 SearchResult search(const Model &model, const std::vector<std::vector<Node>> &routes,
                     const std::vector<int> &types, std::uint64_t seed, std::int64_t iterations,
                     double seconds, std::int64_t no_gain,
-                    const std::optional<py::function> &callback, int threads,
+                    const std::optional<py::function> &callback,
+                    const std::optional<py::function> &should_stop, int threads,
                     const py::dict &tuning) {
     const Options options = as_options(seed, iterations, seconds, no_gain, tuning);
     const Routes start = as_routes({routes, types});
     (void)threads;
-    std::exception_ptr raised;
-    double told = 0.0;
+    Caller caller{callback, should_stop, nullptr};
     Result result;
     {
         const py::gil_scoped_release released;
         Hooks hooks;
-        hooks.stop = [&] {
-            if (raised)
-                return true;
-            const py::gil_scoped_acquire acquired;
-            if (PyErr_CheckSignals() != 0) {
-                // The caller gets the best plan; the signal is noted in the result.
-                PyErr_Clear();
-                return true;
-            }
-            return false;
-        };
+        hooks.stop = [&] { return caller.stop(); };
         if (callback)
             hooks.found = [&](const Routes &found, const Value &value) {
-                (void)told;
-                const py::gil_scoped_acquire acquired;
-                try {
-                    (*callback)(found.stops, found.types, true_cost(model, value));
-                } catch (...) {
-                    raised = std::current_exception();
-                }
+                caller.tell(found.stops, found.types, true_cost(model, value));
             };
         Search one(model, options);
         one.begin(start);
         result = one.run(hooks);
     }
-    if (raised)
-        std::rethrow_exception(raised);
+    if (caller.raised)
+        std::rethrow_exception(caller.raised);
     return finished(model, std::move(result));
 }
 
@@ -391,6 +404,8 @@ std::vector<SearchResult> search_many(const std::vector<std::shared_ptr<Model>> 
                                       const std::vector<Plain> &starts,
                                       const std::vector<std::uint64_t> &seeds, int threads,
                                       std::int64_t iterations, double seconds, std::int64_t no_gain,
+                                      const std::optional<py::function> &callback,
+                                      const std::optional<py::function> &should_stop,
                                       const py::dict &tuning) {
     if (models.size() != starts.size() || models.size() != seeds.size())
         throw py::value_error("expected as many starts and seeds as models");
@@ -401,6 +416,7 @@ std::vector<SearchResult> search_many(const std::vector<std::shared_ptr<Model>> 
         from.push_back(as_routes(starts[i]));
     }
     std::vector<Result> results(models.size());
+    Caller caller{callback, should_stop, nullptr};
     {
         const py::gil_scoped_release released;
         std::atomic<std::size_t> next{0};
@@ -411,13 +427,8 @@ std::vector<SearchResult> search_many(const std::vector<std::shared_ptr<Model>> 
         const auto work = [&] {
             Hooks hooks;
             hooks.stop = [&] {
-                if (std::this_thread::get_id() == owner && !stopped) {
-                    const py::gil_scoped_acquire acquired;
-                    if (PyErr_CheckSignals() != 0) {
-                        PyErr_Clear();
-                        stopped = true;
-                    }
-                }
+                if (std::this_thread::get_id() == owner && caller.stop())
+                    stopped = true;
                 return stopped.load();
             };
             try {
@@ -425,6 +436,10 @@ std::vector<SearchResult> search_many(const std::vector<std::shared_ptr<Model>> 
                     Options here = options[i];
                     if (stopped)
                         here.iterations = 0;
+                    if (callback)
+                        hooks.found = [&, i](const Routes &found, const Value &value) {
+                            caller.tell(i, found.stops, found.types, true_cost(*models[i], value));
+                        };
                     Search one(*models[i], here);
                     one.begin(from[i]);
                     results[i] = one.run(hooks);
@@ -445,6 +460,8 @@ std::vector<SearchResult> search_many(const std::vector<std::shared_ptr<Model>> 
         if (raised)
             std::rethrow_exception(raised);
     }
+    if (caller.raised)
+        std::rethrow_exception(caller.raised);
     std::vector<SearchResult> out;
     for (std::size_t i = 0; i < models.size(); ++i)
         out.push_back(finished(*models[i], std::move(results[i])));
@@ -549,7 +566,8 @@ PYBIND11_MODULE(_core, module) {
         .def("construct", &construct, py::arg("method"), py::arg("seed") = 0)
         .def("search", &search, py::arg("routes"), py::arg("types"), py::kw_only(),
              py::arg("seed") = 0, py::arg("iterations") = -1, py::arg("seconds") = -1.0,
-             py::arg("no_gain") = -1, py::arg("callback") = py::none(), py::arg("threads") = 1,
+             py::arg("no_gain") = -1, py::arg("callback") = py::none(),
+             py::arg("should_stop") = py::none(), py::arg("threads") = 1,
              py::arg("tuning") = py::dict())
         .def("sample_moves", &sample_moves, py::arg("routes"), py::arg("types"), py::arg("seed"),
              py::arg("count"));
@@ -557,5 +575,6 @@ PYBIND11_MODULE(_core, module) {
     module.def("search_many", &search_many, py::arg("models"), py::arg("starts"), py::kw_only(),
                py::arg("seeds"), py::arg("threads") = 1, py::arg("iterations") = -1,
                py::arg("seconds") = -1.0, py::arg("no_gain") = -1,
+               py::arg("callback") = py::none(), py::arg("should_stop") = py::none(),
                py::arg("tuning") = py::dict());
 }
