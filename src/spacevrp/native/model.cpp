@@ -259,6 +259,10 @@ void Model::read_distances(const Input &input) {
         check_length("durations", input.durations.size(), n * n);
         check_values("durations", input.durations, Range::not_negative_or_infinite);
         durations_ = widened(input.durations);
+        durations_back_.resize(durations_.size());
+        for (std::size_t i = 0; i <= n; ++i)
+            for (std::size_t j = 0; j <= n; ++j)
+                durations_back_[j * (n + 1) + i] = durations_[i * (n + 1) + j];
         // An arc that cannot be travelled in time cannot be travelled: one look at the distance
         // is then enough wherever times do not matter.
         if (!matrix_.empty()) {

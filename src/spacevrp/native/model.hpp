@@ -85,6 +85,13 @@ public:
             return nullptr;
         return (transposed_.empty() ? matrix_.data() : transposed_.data()) + index(node, 0);
     }
+    // The same for durations.
+    const double *time_from(Node node) const {
+        return durations_.empty() ? from(node) : durations_.data() + index(node, 0);
+    }
+    const double *time_to(Node node) const {
+        return durations_.empty() ? to(node) : durations_back_.data() + index(node, 0);
+    }
     bool has_matrix() const { return !matrix_.empty(); }
 
     double demand(Node node, int kind) const {
@@ -157,7 +164,7 @@ private:
     std::vector<double> points_;     // (N, 2)
     std::vector<double> matrix_;     // (N + 1, N + 1), zero from and to `nowhere`
     std::vector<double> transposed_; // the same if asymmetric
-    std::vector<double> durations_;
+    std::vector<double> durations_, durations_back_; // and transposed
     std::vector<std::uint8_t> allowed_;
 };
 

@@ -29,6 +29,7 @@ struct Route {
     std::vector<double> so_far;   // length up to the position
     std::vector<double> reversed; // the same of all arcs the other way round, if asymmetric
     std::vector<double> early;    // earliest start of service
+    std::vector<double> leave;    // earliest departure
     std::vector<double> late;     // latest arrival from which the rest is in time
     // Signed load handed over up to a position, (position, kind), its extremes before and after.
     std::vector<double> handed, highest, lowest, highest_after, lowest_after;
@@ -82,7 +83,10 @@ public:
     bool refresh(int number);
     int empty_route();
 
+    // Whether a customer may be inserted there, which makes the route longer by `extra`: all rules,
+    // and all but those of time.
     bool fits(const Route &route, int after, Node node, double extra) const;
+    bool fits_load(const Route &route, int after, Node node, double extra) const;
     bool may_open(int type) const {
         return available[static_cast<std::size_t>(type)] > 0 && routes_left > 0 &&
                model.vehicles[static_cast<std::size_t>(type)].pinned.empty();
