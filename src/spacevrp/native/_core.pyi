@@ -15,7 +15,6 @@ _Integers = NDArray[np.int32]
 _Flags = NDArray[np.uint8]
 _Routes = Sequence[Sequence[int]]
 _Plan = tuple[list[list[int]], list[int]]
-_Callback = Callable[[list[list[int]], list[int], float], object]
 
 class Evaluation(TypedDict):
     cost: float
@@ -91,7 +90,8 @@ class Model:
         iterations: int = -1,
         seconds: float = -1.0,
         no_gain: int = -1,
-        callback: _Callback | None = None,
+        callback: Callable[[list[list[int]], list[int], float], object] | None = None,
+        should_stop: Callable[[], bool] | None = None,
         threads: int = 1,
         tuning: Mapping[str, float] = ...,
     ) -> SearchResult: ...
@@ -108,5 +108,7 @@ def search_many(
     iterations: int = -1,
     seconds: float = -1.0,
     no_gain: int = -1,
+    callback: Callable[[int, list[list[int]], list[int], float], object] | None = None,
+    should_stop: Callable[[], bool] | None = None,
     tuning: Mapping[str, float] = ...,
 ) -> list[SearchResult]: ...
