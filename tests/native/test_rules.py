@@ -6,6 +6,7 @@ return a plan that the referee refuses.
 
 from __future__ import annotations
 
+import contextlib
 from collections.abc import Callable, Iterator
 from itertools import pairwise
 from typing import Any
@@ -184,10 +185,11 @@ def _of_arcs(
     missing[origin, target] = np.inf
     fields = {name: getattr(problem, name) for name in _FIELDS}
     fields |= {"demand": problem.loads, "capacity": problem.capacities}
-    yield "arc", Problem.from_matrix(missing, durations=durations, **fields)
-    missing = durations.copy()
-    missing[origin, target] = np.inf
-    yield "arc", Problem.from_matrix(matrix, durations=missing, **fields)
+    cut = durations.copy()
+    cut[origin, target] = np.inf
+    for lengths, times in ((missing, durations), (matrix, cut)):
+        with contextlib.suppress(ProblemError):  # an arc to a pinned customer must exist
+            yield "arc", Problem.from_matrix(lengths, durations=times, **fields)
 
 
 _FIELDS = (
