@@ -9,6 +9,7 @@
 #include <algorithm>
 #include <atomic>
 #include <exception>
+#include <map>
 #include <memory>
 #include <optional>
 #include <stdexcept>
@@ -22,6 +23,7 @@ namespace {
 using Doubles = py::array_t<double, py::array::c_style | py::array::forcecast>;
 using Bytes = py::array_t<std::uint8_t, py::array::c_style | py::array::forcecast>;
 using Ints = py::array_t<std::int32_t, py::array::c_style | py::array::forcecast>;
+using Tuning = std::map<std::string, double>;
 using Plain = std::pair<std::vector<std::vector<Node>>, std::vector<int>>;
 
 template <class Array> auto copied(const Array &array) {
@@ -289,7 +291,7 @@ SearchResult finished(const Model &model, Result &&result) {
 }
 
 Options as_options(std::uint64_t seed, std::int64_t iterations, double seconds,
-                   std::int64_t no_gain, const py::dict &tuning) {
+                   std::int64_t no_gain, const Tuning &tuning) {
     Options options;
     options.seed = seed;
     options.iterations = iterations;
@@ -298,9 +300,7 @@ Options as_options(std::uint64_t seed, std::int64_t iterations, double seconds,
     if (iterations < 0 && !(seconds >= 0.0) && no_gain < 0)
         throw py::value_error("expected at least one of iterations, seconds and no_gain, received "
                               "no limit");
-    for (const auto &item : tuning) {
-        const auto key = py::cast<std::string>(item.first);
-        const auto number = py::cast<double>(item.second);
+    for (const auto &[key, number] : tuning) {
         if (!(number >= 0.0) || !(number <= 1e9))
             throw py::value_error(key + ": expected a number of at least 0");
         if (key == "hot")
@@ -377,7 +377,7 @@ SearchResult search(const Model &model, const std::vector<std::vector<Node>> &ro
                     double seconds, std::int64_t no_gain,
                     const std::optional<py::function> &callback,
                     const std::optional<py::function> &should_stop, int threads,
-                    const py::dict &tuning) {
+                    const Tuning &tuning) {
     const Options options = as_options(seed, iterations, seconds, no_gain, tuning);
     const Routes start = as_routes({routes, types});
     (void)threads;
@@ -406,7 +406,7 @@ std::vector<SearchResult> search_many(const std::vector<std::shared_ptr<Model>> 
                                       std::int64_t iterations, double seconds, std::int64_t no_gain,
                                       const std::optional<py::function> &callback,
                                       const std::optional<py::function> &should_stop,
-                                      const py::dict &tuning) {
+                                      const Tuning &tuning) {
     if (models.size() != starts.size() || models.size() != seeds.size())
         throw py::value_error("expected as many starts and seeds as models");
     std::vector<Options> options;
@@ -573,7 +573,7 @@ PYBIND11_MODULE(_core, module) {
              py::arg("seed") = 0, py::arg("iterations") = -1, py::arg("seconds") = -1.0,
              py::arg("no_gain") = -1, py::arg("callback") = py::none(),
              py::arg("should_stop") = py::none(), py::arg("threads") = 1,
-             py::arg("tuning") = py::dict())
+             py::arg("tuning") = Tuning{})
         .def("sample_moves", &sample_moves, py::arg("routes"), py::arg("types"), py::arg("seed"),
              py::arg("count"));
 
@@ -581,5 +581,5 @@ PYBIND11_MODULE(_core, module) {
                py::arg("seeds"), py::arg("threads") = 1, py::arg("iterations") = -1,
                py::arg("seconds") = -1.0, py::arg("no_gain") = -1,
                py::arg("callback") = py::none(), py::arg("should_stop") = py::none(),
-               py::arg("tuning") = py::dict());
+               py::arg("tuning") = Tuning{});
 }

@@ -401,6 +401,8 @@ void Model::read_units(const Input &input) {
     }
     if (paired && load_rule != LoadRule::pairs)
         refuse("load_rule", "pairs where there are pairs", "another");
+    if (paired && input.backhaul_last)
+        refuse("backhaul_last", "False where there are pairs", "True");
     for (std::size_t i = 0; i < n; ++i)
         if (!is_customer[i])
             partner[i] = -1;
