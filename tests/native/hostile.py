@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import math
 from collections.abc import Callable
 from typing import Any
@@ -10,6 +11,7 @@ import numpy as np
 from native_problems import FEATURES, build, random_plan
 
 from spacevrp import native
+from spacevrp.problems.distances import Distances
 from spacevrp.problems.errors import ProblemError
 from spacevrp.problems.problem import Problem
 from spacevrp.search.model import Plan, model_arguments, native_model
@@ -34,7 +36,7 @@ def sound(rng: np.random.Generator) -> tuple[Problem, Arguments]:
 def extreme(rng: np.random.Generator) -> Problem | None:
     """A problem that is valid, with numbers that are hard to bear; None where it is not valid."""
     problem, _ = sound(rng)
-    scale = float(rng.choice([1e-300, 1e-12, 1e9, 1e150, 1e300, 1e308]))
+    scale = float(rng.choice([1e-300, 1e-150, 1e-12, 1e9, 1e50, 1e90, 1e98]))
     changes: Arguments = {}
     words = ["prize", "penalty", "demand", "service", "windows", "max_length", "capacity"]
     for word in rng.choice(words, 2, replace=False):
@@ -45,14 +47,10 @@ def extreme(rng: np.random.Generator) -> Problem | None:
             changes[str(word)] = getattr(problem, str(word)) * scale
     if problem.kinds_of_load == 1 and "demand" in changes:
         changes |= {"demand": changes["demand"][:, 0], "capacity": changes["capacity"][0]}
-    if rng.random() < 0.5:
-        from spacevrp.problems.distances import Distances
-
-        with np.errstate(over="ignore", invalid="ignore"):
-            changes["distances"] = Distances(matrix=problem.distances.matrix() * scale)
     try:
-        with np.errstate(over="ignore", invalid="ignore"):
-            return problem.replace(variant=None, **changes)
+        if rng.random() < 0.5:
+            changes["distances"] = Distances(matrix=problem.distances.matrix() * scale)
+        return problem.replace(variant=None, **changes)
     except ProblemError:
         return None
 
@@ -60,7 +58,7 @@ def extreme(rng: np.random.Generator) -> Problem | None:
 def damaged(arguments: Arguments, rng: np.random.Generator) -> Arguments:
     """The same with one to four faults."""
     worse = dict(arguments)
-    for _ in range(int(rng.integers(1, 5))):
+    for _ in range(int(rng.choice([1, 1, 1, 2, 4]))):
         name = str(rng.choice(sorted(worse)))
         worse[name] = _worse(worse[name], rng)
     if rng.random() < 0.02:
@@ -134,7 +132,8 @@ def hostile_plan(arguments: Arguments, rng: np.random.Generator) -> tuple[Any, A
         for _ in range(int(rng.integers(0, 5)))
     ]
     if routes and rng.random() < 0.2:
-        routes[0].append([2**31 - 1, 2**31, 2**63, -(2**63), -(10**30), 1.5, None, "1"][rng.integers(8)])
+        entries = [2**31 - 1, 2**31, 2**63, -(2**63), -(10**30), 1.5, None, "1"]
+        routes[0].append(entries[int(rng.integers(8))])
     types: Any = rng.integers(-1, 3, max(len(routes) + int(rng.integers(-1, 2)), 0)).tolist()
     return routes, types
 
@@ -199,21 +198,33 @@ def attack(seed: int) -> str:
             _legal(model, again.routes, again.types, arguments)
             for _, _, moved, kinds in model.sample_moves(again.routes, again.types, number, 10):
                 structure((moved, kinds), arguments)
-    tried(lambda: model.construct(OTHERS[int(rng.integers(len(OTHERS)))], number))
-    tried(lambda: model.search(routes, types, seed=number))
-    tried(lambda: model.search(routes, types, **{str(rng.choice(_OPTIONS)): rng.choice(NUMBERS)}))
-    many = [model] * int(rng.integers(0, 3))
-    starts = [(routes, types)] * int(rng.integers(0, 3))
-    threads = int(rng.choice([-1, 0, 1, 2, 3]))
-    tried(
-        lambda: native.core.search_many(
-            many, starts, seeds=[number] * len(many), threads=threads, iterations=5
-        )
-    )
+    _attack_options(model, routes, types, rng)
     return told
 
 
-_OPTIONS = ("iterations", "seconds", "no_gain", "seed", "threads", "nothing")
+_OPTIONS = ("seconds", "no_gain", "seed", "threads", "callback", "should_stop", "nothing")
+_TUNING = ("hot", "cold", "removed", "longest_string", "blink", "places", "descent", "granularity")
+
+
+def _attack_options(model: Any, routes: Any, types: Any, rng: np.random.Generator) -> None:
+    """Options of any kind and value; the search ends after five iterations at the latest."""
+    other = OTHERS[int(rng.integers(len(OTHERS)))]
+    value = [other, float(rng.choice(NUMBERS)), int(rng.choice(WHOLES))][int(rng.integers(3))]
+    many = [model] * int(rng.integers(0, 3))
+    starts = [(routes, types)] * int(rng.integers(0, 3))
+    calls: list[Callable[[], Any]] = [
+        lambda: model.construct(other, 1),
+        lambda: model.sample_moves(routes, types, 1, value) if value != 2**31 - 1 else None,
+        lambda: model.search(routes, types, seed=1),
+        lambda: model.search(routes, types, iterations=5, **{str(rng.choice(_OPTIONS)): value}),
+        lambda: model.search([], [], iterations=5, tuning={str(rng.choice(_TUNING)): value}),
+        lambda: native.core.search_many(
+            many, starts, seeds=[1] * len(many), threads=int(rng.integers(-1, 4)), iterations=5
+        ),
+    ]
+    for call in calls:
+        with contextlib.suppress(*REFUSALS):
+            call()
 
 
 def _legal(model: Any, routes: Any, types: Any, arguments: Arguments) -> None:

@@ -39,7 +39,7 @@ def good_plan(problem: Problem) -> Plan | None:
 
 def mutations(problem: Problem, plan: Plan, rng: np.random.Generator) -> Iterator[Mutation]:
     """The problem with one number changed, so that the plan breaks a rule."""
-    routes, types = plan
+    routes, _ = plan
     row = int(rng.integers(len(routes)))
     route = routes[row]
     node = int(rng.choice(route))
