@@ -86,7 +86,7 @@ def _worse(value: Any, rng: np.random.Generator) -> Any:
         words = ["single", "separate", "pairs", "euclidean", "geo", "nearest", "up", "", "x" * 1000]
         return str(rng.choice(words))
     if isinstance(value, list):  # the pinned customers
-        worse = [list(one) for one in value]
+        worse = [list(one) for one in value if isinstance(one, list)]
         if worse and rng.random() < 0.8:
             row = int(rng.integers(len(worse)))
             worse[row] += rng.choice(WHOLES, int(rng.integers(1, 4))).tolist()
