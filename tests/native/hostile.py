@@ -165,7 +165,7 @@ def attack(seed: int) -> str:
     kind = rng.random()
     if kind < 0.15:
         return _attack_problem(extreme(rng), rng)
-    _, arguments = sound(rng)
+    problem, arguments = sound(rng)
     if kind < 0.85:
         arguments = damaged(arguments, rng)
     assert native.core is not None, native.MISSING
@@ -173,7 +173,8 @@ def attack(seed: int) -> str:
         model = native.core.Model(**arguments)
     except REFUSALS:
         return "refused"
-    routes, types = hostile_plan(arguments, rng)
+    good = rng.random() < 0.5
+    routes, types = random_plan(problem, rng) if good else hostile_plan(arguments, rng)
     told = "plan"
     number = int(rng.integers(0, 2**63))
 

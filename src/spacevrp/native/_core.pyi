@@ -16,6 +16,8 @@ _Flags = NDArray[np.uint8]
 _Routes = Sequence[Sequence[int]]
 _Plan = tuple[list[list[int]], list[int]]
 _Callback = Callable[[list[list[int]], list[int], float], object]
+# The place of the model in the list comes first.
+_CallbackOfMany = Callable[[int, list[list[int]], list[int], float], object]
 
 class Evaluation(TypedDict):
     cost: float
@@ -38,7 +40,9 @@ class SearchResult:
     @property
     def seconds(self) -> float: ...
     @property
-    def trace(self) -> list[tuple[float, int, float]]: ...
+    def trace(
+        self,
+    ) -> list[tuple[float, int, float, int]]: ...  # seconds, iterations, cost, missing
     @property
     def interrupted(self) -> bool: ...
 
@@ -77,6 +81,7 @@ class Model:
         backhaul_last: bool,
         max_routes: int,
         time_slack: float,
+        candidates: _Integers | None = None,  # (N, C); -1 ends a list
     ) -> None: ...
     def evaluate(self, routes: _Routes, types: Sequence[int]) -> Evaluation: ...
     def construct(self, method: Literal["savings", "insertion"], seed: int) -> _Plan: ...
@@ -90,7 +95,9 @@ class Model:
         seconds: float = -1.0,
         no_gain: int = -1,
         callback: _Callback | None = None,
+        should_stop: Callable[[], bool] | None = None,
         threads: int = 1,
+        tuning: dict[str, float] = ...,
     ) -> SearchResult: ...
     def sample_moves(
         self, routes: _Routes, types: Sequence[int], seed: int, count: int
@@ -105,4 +112,7 @@ def search_many(
     iterations: int = -1,
     seconds: float = -1.0,
     no_gain: int = -1,
+    callback: _CallbackOfMany | None = None,
+    should_stop: Callable[[], bool] | None = None,
+    tuning: dict[str, float] = ...,
 ) -> list[SearchResult]: ...
