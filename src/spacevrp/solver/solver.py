@@ -20,8 +20,8 @@ from spacevrp.problems.problem import Problem
 from spacevrp.problems.readings import as_it_is
 from spacevrp.problems.solution import Solution
 from spacevrp.solver.devices import choose_device
+from spacevrp.solver.effort import MOST_FOR_NETWORK, ROUNDS, STARTS
 from spacevrp.solver.protocol import protocol_named
-from spacevrp.solver.regions import ROUNDS
 from spacevrp.solver.search import Seconds, Settings
 from spacevrp.solver.work import ShowProgress, Work
 from spacevrp.tensors.threads import own_threads
@@ -75,11 +75,11 @@ class Attempt:
     reasons
         Number of the instance -> why it has no complete plan.
     seconds
-        Time spent on preparing tensors, by the network, by the referee and on local search.
+        Time spent on preparing tensors, by the network, by the referee and by the search.
     refused
         Plans that the search held for complete and the referee refused.
     notes
-        What was left out of the search of large instances, a line each.
+        What was left out for large instances, or for want of the compiled search, a line each.
     partial
         Number of the instance -> the best partial plan where there is no complete one.
     expected
@@ -282,7 +282,6 @@ class Solver:
         batch_memory: int | None = None,
         persist: bool = True,
         improve: bool | None = None,
-        rebuild: bool = True,
         replan: int | None = None,
         first_view: int = 0,
         protocol: str | None = None,
@@ -293,16 +292,21 @@ class Solver:
     ) -> Attempt:
         """The same, with an account of the time, and no error where no plan is complete.
 
-        Without ``persist`` an instance that comes to dead ends gets a partial plan at once: nothing
-        more is tried, and the reason is left empty. Plans of several routes are rebuilt only with
-        ``rebuild``. Views are counted from ``first_view`` on; all but view 0 have a policy head.
-        When the ``deadline`` is over the best plans so far are taken. ``found`` is told the number
-        of an instance, its plan and, where visits reveal prizes, what was expected of it, whenever
-        there is one that may be better. Plans in ``begin`` compete with those of the model. Without
-        ``explain`` the reasons for customers who are left out are not looked for.
+        Without ``persist`` the network tries nothing more for an instance that comes to dead ends,
+        and the reason is left empty. Views are counted from ``first_view`` on; all but view 0 have
+        a policy head. When the ``deadline`` is over the best plans so far are taken. ``found`` is
+        told the number of an instance, its plan and, where visits reveal prizes, what was expected
+        of it, whenever there is one that may be better. Plans in ``begin`` compete with those of
+        the model. Without ``explain`` the reasons for customers who are left out are not looked
+        for.
         """
         ruled = protocol_named(protocol)
         ruled.check(starts=starts, candidates=candidates)
+        improving = ruled.decide("improve", improve, True)
+        # What is said of the network's plans asks for them.
+        asked = any(one is not None for one in (augment, starts, candidates, sample, replan))
+        if improving and not asked:
+            starts = STARTS
         sample = ruled.decide("sample", sample, None)
         symmetric, asymmetric = ruled.views if augment is None else (augment, augment)
         settings = Settings(
@@ -314,8 +318,9 @@ class Solver:
             seed=_at_least("seed", seed, 0),
             persist=persist and ruled.persist,
             explain=persist and explain,
-            improve=ruled.decide("improve", improve, True),
-            rebuild=rebuild,
+            improve=improving,
+            threads=self.threads or torch.get_num_threads(),
+            most_customers=MOST_FOR_NETWORK if improving and not asked else math.inf,
             replan=_at_least("replan", ruled.decide("replan", replan, ROUNDS), 0),
             lean=ruled.decide("lean", self.lean, LEAN),
             first_view=_at_least("first_view", first_view, 0),
