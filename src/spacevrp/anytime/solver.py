@@ -7,6 +7,7 @@ from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, overload
 
+from spacevrp import native
 from spacevrp.anytime.budget import as_seconds
 from spacevrp.anytime.plans import BestPlans, Callback, as_starts
 from spacevrp.anytime.solving import solve_for
@@ -17,6 +18,7 @@ from spacevrp.problems.solution import Solution
 from spacevrp.problems.warning import warn
 from spacevrp.solver import Attempt, NoPlanError
 from spacevrp.solver import Solver as ModelSolver
+from spacevrp.solver.effort import BY_DESIGN
 from spacevrp.solver.reasons import tell
 from spacevrp.solver.solver import AnyProblem
 from spacevrp.solver.work import ShowProgress
@@ -196,7 +198,8 @@ class Solver(ModelSolver):
             heard: dict[str, Any] = {"callback": callback, "start": start}
             limits["improve"] = improve is not False
             attempt = solve_for(problem, time, solver=self, **heard, **limits)
-            for note in attempt.notes:
+        for note in attempt.notes:  # others say what large instances do without, as they should
+            if note == native.MISSING or (time is not None and BY_DESIGN not in note):
                 warn(note, RuntimeWarning)
         if attempt.reasons and not partial:
             raise NoPlanError(attempt.reasons, attempt.solutions, attempt.partial)

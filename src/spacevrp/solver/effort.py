@@ -18,6 +18,8 @@ ITERATIONS_PER_CUSTOMER, FEWEST_ITERATIONS = 400, 2_000
 NO_GAIN_PER_CUSTOMER: int | None = None
 # Customers up to which the network's plans are worth their time as a start for the search.
 MOST_FOR_NETWORK = 1_000
+# What a note on that says.
+BY_DESIGN = "begun without the network"
 
 
 def can_search(problem: Problem) -> bool:
@@ -40,6 +42,6 @@ def without_network(problem: Problem) -> str:
     """That the plans of a problem are begun without the network, in a line."""
     label = f"{problem.name!r}" if problem.name else "an instance"
     return (
-        f"{label}: {len(problem.customers)} customers, begun without the network, which does not "
-        f"pay beyond {MOST_FOR_NETWORK} (--starts asks for it)"
+        f"{label}: {len(problem.customers)} customers, {BY_DESIGN}, which does not pay beyond "
+        f"{MOST_FOR_NETWORK} (--starts asks for it)"
     )

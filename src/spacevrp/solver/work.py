@@ -22,6 +22,7 @@ from spacevrp.problems.problem import Problem
 from spacevrp.problems.readings import Reading, other_readings, plain_reading
 from spacevrp.problems.solution import Solution
 from spacevrp.search import Stop, improve
+from spacevrp.search.improve import CONSTRUCTIONS
 from spacevrp.solver.blocks import Blocks
 from spacevrp.solver.effort import can_search, usual_stop, without_network
 from spacevrp.solver.grouping import group
@@ -380,6 +381,7 @@ class Work:
                 seed=settings.seed,
                 threads=settings.threads,
                 found=None if self.found is None else told,
+                starts=CONSTRUCTIONS,  # what they take is little, and some are better
                 deadline=None if deadline is NEVER else deadline,  # Ctrl-C interrupts it
             )
             for number, plan in zip(numbers, found, strict=True):
