@@ -21,6 +21,7 @@ from spacevrp.problems.deadline import Deadline
 from spacevrp.problems.problem import Problem
 from spacevrp.problems.solution import Solution
 from spacevrp.solver import Seconds, Solver
+from spacevrp.solver.effort import BY_DESIGN
 from spacevrp.solver.plans import choose_search, is_large
 from spacevrp.solver.regions import is_divisible, is_exhausted
 
@@ -103,11 +104,14 @@ class Rounds:
             few = FIRST_STARTS_LARGE if large else FIRST_STARTS
             self._search(able, Round(1, min(few, self._most_starts(able))), until)
         late = numbers if until.over else set(numbers).difference(able)
-        left = len([number for number in late if number not in self._planned])
+        left = [number for number in late if number not in self._planned]
         if left:
             total = len(self._problems)
-            of = "the instance" if total == 1 else f"{left} of {total} instances"
-            self.notes.append(f"the time was too short for the network's first plan of {of}")
+            of = "the instance" if total == 1 else f"{len(left)} of {total} instances"
+            short = f"the time was too short for the network's first plan of {of}"
+            if all(_serves(self._plans.of(number)) for number in left):
+                short = f"{BY_DESIGN}: {short}"
+            self.notes.append(short)
 
     def _seconds_needed(self, number: int) -> float:
         problem = self._problems[number]
@@ -182,7 +186,7 @@ class Rounds:
         usual = not round_.draws and round_.starts == self._most_starts(numbers)
 
         def found(place: int, plan: Solution, expected: float | None) -> None:
-            if plan.feasible or plan.routes:
+            if _serves(plan):
                 self._planned.add(numbers[place])
             self._plans.offer(numbers[place], plan, expected)
 
@@ -237,6 +241,11 @@ class Rounds:
         if large is not None:
             own = min(own, large.starts)
         return max(1, own if starts is None else min(own, starts))
+
+
+def _serves(plan: Solution | None) -> bool:
+    """Whether there is a plan that is complete, or serves a part of the customers."""
+    return plan is not None and (plan.feasible or any(plan.routes))
 
 
 def plan_round(plans: int, starts: int, views: int) -> Round:

@@ -95,20 +95,21 @@ class _Search:
         """All rounds; ``report`` is told the number of rollouts."""
         settings = self._settings
         seeds = numbered_seeds(self._model, self._batch, settings)  # (1, V, M)
-        shape = (settings.views, self._starts.shape[1])
+        starts = self._starts.shape[1]
         for turn in range(settings.rounds):
-            state = random_state(settings.seed, (7, 0, turn))
-            preferences = draw_preferences(self._fleet, shape, state)
+            views = settings.numbered(0, settings.views)
+            states = [random_state(settings.seed, (7, view, turn)) for view in views]
+            preferences = draw_preferences(self._fleet, starts, states)
             for first in range(0, settings.views, self._cut.views):
-                views = slice(first, first + self._cut.views)
+                some = slice(first, first + self._cut.views)
                 try:
                     settings.deadline.check()
-                    self._search_views(seeds[0, views], views, preferences, turn)
+                    self._search_views(seeds[0, some], some, preferences, turn)
                 except TimeIsUp:
                     if self._best.is_empty:
                         raise
                     return self._best.candidates()[0]
-                report(len(seeds[0, views]) * shape[1])
+                report(len(seeds[0, some]) * starts)
         (found,) = self._best.candidates()
         return found
 
@@ -195,31 +196,32 @@ def _judged(problem: Problem, candidates: list[Candidate]) -> list[Candidate]:
     return sorted(map(judged, candidates), key=lambda one: (one.cost, one.rank))
 
 
-def draw_preferences(fleet: Fleet, shape: tuple[int, int], state: int) -> Preferences:
+def draw_preferences(fleet: Fleet, starts: int, states: Sequence[int]) -> Preferences:
     """Preferences of every start of every view (V, P) of one instance, on the host.
 
-    ``state`` is that of the random numbers.
+    Each view has a state of the random numbers, so that it is the same beside any others.
     """
-    generator = torch.Generator().manual_seed(state)
-    types = fleet.num_types
     one = fleet.to("cpu")
+    drawn = [_drawn(one, starts, state) for state in states]
+    return Preferences(*(torch.cat(values) for values in zip(*drawn, strict=True)))
+
+
+def _drawn(fleet: Fleet, starts: int, state: int) -> tuple[Tensor, Tensor, Tensor, Tensor]:
+    """The same of one view."""
+    generator = torch.Generator().manual_seed(state)
 
     def random(*more: int) -> Tensor:
-        return torch.rand((*shape, *more), generator=generator)
+        return torch.rand((1, starts, *more), generator=generator)
 
-    vehicle = _simple_orders(one, random(_ROUTES, types), random)
-    several_depots = bool((one.depot != one.depot[:, :1]).any())
-    scarce = bool((one.fixed_cost > 0).any() or (one.count < ANY_NUMBER).any())
-    return Preferences(
-        vehicle,
-        nearest=several_depots & (random() < 0.5),
-        stays_out=scarce & (random() < 0.5),
-        owed_first=random() < 0.5,
-    )
+    vehicle = _simple_orders(fleet, random(_ROUTES, fleet.num_types), random)
+    several_depots = bool((fleet.depot != fleet.depot[:, :1]).any())
+    scarce = bool((fleet.fixed_cost > 0).any() or (fleet.count < ANY_NUMBER).any())
+    nearest, stays_out, owed_first = (random() < 0.5 for _ in range(3))
+    return vehicle, several_depots & nearest, scarce & stays_out, owed_first
 
 
 def _simple_orders(fleet: Fleet, noise: Tensor, random: Callable[..., Tensor]) -> Tensor:
-    """Large first, cheap for its size first, cheap first, any order, any vehicle: (V, P, R, K)."""
+    """Large first, cheap for its size first, cheap first, any order, any vehicle: (1, P, R, K)."""
     types = fleet.num_types
     room = (fleet.capacity / fleet.seen_capacity.unsqueeze(1)).nan_to_num(nan=1.0, posinf=1.0)
     room = room.amin(dim=2).clamp(max=1.0)[0]  # (K,) of the largest
