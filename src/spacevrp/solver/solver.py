@@ -121,8 +121,8 @@ class Solver:
         Strength of the policy heads (see ``docs/concepts/views.md``); 0 for views that differ in
         nothing but their pivots, as in the paper. None for what the protocol has: 0.25, or 0.
     threads
-        Threads of a CPU that torch uses here, whatever it is set to otherwise. With one, a solver
-        may be made before a fork, and other programs hardly slow it down (see
+        Threads of a CPU that torch and the search use here, whatever torch is set to otherwise.
+        With one, a solver may be made before a fork, and other programs hardly slow it down (see
         ``docs/how-to/processes-and-threads.md``). None for as many as torch is set to.
     """
 
@@ -205,9 +205,10 @@ class Solver:
             :meth:`Problem.from_data` takes: a data frame, or a table of keys of another program.
         augment
             Views of each instance: a pivot set and a policy head each. More views take longer, and
-            the network's first plan is never worse for them; the finished plan may be, as the local
+            the network's first plan is never worse for them; the improved plan may be, as the
             search ends elsewhere from another first plan. None for what the protocol has: 8, and
-            with ``paper`` 128 where distances are asymmetric.
+            with ``paper`` 128 where distances are asymmetric; and for none beyond 1,000 customers,
+            where the search begins without the network, if nothing else is said of its plans.
         starts
             Start nodes of each view, the likeliest ones (beyond 200 customers, spread evenly). None
             for as many as suit ``sample`` or, beyond 200 customers, for a number that falls with
@@ -234,13 +235,11 @@ class Solver:
             Where an instance gets no complete plan, return the best partial one instead of raising:
             its ``unserved`` says who is left out, why, and what would let them in.
         improve
-            Finish plans of up to 200 customers by a local search, which takes about a second of one
-            core for 100 (see ``docs/concepts/README.md``). False for the plans of the model alone,
-            and for those who want thousands of plans at once.
+            Improve the plans by the compiled search (see ``docs/concepts/search.md``). False for the
+            plans of the model alone, and for those who want thousands of plans at once.
         replan
             Times at most that plans of 40 customers or more are planned anew by the model, region
-            by region; None for 16. Later rounds gain less, and none makes a plan worse. Of many
-            instances on a GPU this takes most of the time.
+            by region, before they are improved; None for none (see ``docs/concepts/regions.md``).
         protocol
             ``"paper"``, ``"network"`` or ``"default"`` (see ``docs/concepts/protocols.md``). What
             contradicts it is an error.
