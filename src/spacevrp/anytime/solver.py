@@ -161,8 +161,8 @@ class Solver(ModelSolver):
             Where an instance gets no complete plan, return the best partial one instead of raising:
             its ``unserved`` says who is left out, why, and what would let them in.
         improve
-            Improve the plans by the compiled search (see ``docs/concepts/search.md``). False for the
-            plans of the model alone, and for thousands of plans at once.
+            Improve the plans by the compiled search (see ``docs/concepts/search.md``). False for
+            the plans of the model alone, and for thousands of plans at once.
         replan
             Times at most that plans of 40 customers or more are planned anew by the model, region
             by region, before they are improved; None for none (see ``docs/concepts/regions.md``).
