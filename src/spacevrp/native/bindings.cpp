@@ -400,13 +400,11 @@ SearchResult search(const Model &model, const std::vector<std::vector<Node>> &ro
     return finished(model, std::move(result));
 }
 
-std::vector<SearchResult> search_many(const std::vector<std::shared_ptr<Model>> &models,
-                                      const std::vector<Plain> &starts,
-                                      const std::vector<std::uint64_t> &seeds, int threads,
-                                      std::int64_t iterations, double seconds, std::int64_t no_gain,
-                                      const std::optional<py::function> &callback,
-                                      const std::optional<py::function> &should_stop,
-                                      const Tuning &tuning) {
+std::vector<SearchResult>
+search_many(const std::vector<std::shared_ptr<Model>> &models, const std::vector<Plain> &starts,
+            const std::vector<std::uint64_t> &seeds, int threads, std::int64_t iterations,
+            double seconds, std::int64_t no_gain, const std::optional<py::function> &callback,
+            const std::optional<py::function> &should_stop, const Tuning &tuning) {
     if (models.size() != starts.size() || models.size() != seeds.size())
         throw py::value_error("expected as many starts and seeds as models");
     std::vector<Options> options;
@@ -489,8 +487,8 @@ sample_moves(const Model &model, const std::vector<std::vector<Node>> &routes,
     };
     // Where prize is maximised, travel is weighed by the search only.
     const auto travel = [&](double delta) { return model.maximise_prize ? 0.0 : delta; };
-    for (std::int64_t attempt = 0; attempt < std::int64_t{50} * count &&
-                                   static_cast<int>(moves.size()) < count && n > 0;
+    for (std::int64_t attempt = 0;
+         attempt < std::int64_t{50} * count && static_cast<int>(moves.size()) < count && n > 0;
          ++attempt) {
         const int kind = random.below(Search::MOVES + 2);
         const Node u = model.customers[static_cast<std::size_t>(random.below(n))];
@@ -579,7 +577,6 @@ PYBIND11_MODULE(_core, module) {
 
     module.def("search_many", &search_many, py::arg("models"), py::arg("starts"), py::kw_only(),
                py::arg("seeds"), py::arg("threads") = 1, py::arg("iterations") = -1,
-               py::arg("seconds") = -1.0, py::arg("no_gain") = -1,
-               py::arg("callback") = py::none(), py::arg("should_stop") = py::none(),
-               py::arg("tuning") = Tuning{});
+               py::arg("seconds") = -1.0, py::arg("no_gain") = -1, py::arg("callback") = py::none(),
+               py::arg("should_stop") = py::none(), py::arg("tuning") = Tuning{});
 }

@@ -187,7 +187,8 @@ void Plan::reserve(Route &r, int count) const {
         r.total.resize(kinds);
         r.deliveries.resize(kinds);
         if (!model.plain_load)
-            for (auto *array : {&r.handed, &r.highest, &r.lowest, &r.highest_after, &r.lowest_after})
+            for (auto *array :
+                 {&r.handed, &r.highest, &r.lowest, &r.highest_after, &r.lowest_after})
                 array->resize(room * kinds);
     }
 }
@@ -381,10 +382,10 @@ bool Plan::fits_load(const Route &r, int after, Node node, double extra) const {
             }
             const auto cell = [&](int p) { return at(p * kinds + kind); };
             const double here = r.handed[cell(after)] + amount;
-            const double high = std::max(
-                {r.highest[cell(after)], here, r.highest_after[cell(after + 1)] + amount});
-            const double low = std::min(
-                {r.lowest[cell(after)], here, r.lowest_after[cell(after + 1)] + amount});
+            const double high =
+                std::max({r.highest[cell(after)], here, r.highest_after[cell(after + 1)] + amount});
+            const double low =
+                std::min({r.lowest[cell(after)], here, r.lowest_after[cell(after + 1)] + amount});
             const double deliveries = r.deliveries[at(kind)] + std::max(amount, 0.0);
             if (!(room_needed(model.load_rule, low, high, deliveries) <= capacity))
                 return false;

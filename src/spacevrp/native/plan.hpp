@@ -17,9 +17,9 @@ struct Routes {
 
 struct Route {
     int type = 0;
-    int size = 0;   // customers
-    int pinned = 0; // the first of them that stay where they are
-    int slot = -1;  // in the list of routes that are used
+    int size = 0;        // customers
+    int pinned = 0;      // the first of them that stay where they are
+    int slot = -1;       // in the list of routes that are used
     bool listed = false; // as one that is free
     double length = 0.0;
     int first_backhaul = 0, last_linehaul = 0; // positions; size + 1 and 0 without
@@ -101,9 +101,9 @@ public:
 
     const Model &model;
     std::vector<Route> route;
-    std::vector<int> active; // routes with customers
+    std::vector<int> active;                      // routes with customers
     std::vector<std::int32_t> route_of, position; // (N,); -1 in the bank, -2 not of this plan
-    std::vector<Node> bank; // heads of units
+    std::vector<Node> bank;                       // heads of units
     std::vector<std::int32_t> bank_slot;
     std::vector<char> is_fixed; // (N,) pinned, or the delivery of a pinned pickup
     std::vector<int> available; // vehicles left of each type

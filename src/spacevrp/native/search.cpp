@@ -285,8 +285,7 @@ bool Search::recreate(double blink, double limit) {
         if (place.route >= 0)
             touch(place.route);
         const int number = plan.insert(head, place);
-        if (place.route < 0 &&
-            (at(number) >= touched_.size() || touched_[at(number)] != stamp_)) {
+        if (place.route < 0 && (at(number) >= touched_.size() || touched_[at(number)] != stamp_)) {
             if (at(number) >= touched_.size())
                 touched_.resize(plan.route.size(), 0);
             touched_[at(number)] = stamp_;
@@ -309,8 +308,8 @@ void Search::retype() {
         if (r.slot < 0 || r.pinned > 0)
             continue;
         const double weight = model_.maximise_prize ? 0.0 : 1.0;
-        double least = model_.arc_weight * r.length +
-                       weight * model_.vehicles[at(r.type)].fixed_cost - 1e-9;
+        double least =
+            model_.arc_weight * r.length + weight * model_.vehicles[at(r.type)].fixed_cost - 1e-9;
         int best = -1;
         for (int type = 0; type < model_.types(); ++type) {
             if (type == r.type || plan.available[at(type)] <= 0 ||
@@ -419,10 +418,11 @@ void Search::try_new_route(Node head, double blink, Place &best) {
         const VehicleType &vehicle = model_.vehicles[at(type)];
         const Node last = model_.partner[at(head)] < 0 ? head : model_.partner[at(head)];
         const double fixed = model_.maximise_prize ? 0.0 : vehicle.fixed_cost;
-        const double bound = model_.arc_weight * (model_.distance(vehicle.start, head) +
-                                                  (last == head ? 0.0 : model_.distance(head, last)) +
-                                                  model_.distance(last, vehicle.end)) +
-                             fixed;
+        const double bound =
+            model_.arc_weight * (model_.distance(vehicle.start, head) +
+                                 (last == head ? 0.0 : model_.distance(head, last)) +
+                                 model_.distance(last, vehicle.end)) +
+            fixed;
         if (!(bound < best.delta) || model_.alone(type, head) == INFINITE)
             continue;
         if (blink > 0.0 && random_.uniform() < blink)
@@ -453,8 +453,7 @@ void Search::try_pair(int number, Node pickup, double blink, Place &best) {
         const Node last = r.node[at(i)], next = r.node[at(i + 1)];
         const double there = model_.distance(last, pickup);
         const double extra = there + model_.distance(pickup, next) - r.arc[at(i)];
-        const double together =
-            there + direct + model_.distance(delivery, next) - r.arc[at(i)];
+        const double together = there + direct + model_.distance(delivery, next) - r.arc[at(i)];
         if (!(model_.arc_weight * std::min(extra + delivery_least_[at(i + 1)], together) <
               best.delta))
             continue;

@@ -20,12 +20,12 @@ struct Options {
     // The rest has been measured; see records/.
     // Temperature at the start and the end, in typical arcs; 0 chooses by the time there is.
     double hot = 0.0, cold = 0.01;
-    double removed = 10.0;         // customers taken out at a time, on average
+    double removed = 10.0; // customers taken out at a time, on average
     double longest_string = 10.0;
-    double blink = 0.01; // share of places that an insertion overlooks
-    int places = 0;      // neighbours beside which to insert; 0 chooses by size
+    double blink = 0.01;  // share of places that an insertion overlooks
+    int places = 0;       // neighbours beside which to insert; 0 chooses by size
     double descent = 0.0; // share of iterations with a descent around what changed
-    int granularity = 12;  // neighbours that the descent looks at
+    int granularity = 12; // neighbours that the descent looks at
     double progress_from = 0.0, progress_to = 1.0; // part of a longer annealing
 };
 
@@ -129,7 +129,7 @@ private:
     const Model &model_;
     Options options_;
     Random random_;
-    std::vector<Node> units_; // customers that may be moved
+    std::vector<Node> units_;   // customers that may be moved
     std::vector<double> price_; // (N,) of leaving a compulsory unit out
     std::vector<int> absent_;   // (N,) iterations in the bank
     double shortage_price_ = 0.0;
