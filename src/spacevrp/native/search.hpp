@@ -19,12 +19,12 @@ struct Options {
     std::int64_t no_gain = -1; // iterations without a better plan
     // The rest has been measured; see records/.
     // Temperature at the start and the end, in typical arcs; 0 chooses by the time there is.
-    double hot = 0.0, cold = 0.01;
+    double hot = 0.0, cold = 0.03;
     double removed = 10.0; // customers taken out at a time, on average
     double longest_string = 10.0;
     double blink = 0.01;  // share of places that an insertion overlooks
     int places = 0;       // neighbours beside which to insert; 0 chooses by size
-    double descent = 0.0; // share of iterations with a descent around what changed
+    double descent = 0.01; // share of iterations with a descent around what changed
     int granularity = 12; // neighbours that the descent looks at
     double progress_from = 0.0, progress_to = 1.0; // part of a longer annealing
     bool descend_first = true;
