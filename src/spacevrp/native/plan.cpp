@@ -41,38 +41,53 @@ Plan::Plan(const Model &problem)
         }
 }
 
+bool Plan::take(int type, const std::vector<Node> &stops) {
+    const VehicleType &vehicle = model.vehicles[at(type)];
+    if (available[at(type)] <= 0 || routes_left <= 0 || stops.size() < vehicle.pinned.size())
+        return false;
+    if (!std::equal(vehicle.pinned.begin(), vehicle.pinned.end(), stops.begin()))
+        return false;
+    known_.resize(at(model.size()), 0);
+    ++stamp_;
+    for (const Node node : stops) {
+        if (node < 0 || node >= model.size() || !model.is_customer[at(node)] || known_[at(node)] ||
+            seen_[at(node)] == stamp_)
+            return false;
+        seen_[at(node)] = stamp_;
+    }
+    if (checked_length(type, stops.data(), static_cast<int>(stops.size())) == INFINITE)
+        return false;
+    for (const Node node : stops)
+        known_[at(node)] = 1;
+    const int number = empty_route();
+    assign(number, type, stops.data(), static_cast<int>(stops.size()));
+    for (const Node node : stops)
+        if (model.is_head(node))
+            from_bank(node);
+    return true;
+}
+
+void Plan::load_part(const Routes &part, const std::vector<Node> &unserved,
+                     const std::vector<int> &vehicles_left, int routes_allowed) {
+    available = vehicles_left;
+    routes_left = routes_allowed;
+    for (const Node head : unserved)
+        to_bank(head);
+    for (std::size_t i = 0; i < part.stops.size(); ++i) {
+        for (const Node node : part.stops[i])
+            if (model.is_head(node))
+                to_bank(node);
+        take(part.types[i], part.stops[i]);
+    }
+}
+
 void Plan::load(const Routes &plan) {
     for (const Node node : model.customers) {
         route_of[at(node)] = -1;
         if (model.is_head(node))
             to_bank(node);
     }
-    std::vector<char> known(at(model.size()), 0);
     collected = 0.0;
-    const auto take = [&](int type, const std::vector<Node> &stops) {
-        const VehicleType &vehicle = model.vehicles[at(type)];
-        if (available[at(type)] <= 0 || routes_left <= 0 || stops.size() < vehicle.pinned.size())
-            return false;
-        if (!std::equal(vehicle.pinned.begin(), vehicle.pinned.end(), stops.begin()))
-            return false;
-        ++stamp_;
-        for (const Node node : stops) {
-            if (node < 0 || node >= model.size() || !model.is_customer[at(node)] ||
-                known[at(node)] || seen_[at(node)] == stamp_)
-                return false;
-            seen_[at(node)] = stamp_;
-        }
-        if (checked_length(type, stops.data(), static_cast<int>(stops.size())) == INFINITE)
-            return false;
-        for (const Node node : stops)
-            known[at(node)] = 1;
-        const int number = empty_route();
-        assign(number, type, stops.data(), static_cast<int>(stops.size()));
-        for (const Node node : stops)
-            if (model.is_head(node))
-                from_bank(node);
-        return true;
-    };
     std::vector<char> has_pins(model.vehicles.size(), 0);
     // Vehicles with pinned customers leave in any case, so they come first.
     for (const bool of_pinned : {true, false})
@@ -179,6 +194,7 @@ void Plan::reserve(Route &r, int count) const {
         r.reversed.resize(room);
     if (model.timed) {
         r.early.resize(room);
+        r.leave.resize(room);
         r.late.resize(room);
     }
     if (model.loaded) {
@@ -186,7 +202,8 @@ void Plan::reserve(Route &r, int count) const {
         r.total.resize(kinds);
         r.deliveries.resize(kinds);
         if (!model.plain_load)
-            for (auto *array : {&r.handed, &r.highest, &r.lowest, &r.highest_after, &r.lowest_after})
+            for (auto *array :
+                 {&r.handed, &r.highest, &r.lowest, &r.highest_after, &r.lowest_after})
                 array->resize(room * kinds);
     }
 }
@@ -335,16 +352,17 @@ bool Plan::refresh_time(Route &r) const {
     const VehicleType &type = model.vehicles[at(r.type)];
     bool legal = true;
     double clock = type.leaves;
-    r.early[0] = clock;
+    r.early[0] = r.leave[0] = clock;
     for (int p = 1; p <= m; ++p) {
-        const Node last = r.node[at(p - 1)], node = r.node[at(p)];
-        clock += model.service[at(last)] + model.duration(last, node);
+        const Node node = r.node[at(p)];
+        clock += model.duration(r.node[at(p - 1)], node);
         legal = legal && clock <= model.closing[at(node)];
         clock = std::max(clock, model.opening[at(node)]);
         r.early[at(p)] = clock;
+        clock += model.service[at(node)];
+        r.leave[at(p)] = clock;
     }
-    const Node last = r.node[at(m)];
-    clock += model.service[at(last)] + model.duration(last, type.end);
+    clock += model.duration(r.node[at(m)], type.end);
     r.early[at(m + 1)] = clock;
     legal = legal && clock <= type.back_by;
     double latest = type.back_by;
@@ -361,7 +379,7 @@ bool Plan::refresh_time(Route &r) const {
 
 // ------------------------------------------------------------------------------ single checks
 
-bool Plan::fits(const Route &r, int after, Node node, double extra) const {
+bool Plan::fits_load(const Route &r, int after, Node node, double extra) const {
     const VehicleType &type = model.vehicles[at(r.type)];
     if (model.restricted && !model.may_serve(r.type, node))
         return false;
@@ -379,10 +397,10 @@ bool Plan::fits(const Route &r, int after, Node node, double extra) const {
             }
             const auto cell = [&](int p) { return at(p * kinds + kind); };
             const double here = r.handed[cell(after)] + amount;
-            const double high = std::max(
-                {r.highest[cell(after)], here, r.highest_after[cell(after + 1)] + amount});
-            const double low = std::min(
-                {r.lowest[cell(after)], here, r.lowest_after[cell(after + 1)] + amount});
+            const double high =
+                std::max({r.highest[cell(after)], here, r.highest_after[cell(after + 1)] + amount});
+            const double low =
+                std::min({r.lowest[cell(after)], here, r.lowest_after[cell(after + 1)] + amount});
             const double deliveries = r.deliveries[at(kind)] + std::max(amount, 0.0);
             if (!(room_needed(model.load_rule, low, high, deliveries) <= capacity))
                 return false;
@@ -394,16 +412,19 @@ bool Plan::fits(const Route &r, int after, Node node, double extra) const {
         if (model.sign[at(node)] < 0 && after < r.last_linehaul)
             return false;
     }
+    return true;
+}
+
+bool Plan::fits(const Route &r, int after, Node node, double extra) const {
     if (model.timed) {
-        const Node last = r.node[at(after)];
-        double clock = r.early[at(after)] + model.service[at(last)] + model.duration(last, node);
+        double clock = r.leave[at(after)] + model.duration(r.node[at(after)], node);
         if (!(clock <= model.closing[at(node)]))
             return false;
         clock = std::max(clock, model.opening[at(node)]) + model.service[at(node)];
         if (!(clock + model.duration(node, r.node[at(after + 1)]) <= r.late[at(after + 1)]))
             return false;
     }
-    return true;
+    return fits_load(r, after, node, extra);
 }
 
 int Plan::insert(Node head, const Place &place) {

@@ -17,9 +17,9 @@ struct Routes {
 
 struct Route {
     int type = 0;
-    int size = 0;   // customers
-    int pinned = 0; // the first of them that stay where they are
-    int slot = -1;  // in the list of routes that are used
+    int size = 0;        // customers
+    int pinned = 0;      // the first of them that stay where they are
+    int slot = -1;       // in the list of routes that are used
     bool listed = false; // as one that is free
     double length = 0.0;
     int first_backhaul = 0, last_linehaul = 0; // positions; size + 1 and 0 without
@@ -29,6 +29,7 @@ struct Route {
     std::vector<double> so_far;   // length up to the position
     std::vector<double> reversed; // the same of all arcs the other way round, if asymmetric
     std::vector<double> early;    // earliest start of service
+    std::vector<double> leave;    // earliest departure
     std::vector<double> late;     // latest arrival from which the rest is in time
     // Signed load handed over up to a position, (position, kind), its extremes before and after.
     std::vector<double> handed, highest, lowest, highest_after, lowest_after;
@@ -70,6 +71,9 @@ public:
 
     // Takes over the routes that keep the rules; the customers of the others are unserved.
     void load(const Routes &plan);
+    // The same for a part of a plan: other customers and vehicles are not touched.
+    void load_part(const Routes &part, const std::vector<Node> &unserved,
+                   const std::vector<int> &vehicles_left, int routes_allowed);
     Routes routes() const;
 
     bool is_served(Node node) const { return route_of[Model::at(node)] >= 0; }
@@ -82,7 +86,10 @@ public:
     bool refresh(int number);
     int empty_route();
 
+    // Whether a customer may be inserted there, which makes the route longer by `extra`: all rules,
+    // and all but those of time.
     bool fits(const Route &route, int after, Node node, double extra) const;
+    bool fits_load(const Route &route, int after, Node node, double extra) const;
     bool may_open(int type) const {
         return available[static_cast<std::size_t>(type)] > 0 && routes_left > 0 &&
                model.vehicles[static_cast<std::size_t>(type)].pinned.empty();
@@ -97,9 +104,9 @@ public:
 
     const Model &model;
     std::vector<Route> route;
-    std::vector<int> active; // routes with customers
+    std::vector<int> active;                      // routes with customers
     std::vector<std::int32_t> route_of, position; // (N,); -1 in the bank, -2 not of this plan
-    std::vector<Node> bank; // heads of units
+    std::vector<Node> bank;                       // heads of units
     std::vector<std::int32_t> bank_slot;
     std::vector<char> is_fixed; // (N,) pinned, or the delivery of a pinned pickup
     std::vector<int> available; // vehicles left of each type
@@ -108,6 +115,7 @@ public:
     int missing = 0;
 
 private:
+    bool take(int type, const std::vector<Node> &stops);
     void reserve(Route &r, int count) const;
     void count_in(int number);
     void count_out(int number);
@@ -116,6 +124,7 @@ private:
     bool pairs_in_order(const Node *stops, int count) const;
 
     std::vector<int> free_;
+    std::vector<char> known_;       // (N,) in a route that was taken over
     mutable std::vector<int> seen_; // (N,) stamps of a check of pairs
     mutable int stamp_ = 0;
     mutable std::vector<double> low_, high_, sum_, out_; // (kind,)
