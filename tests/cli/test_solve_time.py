@@ -9,14 +9,13 @@ from typing import Any
 import pytest
 import torch
 
-from spacevrp import anytime
+from spacevrp import anytime, native
 from spacevrp.anytime import Improvement, TimedAttempt
 from spacevrp.cli.main import main
 from spacevrp.formats import read, write
 from spacevrp.generators import generate
 from spacevrp.model import ModelConfig, SpaceModel
 from spacevrp.model.weights import save_weights
-from spacevrp.oracles import ORACLES
 from spacevrp.problems.problem import Problem
 from spacevrp.problems.solution import Solution
 from spacevrp.solver import Seconds
@@ -123,9 +122,9 @@ def test_bad_usage_is_one_line(
     assert error.count("\n") == 1
 
 
-@pytest.mark.skipif(not ORACLES["pyvrp"].is_installed(), reason="oracles are an extra")
+@pytest.mark.skipif(not native.available(), reason="the search was not compiled")
 def test_the_real_thing(solve: Any, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    """A random model and PyVRP, for a moment."""
+    """A random model and the compiled search, for a moment."""
     path = tmp_path / "three.npz"
     write(path, generate("CVRP", 12, 3, seed=5))
     assert solve(path, "--time", "0.9s") == 0
@@ -134,7 +133,7 @@ def test_the_real_thing(solve: Any, tmp_path: Path, capsys: pytest.CaptureFixtur
         assert Solution.judged(problem, entry["routes"]).cost == entry["cost"]
         assert entry["cost"] <= entry.get("start_cost", entry["cost"])
         if "start_cost" in entry:  # a busy machine may have no time left for some
-            assert entry["solver"] == "pyvrp"
+            assert entry["solver"] == "search"
 
 
 def test_ctrl_c_writes_the_best_plan(
@@ -144,12 +143,13 @@ def test_ctrl_c_writes_the_best_plan(
     monkeypatch: pytest.MonkeyPatch,
     capsys: pytest.CaptureFixture[str],
 ) -> None:
-    """It comes while others search on from the model's plan."""
+    """It comes while the search goes on from the network's plan."""
 
     def interrupted(*_: Any, **__: Any) -> Any:
         raise KeyboardInterrupt
 
-    monkeypatch.setattr("spacevrp.anytime.solving.improve_until", interrupted)
+    for name in ("_improve", "_improve_by_search"):
+        monkeypatch.setattr(f"spacevrp.anytime.solving._Timed.{name}", interrupted)
     out = tmp_path / "plan.json"
     assert solve(instance, "--time", "60s", "-o", out) == 0
     assert main(["check", str(instance), str(out)]) == 0
@@ -164,7 +164,8 @@ def test_ctrl_c_before_there_is_a_plan(
     def interrupted(*_: Any, **__: Any) -> Any:
         raise KeyboardInterrupt
 
-    monkeypatch.setattr("spacevrp.anytime.rounds.Rounds.first", interrupted)
+    for name in ("rounds.Rounds.first", "solving._Timed._search"):
+        monkeypatch.setattr(f"spacevrp.anytime.{name}", interrupted)
     out = tmp_path / "plan.json"
     assert solve(instance, "--time", "60s", "-o", out) == 130
     assert not out.exists()

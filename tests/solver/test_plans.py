@@ -187,7 +187,7 @@ def test_what_could_never_fit_is_refused_at_once_in_one_line(
 
     monkeypatch.setattr(blocks_module, "search_large", search)
     with pytest.raises(SpacevrpError) as caught:
-        solver.solve(line(60_000))
+        solver.solve(line(60_000), improve=False)
     assert str(caught.value).startswith(
         "out of memory on cpu: one view of an instance with 60001 nodes from one start needs about "
     )

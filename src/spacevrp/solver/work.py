@@ -329,13 +329,14 @@ class Work:
         show: ShowProgress,
     ) -> None:
         """Improve all plans by the compiled search, which also makes those that there are not."""
-        if not native.available():
+        if not native.available() and not all(one.has_unknown_prizes for one in self.problems):
             self.notes.append(native.MISSING)
-            return
         alike: dict[Stop, list[int]] = {}
         for number, problem in enumerate(self.problems):
             if can_search(problem):
                 alike.setdefault(usual_stop(problem), []).append(number)
+        if not alike:
+            return
         began = time.perf_counter()
         with Progress(sum(map(len, alike.values())), show) as progress:
             progress.stage("search")
