@@ -16,6 +16,8 @@ SOURCE = Path(__file__).parents[1] / "src" / PACKAGE
 LAW: dict[str, set[str]] = {
     "arguments": set(),
     "problems": set(),
+    "native": set(),
+    "search": {"problems", "native"},
     "writing": {"problems"},
     "formats": {"problems"},
     "tensors": {"problems"},

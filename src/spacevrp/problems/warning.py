@@ -16,6 +16,10 @@ class UnitWarning(UserWarning):
     """Numbers of time whose unit nothing says."""
 
 
+class RefusedWarning(UserWarning):
+    """The search and the referee do not agree on a plan: a fault of this package."""
+
+
 def warn(message: str, category: type[Warning]) -> None:
     """Warn at the line outside of this package that led here."""
     level, frame = 1, sys._getframe()

@@ -1,0 +1,387 @@
+"""The stage that improves plans with the compiled search; the referee judges what comes of it."""
+
+from __future__ import annotations
+
+import math
+import signal
+import threading
+import time
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass
+from types import FrameType
+from typing import Any
+
+from spacevrp import native
+from spacevrp.problems.conversion import show
+from spacevrp.problems.deadline import Deadline
+from spacevrp.problems.errors import SpacevrpError, UnsupportedError
+from spacevrp.problems.explanation import is_missing_visit
+from spacevrp.problems.problem import Problem
+from spacevrp.problems.solution import Solution
+from spacevrp.problems.warning import RefusedWarning, warn
+from spacevrp.search.model import Native, Plan, native_model, solution_of
+
+# How plans are constructed where none is given.
+CONSTRUCTIONS = ("savings", "insertion")
+# Told of every better plan: the number of the problem, and the plan.
+Found = Callable[[int, Solution], object]
+
+# Entries of matrices that are held at a time, so that many large problems do not fill the memory.
+_ENTRIES = 2**26
+# Of the time of a search, at most so much is spent on judging plans for the caller's callback.
+_JUDGING = 0.1
+
+
+@dataclass(frozen=True)
+class Stop:
+    """When the search for one problem ends: at whichever limit comes first.
+
+    Parameters
+    ----------
+    seconds
+        Of search for each problem; the construction of a first plan does not count.
+    iterations
+        Rounds of ruin and recreate. The same number and seed give the same plan on every machine
+        and with any number of threads, if no time ends the search first.
+    no_gain
+        Rounds without a better plan.
+    """
+
+    seconds: float | None = None
+    iterations: int | None = None
+    no_gain: int | None = None
+
+    def __post_init__(self) -> None:
+        if self.seconds is not None:
+            is_number = isinstance(self.seconds, int | float) and not isinstance(self.seconds, bool)
+            if not is_number or not 0.0 <= self.seconds < math.inf:
+                expected = "seconds of at least 0, or None"
+                raise SpacevrpError(
+                    f"stop, seconds: expected {expected}, received {show(self.seconds)}"
+                )
+        for name in ("iterations", "no_gain"):
+            value = getattr(self, name)
+            is_whole = isinstance(value, int) and not isinstance(value, bool)
+            if value is not None and (not is_whole or not 0 <= value < 2**62):
+                expected = "a whole number of at least 0, or None"
+                raise SpacevrpError(f"stop, {name}: expected {expected}, received {show(value)}")
+
+    @property
+    def is_empty(self) -> bool:
+        """Whether nothing ends the search."""
+        return self.seconds is None and self.iterations is None and self.no_gain is None
+
+
+class Improved(list[Solution]):
+    """The plans, one for each problem.
+
+    Attributes
+    ----------
+    interrupted
+        Whether Ctrl-C or the deadline's owner ended the search before its time.
+    runs
+        What the search says of each problem (``iterations``, ``seconds``, ``trace``); None where
+        it did not run.
+    """
+
+    interrupted: bool = False
+    runs: tuple[Any, ...] = ()
+
+
+def improve(
+    problems: Sequence[Problem],
+    plans: Sequence[Solution | None],
+    *,
+    stop: Stop,
+    seed: int = 0,
+    threads: int = 1,
+    found: Found | None = None,
+    starts: Sequence[str] | None = None,
+    deadline: Deadline | None = None,
+) -> Improved:
+    """Improve a plan for each problem, or construct one and improve it.
+
+    A plan never becomes worse in the referee's eyes: first fewer compulsory customers without a
+    visit, then less cost. The same seed is used for every problem, so a problem gets the same plan
+    alone and among others. Problems whose prizes only a visit reveals keep their plans.
+
+    Parameters
+    ----------
+    problems, plans
+        As many of both; None where a plan is to be constructed. A plan may break rules: the routes
+        that do are taken apart.
+    stop
+        When the search for each problem ends. May be empty where the deadline ends.
+    seed
+        Of all random choices.
+    threads
+        Over problems; a single problem is divided among them.
+    found
+        Told the number of a problem and a plan, whenever there is a better one. An exception in it
+        ends the search and is raised.
+    starts
+        Constructions to begin with as well, where they are better than the plan: ``savings``,
+        ``insertion``. By default both where there is no plan, and none otherwise.
+    deadline
+        For all of it. The problems share what is left of it equally. Ctrl-C interrupts it: the best
+        plans so far are returned.
+
+    Raises
+    ------
+    UnsupportedError
+        Without the compiled module.
+    SpacevrpError
+        Not one plan for each problem, or an argument out of range.
+    """
+    if native.core is None:
+        raise UnsupportedError(native.MISSING)
+    until = Deadline() if deadline is None else deadline
+    _check(problems, plans, stop, seed, threads, starts, until)
+    stage = _Stage(problems, stop, seed, threads, found, starts, until)
+    with stopping_on_interrupt(until):
+        for number, plan in enumerate(plans):
+            if plan is not None:
+                stage.best[number] = _refereed(problems[number], plan)
+        for numbers in _portions(problems, threads, until):
+            stage.run(numbers)
+        return stage.improved()
+
+
+def _check(
+    problems: Sequence[Problem],
+    plans: Sequence[Solution | None],
+    stop: Stop,
+    seed: int,
+    threads: int,
+    starts: Sequence[str] | None,
+    deadline: Deadline,
+) -> None:
+    if len(plans) != len(problems):
+        raise SpacevrpError(
+            f"plans: expected one for each of {len(problems)} problems, received {len(plans)}"
+        )
+    for number, (problem, plan) in enumerate(zip(problems, plans, strict=True)):
+        if plan is None and problem.has_unknown_prizes:
+            expected = "a plan where only visits reveal the prizes"
+            raise SpacevrpError(f"plans, number {number}: expected {expected}, received None")
+    if stop.is_empty and deadline.seconds == math.inf:
+        raise SpacevrpError(
+            "stop: expected a limit on seconds, iterations or no_gain, received none"
+        )
+    for name, value, least in (("seed", seed, 0), ("threads", threads, 1)):
+        is_whole = isinstance(value, int) and not isinstance(value, bool)
+        if not is_whole or not least <= value < 2**63:
+            expected = f"a whole number of at least {least}"
+            raise SpacevrpError(f"{name}: expected {expected}, received {show(value)}")
+    for method in starts or ():
+        if method not in CONSTRUCTIONS:
+            raise SpacevrpError(
+                f"starts: expected some of {CONSTRUCTIONS}, received {show(method)}"
+            )
+
+
+def _refereed(problem: Problem, plan: Solution) -> Solution:
+    """The plan with the referee's verdict for this very problem."""
+    if plan.problem is problem:
+        return plan
+    return Solution.judged(problem, plan.routes, plan.vehicles)
+
+
+def _portions(problems: Sequence[Problem], threads: int, deadline: Deadline) -> Iterator[list[int]]:
+    """Numbers of problems to work on together: those that fit into memory, or one a thread.
+
+    With a deadline each portion gets its part of what is left, and what one does not use is left
+    for the next.
+    """
+    most = threads if deadline.seconds < math.inf else len(problems)
+    portion: list[int] = []
+    held = 0
+    for number, problem in enumerate(problems):
+        entries = problem.size**2
+        if portion and (held + entries > _ENTRIES or len(portion) >= most):
+            yield portion
+            portion, held = [], 0
+        portion.append(number)
+        held += entries
+    if portion:
+        yield portion
+
+
+def rank(plan: Solution) -> tuple[bool, int, float]:
+    """What makes a plan better: no broken rule, then little left undone, then less cost."""
+    left = sum(is_missing_visit(one) or one.code == "prize" for one in plan.violations)
+    return not plan.is_legal, left, plan.cost
+
+
+@contextmanager
+def stopping_on_interrupt(deadline: Deadline) -> Iterator[None]:
+    """Have Ctrl-C interrupt the deadline instead of the call; a second one ends the call.
+
+    In the main thread only, where signals arrive, and where there is no other handler.
+    """
+    here = threading.current_thread() is threading.main_thread()
+    if not here or signal.getsignal(signal.SIGINT) is not signal.default_int_handler:
+        yield
+        return
+
+    def handle(number: int, frame: FrameType | None) -> None:
+        if deadline.interrupted:
+            raise KeyboardInterrupt
+        deadline.interrupt()
+
+    signal.signal(signal.SIGINT, handle)
+    try:
+        yield
+    finally:
+        signal.signal(signal.SIGINT, signal.default_int_handler)
+
+
+class _Stage:
+    """One call: the best plan of each problem so far."""
+
+    def __init__(
+        self,
+        problems: Sequence[Problem],
+        stop: Stop,
+        seed: int,
+        threads: int,
+        found: Found | None,
+        starts: Sequence[str] | None,
+        deadline: Deadline,
+    ) -> None:
+        self.problems, self.stop, self.seed, self.threads = problems, stop, seed, threads
+        self.found, self.starts, self.deadline = found, starts, deadline
+        self.best: dict[int, Solution] = {}
+        self.runs: dict[int, Any] = {}
+        self._left = len(problems)
+
+    def run(self, numbers: Sequence[int]) -> None:
+        """Search for these problems, one or several at the same time."""
+        until = self._until(len(numbers))
+        wanted = [n for n in numbers if not self.problems[n].has_unknown_prizes]
+        models = [native_model(self.problems[number]) for number in wanted]
+        begins = [self._begin(number, one) for number, one in zip(wanted, models, strict=True)]
+        limits = self._limits(until)
+        if limits["seconds"] == 0.0 or not wanted:  # no time, but what was constructed is a plan
+            for number, one, (routes, types) in zip(wanted, models, begins, strict=True):
+                self._keep(number, one, routes, types)
+            return
+        if len(wanted) == 1:
+            listen = self._listener(wanted[0], models[0])
+            runs = [
+                models[0].model.search(
+                    *begins[0], seed=self.seed, threads=self.threads, callback=listen, **limits
+                )
+            ]
+        else:
+            assert native.core is not None  # looked at when the call began
+            runs = native.core.search_many(
+                [one.model for one in models],
+                begins,
+                seeds=[self.seed] * len(models),
+                threads=self.threads,
+                callback=self._listeners(wanted, models),
+                **limits,
+            )
+        for number, one, run in zip(wanted, models, runs, strict=True):
+            self.runs[number] = run
+            self._keep(number, one, run.routes, run.types)
+
+    def _until(self, problems: int) -> Deadline:
+        """The part of the deadline for so many problems of those that are left."""
+        rounds = math.ceil(self._left / max(problems, 1))
+        self._left -= problems
+        if self.deadline.left == math.inf:
+            return self.deadline
+        return self.deadline.until(self.deadline.spent + self.deadline.left / rounds)
+
+    def _limits(self, until: Deadline) -> dict[str, Any]:
+        """When the compiled search ends; -1 where there is no such limit."""
+        stop = self.stop
+        seconds = min(math.inf if stop.seconds is None else stop.seconds, max(until.left, 0.0))
+        return {
+            "seconds": -1.0 if seconds == math.inf else seconds,
+            "iterations": -1 if stop.iterations is None else stop.iterations,
+            "no_gain": -1 if stop.no_gain is None else stop.no_gain,
+            "should_stop": lambda: self.deadline.over,
+        }
+
+    def _begin(self, number: int, one: Native) -> Plan:
+        """The best of the plan that was given and those that are constructed."""
+        given = self.best.get(number)
+        begins = [] if given is None else [one.start_of(given)]
+        methods = self.starts
+        if methods is None:
+            methods = CONSTRUCTIONS if given is None else ()
+        if self.deadline.over and not begins:
+            methods = methods[-1:] or CONSTRUCTIONS[-1:]  # a plan there must be
+        begins += [one.model.construct(method, self.seed) for method in methods]
+        if len(begins) == 1:
+            return begins[0]
+
+        def worth(plan: Plan) -> tuple[bool, int, float]:
+            told = one.model.evaluate(*plan)
+            return not told["feasible"], len(told["unserved"]), told["cost"]
+
+        return min(begins, key=worth, default=([], []))
+
+    def _listener(self, number: int, one: Native) -> Callable[..., None] | None:
+        """Judges the plans that a search finds on its way and tells the caller of better ones."""
+        if self.found is None:
+            return None
+        clock = time.perf_counter
+        free_from = clock()
+
+        def listen(routes: list[list[int]], types: list[int], cost: float) -> None:
+            nonlocal free_from
+            began = clock()
+            if began < free_from:
+                return  # judging a large plan takes time, which the search needs
+            self._offer(number, one.solution(routes, types))
+            free_from = clock() + (clock() - began) / _JUDGING
+
+        return listen
+
+    def _listeners(
+        self, numbers: Sequence[int], models: Sequence[Native]
+    ) -> Callable[..., None] | None:
+        """The same for several problems, each told by its place."""
+        if self.found is None:
+            return None
+        several = [self._listener(n, one) for n, one in zip(numbers, models, strict=True)]
+
+        def listen(place: int, routes: list[list[int]], types: list[int], cost: float) -> None:
+            listener = several[place]
+            assert listener is not None  # there is someone to tell
+            listener(routes, types, cost)
+
+        return listen
+
+    def _keep(self, number: int, one: Native, routes: list[list[int]], types: list[int]) -> None:
+        """Take a plan over if the referee finds it better than the one there is."""
+        plan = one.solution(routes, types)
+        if not plan.is_legal and one.model.evaluate(routes, types)["feasible"]:
+            name = one.problem.name or one.problem.variant_name
+            warn(
+                f"problem {number} ({name}): the search returned a plan that the referee refuses, "
+                f"and it was dropped: {plan.violations[0].message}. Please report this.",
+                RefusedWarning,
+            )
+        self._offer(number, plan)
+
+    def _offer(self, number: int, plan: Solution) -> None:
+        held = self.best.get(number)
+        if plan.is_legal and (held is None or rank(plan) < rank(held)):
+            self.best[number] = plan
+            if self.found is not None:
+                self.found(number, plan)
+
+    def improved(self) -> Improved:
+        """The best plans; one that serves no customer where there is no other."""
+        plans = Improved()
+        for number, problem in enumerate(self.problems):
+            plans.append(self.best.get(number) or solution_of(problem, [], []))
+        plans.interrupted = self.deadline.interrupted
+        plans.runs = tuple(map(self.runs.get, range(len(self.problems))))
+        return plans

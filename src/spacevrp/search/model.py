@@ -1,0 +1,286 @@
+"""A Problem as the compiled search takes it, and plans on their way in and out.
+
+The search holds a plan for feasible only where the referee does, too. So the limits that it is
+given lie inside the referee's: half of the slack that the referee allows is added to each of them.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from spacevrp import native
+from spacevrp.problems.conversion import Array
+from spacevrp.problems.distances import Distances
+from spacevrp.problems.errors import UnsupportedError
+from spacevrp.problems.fleet import Terms
+from spacevrp.problems.problem import BASE_TOLERANCE, Problem
+from spacevrp.problems.referee import around
+from spacevrp.problems.solution import Solution
+
+# Nodes up to which the search is given a matrix; beyond, it measures from coordinates.
+MATRIX_NODES = 3000
+# Of the referee's slack, so much is used: what is left is for rounding errors.
+_SHARE = 0.5
+
+# Routes of customers without depots, and the type of vehicle of each.
+Plan = tuple[list[list[int]], list[int]]
+
+
+@dataclass(frozen=True)
+class Native:
+    """A problem and the compiled model of it.
+
+    Attributes
+    ----------
+    problem
+        What the plans are judged against.
+    model
+        The ``Model`` of the compiled module.
+    """
+
+    problem: Problem
+    model: Any
+
+    def start_of(self, solution: Solution) -> Plan:
+        """The routes of a plan without their depots, and their types; empty routes are dropped."""
+        return plan_of(self.problem, solution)
+
+    def solution(self, routes: Sequence[Sequence[int]], types: Sequence[int]) -> Solution:
+        """A plan of the search as the referee judges it."""
+        return solution_of(self.problem, routes, types)
+
+
+def native_model(problem: Problem, candidates: NDArray[np.int32] | None = None) -> Native:
+    """The compiled model of a problem.
+
+    Parameters
+    ----------
+    candidates
+        (N, C) nodes that each node should be tried next to, best first; -1 ends a list. None for
+        the nearest.
+
+    Raises
+    ------
+    UnsupportedError
+        Without the compiled module, and where only visits reveal the prizes that are needed.
+    """
+    if native.core is None:
+        raise UnsupportedError(native.MISSING)
+    arguments = model_arguments(problem)
+    if candidates is not None:
+        arguments["candidates"] = np.ascontiguousarray(candidates, dtype=np.int32)
+    return Native(problem, native.core.Model(**arguments))
+
+
+# ------------------------------------------------------------------------------------- the numbers
+
+
+def model_arguments(problem: Problem) -> dict[str, Any]:
+    """Everything that the compiled model is told of a problem, by name."""
+    if problem.has_unknown_prizes:
+        raise UnsupportedError(
+            f"search: expected prizes that are known in advance, received a {problem.variant_name}"
+        )
+    fleet = _fleet(problem)
+    timed = _times_bind(problem, fleet)
+    arguments = _roads(problem, timed)
+    arguments |= _nodes(problem, timed)
+    arguments |= _vehicles(problem, fleet)
+    return arguments
+
+
+def _fleet(problem: Problem) -> tuple[Terms, ...]:
+    """The types of vehicles; a tour without a depot begins and ends at node 0."""
+    if problem.depots:
+        return problem.fleet
+    return (Terms(0, "", 1, problem.capacities, 0, 0, 0.0, problem.max_length),)
+
+
+def _times_bind(problem: Problem, fleet: Sequence[Terms]) -> bool:
+    """Whether a vehicle can be late anywhere."""
+    if not problem.depots:
+        return False
+    closing = problem.windows[:, 1]
+    ends = [terms.end for terms in fleet if terms.end is not None]
+    return bool(
+        np.isfinite(closing[list(problem.customers)]).any()
+        or np.isfinite(closing[ends]).any()
+        or any(math.isfinite(terms.back_by) for terms in fleet)
+    )
+
+
+def _roads(problem: Problem, timed: bool) -> dict[str, Any]:
+    """Distances, and durations where they differ; an arc that one of both lacks does not exist."""
+    lengths, times = problem.distances, problem.durations
+    own_times = times is not lengths
+    missing = own_times and (times.has_missing_arcs or lengths.has_missing_arcs)
+    by_points = (
+        lengths.coordinates is not None
+        and problem.size > MATRIX_NODES
+        and not times.has_missing_arcs
+    )
+    metric = lengths.metric
+    arguments: dict[str, Any] = {
+        "coordinates": None if lengths.coordinates is None else _plain(lengths.coordinates),
+        "geometry": metric.geometry,
+        "rounding": metric.rounding,
+        "distances": None,
+        "durations": None,
+    }
+    if not by_points:
+        matrix = lengths.matrix()
+        if missing:
+            matrix = np.where(np.isinf(times.matrix()), np.inf, matrix)
+        arguments["distances"] = _plain(matrix)
+    if timed and own_times and not _alike(lengths, times):
+        matrix = times.matrix()
+        if missing:
+            matrix = np.where(np.isinf(lengths.matrix()), np.inf, matrix)
+        arguments["durations"] = _plain(matrix)
+    return arguments
+
+
+def _alike(lengths: Distances, times: Distances) -> bool:
+    """Whether both are the same points, measured in the same way."""
+    return (
+        lengths.coordinates is not None
+        and times.coordinates is not None
+        and lengths.metric == times.metric
+        and np.array_equal(lengths.coordinates, times.coordinates)
+    )
+
+
+def _nodes(problem: Problem, timed: bool) -> dict[str, Any]:
+    """What holds for nodes (N,), and for the plan as a whole."""
+    size = problem.size
+    partner = np.full(size, -1, dtype=np.int32)
+    is_pickup = np.zeros(size, dtype=np.uint8)
+    for pickup, delivery in problem.pairs:
+        partner[pickup], partner[delivery] = delivery, pickup
+        is_pickup[pickup] = 1
+    penalty = problem.penalty
+    if problem.maximise_prize:  # then nothing but prize counts
+        penalty = np.where(np.isinf(penalty), np.inf, 0.0)
+    customers = problem.customers if problem.depots else range(1, size)
+    return {
+        "demand": _plain(problem.loads),
+        "opening": _plain(problem.windows[:, 0]),
+        "closing": _plain(problem.windows[:, 1]),
+        "service": _plain(problem.service),
+        "timed": timed,
+        "time_slack": _SHARE * problem.time_tolerance,
+        "penalty": _plain(penalty),
+        "prize": _plain(problem.prize),
+        "maximise_prize": problem.maximise_prize,
+        "min_prize": _required_prize(problem),
+        "partner": partner,
+        "is_pickup": is_pickup,
+        "customers": np.array(customers, dtype=np.int32),
+        "load_rule": _load_rule(problem),
+        "backhaul_last": problem.backhaul_last,
+        "max_routes": -1 if problem.max_routes is None else problem.max_routes,
+    }
+
+
+def _load_rule(problem: Problem) -> str:
+    if problem.pairs:
+        return "pairs"
+    # The rule `paper` restricts how plans are constructed; what they mean is `single`.
+    return "separate" if problem.load_rule == "separate" else "single"
+
+
+def _required_prize(problem: Problem) -> float:
+    """The least prize that the referee accepts, less half of its slack; 0 for none."""
+    total = float(problem.prize[list(problem.customers)].sum())
+    required = min(problem.min_prize, total)
+    return max(required - _SHARE * BASE_TOLERANCE * problem.min_prize, 0.0)
+
+
+def _vehicles(problem: Problem, fleet: Sequence[Terms]) -> dict[str, Any]:
+    """What holds for the types of vehicles (K,)."""
+    slack_of_length = _SHARE * problem.length_tolerance
+    slack_of_time = _SHARE * problem.time_tolerance
+    allowed = None
+    if any(terms.forbidden for terms in fleet):
+        allowed = np.ones((len(fleet), problem.size), dtype=np.uint8)
+        for row, terms in enumerate(fleet):
+            allowed[row, sorted(terms.forbidden)] = 0
+    return {
+        "start": np.array([terms.start for terms in fleet], dtype=np.int32),
+        "end": np.array([-1 if t.end is None else t.end for t in fleet], dtype=np.int32),
+        "capacity": np.array(
+            [
+                [
+                    capacity + _SHARE * problem.load_slack(capacity, kind)
+                    for kind, capacity in enumerate(terms.capacities)
+                ]
+                for terms in fleet
+            ]
+        ),
+        "fixed_cost": np.array([terms.fixed_cost for terms in fleet]),
+        "max_length": np.array([terms.max_length + slack_of_length for terms in fleet]),
+        "leaves_from": np.array([terms.leaves_from for terms in fleet]),
+        "back_by": np.array([terms.back_by + slack_of_time for terms in fleet]),
+        "count": np.array([-1 if t.count is None else t.count for t in fleet], dtype=np.int32),
+        "allowed": allowed,
+        "pinned": [list(terms.pinned) for terms in fleet],
+    }
+
+
+def _plain(values: Array) -> Array:
+    return np.ascontiguousarray(values, dtype=np.float64)
+
+
+# --------------------------------------------------------------------------------------- the plans
+
+
+def plan_of(problem: Problem, solution: Solution) -> Plan:
+    """The routes of a solution without depots, and their types; empty routes are dropped."""
+    depots = set(problem.depots)
+    if not depots:
+        return _tours_of(solution)
+    type_of_depot = {depot: number for number, depot in enumerate(problem.depots)}
+    routes, types = [], []
+    for row, nodes in enumerate(solution.routes):
+        customers = [node for node in nodes if node not in depots]
+        if not customers:
+            continue
+        routes.append(customers)
+        if solution.vehicles is not None:
+            types.append(solution.vehicles[row])
+        else:  # a route that begins elsewhere breaks a rule anyway
+            types.append(type_of_depot.get(nodes[0], 0) if problem.vehicles is None else 0)
+    return routes, types
+
+
+def _tours_of(solution: Solution) -> Plan:
+    """Tours without a depot: turned so that node 0 comes first, and without it."""
+    routes = []
+    for nodes in solution.routes:
+        at = nodes.index(0) if 0 in nodes else -1
+        turned = [*nodes[at + 1 :], *nodes[: max(at, 0)]]
+        if turned:
+            routes.append(turned)
+    return routes, [0] * len(routes)
+
+
+def solution_of(
+    problem: Problem, routes: Sequence[Sequence[int]], types: Sequence[int]
+) -> Solution:
+    """A plan of the search, refereed."""
+    if not problem.depots:
+        tours = [(0, *route) for route in routes if route]
+        return Solution.judged(problem, tours or [(0,)])
+    driven = [
+        (around(route, problem.fleet[number]), number)
+        for route, number in zip(routes, types, strict=True)
+        if route
+    ]
+    vehicles = None if problem.vehicles is None else [number for _, number in driven]
+    return Solution.judged(problem, [route for route, _ in driven], vehicles)

@@ -1,0 +1,265 @@
+"""Small problems with every mixture of features, and random plans for them, legal or not."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from typing import Any
+
+import numpy as np
+from hypothesis import strategies as st
+
+from spacevrp.problems.distances import GEOMETRIES, ROUNDINGS, Metric
+from spacevrp.problems.errors import ProblemError
+from spacevrp.problems.problem import Problem
+from spacevrp.search.model import Plan
+
+# What a problem may have; any set of them makes one (what contradicts another is left out).
+FEATURES = (
+    *("whole", "metric", "matrix", "missing", "durations", "missing_durations", "no_depot"),
+    *("depots", "open", "capacity", "kinds", "backhaul", "backhaul_last", "separate", "windows"),
+    *("service", "length", "pairs", "optional", "prize", "maximise", "max_routes", "vehicles"),
+    *("counts", "ends", "shifts", "skills", "pins", "fixed", "capacities", "lengths"),
+)
+
+
+def build(features: Iterable[str], seed: int, customers: int = 6) -> Problem:
+    """A problem with these features; whatever no vehicle can serve is allowed to be there."""
+    has, rng = set(features), np.random.default_rng(seed)
+    if "no_depot" in has:
+        has &= {"whole", "metric", "matrix", "missing", "durations", "missing_durations"}
+        depots: list[int] = []
+    else:
+        depots = list(range(int(rng.integers(2, 4)) if "depots" in has else 1))
+    if "pairs" in has:
+        customers += customers % 2
+        has -= {"backhaul", "backhaul_last"}
+    size = len(depots) + customers
+    # Depots anywhere in the numbering.
+    depots = sorted(rng.permutation(size)[: len(depots)].tolist())
+    nodes = [node for node in range(size) if node not in depots]
+    fields: dict[str, Any] = {"depots": depots, "allow_unservable": True}
+    if depots:
+        rule = "separate" if "separate" in has else rng.choice(["single", "paper"])
+        fields |= {"open_routes": "open" in has, "load_rule": str(rule)}
+    _add_loads(fields, has, rng, nodes, size)
+    _add_times(fields, has, rng, nodes, size, depots)
+    _add_prizes(fields, has, rng, nodes, size)
+    if "length" in has or "maximise" in has:
+        fields["max_length"] = _number(has, rng, 12.0, 40.0)
+    if "max_routes" in has:
+        fields["max_routes"] = int(rng.integers(1, 4))
+    if "vehicles" in has:
+        fields["vehicles"] = _vehicles(has, rng, nodes, depots, fields)
+    try:
+        return _with_roads(fields, has, rng, size)
+    except ProblemError:
+        if "vehicles" not in has:
+            raise
+        return build(has - {"pins"} if "pins" in has else has - {"vehicles"}, seed, customers)
+
+
+def _number(has: set[str], rng: np.random.Generator, low: float, high: float) -> float:
+    return float(_numbers(has, rng, low, high, (1,))[0])
+
+
+def _numbers(has: set[str], rng: np.random.Generator, low: float, high: float, shape: Any) -> Any:
+    if "whole" in has:
+        return rng.integers(int(low), int(high) + 1, shape).astype(float)
+    return rng.uniform(low, high, shape)
+
+
+def _add_loads(
+    fields: dict[str, Any], has: set[str], rng: np.random.Generator, nodes: list[int], size: int
+) -> None:
+    kinds = 2 if "kinds" in has else 1
+    loads = np.zeros((size, kinds))
+    if has & {"capacity", "kinds", "capacities"}:
+        loads[nodes] = _numbers(has, rng, 0, 5, (len(nodes), kinds))
+        fields["capacity"] = _numbers(has, rng, 5, 12, kinds).tolist()
+    if "pairs" in has:
+        order = rng.permutation(nodes)
+        pickups, deliveries = order[::2], order[1::2]
+        loads[pickups] *= -1
+        loads[deliveries] = -loads[pickups]
+        fields["pairs"] = list(zip(pickups.tolist(), deliveries.tolist(), strict=True))
+    elif "backhaul" in has:
+        loads[rng.choice(nodes, len(nodes) // 2, replace=False)] *= -1
+        fields["backhaul_last"] = "backhaul_last" in has
+    if fields.get("capacity") is not None:
+        fields["demand"] = loads if kinds > 1 else loads[:, 0]
+        if kinds == 1:
+            (fields["capacity"],) = fields["capacity"]
+
+
+def _add_times(
+    fields: dict[str, Any],
+    has: set[str],
+    rng: np.random.Generator,
+    nodes: list[int],
+    size: int,
+    depots: list[int],
+) -> None:
+    if "service" in has:
+        service = np.zeros(size)
+        service[nodes] = _numbers(has, rng, 0, 3, len(nodes))
+        fields["service"] = service
+    if "windows" in has:
+        opening = _numbers(has, rng, 0, 15, size)
+        closing = opening + _numbers(has, rng, 4, 30, size)
+        closing[rng.random(size) < 0.3] = np.inf
+        opening[depots] = _numbers(has, rng, 0, 3, len(depots))
+        closing[depots] = _numbers(has, rng, 30, 60, len(depots))
+        if rng.random() < 0.3:
+            closing[depots] = np.inf
+        fields["windows"] = np.stack([opening, closing], axis=1)
+
+
+def _add_prizes(
+    fields: dict[str, Any], has: set[str], rng: np.random.Generator, nodes: list[int], size: int
+) -> None:
+    if "optional" in has:
+        penalty = np.full(size, np.inf)
+        some = rng.random(len(nodes)) < 0.6
+        penalty[np.array(nodes)[some]] = _numbers(has, rng, 0, 12, int(some.sum()))
+        fields["penalty"] = penalty
+    if has & {"prize", "maximise"}:
+        prize = np.zeros(size)
+        prize[nodes] = _numbers(has, rng, 1, 9, len(nodes))
+        fields["prize"] = prize
+    if "prize" in has:
+        fields["min_prize"] = float(rng.uniform(0.2, 1.2)) * prize.sum()
+    if "maximise" in has:
+        fields["maximise_prize"] = True
+
+
+def _vehicles(
+    has: set[str],
+    rng: np.random.Generator,
+    nodes: list[int],
+    depots: list[int],
+    fields: dict[str, Any],
+) -> list[dict[str, Any]]:
+    free = rng.permutation(nodes).tolist()
+    types = []
+    for number in range(int(rng.integers(1, 4))):
+        one: dict[str, Any] = {"name": f"type{number}", "start": int(rng.choice(depots))}
+        if "counts" in has and rng.random() < 0.7:
+            one["count"] = int(rng.integers(1, 4))
+        if "ends" in has:
+            end = rng.random()
+            if end < 0.4:
+                one["end"] = int(rng.choice(depots))
+            elif end < 0.7:
+                one["open_route"] = True
+        if "fixed" in has:
+            one["fixed_cost"] = _number(has, rng, 0, 20)
+        if "capacities" in has:
+            kinds = 2 if "kinds" in has else 1
+            one["capacity"] = _numbers(has, rng, 4, 15, kinds).tolist()
+        if "lengths" in has and rng.random() < 0.6:
+            one["max_length"] = _number(has, rng, 10, 50)
+        if "shifts" in has and rng.random() < 0.7:
+            begin = _number(has, rng, 0, 6)
+            one["window"] = (begin, begin + _number(has, rng, 15, 50))
+        if "skills" in has and rng.random() < 0.7:
+            some = rng.choice(nodes, int(rng.integers(1, len(nodes) + 1)), replace=False).tolist()
+            one["allowed" if rng.random() < 0.5 else "forbidden"] = some
+        if "pins" in has and rng.random() < 0.6:
+            pinned = [free.pop() for _ in range(min(int(rng.integers(1, 3)), len(free)))]
+            one |= {"pinned": pinned, "count": 1}
+            one.pop("forbidden", None)
+            one.pop("allowed", None)
+        types.append(one)
+    return types
+
+
+def _with_roads(
+    fields: dict[str, Any], has: set[str], rng: np.random.Generator, size: int
+) -> Problem:
+    points = _numbers(has, rng, 0, 10, (size, 2))
+    if "matrix" not in has and not has & {"missing", "durations", "missing_durations"}:
+        if "metric" in has:
+            geometry, rounding = rng.choice(GEOMETRIES), rng.choice(ROUNDINGS)
+            fields["metric"] = Metric(str(geometry), str(rounding))
+        return Problem.from_coordinates(points, **fields)
+    matrix = np.abs(points[:, None] - points).sum(axis=-1)  # as in a town with straight streets
+    if "matrix" in has:
+        matrix = matrix + _numbers(has, rng, 0, 4, matrix.shape)
+    if "missing" in has:
+        matrix[rng.random(matrix.shape) < 0.1] = np.inf
+    durations = None
+    if has & {"durations", "missing_durations"}:
+        durations = np.where(np.isinf(matrix), 5.0, matrix) * 0.5 + _numbers(
+            has, rng, 0, 4, matrix.shape
+        )
+        if "missing_durations" in has:
+            durations[rng.random(matrix.shape) < 0.1] = np.inf
+    return Problem.from_matrix(matrix, durations=durations, **fields)
+
+
+problems = st.builds(
+    build,
+    st.frozensets(st.sampled_from(FEATURES), max_size=12),
+    st.integers(0, 10**6),
+    st.integers(1, 8),
+)
+
+
+# --------------------------------------------------------------------------------------- the plans
+
+
+def served_by(problem: Problem) -> list[int]:
+    """The customers as the search counts them: without a depot, node 0 stands for it."""
+    return list(problem.customers) if problem.depots else list(range(1, problem.size))
+
+
+def random_plan(problem: Problem, rng: np.random.Generator) -> Plan:
+    """Routes that keep the rules by chance only; pairs and pins are mostly heeded."""
+    types = len(problem.fleet) or 1
+    left = [node for node in rng.permutation(served_by(problem)).tolist()]
+    if rng.random() < 0.4:
+        left = left[: int(rng.integers(0, len(left) + 1))]
+    routes: list[list[int]] = []
+    most = 1 if not problem.depots and rng.random() < 0.9 else int(rng.integers(1, 5))
+    for _ in range(most):
+        routes.append([])
+    for node in left:
+        routes[int(rng.integers(len(routes)))].append(node)
+    if problem.pairs and rng.random() < 0.8:
+        _heed_pairs(problem, routes, rng)
+    driven = [int(rng.integers(types)) for _ in routes]
+    if problem.vehicles is not None and rng.random() < 0.7:
+        _heed_pins(problem, routes, driven)
+    if rng.random() < 0.05 and routes[0]:
+        routes[-1].append(routes[0][0])  # visited twice
+    return routes, driven
+
+
+def _heed_pairs(problem: Problem, routes: list[list[int]], rng: np.random.Generator) -> None:
+    for pickup, delivery in problem.pairs:
+        for route in routes:
+            for node in (pickup, delivery):
+                if node in route:
+                    route.remove(node)
+        if rng.random() < 0.8:
+            route = routes[int(rng.integers(len(routes)))]
+            first = int(rng.integers(len(route) + 1))
+            route.insert(first, pickup)
+            route.insert(int(rng.integers(first + 1, len(route) + 1)), delivery)
+
+
+def _heed_pins(problem: Problem, routes: list[list[int]], driven: list[int]) -> None:
+    for terms in problem.fleet:
+        if not terms.pinned:
+            continue
+        for route in routes:
+            route[:] = [node for node in route if node not in terms.pinned]
+        own = [row for row, number in enumerate(driven) if number == terms.number]
+        if own:
+            routes[own[0]][:0] = terms.pinned
+            for row in own[1:]:
+                routes[own[0]] += routes[row]
+                routes[row].clear()
+        else:
+            routes.append(list(terms.pinned))
+            driven.append(terms.number)
