@@ -1,13 +1,18 @@
 # `make demo` and `make test` set up everything they need in .venv, once, from the locks in
-# requirements/: the same versions today and in a year, wheels only, no compiler needed.
+# requirements/: the same versions today and in a year, all of them wheels. A C++20 compiler builds
+# the compiled search; where there is none they say so in one line and do without.
 PYTHON ?= python3
 BIN := .venv/bin
+# What the compiled search is built from.
+NATIVE := $(wildcard src/spacevrp/native/*.hpp src/spacevrp/native/*.cpp)
 # The demo needs little; development needs all of it.
+DEMO_PACKAGES := .venv/.demo-packages
+TEST_PACKAGES := .venv/.test-packages
 SOLVES := .venv/.solves
 READY := .venv/.ready
 
 .DEFAULT_GOAL := help
-.PHONY: help demo test test-slow coverage lint format docs figures lock clean
+.PHONY: help demo test test-slow coverage lint format native sanitize docs figures lock clean
 
 help:
 	@echo "make demo       solve a bundled instance"
@@ -17,14 +22,15 @@ help:
 	@echo "make coverage   the quick tests once more, traced, and the coverage floor"
 	@echo "make lint       lint and type check only"
 	@echo "make format     format and fix what can be fixed"
+	@echo "make native     build the compiled search, every warning an error"
+	@echo "make sanitize   its tests under the address and undefined-behaviour sanitizers"
 	@echo "make docs       build the documentation site in site/"
 	@echo "make figures    write the tables of README and docs from their records"
 	@echo "make lock       renew the locks of all packages in requirements/"
 	@echo "make clean      remove .venv, caches and build products"
 
-# $(1): the lock. The package itself comes last, built by the setuptools of the lock, so that nothing
-# is fetched that is not in it; `pip check` notices a dependency that the lock does not have.
-define set_up
+# $(1): the lock.
+define fetch
 	@$(PYTHON) -c 'import sys; v = sys.version_info[:2]; sys.exit(None if (3, 11) <= v <= (3, 13) else \
 	"expected Python 3.11 to 3.13, received %d.%d: name another, as in make PYTHON=python3.13" % v)'
 	@echo "==> Creating the virtual environment .venv"
@@ -32,18 +38,33 @@ define set_up
 	@echo "==> Fetching about $$(grep -c == $(1)) packages of $(1) into .venv (once, some minutes;"
 	@echo "    PyTorch is the largest: 200 MB for CPUs, some GB where it comes with CUDA)"
 	@$(BIN)/python -m pip install --disable-pip-version-check --only-binary :all: -r $(1)
-	@echo "==> Installing spacevrp into .venv"
+endef
+
+# The package itself comes last, built by the setuptools and the pybind11 of the lock, so that nothing
+# is fetched that is not in it; `pip check` notices a dependency that the lock does not have.
+define install
+	@echo "==> Installing spacevrp into .venv and compiling its search (a minute or so)"
 	@$(BIN)/python -m pip install --disable-pip-version-check --quiet \
 		--no-deps --no-build-isolation -e .
+	@$(BIN)/python -c 'from spacevrp import native; \
+	native.available() or print("==> Note:", native.MISSING)'
 	@$(BIN)/python -m pip check --disable-pip-version-check
 endef
 
-$(SOLVES): pyproject.toml requirements/demo.txt requirements/cuda.txt
-	$(call set_up,requirements/demo.txt)
+$(DEMO_PACKAGES): requirements/demo.txt requirements/cuda.txt
+	$(call fetch,requirements/demo.txt)
 	@touch $@
 
-$(READY): pyproject.toml requirements/test.txt requirements/cuda.txt
-	$(call set_up,requirements/test.txt)
+$(TEST_PACKAGES): requirements/test.txt requirements/cuda.txt
+	$(call fetch,requirements/test.txt)
+	@touch $(DEMO_PACKAGES) $@
+
+$(SOLVES): $(DEMO_PACKAGES) pyproject.toml setup.py $(NATIVE)
+	$(install)
+	@touch $@
+
+$(READY): $(TEST_PACKAGES) pyproject.toml setup.py $(NATIVE)
+	$(install)
 	@touch $(SOLVES) $@
 
 demo: $(SOLVES)
@@ -53,6 +74,7 @@ demo: $(SOLVES)
 lint: $(READY)
 	$(BIN)/ruff check .
 	$(BIN)/ruff format --check .
+	$(BIN)/clang-format --dry-run --Werror $(NATIVE)
 	$(BIN)/mypy
 
 # Two workers with one thread each: more threads would only wait for each other.
@@ -73,6 +95,27 @@ coverage: $(READY)
 format: $(READY)
 	$(BIN)/ruff check --fix .
 	$(BIN)/ruff format .
+	$(BIN)/clang-format -i $(NATIVE)
+
+# In place, where the installation has it.
+native: $(TEST_PACKAGES)
+	$(BIN)/python setup.py --quiet build_ext --strict --inplace \
+		--build-temp build/native --build-lib build/native/lib
+
+# A second copy of the package, so that the one in use stays as it is. Python itself is not built for
+# the sanitizers: GCC's library of them comes before it (and libstdc++, to let them see exceptions),
+# and what Python never frees is no leak of ours.
+SANITIZED := $(CURDIR)/build/sanitize/lib
+sanitize: export CXX := $(CXX)
+sanitize: export OMP_NUM_THREADS = 1
+sanitize: $(TEST_PACKAGES)
+	rm -rf $(SANITIZED)
+	$(BIN)/python setup.py --quiet build_ext --sanitize build --build-base build/sanitize \
+		--build-lib $(SANITIZED)
+	LD_PRELOAD="$$($(CXX) -print-file-name=libasan.so) $$($(CXX) -print-file-name=libstdc++.so)" \
+		ASAN_OPTIONS=detect_leaks=0 UBSAN_OPTIONS=print_stacktrace=1 PYTHONPATH=$(SANITIZED) \
+		$(BIN)/python -m pytest -p no:cacheprovider --ignore tests/native/test_build.py \
+		$(wildcard tests/native tests/search)
 
 docs: $(READY)
 	NO_MKDOCS_2_WARNING=1 $(BIN)/mkdocs build --strict
@@ -89,5 +132,5 @@ lock:
 
 clean:
 	rm -rf .venv .venv-lock build dist site src/*.egg-info .coverage .coverage.* htmlcov \
-		.pytest_cache .mypy_cache .ruff_cache .hypothesis
+		.pytest_cache .mypy_cache .ruff_cache .hypothesis src/spacevrp/native/_core.*.so
 	find src tests -type d -name __pycache__ -prune -exec rm -rf {} +

@@ -25,7 +25,7 @@ LAW: dict[str, set[str]] = {
     "env": {"problems", "tensors"},
     "model": {"problems", "tensors", "writing"},
     "decode": {"env", "model"},
-    "solver": {"decode"},
+    "solver": {"decode", "search"},
     "train": {"decode", "generators"},
     "oracles": {"problems", "writing"},
     "anytime": {"arguments", "solver", "oracles"},
@@ -123,6 +123,11 @@ def test_env_and_model_do_not_meet_below_decode() -> None:
     assert "env" not in allowed_rooms("model")
     assert {"problems", "tensors", "env", "model"} < allowed_rooms("decode")
     assert "train" not in allowed_rooms("solver")
+
+
+def test_the_compiled_search_needs_neither_torch_nor_the_solver() -> None:
+    assert allowed_rooms("search") == {"problems", "native", "search"}
+    assert "search" in allowed_rooms("solver")
 
 
 def plant(folder: Path, files: dict[str, str]) -> Path:

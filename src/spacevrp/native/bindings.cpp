@@ -1,0 +1,580 @@
+// Python's view of the search: arrays in, plans out, the GIL released in between.
+#include "search.hpp"
+
+#include <pybind11/functional.h>
+#include <pybind11/numpy.h>
+#include <pybind11/pybind11.h>
+#include <pybind11/stl.h>
+
+#include <algorithm>
+#include <atomic>
+#include <exception>
+#include <memory>
+#include <optional>
+#include <stdexcept>
+#include <thread>
+
+namespace py = pybind11;
+
+namespace spacevrp {
+namespace {
+
+using Doubles = py::array_t<double, py::array::c_style | py::array::forcecast>;
+using Bytes = py::array_t<std::uint8_t, py::array::c_style | py::array::forcecast>;
+using Ints = py::array_t<std::int32_t, py::array::c_style | py::array::forcecast>;
+using Plain = std::pair<std::vector<std::vector<Node>>, std::vector<int>>;
+
+template <class Array> auto copied(const Array &array) {
+    using Entry = std::remove_cv_t<std::remove_reference_t<decltype(*array.data())>>;
+    return std::vector<Entry>(array.data(), array.data() + array.size());
+}
+
+template <class Array>
+void check_shape(const char *name, const Array &array, std::vector<py::ssize_t> shape) {
+    bool same = array.ndim() == static_cast<py::ssize_t>(shape.size());
+    for (std::size_t i = 0; same && i < shape.size(); ++i)
+        same = array.shape(static_cast<py::ssize_t>(i)) == shape[i];
+    if (same)
+        return;
+    const auto written = [](const auto &sizes, std::size_t count) {
+        std::string text = "(";
+        for (std::size_t i = 0; i < count; ++i)
+            text += (i ? ", " : "") + std::to_string(sizes[i]);
+        return text + ")";
+    };
+    throw py::value_error(std::string(name) + ": expected shape " + written(shape, shape.size()) +
+                          ", received " +
+                          written(array.shape(), static_cast<std::size_t>(array.ndim())));
+}
+
+template <class Enum>
+Enum named(const char *field, const std::string &name,
+           const std::vector<std::pair<const char *, Enum>> &known) {
+    std::string all;
+    for (const auto &[text, value] : known) {
+        if (name == text)
+            return value;
+        all += (all.empty() ? "" : ", ") + std::string(text);
+    }
+    throw py::value_error(std::string(field) + ": expected one of " + all + ", received " + name);
+}
+
+std::shared_ptr<Model>
+make_model(const Doubles &demand, const Doubles &opening, const Doubles &closing,
+           const Doubles &service, bool timed, const Doubles &penalty, const Doubles &prize,
+           bool maximise_prize, double min_prize, const Ints &partner, const Bytes &is_pickup,
+           const Ints &customers, const Ints &start, const Ints &end, const Doubles &capacity,
+           const Doubles &fixed_cost, const Doubles &max_length, const Doubles &leaves_from,
+           const Doubles &back_by, const Ints &count, const std::vector<std::vector<Node>> &pinned,
+           const std::string &load_rule, bool backhaul_last, int max_routes, double time_slack,
+           const std::optional<Doubles> &coordinates, const std::string &geometry,
+           const std::string &rounding, const std::optional<Doubles> &distances,
+           const std::optional<Doubles> &durations, const std::optional<Bytes> &allowed,
+           const std::optional<Ints> &candidates) {
+    Input input;
+    if (demand.ndim() != 2)
+        throw py::value_error("demand: expected shape (N, D), received " +
+                              std::to_string(demand.ndim()) + " dimensions");
+    const py::ssize_t n = demand.shape(0), d = demand.shape(1), k = start.size();
+    if (n > 10'000'000 || d > 10'000)
+        throw py::value_error("demand: expected at most 10,000,000 nodes and 10,000 kinds of load");
+    input.size = static_cast<int>(n);
+    input.kinds = static_cast<int>(d);
+    check_shape("opening", opening, {n});
+    check_shape("closing", closing, {n});
+    check_shape("service", service, {n});
+    check_shape("penalty", penalty, {n});
+    check_shape("prize", prize, {n});
+    check_shape("partner", partner, {n});
+    check_shape("is_pickup", is_pickup, {n});
+    check_shape("customers", customers, {customers.size()});
+    check_shape("start", start, {k});
+    check_shape("end", end, {k});
+    check_shape("capacity", capacity, {k, d});
+    check_shape("fixed_cost", fixed_cost, {k});
+    check_shape("max_length", max_length, {k});
+    check_shape("leaves_from", leaves_from, {k});
+    check_shape("back_by", back_by, {k});
+    check_shape("count", count, {k});
+    input.demand = copied(demand);
+    input.opening = copied(opening);
+    input.closing = copied(closing);
+    input.service = copied(service);
+    input.timed = timed;
+    input.penalty = copied(penalty);
+    input.prize = copied(prize);
+    input.maximise_prize = maximise_prize;
+    input.min_prize = min_prize;
+    input.partner = copied(partner);
+    input.is_pickup = copied(is_pickup);
+    input.customers = copied(customers);
+    input.start = copied(start);
+    input.end = copied(end);
+    input.capacity = copied(capacity);
+    input.fixed_cost = copied(fixed_cost);
+    input.max_length = copied(max_length);
+    input.leaves_from = copied(leaves_from);
+    input.back_by = copied(back_by);
+    input.count = copied(count);
+    input.pinned = pinned;
+    input.load_rule = named<LoadRule>("load_rule", load_rule,
+                                      {{"single", LoadRule::single},
+                                       {"separate", LoadRule::separate},
+                                       {"pairs", LoadRule::pairs}});
+    input.backhaul_last = backhaul_last;
+    input.max_routes = max_routes;
+    input.time_slack = time_slack;
+    input.geometry = named<Geometry>("geometry", geometry,
+                                     {{"euclidean", Geometry::euclidean},
+                                      {"manhattan", Geometry::manhattan},
+                                      {"chebyshev", Geometry::chebyshev},
+                                      {"att", Geometry::att},
+                                      {"geo", Geometry::geo}});
+    input.rounding = named<Rounding>("rounding", rounding,
+                                     {{"none", Rounding::none},
+                                      {"nearest", Rounding::nearest},
+                                      {"up", Rounding::up},
+                                      {"down", Rounding::down},
+                                      {"one-decimal", Rounding::one_decimal}});
+    if (coordinates) {
+        check_shape("coordinates", *coordinates, {n, 2});
+        input.coordinates = copied(*coordinates);
+    }
+    if (distances) {
+        check_shape("distances", *distances, {n, n});
+        input.distances = copied(*distances);
+    }
+    if (!coordinates && !distances)
+        throw py::value_error("distances: expected a matrix or coordinates, received neither");
+    if (durations) {
+        check_shape("durations", *durations, {n, n});
+        input.durations = copied(*durations);
+    }
+    if (allowed) {
+        check_shape("allowed", *allowed, {k, n});
+        input.allowed = copied(*allowed);
+    }
+    if (candidates) {
+        if (candidates->ndim() != 2)
+            throw py::value_error("candidates: expected shape (N, C), received another");
+        check_shape("candidates", *candidates, {n, candidates->shape(1)});
+        input.candidates = copied(*candidates);
+        input.candidate_width = static_cast<int>(candidates->shape(1));
+    }
+    const py::gil_scoped_release released;
+    return std::make_shared<Model>(std::move(input));
+}
+
+Routes as_routes(const Plain &plain) {
+    if (plain.first.size() != plain.second.size())
+        throw py::value_error("types: expected one for each of " +
+                              std::to_string(plain.first.size()) + " routes, received " +
+                              std::to_string(plain.second.size()));
+    return {plain.first, plain.second};
+}
+
+double true_cost(const Model &model, const Value &value) {
+    if (!model.maximise_prize)
+        return value.cost;
+    double total = 0.0;
+    for (const Node node : model.customers)
+        total += model.prize[Model::at(node)];
+    return value.cost - total;
+}
+
+py::dict evaluate(const Model &model, const std::vector<std::vector<Node>> &routes,
+                  const std::vector<int> &types) {
+    const Routes given = as_routes({routes, types});
+    Plan checker(model);
+    int violations = 0;
+    double cost = 0.0, collected = 0.0;
+    std::vector<int> visits(static_cast<std::size_t>(model.size()), 0);
+    std::vector<int> used(static_cast<std::size_t>(model.types()), 0);
+    int leaving = 0;
+    for (std::size_t i = 0; i < given.stops.size(); ++i) {
+        const std::vector<Node> &stops = given.stops[i];
+        const int type = given.types[i];
+        if (type < 0 || type >= model.types())
+            throw py::value_error("types: expected 0 to " + std::to_string(model.types() - 1) +
+                                  ", received " + std::to_string(type));
+        for (const Node node : stops) {
+            if (node < 0 || node >= model.size() || !model.is_customer[Model::at(node)])
+                throw py::value_error("routes: expected customers, received " +
+                                      std::to_string(node));
+            if (visits[Model::at(node)]++)
+                ++violations;
+        }
+        if (stops.empty())
+            continue;
+        const VehicleType &vehicle = model.vehicles[static_cast<std::size_t>(type)];
+        ++used[static_cast<std::size_t>(type)];
+        ++leaving;
+        const int size = static_cast<int>(stops.size());
+        if (checker.checked_length(type, stops.data(), size) == INFINITE)
+            ++violations;
+        if (stops.size() < vehicle.pinned.size() ||
+            !std::equal(vehicle.pinned.begin(), vehicle.pinned.end(), stops.begin()))
+            ++violations;
+        Node last = vehicle.start;
+        double length = 0.0;
+        for (const Node node : stops) {
+            length += model.distance(last, node);
+            last = node;
+        }
+        length += model.distance(last, vehicle.end);
+        if (!model.maximise_prize)
+            cost += length + vehicle.fixed_cost;
+    }
+    for (int type = 0; type < model.types(); ++type) {
+        const VehicleType &vehicle = model.vehicles[static_cast<std::size_t>(type)];
+        if (vehicle.count >= 0 && used[static_cast<std::size_t>(type)] > vehicle.count)
+            ++violations;
+        if (!vehicle.pinned.empty() && used[static_cast<std::size_t>(type)] == 0)
+            ++violations;
+    }
+    if (model.max_routes >= 0 && leaving > model.max_routes)
+        ++violations;
+    std::vector<Node> unserved;
+    for (const Node node : model.customers) {
+        const bool visited = visits[Model::at(node)] > 0;
+        if (visited) {
+            collected += model.prize[Model::at(node)];
+            if (model.maximise_prize)
+                cost -= model.prize[Model::at(node)];
+        } else if (model.compulsory_node[Model::at(node)]) {
+            unserved.push_back(node);
+        } else if (!model.maximise_prize) {
+            cost += model.node_penalty[Model::at(node)];
+        }
+    }
+    if (collected < model.min_prize)
+        ++violations;
+    py::dict result;
+    result["cost"] = cost;
+    result["feasible"] = violations == 0;
+    result["unserved"] = unserved;
+    result["collected"] = collected;
+    result["violations"] = violations;
+    return result;
+}
+
+struct SearchResult {
+    Plain plan;
+    double cost = 0.0;
+    std::vector<Node> unserved;
+    std::int64_t iterations = 0;
+    double seconds = 0.0;
+    bool interrupted = false;
+    std::vector<std::tuple<double, std::int64_t, double, int>> trace;
+};
+
+SearchResult finished(const Model &model, Result &&result) {
+    SearchResult out;
+    out.cost = true_cost(model, result.value);
+    std::vector<char> served(static_cast<std::size_t>(model.size()), 0);
+    for (const auto &stops : result.routes.stops)
+        for (const Node node : stops)
+            served[Model::at(node)] = 1;
+    for (const Node node : model.customers)
+        if (!served[Model::at(node)] && model.compulsory_node[Model::at(node)])
+            out.unserved.push_back(node);
+    out.plan = {std::move(result.routes.stops), std::move(result.routes.types)};
+    out.iterations = result.iterations;
+    out.seconds = result.seconds;
+    out.interrupted = result.interrupted;
+    for (const Trace &entry : result.trace)
+        out.trace.emplace_back(entry.seconds, entry.iterations, true_cost(model, entry.value),
+                               entry.value.missing);
+    return out;
+}
+
+Options as_options(std::uint64_t seed, std::int64_t iterations, double seconds,
+                   std::int64_t no_gain, const py::dict &tuning) {
+    Options options;
+    options.seed = seed;
+    options.iterations = iterations;
+    options.seconds = seconds;
+    options.no_gain = no_gain;
+    if (iterations < 0 && !(seconds >= 0.0) && no_gain < 0)
+        throw py::value_error("expected at least one of iterations, seconds and no_gain, received "
+                              "no limit");
+    for (const auto &item : tuning) {
+        const auto key = py::cast<std::string>(item.first);
+        const auto number = py::cast<double>(item.second);
+        if (!(number >= 0.0) || !(number <= 1e9))
+            throw py::value_error(key + ": expected a number of at least 0");
+        if (key == "hot")
+            options.hot = number;
+        else if (key == "cold")
+            options.cold = number;
+        else if (key == "removed")
+            options.removed = number;
+        else if (key == "longest_string")
+            options.longest_string = number;
+        else if (key == "blink")
+            options.blink = number;
+        else if (key == "places")
+            options.places = static_cast<int>(number);
+        else if (key == "descent")
+            options.descent = number;
+        else if (key == "granularity")
+            options.granularity = static_cast<int>(number);
+        else
+            throw py::value_error("tuning: expected a known key, received " + key);
+    }
+    return options;
+}
+
+Plain construct(const Model &model, const std::string &method, std::uint64_t seed) {
+    if (method != "savings" && method != "insertion")
+        throw py::value_error("method: expected savings or insertion, received " + method);
+    const py::gil_scoped_release released;
+    Options options;
+    options.seed = seed;
+    Search search(model, options);
+    search.begin({});
+    if (method == "savings")
+        search.construct_by_savings();
+    else
+        search.construct_by_insertion(3);
+    Routes made = search.best();
+    return {std::move(made.stops), std::move(made.types)};
+}
+
+// What the caller wants to hear and to say while a search runs. All of it needs the GIL.
+struct Caller {
+    std::optional<py::function> callback, should_stop;
+    std::exception_ptr raised;
+
+    bool stop() {
+        const py::gil_scoped_acquire acquired;
+        if (raised)
+            return true;
+        try {
+            if (PyErr_CheckSignals() != 0)
+                throw py::error_already_set();
+            return should_stop && py::cast<bool>((*should_stop)());
+        } catch (...) {
+            raised = std::current_exception();
+            return true;
+        }
+    }
+
+    template <class... Arguments> void tell(const Arguments &...arguments) {
+        const py::gil_scoped_acquire acquired;
+        if (raised)
+            return;
+        try {
+            (*callback)(arguments...);
+        } catch (...) {
+            raised = std::current_exception();
+        }
+    }
+};
+
+SearchResult search(const Model &model, const std::vector<std::vector<Node>> &routes,
+                    const std::vector<int> &types, std::uint64_t seed, std::int64_t iterations,
+                    double seconds, std::int64_t no_gain,
+                    const std::optional<py::function> &callback,
+                    const std::optional<py::function> &should_stop, int threads,
+                    const py::dict &tuning) {
+    const Options options = as_options(seed, iterations, seconds, no_gain, tuning);
+    const Routes start = as_routes({routes, types});
+    (void)threads;
+    Caller caller{callback, should_stop, nullptr};
+    Result result;
+    {
+        const py::gil_scoped_release released;
+        Hooks hooks;
+        hooks.stop = [&] { return caller.stop(); };
+        if (callback)
+            hooks.found = [&](const Routes &found, const Value &value) {
+                caller.tell(found.stops, found.types, true_cost(model, value));
+            };
+        Search one(model, options);
+        one.begin(start);
+        result = one.run(hooks);
+    }
+    if (caller.raised)
+        std::rethrow_exception(caller.raised);
+    return finished(model, std::move(result));
+}
+
+std::vector<SearchResult> search_many(const std::vector<std::shared_ptr<Model>> &models,
+                                      const std::vector<Plain> &starts,
+                                      const std::vector<std::uint64_t> &seeds, int threads,
+                                      std::int64_t iterations, double seconds, std::int64_t no_gain,
+                                      const std::optional<py::function> &callback,
+                                      const std::optional<py::function> &should_stop,
+                                      const py::dict &tuning) {
+    if (models.size() != starts.size() || models.size() != seeds.size())
+        throw py::value_error("expected as many starts and seeds as models");
+    std::vector<Options> options;
+    std::vector<Routes> from;
+    for (std::size_t i = 0; i < models.size(); ++i) {
+        options.push_back(as_options(seeds[i], iterations, seconds, no_gain, tuning));
+        from.push_back(as_routes(starts[i]));
+    }
+    std::vector<Result> results(models.size());
+    Caller caller{callback, should_stop, nullptr};
+    {
+        const py::gil_scoped_release released;
+        std::atomic<std::size_t> next{0};
+        std::atomic<bool> stopped{false};
+        std::exception_ptr raised;
+        std::atomic_flag failed = ATOMIC_FLAG_INIT;
+        const std::thread::id owner = std::this_thread::get_id();
+        const auto work = [&] {
+            Hooks hooks;
+            hooks.stop = [&] {
+                if (std::this_thread::get_id() == owner && caller.stop())
+                    stopped = true;
+                return stopped.load();
+            };
+            try {
+                for (std::size_t i = next++; i < models.size(); i = next++) {
+                    Options here = options[i];
+                    if (stopped)
+                        here.iterations = 0;
+                    if (callback)
+                        hooks.found = [&, i](const Routes &found, const Value &value) {
+                            caller.tell(i, found.stops, found.types, true_cost(*models[i], value));
+                        };
+                    Search one(*models[i], here);
+                    one.begin(from[i]);
+                    results[i] = one.run(hooks);
+                    results[i].interrupted = results[i].interrupted || stopped;
+                }
+            } catch (...) {
+                if (!failed.test_and_set())
+                    raised = std::current_exception();
+            }
+        };
+        std::vector<std::thread> others;
+        const int count = std::clamp(threads, 1, 256);
+        for (int i = 1; i < count && static_cast<std::size_t>(i) < models.size(); ++i)
+            others.emplace_back(work);
+        work();
+        for (std::thread &thread : others)
+            thread.join();
+        if (raised)
+            std::rethrow_exception(raised);
+    }
+    if (caller.raised)
+        std::rethrow_exception(caller.raised);
+    std::vector<SearchResult> out;
+    for (std::size_t i = 0; i < models.size(); ++i)
+        out.push_back(finished(*models[i], std::move(results[i])));
+    return out;
+}
+
+// Random moves that the search holds for feasible, each applied to the given plan alone.
+std::vector<std::tuple<std::string, double, std::vector<std::vector<Node>>, std::vector<int>>>
+sample_moves(const Model &model, const std::vector<std::vector<Node>> &routes,
+             const std::vector<int> &types, std::uint64_t seed, int count) {
+    std::vector<std::tuple<std::string, double, std::vector<std::vector<Node>>, std::vector<int>>>
+        moves;
+    const Routes start = as_routes({routes, types});
+    Options options;
+    options.seed = seed;
+    Random random(seed ^ 0x5851F42D4C957F2DULL);
+    const int n = static_cast<int>(model.customers.size());
+    Search base(model, options);
+    base.begin(start);
+    const Routes given = base.plan.routes();
+    for (int attempt = 0; attempt < 50 * count && static_cast<int>(moves.size()) < count && n > 0;
+         ++attempt) {
+        const int kind = random.below(Search::MOVES + 2);
+        const Node u = model.customers[static_cast<std::size_t>(random.below(n))];
+        const Node v = model.customers[static_cast<std::size_t>(random.below(n))];
+        Search trial(model, options);
+        trial.begin(given);
+        if (kind < Search::MOVES) {
+            Search::Proposal proposal;
+            if (!trial.propose(kind, u, v, INFINITE, proposal))
+                continue;
+            trial.apply(proposal);
+            const Routes after = trial.plan.routes();
+            moves.emplace_back(Search::move_name(kind), proposal.delta, after.stops, after.types);
+            continue;
+        }
+        const Node head = model.head(u);
+        if (trial.plan.is_fixed[Model::at(head)])
+            continue;
+        if (trial.plan.is_served(head)) {
+            const int number = trial.plan.route_of[Model::at(head)];
+            const Route &r = trial.plan.route[static_cast<std::size_t>(number)];
+            std::vector<Node> stops;
+            for (int p = 1; p <= r.size; ++p)
+                if (model.head(r.node[static_cast<std::size_t>(p)]) != head)
+                    stops.push_back(r.node[static_cast<std::size_t>(p)]);
+            const double before = trial.objective();
+            trial.plan.to_bank(head);
+            if (!trial.plan.assign(number, r.type, stops.data(), static_cast<int>(stops.size())))
+                continue;
+            if (kind == Search::MOVES) {
+                const Routes after = trial.plan.routes();
+                moves.emplace_back("removal", trial.objective() - before, after.stops, after.types);
+                continue;
+            }
+        }
+        const Routes without = trial.plan.routes();
+        const double before = trial.objective();
+        const Place place = trial.best_place(head, 0.3);
+        if (!place.found())
+            continue;
+        trial.plan.insert(head, place);
+        trial.plan.from_bank(head);
+        // Told as a change of the plan without the unit: "insertion" is judged against that.
+        const Routes after = trial.plan.routes();
+        (void)without;
+        moves.emplace_back("insertion", trial.objective() - before, after.stops, after.types);
+    }
+    return moves;
+}
+
+} // namespace
+} // namespace spacevrp
+
+PYBIND11_MODULE(_core, module) {
+    using namespace spacevrp;
+    module.doc() = "The compiled search: ruin and recreate with local moves, for every rule.";
+
+    py::class_<SearchResult>(module, "SearchResult")
+        .def_property_readonly("routes", [](const SearchResult &r) { return r.plan.first; })
+        .def_property_readonly("types", [](const SearchResult &r) { return r.plan.second; })
+        .def_readonly("cost", &SearchResult::cost)
+        .def_readonly("unserved", &SearchResult::unserved)
+        .def_readonly("iterations", &SearchResult::iterations)
+        .def_readonly("seconds", &SearchResult::seconds)
+        .def_readonly("interrupted", &SearchResult::interrupted)
+        .def_readonly("trace", &SearchResult::trace);
+
+    py::class_<Model, std::shared_ptr<Model>>(module, "Model")
+        .def(py::init(&make_model), py::kw_only(), py::arg("demand"), py::arg("opening"),
+             py::arg("closing"), py::arg("service"), py::arg("timed"), py::arg("penalty"),
+             py::arg("prize"), py::arg("maximise_prize"), py::arg("min_prize"), py::arg("partner"),
+             py::arg("is_pickup"), py::arg("customers"), py::arg("start"), py::arg("end"),
+             py::arg("capacity"), py::arg("fixed_cost"), py::arg("max_length"),
+             py::arg("leaves_from"), py::arg("back_by"), py::arg("count"), py::arg("pinned"),
+             py::arg("load_rule"), py::arg("backhaul_last"), py::arg("max_routes"),
+             py::arg("time_slack"), py::arg("coordinates") = py::none(),
+             py::arg("geometry") = "euclidean", py::arg("rounding") = "none",
+             py::arg("distances") = py::none(), py::arg("durations") = py::none(),
+             py::arg("allowed") = py::none(), py::arg("candidates") = py::none())
+        .def("evaluate", &evaluate, py::arg("routes"), py::arg("types"))
+        .def("construct", &construct, py::arg("method"), py::arg("seed") = 0)
+        .def("search", &search, py::arg("routes"), py::arg("types"), py::kw_only(),
+             py::arg("seed") = 0, py::arg("iterations") = -1, py::arg("seconds") = -1.0,
+             py::arg("no_gain") = -1, py::arg("callback") = py::none(),
+             py::arg("should_stop") = py::none(), py::arg("threads") = 1,
+             py::arg("tuning") = py::dict())
+        .def("sample_moves", &sample_moves, py::arg("routes"), py::arg("types"), py::arg("seed"),
+             py::arg("count"));
+
+    module.def("search_many", &search_many, py::arg("models"), py::arg("starts"), py::kw_only(),
+               py::arg("seeds"), py::arg("threads") = 1, py::arg("iterations") = -1,
+               py::arg("seconds") = -1.0, py::arg("no_gain") = -1,
+               py::arg("callback") = py::none(), py::arg("should_stop") = py::none(),
+               py::arg("tuning") = py::dict());
+}

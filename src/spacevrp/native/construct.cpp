@@ -1,0 +1,193 @@
+// Plans from nothing: savings (Clarke and Wright 1964) and cheapest insertion.
+#include "search.hpp"
+
+#include <algorithm>
+#include <numeric>
+
+namespace spacevrp {
+namespace {
+
+std::size_t at(int i) { return static_cast<std::size_t>(i); }
+
+// Neighbours of each customer that savings look at.
+constexpr int SAVINGS_WIDTH = 40;
+
+} // namespace
+
+void Search::construct_by_insertion(int tries) {
+    const Routes start = plan.routes();
+    for (int attempt = 0; attempt < tries; ++attempt) {
+        if (attempt > 0) {
+            for (const int number : std::vector<int>(plan.active))
+                set_dirty(number);
+            for (const int number : std::vector<int>(plan.active)) {
+                const Route &r = plan.route[at(number)];
+                for (int p = 1; p <= r.size; ++p)
+                    if (model_.is_head(r.node[at(p)]))
+                        plan.to_bank(r.node[at(p)]);
+                plan.assign(number, r.type, nullptr, 0);
+            }
+            for (std::size_t i = 0; i < start.stops.size(); ++i) {
+                const int number = plan.empty_route();
+                plan.assign(number, start.types[i], start.stops[i].data(),
+                            static_cast<int>(start.stops[i].size()));
+                for (const Node node : start.stops[i])
+                    if (model_.is_head(node))
+                        plan.from_bank(node);
+                set_dirty(number);
+            }
+        }
+        ++stamp_;
+        saved_.clear();
+        arena_.clear();
+        removed_.clear();
+        taken_from_bank_.clear();
+        for (const Node head : plan.bank)
+            if (!plan.is_fixed[at(head)]) {
+                removed_.push_back(head);
+                gone_[at(head)] = stamp_;
+            }
+        std::sort(removed_.begin(), removed_.end());
+        order_units();
+        recreate(0.0);
+        for (const Saved &saved : saved_)
+            set_dirty(saved.route);
+        if (plan.value().better_than(best_value_))
+            keep_best();
+    }
+    restore_best();
+}
+
+void Search::construct_by_savings() {
+    ++stamp_;
+    saved_.clear();
+    arena_.clear();
+    // Each unit in a route of its own, by the vehicle that serves it best; vehicles that there are
+    // not are taken back at the end.
+    const std::vector<Node> units = plan.bank;
+    struct Chain {
+        std::vector<Node> stops;
+        int type = -1;
+        double length = 0.0;
+    };
+    std::vector<Chain> chains;
+    std::vector<int> chain_of(at(model_.size()), -1);
+    for (const Node head : units) {
+        if (plan.is_fixed[at(head)])
+            continue;
+        Chain chain;
+        double least = INFINITE;
+        for (int type = 0; type < model_.types(); ++type) {
+            if (!plan.may_open(type))
+                continue;
+            const double length = model_.alone(type, head);
+            const double cost = length + model_.vehicles[at(type)].fixed_cost;
+            if (cost < least) {
+                least = cost;
+                chain.type = type;
+                chain.length = length;
+            }
+        }
+        if (chain.type < 0)
+            continue;
+        chain.stops.push_back(head);
+        if (model_.partner[at(head)] >= 0)
+            chain.stops.push_back(model_.partner[at(head)]);
+        for (const Node node : chain.stops)
+            chain_of[at(node)] = static_cast<int>(chains.size());
+        chains.push_back(std::move(chain));
+    }
+    struct Saving {
+        double gain;
+        Node from, to;
+    };
+    std::vector<Saving> savings;
+    const int count = std::min(model_.width, SAVINGS_WIDTH);
+    for (const Node node : model_.customers) {
+        if (chain_of[at(node)] < 0)
+            continue;
+        const Node *near = model_.near(node);
+        const VehicleType &type = model_.vehicles[at(chains[at(chain_of[at(node)])].type)];
+        for (int i = 0; i < count && near[i] >= 0; ++i) {
+            const Node other = near[i];
+            if (chain_of[at(other)] < 0)
+                continue;
+            const VehicleType &second = model_.vehicles[at(chains[at(chain_of[at(other)])].type)];
+            const double gain = model_.distance(node, type.end) +
+                                model_.distance(second.start, other) -
+                                model_.distance(node, other) + second.fixed_cost;
+            if (gain > 0.0)
+                savings.push_back({gain, node, other});
+        }
+    }
+    std::stable_sort(savings.begin(), savings.end(),
+                     [](const Saving &a, const Saving &b) { return a.gain > b.gain; });
+    const bool may_reverse = model_.symmetric && !model_.timed && !model_.paired;
+    std::vector<Node> joined;
+    for (const Saving &saving : savings) {
+        const int first = chain_of[at(saving.from)], second = chain_of[at(saving.to)];
+        if (first == second)
+            continue;
+        Chain &a = chains[at(first)], &b = chains[at(second)];
+        if (may_reverse) {
+            if (a.stops.front() == saving.from && a.stops.size() > 1)
+                std::reverse(a.stops.begin(), a.stops.end());
+            if (b.stops.back() == saving.to && b.stops.size() > 1)
+                std::reverse(b.stops.begin(), b.stops.end());
+        }
+        if (a.stops.back() != saving.from || b.stops.front() != saving.to)
+            continue;
+        joined = a.stops;
+        joined.insert(joined.end(), b.stops.begin(), b.stops.end());
+        double least = INFINITE, length = 0.0;
+        int type = -1;
+        for (const int candidate : {a.type, b.type}) {
+            const double whole =
+                plan.checked_length(candidate, joined.data(), static_cast<int>(joined.size()));
+            const double cost = whole + model_.vehicles[at(candidate)].fixed_cost;
+            if (cost < least) {
+                least = cost;
+                type = candidate;
+                length = whole;
+            }
+        }
+        const double apart = a.length + b.length + model_.vehicles[at(a.type)].fixed_cost +
+                             model_.vehicles[at(b.type)].fixed_cost;
+        if (type < 0 || !(least < apart))
+            continue;
+        for (const Node node : b.stops)
+            chain_of[at(node)] = first;
+        a.stops.swap(joined);
+        a.type = type;
+        a.length = length;
+        b.stops.clear();
+    }
+    // The longest routes get the vehicles there are.
+    std::vector<int> order(chains.size());
+    std::iota(order.begin(), order.end(), 0);
+    std::stable_sort(order.begin(), order.end(), [&](int a, int b) {
+        return chains[at(a)].stops.size() > chains[at(b)].stops.size();
+    });
+    for (const int i : order) {
+        const Chain &chain = chains[at(i)];
+        if (chain.stops.empty() || !plan.may_open(chain.type))
+            continue;
+        if (plan.checked_length(chain.type, chain.stops.data(),
+                                static_cast<int>(chain.stops.size())) == INFINITE)
+            continue; // turned round, the other way is no longer allowed
+        const int number = plan.empty_route();
+        plan.assign(number, chain.type, chain.stops.data(), static_cast<int>(chain.stops.size()));
+        for (const Node node : chain.stops)
+            if (model_.is_head(node))
+                plan.from_bank(node);
+        set_dirty(number);
+    }
+    if (plan.value().better_than(best_value_))
+        keep_best();
+    if (!plan.bank.empty())
+        construct_by_insertion(1);
+    else
+        restore_best();
+}
+
+} // namespace spacevrp

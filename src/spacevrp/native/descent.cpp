@@ -1,0 +1,264 @@
+// Local moves over near neighbours. A move says which pieces of which routes follow each other;
+// its change of length takes constant time, and only a promising one is checked stop by stop.
+#include "search.hpp"
+
+#include <algorithm>
+
+namespace spacevrp {
+namespace {
+
+std::size_t at(int i) { return static_cast<std::size_t>(i); }
+
+enum Kind {
+    RELOCATE,
+    RELOCATE_BEFORE,
+    RELOCATE_TWO,
+    RELOCATE_TWO_REVERSED,
+    RELOCATE_THREE,
+    SWAP,
+    SWAP_TWO,
+    TWO_OPT_STAR,
+    TWO_OPT,
+};
+
+} // namespace
+
+const char *Search::move_name(int kind) {
+    static const char *names[MOVES] = {"relocate",       "relocate_before", "or_opt_two",
+                                       "or_opt_reversed", "or_opt_three",    "swap",
+                                       "swap_two",       "two_opt_star",    "two_opt"};
+    return names[kind];
+}
+
+bool Search::weigh(const Piece *first, int first_count, const Piece *second, int second_count,
+                   double bound, Proposal &out) {
+    const Piece *pieces[2] = {first, second};
+    const int counts[2] = {first_count, second_count};
+    double change = 0.0;
+    for (int side = 0; side < 2; ++side) {
+        if (out.route[side] < 0)
+            continue;
+        const Route &r = plan.route[at(out.route[side])];
+        const VehicleType &type = model_.vehicles[at(r.type)];
+        Node last = type.start;
+        double sum = 0.0;
+        bool empty = true;
+        for (int i = 0; i < counts[side]; ++i) {
+            const Piece &piece = pieces[side][i];
+            if (piece.from > piece.to)
+                continue;
+            empty = false;
+            const Route &source = plan.route[at(piece.route)];
+            const Node head = source.node[at(piece.reversed ? piece.to : piece.from)];
+            const Node tail = source.node[at(piece.reversed ? piece.from : piece.to)];
+            sum += model_.distance(last, head);
+            if (piece.reversed && !model_.symmetric)
+                sum += source.reversed[at(piece.to)] - source.reversed[at(piece.from)];
+            else
+                sum += source.so_far[at(piece.to)] - source.so_far[at(piece.from)];
+            last = tail;
+        }
+        if (empty) {
+            change -= model_.maximise_prize ? 0.0 : type.fixed_cost;
+            sum = 0.0;
+        } else {
+            sum += model_.distance(last, type.end);
+        }
+        change += model_.arc_weight * (sum - r.length);
+    }
+    if (!(change < bound))
+        return false;
+    for (int side = 0; side < 2; ++side) {
+        if (out.route[side] < 0)
+            continue;
+        std::vector<Node> &stops = out.stops[side];
+        stops.clear();
+        for (int i = 0; i < counts[side]; ++i) {
+            const Piece &piece = pieces[side][i];
+            const std::vector<Node> &nodes = plan.route[at(piece.route)].node;
+            if (piece.reversed)
+                for (int p = piece.to; p >= piece.from; --p)
+                    stops.push_back(nodes[at(p)]);
+            else
+                for (int p = piece.from; p <= piece.to; ++p)
+                    stops.push_back(nodes[at(p)]);
+        }
+        const int type = plan.route[at(out.route[side])].type;
+        if (!stops.empty() && plan.checked_length(type, stops.data(),
+                                                  static_cast<int>(stops.size())) == INFINITE)
+            return false;
+    }
+    out.delta = change;
+    return true;
+}
+
+bool Search::propose(int kind, Node u, Node v, double bound, Proposal &out) {
+    const int a = plan.route_of[at(u)], b = plan.route_of[at(v)];
+    if (a < 0 || b < 0 || u == v)
+        return false;
+    const Route &ra = plan.route[at(a)], &rb = plan.route[at(b)];
+    const int pu = plan.position[at(u)], pv = plan.position[at(v)];
+    out.route[0] = a;
+    out.route[1] = a == b ? -1 : b;
+    switch (kind) {
+    case RELOCATE:
+    case RELOCATE_BEFORE:
+    case RELOCATE_TWO:
+    case RELOCATE_TWO_REVERSED:
+    case RELOCATE_THREE: {
+        const int more = kind == RELOCATE || kind == RELOCATE_BEFORE ? 0
+                         : kind == RELOCATE_THREE                    ? 2
+                                                                     : 1;
+        const int last = pu + more;
+        const int after = kind == RELOCATE_BEFORE ? pv - 1 : pv;
+        if (pu <= ra.pinned || last > ra.size || after < rb.pinned)
+            return false;
+        const Piece moved{a, pu, last, kind == RELOCATE_TWO_REVERSED};
+        if (a != b) {
+            const Piece left[2] = {{a, 1, pu - 1, false}, {a, last + 1, ra.size, false}};
+            const Piece right[3] = {{b, 1, after, false}, moved, {b, after + 1, rb.size, false}};
+            return weigh(left, 2, right, 3, bound, out);
+        }
+        if (after >= pu - 1 && after <= last) {
+            if (after != pu - 1 || kind != RELOCATE_TWO_REVERSED)
+                return false;
+        }
+        if (after < pu) {
+            const Piece whole[4] = {{a, 1, after, false},
+                                    moved,
+                                    {a, after + 1, pu - 1, false},
+                                    {a, last + 1, ra.size, false}};
+            return weigh(whole, 4, nullptr, 0, bound, out);
+        }
+        const Piece whole[4] = {{a, 1, pu - 1, false},
+                                {a, last + 1, after, false},
+                                moved,
+                                {a, after + 1, ra.size, false}};
+        return weigh(whole, 4, nullptr, 0, bound, out);
+    }
+    case SWAP:
+    case SWAP_TWO: {
+        const int last = kind == SWAP ? pu : pu + 1;
+        if (pu <= ra.pinned || pv <= rb.pinned || last > ra.size)
+            return false;
+        if (a != b) {
+            const Piece left[3] = {
+                {a, 1, pu - 1, false}, {b, pv, pv, false}, {a, last + 1, ra.size, false}};
+            const Piece right[3] = {
+                {b, 1, pv - 1, false}, {a, pu, last, false}, {b, pv + 1, rb.size, false}};
+            return weigh(left, 3, right, 3, bound, out);
+        }
+        if (pv >= pu && pv <= last)
+            return false;
+        if (pv > last) {
+            const Piece whole[5] = {{a, 1, pu - 1, false},
+                                    {a, pv, pv, false},
+                                    {a, last + 1, pv - 1, false},
+                                    {a, pu, last, false},
+                                    {a, pv + 1, ra.size, false}};
+            return weigh(whole, 5, nullptr, 0, bound, out);
+        }
+        const Piece whole[5] = {{a, 1, pv - 1, false},
+                                {a, pu, last, false},
+                                {a, pv + 1, pu - 1, false},
+                                {a, pv, pv, false},
+                                {a, last + 1, ra.size, false}};
+        return weigh(whole, 5, nullptr, 0, bound, out);
+    }
+    case TWO_OPT_STAR: {
+        // u is followed by v: the ends of two routes change places.
+        if (a == b || pu < ra.pinned || pv - 1 < rb.pinned)
+            return false;
+        const Piece left[2] = {{a, 1, pu, false}, {b, pv, rb.size, false}};
+        const Piece right[2] = {{b, 1, pv - 1, false}, {a, pu + 1, ra.size, false}};
+        return weigh(left, 2, right, 2, bound, out);
+    }
+    case TWO_OPT: {
+        if (model_.paired || pu < ra.pinned || pv < rb.pinned)
+            return false;
+        if (a == b) {
+            // u is followed by v, and what lay between them is travelled the other way round.
+            if (pv <= pu + 1)
+                return false;
+            const Piece whole[3] = {
+                {a, 1, pu, false}, {a, pu + 1, pv, true}, {a, pv + 1, ra.size, false}};
+            return weigh(whole, 3, nullptr, 0, bound, out);
+        }
+        if (ra.pinned > 0 || rb.pinned > 0)
+            return false;
+        const Piece left[2] = {{a, 1, pu, false}, {b, 1, pv, true}};
+        const Piece right[2] = {{a, pu + 1, ra.size, true}, {b, pv + 1, rb.size, false}};
+        return weigh(left, 2, right, 2, bound, out);
+    }
+    default:
+        return false;
+    }
+}
+
+void Search::apply(const Proposal &proposal) {
+    // The route that gets shorter may end; both are emptied first, so that no vehicle lacks.
+    for (const int number : proposal.route)
+        if (number >= 0)
+            touch(number);
+    for (int side = 0; side < 2; ++side)
+        if (proposal.route[side] >= 0) {
+            const std::vector<Node> &stops = proposal.stops[side];
+            plan.assign(proposal.route[side], plan.route[at(proposal.route[side])].type,
+                        stops.data(), static_cast<int>(stops.size()));
+        }
+}
+
+void Search::enqueue_route(int number) {
+    const Route &r = plan.route[at(number)];
+    if (r.slot < 0)
+        return;
+    for (int p = 1; p <= r.size; ++p) {
+        const Node node = r.node[at(p)];
+        if (!queued_[at(node)]) {
+            queued_[at(node)] = 1;
+            queue_.push_back(node);
+        }
+    }
+}
+
+bool Search::improve(Node u) {
+    const Node *near = model_.near(u);
+    const int count = std::min(options_.granularity, model_.width);
+    const double bound = -1e-9 * model_.arc_weight * model_.typical_arc;
+    for (int i = 0; i < count && near[i] >= 0; ++i)
+        for (int kind = 0; kind < MOVES; ++kind)
+            if (propose(kind, u, near[i], bound, proposal_)) {
+                apply(proposal_);
+                for (const int number : proposal_.route)
+                    if (number >= 0)
+                        enqueue_route(number);
+                return true;
+            }
+    return false;
+}
+
+void Search::descend() {
+    ++descents_;
+    while (!queue_.empty()) {
+        const Node u = queue_.back();
+        queue_.pop_back();
+        queued_[at(u)] = 0;
+        if (plan.is_served(u))
+            while (plan.is_served(u) && improve(u)) {
+            }
+    }
+}
+
+void Search::descend_all() {
+    ++stamp_;
+    saved_.clear();
+    arena_.clear();
+    const std::vector<int> numbers = plan.active;
+    for (const int number : numbers)
+        enqueue_route(number);
+    descend();
+    for (const Saved &saved : saved_)
+        set_dirty(saved.route);
+}
+
+} // namespace spacevrp

@@ -1,0 +1,565 @@
+#include "model.hpp"
+
+#include <algorithm>
+#include <cmath>
+#include <numeric>
+#include <sstream>
+#include <stdexcept>
+#include <utility>
+
+namespace spacevrp {
+namespace {
+
+// Neighbours kept of each node: enough for the ruin to find strings in several routes.
+constexpr int WIDTH = 100, WIDTH_LARGE = 40;
+constexpr int LARGE = 5000;
+// How much a minute of certain waiting or lateness counts beside a minute of distance.
+constexpr double WAITING_WEIGHT = 0.2, LATENESS_WEIGHT = 1.0;
+
+[[noreturn]] void refuse(const std::string &field, const std::string &expected,
+                         const std::string &received) {
+    throw std::invalid_argument(field + ": expected " + expected + ", received " + received);
+}
+
+std::string text(double value) {
+    std::ostringstream stream;
+    stream << value;
+    return stream.str();
+}
+
+void check_length(const std::string &field, std::size_t have, std::size_t want) {
+    if (have != want)
+        refuse(field, std::to_string(want) + " entries", std::to_string(have));
+}
+
+// What an array may hold beside plain finite numbers.
+enum class Range { finite, not_negative, not_negative_or_infinite, any };
+
+void check_values(const std::string &field, const std::vector<double> &values, Range range) {
+    for (std::size_t i = 0; i < values.size(); ++i) {
+        const double x = values[i];
+        bool good = !std::isnan(x);
+        const char *expected = "a number";
+        if (range == Range::finite) {
+            good = std::isfinite(x);
+            expected = "a finite number";
+        } else if (range == Range::not_negative) {
+            good = std::isfinite(x) && x >= 0.0;
+            expected = "a finite number of at least 0";
+        } else if (range == Range::not_negative_or_infinite) {
+            good = x >= 0.0;
+            expected = "at least 0, or inf";
+        }
+        if (!good)
+            refuse(field + ", entry " + std::to_string(i), expected, text(x));
+    }
+}
+
+double rounded(double x, Rounding rounding) {
+    switch (rounding) {
+    case Rounding::nearest:
+        return std::floor(x + 0.5);
+    case Rounding::up:
+        return std::ceil(x);
+    case Rounding::down:
+        return std::floor(x);
+    case Rounding::one_decimal:
+        return std::floor(x * 10.0) / 10.0;
+    case Rounding::none:
+        break;
+    }
+    return x;
+}
+
+// TSPLIB's GEO: coordinates DDD.MM, its own pi and radius.
+double geo_radians(double degrees_minutes) {
+    const double degrees = std::trunc(degrees_minutes);
+    return 3.141592 * (degrees + 5.0 * (degrees_minutes - degrees) / 3.0) / 180.0;
+}
+
+double geo(const double *a, const double *b) {
+    const double q1 = std::cos(geo_radians(a[1]) - geo_radians(b[1]));
+    const double q2 = std::cos(geo_radians(a[0]) - geo_radians(b[0]));
+    const double q3 = std::cos(geo_radians(a[0]) + geo_radians(b[0]));
+    const double cosine = 0.5 * ((1.0 + q1) * q2 - (1.0 - q1) * q3);
+    return 6378.388 * std::acos(std::clamp(cosine, -1.0, 1.0)) + 1.0;
+}
+
+// A k-d tree over points, for the nearest of each in O(log n).
+class Tree {
+public:
+    Tree(const std::vector<double> &points, std::vector<Node> nodes)
+        : points_(points), nodes_(std::move(nodes)) {
+        split(0, static_cast<int>(nodes_.size()), 0);
+    }
+
+    // The `count` nodes nearest to a point, nearest first; ties by number.
+    void nearest(const double *point, int count, Node except,
+                 std::vector<std::pair<double, Node>> &found) const {
+        found.clear();
+        look(0, static_cast<int>(nodes_.size()), 0, point, static_cast<std::size_t>(count), except,
+             found);
+        std::sort_heap(found.begin(), found.end());
+    }
+
+private:
+    void split(int first, int last, int axis) {
+        if (last - first <= 1)
+            return;
+        const int middle = (first + last) / 2;
+        std::nth_element(nodes_.begin() + first, nodes_.begin() + middle, nodes_.begin() + last,
+                         [&](Node a, Node b) {
+                             const double x = coordinate(a, axis), y = coordinate(b, axis);
+                             return x != y ? x < y : a < b;
+                         });
+        split(first, middle, 1 - axis);
+        split(middle + 1, last, 1 - axis);
+    }
+
+    void look(int first, int last, int axis, const double *point, std::size_t count, Node except,
+              std::vector<std::pair<double, Node>> &found) const {
+        if (first >= last)
+            return;
+        const int middle = (first + last) / 2;
+        const Node node = nodes_[static_cast<std::size_t>(middle)];
+        if (node != except) {
+            const double dx = coordinate(node, 0) - point[0], dy = coordinate(node, 1) - point[1];
+            const std::pair<double, Node> entry{dx * dx + dy * dy, node};
+            if (found.size() < count) {
+                found.push_back(entry);
+                std::push_heap(found.begin(), found.end());
+            } else if (entry < found.front()) {
+                std::pop_heap(found.begin(), found.end());
+                found.back() = entry;
+                std::push_heap(found.begin(), found.end());
+            }
+        }
+        const double gap = point[axis] - coordinate(node, axis);
+        const bool left_first = gap < 0.0;
+        for (int side = 0; side < 2; ++side) {
+            if (side == 1 && found.size() >= count && gap * gap > found.front().first)
+                return;
+            if ((side == 0) == left_first)
+                look(first, middle, 1 - axis, point, count, except, found);
+            else
+                look(middle + 1, last, 1 - axis, point, count, except, found);
+        }
+    }
+
+    double coordinate(Node node, int axis) const {
+        return points_[2 * static_cast<std::size_t>(node) + static_cast<std::size_t>(axis)];
+    }
+
+    const std::vector<double> &points_;
+    std::vector<Node> nodes_;
+};
+
+} // namespace
+
+Model::Model(Input input) {
+    size_ = input.size;
+    kinds_ = input.kinds;
+    if (size_ < 1)
+        refuse("size", "at least one node", std::to_string(size_));
+    if (kinds_ < 1)
+        refuse("demand", "at least one kind of load", std::to_string(kinds_));
+    const auto n = static_cast<std::size_t>(size_), d = static_cast<std::size_t>(kinds_);
+    check_length("demand", input.demand.size(), n * d);
+    check_length("opening", input.opening.size(), n);
+    check_length("closing", input.closing.size(), n);
+    check_length("service", input.service.size(), n);
+    check_length("penalty", input.penalty.size(), n);
+    check_length("prize", input.prize.size(), n);
+    check_length("partner", input.partner.size(), n);
+    check_length("is_pickup", input.is_pickup.size(), n);
+    check_values("demand", input.demand, Range::finite);
+    check_values("opening", input.opening, Range::finite);
+    check_values("closing", input.closing, Range::any);
+    check_values("service", input.service, Range::not_negative);
+    check_values("penalty", input.penalty, Range::not_negative_or_infinite);
+    check_values("prize", input.prize, Range::not_negative);
+    check_values("min_prize", {input.min_prize}, Range::finite);
+    check_values("time_slack", {input.time_slack}, Range::not_negative);
+    read_distances(input);
+    is_customer.assign(n + 1, 0);
+    for (const Node node : input.customers) {
+        if (node < 0 || node >= size_)
+            refuse("customers", "nodes from 0 to " + std::to_string(size_ - 1),
+                   std::to_string(node));
+        if (is_customer[at(node)])
+            refuse("customers", "each once", "node " + std::to_string(node) + " twice");
+        is_customer[at(node)] = 1;
+    }
+    customers = input.customers;
+    timed = input.timed;
+    opening = std::move(input.opening);
+    closing = std::move(input.closing);
+    service = std::move(input.service);
+    for (double &time : closing)
+        time += input.time_slack;
+    opening.push_back(-INFINITE);
+    closing.push_back(INFINITE);
+    service.push_back(0.0);
+    for (std::size_t i = 0; i <= n; ++i)
+        if (!is_customer[i])
+            service[i] = 0.0;
+    demands = std::move(input.demand);
+    demands.resize((n + 1) * d, 0.0);
+    partner = std::move(input.partner);
+    is_pickup = std::move(input.is_pickup);
+    prize = std::move(input.prize);
+    load_rule = input.load_rule;
+    backhaul_last = input.backhaul_last;
+    max_routes = input.max_routes < 0 ? -1 : input.max_routes;
+    min_prize = std::max(input.min_prize, 0.0);
+    maximise_prize = input.maximise_prize;
+    read_vehicles(input);
+    read_units(input);
+    find_neighbours(input);
+}
+
+void Model::read_distances(const Input &input) {
+    const auto n = static_cast<std::size_t>(size_);
+    if (input.distances.empty()) {
+        check_length("coordinates", input.coordinates.size(), 2 * n);
+        check_values("coordinates", input.coordinates, Range::finite);
+    } else {
+        check_length("distances", input.distances.size(), n * n);
+        check_values("distances", input.distances, Range::not_negative_or_infinite);
+    }
+    points_ = input.coordinates;
+    if (!points_.empty())
+        check_length("coordinates", points_.size(), 2 * n);
+    geometry_ = input.geometry;
+    rounding_ = input.rounding;
+    const auto widened = [&](const std::vector<double> &given) {
+        std::vector<double> wide((n + 1) * (n + 1), 0.0);
+        for (std::size_t i = 0; i < n; ++i) {
+            for (std::size_t j = 0; j < n; ++j)
+                wide[i * (n + 1) + j] = i == j ? 0.0 : given[i * n + j];
+        }
+        return wide;
+    };
+    if (!input.distances.empty()) {
+        matrix_ = widened(input.distances);
+        for (std::size_t i = 0; i < n && symmetric; ++i)
+            for (std::size_t j = 0; j < i; ++j)
+                if (matrix_[i * (n + 1) + j] != matrix_[j * (n + 1) + i]) {
+                    symmetric = false;
+                    break;
+                }
+        if (!symmetric) {
+            transposed_.resize(matrix_.size());
+            for (std::size_t i = 0; i <= n; ++i)
+                for (std::size_t j = 0; j <= n; ++j)
+                    transposed_[j * (n + 1) + i] = matrix_[i * (n + 1) + j];
+        }
+    }
+    if (!input.durations.empty()) {
+        check_length("durations", input.durations.size(), n * n);
+        check_values("durations", input.durations, Range::not_negative_or_infinite);
+        durations_ = widened(input.durations);
+        // An arc that cannot be travelled in time cannot be travelled: one look at the distance
+        // is then enough wherever times do not matter.
+        if (!matrix_.empty()) {
+            for (std::size_t i = 0; i < durations_.size(); ++i)
+                if (std::isinf(durations_[i])) {
+                    matrix_[i] = INFINITE;
+                    if (!transposed_.empty())
+                        transposed_[(i % (n + 1)) * (n + 1) + i / (n + 1)] = INFINITE;
+                }
+            if (transposed_.empty()) { // durations may miss arcs in one direction only
+                for (std::size_t i = 0; i < n && symmetric; ++i)
+                    for (std::size_t j = 0; j < i; ++j)
+                        if (matrix_[i * (n + 1) + j] != matrix_[j * (n + 1) + i])
+                            symmetric = false;
+                if (!symmetric) {
+                    transposed_.resize(matrix_.size());
+                    for (std::size_t i = 0; i <= n; ++i)
+                        for (std::size_t j = 0; j <= n; ++j)
+                            transposed_[j * (n + 1) + i] = matrix_[i * (n + 1) + j];
+                }
+            }
+        }
+    }
+}
+
+double Model::measured(Node from, Node to) const {
+    if (from == to || from == size_ || to == size_)
+        return 0.0;
+    const double *a = points_.data() + 2 * at(from), *b = points_.data() + 2 * at(to);
+    const double across = a[0] - b[0], along = a[1] - b[1];
+    double raw = 0.0;
+    switch (geometry_) {
+    case Geometry::euclidean:
+        raw = std::sqrt(across * across + along * along);
+        break;
+    case Geometry::manhattan:
+        raw = std::abs(across) + std::abs(along);
+        break;
+    case Geometry::chebyshev:
+        raw = std::max(std::abs(across), std::abs(along));
+        break;
+    case Geometry::att:
+        raw = std::sqrt((across * across + along * along) / 10.0);
+        break;
+    case Geometry::geo:
+        raw = geo(a, b);
+        break;
+    }
+    return rounded(raw, rounding_);
+}
+
+void Model::read_vehicles(const Input &input) {
+    const auto n = static_cast<std::size_t>(size_), d = static_cast<std::size_t>(kinds_);
+    const std::size_t k = input.start.size();
+    if (k == 0)
+        refuse("start", "at least one vehicle type", "none");
+    check_length("end", input.end.size(), k);
+    check_length("capacity", input.capacity.size(), k * d);
+    check_length("fixed_cost", input.fixed_cost.size(), k);
+    check_length("max_length", input.max_length.size(), k);
+    check_length("leaves_from", input.leaves_from.size(), k);
+    check_length("back_by", input.back_by.size(), k);
+    check_length("count", input.count.size(), k);
+    check_length("pinned", input.pinned.size(), k);
+    check_values("capacity", input.capacity, Range::not_negative_or_infinite);
+    check_values("fixed_cost", input.fixed_cost, Range::not_negative);
+    check_values("max_length", input.max_length, Range::not_negative_or_infinite);
+    check_values("leaves_from", input.leaves_from, Range::any);
+    check_values("back_by", input.back_by, Range::any);
+    if (!input.allowed.empty()) {
+        check_length("allowed", input.allowed.size(), k * n);
+        allowed_ = input.allowed;
+        restricted = true;
+    }
+    std::vector<char> taken(n, 0);
+    for (std::size_t t = 0; t < k; ++t) {
+        VehicleType type;
+        type.start = input.start[t];
+        type.end = input.end[t] == -1 ? nowhere() : input.end[t];
+        for (const Node node : {type.start, input.end[t] == -1 ? type.start : type.end}) {
+            if (node < 0 || node >= size_)
+                refuse("start and end", "nodes from 0 to " + std::to_string(size_ - 1),
+                       std::to_string(node));
+            if (is_customer[at(node)])
+                refuse("start and end", "depots", "customer " + std::to_string(node));
+        }
+        type.capacity.assign(input.capacity.begin() + static_cast<std::ptrdiff_t>(t * d),
+                             input.capacity.begin() + static_cast<std::ptrdiff_t>((t + 1) * d));
+        type.fixed_cost = input.fixed_cost[t];
+        type.max_length = input.max_length[t];
+        type.leaves = std::max(opening[at(type.start)], input.leaves_from[t]);
+        type.back_by = std::min(closing[at(type.end)], input.back_by[t]);
+        type.count = input.count[t] < 0 ? -1 : input.count[t];
+        type.pinned = input.pinned[t];
+        for (const Node node : type.pinned) {
+            if (node < 0 || node >= size_ || !is_customer[at(node)])
+                refuse("pinned", "customers", std::to_string(node));
+            if (taken[at(node)])
+                refuse("pinned", "each customer once", std::to_string(node) + " twice");
+            taken[at(node)] = 1;
+        }
+        if (!type.pinned.empty() && type.count != 1)
+            refuse("count", "1 for a vehicle with pinned customers", std::to_string(type.count));
+        for (int kind = 0; kind < kinds_; ++kind)
+            loaded = loaded || std::isfinite(type.capacity[static_cast<std::size_t>(kind)]);
+        limited_length = limited_length || std::isfinite(type.max_length);
+        vehicles.push_back(std::move(type));
+    }
+    bool up = false, down = false;
+    sign.assign(n + 1, 0);
+    for (std::size_t i = 0; i < n; ++i)
+        for (std::size_t kind = 0; kind < d; ++kind) {
+            const double amount = demands[i * d + kind];
+            up = up || amount > 0.0;
+            down = down || amount < 0.0;
+            if (amount != 0.0)
+                sign[i] = amount > 0.0 ? 1 : -1;
+        }
+    loaded = loaded && (up || down);
+    plain_load = !(up && down) && load_rule != LoadRule::pairs;
+    backhaul_last = backhaul_last && up && down;
+}
+
+void Model::read_units(const Input &input) {
+    const auto n = static_cast<std::size_t>(size_);
+    for (const Node node : customers) {
+        const Node other = partner[at(node)];
+        if (other < 0) {
+            partner[at(node)] = -1;
+            continue;
+        }
+        paired = true;
+        if (other >= size_ || !is_customer[at(other)] || other == node ||
+            partner[at(other)] != node)
+            refuse("partner", "pairs of customers, each the other's partner",
+                   std::to_string(node) + " with " + std::to_string(other));
+        if ((is_pickup[at(node)] != 0) == (is_pickup[at(other)] != 0))
+            refuse("is_pickup", "one pickup and one delivery a pair",
+                   std::to_string(node) + " and " + std::to_string(other));
+    }
+    if (paired && load_rule != LoadRule::pairs)
+        refuse("load_rule", "pairs where there are pairs", "another");
+    for (std::size_t i = 0; i < n; ++i)
+        if (!is_customer[i])
+            partner[i] = -1;
+    node_penalty = input.penalty;
+    compulsory_node.assign(n, 0);
+    skip.assign(n, 0.0);
+    compulsory.assign(n, 0);
+    unit_prize.assign(n, 0.0);
+    for (const Node node : customers) {
+        const Node first = head(node);
+        double price = input.penalty[at(node)];
+        if (std::isinf(price)) {
+            compulsory_node[at(node)] = 1;
+            compulsory[at(first)] = 1;
+        } else
+            skip[at(first)] += maximise_prize ? prize[at(node)] : price;
+        unit_prize[at(first)] += prize[at(node)];
+    }
+    for (const Node node : customers)
+        has_optional = has_optional || (is_head(node) && !compulsory[at(node)]);
+}
+
+double Model::alone(int type, Node first) const {
+    const VehicleType &vehicle = vehicles[static_cast<std::size_t>(type)];
+    const Node stops[2] = {first, partner[at(first)]};
+    const int count = stops[1] < 0 ? 1 : 2;
+    double length = 0.0, clock = vehicle.leaves;
+    Node last = vehicle.start;
+    std::vector<double> load(static_cast<std::size_t>(kinds_), 0.0);
+    for (int i = 0; i < count; ++i) {
+        const Node node = stops[i];
+        if (!may_serve(type, node))
+            return INFINITE;
+        length += distance(last, node);
+        if (timed) {
+            clock += duration(last, node);
+            if (!(clock <= closing[at(node)]))
+                return INFINITE;
+            clock = std::max(clock, opening[at(node)]) + service[at(node)];
+        }
+        for (int kind = 0; kind < kinds_; ++kind) {
+            load[static_cast<std::size_t>(kind)] += demand(node, kind);
+            const double carried = count == 2 ? std::max(-load[static_cast<std::size_t>(kind)], 0.0)
+                                              : std::abs(load[static_cast<std::size_t>(kind)]);
+            if (!(carried <= vehicle.capacity[static_cast<std::size_t>(kind)]))
+                return INFINITE;
+        }
+        last = node;
+    }
+    length += distance(last, vehicle.end);
+    if (timed && !(clock + duration(last, vehicle.end) <= vehicle.back_by))
+        return INFINITE;
+    if (!(length <= vehicle.max_length) || !std::isfinite(length))
+        return INFINITE;
+    return length;
+}
+
+// ------------------------------------------------------------------------------------ neighbours
+
+void Model::find_neighbours(const Input &input) {
+    const auto n = static_cast<std::size_t>(size_);
+    const int others = std::max(static_cast<int>(customers.size()) - 1, 0);
+    width = std::min(others, has_matrix() && size_ <= LARGE ? WIDTH : WIDTH_LARGE);
+    if (input.candidate_width > 0) {
+        check_length("candidates", input.candidates.size(),
+                     n * static_cast<std::size_t>(input.candidate_width));
+        width = input.candidate_width;
+        neighbours = input.candidates;
+        for (Node &node : neighbours)
+            if (node >= size_ || (node >= 0 && !is_customer[at(node)]))
+                refuse("candidates", "customers, or -1", std::to_string(node));
+            else if (node < 0)
+                node = -1;
+    } else if (has_matrix() || geometry_ == Geometry::geo) {
+        near_by_matrix();
+    } else {
+        near_by_coordinates();
+    }
+    std::vector<double> near_ones;
+    for (const Node node : customers) {
+        const int fifth = std::min(width, 5) - 1;
+        if (fifth >= 0 && near(node)[fifth] >= 0) {
+            const double length = distance(node, near(node)[fifth]);
+            if (std::isfinite(length))
+                near_ones.push_back(length);
+        }
+    }
+    if (!near_ones.empty()) {
+        const auto middle = near_ones.begin() + static_cast<std::ptrdiff_t>(near_ones.size() / 2);
+        std::nth_element(near_ones.begin(), middle, near_ones.end());
+        typical_arc = *middle;
+    }
+    reach.assign(n, 0.0);
+    double farthest = 0.0;
+    for (const Node node : customers) {
+        double nearest = INFINITE;
+        for (const VehicleType &type : vehicles)
+            nearest = std::min(nearest, distance(type.start, node) + distance(node, type.end));
+        reach[at(node)] = nearest;
+        if (std::isfinite(nearest))
+            farthest = std::max(farthest, nearest);
+    }
+    if (!(typical_arc > 0.0))
+        typical_arc = farthest > 0.0 ? farthest / 10.0 : 1.0;
+    if (maximise_prize) {
+        double sum = 0.0;
+        for (const Node node : customers)
+            sum += prize[at(node)];
+        const double mean = customers.empty() ? 0.0 : sum / static_cast<double>(customers.size());
+        arc_weight = mean > 0.0 ? 0.1 * mean / typical_arc : 1.0;
+    }
+}
+
+void Model::near_by_matrix() {
+    const auto n = static_cast<std::size_t>(size_);
+    neighbours.assign(n * static_cast<std::size_t>(width), -1);
+    std::vector<std::pair<double, Node>> found;
+    for (const Node node : customers) {
+        found.clear();
+        for (const Node other : customers) {
+            if (other == node)
+                continue;
+            double there = distance(node, other), back = distance(other, node);
+            if (timed) {
+                // How far apart two are in time, too: certain waiting, certain lateness.
+                const auto apart = [&](Node a, Node b) {
+                    const double travel = service[at(a)] + duration(a, b);
+                    const double wait = opening[at(b)] - closing[at(a)] - travel;
+                    const double late = opening[at(a)] + travel - closing[at(b)];
+                    return WAITING_WEIGHT * std::max(wait, 0.0) +
+                           LATENESS_WEIGHT * std::max(late, 0.0);
+                };
+                there += apart(node, other);
+                back += apart(other, node);
+            }
+            // A pair of opposite arcs is as near as the shorter, mostly.
+            const double low = std::min(there, back), high = std::max(there, back);
+            const double near_by = timed ? low : low + 0.25 * std::min(high - low, low);
+            found.emplace_back(std::isnan(near_by) ? INFINITE : near_by, other);
+        }
+        const auto end = found.begin() + std::min<std::ptrdiff_t>(width, std::ssize(found));
+        std::partial_sort(found.begin(), end, found.end());
+        Node *list = neighbours.data() + at(node) * static_cast<std::size_t>(width);
+        for (auto entry = found.begin(); entry != end; ++entry)
+            *list++ = entry->second;
+    }
+}
+
+void Model::near_by_coordinates() {
+    const auto n = static_cast<std::size_t>(size_);
+    neighbours.assign(n * static_cast<std::size_t>(width), -1);
+    const Tree tree(points_, customers);
+    std::vector<std::pair<double, Node>> found;
+    for (const Node node : customers) {
+        tree.nearest(points_.data() + 2 * at(node), width, node, found);
+        Node *list = neighbours.data() + at(node) * static_cast<std::size_t>(width);
+        for (const auto &entry : found)
+            *list++ = entry.second;
+    }
+}
+
+} // namespace spacevrp

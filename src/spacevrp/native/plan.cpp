@@ -1,0 +1,506 @@
+#include "plan.hpp"
+
+#include <algorithm>
+
+namespace spacevrp {
+namespace {
+
+constexpr int UNLIMITED = 1 << 29;
+
+std::size_t at(int i) { return static_cast<std::size_t>(i); }
+
+// What a vehicle must have room for, by the load rule, from the extremes of what it hands over.
+double room_needed(LoadRule rule, double low, double high, double deliveries) {
+    switch (rule) {
+    case LoadRule::single:
+        return high - low;
+    case LoadRule::separate:
+        return deliveries - low;
+    case LoadRule::pairs:
+        return -low;
+    }
+    return INFINITE;
+}
+
+} // namespace
+
+Plan::Plan(const Model &problem)
+    : model(problem), route_of(at(problem.size() + 1), -2), position(at(problem.size() + 1), 0),
+      bank_slot(at(problem.size()), -1), seen_(at(problem.size() + 1), 0),
+      low_(at(problem.kinds())), high_(at(problem.kinds())), sum_(at(problem.kinds())),
+      out_(at(problem.kinds())) {
+    for (const VehicleType &type : model.vehicles)
+        available.push_back(type.count < 0 ? UNLIMITED : type.count);
+    routes_left = model.max_routes < 0 ? UNLIMITED : model.max_routes;
+    is_fixed.assign(at(model.size()), 0);
+    for (const VehicleType &type : model.vehicles)
+        for (const Node node : type.pinned) {
+            is_fixed[at(node)] = 1;
+            if (model.partner[at(node)] >= 0)
+                is_fixed[at(model.partner[at(node)])] = 1;
+        }
+}
+
+void Plan::load(const Routes &plan) {
+    for (const Node node : model.customers) {
+        route_of[at(node)] = -1;
+        if (model.is_head(node))
+            to_bank(node);
+    }
+    std::vector<char> known(at(model.size()), 0);
+    collected = 0.0;
+    const auto take = [&](int type, const std::vector<Node> &stops) {
+        const VehicleType &vehicle = model.vehicles[at(type)];
+        if (available[at(type)] <= 0 || routes_left <= 0 || stops.size() < vehicle.pinned.size())
+            return false;
+        if (!std::equal(vehicle.pinned.begin(), vehicle.pinned.end(), stops.begin()))
+            return false;
+        ++stamp_;
+        for (const Node node : stops) {
+            if (node < 0 || node >= model.size() || !model.is_customer[at(node)] ||
+                known[at(node)] || seen_[at(node)] == stamp_)
+                return false;
+            seen_[at(node)] = stamp_;
+        }
+        if (checked_length(type, stops.data(), static_cast<int>(stops.size())) == INFINITE)
+            return false;
+        for (const Node node : stops)
+            known[at(node)] = 1;
+        const int number = empty_route();
+        assign(number, type, stops.data(), static_cast<int>(stops.size()));
+        for (const Node node : stops)
+            if (model.is_head(node))
+                from_bank(node);
+        return true;
+    };
+    std::vector<char> has_pins(model.vehicles.size(), 0);
+    // Vehicles with pinned customers leave in any case, so they come first.
+    for (const bool of_pinned : {true, false})
+        for (std::size_t i = 0; i < plan.stops.size(); ++i) {
+            const int type = i < plan.types.size() ? plan.types[i] : 0;
+            if (type < 0 || type >= model.types() || plan.stops[i].empty())
+                continue;
+            if (model.vehicles[at(type)].pinned.empty() == of_pinned)
+                continue;
+            if (take(type, plan.stops[i]) && of_pinned)
+                has_pins[at(type)] = 1;
+        }
+    for (int type = 0; type < model.types(); ++type) {
+        std::vector<Node> stops = model.vehicles[at(type)].pinned;
+        if (stops.empty() || has_pins[at(type)])
+            continue;
+        for (const Node node : model.vehicles[at(type)].pinned) {
+            const Node other = model.partner[at(node)];
+            if (other >= 0 && std::find(stops.begin(), stops.end(), other) == stops.end())
+                stops.push_back(other);
+        }
+        take(type, stops);
+    }
+}
+
+Routes Plan::routes() const {
+    Routes result;
+    std::vector<int> order = active;
+    std::sort(order.begin(), order.end());
+    for (const int number : order) {
+        const Route &r = route[at(number)];
+        result.stops.emplace_back(r.node.begin() + 1, r.node.begin() + 1 + r.size);
+        result.types.push_back(r.type);
+    }
+    return result;
+}
+
+Value Plan::value() const {
+    Value result;
+    result.missing = missing;
+    result.shortage = shortage();
+    result.length = length;
+    // With prize maximised, `skipped` is the prize that is left out.
+    result.cost = model.maximise_prize ? skipped : length + fixed + skipped;
+    return result;
+}
+
+// ------------------------------------------------------------------------------ the bank
+
+void Plan::to_bank(Node head) {
+    if (bank_slot[at(head)] >= 0)
+        return;
+    bank_slot[at(head)] = static_cast<int>(bank.size());
+    bank.push_back(head);
+    route_of[at(head)] = -1;
+    const Node other = model.partner[at(head)];
+    if (other >= 0)
+        route_of[at(other)] = -1;
+    if (model.compulsory[at(head)])
+        ++missing;
+    skipped += model.skip[at(head)];
+    collected -= model.unit_prize[at(head)];
+}
+
+void Plan::from_bank(Node head) {
+    const int slot = bank_slot[at(head)];
+    if (slot < 0)
+        return;
+    bank[at(slot)] = bank.back();
+    bank_slot[at(bank.back())] = slot;
+    bank.pop_back();
+    bank_slot[at(head)] = -1;
+    if (model.compulsory[at(head)])
+        --missing;
+    skipped -= model.skip[at(head)];
+    collected += model.unit_prize[at(head)];
+    if (bank.empty())
+        skipped = 0.0; // no rounding errors add up
+}
+
+// ---------------------------------------------------------------------------------- routes
+
+int Plan::empty_route() {
+    while (!free_.empty()) {
+        const int number = free_.back();
+        free_.pop_back();
+        route[at(number)].listed = false;
+        if (route[at(number)].slot < 0) // otherwise it was given back to its customers since
+            return number;
+    }
+    route.emplace_back();
+    return static_cast<int>(route.size()) - 1;
+}
+
+void Plan::reserve(Route &r, int count) const {
+    const std::size_t need = at(count + 2);
+    if (r.node.size() >= need)
+        return;
+    const std::size_t room = need + need / 2 + 8;
+    r.node.resize(room);
+    r.arc.resize(room);
+    r.so_far.resize(room);
+    if (!model.symmetric)
+        r.reversed.resize(room);
+    if (model.timed) {
+        r.early.resize(room);
+        r.late.resize(room);
+    }
+    if (model.loaded) {
+        const std::size_t kinds = at(model.kinds());
+        r.total.resize(kinds);
+        r.deliveries.resize(kinds);
+        if (!model.plain_load)
+            for (auto *array : {&r.handed, &r.highest, &r.lowest, &r.highest_after, &r.lowest_after})
+                array->resize(room * kinds);
+    }
+}
+
+void Plan::count_out(int number) {
+    Route &r = route[at(number)];
+    if (r.slot < 0)
+        return;
+    const VehicleType &type = model.vehicles[at(r.type)];
+    length -= r.length;
+    fixed -= type.fixed_cost;
+    ++available[at(r.type)];
+    ++routes_left;
+    active[at(r.slot)] = active.back();
+    route[at(active.back())].slot = r.slot;
+    active.pop_back();
+    r.slot = -1;
+    if (active.empty())
+        length = fixed = 0.0;
+}
+
+void Plan::count_in(int number) {
+    Route &r = route[at(number)];
+    const VehicleType &type = model.vehicles[at(r.type)];
+    length += r.length;
+    fixed += type.fixed_cost;
+    --available[at(r.type)];
+    --routes_left;
+    r.slot = static_cast<int>(active.size());
+    active.push_back(number);
+}
+
+bool Plan::assign(int number, int type, const Node *stops, int count) {
+    count_out(number);
+    Route &r = route[at(number)];
+    r.type = type;
+    reserve(r, count);
+    std::copy(stops, stops + count, r.node.begin() + 1);
+    r.size = count;
+    r.pinned = static_cast<int>(model.vehicles[at(type)].pinned.size());
+    const bool legal = refresh(number);
+    if (count > 0) {
+        count_in(number);
+    } else if (!r.listed) {
+        r.listed = true;
+        free_.push_back(number);
+    }
+    return legal;
+}
+
+bool Plan::refresh(int number) {
+    Route &r = route[at(number)];
+    const VehicleType &type = model.vehicles[at(r.type)];
+    const int m = r.size;
+    r.node[0] = type.start;
+    r.node[at(m + 1)] = type.end;
+    const double before = r.length;
+    double sum = 0.0;
+    const Node *node = r.node.data();
+    for (int p = 0; p <= m; ++p) {
+        r.so_far[at(p)] = sum;
+        const double arc = model.distance(node[p], node[p + 1]);
+        r.arc[at(p)] = arc;
+        sum += arc;
+    }
+    r.so_far[at(m + 1)] = sum;
+    r.length = sum;
+    if (!model.symmetric) {
+        double back = 0.0;
+        for (int p = 0; p <= m; ++p) {
+            r.reversed[at(p)] = back;
+            back += p == 0 || p == m ? 0.0 : model.distance(node[p + 1], node[p]);
+        }
+        r.reversed[at(m + 1)] = back;
+    }
+    for (int p = 1; p <= m; ++p) {
+        route_of[at(node[p])] = number;
+        position[at(node[p])] = p;
+    }
+    if (r.slot >= 0)
+        length += r.length - before;
+    bool legal = std::isfinite(sum) && sum <= type.max_length;
+    if (model.backhaul_last) {
+        r.first_backhaul = m + 1;
+        r.last_linehaul = 0;
+        for (int p = 1; p <= m; ++p) {
+            if (model.sign[at(node[p])] > 0)
+                r.last_linehaul = p;
+            else if (model.sign[at(node[p])] < 0 && r.first_backhaul > m)
+                r.first_backhaul = p;
+        }
+        legal = legal && r.last_linehaul < r.first_backhaul;
+    }
+    if (model.loaded)
+        legal = refresh_load(r) && legal;
+    if (model.timed)
+        legal = refresh_time(r) && legal;
+    return legal;
+}
+
+bool Plan::refresh_load(Route &r) const {
+    const int m = r.size, kinds = model.kinds();
+    const std::vector<double> &capacity = model.vehicles[at(r.type)].capacity;
+    bool legal = true;
+    for (int kind = 0; kind < kinds; ++kind) {
+        double sum = 0.0;
+        if (model.plain_load) {
+            for (int p = 1; p <= m; ++p)
+                sum += model.demand(r.node[at(p)], kind);
+            r.total[at(kind)] = sum;
+            legal = legal && std::abs(sum) <= capacity[at(kind)];
+            continue;
+        }
+        double high = 0.0, low = 0.0, deliveries = 0.0;
+        const auto cell = [&](int p) { return at(p * kinds + kind); };
+        r.handed[cell(0)] = r.highest[cell(0)] = r.lowest[cell(0)] = 0.0;
+        for (int p = 1; p <= m; ++p) {
+            const double amount = model.demand(r.node[at(p)], kind);
+            sum += amount;
+            deliveries += std::max(amount, 0.0);
+            high = std::max(high, sum);
+            low = std::min(low, sum);
+            r.handed[cell(p)] = sum;
+            r.highest[cell(p)] = high;
+            r.lowest[cell(p)] = low;
+        }
+        r.total[at(kind)] = sum;
+        r.deliveries[at(kind)] = deliveries;
+        legal = legal && room_needed(model.load_rule, low, high, deliveries) <= capacity[at(kind)];
+        high = -INFINITE;
+        low = INFINITE;
+        r.highest_after[cell(m + 1)] = high;
+        r.lowest_after[cell(m + 1)] = low;
+        for (int p = m; p >= 0; --p) {
+            high = std::max(high, r.handed[cell(p)]);
+            low = std::min(low, r.handed[cell(p)]);
+            r.highest_after[cell(p)] = high;
+            r.lowest_after[cell(p)] = low;
+        }
+    }
+    return legal;
+}
+
+bool Plan::refresh_time(Route &r) const {
+    const int m = r.size;
+    const VehicleType &type = model.vehicles[at(r.type)];
+    bool legal = true;
+    double clock = type.leaves;
+    r.early[0] = clock;
+    for (int p = 1; p <= m; ++p) {
+        const Node last = r.node[at(p - 1)], node = r.node[at(p)];
+        clock += model.service[at(last)] + model.duration(last, node);
+        legal = legal && clock <= model.closing[at(node)];
+        clock = std::max(clock, model.opening[at(node)]);
+        r.early[at(p)] = clock;
+    }
+    const Node last = r.node[at(m)];
+    clock += model.service[at(last)] + model.duration(last, type.end);
+    r.early[at(m + 1)] = clock;
+    legal = legal && clock <= type.back_by;
+    double latest = type.back_by;
+    r.late[at(m + 1)] = latest;
+    for (int p = m; p >= 0; --p) {
+        const Node node = r.node[at(p)];
+        latest -= model.duration(node, r.node[at(p + 1)]) + model.service[at(node)];
+        if (p > 0)
+            latest = std::min(latest, model.closing[at(node)]);
+        r.late[at(p)] = latest;
+    }
+    return legal;
+}
+
+// ------------------------------------------------------------------------------ single checks
+
+bool Plan::fits(const Route &r, int after, Node node, double extra) const {
+    const VehicleType &type = model.vehicles[at(r.type)];
+    if (model.restricted && !model.may_serve(r.type, node))
+        return false;
+    if (model.limited_length && !(r.length + extra <= type.max_length))
+        return false;
+    if (model.loaded) {
+        const int kinds = model.kinds();
+        for (int kind = 0; kind < kinds; ++kind) {
+            const double amount = model.demand(node, kind);
+            const double capacity = type.capacity[at(kind)];
+            if (model.plain_load) {
+                if (!(std::abs(r.total[at(kind)] + amount) <= capacity))
+                    return false;
+                continue;
+            }
+            const auto cell = [&](int p) { return at(p * kinds + kind); };
+            const double here = r.handed[cell(after)] + amount;
+            const double high = std::max(
+                {r.highest[cell(after)], here, r.highest_after[cell(after + 1)] + amount});
+            const double low = std::min(
+                {r.lowest[cell(after)], here, r.lowest_after[cell(after + 1)] + amount});
+            const double deliveries = r.deliveries[at(kind)] + std::max(amount, 0.0);
+            if (!(room_needed(model.load_rule, low, high, deliveries) <= capacity))
+                return false;
+        }
+    }
+    if (model.backhaul_last) {
+        if (model.sign[at(node)] > 0 && after >= r.first_backhaul)
+            return false;
+        if (model.sign[at(node)] < 0 && after < r.last_linehaul)
+            return false;
+    }
+    if (model.timed) {
+        const Node last = r.node[at(after)];
+        double clock = r.early[at(after)] + model.service[at(last)] + model.duration(last, node);
+        if (!(clock <= model.closing[at(node)]))
+            return false;
+        clock = std::max(clock, model.opening[at(node)]) + model.service[at(node)];
+        if (!(clock + model.duration(node, r.node[at(after + 1)]) <= r.late[at(after + 1)]))
+            return false;
+    }
+    return true;
+}
+
+int Plan::insert(Node head, const Place &place) {
+    const Node other = model.partner[at(head)];
+    int number = place.route;
+    if (number < 0) {
+        number = empty_route();
+        const Node stops[2] = {head, other};
+        assign(number, place.type, stops, other < 0 ? 1 : 2);
+    } else {
+        Route &r = route[at(number)];
+        reserve(r, r.size + 2);
+        const auto put = [&](int after, Node node) {
+            std::copy_backward(r.node.begin() + after + 1, r.node.begin() + r.size + 1,
+                               r.node.begin() + r.size + 2);
+            r.node[at(after + 1)] = node;
+            ++r.size;
+        };
+        put(place.first, head);
+        if (other >= 0)
+            put(place.second + 1, other);
+        refresh(number);
+    }
+    return number;
+}
+
+bool Plan::pairs_in_order(const Node *stops, int count) const {
+    ++stamp_;
+    int open = 0;
+    for (int i = 0; i < count; ++i) {
+        const Node node = stops[i], other = model.partner[at(node)];
+        if (other < 0)
+            continue;
+        if (model.is_pickup[at(node)]) {
+            ++open;
+        } else {
+            if (seen_[at(other)] != stamp_)
+                return false;
+            --open;
+        }
+        seen_[at(node)] = stamp_;
+    }
+    return open == 0;
+}
+
+double Plan::checked_length(int type, const Node *stops, int count) const {
+    const VehicleType &vehicle = model.vehicles[at(type)];
+    Node last = vehicle.start;
+    double sum = 0.0, clock = vehicle.leaves;
+    bool collecting = false;
+    for (int i = 0; i < count; ++i) {
+        const Node node = stops[i];
+        if (model.restricted && !model.may_serve(type, node))
+            return INFINITE;
+        sum += model.distance(last, node);
+        if (model.timed) {
+            clock += model.duration(last, node);
+            if (!(clock <= model.closing[at(node)]))
+                return INFINITE;
+            clock = std::max(clock, model.opening[at(node)]) + model.service[at(node)];
+        }
+        if (model.backhaul_last) {
+            if (model.sign[at(node)] < 0)
+                collecting = true;
+            else if (model.sign[at(node)] > 0 && collecting)
+                return INFINITE;
+        }
+        last = node;
+    }
+    if (count > 0) {
+        sum += model.distance(last, vehicle.end);
+        if (model.timed && !(clock + model.duration(last, vehicle.end) <= vehicle.back_by))
+            return INFINITE;
+    }
+    if (!(sum <= vehicle.max_length) || !std::isfinite(sum))
+        return INFINITE;
+    if (model.loaded) {
+        const int kinds = model.kinds();
+        for (int kind = 0; kind < kinds; ++kind) {
+            double carried = 0.0, high = 0.0, low = 0.0, deliveries = 0.0;
+            for (int i = 0; i < count; ++i) {
+                const double amount = model.demand(stops[i], kind);
+                carried += amount;
+                deliveries += std::max(amount, 0.0);
+                high = std::max(high, carried);
+                low = std::min(low, carried);
+            }
+            const double room = model.plain_load
+                                    ? std::abs(carried)
+                                    : room_needed(model.load_rule, low, high, deliveries);
+            if (!(room <= vehicle.capacity[at(kind)]))
+                return INFINITE;
+        }
+    }
+    if (model.paired && !pairs_in_order(stops, count))
+        return INFINITE;
+    return sum;
+}
+
+} // namespace spacevrp

@@ -1,0 +1,124 @@
+// Routes with what constant-time checks need at every position, and the bank of unserved units.
+#pragma once
+
+#include "model.hpp"
+
+#include <cmath>
+#include <utility>
+#include <vector>
+
+namespace spacevrp {
+
+// Routes without their depots, and the vehicle type of each: how plans come and go.
+struct Routes {
+    std::vector<std::vector<Node>> stops;
+    std::vector<int> types;
+};
+
+struct Route {
+    int type = 0;
+    int size = 0;   // customers
+    int pinned = 0; // the first of them that stay where they are
+    int slot = -1;  // in the list of routes that are used
+    bool listed = false; // as one that is free
+    double length = 0.0;
+    int first_backhaul = 0, last_linehaul = 0; // positions; size + 1 and 0 without
+    // Position 0 is the start, size + 1 the end.
+    std::vector<Node> node;
+    std::vector<double> arc;      // to the next position
+    std::vector<double> so_far;   // length up to the position
+    std::vector<double> reversed; // the same of all arcs the other way round, if asymmetric
+    std::vector<double> early;    // earliest start of service
+    std::vector<double> late;     // latest arrival from which the rest is in time
+    // Signed load handed over up to a position, (position, kind), its extremes before and after.
+    std::vector<double> handed, highest, lowest, highest_after, lowest_after;
+    std::vector<double> total, deliveries; // (kind,)
+};
+
+// Where to put a unit: after positions `first` and, the delivery of a pair, `second` of the route
+// as it is now. A route of -1 is a new one of that type.
+struct Place {
+    double delta = INFINITE;
+    int route = -1;
+    int type = -1;
+    int first = 0, second = 0;
+    bool found() const { return delta < INFINITE; }
+};
+
+// What a plan costs, the fewest compulsory units left out first.
+struct Value {
+    int missing = 0;
+    double shortage = 0.0; // of prize
+    double cost = 0.0;     // as the referee counts
+    double length = 0.0;   // among equals
+
+    bool better_than(const Value &other) const {
+        if (missing != other.missing)
+            return missing < other.missing;
+        if ((shortage > 0.0 || other.shortage > 0.0) && shortage != other.shortage)
+            return shortage < other.shortage;
+        const double slack = 1e-10 * (std::abs(cost) + std::abs(other.cost));
+        if (std::abs(cost - other.cost) > slack)
+            return cost < other.cost;
+        return length < other.length * (1.0 - 1e-9);
+    }
+};
+
+class Plan {
+public:
+    explicit Plan(const Model &problem);
+
+    // Takes over the routes that keep the rules; the customers of the others are unserved.
+    void load(const Routes &plan);
+    Routes routes() const;
+
+    bool is_served(Node node) const { return route_of[Model::at(node)] >= 0; }
+    Value value() const;
+    double shortage() const { return std::max(model.min_prize - collected, 0.0); }
+
+    // Replaces the stops of a route, its customers' places included. Whether the rules are kept.
+    bool assign(int number, int type, const Node *stops, int count);
+    // The same for stops that were written into the route already, by insertion or removal.
+    bool refresh(int number);
+    int empty_route();
+
+    bool fits(const Route &route, int after, Node node, double extra) const;
+    bool may_open(int type) const {
+        return available[static_cast<std::size_t>(type)] > 0 && routes_left > 0 &&
+               model.vehicles[static_cast<std::size_t>(type)].pinned.empty();
+    }
+    // The number of the route.
+    int insert(Node head, const Place &place);
+    // Length of a route of a type with these stops if the rules are kept, infinite otherwise.
+    double checked_length(int type, const Node *stops, int count) const;
+
+    void to_bank(Node head);
+    void from_bank(Node head);
+
+    const Model &model;
+    std::vector<Route> route;
+    std::vector<int> active; // routes with customers
+    std::vector<std::int32_t> route_of, position; // (N,); -1 in the bank, -2 not of this plan
+    std::vector<Node> bank; // heads of units
+    std::vector<std::int32_t> bank_slot;
+    std::vector<char> is_fixed; // (N,) pinned, or the delivery of a pinned pickup
+    std::vector<int> available; // vehicles left of each type
+    int routes_left = 0;        // of max_routes
+    double length = 0.0, fixed = 0.0, skipped = 0.0, collected = 0.0;
+    int missing = 0;
+
+private:
+    void reserve(Route &r, int count) const;
+    void count_in(int number);
+    void count_out(int number);
+    bool refresh_load(Route &r) const;
+    bool refresh_time(Route &r) const;
+    bool pairs_in_order(const Node *stops, int count) const;
+
+    std::vector<int> free_;
+    mutable std::vector<int> seen_; // (N,) stamps of a check of pairs
+    mutable int stamp_ = 0;
+    mutable std::vector<double> low_, high_, sum_, out_; // (kind,)
+};
+
+} // namespace spacevrp

@@ -1,0 +1,684 @@
+#include "search.hpp"
+
+#include <algorithm>
+#include <cmath>
+#include <numeric>
+
+namespace spacevrp {
+namespace {
+
+std::size_t at(int i) { return static_cast<std::size_t>(i); }
+
+// Up to this many customers every place of every route is tried.
+constexpr int FULL_SCAN = 120;
+constexpr int PLACES = 24;
+// Units of the bank that an iteration tries, beside those just taken out.
+constexpr int FROM_BANK = 12;
+// Share of ruins that take the nearest customers instead of strings.
+constexpr double RADIAL = 0.1;
+constexpr int CLOCK_EVERY = 8;
+
+double now() {
+    using namespace std::chrono;
+    return duration<double>(steady_clock::now().time_since_epoch()).count();
+}
+
+} // namespace
+
+Search::Search(const Model &problem, const Options &options)
+    : plan(problem), model_(problem), options_(options), random_(options.seed) {
+    const std::size_t n = at(model_.size() + 1);
+    gone_.assign(n, 0);
+    queued_.assign(n, 0);
+    absent_.assign(n, 0);
+    double mean_prize = 0.0;
+    for (const Node node : model_.customers) {
+        if (!plan.is_fixed[at(node)])
+            units_.push_back(node);
+        mean_prize += model_.prize[at(node)];
+    }
+    if (!model_.customers.empty())
+        mean_prize /= static_cast<double>(model_.customers.size());
+    if (mean_prize > 0.0)
+        shortage_price_ = 20.0 * model_.typical_arc / mean_prize;
+    // Leaving a compulsory unit out costs more than any detour that serves it.
+    double farthest = model_.typical_arc, dearest = 0.0;
+    for (const Node node : model_.customers)
+        if (std::isfinite(model_.reach[at(node)]))
+            farthest = std::max(farthest, model_.reach[at(node)]);
+    for (const VehicleType &type : model_.vehicles)
+        dearest = std::max(dearest, type.fixed_cost);
+    price_.assign(n, 3.0 * (model_.arc_weight * farthest + dearest));
+    if (options_.places <= 0)
+        options_.places =
+            static_cast<int>(model_.customers.size()) <= FULL_SCAN ? model_.width : PLACES;
+}
+
+double Search::objective() const {
+    double sum = model_.arc_weight * plan.length + plan.skipped;
+    if (!model_.maximise_prize)
+        sum += plan.fixed;
+    if (plan.missing > 0)
+        for (const Node head : plan.bank)
+            if (model_.compulsory[at(head)])
+                sum += price_[at(head)];
+    if (model_.min_prize > 0.0)
+        sum += shortage_price_ * plan.shortage();
+    return sum;
+}
+
+void Search::begin(const Routes &start) {
+    plan.load(start);
+    best_objective_ = INFINITE;
+    best_value_ = plan.value();
+    for (const int number : plan.active)
+        set_dirty(number);
+    keep_best();
+}
+
+// ------------------------------------------------------------------------------ one iteration
+
+void Search::touch(int number) {
+    if (at(number) >= touched_.size())
+        touched_.resize(plan.route.size(), 0);
+    if (touched_[at(number)] == stamp_)
+        return;
+    touched_[at(number)] = stamp_;
+    const Route &r = plan.route[at(number)];
+    const int size = r.slot < 0 ? 0 : r.size;
+    saved_.push_back({number, r.type, static_cast<int>(arena_.size()), size});
+    arena_.insert(arena_.end(), r.node.begin() + (size > 0 ? 1 : 0),
+                  r.node.begin() + (size > 0 ? 1 + size : 0));
+}
+
+void Search::undo() {
+    // Those taken from the bank go back to it, those taken out go back to their routes.
+    for (const Node head : taken_from_bank_)
+        plan.to_bank(head);
+    for (const Node head : removed_)
+        plan.from_bank(head);
+    // New routes are emptied first: then there are vehicles for the old ones.
+    for (const Saved &saved : saved_)
+        if (plan.route[at(saved.route)].slot >= 0)
+            plan.assign(saved.route, plan.route[at(saved.route)].type, nullptr, 0);
+    for (const Saved &saved : saved_)
+        if (saved.size > 0)
+            plan.assign(saved.route, saved.type, arena_.data() + saved.first, saved.size);
+}
+
+void Search::mark(Node node) {
+    if (plan.is_fixed[at(node)] || gone_[at(node)] == stamp_)
+        return;
+    gone_[at(node)] = stamp_;
+    removed_.push_back(model_.head(node));
+    const Node other = model_.partner[at(node)];
+    if (other >= 0)
+        gone_[at(other)] = stamp_;
+}
+
+void Search::take_string(Node node, int length) {
+    const int number = plan.route_of[at(node)];
+    const Route &r = plan.route[at(number)];
+    touch(number);
+    int kept = 0;
+    if (length > 1 && length < r.size && random_.uniform() < 0.5) {
+        kept = 1;
+        while (length + kept < r.size && random_.uniform() < 0.01)
+            ++kept;
+    }
+    const int window = length + kept;
+    const int here = plan.position[at(node)];
+    const int low = std::max(1, here - window + 1), high = std::min(here, r.size - window + 1);
+    const int first = low + random_.below(std::max(high - low + 1, 1));
+    const int gap = kept > 0 ? first + random_.below(length + 1) : first + window;
+    for (int p = first; p < first + window && p <= r.size; ++p)
+        if (p < gap || p >= gap + kept)
+            mark(r.node[at(p)]);
+}
+
+void Search::take_radius(Node seed, int count) {
+    const auto take = [&](Node node) {
+        if (plan.route_of[at(node)] < 0 || gone_[at(node)] == stamp_)
+            return;
+        touch(plan.route_of[at(node)]);
+        mark(node);
+        --count;
+    };
+    take(seed);
+    const Node *near = model_.near(seed);
+    for (int i = 0; i < model_.width && near[i] >= 0 && count > 0; ++i)
+        if (random_.uniform() < 0.7)
+            take(near[i]);
+}
+
+void Search::ruin() {
+    ++stamp_;
+    saved_.clear();
+    arena_.clear();
+    removed_.clear();
+    taken_from_bank_.clear();
+    const int routes = static_cast<int>(plan.active.size());
+    if (units_.empty() || routes == 0)
+        return;
+    const Node seed = units_[at(random_.below(static_cast<int>(units_.size())))];
+    const double served = static_cast<double>(model_.customers.size());
+    const double longest = std::min(options_.longest_string, std::max(served / routes, 1.0));
+    const double most = 4.0 * options_.removed / (1.0 + longest) - 1.0;
+    const int strings = static_cast<int>(std::floor(random_.uniform() * most + 1.0));
+    if (random_.uniform() < RADIAL) {
+        take_radius(seed, 1 + random_.below(static_cast<int>(2.0 * options_.removed)));
+        return;
+    }
+    // With few routes several strings may come from one.
+    const bool repeat = routes < 2 * strings;
+    int done = 0;
+    const Node *near = model_.near(seed);
+    for (int i = -1; i < model_.width && done < strings; ++i) {
+        const Node node = i < 0 ? seed : near[i];
+        if (node < 0)
+            break;
+        const int number = plan.route_of[at(node)];
+        if (number < 0 || gone_[at(node)] == stamp_)
+            continue;
+        if (at(number) >= touched_.size())
+            touched_.resize(plan.route.size(), 0);
+        if (touched_[at(number)] == stamp_ && (!repeat || random_.uniform() < 0.5))
+            continue;
+        const int size = plan.route[at(number)].size;
+        const double limit = std::min(longest, static_cast<double>(size));
+        const int length = std::min(size, static_cast<int>(random_.uniform() * limit) + 1);
+        take_string(node, length);
+        ++done;
+    }
+}
+
+bool Search::commit_ruin() {
+    bool some_stay = false;
+    for (const Saved &saved : saved_) {
+        const Route &r = plan.route[at(saved.route)];
+        scratch_.clear();
+        for (int p = 1; p <= r.size; ++p)
+            if (gone_[at(r.node[at(p)])] != stamp_)
+                scratch_.push_back(r.node[at(p)]);
+        const int left = static_cast<int>(scratch_.size());
+        if (left == saved.size)
+            continue;
+        // Without the customers taken out a rule may be broken that was not: an arc may be
+        // missing, or a pickup that made room. Then the route stays as it was.
+        if (!plan.assign(saved.route, saved.type, scratch_.data(), left) && left > 0) {
+            for (int i = 0; i < saved.size; ++i)
+                gone_[at(arena_[at(saved.first + i)])] = 0;
+            plan.assign(saved.route, saved.type, arena_.data() + saved.first, saved.size);
+            some_stay = true;
+        }
+    }
+    if (some_stay)
+        std::erase_if(removed_, [&](Node head) { return gone_[at(head)] != stamp_; });
+    for (const Node head : removed_)
+        plan.to_bank(head);
+    return !removed_.empty();
+}
+
+void Search::order_units() {
+    todo_ = removed_;
+    // Some of those left out before get a chance, too.
+    const int waiting = static_cast<int>(plan.bank.size() - removed_.size());
+    if (waiting > 0) {
+        const double share = static_cast<double>(FROM_BANK) / waiting;
+        for (const Node head : plan.bank)
+            if (gone_[at(head)] != stamp_ && !plan.is_fixed[at(head)] &&
+                (share >= 1.0 || random_.uniform() < share))
+                todo_.push_back(head);
+    }
+    if (todo_.size() < 2)
+        return;
+    const int draw = random_.below(model_.timed ? 17 : 11);
+    const bool by_price = model_.has_optional && random_.uniform() < 0.3;
+    keys_.clear();
+    for (const Node head : todo_) {
+        double key = 0.0;
+        if (by_price)
+            key = -model_.skip[at(head)] / (0.1 + random_.uniform());
+        else if (draw < 4)
+            key = random_.uniform();
+        else if (draw < 8)
+            for (int kind = 0; kind < model_.kinds(); ++kind)
+                key -= std::abs(model_.demand(head, kind));
+        else if (draw < 10)
+            key = -model_.reach[at(head)];
+        else if (draw < 11)
+            key = model_.reach[at(head)];
+        else if (draw < 13)
+            key = model_.closing[at(head)] - model_.opening[at(head)];
+        else if (draw < 15)
+            key = model_.opening[at(head)];
+        else
+            key = -model_.closing[at(head)];
+        keys_.emplace_back(key, head);
+    }
+    std::sort(keys_.begin(), keys_.end());
+    for (std::size_t i = 0; i < keys_.size(); ++i)
+        todo_[i] = keys_[i].second;
+}
+
+bool Search::better_elsewhere(Node head, double delta) const {
+    if (model_.compulsory[at(head)])
+        return false;
+    double price = model_.skip[at(head)];
+    if (model_.min_prize > 0.0)
+        price += shortage_price_ * std::min(model_.unit_prize[at(head)], plan.shortage());
+    return !(delta < price);
+}
+
+void Search::recreate(double blink) {
+    for (const Node head : todo_) {
+        const Place place = best_place(head, blink);
+        if (!place.found() || better_elsewhere(head, place.delta))
+            continue;
+        if (place.route >= 0)
+            touch(place.route);
+        const int number = plan.insert(head, place);
+        if (place.route < 0 &&
+            (at(number) >= touched_.size() || touched_[at(number)] != stamp_)) {
+            if (at(number) >= touched_.size())
+                touched_.resize(plan.route.size(), 0);
+            touched_[at(number)] = stamp_;
+            saved_.push_back({number, place.type, 0, 0});
+        }
+        plan.from_bank(head);
+        if (gone_[at(head)] != stamp_)
+            taken_from_bank_.push_back(head);
+    }
+}
+
+// A vehicle of another type may drive a changed route for less.
+void Search::retype() {
+    for (std::size_t i = 0; i < saved_.size(); ++i) {
+        const int number = saved_[i].route;
+        const Route &r = plan.route[at(number)];
+        if (r.slot < 0 || r.pinned > 0)
+            continue;
+        const double weight = model_.maximise_prize ? 0.0 : 1.0;
+        double least = model_.arc_weight * r.length +
+                       weight * model_.vehicles[at(r.type)].fixed_cost - 1e-9;
+        int best = -1;
+        for (int type = 0; type < model_.types(); ++type) {
+            if (type == r.type || plan.available[at(type)] <= 0 ||
+                !model_.vehicles[at(type)].pinned.empty())
+                continue;
+            const double fixed = weight * model_.vehicles[at(type)].fixed_cost;
+            if (fixed >= least)
+                continue;
+            const double total =
+                model_.arc_weight * plan.checked_length(type, r.node.data() + 1, r.size) + fixed;
+            if (total < least) {
+                least = total;
+                best = type;
+            }
+        }
+        if (best >= 0) {
+            scratch_.assign(r.node.begin() + 1, r.node.begin() + 1 + r.size);
+            plan.assign(number, best, scratch_.data(), static_cast<int>(scratch_.size()));
+        }
+    }
+}
+
+// ------------------------------------------------------------------------------------- places
+
+void Search::try_place(int number, int after, Node node, double blink, Place &best) {
+    const Route &r = plan.route[at(number)];
+    const Node last = r.node[at(after)], next = r.node[at(after + 1)];
+    const double extra =
+        model_.distance(last, node) + model_.distance(node, next) - r.arc[at(after)];
+    const double delta = model_.arc_weight * extra;
+    if (!(delta < best.delta) || !plan.fits(r, after, node, extra))
+        return;
+    if (blink > 0.0 && random_.uniform() < blink)
+        return;
+    best = {delta, number, r.type, after, 0};
+}
+
+void Search::try_route(int number, Node node, double blink, Place &best) {
+    const Route &r = plan.route[at(number)];
+    if (model_.loaded && model_.plain_load &&
+        !(std::abs(r.total[0] + model_.demand(node, 0)) <=
+          model_.vehicles[at(r.type)].capacity[0]))
+        return;
+    if (model_.restricted && !model_.may_serve(r.type, node))
+        return;
+    const double *from = model_.from(node), *to = model_.to(node);
+    if (from == nullptr) {
+        for (int p = r.pinned; p <= r.size; ++p)
+            try_place(number, p, node, blink, best);
+        return;
+    }
+    const Node *nodes = r.node.data();
+    const double *arc = r.arc.data();
+    double there = to[nodes[r.pinned]];
+    for (int p = r.pinned; p <= r.size; ++p) {
+        const Node next = nodes[p + 1];
+        const double extra = there + from[next] - arc[p];
+        there = to[next];
+        const double delta = model_.arc_weight * extra;
+        if (!(delta < best.delta) || !plan.fits(r, p, node, extra))
+            continue;
+        if (blink > 0.0 && random_.uniform() < blink)
+            continue;
+        best = {delta, number, r.type, p, 0};
+    }
+}
+
+void Search::try_new_route(Node head, double blink, Place &best) {
+    for (int type = 0; type < model_.types(); ++type) {
+        if (!plan.may_open(type))
+            continue;
+        const VehicleType &vehicle = model_.vehicles[at(type)];
+        const Node last = model_.partner[at(head)] < 0 ? head : model_.partner[at(head)];
+        const double fixed = model_.maximise_prize ? 0.0 : vehicle.fixed_cost;
+        const double bound = model_.arc_weight * (model_.distance(vehicle.start, head) +
+                                                  (last == head ? 0.0 : model_.distance(head, last)) +
+                                                  model_.distance(last, vehicle.end)) +
+                             fixed;
+        if (!(bound < best.delta) || model_.alone(type, head) == INFINITE)
+            continue;
+        if (blink > 0.0 && random_.uniform() < blink)
+            continue;
+        best = {bound, -1, type, 0, 0};
+    }
+}
+
+void Search::try_pair(int number, Node pickup, double blink, Place &best) {
+    const Route &r = plan.route[at(number)];
+    const Node delivery = model_.partner[at(pickup)];
+    if (model_.restricted &&
+        (!model_.may_serve(r.type, pickup) || !model_.may_serve(r.type, delivery)))
+        return;
+    const VehicleType &type = model_.vehicles[at(r.type)];
+    const int m = r.size, kinds = model_.kinds();
+    delivery_delta_.resize(at(m + 2));
+    delivery_least_.resize(at(m + 2));
+    delivery_least_[at(m + 1)] = INFINITE;
+    for (int p = m; p >= r.pinned; --p) {
+        const double extra = model_.distance(r.node[at(p)], delivery) +
+                             model_.distance(delivery, r.node[at(p + 1)]) - r.arc[at(p)];
+        delivery_delta_[at(p)] = extra;
+        delivery_least_[at(p)] = std::min(extra, delivery_least_[at(p + 1)]);
+    }
+    const double direct = model_.distance(pickup, delivery);
+    for (int i = r.pinned; i <= m; ++i) {
+        const Node last = r.node[at(i)], next = r.node[at(i + 1)];
+        const double there = model_.distance(last, pickup);
+        const double extra = there + model_.distance(pickup, next) - r.arc[at(i)];
+        const double together =
+            there + direct + model_.distance(delivery, next) - r.arc[at(i)];
+        if (!(model_.arc_weight * std::min(extra + delivery_least_[at(i + 1)], together) <
+              best.delta))
+            continue;
+        // Load on board after the pickup, and the clock there.
+        bool fits = true;
+        if (model_.loaded)
+            for (int kind = 0; kind < kinds && fits; ++kind)
+                fits = -r.handed[at(i * kinds + kind)] - model_.demand(pickup, kind) <=
+                       type.capacity[at(kind)];
+        if (!fits)
+            continue;
+        double clock = 0.0;
+        if (model_.timed) {
+            clock = r.early[at(i)] + model_.service[at(last)] + model_.duration(last, pickup);
+            if (!(clock <= model_.closing[at(pickup)]))
+                continue;
+            clock = std::max(clock, model_.opening[at(pickup)]) + model_.service[at(pickup)];
+        }
+        Node before = pickup;
+        for (int j = i; j <= m; ++j) {
+            if (j > i) {
+                // On with the pickup on board to the next stop of the route.
+                const Node stop = r.node[at(j)];
+                if (model_.loaded)
+                    for (int kind = 0; kind < kinds && fits; ++kind)
+                        fits = -r.handed[at(j * kinds + kind)] - model_.demand(pickup, kind) <=
+                               type.capacity[at(kind)];
+                if (!fits)
+                    break;
+                if (model_.timed) {
+                    clock += model_.duration(before, stop);
+                    if (!(clock <= r.late[at(j)]))
+                        break;
+                    clock = std::max(clock, model_.opening[at(stop)]) + model_.service[at(stop)];
+                }
+                before = stop;
+            }
+            const double more = j == i ? together : extra + delivery_delta_[at(j)];
+            const double delta = model_.arc_weight * more;
+            if (!(delta < best.delta))
+                continue;
+            if (model_.limited_length && !(r.length + more <= type.max_length))
+                continue;
+            if (model_.timed) {
+                double then = clock + model_.duration(before, delivery);
+                if (!(then <= model_.closing[at(delivery)]))
+                    continue;
+                then = std::max(then, model_.opening[at(delivery)]) + model_.service[at(delivery)];
+                if (!(then + model_.duration(delivery, r.node[at(j + 1)]) <= r.late[at(j + 1)]))
+                    continue;
+            }
+            if (blink > 0.0 && random_.uniform() < blink)
+                continue;
+            best = {delta, number, r.type, i, j};
+        }
+    }
+}
+
+Place Search::best_place(Node head, double blink) {
+    Place best;
+    if (model_.partner[at(head)] >= 0) {
+        for (const int number : plan.active)
+            try_pair(number, head, blink, best);
+    } else if (options_.places >= model_.width && model_.has_matrix()) {
+        for (const int number : plan.active)
+            try_route(number, head, blink, best);
+    } else {
+        const Node *near = model_.near(head);
+        const int count = std::min(options_.places, model_.width);
+        for (int i = 0; i < count && near[i] >= 0; ++i) {
+            const int number = plan.route_of[at(near[i])];
+            if (number < 0)
+                continue;
+            const Route &r = plan.route[at(number)];
+            const int p = plan.position[at(near[i])];
+            if (p - 1 >= r.pinned)
+                try_place(number, p - 1, head, blink, best);
+            if (p >= r.pinned)
+                try_place(number, p, head, blink, best);
+        }
+        // Vehicles are scarce: look everywhere before a customer is left out.
+        if (!best.found())
+            for (const int number : plan.active)
+                try_route(number, head, blink, best);
+    }
+    try_new_route(head, blink, best);
+    return best;
+}
+
+// ---------------------------------------------------------------------------------- best plan
+
+void Search::set_dirty(int number) {
+    if (at(number) >= is_dirty_.size())
+        is_dirty_.resize(plan.route.size(), 0);
+    if (!is_dirty_[at(number)]) {
+        is_dirty_[at(number)] = 1;
+        dirty_.push_back(number);
+    }
+}
+
+void Search::keep_best() {
+    for (const int number : dirty_) {
+        if (at(number) >= best_stops_.size()) {
+            best_stops_.resize(plan.route.size());
+            best_type_.resize(plan.route.size(), 0);
+        }
+        const Route &r = plan.route[at(number)];
+        const int size = r.slot < 0 ? 0 : r.size;
+        if (size > 0)
+            best_stops_[at(number)].assign(r.node.begin() + 1, r.node.begin() + 1 + size);
+        else
+            best_stops_[at(number)].clear();
+        best_type_[at(number)] = r.type;
+        is_dirty_[at(number)] = 0;
+    }
+    dirty_.clear();
+    best_value_ = plan.value();
+    best_objective_ = objective();
+}
+
+void Search::restore_best() {
+    for (const int number : dirty_) {
+        const Route &r = plan.route[at(number)];
+        if (r.slot < 0)
+            continue;
+        for (int p = 1; p <= r.size; ++p)
+            if (model_.is_head(r.node[at(p)]))
+                plan.to_bank(r.node[at(p)]);
+        plan.assign(number, r.type, nullptr, 0);
+    }
+    for (const int number : dirty_) {
+        is_dirty_[at(number)] = 0;
+        if (at(number) >= best_stops_.size() || best_stops_[at(number)].empty())
+            continue;
+        const std::vector<Node> &stops = best_stops_[at(number)];
+        plan.assign(number, best_type_[at(number)], stops.data(), static_cast<int>(stops.size()));
+        for (const Node node : stops)
+            if (model_.is_head(node))
+                plan.from_bank(node);
+    }
+    dirty_.clear();
+}
+
+Routes Search::best_routes() const {
+    Routes result;
+    for (std::size_t number = 0; number < best_stops_.size(); ++number)
+        if (!best_stops_[number].empty()) {
+            result.stops.push_back(best_stops_[number]);
+            result.types.push_back(best_type_[number]);
+        }
+    return result;
+}
+
+// ------------------------------------------------------------------------------- the whole
+
+Result Search::run(const Hooks &hooks) {
+    Result result;
+    const double began = now();
+    double told = began;
+    bool news = false;
+    double current = objective();
+    const double unit = model_.arc_weight * model_.typical_arc;
+    const double hot = options_.hot * unit, cold = options_.cold * unit;
+    double temperature = hot;
+    std::int64_t iteration = 0, last_gain = 0;
+    bool settled = false; // the prices of those left out no longer rise
+    const auto note = [&](double clock) {
+        result.trace.push_back({clock - began, iteration, best_value_});
+    };
+    note(began);
+    if (units_.empty()) {
+        result.routes = best_routes();
+        result.value = best_value_;
+        return result;
+    }
+    if (options_.descent > 0.0) {
+        descend_all();
+        if (plan.value().better_than(best_value_)) {
+            keep_best();
+            note(now());
+            news = true;
+        }
+        current = objective();
+    }
+    while (true) {
+        if (options_.iterations >= 0 && iteration >= options_.iterations)
+            break;
+        if (options_.no_gain >= 0 && iteration - last_gain >= options_.no_gain)
+            break;
+        if (iteration % CLOCK_EVERY == 0) {
+            const double clock = now();
+            share_done_ = 0.0;
+            if (options_.iterations > 0)
+                share_done_ =
+                    static_cast<double>(iteration) / static_cast<double>(options_.iterations);
+            if (options_.seconds >= 0.0) {
+                if (clock - began >= options_.seconds)
+                    break;
+                share_done_ = std::max(share_done_, (clock - began) / options_.seconds);
+            }
+            share_done_ = options_.progress_from +
+                          (options_.progress_to - options_.progress_from) * share_done_;
+            temperature = hot * std::pow(cold / hot, share_done_);
+            if (clock - told > 0.02) {
+                told = clock;
+                if (hooks.stop && hooks.stop()) {
+                    result.interrupted = true;
+                    break;
+                }
+                if (news && hooks.found) {
+                    news = false;
+                    hooks.found(best_routes(), best_value_);
+                }
+            }
+            if (!settled && share_done_ > 0.5 && plan.missing > 0) {
+                // From here on, cost counts among plans that leave out as few.
+                settled = true;
+                std::fill(price_.begin(), price_.end(), price_.back());
+                restore_best();
+                current = objective();
+            }
+        }
+        ++iteration;
+        ruin();
+        commit_ruin();
+        order_units();
+        recreate(options_.blink);
+        if (model_.types() > 1 && random_.uniform() < 0.1)
+            retype();
+        double value = objective();
+        const double limit = current - temperature * std::log(random_.uniform() + 1e-300);
+        if (!(value < limit)) {
+            undo();
+        } else {
+            if (options_.descent > 0.0 && random_.uniform() < options_.descent) {
+                for (std::size_t i = 0; i < saved_.size(); ++i)
+                    enqueue_route(saved_[i].route);
+                descend();
+                value = objective();
+            }
+            current = value;
+            for (const Saved &saved : saved_)
+                set_dirty(saved.route);
+            if (plan.value().better_than(best_value_)) {
+                keep_best();
+                last_gain = iteration;
+                news = true;
+                if (result.trace.size() < 4096)
+                    note(now());
+            }
+        }
+        if (!settled && plan.missing > 0) {
+            // Those who are left out again and again become dearer, so that others make room.
+            for (const Node head : plan.bank)
+                if (model_.compulsory[at(head)]) {
+                    ++absent_[at(head)];
+                    price_[at(head)] += 0.01 * price_.back();
+                }
+            current = objective();
+        }
+    }
+    result.iterations = iteration;
+    result.routes = best_routes();
+    result.value = best_value_;
+    result.seconds = now() - began;
+    if (hooks.found && news)
+        hooks.found(result.routes, result.value);
+    return result;
+}
+
+} // namespace spacevrp

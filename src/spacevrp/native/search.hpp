@@ -1,0 +1,160 @@
+// Ruin and recreate with annealing (SISR: Christiaens and Vanden Berghe 2020) and a descent over
+// near neighbours, for every rule of the model.
+#pragma once
+
+#include "plan.hpp"
+#include "random.hpp"
+
+#include <chrono>
+#include <cstdint>
+#include <functional>
+#include <vector>
+
+namespace spacevrp {
+
+struct Options {
+    std::uint64_t seed = 0;
+    std::int64_t iterations = -1; // no limit where negative, like the other two
+    double seconds = -1.0;
+    std::int64_t no_gain = -1; // iterations without a better plan
+    // The rest has been measured; see records/.
+    double hot = 0.1, cold = 0.01; // temperature at the start and the end, in typical arcs
+    double removed = 10.0;         // customers taken out at a time, on average
+    double longest_string = 10.0;
+    double blink = 0.01; // share of places that an insertion overlooks
+    int places = 0;      // neighbours beside which to insert; 0 chooses by size
+    double descent = 0.05; // share of iterations with a descent around what changed
+    int granularity = 12;  // neighbours that the descent looks at
+    double progress_from = 0.0, progress_to = 1.0; // part of a longer annealing
+};
+
+struct Trace {
+    double seconds = 0.0;
+    std::int64_t iterations = 0;
+    Value value;
+};
+
+struct Result {
+    Routes routes;
+    Value value;
+    std::int64_t iterations = 0;
+    double seconds = 0.0;
+    bool interrupted = false;
+    std::vector<Trace> trace; // of better plans, thinned
+};
+
+// Called from the search, seldom. `stop` may end it; `found` hears of better plans.
+struct Hooks {
+    std::function<bool()> stop;
+    std::function<void(const Routes &, const Value &)> found;
+};
+
+class Search {
+public:
+    // With `part`, only these routes of the plan are searched, and only these units unserved.
+    Search(const Model &problem, const Options &options);
+
+    void begin(const Routes &start);
+    Result run(const Hooks &hooks);
+
+    // All units into the best places, in several orders; the best plan of all.
+    void construct_by_insertion(int tries);
+    void construct_by_savings();
+    Routes best() const { return best_routes(); }
+    const Value &best_value() const { return best_value_; }
+
+    // Local moves until none is left, from the routes in `queue_` or from all.
+    void descend_all();
+
+    Plan plan;
+
+    struct Proposal {
+        double delta = INFINITE;
+        int route[2] = {-1, -1};
+        std::vector<Node> stops[2];
+    };
+    static constexpr int MOVES = 9;
+    static const char *move_name(int kind);
+    // The move of a kind for customers u and v, if it changes the cost by less than the bound and
+    // keeps all rules.
+    bool propose(int kind, Node u, Node v, double bound, Proposal &out);
+    void apply(const Proposal &proposal);
+    // The best place of a unit in the bank. With `blink`, some are overlooked.
+    Place best_place(Node head, double blink);
+    double objective() const;
+
+private:
+    struct Saved {
+        int route, type, first, size;
+    };
+    struct Piece {
+        int route, from, to;
+        bool reversed;
+    };
+
+    // --- one iteration
+    void ruin();
+    void take_string(Node node, int length);
+    void take_radius(Node seed, int count);
+    void mark(Node node);
+    bool commit_ruin();
+    void recreate(double blink);
+    void order_units();
+    void retype();
+    void touch(int number);
+    void undo();
+    bool better_elsewhere(Node head, double delta) const;
+
+    // --- places
+    void try_place(int number, int after, Node node, double blink, Place &best);
+    void try_route(int number, Node node, double blink, Place &best);
+    void try_new_route(Node head, double blink, Place &best);
+    void try_pair(int number, Node pickup, double blink, Place &best);
+
+    // --- descent
+    bool weigh(const Piece *first, int first_count, const Piece *second, int second_count,
+               double bound, Proposal &out);
+    void descend();
+    bool improve(Node u);
+    void enqueue_route(int number);
+
+    // --- best plan
+    void set_dirty(int number);
+    void keep_best();
+    void restore_best();
+    Routes best_routes() const;
+
+    const Model &model_;
+    Options options_;
+    Random random_;
+    std::vector<Node> units_; // customers that may be moved
+    std::vector<double> price_; // (N,) of leaving a compulsory unit out
+    std::vector<int> absent_;   // (N,) iterations in the bank
+    double shortage_price_ = 0.0;
+
+    std::vector<int> touched_; // (routes,) stamp
+    int stamp_ = 0;
+    std::vector<Saved> saved_;
+    std::vector<Node> arena_;
+    std::vector<int> gone_; // (N,) stamp
+    std::vector<Node> removed_, todo_, taken_from_bank_;
+    std::vector<int> ruined_;
+    std::vector<std::pair<double, Node>> keys_;
+    std::vector<Node> scratch_;
+    std::vector<double> delivery_delta_, delivery_least_;
+
+    std::vector<Node> queue_;
+    std::vector<char> queued_;
+    Proposal proposal_, best_proposal_;
+
+    std::vector<std::vector<Node>> best_stops_; // by route
+    std::vector<int> best_type_;
+    std::vector<int> dirty_;
+    std::vector<char> is_dirty_;
+    Value best_value_;
+    double best_objective_ = INFINITE;
+    double share_done_ = 0.0;
+    std::int64_t descents_ = 0;
+};
+
+} // namespace spacevrp
