@@ -24,7 +24,7 @@ from spacevrp.bench.contest import draw, limits, threads
 from spacevrp.bench.neighbours import Neighbours, load_average, wait_for_rest
 from spacevrp.bench.records import markdown_table
 from spacevrp.bench.search_suites import SUITES, Case, Suite
-from spacevrp.bench.search_ways import OURS, Found, Item, Network, Way, make_ways
+from spacevrp.bench.search_ways import OURS, SOLVE, Found, Item, Network, Way, make_ways
 from spacevrp.bench.solving import Outcome, gaps
 from spacevrp.bench.tables import (
     Job,
@@ -185,7 +185,6 @@ def run(args: argparse.Namespace) -> int:
         measured = zip(entries, (outcome for _, outcome in done), strict=True)
         for case, group in groupby(measured, key=lambda pair: pair[0].case):
             report.add(*rows_of(case, list(group)))
-            network.forget()
         record["load_after"] = load_average()
     code = report.finish()
     if suite.plot:
@@ -231,7 +230,7 @@ def _entries(
             continue
         name, own = found
         some = args.seconds or suite.limits
-        if name.endswith(" solve"):
+        if name == SOLVE:
             chosen.append((None, name))
         else:
             chosen += [(limit, name) for limit in ((own,) if own and not args.seconds else some)]
@@ -292,7 +291,7 @@ def _measure(case: Case, way: Way, limit: float | None, args: argparse.Namespace
         seconds_host=0.0,
         seconds_model=math.fsum(one.seconds for one in found),
         seconds_referee=0.0,
-        violations=costs.count(None) if way.ours else 0,
+        violations=sum(way.ours and one.solution is None and not one.note for one in found),
         note=next((one.note for one in found if one.note), ""),
         others=others,
         unserved=tuple(one.unserved for one in found),

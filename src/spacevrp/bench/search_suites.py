@@ -14,16 +14,22 @@ from typing import Any
 import numpy as np
 
 from spacevrp.bench.search_days import build_day
-from spacevrp.bench.search_ways import OURS, Item, Network
+from spacevrp.bench.search_ways import (
+    FROM_INSERTION,
+    FROM_NETWORK,
+    FROM_SAVINGS,
+    PYVRP_AFTER_NETWORK,
+    SEARCH,
+    SOLVE,
+    Item,
+    Network,
+)
 from spacevrp.bench.sets import data_folder, from_file, generated
 from spacevrp.problems.errors import FormatError, SpacevrpError
 from spacevrp.problems.solution import Solution
 from spacevrp.problems.variants import VARIANTS, parse_variant
 from spacevrp.writing import write_whole
 
-SEARCH, SOLVE = f"{OURS} search", f"{OURS} solve"
-FROM_NETWORK = f"{OURS} network + search"
-FROM_SAVINGS, FROM_INSERTION = f"{OURS} savings + search", f"{OURS} insertion + search"
 # Who takes part: of several in a line the first that can model the problem. Limits of their own
 # come with a name.
 Line = tuple[str | tuple[str, float], ...]
@@ -212,7 +218,7 @@ def _first_plans(args: argparse.Namespace, network: Network) -> Iterator[Case]:
     def make() -> list[Item]:
         test_set = source.load()
         if plans is None or not plans.exists():
-            made = [network.plan(problem) for problem in test_set.problems]
+            made = [network.plan(Item(problem)) for problem in test_set.problems]
             starts = [plan for plan, _ in made]
             if plans is not None:
                 document = {
@@ -261,7 +267,7 @@ SUITES: dict[str, Suite] = {
             (FROM_SAVINGS,),
             (FROM_INSERTION,),
             ("pyvrp",),
-            ("pyvrp from the first plan",),
+            (PYVRP_AFTER_NETWORK,),
         ),
         whole=False,
     ),

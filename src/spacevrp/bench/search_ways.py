@@ -5,7 +5,9 @@ from __future__ import annotations
 import time
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Any, Protocol
+from functools import partial
+from typing import TYPE_CHECKING, Any
+from weakref import WeakKeyDictionary
 
 from spacevrp.problems.deadline import Deadline
 from spacevrp.problems.errors import InfeasibleError, SpacevrpError, UnsupportedError
@@ -17,6 +19,11 @@ if TYPE_CHECKING:
     from spacevrp.solver import Solver
 
 OURS = "spacevrp"
+SEARCH, SOLVE, FROM_NETWORK, FROM_SAVINGS, FROM_INSERTION = (
+    f"{OURS} {how}"
+    for how in ("search", "solve", "network + search", "savings + search", "insertion + search")
+)
+PYVRP_AFTER_NETWORK = "pyvrp from the first plan"
 # Beyond, the matrices of other solvers take more memory than usual machines have.
 _RIVALS_LARGEST = 7001  # nodes
 _MOMENT = 1e-3  # seconds
@@ -40,7 +47,7 @@ class Found:
     solution: Solution | None
     seconds: float
     iterations: int | None = None
-    note: str = ""
+    note: str = ""  # why there is none, where it is not for want of time
 
     @property
     def unserved(self) -> int | None:
@@ -51,24 +58,47 @@ class Found:
         return sum(missing)
 
 
-class Way(Protocol):
-    """How plans are made."""
+@dataclass(frozen=True)
+class Way:
+    """How plans are made.
 
-    @property
-    def ours(self) -> bool:
-        """Whether it is the search that is measured."""
+    Attributes
+    ----------
+    require
+        Raises unless it is installed.
+    refuses
+        Why it cannot take a problem; None where it can.
+    solve
+        A plan for each instance with so many seconds for each, None for as long as it takes.
+    """
 
-    def version(self) -> str:
-        """Of the program."""
+    name: str
+    ours: bool
+    version: Callable[[], str]
+    require: Callable[[], None]
+    refuses: Callable[[Problem], str | None]
+    solve: Callable[[Sequence[Item], float | None], list[Found]]
 
-    def require(self) -> None:
-        """Raise unless it is installed."""
 
-    def refuses(self, problem: Problem) -> str | None:
-        """Why it cannot take the problem; None where it can."""
+def make_ways(network: Network, *, whole: bool, threads: int, seed: int) -> dict[str, Way]:
+    """All ways by name.
 
-    def solve(self, items: Sequence[Item], seconds: float | None) -> list[Found]:
-        """A plan for each, one after the other, with so many seconds for each."""
+    ``whole``: the seconds are for everything from the call on, and not for the search alone.
+    """
+    how: dict[str, Any] = {"whole": whole, "threads": threads, "seed": seed}
+    ways = [
+        Way(SEARCH, True, _own_version, _require, _unknown, partial(_search, None, None, **how)),
+        Way(
+            FROM_NETWORK, True, _own_version, _require, _none, partial(_search, network, (), **how)
+        ),
+        Way(SOLVE, True, _own_version, lambda: None, _none, network.solve),
+    ]
+    for method, name in (("savings", FROM_SAVINGS), ("insertion", FROM_INSERTION)):
+        solve = partial(_search, None, (method,), **how)
+        ways.append(Way(name, True, _own_version, _require, _unknown, solve))
+    ways += [_rival(name, name, False, seed) for name in ("pyvrp", "ortools", "vroom")]
+    ways.append(_rival(PYVRP_AFTER_NETWORK, "pyvrp", True, seed))
+    return {way.name: way for way in ways}
 
 
 # -------------------------------------------------------------------------------------------- ours
@@ -79,171 +109,107 @@ class Network:
 
     def __init__(self, solver: Solver) -> None:
         self.solver = solver
-        self._made: dict[int, tuple[Problem, Solution, float]] = {}
+        self._made: WeakKeyDictionary[Item, tuple[Solution, float]] = WeakKeyDictionary()
 
-    def forget(self) -> None:
-        """Make room for other instances."""
-        self._made.clear()
-
-    def plan(self, problem: Problem) -> tuple[Solution, float]:
-        """The plan and its seconds."""
-        if id(problem) not in self._made:
+    def plan(self, item: Item) -> tuple[Solution, float]:
+        """The plan and its seconds; a stored one took none."""
+        if item.start is not None:
+            return item.start, 0.0
+        if item not in self._made:
             began = time.perf_counter()
-            (plan,) = self.solver.attempt([problem], protocol="network").best
-            # The problem is kept, too, so that no other one gets its number.
-            self._made[id(problem)] = problem, plan, time.perf_counter() - began
-        return self._made[id(problem)][1:]
-
-
-@dataclass(frozen=True)
-class Search:
-    """The compiled search from one start, or from the best constructed one.
-
-    ``whole``: the seconds are for everything from the call on, and not for the search alone.
-    """
-
-    start: str  # best, savings, insertion or network
-    network: Network
-    whole: bool = True
-    threads: int = 1
-    seed: int = 0
-    ours: bool = True
-
-    def version(self) -> str:
-        """Of this package."""
-        from spacevrp.train.versions import versions
-
-        return str(versions()[OURS])
-
-    def require(self) -> None:
-        """Raise without the compiled module."""
-        from spacevrp import native
-
-        if not native.available():
-            raise UnsupportedError(native.MISSING)
-
-    def refuses(self, problem: Problem) -> str | None:
-        """Where only visits reveal the prizes, it needs the network's plan."""
-        if problem.has_unknown_prizes and self.start != "network":
-            return "prizes that only a visit reveals"
-        return None
+            (plan,) = self.solver.attempt([item.problem], protocol="network").best
+            self._made[item] = plan, time.perf_counter() - began
+        return self._made[item]
 
     def solve(self, items: Sequence[Item], seconds: float | None) -> list[Found]:
-        """One after the other."""
-        return [self._solve(item, seconds or _MOMENT) for item in items]
-
-    def _solve(self, item: Item, seconds: float) -> Found:
-        from spacevrp.search import Stop, improve
-
-        plan, spent = item.start if self.start == "network" else None, 0.0
-        if self.start == "network" and plan is None:
-            plan, spent = self.network.plan(item.problem)
-        limits: dict[str, Any] = {"stop": Stop(seconds=seconds)}
-        if self.whole:
-            limits = {"stop": Stop(), "deadline": Deadline(max(seconds - spent, _MOMENT))}
+        """The program as it is, all instances in one call; each takes its part of the time."""
         began = time.perf_counter()
-        improved = improve(
-            [item.problem],
-            [plan],
-            starts=(self.start,) if self.start in ("savings", "insertion") else None,
-            seed=self.seed,
-            threads=self.threads,
-            **limits,
-        )
-        took = spent + time.perf_counter() - began
-        runs = [run for run in improved.runs if run is not None]
-        done = sum(run.iterations for run in runs) if runs else None
-        return Found(improved[0] if improved[0].is_legal else None, took, done)
-
-
-@dataclass(frozen=True)
-class Solve:
-    """The program as it is, without a limit of time; all instances in one call."""
-
-    network: Network
-    ours: bool = True
-
-    version = Search.version
-
-    def require(self) -> None:
-        """It works without the compiled module."""
-
-    def refuses(self, problem: Problem) -> str | None:
-        """Nothing."""
-        return None
-
-    def solve(self, items: Sequence[Item], seconds: float | None) -> list[Found]:
-        """Together; each takes its part of the time."""
-        began = time.perf_counter()
-        best = self.network.solver.attempt([item.problem for item in items]).best
+        best = self.solver.attempt([item.problem for item in items]).best
         took = (time.perf_counter() - began) / len(items)
         return [Found(one if one.is_legal else None, took) for one in best]
+
+
+def _own_version() -> str:
+    from spacevrp.train.versions import versions
+
+    return str(versions()[OURS])
+
+
+def _require() -> None:
+    from spacevrp import native
+
+    if not native.available():
+        raise UnsupportedError(native.MISSING)
+
+
+def _none(problem: Problem) -> str | None:
+    return None
+
+
+def _unknown(problem: Problem) -> str | None:
+    return "prizes that only a visit reveals" if problem.has_unknown_prizes else None
+
+
+def _search(
+    network: Network | None,
+    starts: Sequence[str] | None,
+    items: Sequence[Item],
+    seconds: float | None,
+    *,
+    whole: bool,
+    threads: int,
+    seed: int,
+) -> list[Found]:
+    """The compiled search, one instance after the other."""
+    from spacevrp.search import Stop, improve
+
+    found: list[Found] = []
+    for item in items:
+        plan, spent = (None, 0.0) if network is None else network.plan(item)
+        limits: dict[str, Any] = {"stop": Stop(seconds=seconds)}
+        if whole:
+            left = (seconds or 0.0) - spent
+            if left <= 0.0:  # as for the others, then
+                return [Found(None, spent, note="the network takes longer")] * len(items)
+            limits = {"stop": Stop(), "deadline": Deadline(left)}
+        began = time.perf_counter()
+        improved = improve(
+            [item.problem], [plan], starts=starts, seed=seed, threads=threads, **limits
+        )
+        took = spent + time.perf_counter() - began
+        done = [run.iterations for run in improved.runs if run is not None]
+        legal = improved[0] if improved[0].is_legal else None
+        found.append(Found(legal, took, sum(done) if done else None))
+    return found
 
 
 # ------------------------------------------------------------------------------------------ theirs
 
 
-@dataclass(frozen=True)
-class Rival:
+def _rival(name: str, solver: str, warm: bool, seed: int) -> Way:
     """A classical solver with its best settings, from nothing or from the stored first plan."""
+    from spacevrp.oracles import make_oracle
 
-    solver: str
-    warm: bool = False
-    seed: int = 0
-    ours: bool = False
+    oracle = make_oracle(solver)
 
-    def version(self) -> str:
-        """Of the installed package."""
-        from spacevrp.oracles import make_oracle
-
-        return make_oracle(self.solver).version()
-
-    def require(self) -> None:
-        """Raise unless the package is installed."""
-        from spacevrp.oracles import make_oracle
-
-        make_oracle(self.solver).require()
-
-    def refuses(self, problem: Problem) -> str | None:
-        """What the solver cannot model exactly, or that the problem is too large for it."""
-        from spacevrp.oracles import make_oracle
-
+    def refuses(problem: Problem) -> str | None:
         if problem.size > _RIVALS_LARGEST:
-            return f"{problem.size} nodes: more memory than there is"
-        return make_oracle(self.solver).supports(problem)
+            return f"{problem.size} nodes take more memory than there is"
+        return oracle.supports(problem)
 
-    def solve(self, items: Sequence[Item], seconds: float | None) -> list[Found]:
-        """One after the other."""
-        return [self._solve(item, seconds or _MOMENT) for item in items]
-
-    def _solve(self, item: Item, seconds: float) -> Found:
-        from spacevrp.oracles import make_oracle
-
-        given = item.problem if item.given is None else item.given
-        start = item.start.routes if self.warm and item.start is not None else None
+    def solve(item: Item, seconds: float) -> Found:
+        start = item.start.routes if warm and item.start is not None else None
         began = time.perf_counter()
         try:
-            result = make_oracle(self.solver).solve(given, seconds, self.seed, start)
+            result = oracle.solve(item.given or item.problem, seconds, seed, start)
         except InfeasibleError:  # no plan in time is a result
             return Found(None, time.perf_counter() - began)
         except SpacevrpError as error:
             return Found(None, time.perf_counter() - began, note=str(error))
-        found = item.back(result.solution)
-        return Found(found if found.is_legal else None, time.perf_counter() - began)
+        plan = item.back(result.solution)
+        return Found(plan if plan.is_legal else None, time.perf_counter() - began)
 
+    def solve_each(items: Sequence[Item], seconds: float | None) -> list[Found]:
+        return [solve(item, seconds or _MOMENT) for item in items]
 
-def make_ways(network: Network, *, whole: bool, threads: int, seed: int) -> dict[str, Way]:
-    """All ways by their names in tables."""
-    ways: dict[str, Way] = {}
-    for start, name in (
-        ("best", f"{OURS} search"),
-        ("network", f"{OURS} network + search"),
-        ("savings", f"{OURS} savings + search"),
-        ("insertion", f"{OURS} insertion + search"),
-    ):
-        ways[name] = Search(start, network, whole, threads, seed)
-    ways[f"{OURS} solve"] = Solve(network)
-    for solver in ("pyvrp", "ortools", "vroom"):
-        ways[solver] = Rival(solver, seed=seed)
-    ways["pyvrp from the first plan"] = Rival("pyvrp", warm=True, seed=seed)
-    return ways
+    return Way(name, False, oracle.version, oracle.require, refuses, solve_each)
