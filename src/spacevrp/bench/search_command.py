@@ -24,7 +24,16 @@ from spacevrp.bench.contest import draw, limits, threads
 from spacevrp.bench.neighbours import Neighbours, load_average, wait_for_rest
 from spacevrp.bench.records import markdown_table
 from spacevrp.bench.search_suites import SUITES, Case, Suite
-from spacevrp.bench.search_ways import OURS, SOLVE, Found, Item, Network, Way, make_ways
+from spacevrp.bench.search_ways import (
+    OURS,
+    SOLVE,
+    Found,
+    Item,
+    Network,
+    Way,
+    compiled_digest,
+    make_ways,
+)
 from spacevrp.bench.solving import Outcome, gaps
 from spacevrp.bench.tables import (
     Job,
@@ -169,6 +178,7 @@ def run(args: argparse.Namespace) -> int:
     with threads(1):
         record = new_record(args.suite, network.solver, weights, None, seed=args.seed)
         record |= {"load_before": load_average(), "search_threads": count}
+        record["search_sha256"] = compiled_digest()
         scope = "the whole call" if suite.whole else "the search alone"
         notes = _NOTES.format(scope=scope, threads=count)
         layout = Layout(args.suite, suite.title, _COLUMNS, notes, left=1)
@@ -240,7 +250,8 @@ def _entries(
         key = settings_key(record, weights if way.ours else {"tensors_sha256": None})
         key |= {"suite": args.suite, "case": case.name, "set": dict(case.key)}
         key |= {"solver": name, "solver_version": way.version(), "seconds": limit}
-        key |= {"search_threads": record["search_threads"]} if way.ours else {}
+        if way.ours:
+            key |= {name: record[name] for name in ("search_threads", "search_sha256")}
         work = partial(_measure, case, way, limit, args)
         label = f"{case.name}, {name}" + ("" if limit is None else f", {limit:g} s")
         weight = (limit or suite.limits[-1]) * case.count
@@ -283,7 +294,7 @@ def _measure(case: Case, way: Way, limit: float | None, args: argparse.Namespace
     others = neighbours.busy()
     if way.ours and args.output is not None:
         for item, one in zip(items, found, strict=True):
-            _keep_better(item, one, way, limit, args.output / BETTER)
+            keep_better(item, one, way, limit, args.output / BETTER)
     costs = tuple(None if one.solution is None else one.solution.cost for one in found)
     counted = [one.iterations for one in found if one.iterations is not None]
     return Outcome(
@@ -299,7 +310,7 @@ def _measure(case: Case, way: Way, limit: float | None, args: argparse.Namespace
     )
 
 
-def _keep_better(item: Item, one: Found, way: Way, limit: float | None, path: Path) -> None:
+def keep_better(item: Item, one: Found, way: Way, limit: float | None, path: Path) -> None:
     """A complete plan that is better than the stored reference, as a result to merge."""
     from spacevrp.oracles import OracleResult
     from spacevrp.oracles.pool import as_line, task_key

@@ -82,170 +82,134 @@ def _windows(draw: Generator, size: int, depots: int, hours: tuple[float, float]
     return np.vstack([np.tile(np.array(_DAY, dtype=float), (depots, 1)), stops])
 
 
-def _service(draw: Generator, size: int, depots: int, minutes: tuple[int, int]) -> Floats:
-    return np.concatenate([np.zeros(depots), _MINUTE * draw.integers(*minutes, size)])
-
-
-def _make(draw: Generator, size: int, depots: int = 1, **features: Any) -> Problem:
+def _make(
+    draw: Generator,
+    size: int,
+    depots: int = 1,
+    *,
+    hours: tuple[float, float] = (2, 5),
+    minutes: tuple[int, int] = (5, 16),
+    **features: Any,
+) -> Problem:
+    """Stops with a demand, open for so many hours, served in so many minutes, unless given."""
     metres, seconds = _roads(draw, _town(draw, size, depots))
-    return Problem.from_matrix(metres, durations=seconds, depots=tuple(range(depots)), **features)
-
-
-def _demand(draw: Generator, size: int, depots: int = 1) -> Floats:
-    return np.concatenate([np.zeros(depots), draw.integers(1, 10, size)]).astype(float)
+    none = np.zeros(depots)
+    usual = {
+        "demand": np.concatenate([none, draw.integers(1, 10, size)]),
+        "windows": _windows(draw, size, depots, hours),
+        "service": np.concatenate([none, _MINUTE * draw.integers(*minutes, size)]),
+        "depots": tuple(range(depots)),
+    }
+    return Problem.from_matrix(metres, durations=seconds, **{**usual, **features})
 
 
 # ------------------------------------------------------------------------------------ kinds of days
 
 
 def _several_depots(draw: Generator, size: int) -> Problem:
-    return _make(
-        draw,
-        size,
-        3,
-        demand=_demand(draw, size, 3),
-        capacity=60,
-        windows=_windows(draw, size, 3, (1.5, 4)),
-        service=_service(draw, size, 3, (5, 16)),
-    )
+    return _make(draw, size, 3, capacity=60, hours=(1.5, 4))
 
 
 def _skills(draw: Generator, size: int) -> Problem:
     """Two depots with a large and a small type each; a quarter of the stops needs two of them."""
-    demand = _demand(draw, size, 2)
-    skilled = tuple(int(node) for node in 2 + np.flatnonzero(draw.random(size) < 0.25))
-    others = tuple(node for node in range(2, size + 2) if node not in skilled)
+    skilled = draw.random(size) < 0.25
+    others = tuple(int(node) for node in 2 + np.flatnonzero(~skilled))
     early, late = (_DAY[0], 16 * _HOUR), (10 * _HOUR, _DAY[1])
-    return _make(
-        draw,
-        size,
-        2,
-        demand=demand,
-        windows=_windows(draw, size, 2, (2, 5)),
-        service=_service(draw, size, 2, (5, 16)),
-        vehicles=[
-            Vehicle("large A", 4, 90, 0, fixed_cost=15_000, window=early, allowed=others),
-            Vehicle("small A", 5, 45, 0, fixed_cost=8_000, window=late),
-            Vehicle("large B", 4, 90, 1, fixed_cost=15_000, window=early),
-            Vehicle("small B", 5, 45, 1, fixed_cost=8_000, window=late, allowed=others),
-        ],
-    )
+    vehicles = [
+        Vehicle("large A", 4, 90, 0, fixed_cost=15_000, window=early, allowed=others),
+        Vehicle("small A", 5, 45, 0, fixed_cost=8_000, window=late),
+        Vehicle("large B", 4, 90, 1, fixed_cost=15_000, window=early),
+        Vehicle("small B", 5, 45, 1, fixed_cost=8_000, window=late, allowed=others),
+    ]
+    return _make(draw, size, 2, vehicles=vehicles)
+
+
+def _pair_up(size: int) -> list[tuple[int, int]]:
+    """Pickups come first in the numbering."""
+    return [(1 + pair, 1 + size + pair) for pair in range(size)]
 
 
 def _pairs(draw: Generator, size: int) -> Problem:
-    """Goods from one customer to another; pickups come first in the numbering."""
-    amount = draw.integers(1, 10, size).astype(float)
+    """Goods from one customer to another."""
+    amount = draw.integers(1, 10, size)
     windows = _windows(draw, 2 * size, 1, (2, 5))
     pickups, deliveries = windows[1 : size + 1], windows[size + 1 :]
     deliveries[:] = np.minimum(np.maximum(deliveries, pickups + _HOUR), _DAY[1] - _HOUR)
     deliveries[:, 1] = np.maximum(deliveries[:, 1], pickups[:, 0] + 3 * _HOUR)
+    demand = np.concatenate([[0], -amount, amount])
     return _make(
         draw,
         2 * size,
-        demand=np.concatenate([[0], -amount, amount]),
+        demand=demand,
         capacity=25,
         windows=windows,
-        service=_service(draw, 2 * size, 1, (3, 9)),
-        pairs=[(1 + pair, 1 + size + pair) for pair in range(size)],
+        minutes=(3, 9),
+        pairs=_pair_up(size),
     )
 
 
 def _dial_a_ride(draw: Generator, size: int) -> Problem:
     """Passengers with a quarter of an hour at one end, and an hour and a half around the ride."""
-    seats = draw.choice([1.0, 2.0], size, p=[0.8, 0.2])
-    metres, seconds = _roads(draw, _town(draw, 2 * size, 1))
+    seats = draw.choice([1, 2], size, p=[0.8, 0.2])
+    demand = np.concatenate([[0], -seats, seats])
+    town = _make(draw, 2 * size, demand=demand, capacity=4, minutes=(1, 4), pairs=_pair_up(size))
     pickups, deliveries = np.arange(1, size + 1), np.arange(size + 1, 2 * size + 1)
-    ride = seconds[pickups, deliveries]
+    ride = town.durations.matrix()[pickups, deliveries] + town.service[pickups]
     fixed = np.rint(draw.uniform(_DAY[0] + 2 * _HOUR, _DAY[1] - 3 * _HOUR, size) / 300) * 300
     homeward = draw.random(size) < 0.5  # the pickup's moment is fixed, otherwise the arrival
-    windows = np.empty((2 * size + 1, 2))
-    windows[0] = _DAY
     slack, quarter = 90 * _MINUTE, 15 * _MINUTE
+    windows = town.windows.copy()
     windows[pickups, 0] = np.where(homeward, fixed, fixed - ride - slack)
     windows[pickups, 1] = np.where(homeward, fixed + quarter, fixed + quarter - ride)
     windows[deliveries, 0] = np.where(homeward, fixed + ride, fixed)
     windows[deliveries, 1] = np.where(homeward, fixed + ride + slack, fixed + quarter)
     windows[pickups] = np.maximum(windows[pickups], [_DAY[0], _DAY[0] + _HOUR])
-    return Problem.from_matrix(
-        metres,
-        durations=seconds,
-        demand=np.concatenate([[0], -seats, seats]),
-        capacity=4,
-        windows=windows,
-        service=_service(draw, 2 * size, 1, (1, 4)),
-        pairs=[(int(a), int(b)) for a, b in zip(pickups, deliveries, strict=True)],
-    )
+    return town.replace(windows=windows)
 
 
 def _optional(draw: Generator, size: int) -> Problem:
     """Every fifth stop must be served, the others at a price."""
     penalty = np.rint(draw.uniform(2_000, 15_000, size + 1))
     penalty[1::5] = np.inf
-    return _make(
-        draw,
-        size,
-        demand=_demand(draw, size),
-        windows=_windows(draw, size, 1, (2, 5)),
-        service=_service(draw, size, 1, (5, 16)),
-        penalty=penalty,
-        vehicles=[Vehicle("van", max(2, size // 20), 80, fixed_cost=10_000)],
-    )
+    vans = Vehicle("van", max(2, size // 20), 80, fixed_cost=10_000)
+    return _make(draw, size, penalty=penalty, vehicles=[vans])
 
 
 def _mixed(draw: Generator, size: int) -> Problem:
     """Deliveries from the depot and pickups for it, in any order."""
-    demand = _demand(draw, size)
-    demand[1:] *= np.where(draw.random(size) < 0.4, -1, 1)
+    signs = np.where(draw.random(size) < 0.4, -1, 1)
+    demand = np.concatenate([[0], signs * draw.integers(1, 10, size)])
     return _make(
-        draw,
-        size,
-        demand=demand,
-        capacity=50,
-        load_rule="separate",
-        windows=_windows(draw, size, 1, (2, 6)),
-        service=_service(draw, size, 1, (3, 9)),
+        draw, size, demand=demand, capacity=50, load_rule="separate", hours=(2, 6), minutes=(3, 9)
     )
 
 
 def _pinned(draw: Generator, size: int) -> Problem:
     """Vehicles on the road: the first stops of each are decided, two more are at the depot."""
-    places = _town(draw, size, 1)
-    metres, seconds = _roads(draw, places)
-    demand = _demand(draw, size)
-    windows = _windows(draw, size, 1, (2, 5))
-    service = _service(draw, size, 1, (5, 16))
-    order = np.argsort(np.arctan2(*(places[1:] - places[0]).T)) + 1
-    out = max(2, size // 15)
+    town = _make(draw, size)
+    seconds, windows = town.durations.matrix(), town.windows.copy()
+    # Each goes its own way: stops in the order of a first tour are divided among them.
+    order = [0]
+    while len(order) <= size:
+        left = np.setdiff1d(np.arange(1, size + 1), order)
+        order.append(int(left[np.argmin(seconds[order[-1], left])]))
     vehicles = []
-    for number, sector in enumerate(np.array_split(order, out)):
+    for number, part in enumerate(np.array_split(order[1:], max(2, size // 15))):
         clock, pins = _DAY[0], [0]
-        for node in sector[np.argsort(metres[0, sector])][: 1 + number % 4].tolist():
+        for node in part[: 1 + number % 4].tolist():
             arrival = clock + seconds[pins[-1], node]
             windows[node] = arrival - _HOUR, arrival + 2 * _HOUR
-            clock = arrival + service[node]
+            clock = arrival + town.service[node]
             pins.append(node)
         vehicles.append(Vehicle(f"out {number}", 1, 80, pinned=tuple(pins[1:])))
     vehicles.append(Vehicle("at the depot", 2, 80, fixed_cost=10_000))
-    return Problem.from_matrix(
-        metres,
-        durations=seconds,
-        demand=demand,
-        windows=windows,
-        service=service,
-        vehicles=vehicles,
-    )
+    return town.replace(windows=windows, vehicles=tuple(vehicles))
 
 
 def _overloaded(draw: Generator, size: int) -> Problem:
     """Shifts too short for all stops, all of which must be served."""
-    return _make(
-        draw,
-        size,
-        demand=_demand(draw, size),
-        windows=_windows(draw, size, 1, (2, 4)),
-        service=_service(draw, size, 1, (13, 29)),
-        vehicles=[Vehicle("van", max(1, round(size / 21)), 150, window=_DAY)],
-    )
+    vans = Vehicle("van", max(1, round(size / 21)), 150, window=_DAY)
+    return _make(draw, size, hours=(2, 4), minutes=(13, 29), vehicles=[vans])
 
 
 KINDS: dict[str, Callable[[Generator, int], Problem]] = {

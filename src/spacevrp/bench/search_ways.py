@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import hashlib
 import time
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from functools import partial
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 from weakref import WeakKeyDictionary
 
@@ -133,6 +135,14 @@ def _own_version() -> str:
     from spacevrp.train.versions import versions
 
     return str(versions()[OURS])
+
+
+def compiled_digest() -> str | None:
+    """Tells one build of the search from another; None where there is none."""
+    from spacevrp import native
+
+    path = None if native.core is None else native.core.__file__
+    return None if path is None else hashlib.sha256(Path(path).read_bytes()).hexdigest()
 
 
 def _require() -> None:
