@@ -41,14 +41,15 @@ define fetch
 endef
 
 # The package itself comes last, built by the setuptools and the pybind11 of the lock, so that nothing
-# is fetched that is not in it; `pip check` notices a dependency that the lock does not have.
+# is fetched that is not in it; `pip check` notices a dependency that the lock does not have. $(1): the
+# files that say it is done. Without the compiled search it is not: the next call tries again.
 define install
 	@echo "==> Installing spacevrp into .venv and compiling its search (a minute or so)"
 	@$(BIN)/python -m pip install --disable-pip-version-check --quiet \
 		--no-deps --no-build-isolation -e .
-	@$(BIN)/python -c 'from spacevrp import native; \
-	native.available() or print("==> Note:", native.MISSING)'
 	@$(BIN)/python -m pip check --disable-pip-version-check
+	@$(BIN)/python -c 'import sys; from spacevrp import native; \
+	sys.exit(None if native.available() else "==> Note: " + native.MISSING)' && touch $(1) || true
 endef
 
 $(DEMO_PACKAGES): requirements/demo.txt requirements/cuda.txt
@@ -60,12 +61,10 @@ $(TEST_PACKAGES): requirements/test.txt requirements/cuda.txt
 	@touch $(DEMO_PACKAGES) $@
 
 $(SOLVES): $(DEMO_PACKAGES) pyproject.toml setup.py $(NATIVE)
-	$(install)
-	@touch $@
+	$(call install,$@)
 
 $(READY): $(TEST_PACKAGES) pyproject.toml setup.py $(NATIVE)
-	$(install)
-	@touch $(SOLVES) $@
+	$(call install,$(SOLVES) $@)
 
 demo: $(SOLVES)
 	@echo "==> Solving a bundled instance"

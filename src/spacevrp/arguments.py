@@ -56,8 +56,8 @@ def add_protocol_option(parser: argparse._ActionsContainer, usual: str = "defaul
         choices=("paper", "network", "default"),
         default=usual,
         help="paper: greedy rollouts of the base policy from all start nodes, 8 or 128 views, and "
-        "nothing else; network: with policy heads, sampling and reductions; default: with neural "
-        f"and local search, too; without this option: {usual}",
+        "nothing else; network: with policy heads, sampling and reductions; default: with the "
+        f"compiled search, too; without this option: {usual}",
     )
 
 

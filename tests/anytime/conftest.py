@@ -34,13 +34,13 @@ def alone(problem: Problem) -> Solution:
 class FakeSolver:
     """Serves each customer alone, and takes ``latency + rate x plans`` seconds for it.
 
-    All of a call without a time takes ``finishing`` more. When the time is up there is no plan.
+    When the time is up there is no plan.
     """
 
     clock: Clock
     latency: float = 0.0
     rate: float = 0.0
-    finishing: float = 0.0
+    threads: int = 1
     device: torch.device = field(default_factory=lambda: torch.device("cpu"))
     calls: list[dict[str, Any]] = field(default_factory=list)
     unsolvable: Sequence[int] = ()
@@ -49,7 +49,7 @@ class FakeSolver:
         self.calls.append({"problems": len(problem), **asked})
         starts = asked["starts"] or max(len(one.customers) for one in problem)
         plans = asked["augment"] * starts * (1 + (asked["sample"] or 0))
-        needed = self.latency + self.rate * plans + (self.finishing if asked["replan"] else 0.0)
+        needed = self.latency + self.rate * plans
         left = asked["deadline"].left
         self.clock.now += min(needed, max(left, 0.0) + 1e-9)
         unsolvable = self.unsolvable if needed <= left else range(len(problem))

@@ -7,8 +7,8 @@ from dataclasses import replace
 
 import pytest
 
-from spacevrp import improve
-from spacevrp.anytime.engines import LocalSearch, engines_for
+from spacevrp import improve, native
+from spacevrp.anytime.engines import CompiledSearch, engines_for
 from spacevrp.generators import generate
 from spacevrp.oracles import ORACLES, OracleDisagreement
 from spacevrp.oracles.pyvrp import PyVrpOracle
@@ -18,6 +18,7 @@ from spacevrp.problems.solution import Solution
 
 from .conftest import FakeEngine, alone
 
+needs_search = pytest.mark.skipif(not native.available(), reason="the search was not compiled")
 # All four customers in turn: 3 + 4 + 3 + 4 + 8 = 22 (see tests/conftest.py), and with a detour:
 # 8 + 5 + 4 + 5 + 4 = 26.
 AROUND, DETOUR = (0, 1, 2, 3, 4, 0), (0, 4, 2, 1, 3, 0)
@@ -73,50 +74,33 @@ def test_the_start_must_be_feasible(four_customers: Callable[..., Problem]) -> N
         improve(four_customers(), [(0, 1, 2, 3, 0)], 1.0, engines=[])
 
 
-def test_orienteering_has_a_search_of_its_own(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Where nothing but the length limits the route; the other one asks the referee each time."""
-    (problem,) = generate("OP", 20, 1)
-    monkeypatch.delattr("spacevrp.solver.polish.refine")
-    found = improve(problem, [], 0.1, engines=[LocalSearch()])
-    assert (found.solution.feasible, found.improved) == (True, True)
-    windowed = problem.replace(variant=None, windows=[(0, 9)] * problem.size)
-    with pytest.raises(NameError, match="refine"):
-        improve(windowed, [], 0.1, engines=[LocalSearch()])
-
-
-def test_pairs_have_a_search_of_their_own(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Where only room and length limit the routes."""
-    (problem,) = generate("PDCVRP", 20, 1)
-    start = [(0, *pair, 0) for pair in problem.pairs]
-    monkeypatch.delattr("spacevrp.solver.polish.refine")
-    found = improve(problem, start, 0.1, engines=[LocalSearch()])
-    assert (found.solution.feasible, found.improved) == (True, True)
-    windowed = problem.replace(variant=None, windows=[(0, 99)] * problem.size)
-    with pytest.raises(NameError, match="refine"):
-        improve(windowed, start, 0.1, engines=[LocalSearch()])
-
-
 def test_without_an_engine_the_start_comes_back(
     four_customers: Callable[..., Problem], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr("spacevrp.anytime.improving.engines_for", lambda problem: [])
     found = improve(four_customers(), [DETOUR], 1.0)
     assert (found.solution.cost, found.engine) == (26, "")
+    assert found.note.startswith(native.MISSING)
     assert "no installed solver models" in found.note
 
 
-def test_without_a_classical_solver_the_local_search_goes_on(
-    four_customers: Callable[..., Problem], monkeypatch: pytest.MonkeyPatch
-) -> None:
-    for oracle in ORACLES.values():
-        monkeypatch.setattr(oracle, "is_installed", classmethod(lambda cls: False))
+@needs_search
+def test_the_compiled_search_goes_on(four_customers: Callable[..., Problem]) -> None:
     seen: list[float] = []
     found = improve(four_customers(), [DETOUR], 0.2, watch=seen.append)
     # 0, 1, 2, 4, 3 and back: 3 + 4 + 5 + 4 + 4.
-    assert (found.solution.cost, found.engine, found.note) == (20, "local search", "")
+    assert (found.solution.cost, found.engine, found.note) == (20, "search", "")
     assert seen[-1] == 20
-    with pytest.raises(InfeasibleError, match="local search needs a plan to start from"):
-        LocalSearch().solve(four_customers(), 1.0)
+    own = CompiledSearch().solve(four_customers(), 0.1)  # from nothing
+    assert (own.solution.cost, own.claimed) == (20, 20)
+
+
+@pytest.mark.parametrize("name", ["PCTSP", "SPCTSP"])
+def test_what_the_search_refuses(name: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    (problem,) = generate(name, 6, 1)
+    monkeypatch.setattr(native, "core", None)
+    with pytest.raises(UnsupportedError):
+        CompiledSearch().solve(problem, 1.0)
 
 
 # ------------------------------------------------------------------------------------ real engines
@@ -153,15 +137,19 @@ def _some_plan(problem: Problem) -> Solution:
     not (ORACLES["pyvrp"].is_installed() and ORACLES["ortools"].is_installed()),
     reason="oracles are an extra",
 )
-def test_who_improves_what() -> None:
+@pytest.mark.parametrize("compiled", [False, True])
+def test_who_improves_what(compiled: bool, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(native, "core", object() if compiled else None)
     names = {
         variant: [one.name for one in engines_for(generate(variant, 6, 1)[0])]
         for variant in ("TSP", "CVRP", "CVRPB", "PCTSP", "SPCTSP")
     }
+    searched = {name: ["search"] for name in ("TSP", "CVRP", "CVRPB", "PCTSP")}
     assert names == {
-        "TSP": ["pyvrp", "ortools", "local search"],
-        "CVRP": ["pyvrp", "ortools", "local search"],
-        "CVRPB": ["ortools", "local search"],  # one commodity
-        "PCTSP": ["ortools", "local search"],  # a minimum prize
-        "SPCTSP": [],  # nobody knows the prizes beforehand
+        "TSP": ["pyvrp", "ortools"],
+        "CVRP": ["pyvrp", "ortools"],
+        "CVRPB": ["ortools"],  # one commodity
+        "PCTSP": ["ortools"],  # a minimum prize
+        **(searched if compiled else {}),
+        "SPCTSP": [],  # the prizes are not known beforehand
     }

@@ -9,15 +9,14 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from spacevrp.anytime.plans import BestPlans
-from spacevrp.anytime.rounds import FIRST_SHARE, MOST_VIEWS, Options, Round, Rounds, plan_round
+from spacevrp.anytime.rounds import MOST_VIEWS, Options, Round, Rounds, plan_round
 from spacevrp.generators import generate
 from spacevrp.problems.deadline import Deadline
 from spacevrp.problems.problem import Problem
 from spacevrp.problems.solution import Solution
 from spacevrp.solver import Attempt, Seconds
-from spacevrp.solver.regions import ROUNDS
 
-from .conftest import Clock, FakeSolver
+from .conftest import Clock, FakeSolver, alone
 
 
 @pytest.mark.parametrize(
@@ -56,7 +55,7 @@ def rounds_of(
 
 def rounds_within(seconds: float, solver: FakeSolver, clock: Clock, **options: Any) -> Rounds:
     rounds = rounds_of(generate("CVRP", 20, 1), seconds, solver, clock, **options)
-    rounds.first()
+    rounds.first([0], seconds)
     rounds.go_on([0], seconds)
     return rounds
 
@@ -114,17 +113,16 @@ def test_further_rounds_have_views_of_their_own(clock: Clock) -> None:
     assert [call["first_view"] for call in solver.calls[:4]] == [0, 1, 2, 6]
 
 
-def test_what_is_usual_is_a_call_without_a_time(clock: Clock) -> None:
-    """The same views, starts, draws and finishing, with the user's own seed."""
-    solver = FakeSolver(clock, latency=0.1, rate=0.001, finishing=2.0)
-    rounds = rounds_of(generate("CVRP", 20, 1), 9.0, solver, clock, seed=4)
-    rounds.first()
-    rounds.usual([0], Deadline(9.0, clock), {})
-    call = solver.calls[-1]
-    assert (call["augment"], call["sample"], call["replan"], call["seed"]) == (8, None, ROUNDS, 4)
-    assert "rebuild" not in call
-    assert "persist" not in call
-    assert rounds.done == [Round(1, 8), Round(8, 20)]
+def test_where_a_solver_follows_there_are_so_many_views(clock: Clock) -> None:
+    """And nothing is planned anew, nor by draws: a fake solver could not."""
+    solver = FakeSolver(clock, latency=0.1, rate=0.001)
+    rounds = rounds_of(generate("CVRP", 60, 1), 60.0, solver, clock, seed=4)
+    rounds.first([0], 60.0)
+    rounds.go_on([0], 60.0, 8)
+    assert sum(done.views for done in rounds.done) == 8
+    assert not any(done.draws for done in rounds.done)
+    assert clock.now < 105.0
+    assert {(call["improve"], call["replan"]) for call in solver.calls} == {(False, 0)}
 
 
 def test_the_users_limits_are_passed_on(clock: Clock) -> None:
@@ -137,31 +135,33 @@ def test_the_users_limits_are_passed_on(clock: Clock) -> None:
 def test_large_instances_begin_with_one_start(clock: Clock) -> None:
     solver = FakeSolver(clock, latency=0.4, rate=0.01)
     rounds = rounds_of(generate("CVRP", 250, 1), 1.0, solver, clock)
-    rounds.first()
+    rounds.first([0], 1.0)
     assert rounds.done == [Round(1, 1)]
     assert rounds.notes == []
 
 
-def test_a_plan_without_the_network_where_that_is_too_slow(clock: Clock) -> None:
-    """It gets a share of the time, and then customers are served one after the other."""
+def test_where_the_network_is_too_slow_it_stops_at_its_share(clock: Clock) -> None:
     solver = FakeSolver(clock, latency=7.0)
     problems = generate("CVRP", 20, 2)
     rounds = rounds_of(problems, 10.0, solver, clock)
-    rounds.first()
-    assert clock.now == pytest.approx(100 + FIRST_SHARE * 10)
-    plans = rounds._plans
-    assert all(plan is not None and plan.feasible for plan in plans.complete)
-    (note,) = rounds.notes
-    assert note.startswith("the time was too short for the model's first plan of 2 of 2 instances")
+    rounds.first([0, 1], 4.0)
+    assert clock.now == pytest.approx(104)
+    short = "the time was too short for the network's first plan of"
+    assert rounds.notes == [f"{short} 2 of 2 instances"]
+    # That is no loss where others have made plans.
+    for number, problem in enumerate(problems):
+        rounds._plans.offer(number, alone(problem))
+    rounds.first([1], 5.0)
+    assert rounds.notes[1:] == [f"begun without the network: {short} 1 of 2 instances"]
 
 
 def test_a_large_instance_waits_for_no_layer_that_is_too_slow(clock: Clock) -> None:
     """1,001 nodes need a second at the least, and there are 0.9."""
     solver = FakeSolver(clock, latency=0.0)
-    rounds = rounds_of(generate("CVRP", 1000, 1), 0.9 / FIRST_SHARE, solver, clock)
-    rounds.first()
+    rounds = rounds_of(generate("CVRP", 1000, 1), 1.8, solver, clock)
+    rounds.first([0], 0.9)
     assert solver.calls == []
-    assert rounds._plans.complete[0] is not None
+    assert len(rounds.notes) == 1
 
 
 def test_plans_are_planned_anew_as_long_as_it_helps(clock: Clock) -> None:
@@ -182,7 +182,7 @@ def test_plans_are_planned_anew_as_long_as_it_helps(clock: Clock) -> None:
 
     solver = Planner(clock, latency=0.5)
     rounds = rounds_of([problem], 60.0, solver, clock)
-    rounds.first()
+    rounds.first([0], 60.0)
     rounds.go_on([0], 60.0)
     assert saved == [4, 2, 1, 0, 0]
     best = rounds._plans.complete[0]
@@ -195,6 +195,6 @@ def test_plans_are_planned_anew_as_long_as_it_helps(clock: Clock) -> None:
 def test_nothing_is_planned_anew_without_time_for_it(clock: Clock) -> None:
     solver = FakeSolver(clock, latency=1.0)  # which cannot
     rounds = rounds_of(generate("CVRP", 60, 1), 5.0, solver, clock)
-    rounds.first()
+    rounds.first([0], 5.0)
     rounds.go_on([0], 5.0)
     assert clock.now <= 105.0

@@ -9,7 +9,6 @@ from typing import Any
 import numpy as np
 import pytest
 
-from spacevrp.anytime.engines import LocalSearch
 from spacevrp.anytime.serving import all_optional, serve_more
 from spacevrp.oracles.pyvrp import PyVrpOracle
 from spacevrp.problems.deadline import Deadline
@@ -65,11 +64,9 @@ def test_the_last_engine_has_what_the_others_leave(four_customers: Build, clock:
     assert asked[0][1:] == (4, ((0, 1, 0),))
 
 
-@pytest.mark.parametrize("engine", [LocalSearch(), PyVrpOracle(iterations=200)])
-def test_everybody_is_served_where_that_is_possible(engine: Any) -> None:
+@pytest.mark.skipif(not PyVrpOracle.is_installed(), reason="oracles are an extra")
+def test_all_are_served_where_that_is_possible() -> None:
     """Two vehicles, loads of 2, 2 and 3, 3 for capacities of 5: only 2 with 3 will do."""
-    if not engine.is_installed():
-        pytest.skip("oracles are an extra")
     problem = Problem.from_coordinates(
         [(0, 0), (1, 0), (1, 1), (-1, 0), (-1, 1)],
         demand=[0, 2, 2, 3, 3],
@@ -78,7 +75,7 @@ def test_everybody_is_served_where_that_is_possible(engine: Any) -> None:
     )
     start = Solution.judged(problem, [(0, 1, 2, 0), (0, 3, 0)])  # no room for 4
     assert start.partial
-    found = serve_more(start, Deadline(0.5), [engine], 0)
+    found = serve_more(start, Deadline(0.5), [PyVrpOracle(iterations=200)], 0)
     assert found.feasible
     # 1 with 3: 1 + 2 + 1, and 2 with 4: twice the diagonal and 2.
     assert found.cost == pytest.approx(6 + 2 * math.sqrt(2))

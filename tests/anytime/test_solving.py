@@ -10,10 +10,12 @@ from typing import Any
 import pytest
 
 import spacevrp
+from spacevrp import native
 from spacevrp.anytime import solver as face
 from spacevrp.anytime import solving
+from spacevrp.anytime.engines import CompiledSearch
 from spacevrp.anytime.plans import BestPlans, stopping_on_interrupt
-from spacevrp.anytime.solving import MODEL_SHARE, solve_for
+from spacevrp.anytime.solving import NETWORK_SHARE, solve_for
 from spacevrp.generators import generate
 from spacevrp.oracles import OracleDisagreement
 from spacevrp.problems.deadline import Deadline
@@ -21,8 +23,11 @@ from spacevrp.problems.errors import SpacevrpError
 from spacevrp.problems.problem import Problem
 from spacevrp.problems.solution import Solution
 from spacevrp.solver import NoPlanError, Solver
+from spacevrp.solver.effort import VIEWS
 
 from .conftest import Clock, FakeEngine, FakeSolver, alone
+
+needs_search = pytest.mark.skipif(not native.available(), reason="the search was not compiled")
 
 
 @pytest.fixture
@@ -31,49 +36,32 @@ def timed(clock: Clock, monkeypatch: pytest.MonkeyPatch) -> Any:
 
     def run(problems: Any, seconds: float, engines: dict[int, Any], **more: Any) -> Any:
         solver = more.pop("solver", None) or FakeSolver(clock, latency=0.1, rate=0.001)
-        strong = more.pop("strong", (FakeEngine.name,))
         monkeypatch.setattr(
             solving,
             "load_engines",
             lambda several: [engines.get(n, []) for n in range(len(several))],
         )
-        monkeypatch.setattr(solving, "STRONG", strong)
         return solve_for(problems, seconds, solver=solver, clock=clock, **more)
 
     return run
 
 
-def test_first_all_that_a_call_without_a_time_does(timed: Any, clock: Clock) -> None:
-    """Then the engine, from the best plan on, for what is left."""
+def test_the_network_has_a_share_and_the_engine_the_rest(timed: Any, clock: Clock) -> None:
+    """From the best plan on."""
     (problem,) = generate("CVRP", 20, 1)
     together = [(0, 1, 2, 0), *((0, node, 0) for node in problem.customers[2:])]
     engine = FakeEngine(together, clock)
-    solver = FakeSolver(clock, latency=0.1, rate=0.001, finishing=0.3)
+    solver = FakeSolver(clock, latency=0.1, rate=0.001)
     attempt = timed(problem, 5.0, {0: [engine]}, solver=solver, seed=3)
     ((seconds, seed, start),) = engine.asked
-    assert [call["replan"] > 0 for call in solver.calls] == [False, True]
-    # 8 plans, then 160 and the finishing.
-    assert seconds == pytest.approx(5.0 - 0.108 - 0.56)
+    assert sum(call["augment"] for call in solver.calls) == VIEWS
+    assert seconds >= (1 - NETWORK_SHARE) * 5.0
     assert (seed, start) == (3, alone(problem).routes)
     (improvement,) = attempt.improvements
     assert attempt.solutions == [improvement.solution]
     assert improvement.start.cost == alone(problem).cost
     assert improvement.improved
     assert (attempt.given, attempt.spent, attempt.notes) == (5.0, pytest.approx(5.0), ())
-
-
-@pytest.mark.parametrize("strong", [(), (FakeEngine.name,)])
-def test_where_there_is_no_time_for_that(timed: Any, clock: Clock, strong: tuple[str, ...]) -> None:
-    """A strong engine takes its place; before a weak one it is begun all the same."""
-    (problem,) = generate("CVRP", 20, 1)
-    engine = FakeEngine(alone(problem), clock)
-    solver = FakeSolver(clock, latency=0.1, rate=0.001, finishing=0.3)
-    timed(problem, 0.6, {0: [engine]}, solver=solver, strong=strong)
-    assert any(call["replan"] for call in solver.calls) == (not strong)
-    if strong:
-        ((seconds, *_),) = engine.asked
-        assert seconds >= (1 - MODEL_SHARE) * 0.6 - 0.108
-    assert clock.now == pytest.approx(100.6)
 
 
 def test_without_an_engine_the_model_has_all_of_it(timed: Any, clock: Clock) -> None:
@@ -88,7 +76,7 @@ def test_several_problems_share_the_time(timed: Any, clock: Clock) -> None:
     engines = [FakeEngine(alone(one), clock) for one in problems[:3]]
     solver = FakeSolver(clock, latency=0.1, rate=0.001)
     attempt = timed(problems, 8.0, {n: [e] for n, e in enumerate(engines)}, solver=solver)
-    assert [call["problems"] for call in solver.calls[:2]] == [4, 4]  # in one batch
+    assert solver.calls[0]["problems"] == 4  # in one batch
     assert solver.calls[-1]["problems"] == 1  # the one that no engine improves
     parts = [engine.asked[0][0] for engine in engines]
     assert parts == pytest.approx([parts[0]] * 3)
@@ -96,13 +84,14 @@ def test_several_problems_share_the_time(timed: Any, clock: Clock) -> None:
     assert attempt.spent == pytest.approx(8.0)
 
 
-def test_a_time_too_short_for_the_network_still_gives_a_plan(timed: Any, clock: Clock) -> None:
+def test_a_time_too_short_for_the_network_is_told(timed: Any, clock: Clock) -> None:
+    """No plan, and no search to make one: the note and the reason say so."""
     (problem,) = generate("CVRP", 20, 1)
-    engine = FakeEngine(alone(problem), clock)
-    attempt = timed(problem, 0.05, {0: [engine]})
-    assert attempt.solutions[0].feasible
-    assert attempt.notes[0].startswith("the time was too short for the model's first plan")
-    assert attempt.spent <= 0.05 + 1e-9
+    attempt = timed(problem, 0.05, {})
+    assert attempt.solutions == [None]
+    assert attempt.best[0].is_legal
+    assert attempt.notes[0].startswith("the time was too short for the network's first plan")
+    assert attempt.spent <= 0.05 + 1e-8
 
 
 def test_what_has_no_plan_keeps_its_reason(timed: Any, clock: Clock) -> None:
@@ -115,7 +104,6 @@ def test_what_has_no_plan_keeps_its_reason(timed: Any, clock: Clock) -> None:
     assert "the fleet is too small" in attempt.reasons[0]
     assert attempt.solutions[0] is None
     assert attempt.best[0] is attempt.partial[0]
-    assert any(attempt.best[0].routes)  # served without the network
     assert [len(one.asked) for one in engines] == [1, 1]
     assert attempt.spent <= 2.0 + 1e-9
 
@@ -129,15 +117,63 @@ def test_who_was_left_out_is_served_by_an_engine(timed: Any, clock: Clock) -> No
     tour = (0, *problem.customers, 0)
     engine = FakeEngine([tour], clock)
     solver = FakeSolver(clock, latency=0.1, rate=0.001, unsolvable=[0])
-    with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(
-            "spacevrp.anytime.rounds.quick_plan", lambda one, deadline: Solution.judged(one, ())
-        )
-        attempt = timed(problem, 2.0, {0: [engine]}, solver=solver)
+    attempt = timed(problem, 2.0, {0: [engine]}, solver=solver)
     assert attempt.solutions[0].routes == (tour,)
     assert (attempt.reasons, attempt.partial, attempt.improvements) == ({}, {}, (None,))
     ((_, _, start),) = engine.asked
     assert start == ()
+
+
+# ------------------------------------------------------------------------------ the compiled search
+
+
+@needs_search
+def test_the_search_goes_on_from_the_best_plan(timed: Any, clock: Clock) -> None:
+    """Each instance has a part of the time; the network serves each customer alone."""
+    problems = generate("CVRP", 8, 2)
+    told: list[Solution] = []
+    engines = {number: [CompiledSearch()] for number in range(2)}
+    solver = FakeSolver(clock, latency=0.01)
+    attempt = timed(problems, 0.2, engines, solver=solver, callback=told.append)
+    for problem, plan in zip(problems, attempt.solutions, strict=True):
+        assert plan.feasible
+        assert plan.cost < alone(problem).cost
+        assert any(one.problem is problem for one in told)
+    assert [one.engine for one in attempt.improvements] == ["search", "search"]
+    assert attempt.notes == ()
+
+
+@needs_search
+def test_a_time_too_short_for_the_network_still_gives_a_plan(timed: Any, clock: Clock) -> None:
+    """The search constructs one at once."""
+    (problem,) = generate("CVRP", 20, 1)
+    attempt = timed(problem, 0.05, {0: [CompiledSearch()]})
+    assert attempt.solutions[0].feasible
+    assert attempt.notes[0].startswith("begun without the network: the time was too short")
+
+
+@needs_search
+@pytest.mark.parametrize("starts", [None, 2])
+def test_large_instances_go_without_the_network(
+    timed: Any, clock: Clock, monkeypatch: pytest.MonkeyPatch, starts: int | None
+) -> None:
+    """Unless something is said of its plans."""
+    monkeypatch.setattr(solving, "MOST_FOR_NETWORK", 10)
+    solver = FakeSolver(clock, latency=0.1)
+    attempt = timed(
+        generate("CVRP", 12, 1), 0.3, {0: [CompiledSearch()]}, solver=solver, starts=starts
+    )
+    assert attempt.solutions[0].feasible
+    assert bool(solver.calls) == (starts is not None)
+    assert any("12 customers, begun without" in note for note in attempt.notes) == (starts is None)
+
+
+def test_without_the_compiled_search_a_note_says_so(
+    timed: Any, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(native, "core", None)
+    assert timed(generate("CVRP", 20, 1), 1.0, {}).notes == (native.MISSING,)
+    assert timed(generate("CVRP", 20, 1), 1.0, {}, improve=False).notes == ()
 
 
 # --------------------------------------------------------------- interrupted, told, and begun from
@@ -294,8 +330,8 @@ def test_solve_with_a_time_and_nothing_installed(tiny: FakeSolver) -> None:
 
 
 def test_what_the_time_was_too_short_for_is_a_warning(tiny: FakeSolver) -> None:
-    with pytest.warns(RuntimeWarning, match="the time was too short for the model") as caught:
-        spacevrp.solve(generate("CVRP", 20, 1)[0], time=0.01)
+    with pytest.warns(RuntimeWarning, match="the time was too short for the network") as caught:
+        spacevrp.solve(generate("CVRP", 20, 1)[0], time=0.01, partial=True)
     assert caught[0].filename == __file__  # where the call is
 
 

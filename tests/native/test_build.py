@@ -12,6 +12,8 @@ from pathlib import Path
 
 import pytest
 
+from spacevrp import native
+
 ROOT = Path(__file__).resolve().parents[2]
 NATIVE = ROOT / "src" / "spacevrp" / "native"
 SUFFIX = sysconfig.get_config_var("EXT_SUFFIX")
@@ -154,6 +156,14 @@ def test_a_module_that_cannot_be_loaded_is_named(checkout: Path) -> None:
     state = state_of(checkout / "src")
     assert state.startswith("False|None|the compiled search cannot be loaded (")
     assert "\n" not in state
+
+
+@pytest.mark.skipif(not native.available(), reason=native.MISSING)
+def test_the_program_for_releases_finds_the_search_right() -> None:
+    done = run(ROOT / "tests" / "native", "installed.py", PYTHONPATH=str(NATIVE.parents[1]))
+    assert done.returncode == 0, done.stdout
+    assert "cost 28," in done.stdout
+    assert run(ROOT / "tests" / "native", "installed.py", "missing").returncode != 0
 
 
 def test_nothing_stands_beside_the_sources_that_the_archive_would_miss() -> None:

@@ -9,8 +9,15 @@ from hypothesis import strategies as st
 
 from spacevrp.generators import generate
 from spacevrp.problems.problem import Problem
-from spacevrp.problems.readings import other_readings, pays_to_serve, plain_reading
+from spacevrp.problems.readings import (
+    everybody_served,
+    may_collect,
+    other_readings,
+    pays_to_serve,
+    plain_reading,
+)
 from spacevrp.problems.referee import judge
+from spacevrp.problems.solution import Solution
 from spacevrp.problems.variants import VARIANTS
 
 OPEN = [n for n, v in VARIANTS.items() if v.features.open_routes and v.features.asymmetric]
@@ -216,3 +223,43 @@ def test_open_pairs_without_a_map_are_closed_and_nearer() -> None:
     assert not closed.problem.open_routes
     assert first.shown is not None
     assert (first.shown.distances.matrix()[:, 0] == 0).all()  # free ways home
+
+
+# ------------------------------------------------------------------------------ prize collecting
+
+
+def on_a_line(*penalty: float) -> Problem:
+    """Customers at 1, 2 and 10 on a line from the depot at 0."""
+    return Problem.from_coordinates([(0, 0), (1, 0), (2, 0), (10, 0)], penalty=[0, *penalty])
+
+
+def test_when_it_pays_to_serve() -> None:
+    """The nearest are 1, 1 and 8 away, 10 / 3 in the mean: one and a half times that is 5."""
+    assert pays_to_serve(on_a_line(5.1, 5.1, 5.1))
+    assert not pays_to_serve(on_a_line(4.9, 4.9, 4.9))
+    assert not pays_to_serve(on_a_line(np.inf, np.inf, np.inf))  # all must be served
+    # Where only the way back is short, that counts.
+    one_way = Problem.from_matrix([[0, 9, 9], [1, 0, 9], [9, 1, 0]], penalty=[0, 1.6, 1.6])
+    assert pays_to_serve(one_way)
+    assert not pays_to_serve(one_way.replace(penalty=[0, 1.4, 1.4]))
+
+
+def test_the_recipe_has_low_penalties() -> None:
+    assert not any(map(pays_to_serve, generate("PCTSP", 100, 8)))
+    assert all(map(pays_to_serve, generate("APCTSP", 100, 8)))
+    assert all(map(may_collect, generate("SPCTSP", 20, 2)))
+    assert not any(map(may_collect, [*generate("OP", 20, 1), *generate("CVRP", 20, 1)]))
+
+
+def test_plans_for_all_customers_are_plans() -> None:
+    (problem,) = generate("SPCTSP", 10, 1)
+    reading = everybody_served(problem)
+    whole = reading.problem
+    assert not whole.features.prize_collecting
+    assert not whole.features.stochastic_prizes
+    tour = (3, 1, 2, 4, 0, *range(5, 11))
+    served = Solution.judged(whole, [tour])
+    assert served.feasible
+    routes = reading.bring_back([tour])
+    assert routes == ((0, *range(5, 11), 3, 1, 2, 4, 0),)
+    assert Solution.judged(problem, routes).cost == pytest.approx(served.cost)

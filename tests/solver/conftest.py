@@ -30,10 +30,10 @@ def solver(model: SpaceModel) -> Solver:
 
 
 @pytest.fixture(scope="module")
-def unpolished() -> Iterator[None]:
-    """The search of the model alone, whatever the size."""
+def network_alone() -> Iterator[None]:
+    """The plans of the model, whatever the size: no search follows."""
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr("spacevrp.solver.work.finisher_of", lambda problem, seed, **more: None)
+        patch.setattr("spacevrp.solver.work.can_search", lambda problem: False)
         yield
 
 

@@ -11,19 +11,11 @@ import pytest
 
 from spacevrp.generators import generate
 from spacevrp.problems.deadline import Deadline, TimeIsUp
-from spacevrp.problems.explanation.ways import Ways, fill_up, missing
 from spacevrp.problems.problem import Problem
 from spacevrp.problems.solution import Solution
 from spacevrp.solver import Solver
-from spacevrp.solver.loops import shorten
-from spacevrp.solver.optional import weigh_visits, weighed
-from spacevrp.solver.orienteering import collect
-from spacevrp.solver.pairs import rearrange
-from spacevrp.solver.partial import best_partial, complete, exchange
-from spacevrp.solver.polish import polish
-from spacevrp.solver.quick import quick_plan
+from spacevrp.solver.partial import legal_part
 from spacevrp.solver.reasons import tell
-from spacevrp.solver.stops import rebuild, rebuild_in_parts
 
 # Seconds of a look at the clock, and of one call of the referee.
 LOOK, JUDGED = 1e-5, 1e-3
@@ -49,8 +41,6 @@ def clock(monkeypatch: pytest.MonkeyPatch) -> Clock:
     clock = Clock()
     for module, name in (
         ("spacevrp.problems.explanation.ways", "judge"),
-        ("spacevrp.solver.roads", "judge_route"),
-        ("spacevrp.solver.optional", "judge_route"),
         ("spacevrp.problems.solution", "judge"),
     ):
 
@@ -85,104 +75,17 @@ def crowded(pairs: int = 8) -> Problem:
     )
 
 
-def alone(problem: Problem) -> Solution:
-    if problem.pairs:
-        return Solution.judged(problem, [(0, *pair, 0) for pair in problem.pairs])
-    return Solution.judged(problem, [(0, node, 0) for node in problem.customers])
-
-
-def test_filling_up(clock: Clock) -> None:
-    """Without a limit it asks the referee some thousand times; the plan is legal at any time."""
+def test_what_is_legal_is_looked_for_until_then(clock: Clock) -> None:
+    """One long route of which the referee refuses most."""
     problem = crowded()
-    ways = Ways(problem, (), Deadline(0.1, clock))
-    left = fill_up(ways, missing(problem, ()))
-    assert clock.now <= 0.1 + LATE
-    assert left
-    assert Solution.judged(problem, ways.routes).is_legal
-
-
-STAGES: dict[str, Callable[[Problem, Solution, Deadline], Solution]] = {
-    "complete": lambda problem, plan, deadline: complete(problem, (), deadline),
-    "best partial": lambda problem, plan, deadline: best_partial(
-        problem, [], problem, deadline=deadline
-    ),
-    "exchange": lambda problem, plan, deadline: exchange(plan, 10**6, deadline),
-    "polish": lambda problem, plan, deadline: polish(plan, 10**6, deadline=deadline),
-    "quick plan": lambda problem, plan, deadline: quick_plan(problem, deadline),
-}
-
-
-@pytest.mark.parametrize("stage", STAGES)
-def test_stages_in_which_the_referee_judges(stage: str, clock: Clock) -> None:
-    problem = crowded()
-    plan = complete(problem, ())
-    assert plan.partial
+    route = (0, *(node for pair in problem.pairs for node in pair), 0)
+    whole = legal_part(problem, [route])
+    assert whole.partial
+    assert whole.routes
     clock.now = 0.0
-    deadline = Deadline(0.02, clock)
-    found = STAGES[stage](problem, plan, deadline)
+    found = legal_part(problem, [route], Deadline(2 * JUDGED, clock))
     assert found.is_legal
-    assert clock.now <= 0.02 + LATE
-
-
-@pytest.mark.parametrize(
-    ("variant", "search"),
-    [
-        ("CVRPTW", rebuild),
-        ("PDCVRP", rearrange),
-        ("TSP", shorten),
-        ("OP", collect),
-        ("CVRP", polish),
-    ],
-)
-def test_searches_look_at_the_clock(
-    variant: str, search: Callable[..., Solution], clock: Clock
-) -> None:
-    """After so many looks the time is up; the plan is no worse than the start."""
-    (problem,) = generate(variant, 20, 1)
-    start = alone(problem)
-    if variant == "TSP":
-        start = Solution.judged(problem, [range(problem.size)])
-    elif variant == "OP":
-        start = Solution.judged(problem, ())
-    deadline = Deadline(30 * LOOK, clock)
-    clock.looks = 0
-    more = {"shakes": 10**6} if search is polish else {"progress": lambda done: 0.0}
-    found = search(start, **more, deadline=deadline)
-    assert found.feasible
-    assert found.cost <= start.cost
-    assert clock.looks <= 60
-
-
-def test_better_plans_are_told_on_the_way() -> None:
-    (problem,) = generate("CVRP", 20, 1)
-    told: list[Solution] = []
-    found = rebuild(alone(problem), lambda done: done / 20, found=told.append)
-    assert [plan.feasible for plan in told] == [True] * len(told)
-    costs = [plan.cost for plan in told]
-    assert costs == sorted(costs, reverse=True)
-    assert costs[-1] == pytest.approx(found.cost)
-
-
-def test_large_plans_are_rebuilt_region_by_region_until_then(clock: Clock) -> None:
-    (problem,) = generate("CVRP", 60, 1)
-    start = alone(problem)
-    assert rebuild_in_parts(start, deadline=Deadline(0.0, clock)) is start
-    found = rebuild_in_parts(start, deadline=Deadline(50 * LOOK, clock))
-    assert found.feasible
-    assert found.cost <= start.cost
-
-
-def test_visits_are_weighed_until_then(clock: Clock) -> None:
-    (problem,) = generate("PCTSP", 20, 1)
-    plan = Solution.judged(problem, [(0, *problem.customers, 0)])
-    assert plan.feasible
-    found = weighed(problem, plan, Deadline(3 * JUDGED, clock))
-    assert found.feasible
-    assert found.cost <= plan.cost
-    assert clock.now <= 3 * JUDGED + LATE
-    (terms,) = problem.fleet
-    stops = list(problem.customers)
-    assert weigh_visits(problem, [(stops, terms)], Deadline(0.0, clock)) == [(stops, terms)]
+    assert clock.now <= 2 * JUDGED + LATE
 
 
 def test_reasons_are_found_until_then(clock: Clock) -> None:

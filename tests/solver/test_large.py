@@ -17,7 +17,7 @@ from spacevrp.solver.large import is_adjusted, product_dtype
 from spacevrp.solver.plans import Search
 
 # What is looked at here is the search of the model.
-pytestmark = pytest.mark.usefixtures("unpolished")
+pytestmark = pytest.mark.usefixtures("network_alone")
 
 VARIANTS = ("CVRP", "ATSP", "AMDOCVRPBPLTW", "PDTSP", "OP", "SPCTSP", "OPDCVRP", "MDCVRPB")
 FEW = {"augment": 3, "candidates": 3}  # fewer options than customers: the way of large instances

@@ -19,7 +19,7 @@ from spacevrp.solver.memory import MOST_VIEWS, Cut, Footprint, cut, largest_size
 from spacevrp.tensors import stack
 
 # What is looked at here is the search of the model.
-pytestmark = pytest.mark.usefixtures("unpolished")
+pytestmark = pytest.mark.usefixtures("network_alone")
 
 
 @pytest.mark.parametrize(

@@ -1,4 +1,4 @@
-"""Partial plans: legal, nobody left out who fits, and every reason and relaxation holds."""
+"""Partial plans: legal, no customer left out who fits, and every reason and relaxation holds."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from spacevrp.problems.problem import Problem
 from spacevrp.problems.referee import Violation, judge
 from spacevrp.problems.solution import Solution
 from spacevrp.solver import NoPlanError, Solver
-from spacevrp.solver.partial import best_partial, brought_back, complete, exchange, without
+from spacevrp.solver.partial import best_partial, legal_part
 from spacevrp.solver.search import Candidate
 
 INF = np.inf
@@ -139,14 +139,25 @@ def examine(problem: Problem, solution: Solution) -> None:
 
 @settings(max_examples=20, deadline=None, suppress_health_check=[HealthCheck.too_slow])
 @given(seed=st.integers(0, 10**6))
-def test_filling_up_from_nothing_keeps_every_promise(seed: int) -> None:
+def test_of_any_routes_a_legal_part_is_left(seed: int) -> None:
+    """In the order that they had, and whole wherever a route was legal."""
     rng = np.random.default_rng(seed)
     try:
         problem = make(rng)
     except ProblemError:
         assume(False)
-    solution = complete(problem, ())
-    examine(problem, solution)
+    assume(problem.depots)
+    order = rng.permutation(problem.customers).tolist()
+    half = len(order) // 2
+    end = () if problem.open_routes else (0,)
+    routes = [(0, *some, *end) for some in (order[:half], order[half:])]
+    found = legal_part(problem, routes)
+    assert serious(found.violations) == []
+    for route in found.routes:
+        stops = [node for node in route if node not in problem.depots]
+        assert stops == [node for node in order if node in stops]
+    if serious(judge(problem, routes).violations) == []:
+        assert sorted(found.routes) == sorted(routes)
 
 
 def test_the_solver_keeps_every_promise(solver: Solver) -> None:
@@ -178,48 +189,6 @@ def test_an_error_carries_the_partial_plan(solver: Solver) -> None:
     assert attempt.solutions == [None]
 
 
-@settings(max_examples=15, deadline=None, suppress_health_check=[HealthCheck.too_slow])
-@given(seed=st.integers(0, 10**6))
-def test_without_some_customers_all_else_is_the_same(seed: int) -> None:
-    rng = np.random.default_rng(seed)
-    try:
-        problem = make(rng)
-    except ProblemError:
-        assume(False)
-    plan = complete(problem, ())
-    left = sorted({v.node for v in plan.violations if v.node is not None})
-    assume(left and plan.routes)
-    rest, stay = without(problem, left)
-    assert rest.size == problem.size - len(left)
-    number = {node: position for position, node in enumerate(stay)}
-    verdict = judge(rest, [[number[node] for node in route] for route in plan.routes])
-    assert (verdict.violations, verdict.cost) == ((), plan.cost)
-    found = Solution.judged(rest, [[number[node] for node in route] for route in plan.routes])
-    assert set(brought_back(problem, found, stay).routes) == set(plan.routes)
-
-
-def test_without_a_customer_vehicles_keep_their_places() -> None:
-    problem = Problem.from_coordinates(
-        [(0, 0), (1, 0), (2, 0), (3, 0), (4, 0)],
-        depots=(0, 3),
-        ids=["hub", "ann", "bob", "yard", "cy"],
-        demand=[[0, 0], [1, 2], [1, 1], [0, 0], [2, 1]],
-        capacity=[4, 4],
-        vehicles=[
-            {"name": "van", "start": "hub", "end": "yard", "forbidden": ["ann", "cy"]},
-            {"name": "bus", "start": "yard", "pinned": ["cy"]},
-        ],
-    )
-    rest, stay = without(problem, [1])
-    assert stay == [0, 2, 3, 4]
-    assert (rest.depots, rest.ids) == ((0, 2), ("hub", "bob", "yard", "cy"))
-    assert rest.loads.tolist() == [[0, 0], [1, 1], [0, 0], [2, 1]]
-    van, bus = rest.fleet
-    assert (van.start, van.end, van.forbidden) == (0, 2, {3})
-    assert (bus.start, bus.end, bus.pinned) == (2, 2, (3,))
-    assert van.capacities == (4, 4)
-
-
 def test_the_plan_that_serves_most_is_taken_then_the_cheapest() -> None:
     # Two vehicles with room for one customer each.
     problem = Problem.from_coordinates(
@@ -231,28 +200,22 @@ def test_the_plan_that_serves_most_is_taken_then_the_cheapest() -> None:
 
     dear = stuck(0, 1, 0, 2, 0)  # 18 + 6
     cheap = stuck(0, 2, 0, 3, 0)  # 6 + 2
-    assert best_partial(problem, [dear, cheap], problem).cost == 8
-    assert best_partial(problem, [], problem).cost == 8
-    # A rollout that served one only is filled up with the nearest who fits, wherever it rested.
-    rested = stuck(0, 1, 1, 1)
-    filled = best_partial(problem, [rested], problem, trials=0)
-    assert filled.routes == ((0, 1, 0), (0, 3, 0))
-    # Then customer 2 takes the place of customer 1, who is far away.
-    assert best_partial(problem, [rested], problem).routes == ((0, 2, 0), (0, 3, 0))
+    rested = stuck(0, 3, 3, 3)
+    assert best_partial(problem, [rested, dear, cheap], problem).cost == 8
+    assert best_partial(problem, [rested], problem).routes == ((0, 3, 0),)
+    assert best_partial(problem, [], problem).routes == ()
 
 
-def test_one_makes_room_for_two() -> None:
+def test_one_makes_room_for_two(solver: Solver) -> None:
     problem = Problem.from_coordinates(
         [(0, 0), (1, 0), (0, 5), (0, 6)], demand=[0, 4, 2, 2], capacity=4, max_routes=1
     )
-    large = Solution.judged(problem, [[0, 1, 0]])
-    assert exchange(large, trials=0) == large
-    better = exchange(large, trials=100)
-    assert [one.node for one in better.unserved] == [1]
-    assert better.cost == 12
+    plan = solver.solve(problem, augment=1, partial=True)
+    assert [one.node for one in plan.unserved] == [1]
+    assert plan.cost == 12
 
 
-def test_a_pair_makes_room_for_a_pair() -> None:
+def test_a_pair_makes_room_for_a_pair(solver: Solver) -> None:
     # One pair at a time, and the day is over; the second pair is nearer.
     problem = Problem.from_coordinates(
         [(0, 0), (0, 2), (1, 0), (0, 3), (2, 0)],
@@ -262,14 +225,13 @@ def test_a_pair_makes_room_for_a_pair() -> None:
         windows=[[0, 6], [0, 9], [0, 9], [0, 9], [0, 9]],
         max_routes=1,
     )
-    plan = exchange(Solution.judged(problem, [[0, 1, 3, 0]]), trials=100)
+    plan = solver.solve(problem, augment=1, partial=True)
     assert (plan.routes, plan.cost) == (((0, 2, 4, 0),), 4)
     examine(problem, plan)
 
 
-def test_most_are_served_whom_the_best_plan_serves() -> None:
+def test_as_many_are_served_as_any_plan_serves(solver: Solver) -> None:
     # Two vehicles: every way to share some customers out among them, in every order.
-    missed = []
     for seed in range(12):
         rng = np.random.default_rng(seed)
         points = rng.uniform(0, 9, (6, 2))
@@ -281,10 +243,8 @@ def test_most_are_served_whom_the_best_plan_serves() -> None:
             groups = [[n for n in range(1, 6) if owner[n - 1] == van] for van in (1, 2)]
             if sum(map(len, groups)) > most and all(_keeps_rules(problem, g) for g in groups):
                 most = sum(map(len, groups))
-        missed.append(most - 5 + len(best_partial(problem, [], problem).unserved))
-    assert min(missed) == 0  # the referee cannot be outwitted
-    assert max(missed) <= 1
-    assert sum(missed) <= 2
+        plan = solver.solve(problem, augment=1, partial=True)
+        assert 5 - len(plan.unserved) == most
 
 
 def _keeps_rules(problem: Problem, group: list[int]) -> bool:
@@ -301,9 +261,7 @@ def test_dead_ends_are_cut_back_to_where_they_were_legal() -> None:
     matrix[3, 1] = 1.0
     problem = Problem.from_matrix(matrix, demand=[0, 1, 1, 1], capacity=3, max_routes=1)
     plan = best_partial(problem, [Candidate(INF, 0, np.array([0, 1, 2, 3, 3]))], problem)
-    # Cut back to 0-1-2-0, then 3 is put in front of 1, over which it comes home.
-    assert plan.feasible
-    assert plan.routes == ((0, 3, 1, 2, 0),)
+    assert plan.routes == ((0, 1, 2, 0),)
 
 
 def test_half_a_pair_is_taken_out() -> None:
@@ -342,15 +300,16 @@ def test_pinned_customers_stay_first(solver: Solver) -> None:
             {"name": "bike", "count": 1, "capacity": 3, "fixed_cost": 7, "forbidden": [6]},
         ],
     )
-    for plan in (complete(problem, ()), solver.solve(problem, augment=1, partial=True)):
-        assert plan.partial
-        (van,) = [route for route in plan.routes if 4 in route]
-        assert van[:3] == (0, 4, 1)
-        assert len(plan.unserved) == 2  # 14 in all, and room for 9
-        for one in plan.unserved:
-            assert one.relaxation is not None
-            relaxed = one.relaxation.apply(problem)
-            assert serious(judge(relaxed, one.relaxation.routes).violations) == []
+    assert legal_part(problem, ()).routes == ((0, 4, 1, 0),)
+    plan = solver.solve(problem, augment=1, partial=True)
+    assert plan.partial
+    (van,) = [route for route in plan.routes if 4 in route]
+    assert van[:3] == (0, 4, 1)
+    assert len(plan.unserved) == 2  # 14 in all, and room for 9
+    for one in plan.unserved:
+        assert one.relaxation is not None
+        relaxed = one.relaxation.apply(problem)
+        assert serious(judge(relaxed, one.relaxation.routes).violations) == []
 
 
 def test_prize_is_collected_as_far_as_roads_go(solver: Solver) -> None:

@@ -16,6 +16,7 @@ from spacevrp.model import SpaceModel, view_seeds
 from spacevrp.problems.errors import SpacevrpError
 from spacevrp.problems.problem import Problem
 from spacevrp.problems.solution import Solution
+from spacevrp.search import Improved
 from spacevrp.solver import PROTOCOLS, Solver, blocks
 from spacevrp.solver.search import Settings
 from spacevrp.tensors import stack
@@ -59,14 +60,17 @@ def test_nothing_but_the_networks_rollouts_runs(
     def note(name: str, answer: Any) -> None:
         def noted(*arguments: Any, **options: Any) -> Any:
             called.append(name)
-            return answer
+            return answer(*arguments) if callable(answer) else answer
 
         monkeypatch.setattr(f"spacevrp.solver.work.{name}", noted)
 
     note("other_readings", [])
     note("districts", None)
     note("divide", ())
-    note("finisher_of", None)
+    note("improve", lambda problems, plans: Improved(plans))
+    monkeypatch.setattr("spacevrp.solver.work.can_search", lambda problem: True)
+    monkeypatch.setattr("spacevrp.solver.work.native.core", object())
+    monkeypatch.setattr("spacevrp.solver.solver.ROUNDS", 1)
     problems = generate("MDOCVRP", 41, 1)
     options = {"augment": 1}
     solver.attempt(problems, protocol="paper", **options)
@@ -74,7 +78,7 @@ def test_nothing_but_the_networks_rollouts_runs(
     solver.attempt(problems, protocol="network", **options)
     assert set(called) == {"other_readings", "districts"}
     solver.attempt(problems, protocol="default", **options)
-    assert set(called) == {"other_readings", "districts", "divide", "finisher_of"}
+    assert set(called) == {"other_readings", "districts", "divide", "improve"}
 
 
 def test_views_follow_the_distances(solver: Solver, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -167,17 +171,19 @@ def test_commands_know_the_same_protocols() -> None:
     assert set(option.choices) == set(PROTOCOLS)
 
 
-def test_the_time_of_local_search_is_not_the_referees(
+def test_the_time_of_the_search_is_not_the_referees(
     solver: Solver, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     now = 0.0
 
-    def finished(plan: Solution) -> Solution:
+    def searched(problems: Any, plans: list[Solution], **options: Any) -> Improved:
         nonlocal now
-        now += 100.0
-        return plan
+        now += 100.0 * len(plans)
+        return Improved(plans)
 
-    monkeypatch.setattr("spacevrp.solver.work.finisher_of", lambda *args, **options: finished)
+    monkeypatch.setattr("spacevrp.solver.work.improve", searched)
+    monkeypatch.setattr("spacevrp.solver.work.can_search", lambda problem: True)
+    monkeypatch.setattr("spacevrp.solver.work.native.core", object())
     monkeypatch.setattr("spacevrp.solver.work.time.perf_counter", lambda: now)
     seconds = solver.attempt(generate("CVRP", 5, 2), augment=1).seconds
     assert seconds.improving == 200.0

@@ -100,7 +100,7 @@ def test_the_device_is_checked(monkeypatch: pytest.MonkeyPatch) -> None:
         choose_device("cuda:2")
 
 
-@pytest.mark.usefixtures("unpolished")
+@pytest.mark.usefixtures("network_alone")
 def test_the_bar_shows_where_somebody_watches(
     solver: Solver, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:

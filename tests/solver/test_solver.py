@@ -20,7 +20,7 @@ from spacevrp.solver.grouping import group
 from spacevrp.solver.settling import settle
 
 # What is looked at here is the search of the model.
-pytestmark = pytest.mark.usefixtures("unpolished")
+pytestmark = pytest.mark.usefixtures("network_alone")
 
 VARIANTS = ("CVRP", "ATSP", "AMDOCVRPBPLTW", "PDTSP", "OP", "SPCTSP", "OPDCVRP", "MDCVRPB")
 

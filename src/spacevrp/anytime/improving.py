@@ -1,4 +1,4 @@
-"""Improvement of a plan by a classical solver that models its problem exactly, or by our own."""
+"""Improvement of a plan by the compiled search, or by a classical solver."""
 
 from __future__ import annotations
 
@@ -6,8 +6,9 @@ import time
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
+from spacevrp import native
 from spacevrp.anytime.budget import as_seconds
-from spacevrp.anytime.engines import LocalSearch, engines_for
+from spacevrp.anytime.engines import engines_for
 from spacevrp.oracles import OracleDisagreement, OracleResult, SolverOracle
 from spacevrp.problems.deadline import Clock, Deadline
 from spacevrp.problems.errors import InfeasibleError, SolutionError, UnsupportedError
@@ -59,7 +60,7 @@ def improve(
     watch: Callable[[float], None] | None = None,
     clock: Clock = time.perf_counter,
 ) -> Improvement:
-    """Search on from a plan with a solver that models the problem exactly.
+    """Search on from a plan, with a solver that models the problem exactly.
 
     Parameters
     ----------
@@ -70,9 +71,10 @@ def improve(
     seed
         Of the search, for solvers that draw.
     engines
-        The solvers to try, the first that can; None for PyVRP, then OR-Tools, where they are
-        installed (``pip install spacevrp[oracles]``) and model the problem exactly, then the
-        package's own local search. Where nobody can the start comes back, with a note.
+        The solvers to try, the first that can; None for the package's own search or, where that
+        was not compiled, PyVRP, then OR-Tools, where they are installed (``pip install
+        spacevrp[oracles]``) and model the problem exactly. Where none can, the start comes back,
+        with a note.
     watch
         Told the cost of the best plan so far whenever there is a better one.
     clock
@@ -125,13 +127,7 @@ def improve_until(
             continue
         try:
             with engine.heard(deadline, watch, None if better is None else tell):
-                if isinstance(engine, LocalSearch):
-                    found = engine.refined(start, deadline, seed, better)
-                    result = OracleResult(
-                        found, engine.name, engine.version(), deadline.spent - began, found.cost
-                    )
-                else:
-                    result = engine.solve(problem, deadline.left, seed, start.routes)
+                result = engine.solve(problem, deadline.left, seed, start.routes)
         except (InfeasibleError, UnsupportedError) as error:
             notes.append(str(error))  # the start is there all the same, and so may others be
             continue
@@ -144,12 +140,11 @@ def improve_until(
 
 def why_nobody(problem: Problem) -> str:
     """Why no solver searches on from a plan for this problem, in words."""
-    if problem.revealed_prize is not None:
+    if problem.has_unknown_prizes:
         return "no solver models prizes that show only on the visit"
     return (
-        f"no installed solver models this {problem.variant_name} exactly and searches on from a "
-        f"plan (pip install spacevrp[oracles]), and {problem.size} nodes are too many for the "
-        "local search"
+        f"{native.MISSING}; no installed solver models this {problem.variant_name} exactly and "
+        "searches on from a plan (pip install spacevrp[oracles])"
     )
 
 

@@ -9,12 +9,12 @@ from contextlib import contextmanager
 from types import FrameType
 from typing import Any
 
+from spacevrp.problems.comparison import better_of
 from spacevrp.problems.deadline import Deadline
 from spacevrp.problems.errors import SolutionError, SpacevrpError
 from spacevrp.problems.inputs import is_one
 from spacevrp.problems.problem import Problem
 from spacevrp.problems.solution import Solution
-from spacevrp.solver.partial import better_of
 
 Callback = Callable[[Solution], object]
 

@@ -1,17 +1,17 @@
-"""Rounds of the model: a quick plan first, then what a call without a time does, then more views.
+"""Rounds of the network: a quick plan first, then more views.
 
-Every further round looks through views of its own, so that nothing is searched twice. Between
-rounds the best plans are planned anew, region by region, as long as that helps. How long a round
-will take is told from those before: k times as many plans as one of them had take at most k times
-as long, as some of the time goes into what all plans share. So no round is begun that is not
-expected to end in time; one that takes longer all the same is cut short by the deadline.
+Every further round looks through views of its own, so that nothing is searched twice. Where no
+solver follows, the best plans are planned anew between rounds, region by region, as long as that
+helps. How long a round will take is told from those before: k times as many plans as one of them
+had take at most k times as long, as some of the time goes into what all plans share. So no round is
+begun that is not expected to end in time; one that takes longer all the same is cut short by the
+deadline.
 """
 
 from __future__ import annotations
 
-import functools
 import math
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -20,28 +20,19 @@ from spacevrp.anytime.plans import BestPlans
 from spacevrp.problems.deadline import Deadline
 from spacevrp.problems.problem import Problem
 from spacevrp.problems.solution import Solution
-from spacevrp.solver import Attempt, Seconds, Solver
+from spacevrp.solver import Seconds, Solver
+from spacevrp.solver.effort import BY_DESIGN
 from spacevrp.solver.plans import choose_search, is_large
-from spacevrp.solver.quick import quick_plan
-from spacevrp.solver.regions import ROUNDS, is_divisible, is_exhausted
+from spacevrp.solver.regions import is_divisible, is_exhausted
 
 # Start nodes of the first round: up to 200 customers about as fast as one and much better, beyond
 # no longer as fast.
 FIRST_STARTS, FIRST_STARTS_LARGE = 8, 1
-# Of the time, for the first round at the most; then plans are made without the network.
-FIRST_SHARE = 0.5
-# When so much of it is spent, instances that have no plan yet go without one.
-_QUICK_SHARE = 0.9
-# A large instance is left to those if there are fewer seconds than this for each pair of nodes: the
-# network looks at all of them, and a single layer cannot be interrupted.
+# A large instance goes without the network if there are fewer seconds than this for each pair of
+# nodes: it looks at all of them, and a single layer cannot be interrupted.
 _SECONDS_A_PAIR = 1e-6
 # Views in all before moves are drawn at random: the larger of the paper's two numbers.
 MOST_VIEWS = 128
-# Views of a call without a time.
-USUAL_VIEWS = 8
-# What a call without a time takes, about, in times of the first round: so much, and so much more
-# for each customer (3 to 10 times with 20, 7 to 16 with 100, 10 to 40 with 200).
-_USUAL_TIMES, _USUAL_TIMES_A_CUSTOMER = 3.0, 1 / 6
 # Any other round may be so many times as large as the one before.
 _GROWTH = 4
 # Draws for each greedy plan, once there are enough views.
@@ -60,7 +51,6 @@ class Options:
     candidates: int | None = None
     seed: int = 0
     batch_memory: int | None = None
-    improve: bool = True
 
 
 @dataclass(frozen=True)
@@ -102,91 +92,50 @@ class Rounds:
         self._took: list[float] = []  # seconds of each round
         self._shares = [1.0]  # of the costs that are left, each time regions were planned anew
         self._anew = 0.0  # seconds that it took, at the most
+        self._planned: set[int] = set()  # those of which the network has a plan
 
-    def first(self) -> None:
-        """One view from a few starts, of all problems; a plan without the network if need be."""
-        everything = range(len(self._problems))
-        share = self._deadline.until(FIRST_SHARE * self._deadline.seconds)
-        numbers = [n for n in everything if self._seconds_needed(n) <= share.left]
-        if numbers:
+    def first(self, numbers: Sequence[int], seconds: float) -> None:
+        """One view from a few starts of some problems, until so many seconds are spent."""
+        until = self._deadline.until(seconds)
+        able = [number for number in numbers if self._seconds_needed(number) <= until.left]
+        if able:
             candidates = self._options.candidates
-            large = any(is_large(self._problems[number], candidates) for number in numbers)
+            large = any(is_large(self._problems[number], candidates) for number in able)
             few = FIRST_STARTS_LARGE if large else FIRST_STARTS
-            first = Round(1, min(few, self._most_starts(numbers)))
-            self._search(numbers, first, share)
-        late = set(everything) if share.over else set(everything).difference(numbers)
-        left = [number for number in sorted(late) if self._is_without(number)]
-        quick = self._deadline.until(_QUICK_SHARE * self._deadline.seconds)
-        for number in everything:
-            if self._plans.complete[number] is None and not quick.over:
-                self._plans.offer(number, quick_plan(self._problems[number], quick))
+            self._search(able, Round(1, min(few, self._most_starts(able))), until)
+        late = numbers if until.over else set(numbers).difference(able)
+        left = [number for number in late if number not in self._planned]
         if left:
-            what = "" if len(everything) == 1 else f" {len(left)} of {len(everything)} instances:"
-            self.notes.append(
-                f"the time was too short for the model's first plan of{what or ' the instance:'} "
-                "it begins with the nearest customer next"
-            )
+            total = len(self._problems)
+            of = "the instance" if total == 1 else f"{len(left)} of {total} instances"
+            short = f"the time was too short for the network's first plan of {of}"
+            if all(_serves(self._plans.of(number)) for number in left):
+                short = f"{BY_DESIGN}: {short}"
+            self.notes.append(short)
 
     def _seconds_needed(self, number: int) -> float:
         problem = self._problems[number]
         large = is_large(problem, self._options.candidates)
         return _SECONDS_A_PAIR * problem.size**2 if large else 0.0
 
-    def _is_without(self, number: int) -> bool:
-        """Whether there is no plan, or none that serves anybody."""
-        plan = self._plans.of(number)
-        return plan is None or (not plan.feasible and not any(plan.routes))
+    def go_on(self, numbers: Sequence[int], until: float, views: int | None = None) -> None:
+        """Further rounds over some problems until so many seconds are spent.
 
-    def usual_seconds(self, numbers: Sequence[int]) -> float:
-        """What a call without a time would take for some problems, about."""
-        if not self._took or not numbers:
-            return math.inf
-        most = max(len(self._problems[number].customers) for number in numbers)
-        times = _USUAL_TIMES + _USUAL_TIMES_A_CUSTOMER * most
-        return times * self._took[0] * len(numbers) / len(self._problems)
-
-    def usual(
-        self, numbers: Sequence[int], deadline: Deadline, begin: Mapping[int, Solution]
-    ) -> None:
-        """What a call without a time does, all of it that is in time.
-
-        ``begin`` has plans of the caller's own, which it may improve instead of the model's.
+        No more than so many ``views`` in all, where a solver follows; None for as many as there is
+        time for, and more.
         """
-        if not numbers or deadline.over:
-            return
-        options = self._options
-        self._note(
-            numbers,
-            functools.partial(
-                self._solver.attempt,
-                augment=USUAL_VIEWS,
-                starts=options.starts,
-                candidates=options.candidates,
-                sample=None,
-                seed=options.seed,
-                batch_memory=options.batch_memory,
-                improve=options.improve,
-                replan=ROUNDS,
-                deadline=deadline,
-                begin={place: begin[n] for place, n in enumerate(numbers) if n in begin},
-                explain=False,
-            ),
-        )
-        self.done.append(Round(USUAL_VIEWS, self._most_starts(numbers)))
-        self._took.append(math.inf)  # its finishing says nothing of other rounds
-
-    def go_on(self, numbers: Sequence[int], until: float) -> None:
-        """Further rounds over some problems until so many seconds are spent."""
         deadline = self._deadline.until(until)
         while numbers and self.done and not deadline.over:
-            if self._plan_anew(numbers, deadline):
+            if views is None and self._plan_anew(numbers, deadline):
                 continue
             plans = self._affordable(deadline.left, _GROWTH)
-            views = MOST_VIEWS - self._views
+            left = (MOST_VIEWS if views is None else views) - self._views
+            if views is not None and left <= 0:
+                return
             starts = self._most_starts(numbers)
             if plans < min(self.done[0].plans, starts):
                 return  # no fewer than at first
-            self._search(numbers, plan_round(plans, starts, views), deadline)
+            self._search(numbers, plan_round(plans, starts, left), deadline)
 
     def _plan_anew(self, numbers: Sequence[int], deadline: Deadline) -> bool:
         """One round over the regions of all plans; False where there is no time or no use."""
@@ -235,49 +184,43 @@ class Rounds:
         began = self._deadline.spent
         # Whole views are searched as they are without a time.
         usual = not round_.draws and round_.starts == self._most_starts(numbers)
-        self._note(
-            numbers,
-            functools.partial(
-                self._solver.attempt,
-                augment=round_.views,
-                starts=self._options.starts if usual else round_.starts,
-                candidates=self._options.candidates,
-                sample=None if usual else round_.draws,
-                seed=self._seed(),
-                first_view=self._views,  # views lean by their numbers
-                batch_memory=self._options.batch_memory,
-                persist=self._persist and bool(self.done),
-                improve=self._options.improve,
-                rebuild=False,  # the solvers that follow do that, and better
-                replan=0,
-                deadline=deadline,
-                explain=False,
-            ),
+
+        def found(place: int, plan: Solution, expected: float | None) -> None:
+            if _serves(plan):
+                self._planned.add(numbers[place])
+            self._plans.offer(numbers[place], plan, expected)
+
+        attempt = self._solver.attempt(
+            [self._problems[number] for number in numbers],
+            augment=round_.views,
+            starts=self._options.starts if usual else round_.starts,
+            candidates=self._options.candidates,
+            sample=None if usual else round_.draws,
+            seed=self._seed(),
+            first_view=self._views,  # views lean by their numbers
+            batch_memory=self._options.batch_memory,
+            persist=self._persist and bool(self.done),
+            improve=False,
+            replan=0,
+            deadline=deadline,
+            explain=False,
+            found=found,
         )
+        for place, (number, solution) in enumerate(zip(numbers, attempt.solutions, strict=True)):
+            if solution is None:
+                found(place, attempt.partial[place], None)
+                if self._plans.of(number) is attempt.partial[place]:
+                    self.reasons[number] = attempt.reasons[place]
+            else:
+                found(place, solution, attempt.expected.get(place))
+        self.refused += attempt.refused
+        self.seconds += attempt.seconds
         self._took.append(max(self._deadline.spent - began, _SHORTEST))
         self.done.append(round_)
 
-    def _note(self, numbers: Sequence[int], attempt_with: functools.partial[Attempt]) -> None:
-        """Some problems solved, plans noted as they come."""
-
-        def found(place: int, plan: Solution, expected: float | None) -> None:
-            self._plans.offer(numbers[place], plan, expected)
-
-        attempt = attempt_with([self._problems[number] for number in numbers], found=found)
-        for place, (number, solution) in enumerate(zip(numbers, attempt.solutions, strict=True)):
-            if solution is not None:
-                self._plans.offer(number, solution, attempt.expected.get(place))
-                continue
-            plan = attempt.partial[place]
-            self._plans.offer(number, plan)
-            if self._plans.of(number) is plan:
-                self.reasons[number] = attempt.reasons[place]
-        self.refused += attempt.refused
-        self.seconds += attempt.seconds
-
     @property
     def _views(self) -> int:
-        """So far; those of a call without a time are the first."""
+        """So far."""
         return sum(done.views for done in self.done)
 
     def _seed(self) -> int:
@@ -298,6 +241,11 @@ class Rounds:
         if large is not None:
             own = min(own, large.starts)
         return max(1, own if starts is None else min(own, starts))
+
+
+def _serves(plan: Solution | None) -> bool:
+    """Whether there is a plan that is complete, or serves a part of the customers."""
+    return plan is not None and (plan.feasible or any(plan.routes))
 
 
 def plan_round(plans: int, starts: int, views: int) -> Round:

@@ -12,13 +12,12 @@ from contextlib import suppress
 
 import numpy as np
 
-from spacevrp.anytime.engines import LocalSearch
 from spacevrp.oracles import SolverOracle
+from spacevrp.problems.comparison import better_of
 from spacevrp.problems.deadline import Deadline
 from spacevrp.problems.errors import InfeasibleError, ProblemError, UnsupportedError
 from spacevrp.problems.problem import Problem
 from spacevrp.problems.solution import Solution
-from spacevrp.solver.partial import better_of
 
 # Of what is left, for each solver but the last.
 _SHARE = 0.7
@@ -38,7 +37,7 @@ def serve_more(
     """
     problem = partial.plan.problem
     free = all_optional(problem)
-    able = [one for one in engines if isinstance(one, LocalSearch) or _can(one, free)]
+    able = [] if free is None else [one for one in engines if one.supports(free) is None]
     best = partial
 
     def tell(routes: Sequence[Sequence[int]]) -> None:
@@ -52,9 +51,6 @@ def serve_more(
         if seconds <= engine.seconds_needed(problem):
             continue
         part = deadline.until(deadline.spent + seconds)
-        if isinstance(engine, LocalSearch):
-            best = better_of(best, engine.refined(best, part, seed, better))
-            continue
         assert free is not None
         start = best.routes if Solution.judged(free, best.routes).feasible else None
         with (
@@ -64,10 +60,6 @@ def serve_more(
             found = engine.solve(free, seconds, seed, start).solution
             best = better_of(best, Solution.judged(problem, found.routes))
     return best
-
-
-def _can(engine: SolverOracle, problem: Problem | None) -> bool:
-    return problem is not None and engine.supports(problem) is None
 
 
 def all_optional(problem: Problem) -> Problem | None:

@@ -7,6 +7,7 @@ from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, overload
 
+from spacevrp import native
 from spacevrp.anytime.budget import as_seconds
 from spacevrp.anytime.plans import BestPlans, Callback, as_starts
 from spacevrp.anytime.solving import solve_for
@@ -17,6 +18,7 @@ from spacevrp.problems.solution import Solution
 from spacevrp.problems.warning import warn
 from spacevrp.solver import Attempt, NoPlanError
 from spacevrp.solver import Solver as ModelSolver
+from spacevrp.solver.effort import BY_DESIGN
 from spacevrp.solver.reasons import tell
 from spacevrp.solver.solver import AnyProblem
 from spacevrp.solver.work import ShowProgress
@@ -41,8 +43,8 @@ class Solver(ModelSolver):
         Strength of the policy heads (see ``docs/concepts/views.md``); 0 for views that differ in
         nothing but their pivots, as in the paper. None for what the protocol has: 0.25, or 0.
     threads
-        Threads of a CPU that torch uses here, whatever it is set to otherwise. With one, a solver
-        may be made before a fork, and other programs hardly slow it down (see
+        Threads of a CPU that torch and the search use here, whatever torch is set to otherwise.
+        With one, a solver may be made before a fork, and other programs hardly slow it down (see
         ``docs/how-to/processes-and-threads.md``). None for as many as torch is set to.
     """
 
@@ -115,9 +117,8 @@ class Solver(ModelSolver):
             One problem, or several. The order is kept. A :class:`Problem`, or what
             :meth:`Problem.from_data` takes: a data frame, or a table of keys of another program.
         time
-            Spend so long, seconds or such as ``"5s"`` or ``"2m"``, on all problems together: what a
-            call without a time does, then PyVRP or OR-Tools from the best plan on where they are
-            installed and model the problem exactly, or else a local search. It is a limit. See
+            Spend so long, seconds or such as ``"5s"`` or ``"2m"``, on all problems together: the
+            network's plans, then the compiled search from the best plan on. It is a limit. See
             :func:`spacevrp.anytime.solve_for`, which gives an account. ``KeyboardInterrupt`` ends
             the time: the best plans so far are returned, if there are any.
         callback
@@ -128,10 +129,11 @@ class Solver(ModelSolver):
             one each, None where there is none. The result is never worse.
         augment
             Views of each instance: a pivot set and a policy head each; None for what the protocol
-            has: 8, and with ``paper`` 128 where distances are asymmetric. More views take longer,
-            and the network's first plan is never worse for them; the finished plan may be, as the
-            local search ends elsewhere from another first plan. Not with ``time``, which decides
-            it.
+            has: 8, and with ``paper`` 128 where distances are asymmetric; and for none beyond 1,000
+            customers, where the search begins without the network, if nothing else is said of its
+            plans. More views take longer, and the network's first plan is never worse for them; the
+            improved plan may be, as the search ends elsewhere from another first plan. Not with
+            ``time``, which decides it.
         starts
             Start nodes of each view, the likeliest ones (beyond 200 customers, spread evenly). None
             for as many as suit ``sample`` or, beyond 200 customers, for a number that falls with
@@ -159,13 +161,12 @@ class Solver(ModelSolver):
             Where an instance gets no complete plan, return the best partial one instead of raising:
             its ``unserved`` says who is left out, why, and what would let them in.
         improve
-            Finish plans of up to 200 customers by a local search, which takes about a second of one
-            core for 100 (see ``docs/concepts/README.md``); with ``time``, let other solvers search
-            on. False for the plans of the model alone, and for thousands of plans at once.
+            Improve the plans by the compiled search (see ``docs/concepts/search.md``). False for
+            the plans of the model alone, and for thousands of plans at once.
         replan
             Times at most that plans of 40 customers or more are planned anew by the model, region
-            by region; None for 16. Later rounds gain less, and none makes a plan worse. Of many
-            instances on a GPU this takes most of the time. Not with ``time``, which decides it.
+            by region, before they are improved; None for none (see ``docs/concepts/regions.md``).
+            Not with ``time``, which decides it.
         protocol
             ``"paper"``, ``"network"`` or ``"default"`` (see ``docs/concepts/protocols.md``). What
             contradicts it is an error. Not with ``time``.
@@ -196,7 +197,8 @@ class Solver(ModelSolver):
             heard: dict[str, Any] = {"callback": callback, "start": start}
             limits["improve"] = improve is not False
             attempt = solve_for(problem, time, solver=self, **heard, **limits)
-            for note in attempt.notes:
+        for note in attempt.notes:  # others say what large instances do without, as they should
+            if note == native.MISSING or (time is not None and BY_DESIGN not in note):
                 warn(note, RuntimeWarning)
         if attempt.reasons and not partial:
             raise NoPlanError(attempt.reasons, attempt.solutions, attempt.partial)

@@ -1,4 +1,4 @@
-"""Solving within a time: what a call without one does, then other solvers from its plan on."""
+"""Solving within a time: the network, then the search from its plans on."""
 
 from __future__ import annotations
 
@@ -6,32 +6,35 @@ import functools
 import math
 import time as clocks
 from collections.abc import Iterable, Mapping, Sequence
+from contextlib import suppress
 from dataclasses import dataclass, field
 from typing import Any
 
+import torch
+
+from spacevrp import native
 from spacevrp.anytime.budget import as_seconds
-from spacevrp.anytime.engines import STRONG, engines_for
+from spacevrp.anytime.engines import CompiledSearch, engines_for
 from spacevrp.anytime.improving import Improvement, improve_until
 from spacevrp.anytime.plans import BestPlans, Callback, as_starts, stopping_on_interrupt
 from spacevrp.anytime.progress import TimeBar
 from spacevrp.anytime.rounds import Options, Round, Rounds
 from spacevrp.anytime.serving import serve_more
 from spacevrp.oracles import SolverOracle
-from spacevrp.problems.deadline import Clock, Deadline
+from spacevrp.problems.deadline import Clock, Deadline, TimeIsUp
 from spacevrp.problems.inputs import as_problems
 from spacevrp.problems.problem import Problem
 from spacevrp.problems.solution import Solution
+from spacevrp.search import Stop
+from spacevrp.search import improve as search
 from spacevrp.solver import Attempt, Solver
-from spacevrp.solver.quick import quick_plan
+from spacevrp.solver.effort import MOST_FOR_NETWORK, VIEWS, without_network
 from spacevrp.solver.reasons import tell
 from spacevrp.solver.solver import AnyProblem
 from spacevrp.solver.work import ShowProgress
 
-# Of the time, for the model where there is not enough for all of a call without a time and PyVRP
-# takes over: more of it does not help the latter (docs/how-to/anytime.md has the measurement).
-MODEL_SHARE = 0.1
-# The same where customers are left out of the first plan.
-_USUAL_SHARE = 0.5
+# Of the time, for the network at the most, where a search follows.
+NETWORK_SHARE = 0.25
 # Of the time, for the reasons why customers are left out, at the most; and seconds for each.
 _REASONS_SHARE, _REASON = 0.15, 0.05
 # Nodes up to which the better plans of a search are noted as they come, and not only in the end.
@@ -49,10 +52,10 @@ class TimedAttempt(Attempt):
     given, spent
         Seconds that were asked for, and that it took in truth.
     rounds
-        What the model searched.
+        What the network searched.
     improvements
-        One entry an instance: what a solver made of the model's complete plan; None where nobody
-        searched on from there, and where the model had left somebody out.
+        One entry an instance: what a solver made of its first complete plan; None where none
+        searched on from there, and where the first plan had left customers out.
     """
 
     given: float = 0.0
@@ -79,15 +82,15 @@ def solve_for(
 ) -> TimedAttempt:
     """Solve one problem or many within a time, with an account of it.
 
-    The clock starts when the weights and the classical solvers are loaded, and the time is a limit:
-    every stage looks at it, and what cannot be interrupted is not begun unless it is expected to
-    fit. A quick plan of all problems comes first. Then all that a call without a time does, in the
-    same order, with the same seed; then PyVRP, OR-Tools or the local search from the best plan on
-    (see :func:`improve`): to serve more where customers are left out, else to cost less. Where none
-    of them can, and without ``improve``, more views follow, up to 128 and then random draws. Where
-    PyVRP models a problem and the time is too short for a call without one, PyVRP takes its place.
-    Several problems share the time in equal parts. The arguments that are not told here are those
-    of :meth:`spacevrp.Solver.solve`.
+    The clock starts when the weights and the solvers are loaded, and the time is a limit: every
+    stage looks at it, and what cannot be interrupted is not begun unless it is expected to fit. A
+    plan that the search constructs in no time comes first, then the network's plans from a few
+    start nodes, and from more views as long as a quarter of the time is not over; beyond 1,000
+    customers none. The rest is for the search, from the best plan on (see :func:`improve`): to
+    serve more where customers are left out, else to cost less. Where it was not compiled, PyVRP or
+    OR-Tools take its place; where none of them can, and without ``improve``, more views follow, up
+    to 128 and then random draws. Several problems share the time in equal parts. The arguments that
+    are not told here are those of :meth:`spacevrp.Solver.solve`.
 
     Parameters
     ----------
@@ -96,7 +99,7 @@ def solve_for(
     solver
         With the model; None to load the default.
     improve
-        Whether classical solvers and the local search may go on from the model's plans.
+        Whether the search or classical solvers may go on from the network's plans.
     explain
         Find the reasons for all customers who are left out within the time, too, as far as it goes.
         Otherwise this is done when they are asked for.
@@ -115,14 +118,17 @@ def solve_for(
     model = Solver() if solver is None else solver
     engines = load_engines(problems) if improve else [[] for _ in problems]
     deadline = Deadline(seconds, clock)
-    options = Options(starts, candidates, seed, batch_memory, improve)
+    options = Options(starts, candidates, seed, batch_memory)
     plans = BestPlans(problems, deadline, callback)
     persist = not all(engines)  # others do, if any can
     rounds = Rounds(model, problems, deadline, options, plans, persist)
     with TimeBar(deadline, progress) as bar, stopping_on_interrupt(deadline, plans):
-        timed = _Timed(problems, engines, deadline, rounds, plans, bar, given)
+        threads = model.threads or torch.get_num_threads()
+        timed = _Timed(problems, engines, deadline, rounds, plans, bar, given, seed, threads)
+        if improve and not native.available():
+            rounds.notes.append(native.MISSING)
         try:
-            timed.run(seed)
+            timed.run(options)
         except KeyboardInterrupt:
             if not plans.any:
                 raise
@@ -149,29 +155,43 @@ class _Timed:
     plans: BestPlans
     bar: TimeBar
     given: Mapping[int, Solution]
+    seed: int
+    threads: int
     improvements: dict[int, Improvement] = field(default_factory=dict)
 
-    def run(self, seed: int) -> None:
+    def run(self, options: Options) -> None:
         """All of it, until the time is up."""
         for number, plan in self.given.items():
             self.plans.offer(number, plan)
+        everything = range(len(self.problems))
+        searched = [n for n in everything if _is_searched(self.engines[n])]
+        helped = [n for n in everything if self.engines[n]]
+        alone = [n for n in everything if not self.engines[n]]
         self.bar.stage("first plan")
-        if self.problems:
-            self.rounds.first()
-        everything = list(range(len(self.problems)))
-        helped = [number for number in everything if self.engines[number]]
-        alone = [number for number in everything if not self.engines[number]]
-        short = self._short(helped)
-        hurried = [number for number in short if self.plans.complete[number] is not None]
-        # To each its part of the time; half of it where a strong solver is still to serve more.
-        parts = {n: _USUAL_SHARE if n in short else 1.0 for n in everything if n not in hurried}
-        self._usual(list(parts), sum(parts.values()) / max(len(everything), 1))
-        self._search(hurried, MODEL_SHARE * self.deadline.seconds)
+        self._search(searched, Stop(iterations=0), self.deadline)
+        seconds = NETWORK_SHARE * self.deadline.seconds if helped else self.deadline.seconds
+        planned = self._planned(searched, options)
+        if planned:
+            self.rounds.first(planned, seconds)
+        self._show_mean()
+        self._more_views([n for n in helped if n in planned], seconds, VIEWS)
         if alone:  # to each its part of what is left
             left = self._working.left * len(alone) / len(everything)
-            self._search(alone, self.deadline.spent + left)
-        for turn, number in enumerate(helped):
-            self._improve(number, len(helped) - turn, seed)
+            self._more_views(alone, self.deadline.spent + left)
+        others = [n for n in helped if n not in searched]
+        working = self._working
+        part = working.left * len(searched) / max(len(helped), 1)
+        self._improve_by_search(searched, working.until(working.spent + part))
+        for turn, number in enumerate(others):
+            self._improve(number, len(others) - turn)
+
+    def _planned(self, searched: Sequence[int], options: Options) -> list[int]:
+        """Whom the network plans: all but those who are so many that it does not pay."""
+        if options.starts is not None or options.candidates is not None:
+            return list(range(len(self.problems)))
+        large = [n for n in searched if len(self.problems[n].customers) > MOST_FOR_NETWORK]
+        self.rounds.notes += [without_network(self.problems[number]) for number in large]
+        return [number for number in range(len(self.problems)) if number not in large]
 
     @property
     def _working(self) -> Deadline:
@@ -180,31 +200,57 @@ class _Timed:
         seconds = self.deadline.seconds
         return self.deadline.until(seconds - min(_REASONS_SHARE * seconds, _REASON * left))
 
-    def _short(self, helped: Sequence[int]) -> list[int]:
-        """Problems of strong solvers, if there is no time for all of a call without a time."""
-        strong = [number for number in helped if self.engines[number][0].name in STRONG]
-        fits = self.rounds.usual_seconds(strong) <= self.deadline.left
-        return [] if fits else strong
-
-    def _usual(self, numbers: Sequence[int], share: float) -> None:
-        self.bar.stage("model and local search")
-        self._show_mean()
-        until = self.deadline.until(self.deadline.spent + share * self._working.left)
-        self.rounds.usual(numbers, until, self.given)
-        self._show_mean()
-
-    def _search(self, numbers: Sequence[int], until: float) -> None:
+    def _more_views(self, numbers: Sequence[int], until: float, most: int | None = None) -> None:
         if numbers:
             self.bar.stage("more views")
-            self.rounds.go_on(numbers, until)
+            self.rounds.go_on(numbers, until, most)
             self._show_mean()
+
+    def _search(self, numbers: Sequence[int], stop: Stop, deadline: Deadline) -> None:
+        """The compiled search from the best plans on, or from its own."""
+        if not numbers or deadline.over:
+            return
+
+        def found(place: int, plan: Solution) -> None:
+            if self.plans.offer(numbers[place], plan):
+                self.bar.cost(plan.cost)
+            deadline.check()
+
+        began = self.deadline.spent
+        with suppress(TimeIsUp):
+            plans = search(
+                [self.problems[number] for number in numbers],
+                [self.plans.of(number) for number in numbers],
+                stop=stop,
+                seed=self.seed,
+                threads=self.threads,
+                found=found,
+                deadline=deadline,
+            )
+            for number, plan in zip(numbers, plans, strict=True):
+                self.plans.offer(number, plan)
+        self.rounds.seconds.improving += self.deadline.spent - began
+
+    def _improve_by_search(self, numbers: Sequence[int], deadline: Deadline) -> None:
+        """The same for all of the deadline, with an account of it."""
+        self.bar.stage("search")
+        starts = {number: self.plans.complete[number] for number in numbers}
+        began = self.deadline.spent
+        self._search(numbers, Stop(), deadline)
+        spent, own = self.deadline.spent - began, CompiledSearch()
+        for number, start in starts.items():
+            found = self.plans.complete[number]
+            if start is not None and found is not None:
+                self.improvements[number] = Improvement(
+                    found, start, own.name, own.version(), spent
+                )
 
     def _show_mean(self) -> None:
         costs = [plan.cost for plan in self.plans.complete if plan is not None]
         if costs:
             self.bar.cost(math.fsum(costs) / len(costs))
 
-    def _improve(self, number: int, shared_by: int, seed: int) -> None:
+    def _improve(self, number: int, shared_by: int) -> None:
         """An equal part of what is left, for one of those whose turn is still to come."""
         working = self._working
         if working.over:
@@ -217,7 +263,9 @@ class _Timed:
         label = "" if len(self.problems) == 1 else f" instance {number}"
         if start is None:
             self.bar.stage(f"serving more{label}")
-            found = serve_more(self.plans.partial[number], part, self.engines[number], seed, offer)
+            found = serve_more(
+                self.plans.partial[number], part, self.engines[number], self.seed, offer
+            )
             self.plans.offer(number, found)
             return
         self.bar.stage(f"improving{label}")
@@ -226,7 +274,7 @@ class _Timed:
             start,
             part,
             self.engines[number],
-            seed=seed,
+            seed=self.seed,
             watch=self.bar.cost if self.bar.visible else None,
             better=offer,
         )
@@ -237,7 +285,7 @@ class _Timed:
         plans, rounds, deadline = self.plans, self.rounds, self.deadline
         for number, problem in enumerate(self.problems):
             if plans.of(number) is None:  # the call was interrupted
-                plans.partial[number] = quick_plan(problem, deadline)
+                plans.partial[number] = Solution.judged(problem, ())
         reasons = {}
         for number, plan in sorted(plans.partial.items()):
             named = plan.explain_until(deadline).unserved if explain else None
@@ -264,6 +312,11 @@ class _Timed:
         if spent <= given + max(_TOLERANCE * given, _MOMENT):
             return ()
         return (f"{spent:.2f} s were spent, {given:g} s given",)
+
+
+def _is_searched(engines: Sequence[SolverOracle]) -> bool:
+    """Whether the compiled search goes on from the plans."""
+    return bool(engines) and isinstance(engines[0], CompiledSearch)
 
 
 def _left_out(plan: Solution) -> int:

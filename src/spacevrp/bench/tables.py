@@ -51,8 +51,7 @@ def add_replan_option(parser: argparse.ArgumentParser) -> None:
         "--replan",
         metavar="ROUNDS",
         type=at_least(0),
-        help="rounds at most of the neural large neighbourhood search; default: 16, as solve has "
-        "it, and 0 with --protocol paper or network",
+        help="rounds at most of the neural large neighbourhood search; default: 0, as solve has it",
     )
 
 

@@ -57,13 +57,12 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         metavar="TIME",
         type=parse_duration,
         help="spend this long, and no longer, on all instances together, for instance 5s or 2m: "
-        "what is done without it, then PyVRP or OR-Tools from there on where they are installed "
-        "and model the problem exactly, else a local search; Ctrl-C writes the best plans so far",
+        "the network, then the search from its plans on; Ctrl-C writes the best plans so far",
     )
     parser.add_argument(
         "--no-improve",
         action="store_true",
-        help="the plans of the model alone, with and without --time",
+        help="the plans of the network alone, without the search; with and without --time",
     )
     parser.add_argument(
         "--starts",
@@ -83,8 +82,8 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         "--replan",
         metavar="ROUNDS",
         type=at_least(0),
-        help="times at most that plans of 40 customers or more are planned anew, region by "
-        "region; default: 16",
+        help="times at most that plans of 40 customers or more are planned anew by the network, "
+        "region by region, before the search; default: 0",
     )
     add_protocol_option(parser)
     add_lean_option(parser)
@@ -98,7 +97,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         metavar="N",
         type=at_least(1),
         default=1,
-        help="threads of a CPU for the network; default: 1",
+        help="threads of a CPU for the network and the search; default: 1",
     )
     parser.add_argument(
         "--weights", metavar="NAME|PATH", help="bundled weights by name, or a .safetensors file"

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass
 
 import torch
 from torch import Tensor
@@ -19,13 +18,6 @@ from spacevrp.model.decoder import DecoderTables, logits
 _STEPS_BETWEEN_QUESTIONS = 8
 
 
-@dataclass(frozen=True)
-class FleetRollout(Rollout):
-    """Finished solutions and the vehicles they were built with."""
-
-    types: Tensor = None  # type: ignore[assignment]  # (B, P, R) int64; of each route, -1 for none
-
-
 @torch.no_grad()
 def fleet_rollout(
     environment: FleetEnvironment,
@@ -36,7 +28,7 @@ def fleet_rollout(
     keys: Tensor | None = None,
     temperature: float = 1.0,
     look: Callable[[], None] = lambda: None,
-) -> FleetRollout:
+) -> Rollout:
     """Complete a solution for each start node (B, P), greedily or, with keys (B, P), by draws.
 
     The start is the first customer that is chosen freely, after those that are pinned. Where the
@@ -45,8 +37,6 @@ def fleet_rollout(
     batch = environment.batch
     state = environment.begin(preferences)
     moves = [state.trip.current]
-    routes = preferences.vehicle.shape[2]
-    types = torch.full((*starts.shape, routes), -1, dtype=torch.int64, device=starts.device)
     wished = torch.ones_like(starts, dtype=torch.bool)  # (B, P) the start is still to be visited
     for step in range(environment.max_steps):
         if step % _STEPS_BETWEEN_QUESTIONS == 0 and bool(state.done.all()):
@@ -59,12 +49,7 @@ def fleet_rollout(
         free = wished & ~environment.on_pins(state)
         action = torch.where(free & at_node(allowed, starts), starts, action)
         wished = wished & ~free
-        before, state = state, environment.step(state, action, preferences)
+        state = environment.step(state, action, preferences)
         moves.append(action)
-        leaves = state.trip.routes > before.trip.routes
-        route = before.trip.routes.clamp(max=routes - 1).unsqueeze(-1)
-        held = types.gather(2, route).squeeze(-1)
-        chosen = torch.where(leaves, before.vehicle, held)
-        types = types.scatter(2, route, chosen.unsqueeze(-1))
     cost = torch.where(state.done, environment.cost(state), torch.inf)
-    return FleetRollout(torch.stack(moves, dim=-1), cost, types=types)
+    return Rollout(torch.stack(moves, dim=-1), cost)

@@ -4,7 +4,7 @@ N nodes, depots included, in the caller's numbering; D kinds of load; K vehicle 
 list of routes of customers, without depots, and a list with the vehicle type of each route.
 """
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from typing import Literal, TypedDict
 
 import numpy as np
@@ -15,7 +15,6 @@ _Integers = NDArray[np.int32]
 _Flags = NDArray[np.uint8]
 _Routes = Sequence[Sequence[int]]
 _Plan = tuple[list[list[int]], list[int]]
-_Callback = Callable[[list[list[int]], list[int], float], object]
 
 class Evaluation(TypedDict):
     cost: float
@@ -38,7 +37,8 @@ class SearchResult:
     @property
     def seconds(self) -> float: ...
     @property
-    def trace(self) -> list[tuple[float, int, float]]: ...
+    def trace(self) -> list[tuple[float, int, float, int]]:
+        """Seconds, iterations, cost and compulsory customers missing, at every new best."""
     @property
     def interrupted(self) -> bool: ...
 
@@ -46,11 +46,6 @@ class Model:
     def __init__(
         self,
         *,
-        coordinates: _Floats | None,  # (N, 2)
-        geometry: str,
-        rounding: str,
-        distances: _Floats | None,  # (N, N); inf where there is no arc
-        durations: _Floats | None,  # (N, N); None for the distances
         demand: _Floats,  # (N, D)
         opening: _Floats,  # (N,)
         closing: _Floats,  # (N,)
@@ -71,15 +66,21 @@ class Model:
         leaves_from: _Floats,  # (K,)
         back_by: _Floats,  # (K,)
         count: _Integers,  # (K,); -1 for any number
-        allowed: _Flags | None,  # (K, N)
         pinned: _Routes,  # K lists of nodes
         load_rule: Literal["single", "separate", "pairs"],
         backhaul_last: bool,
         max_routes: int,
         time_slack: float,
+        coordinates: _Floats | None = None,  # (N, 2)
+        geometry: str = "euclidean",
+        rounding: str = "none",
+        distances: _Floats | None = None,  # (N, N); inf where there is no arc
+        durations: _Floats | None = None,  # (N, N); None for the distances
+        allowed: _Flags | None = None,  # (K, N); None for all
+        candidates: _Integers | None = None,  # (N, C); neighbours, -1 behind the last
     ) -> None: ...
     def evaluate(self, routes: _Routes, types: Sequence[int]) -> Evaluation: ...
-    def construct(self, method: Literal["savings", "insertion"], seed: int) -> _Plan: ...
+    def construct(self, method: Literal["savings", "insertion"], seed: int = 0) -> _Plan: ...
     def search(
         self,
         routes: _Routes,
@@ -89,8 +90,10 @@ class Model:
         iterations: int = -1,
         seconds: float = -1.0,
         no_gain: int = -1,
-        callback: _Callback | None = None,
+        callback: Callable[[list[list[int]], list[int], float], object] | None = None,
+        should_stop: Callable[[], bool] | None = None,
         threads: int = 1,
+        tuning: Mapping[str, float] = ...,
     ) -> SearchResult: ...
     def sample_moves(
         self, routes: _Routes, types: Sequence[int], seed: int, count: int
@@ -105,4 +108,7 @@ def search_many(
     iterations: int = -1,
     seconds: float = -1.0,
     no_gain: int = -1,
+    callback: Callable[[int, list[list[int]], list[int], float], object] | None = None,
+    should_stop: Callable[[], bool] | None = None,
+    tuning: Mapping[str, float] = ...,
 ) -> list[SearchResult]: ...

@@ -9,6 +9,7 @@
 #include <algorithm>
 #include <atomic>
 #include <exception>
+#include <map>
 #include <memory>
 #include <optional>
 #include <stdexcept>
@@ -22,6 +23,7 @@ namespace {
 using Doubles = py::array_t<double, py::array::c_style | py::array::forcecast>;
 using Bytes = py::array_t<std::uint8_t, py::array::c_style | py::array::forcecast>;
 using Ints = py::array_t<std::int32_t, py::array::c_style | py::array::forcecast>;
+using Tuning = std::map<std::string, double>;
 using Plain = std::pair<std::vector<std::vector<Node>>, std::vector<int>>;
 
 template <class Array> auto copied(const Array &array) {
@@ -289,7 +291,7 @@ SearchResult finished(const Model &model, Result &&result) {
 }
 
 Options as_options(std::uint64_t seed, std::int64_t iterations, double seconds,
-                   std::int64_t no_gain, const py::dict &tuning) {
+                   std::int64_t no_gain, const Tuning &tuning) {
     Options options;
     options.seed = seed;
     options.iterations = iterations;
@@ -298,9 +300,7 @@ Options as_options(std::uint64_t seed, std::int64_t iterations, double seconds,
     if (iterations < 0 && !(seconds >= 0.0) && no_gain < 0)
         throw py::value_error("expected at least one of iterations, seconds and no_gain, received "
                               "no limit");
-    for (const auto &item : tuning) {
-        const auto key = py::cast<std::string>(item.first);
-        const auto number = py::cast<double>(item.second);
+    for (const auto &[key, number] : tuning) {
         if (!(number >= 0.0) || !(number <= 1e9))
             throw py::value_error(key + ": expected a number of at least 0");
         if (key == "hot")
@@ -377,7 +377,7 @@ SearchResult search(const Model &model, const std::vector<std::vector<Node>> &ro
                     double seconds, std::int64_t no_gain,
                     const std::optional<py::function> &callback,
                     const std::optional<py::function> &should_stop, int threads,
-                    const py::dict &tuning) {
+                    const Tuning &tuning) {
     const Options options = as_options(seed, iterations, seconds, no_gain, tuning);
     const Routes start = as_routes({routes, types});
     (void)threads;
@@ -400,13 +400,11 @@ SearchResult search(const Model &model, const std::vector<std::vector<Node>> &ro
     return finished(model, std::move(result));
 }
 
-std::vector<SearchResult> search_many(const std::vector<std::shared_ptr<Model>> &models,
-                                      const std::vector<Plain> &starts,
-                                      const std::vector<std::uint64_t> &seeds, int threads,
-                                      std::int64_t iterations, double seconds, std::int64_t no_gain,
-                                      const std::optional<py::function> &callback,
-                                      const std::optional<py::function> &should_stop,
-                                      const py::dict &tuning) {
+std::vector<SearchResult>
+search_many(const std::vector<std::shared_ptr<Model>> &models, const std::vector<Plain> &starts,
+            const std::vector<std::uint64_t> &seeds, int threads, std::int64_t iterations,
+            double seconds, std::int64_t no_gain, const std::optional<py::function> &callback,
+            const std::optional<py::function> &should_stop, const Tuning &tuning) {
     if (models.size() != starts.size() || models.size() != seeds.size())
         throw py::value_error("expected as many starts and seeds as models");
     std::vector<Options> options;
@@ -468,7 +466,8 @@ std::vector<SearchResult> search_many(const std::vector<std::shared_ptr<Model>> 
     return out;
 }
 
-// Random moves that the search holds for feasible, each applied to the given plan alone.
+// Random moves that the search holds for feasible, each applied to the given plan alone. The change
+// told is the one that the search predicts, of the cost as the referee counts it.
 std::vector<std::tuple<std::string, double, std::vector<std::vector<Node>>, std::vector<int>>>
 sample_moves(const Model &model, const std::vector<std::vector<Node>> &routes,
              const std::vector<int> &types, std::uint64_t seed, int count) {
@@ -482,7 +481,14 @@ sample_moves(const Model &model, const std::vector<std::vector<Node>> &routes,
     Search base(model, options);
     base.begin(start);
     const Routes given = base.plan.routes();
-    for (int attempt = 0; attempt < 50 * count && static_cast<int>(moves.size()) < count && n > 0;
+    const auto note = [&](const char *name, double change, const Plan &plan) {
+        const Routes after = plan.routes();
+        moves.emplace_back(name, change, after.stops, after.types);
+    };
+    // Where prize is maximised, travel is weighed by the search only.
+    const auto travel = [&](double delta) { return model.maximise_prize ? 0.0 : delta; };
+    for (std::int64_t attempt = 0;
+         attempt < std::int64_t{50} * count && static_cast<int>(moves.size()) < count && n > 0;
          ++attempt) {
         const int kind = random.below(Search::MOVES + 2);
         const Node u = model.customers[static_cast<std::size_t>(random.below(n))];
@@ -494,41 +500,38 @@ sample_moves(const Model &model, const std::vector<std::vector<Node>> &routes,
             if (!trial.propose(kind, u, v, INFINITE, proposal))
                 continue;
             trial.apply(proposal);
-            const Routes after = trial.plan.routes();
-            moves.emplace_back(Search::move_name(kind), proposal.delta, after.stops, after.types);
+            note(Search::move_name(kind), travel(proposal.delta), trial.plan);
             continue;
         }
         const Node head = model.head(u);
         if (trial.plan.is_fixed[Model::at(head)])
             continue;
-        if (trial.plan.is_served(head)) {
+        double change = 0.0;
+        const bool moved = trial.plan.is_served(head);
+        if (moved) {
             const int number = trial.plan.route_of[Model::at(head)];
             const Route &r = trial.plan.route[static_cast<std::size_t>(number)];
             std::vector<Node> stops;
             for (int p = 1; p <= r.size; ++p)
                 if (model.head(r.node[static_cast<std::size_t>(p)]) != head)
                     stops.push_back(r.node[static_cast<std::size_t>(p)]);
-            const double before = trial.objective();
+            const double before = trial.plan.value().cost;
             trial.plan.to_bank(head);
             if (!trial.plan.assign(number, r.type, stops.data(), static_cast<int>(stops.size())))
                 continue;
+            change = trial.plan.value().cost - before;
             if (kind == Search::MOVES) {
-                const Routes after = trial.plan.routes();
-                moves.emplace_back("removal", trial.objective() - before, after.stops, after.types);
+                note("removal", change, trial.plan);
                 continue;
             }
         }
-        const Routes without = trial.plan.routes();
-        const double before = trial.objective();
         const Place place = trial.best_place(head, 0.3);
         if (!place.found())
             continue;
         trial.plan.insert(head, place);
         trial.plan.from_bank(head);
-        // Told as a change of the plan without the unit: "insertion" is judged against that.
-        const Routes after = trial.plan.routes();
-        (void)without;
-        moves.emplace_back("insertion", trial.objective() - before, after.stops, after.types);
+        change += travel(place.delta) - model.skip[Model::at(head)];
+        note(moved ? "reinsertion" : "insertion", change, trial.plan);
     }
     return moves;
 }
@@ -568,13 +571,12 @@ PYBIND11_MODULE(_core, module) {
              py::arg("seed") = 0, py::arg("iterations") = -1, py::arg("seconds") = -1.0,
              py::arg("no_gain") = -1, py::arg("callback") = py::none(),
              py::arg("should_stop") = py::none(), py::arg("threads") = 1,
-             py::arg("tuning") = py::dict())
+             py::arg("tuning") = Tuning{})
         .def("sample_moves", &sample_moves, py::arg("routes"), py::arg("types"), py::arg("seed"),
              py::arg("count"));
 
     module.def("search_many", &search_many, py::arg("models"), py::arg("starts"), py::kw_only(),
                py::arg("seeds"), py::arg("threads") = 1, py::arg("iterations") = -1,
-               py::arg("seconds") = -1.0, py::arg("no_gain") = -1,
-               py::arg("callback") = py::none(), py::arg("should_stop") = py::none(),
-               py::arg("tuning") = py::dict());
+               py::arg("seconds") = -1.0, py::arg("no_gain") = -1, py::arg("callback") = py::none(),
+               py::arg("should_stop") = py::none(), py::arg("tuning") = Tuning{});
 }

@@ -49,7 +49,7 @@ void Search::construct_by_insertion(int tries) {
             }
         std::sort(removed_.begin(), removed_.end());
         order_units();
-        recreate(0.0);
+        recreate(0.0, INFINITE);
         for (const Saved &saved : saved_)
             set_dirty(saved.route);
         if (plan.value().better_than(best_value_))

@@ -24,9 +24,9 @@ enum Kind {
 } // namespace
 
 const char *Search::move_name(int kind) {
-    static const char *names[MOVES] = {"relocate",       "relocate_before", "or_opt_two",
+    static const char *names[MOVES] = {"relocate",        "relocate_before", "or_opt_two",
                                        "or_opt_reversed", "or_opt_three",    "swap",
-                                       "swap_two",       "two_opt_star",    "two_opt"};
+                                       "swap_two",        "two_opt_star",    "two_opt"};
     return names[kind];
 }
 
@@ -84,8 +84,8 @@ bool Search::weigh(const Piece *first, int first_count, const Piece *second, int
                     stops.push_back(nodes[at(p)]);
         }
         const int type = plan.route[at(out.route[side])].type;
-        if (!stops.empty() && plan.checked_length(type, stops.data(),
-                                                  static_cast<int>(stops.size())) == INFINITE)
+        if (!stops.empty() &&
+            plan.checked_length(type, stops.data(), static_cast<int>(stops.size())) == INFINITE)
             return false;
     }
     out.delta = change;

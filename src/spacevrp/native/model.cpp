@@ -259,6 +259,10 @@ void Model::read_distances(const Input &input) {
         check_length("durations", input.durations.size(), n * n);
         check_values("durations", input.durations, Range::not_negative_or_infinite);
         durations_ = widened(input.durations);
+        durations_back_.resize(durations_.size());
+        for (std::size_t i = 0; i <= n; ++i)
+            for (std::size_t j = 0; j <= n; ++j)
+                durations_back_[j * (n + 1) + i] = durations_[i * (n + 1) + j];
         // An arc that cannot be travelled in time cannot be travelled: one look at the distance
         // is then enough wherever times do not matter.
         if (!matrix_.empty()) {
@@ -401,6 +405,8 @@ void Model::read_units(const Input &input) {
     }
     if (paired && load_rule != LoadRule::pairs)
         refuse("load_rule", "pairs where there are pairs", "another");
+    if (paired && input.backhaul_last)
+        refuse("backhaul_last", "False where there are pairs", "True");
     for (std::size_t i = 0; i < n; ++i)
         if (!is_customer[i])
             partner[i] = -1;
@@ -411,12 +417,16 @@ void Model::read_units(const Input &input) {
     unit_prize.assign(n, 0.0);
     for (const Node node : customers) {
         const Node first = head(node);
-        double price = input.penalty[at(node)];
+        const double price = input.penalty[at(node)];
         if (std::isinf(price)) {
             compulsory_node[at(node)] = 1;
             compulsory[at(first)] = 1;
-        } else
-            skip[at(first)] += maximise_prize ? prize[at(node)] : price;
+        }
+        // The prize of compulsory customers counts, too.
+        if (maximise_prize)
+            skip[at(first)] += prize[at(node)];
+        else if (std::isfinite(price))
+            skip[at(first)] += price;
         unit_prize[at(first)] += prize[at(node)];
     }
     for (const Node node : customers)

@@ -18,7 +18,7 @@ enum class Rounding { none, nearest, up, down, one_decimal };
 
 struct VehicleType {
     Node start = 0;
-    Node end = 0; // the virtual node `nowhere` for an open route
+    Node end = 0;                 // the virtual node `nowhere` for an open route
     std::vector<double> capacity; // (D,)
     double fixed_cost = 0.0;
     double max_length = INFINITE;
@@ -30,27 +30,27 @@ struct VehicleType {
 
 // Everything as it comes from the caller; `Model` checks it.
 struct Input {
-    int size = 0;  // N nodes, depots included
-    int kinds = 1; // D kinds of load
+    int size = 0;                    // N nodes, depots included
+    int kinds = 1;                   // D kinds of load
     std::vector<double> coordinates; // (N, 2) or empty
     Geometry geometry = Geometry::euclidean;
     Rounding rounding = Rounding::none;
-    std::vector<double> distances; // (N, N) or empty
-    std::vector<double> durations; // (N, N) or empty: the distances
-    std::vector<double> demand;    // (N, D)
+    std::vector<double> distances;                 // (N, N) or empty
+    std::vector<double> durations;                 // (N, N) or empty: the distances
+    std::vector<double> demand;                    // (N, D)
     std::vector<double> opening, closing, service; // (N,)
     bool timed = false;
     std::vector<double> penalty, prize; // (N,)
     bool maximise_prize = false;
     double min_prize = 0.0;
-    std::vector<std::int32_t> partner;  // (N,)
+    std::vector<std::int32_t> partner;   // (N,)
     std::vector<std::uint8_t> is_pickup; // (N,)
     std::vector<Node> customers;
-    std::vector<Node> start, end;       // (K,)
-    std::vector<double> capacity;       // (K, D)
+    std::vector<Node> start, end;                                     // (K,)
+    std::vector<double> capacity;                                     // (K, D)
     std::vector<double> fixed_cost, max_length, leaves_from, back_by; // (K,)
-    std::vector<std::int32_t> count;    // (K,)
-    std::vector<std::uint8_t> allowed;  // (K, N) or empty
+    std::vector<std::int32_t> count;                                  // (K,)
+    std::vector<std::uint8_t> allowed;                                // (K, N) or empty
     std::vector<std::vector<Node>> pinned;
     LoadRule load_rule = LoadRule::single;
     bool backhaul_last = false;
@@ -85,6 +85,13 @@ public:
             return nullptr;
         return (transposed_.empty() ? matrix_.data() : transposed_.data()) + index(node, 0);
     }
+    // The same for durations.
+    const double *time_from(Node node) const {
+        return durations_.empty() ? from(node) : durations_.data() + index(node, 0);
+    }
+    const double *time_to(Node node) const {
+        return durations_.empty() ? to(node) : durations_back_.data() + index(node, 0);
+    }
     bool has_matrix() const { return !matrix_.empty(); }
 
     double demand(Node node, int kind) const {
@@ -106,11 +113,11 @@ public:
     double alone(int type, Node head) const;
 
     std::vector<VehicleType> vehicles;
-    std::vector<double> demands; // (N + 1, D)
+    std::vector<double> demands;                   // (N + 1, D)
     std::vector<double> opening, closing, service; // (N + 1,); closing holds the slack
-    std::vector<double> skip;       // (N,) price of leaving the unit out, of heads; 0 elsewhere
-    std::vector<char> compulsory;   // (N,) of heads
-    std::vector<double> prize;      // (N,) of single nodes, like the next two
+    std::vector<double> skip;     // (N,) price of leaving the unit out, of heads; 0 elsewhere
+    std::vector<char> compulsory; // (N,) of heads
+    std::vector<double> prize;    // (N,) of single nodes, like the next two
     std::vector<double> node_penalty;
     std::vector<char> compulsory_node;
     std::vector<double> unit_prize; // (N,) of units, by their heads
@@ -118,7 +125,7 @@ public:
     std::vector<std::uint8_t> is_pickup;
     std::vector<Node> customers;
     std::vector<char> is_customer; // (N + 1,)
-    std::vector<char> sign; // (N + 1,) 1 for linehauls, -1 for backhauls, 0 without a demand
+    std::vector<char> sign;        // (N + 1,) 1 for linehauls, -1 for backhauls, 0 without a demand
     LoadRule load_rule = LoadRule::single;
     bool backhaul_last = false, timed = false, paired = false, symmetric = true;
     bool restricted = false; // some vehicle may not serve everybody
@@ -127,7 +134,7 @@ public:
     bool limited_length = false, maximise_prize = false, has_optional = false;
     double min_prize = 0.0;
     int max_routes = -1;
-    double arc_weight = 1.0; // of travel in the objective of the search
+    double arc_weight = 1.0;  // of travel in the objective of the search
     double typical_arc = 1.0; // median distance to a near neighbour
 
     // Near neighbours among customers, nearest first: (N, width), -1 where there are fewer.
@@ -154,10 +161,10 @@ private:
     int size_ = 0, kinds_ = 1;
     Geometry geometry_ = Geometry::euclidean;
     Rounding rounding_ = Rounding::none;
-    std::vector<double> points_;     // (N, 2)
-    std::vector<double> matrix_;     // (N + 1, N + 1), zero from and to `nowhere`
-    std::vector<double> transposed_; // the same if asymmetric
-    std::vector<double> durations_;
+    std::vector<double> points_;                     // (N, 2)
+    std::vector<double> matrix_;                     // (N + 1, N + 1), zero from and to `nowhere`
+    std::vector<double> transposed_;                 // the same if asymmetric
+    std::vector<double> durations_, durations_back_; // and transposed
     std::vector<std::uint8_t> allowed_;
 };
 

@@ -179,6 +179,7 @@ void Plan::reserve(Route &r, int count) const {
         r.reversed.resize(room);
     if (model.timed) {
         r.early.resize(room);
+        r.leave.resize(room);
         r.late.resize(room);
     }
     if (model.loaded) {
@@ -186,7 +187,8 @@ void Plan::reserve(Route &r, int count) const {
         r.total.resize(kinds);
         r.deliveries.resize(kinds);
         if (!model.plain_load)
-            for (auto *array : {&r.handed, &r.highest, &r.lowest, &r.highest_after, &r.lowest_after})
+            for (auto *array :
+                 {&r.handed, &r.highest, &r.lowest, &r.highest_after, &r.lowest_after})
                 array->resize(room * kinds);
     }
 }
@@ -335,16 +337,17 @@ bool Plan::refresh_time(Route &r) const {
     const VehicleType &type = model.vehicles[at(r.type)];
     bool legal = true;
     double clock = type.leaves;
-    r.early[0] = clock;
+    r.early[0] = r.leave[0] = clock;
     for (int p = 1; p <= m; ++p) {
-        const Node last = r.node[at(p - 1)], node = r.node[at(p)];
-        clock += model.service[at(last)] + model.duration(last, node);
+        const Node node = r.node[at(p)];
+        clock += model.duration(r.node[at(p - 1)], node);
         legal = legal && clock <= model.closing[at(node)];
         clock = std::max(clock, model.opening[at(node)]);
         r.early[at(p)] = clock;
+        clock += model.service[at(node)];
+        r.leave[at(p)] = clock;
     }
-    const Node last = r.node[at(m)];
-    clock += model.service[at(last)] + model.duration(last, type.end);
+    clock += model.duration(r.node[at(m)], type.end);
     r.early[at(m + 1)] = clock;
     legal = legal && clock <= type.back_by;
     double latest = type.back_by;
@@ -361,7 +364,7 @@ bool Plan::refresh_time(Route &r) const {
 
 // ------------------------------------------------------------------------------ single checks
 
-bool Plan::fits(const Route &r, int after, Node node, double extra) const {
+bool Plan::fits_load(const Route &r, int after, Node node, double extra) const {
     const VehicleType &type = model.vehicles[at(r.type)];
     if (model.restricted && !model.may_serve(r.type, node))
         return false;
@@ -379,10 +382,10 @@ bool Plan::fits(const Route &r, int after, Node node, double extra) const {
             }
             const auto cell = [&](int p) { return at(p * kinds + kind); };
             const double here = r.handed[cell(after)] + amount;
-            const double high = std::max(
-                {r.highest[cell(after)], here, r.highest_after[cell(after + 1)] + amount});
-            const double low = std::min(
-                {r.lowest[cell(after)], here, r.lowest_after[cell(after + 1)] + amount});
+            const double high =
+                std::max({r.highest[cell(after)], here, r.highest_after[cell(after + 1)] + amount});
+            const double low =
+                std::min({r.lowest[cell(after)], here, r.lowest_after[cell(after + 1)] + amount});
             const double deliveries = r.deliveries[at(kind)] + std::max(amount, 0.0);
             if (!(room_needed(model.load_rule, low, high, deliveries) <= capacity))
                 return false;
@@ -394,16 +397,19 @@ bool Plan::fits(const Route &r, int after, Node node, double extra) const {
         if (model.sign[at(node)] < 0 && after < r.last_linehaul)
             return false;
     }
+    return true;
+}
+
+bool Plan::fits(const Route &r, int after, Node node, double extra) const {
     if (model.timed) {
-        const Node last = r.node[at(after)];
-        double clock = r.early[at(after)] + model.service[at(last)] + model.duration(last, node);
+        double clock = r.leave[at(after)] + model.duration(r.node[at(after)], node);
         if (!(clock <= model.closing[at(node)]))
             return false;
         clock = std::max(clock, model.opening[at(node)]) + model.service[at(node)];
         if (!(clock + model.duration(node, r.node[at(after + 1)]) <= r.late[at(after + 1)]))
             return false;
     }
-    return true;
+    return fits_load(r, after, node, extra);
 }
 
 int Plan::insert(Node head, const Place &place) {

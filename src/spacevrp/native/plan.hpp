@@ -17,9 +17,9 @@ struct Routes {
 
 struct Route {
     int type = 0;
-    int size = 0;   // customers
-    int pinned = 0; // the first of them that stay where they are
-    int slot = -1;  // in the list of routes that are used
+    int size = 0;        // customers
+    int pinned = 0;      // the first of them that stay where they are
+    int slot = -1;       // in the list of routes that are used
     bool listed = false; // as one that is free
     double length = 0.0;
     int first_backhaul = 0, last_linehaul = 0; // positions; size + 1 and 0 without
@@ -29,6 +29,7 @@ struct Route {
     std::vector<double> so_far;   // length up to the position
     std::vector<double> reversed; // the same of all arcs the other way round, if asymmetric
     std::vector<double> early;    // earliest start of service
+    std::vector<double> leave;    // earliest departure
     std::vector<double> late;     // latest arrival from which the rest is in time
     // Signed load handed over up to a position, (position, kind), its extremes before and after.
     std::vector<double> handed, highest, lowest, highest_after, lowest_after;
@@ -82,7 +83,10 @@ public:
     bool refresh(int number);
     int empty_route();
 
+    // Whether a customer may be inserted there, which makes the route longer by `extra`: all rules,
+    // and all but those of time.
     bool fits(const Route &route, int after, Node node, double extra) const;
+    bool fits_load(const Route &route, int after, Node node, double extra) const;
     bool may_open(int type) const {
         return available[static_cast<std::size_t>(type)] > 0 && routes_left > 0 &&
                model.vehicles[static_cast<std::size_t>(type)].pinned.empty();
@@ -97,9 +101,9 @@ public:
 
     const Model &model;
     std::vector<Route> route;
-    std::vector<int> active; // routes with customers
+    std::vector<int> active;                      // routes with customers
     std::vector<std::int32_t> route_of, position; // (N,); -1 in the bank, -2 not of this plan
-    std::vector<Node> bank; // heads of units
+    std::vector<Node> bank;                       // heads of units
     std::vector<std::int32_t> bank_slot;
     std::vector<char> is_fixed; // (N,) pinned, or the delivery of a pinned pickup
     std::vector<int> available; // vehicles left of each type

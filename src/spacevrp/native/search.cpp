@@ -17,6 +17,8 @@ constexpr int FROM_BANK = 12;
 // Share of ruins that take the nearest customers instead of strings.
 constexpr double RADIAL = 0.1;
 constexpr int CLOCK_EVERY = 8;
+// Temperature at the start, in typical arcs, by the iterations that each customer gets.
+constexpr double HEAT = 0.02, HEAT_POWER = 0.5, HOTTEST = 1.0;
 
 double now() {
     using namespace std::chrono;
@@ -270,16 +272,20 @@ bool Search::better_elsewhere(Node head, double delta) const {
     return !(delta < price);
 }
 
-void Search::recreate(double blink) {
+bool Search::recreate(double blink, double limit) {
+    // Where all must be served and were, costs only rise from here on: what is too dear already
+    // is given up.
+    const bool may_give_up = !model_.has_optional && plan.bank.size() == removed_.size();
     for (const Node head : todo_) {
         const Place place = best_place(head, blink);
+        if (!place.found() && may_give_up && limit < INFINITE)
+            return false;
         if (!place.found() || better_elsewhere(head, place.delta))
             continue;
         if (place.route >= 0)
             touch(place.route);
         const int number = plan.insert(head, place);
-        if (place.route < 0 &&
-            (at(number) >= touched_.size() || touched_[at(number)] != stamp_)) {
+        if (place.route < 0 && (at(number) >= touched_.size() || touched_[at(number)] != stamp_)) {
             if (at(number) >= touched_.size())
                 touched_.resize(plan.route.size(), 0);
             touched_[at(number)] = stamp_;
@@ -288,7 +294,10 @@ void Search::recreate(double blink) {
         plan.from_bank(head);
         if (gone_[at(head)] != stamp_)
             taken_from_bank_.push_back(head);
+        if (may_give_up && model_.arc_weight * plan.length + plan.fixed > limit)
+            return false;
     }
+    return true;
 }
 
 // A vehicle of another type may drive a changed route for less.
@@ -299,8 +308,8 @@ void Search::retype() {
         if (r.slot < 0 || r.pinned > 0)
             continue;
         const double weight = model_.maximise_prize ? 0.0 : 1.0;
-        double least = model_.arc_weight * r.length +
-                       weight * model_.vehicles[at(r.type)].fixed_cost - 1e-9;
+        double least =
+            model_.arc_weight * r.length + weight * model_.vehicles[at(r.type)].fixed_cost - 1e-9;
         int best = -1;
         for (int type = 0; type < model_.types(); ++type) {
             if (type == r.type || plan.available[at(type)] <= 0 ||
@@ -328,8 +337,12 @@ void Search::retype() {
 void Search::try_place(int number, int after, Node node, double blink, Place &best) {
     const Route &r = plan.route[at(number)];
     const Node last = r.node[at(after)], next = r.node[at(after + 1)];
+    // Both from the rows of the node, which are in the cache.
+    const double *from = model_.from(node), *to = model_.to(node);
     const double extra =
-        model_.distance(last, node) + model_.distance(node, next) - r.arc[at(after)];
+        (from == nullptr ? model_.distance(last, node) + model_.distance(node, next)
+                         : to[last] + from[next]) -
+        r.arc[at(after)];
     const double delta = model_.arc_weight * extra;
     if (!(delta < best.delta) || !plan.fits(r, after, node, extra))
         return;
@@ -338,11 +351,14 @@ void Search::try_place(int number, int after, Node node, double blink, Place &be
     best = {delta, number, r.type, after, 0};
 }
 
+bool Search::has_room(const Route &r, Node node) const {
+    return !model_.loaded || !model_.plain_load ||
+           std::abs(r.total[0] + model_.demand(node, 0)) <= model_.vehicles[at(r.type)].capacity[0];
+}
+
 void Search::try_route(int number, Node node, double blink, Place &best) {
     const Route &r = plan.route[at(number)];
-    if (model_.loaded && model_.plain_load &&
-        !(std::abs(r.total[0] + model_.demand(node, 0)) <=
-          model_.vehicles[at(r.type)].capacity[0]))
+    if (!has_room(r, node))
         return;
     if (model_.restricted && !model_.may_serve(r.type, node))
         return;
@@ -354,13 +370,40 @@ void Search::try_route(int number, Node node, double blink, Place &best) {
     }
     const Node *nodes = r.node.data();
     const double *arc = r.arc.data();
-    double there = to[nodes[r.pinned]];
+    if (!model_.timed) {
+        double there = to[nodes[r.pinned]];
+        for (int p = r.pinned; p <= r.size; ++p) {
+            const Node next = nodes[p + 1];
+            const double extra = there + from[next] - arc[p];
+            there = to[next];
+            const double delta = model_.arc_weight * extra;
+            if (!(delta < best.delta) || !plan.fits_load(r, p, node, extra))
+                continue;
+            if (blink > 0.0 && random_.uniform() < blink)
+                continue;
+            best = {delta, number, r.type, p, 0};
+        }
+        return;
+    }
+    // Along a route it gets later: the positions that are in time lie side by side, nearly.
+    const double opening = model_.opening[at(node)], closing = model_.closing[at(node)];
+    const double service = model_.service[at(node)];
+    const double *time_from = model_.time_from(node), *time_to = model_.time_to(node);
     for (int p = r.pinned; p <= r.size; ++p) {
-        const Node next = nodes[p + 1];
-        const double extra = there + from[next] - arc[p];
-        there = to[next];
+        if (r.late[at(p + 1)] < opening + service)
+            continue;
+        if (r.leave[at(p)] > closing)
+            break;
+        const Node last = nodes[p], next = nodes[p + 1];
+        const double extra = to[last] + from[next] - arc[p];
         const double delta = model_.arc_weight * extra;
-        if (!(delta < best.delta) || !plan.fits(r, p, node, extra))
+        if (!(delta < best.delta))
+            continue;
+        const double arrival = r.leave[at(p)] + time_to[last];
+        if (!(arrival <= closing) ||
+            !(std::max(arrival, opening) + service + time_from[next] <= r.late[at(p + 1)]))
+            continue;
+        if (!plan.fits_load(r, p, node, extra))
             continue;
         if (blink > 0.0 && random_.uniform() < blink)
             continue;
@@ -375,10 +418,11 @@ void Search::try_new_route(Node head, double blink, Place &best) {
         const VehicleType &vehicle = model_.vehicles[at(type)];
         const Node last = model_.partner[at(head)] < 0 ? head : model_.partner[at(head)];
         const double fixed = model_.maximise_prize ? 0.0 : vehicle.fixed_cost;
-        const double bound = model_.arc_weight * (model_.distance(vehicle.start, head) +
-                                                  (last == head ? 0.0 : model_.distance(head, last)) +
-                                                  model_.distance(last, vehicle.end)) +
-                             fixed;
+        const double bound =
+            model_.arc_weight * (model_.distance(vehicle.start, head) +
+                                 (last == head ? 0.0 : model_.distance(head, last)) +
+                                 model_.distance(last, vehicle.end)) +
+            fixed;
         if (!(bound < best.delta) || model_.alone(type, head) == INFINITE)
             continue;
         if (blink > 0.0 && random_.uniform() < blink)
@@ -409,8 +453,7 @@ void Search::try_pair(int number, Node pickup, double blink, Place &best) {
         const Node last = r.node[at(i)], next = r.node[at(i + 1)];
         const double there = model_.distance(last, pickup);
         const double extra = there + model_.distance(pickup, next) - r.arc[at(i)];
-        const double together =
-            there + direct + model_.distance(delivery, next) - r.arc[at(i)];
+        const double together = there + direct + model_.distance(delivery, next) - r.arc[at(i)];
         if (!(model_.arc_weight * std::min(extra + delivery_least_[at(i + 1)], together) <
               best.delta))
             continue;
@@ -424,7 +467,9 @@ void Search::try_pair(int number, Node pickup, double blink, Place &best) {
             continue;
         double clock = 0.0;
         if (model_.timed) {
-            clock = r.early[at(i)] + model_.service[at(last)] + model_.duration(last, pickup);
+            if (r.leave[at(i)] > model_.closing[at(pickup)])
+                break;
+            clock = r.leave[at(i)] + model_.duration(last, pickup);
             if (!(clock <= model_.closing[at(pickup)]))
                 continue;
             clock = std::max(clock, model_.opening[at(pickup)]) + model_.service[at(pickup)];
@@ -432,6 +477,8 @@ void Search::try_pair(int number, Node pickup, double blink, Place &best) {
         Node before = pickup;
         for (int j = i; j <= m; ++j) {
             if (j > i) {
+                if (!(model_.arc_weight * (extra + delivery_least_[at(j)]) < best.delta))
+                    break;
                 // On with the pickup on board to the next stop of the route.
                 const Node stop = r.node[at(j)];
                 if (model_.loaded)
@@ -472,8 +519,25 @@ void Search::try_pair(int number, Node pickup, double blink, Place &best) {
 Place Search::best_place(Node head, double blink) {
     Place best;
     if (model_.partner[at(head)] >= 0) {
-        for (const int number : plan.active)
-            try_pair(number, head, blink, best);
+        if (static_cast<int>(model_.customers.size()) > FULL_SCAN) {
+            // The routes that pass near the pickup or the delivery.
+            ++visit_;
+            visited_.resize(plan.route.size(), 0);
+            for (const Node node : {head, model_.partner[at(head)]}) {
+                const Node *near = model_.near(node);
+                const int count = std::min(options_.places, model_.width);
+                for (int i = 0; i < count && near[i] >= 0; ++i) {
+                    const int number = plan.route_of[at(near[i])];
+                    if (number < 0 || visited_[at(number)] == visit_)
+                        continue;
+                    visited_[at(number)] = visit_;
+                    try_pair(number, head, blink, best);
+                }
+            }
+        }
+        if (!best.found())
+            for (const int number : plan.active)
+                try_pair(number, head, blink, best);
     } else if (options_.places >= model_.width && model_.has_matrix()) {
         for (const int number : plan.active)
             try_route(number, head, blink, best);
@@ -485,6 +549,8 @@ Place Search::best_place(Node head, double blink) {
             if (number < 0)
                 continue;
             const Route &r = plan.route[at(number)];
+            if (!has_room(r, head))
+                continue;
             const int p = plan.position[at(near[i])];
             if (p - 1 >= r.pinned)
                 try_place(number, p - 1, head, blink, best);
@@ -492,6 +558,8 @@ Place Search::best_place(Node head, double blink) {
                 try_place(number, p, head, blink, best);
         }
         // Vehicles are scarce: look everywhere before a customer is left out.
+        if (!best.found())
+            try_new_route(head, blink, best);
         if (!best.found())
             for (const int number : plan.active)
                 try_route(number, head, blink, best);
@@ -573,8 +641,16 @@ Result Search::run(const Hooks &hooks) {
     bool news = false;
     double current = objective();
     const double unit = model_.arc_weight * model_.typical_arc;
-    const double hot = options_.hot * unit, cold = options_.cold * unit;
-    double temperature = hot;
+    const double customers = static_cast<double>(model_.customers.size());
+    const double cold = options_.cold * unit;
+    double hot = 0.0, temperature = 0.0;
+    // The more iterations a customer gets, the hotter it pays to start.
+    const auto heat = [&](double iterations) {
+        const double share = HEAT * std::pow(std::max(iterations, 1.0) / customers, HEAT_POWER);
+        hot = unit * (options_.hot > 0.0 ? options_.hot : std::min(share, HOTTEST));
+        hot = std::max(hot, cold);
+    };
+    heat(options_.iterations > 0 ? static_cast<double>(options_.iterations) : 100.0 * customers);
     std::int64_t iteration = 0, last_gain = 0;
     bool settled = false; // the prices of those left out no longer rise
     const auto note = [&](double clock) {
@@ -586,7 +662,7 @@ Result Search::run(const Hooks &hooks) {
         result.value = best_value_;
         return result;
     }
-    if (options_.descent > 0.0) {
+    if (true) {
         descend_all();
         if (plan.value().better_than(best_value_)) {
             keep_best();
@@ -609,8 +685,18 @@ Result Search::run(const Hooks &hooks) {
             if (options_.seconds >= 0.0) {
                 if (clock - began >= options_.seconds)
                     break;
-                share_done_ = std::max(share_done_, (clock - began) / options_.seconds);
+                const double spent = clock - began;
+                share_done_ = std::max(share_done_, spent / options_.seconds);
+                if (iteration >= 64 && spent > 0.0) {
+                    const double rate = static_cast<double>(iteration) / spent;
+                    double planned = rate * options_.seconds;
+                    if (options_.iterations > 0)
+                        planned = std::min(planned, static_cast<double>(options_.iterations));
+                    heat(planned);
+                }
             }
+            if (options_.iterations < 0 && options_.seconds < 0.0)
+                share_done_ = 0.5; // nothing tells how long it will take
             share_done_ = options_.progress_from +
                           (options_.progress_to - options_.progress_from) * share_done_;
             temperature = hot * std::pow(cold / hot, share_done_);
@@ -637,11 +723,13 @@ Result Search::run(const Hooks &hooks) {
         ruin();
         commit_ruin();
         order_units();
-        recreate(options_.blink);
-        if (model_.types() > 1 && random_.uniform() < 0.1)
-            retype();
-        double value = objective();
         const double limit = current - temperature * std::log(random_.uniform() + 1e-300);
+        double value = INFINITE;
+        if (recreate(options_.blink, limit)) {
+            if (model_.types() > 1 && random_.uniform() < 0.1)
+                retype();
+            value = objective();
+        }
         if (!(value < limit)) {
             undo();
         } else {

@@ -18,13 +18,14 @@ struct Options {
     double seconds = -1.0;
     std::int64_t no_gain = -1; // iterations without a better plan
     // The rest has been measured; see records/.
-    double hot = 0.1, cold = 0.01; // temperature at the start and the end, in typical arcs
-    double removed = 10.0;         // customers taken out at a time, on average
+    // Temperature at the start and the end, in typical arcs; 0 chooses by the time there is.
+    double hot = 0.0, cold = 0.01;
+    double removed = 10.0; // customers taken out at a time, on average
     double longest_string = 10.0;
-    double blink = 0.01; // share of places that an insertion overlooks
-    int places = 0;      // neighbours beside which to insert; 0 chooses by size
-    double descent = 0.05; // share of iterations with a descent around what changed
-    int granularity = 12;  // neighbours that the descent looks at
+    double blink = 0.01;  // share of places that an insertion overlooks
+    int places = 0;       // neighbours beside which to insert; 0 chooses by size
+    double descent = 0.0; // share of iterations with a descent around what changed
+    int granularity = 12; // neighbours that the descent looks at
     double progress_from = 0.0, progress_to = 1.0; // part of a longer annealing
 };
 
@@ -98,7 +99,7 @@ private:
     void take_radius(Node seed, int count);
     void mark(Node node);
     bool commit_ruin();
-    void recreate(double blink);
+    bool recreate(double blink, double limit);
     void order_units();
     void retype();
     void touch(int number);
@@ -106,6 +107,7 @@ private:
     bool better_elsewhere(Node head, double delta) const;
 
     // --- places
+    bool has_room(const Route &r, Node node) const; // a quick look at the first kind of load
     void try_place(int number, int after, Node node, double blink, Place &best);
     void try_route(int number, Node node, double blink, Place &best);
     void try_new_route(Node head, double blink, Place &best);
@@ -127,12 +129,13 @@ private:
     const Model &model_;
     Options options_;
     Random random_;
-    std::vector<Node> units_; // customers that may be moved
+    std::vector<Node> units_;   // customers that may be moved
     std::vector<double> price_; // (N,) of leaving a compulsory unit out
     std::vector<int> absent_;   // (N,) iterations in the bank
     double shortage_price_ = 0.0;
 
-    std::vector<int> touched_; // (routes,) stamp
+    std::vector<int> touched_, visited_; // (routes,) stamps
+    int visit_ = 0;
     int stamp_ = 0;
     std::vector<Saved> saved_;
     std::vector<Node> arena_;

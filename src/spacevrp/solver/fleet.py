@@ -2,30 +2,29 @@
 
 The model decides who is served next, and knows nothing of the types. Which vehicle leaves next is
 decided by preferences: simple orders (large, cheap, or cheap for their size first) and random ones,
-another for each start of each view. A second pass varies the order that did best.
-At the end every route gets the cheapest vehicle that can drive it, all routes considered together.
+another for each start of each view. At the end every route gets the cheapest vehicle that can drive
+it, all routes considered together. Visits and vehicles are weighed by the search that follows.
 """
 
 from __future__ import annotations
 
 import time
 from collections.abc import Callable, Sequence
+from dataclasses import replace
 
-import numpy as np
 import torch
 from torch import Tensor
 
 from spacevrp.decode import routes_of
 from spacevrp.decode.draws import random_keys
-from spacevrp.decode.fleet import FleetRollout, fleet_rollout
+from spacevrp.decode.fleet import fleet_rollout
+from spacevrp.decode.rollout import Rollout
 from spacevrp.env.fleet import FleetEnvironment, Preferences
 from spacevrp.model import DecoderTables, SpaceModel
-from spacevrp.problems.deadline import Deadline, TimeIsUp
-from spacevrp.problems.fleet import Terms, ways_out
+from spacevrp.problems.deadline import TimeIsUp
 from spacevrp.problems.problem import Problem
 from spacevrp.problems.referee import judge
 from spacevrp.solver.memory import Cut
-from spacevrp.solver.optional import weigh_visits
 from spacevrp.solver.search import (
     Best,
     Candidate,
@@ -41,8 +40,6 @@ from spacevrp.tensors.fleet import ANY_NUMBER, Fleet, stack_fleets
 
 # Routes of which the vehicles are chosen one by one; later ones take the last choice.
 _ROUTES = 32
-# How often the second pass departs from the best order, a route.
-_CHANGES = 0.25
 # Customers up to which every one of them is a start, and starts times customers beyond.
 _SMALL, _WORK = 200, 20_000
 
@@ -75,10 +72,10 @@ def search_fleets(
                     raise
                 candidates = []  # others have theirs
         searched = time.perf_counter()
-        found.append(_settled(problem, candidates, settings.deadline))
+        found.append(_judged(problem, candidates))
         spent.preparing += prepared - began
         spent.searching += searched - prepared
-        spent.improving += time.perf_counter() - searched
+        spent.judging += time.perf_counter() - searched
     return found
 
 
@@ -93,37 +90,31 @@ class _Search:
         self._environment = FleetEnvironment(batch, fleet, direct_return=settings.direct_return)
         self._starts = _starts(self._environment, settings.starts)  # (1, P)
         self._best = Best(batch, self._environment.max_steps + 1)
-        self._best_cost = torch.tensor(torch.inf, device=batch.device)
-        self._best_order = torch.zeros(_ROUTES, dtype=torch.int64, device=batch.device)
 
     def run(self, report: Callable[[int], None]) -> list[Candidate]:
-        """All passes; ``report`` is told the number of rollouts."""
+        """All rounds; ``report`` is told the number of rollouts."""
         settings = self._settings
         seeds = numbered_seeds(self._model, self._batch, settings)  # (1, V, M)
-        # No second pass over the vehicles for who is in a hurry and has others search on.
-        several = self._fleet.num_types > 1 and settings.direct_return and settings.persist
-        for number in range(2 if several else 1):
-            order = self._best_order if number else None
-            for turn in range(settings.rounds):
-                shape = (settings.views, self._starts.shape[1])
-                state = random_state(settings.seed, (7, number, turn))
-                preferences = draw_preferences(self._fleet, shape, state, order)
-                for first in range(0, settings.views, self._cut.views):
-                    views = slice(first, first + self._cut.views)
-                    try:
-                        settings.deadline.check()
-                        self._search_views(seeds[0, views], views, preferences, (number, turn))
-                    except TimeIsUp:
-                        if self._best.is_empty:
-                            raise
-                        return self._best.candidates()[0]
-                    if number == 0:  # a start is finished with all its passes, or so
-                        report(len(seeds[0, views]) * shape[1])
+        starts = self._starts.shape[1]
+        for turn in range(settings.rounds):
+            views = settings.numbered(0, settings.views)
+            states = [random_state(settings.seed, (7, view, turn)) for view in views]
+            preferences = draw_preferences(self._fleet, starts, states)
+            for first in range(0, settings.views, self._cut.views):
+                some = slice(first, first + self._cut.views)
+                try:
+                    settings.deadline.check()
+                    self._search_views(seeds[0, some], some, preferences, turn)
+                except TimeIsUp:
+                    if self._best.is_empty:
+                        raise
+                    return self._best.candidates()[0]
+                report(len(seeds[0, some]) * starts)
         (found,) = self._best.candidates()
         return found
 
     def _search_views(
-        self, seeds: Tensor, views: slice, preferences: Preferences, place: tuple[int, int]
+        self, seeds: Tensor, views: slice, preferences: Preferences, turn: int
     ) -> None:
         """Every start of some views (v, M), piece by piece."""
         settings, number, device = self._settings, len(seeds), self._batch.device
@@ -137,23 +128,12 @@ class _Search:
             starts = slice(first, first + self._cut.starts)
             piece = self._starts[:, starts].expand(number, -1)  # (v, p)
             wanted = preferences.some(views, starts).to(device)
-            done = _roll_out(
-                environment, tables, piece, wanted, settings, (*place, views.start, first)
-            )
-            self._learn(done)
-            passed, turn = place
+            place = (0, turn, views.start, first)
+            done = _roll_out(environment, tables, piece, wanted, settings, place)
             view = torch.arange(views.start, views.start + number, device=device)
-            rank = (passed * settings.rounds + turn) * settings.views + view
+            rank = turn * settings.views + view
             order = torch.arange(first, first + piece.shape[1], device=device)
             self._best.add(_moves(done), rank[:, None] * everywhere + order)
-
-    def _learn(self, done: FleetRollout) -> None:
-        """Remember in which order the vehicles of the best plan left."""
-        least, where = done.cost.flatten().min(dim=0)
-        better = least < self._best_cost
-        order = done.types.flatten(0, 1)[where]
-        self._best_order = torch.where(better, order, self._best_order)
-        self._best_cost = torch.where(better, least, self._best_cost)
 
 
 def _starts(environment: FleetEnvironment, limit: int | None) -> Tensor:
@@ -177,7 +157,7 @@ def _roll_out(
     preferences: Preferences,
     settings: Settings,
     place: tuple[int, ...],
-) -> FleetRollout:
+) -> Rollout:
     """Complete a plan from each start (v, p); the first of the rounds is greedy."""
     turn = place[1]
     if turn == 0:
@@ -195,7 +175,7 @@ def _roll_out(
     )
 
 
-def _moves(done: FleetRollout) -> Moves:
+def _moves(done: Rollout) -> Moves:
     def take(order: Tensor) -> Tensor:
         index = order.unsqueeze(-1).expand(-1, -1, done.sequence.shape[2])
         return done.sequence.gather(1, index)
@@ -203,88 +183,45 @@ def _moves(done: FleetRollout) -> Moves:
     return Moves(done.cost, take)
 
 
-def _settled(problem: Problem, candidates: list[Candidate], deadline: Deadline) -> list[Candidate]:
-    """The candidates with the right visits and the cheapest vehicles, best first.
-
-    When the time is up those that are still to come stay as they are.
-    """
-    depots = len(ways_out(problem.fleet))
-    position = {node: depots + k for k, node in enumerate(problem.customers)}
+def _judged(problem: Problem, candidates: list[Candidate]) -> list[Candidate]:
+    """The candidates with what they cost with the cheapest vehicles, best first."""
     unit = 1.0 if problem.maximise_prize else problem.unit
-    optional = bool(np.isfinite(problem.penalty[list(problem.customers)]).any())
-    if problem.has_unknown_prizes:
-        optional = False  # how many visits it takes is not known beforehand: all are made
 
-    def settled(candidate: Candidate) -> Candidate:
-        if candidate.cost == float("inf") or deadline.over:
+    def judged(candidate: Candidate) -> Candidate:
+        if candidate.cost == float("inf"):
             return candidate
-        sequence = candidate.sequence
-        routes = routes_of(problem, sequence.tolist())
-        if optional and not problem.maximise_prize:
-            stops = weigh_visits(problem, _with_terms(problem, routes), deadline)
-            # The depot's position between them is all that a sequence says of vehicles.
-            listed = [position for nodes, _ in stops for position in (0, *map(position_of, nodes))]
-            sequence = np.array([*listed, 0], dtype=sequence.dtype)
-            routes = routes_of(problem, sequence.tolist())
-        return Candidate(judge(problem, routes).cost / unit, candidate.rank, sequence)
+        routes = routes_of(problem, candidate.sequence.tolist())
+        return replace(candidate, cost=judge(problem, routes).cost / unit)
 
-    def position_of(node: int) -> int:
-        return position[node]
-
-    return sorted(map(settled, candidates), key=lambda one: (one.cost, one.rank))
+    return sorted(map(judged, candidates), key=lambda one: (one.cost, one.rank))
 
 
-def _with_terms(problem: Problem, routes: Sequence[Sequence[int]]) -> list[tuple[list[int], Terms]]:
-    """The customers of each route, and what holds for its vehicle."""
-    depots = set(problem.depots)
-    driven_by = getattr(routes, "vehicles", None)
-    if driven_by is None:  # one type for each depot
-        driven_by = [problem.depots.index(route[0]) for route in routes]
-    return [
-        ([node for node in route if node not in depots], problem.fleet[number])
-        for route, number in zip(routes, driven_by, strict=True)
-    ]
-
-
-def draw_preferences(
-    fleet: Fleet, shape: tuple[int, int], state: int, order: Tensor | None = None
-) -> Preferences:
+def draw_preferences(fleet: Fleet, starts: int, states: Sequence[int]) -> Preferences:
     """Preferences of every start of every view (V, P) of one instance, on the host.
 
-    Parameters
-    ----------
-    state
-        Of the random numbers.
-    order
-        (R,) types of vehicles that left one after the other in a good plan, which are varied; None
-        for simple and random orders.
+    Each view has a state of the random numbers, so that it is the same beside any others.
     """
-    generator = torch.Generator().manual_seed(state)
-    types = fleet.num_types
     one = fleet.to("cpu")
+    drawn = [_drawn(one, starts, state) for state in states]
+    return Preferences(*(torch.cat(values) for values in zip(*drawn, strict=True)))
+
+
+def _drawn(fleet: Fleet, starts: int, state: int) -> tuple[Tensor, Tensor, Tensor, Tensor]:
+    """The same of one view."""
+    generator = torch.Generator().manual_seed(state)
 
     def random(*more: int) -> Tensor:
-        return torch.rand((*shape, *more), generator=generator)
+        return torch.rand((1, starts, *more), generator=generator)
 
-    noise = random(_ROUTES, types)
-    if order is None:
-        vehicle = _simple_orders(one, noise, random)
-    else:
-        kept = random(_ROUTES, 1) >= _CHANGES
-        wanted = order.cpu()[:, None] == torch.arange(types)  # (R, K)
-        vehicle = noise + torch.where(wanted & kept, 1.0, 0.0)
-    several_depots = bool((one.depot != one.depot[:, :1]).any())
-    scarce = bool((one.fixed_cost > 0).any() or (one.count < ANY_NUMBER).any())
-    return Preferences(
-        vehicle,
-        nearest=several_depots & (random() < 0.5),
-        stays_out=scarce & (random() < 0.5),
-        owed_first=random() < 0.5,
-    )
+    vehicle = _simple_orders(fleet, random(_ROUTES, fleet.num_types), random)
+    several_depots = bool((fleet.depot != fleet.depot[:, :1]).any())
+    scarce = bool((fleet.fixed_cost > 0).any() or (fleet.count < ANY_NUMBER).any())
+    nearest, stays_out, owed_first = (random() < 0.5 for _ in range(3))
+    return vehicle, several_depots & nearest, scarce & stays_out, owed_first
 
 
 def _simple_orders(fleet: Fleet, noise: Tensor, random: Callable[..., Tensor]) -> Tensor:
-    """Large first, cheap for its size first, cheap first, any order, any vehicle: (V, P, R, K)."""
+    """Large first, cheap for its size first, cheap first, any order, any vehicle: (1, P, R, K)."""
     types = fleet.num_types
     room = (fleet.capacity / fleet.seen_capacity.unsqueeze(1)).nan_to_num(nan=1.0, posinf=1.0)
     room = room.amin(dim=2).clamp(max=1.0)[0]  # (K,) of the largest

@@ -10,10 +10,11 @@ from dataclasses import dataclass
 from typing import Any
 
 from spacevrp.problems.errors import SpacevrpError
+from spacevrp.solver.effort import VIEWS
 
 # Views of each instance: symmetric distances, and asymmetric ones.
 _PAPERS_VIEWS = (8, 128)
-_USUAL_VIEWS = (8, 8)
+_NETWORKS_VIEWS = (8, 8)
 
 
 @dataclass(frozen=True)
@@ -31,7 +32,7 @@ class Protocol:
     replan
         Rounds of the neural large neighbourhood search.
     improve
-        Whether a local search follows.
+        Whether the compiled search follows.
     reductions
         Whether the network may see a problem in another form, or depot by depot.
     pruned
@@ -41,7 +42,7 @@ class Protocol:
     """
 
     name: str
-    views: tuple[int, int] = _USUAL_VIEWS
+    views: tuple[int, int] = _NETWORKS_VIEWS
     lean: float | None = None
     sample: int | None = None
     replan: int | None = None
@@ -93,7 +94,7 @@ PROTOCOLS = {
             persist=False,
         ),
         Protocol("network", replan=0, improve=False),
-        Protocol(DEFAULT),
+        Protocol(DEFAULT, views=(VIEWS, VIEWS)),
     )
 }
 

@@ -15,13 +15,12 @@ import numpy as np
 
 from spacevrp.problems.errors import ProblemError
 from spacevrp.problems.familiar import needs_fleet_rules
+from spacevrp.problems.parts import restricted
 from spacevrp.problems.problem import Problem
 from spacevrp.problems.solution import Solution
-from spacevrp.solver.partial import restricted
 from spacevrp.solver.plans import SMALL
 
-# Rounds by default, and views in each: others than in the rounds before.
-ROUNDS = 16
+# Views in each round: others than in the rounds before.
 VIEWS = 2
 # A plan that became so little cheaper over two rounds has no more to gain.
 _ENOUGH = 5e-4

@@ -6,6 +6,7 @@ best of each instance come back.
 
 from __future__ import annotations
 
+import math
 import time
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
@@ -51,8 +52,9 @@ class Settings:
     direct_return: bool = True  # serve only who has a direct way home (see Environment)
     persist: bool = True  # try harder where no plan is complete
     explain: bool = True  # and say why
-    improve: bool = True  # finish plans by a local search, where there is one for them
-    rebuild: bool = True  # with ``improve``: by ruin and recreate, too, which takes its time
+    improve: bool = True  # by the compiled search
+    threads: int = 1  # of that
+    most_customers: float = math.inf  # beyond, the search begins without the network
     replan: int = 0  # times that plans are planned anew, region by region
     lean: float = LEAN  # how far views lean (see model/leanings.py)
     first_view: int = 0  # the number of the first one
@@ -99,7 +101,7 @@ class Seconds:
     preparing: float = 0.0  # from problems to tensors, on the host
     searching: float = 0.0  # encoding and decoding, on the device
     judging: float = 0.0  # the referee
-    improving: float = 0.0  # local search, and the search for partial plans
+    improving: float = 0.0  # the compiled search
 
     @property
     def total(self) -> float:

@@ -20,8 +20,8 @@ from spacevrp.problems.problem import Problem
 from spacevrp.problems.readings import as_it_is
 from spacevrp.problems.solution import Solution
 from spacevrp.solver.devices import choose_device
+from spacevrp.solver.effort import MOST_FOR_NETWORK, ROUNDS, STARTS
 from spacevrp.solver.protocol import protocol_named
-from spacevrp.solver.regions import ROUNDS
 from spacevrp.solver.search import Seconds, Settings
 from spacevrp.solver.work import ShowProgress, Work
 from spacevrp.tensors.threads import own_threads
@@ -75,11 +75,11 @@ class Attempt:
     reasons
         Number of the instance -> why it has no complete plan.
     seconds
-        Time spent on preparing tensors, by the network, by the referee and on local search.
+        Time spent on preparing tensors, by the network, by the referee and by the search.
     refused
         Plans that the search held for complete and the referee refused.
     notes
-        What was left out of the search of large instances, a line each.
+        What was left out for large instances, or for want of the compiled search, a line each.
     partial
         Number of the instance -> the best partial plan where there is no complete one.
     expected
@@ -121,8 +121,8 @@ class Solver:
         Strength of the policy heads (see ``docs/concepts/views.md``); 0 for views that differ in
         nothing but their pivots, as in the paper. None for what the protocol has: 0.25, or 0.
     threads
-        Threads of a CPU that torch uses here, whatever it is set to otherwise. With one, a solver
-        may be made before a fork, and other programs hardly slow it down (see
+        Threads of a CPU that torch and the search use here, whatever torch is set to otherwise.
+        With one, a solver may be made before a fork, and other programs hardly slow it down (see
         ``docs/how-to/processes-and-threads.md``). None for as many as torch is set to.
     """
 
@@ -205,9 +205,10 @@ class Solver:
             :meth:`Problem.from_data` takes: a data frame, or a table of keys of another program.
         augment
             Views of each instance: a pivot set and a policy head each. More views take longer, and
-            the network's first plan is never worse for them; the finished plan may be, as the local
+            the network's first plan is never worse for them; the improved plan may be, as the
             search ends elsewhere from another first plan. None for what the protocol has: 8, and
-            with ``paper`` 128 where distances are asymmetric.
+            with ``paper`` 128 where distances are asymmetric; and for none beyond 1,000 customers,
+            where the search begins without the network, if nothing else is said of its plans.
         starts
             Start nodes of each view, the likeliest ones (beyond 200 customers, spread evenly). None
             for as many as suit ``sample`` or, beyond 200 customers, for a number that falls with
@@ -234,13 +235,11 @@ class Solver:
             Where an instance gets no complete plan, return the best partial one instead of raising:
             its ``unserved`` says who is left out, why, and what would let them in.
         improve
-            Finish plans of up to 200 customers by a local search, which takes about a second of one
-            core for 100 (see ``docs/concepts/README.md``). False for the plans of the model alone,
-            and for those who want thousands of plans at once.
+            Improve the plans by the compiled search (see ``docs/concepts/search.md``). False for
+            the plans of the model alone, and for those who want thousands of plans at once.
         replan
             Times at most that plans of 40 customers or more are planned anew by the model, region
-            by region; None for 16. Later rounds gain less, and none makes a plan worse. Of many
-            instances on a GPU this takes most of the time.
+            by region, before they are improved; None for none (see ``docs/concepts/regions.md``).
         protocol
             ``"paper"``, ``"network"`` or ``"default"`` (see ``docs/concepts/protocols.md``). What
             contradicts it is an error.
@@ -282,7 +281,6 @@ class Solver:
         batch_memory: int | None = None,
         persist: bool = True,
         improve: bool | None = None,
-        rebuild: bool = True,
         replan: int | None = None,
         first_view: int = 0,
         protocol: str | None = None,
@@ -293,16 +291,21 @@ class Solver:
     ) -> Attempt:
         """The same, with an account of the time, and no error where no plan is complete.
 
-        Without ``persist`` an instance that comes to dead ends gets a partial plan at once: nothing
-        more is tried, and the reason is left empty. Plans of several routes are rebuilt only with
-        ``rebuild``. Views are counted from ``first_view`` on; all but view 0 have a policy head.
-        When the ``deadline`` is over the best plans so far are taken. ``found`` is told the number
-        of an instance, its plan and, where visits reveal prizes, what was expected of it, whenever
-        there is one that may be better. Plans in ``begin`` compete with those of the model. Without
-        ``explain`` the reasons for customers who are left out are not looked for.
+        Without ``persist`` the network tries nothing more for an instance that comes to dead ends,
+        and the reason is left empty. Views are counted from ``first_view`` on; all but view 0 have
+        a policy head. When the ``deadline`` is over the best plans so far are taken. ``found`` is
+        told the number of an instance, its plan and, where visits reveal prizes, what was expected
+        of it, whenever there is one that may be better. Plans in ``begin`` compete with those of
+        the model. Without ``explain`` the reasons for customers who are left out are not looked
+        for.
         """
         ruled = protocol_named(protocol)
         ruled.check(starts=starts, candidates=candidates)
+        improving = ruled.decide("improve", improve, True)
+        # What is said of the network's plans asks for them.
+        asked = any(one is not None for one in (augment, starts, candidates, sample, replan))
+        if improving and not asked:
+            starts = STARTS
         sample = ruled.decide("sample", sample, None)
         symmetric, asymmetric = ruled.views if augment is None else (augment, augment)
         settings = Settings(
@@ -314,8 +317,9 @@ class Solver:
             seed=_at_least("seed", seed, 0),
             persist=persist and ruled.persist,
             explain=persist and explain,
-            improve=ruled.decide("improve", improve, True),
-            rebuild=rebuild,
+            improve=improving,
+            threads=self.threads or torch.get_num_threads(),
+            most_customers=MOST_FOR_NETWORK if improving and not asked else math.inf,
             replan=_at_least("replan", ruled.decide("replan", replan, ROUNDS), 0),
             lean=ruled.decide("lean", self.lean, LEAN),
             first_view=_at_least("first_view", first_view, 0),

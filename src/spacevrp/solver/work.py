@@ -1,4 +1,4 @@
-"""One call: grouped by size and kind, searched as it is and read otherwise, and settled."""
+"""One call: planned by the network, as it is and read otherwise, then improved by the search."""
 
 from __future__ import annotations
 
@@ -12,28 +12,22 @@ from typing import Literal
 import numpy as np
 import torch
 
+from spacevrp import native
 from spacevrp.model import SpaceModel
-from spacevrp.problems.deadline import TimeIsUp
+from spacevrp.problems.comparison import better_of
+from spacevrp.problems.deadline import NEVER, TimeIsUp
 from spacevrp.problems.districts import districts
-from spacevrp.problems.errors import ProblemError
+from spacevrp.problems.explanation.ways import Ways, missing
 from spacevrp.problems.problem import Problem
-from spacevrp.problems.readings import Reading, may_collect, other_readings, plain_reading
+from spacevrp.problems.readings import Reading, other_readings, plain_reading
 from spacevrp.problems.solution import Solution
+from spacevrp.search import Stop, improve
+from spacevrp.search.improve import CONSTRUCTIONS
 from spacevrp.solver.blocks import Blocks
+from spacevrp.solver.effort import can_search, usual_stop, without_network
 from spacevrp.solver.grouping import group
-from spacevrp.solver.optional import weighed
-from spacevrp.solver.partial import (
-    MOST_TRIALS,
-    best_partial,
-    better_of,
-    brought_back,
-    exchange,
-    without,
-)
-from spacevrp.solver.plans import (
-    is_large,
-)
-from spacevrp.solver.polish import finisher_of
+from spacevrp.solver.partial import best_partial
+from spacevrp.solver.plans import is_large
 from spacevrp.solver.progress import Progress
 from spacevrp.solver.reasons import fleet_too_small, tell
 from spacevrp.solver.regions import VIEWS, divide, is_divisible, is_exhausted, put_together
@@ -44,8 +38,8 @@ ShowProgress = bool | Literal["always"]
 
 # Rounds of the second attempt that draw their moves, where the first came to dead ends only.
 _SECOND_SAMPLES, _SECOND_SAMPLES_LARGE = 32, 8
-# Exchanges tried for better partial plans: of all instances, and of each at the least.
-_ALL_TRIALS, _FEWEST_TRIALS = 200_000, 1_000
+# Instances that are searched in one go, for each thread; between them the bar moves.
+_TOGETHER = 16
 
 
 @dataclass
@@ -87,10 +81,11 @@ class Work:
         """
         solutions: list[Solution | None] = [None] * len(self.problems)
         reasons: dict[int, str] = {}
-        others = self._other_readings(settings)
+        planned = self._planned(settings)
+        others = self._other_readings(planned, settings)
         # Other readings are mostly better than the problem as it is, which is left with one view.
         looked_at = sorted({number for number, reading in others if reading.in_place})
-        rest = sorted(set(range(len(self.problems))).difference(looked_at))
+        rest = sorted(set(planned).difference(looked_at))
         for some, views in (*self._by_views(rest, settings), (looked_at, 1)):
             if not some:
                 continue
@@ -104,28 +99,47 @@ class Work:
         for number, plan in self.starts.items():
             self._keep_the_better(number, plan, solutions, reasons)
         self._tell(solutions)
-        # Some customers get home over others only, and some fleets are so small that chance is
-        # of help.
-        hard = [number for number in reasons if not fleet_too_small(self.problems[number])]
-        if not settings.persist or settings.deadline.over:
-            hard = []
+        hard = [n for n in planned if n in reasons and self._needs_chance(n, settings)]
         for number, solution, _ in self._second_pass(hard, settings, show):
             if solution is not None:
                 solutions[number] = solution
                 del reasons[number]
         self._read_otherwise(others, solutions, reasons, settings, show)
-        self._plan_districts(solutions, reasons, settings, show)
+        self._plan_districts(planned, solutions, reasons, settings, show)
         self._tell(solutions)
         self.plan_anew(solutions, settings, show)
-        self._settle_for_less(reasons, settings, show)
+        self._settle_for_less(reasons, settings)
+        self._tell(solutions)
         if settings.improve:
-            self._polish(solutions, settings, show)
-        for number, plan in list(self.partial.items()):
-            if plan.feasible:  # somebody made room for those who were left out
-                solutions[number] = self.partial.pop(number)
-                del reasons[number]
+            self._search(solutions, reasons, settings, show)
         self._tell(solutions)
         return solutions, self._explained(reasons, settings) if settings.explain else reasons
+
+    def _planned(self, settings: Settings) -> list[int]:
+        """Whom the network plans: all but those who are so many that it does not pay."""
+        planned = []
+        for number, problem in enumerate(self.problems):
+            if len(problem.customers) <= settings.most_customers or not can_search(problem):
+                planned.append(number)
+            else:
+                self.notes.append(without_network(problem))
+        return planned
+
+    def _needs_chance(self, number: int, settings: Settings) -> bool:
+        """Whether to look for a complete plan by draws.
+
+        Some fleets are so small that chance is of help, and some customers get home over others
+        only. The search is better at the first, and cannot begin with the second.
+        """
+        problem = self.problems[number]
+        if not settings.persist or settings.deadline.over or fleet_too_small(problem):
+            return False
+        if not (settings.improve and can_search(problem)):
+            return True
+        alone = Ways(problem, ())
+        return any(
+            not any(way.fits for way in alone.own_routes(stops)) for stops in missing(problem, ())
+        )
 
     def _tell(self, solutions: Sequence[Solution | None]) -> None:
         """Tell of all plans there are, where that is wanted."""
@@ -135,11 +149,6 @@ class Work:
             plan = solutions[number] or self.partial.get(number)
             if plan is not None:
                 self.found(number, plan, self.expected.get(number))
-
-    def _told_of(self, number: int) -> Callable[[Solution], object] | None:
-        """To tell of the plans of one instance, where that is wanted."""
-        found = self.found
-        return None if found is None else lambda plan: found(number, plan, None)
 
     def _by_views(
         self, numbers: Sequence[int], settings: Settings
@@ -163,48 +172,30 @@ class Work:
             readings=list(readings),
         )
 
-    def _settle_for_less(
-        self, reasons: dict[int, str], settings: Settings, show: ShowProgress
-    ) -> None:
-        """The best partial plans; some turn out to be complete."""
-        if not reasons:
-            return
-        trials = max(_FEWEST_TRIALS, min(MOST_TRIALS, _ALL_TRIALS // len(reasons)))
-        if not settings.persist:
-            trials = 0
+    def _settle_for_less(self, reasons: dict[int, str], settings: Settings) -> None:
+        """What is legal of the rollouts where none is complete."""
         began = time.perf_counter()
-        with Progress(len(reasons), show) as progress:
-            progress.stage("partial plans")
-            for number in reasons:
-                # The sort is stable: of two that served as many, the better one stays first.
-                stuck = self._stuck.get(number, [])
-                if settings.deadline.over:
-                    self.partial[number] = Solution.judged(self.problems[number], ())
-                    continue
-                candidates = sorted(stuck, key=lambda c: -len(np.unique(c.sequence)))
-                self.partial[number] = best_partial(
-                    self.problems[number],
-                    candidates,
-                    self.forms[number],
-                    trials,
-                    settings.deadline,
-                )
-                progress.advance(1)
-        self.seconds.improving += time.perf_counter() - began
-        self._tell([None] * len(self.problems))
-        if settings.persist and not settings.deadline.over:
-            self._solve_the_rest(settings, show, trials)
+        for number in reasons:
+            # The sort is stable: of two that served as many, the better one stays first.
+            stuck = self._stuck.get(number, []) if not settings.deadline.over else []
+            candidates = sorted(stuck, key=lambda c: -len(np.unique(c.sequence)))
+            self.partial[number] = best_partial(
+                self.problems[number], candidates, self.forms[number], settings.deadline
+            )
+        self.seconds.judging += time.perf_counter() - began
 
-    def _other_readings(self, settings: Settings) -> list[tuple[int, Reading]]:
+    def _other_readings(
+        self, planned: Sequence[int], settings: Settings
+    ) -> list[tuple[int, Reading]]:
         """(number of an instance, another way to plan it)."""
         if not settings.reductions:
             return []
         began = time.perf_counter()
         others = []
-        for number, problem in enumerate(self.problems):
+        for number in planned:
             others += [
                 (number, reading)
-                for reading in other_readings(problem)
+                for reading in other_readings(self.problems[number])
                 # Large instances the network sees as they are.
                 if reading.shown is None or not is_large(reading.problem, settings.choices)
             ]
@@ -219,36 +210,20 @@ class Work:
         settings: Settings,
         show: ShowProgress,
     ) -> None:
-        """Plans from other readings where these are better; visits weighed."""
-
-        def finished(number: int, plan: Solution) -> Solution:
-            problem = self.problems[number]
-            # After the visits it is too late to weigh them by the prizes that they revealed.
-            may_weigh = may_collect(problem) and not problem.has_unknown_prizes
-            if not settings.improve or settings.deadline.over or not may_weigh:
-                return plan
-            began = time.perf_counter()
-            better = weighed(problem, plan, settings.deadline)
-            self.seconds.improving += time.perf_counter() - began
-            return better
-
-        for number, plan in enumerate(solutions):
-            if plan is not None:
-                solutions[number] = finished(number, plan)
+        """Plans from other readings where these are better."""
         if not others or settings.deadline.over:
             return
         problems = [self.problems[number] for number, _ in others]
         readings = [reading for _, reading in others]
         work = self._beside(problems, readings)
         for position, new, _ in work._pass(range(len(others)), settings, show):
-            if new is None:
-                continue
-            number = others[position][0]
-            self._keep_the_better(number, finished(number, new), solutions, reasons)
+            if new is not None:
+                self._keep_the_better(others[position][0], new, solutions, reasons)
         self.refused += work.refused
 
     def _plan_districts(
         self,
+        planned: Sequence[int],
         solutions: list[Solution | None],
         reasons: dict[int, str],
         settings: Settings,
@@ -258,7 +233,7 @@ class Work:
         if not settings.reductions or settings.deadline.over:
             return
         began = time.perf_counter()
-        found = [(number, districts(problem)) for number, problem in enumerate(self.problems)]
+        found = [(number, districts(self.problems[number])) for number in planned]
         split = [(number, one) for number, one in found if one is not None]
         self.seconds.preparing += time.perf_counter() - began
         if not split:
@@ -346,38 +321,78 @@ class Work:
         self.seconds.judging += time.perf_counter() - began
         self.refused += work.refused
 
-    def _polish(
-        self, solutions: list[Solution | None], settings: Settings, show: ShowProgress
+    def _search(
+        self,
+        solutions: list[Solution | None],
+        reasons: dict[int, str],
+        settings: Settings,
+        show: ShowProgress,
     ) -> None:
-        """Finish the plans of all problems for which there is a local search, complete or not."""
-        if settings.deadline.over:
+        """Improve all plans by the compiled search, which also makes those that there are not."""
+        if not native.available():
+            self.notes.append(native.MISSING)
             return
-        finishers = [
-            finisher_of(
-                problem,
-                settings.seed,
-                rebuilds=settings.rebuild,
-                deadline=settings.deadline,
-                found=self._told_of(number),
-            )
-            for number, problem in enumerate(self.problems)
-        ]
-        chosen = {number: one for number, one in enumerate(finishers) if one is not None}
-        if not chosen:
-            return
+        alike: dict[Stop, list[int]] = {}
+        for number, problem in enumerate(self.problems):
+            if can_search(problem):
+                alike.setdefault(usual_stop(problem), []).append(number)
         began = time.perf_counter()
-        with Progress(len(chosen), show) as progress:
-            progress.stage("polishing")
-            for number, finished in chosen.items():
-                if settings.deadline.over:
-                    break
-                plan = solutions[number]
-                if plan is None:
-                    self.partial[number] = finished(self.partial[number])
-                else:
-                    solutions[number] = finished(plan)
-                progress.advance(1)
+        with Progress(sum(map(len, alike.values())), show) as progress:
+            progress.stage("search")
+            for stop, numbers in alike.items():
+                rest = iter(numbers)
+                while some := list(islice(rest, _TOGETHER * settings.threads)):
+                    self._search_some(some, stop, solutions, reasons, settings)
+                    progress.advance(len(some))
         self.seconds.improving += time.perf_counter() - began
+
+    def _search_some(
+        self,
+        numbers: Sequence[int],
+        stop: Stop,
+        solutions: list[Solution | None],
+        reasons: dict[int, str],
+        settings: Settings,
+    ) -> None:
+        """The same for some instances, side by side."""
+        deadline = settings.deadline
+        if deadline.over:
+            return
+
+        def keep(number: int, plan: Solution) -> None:
+            if plan.feasible:
+                solutions[number] = plan
+                self.partial.pop(number, None)
+                reasons.pop(number, None)
+            else:
+                self.partial[number] = better_of(self.partial[number], plan)
+
+        def told(place: int, plan: Solution) -> None:
+            keep(numbers[place], plan)
+            if self.found is not None:
+                self.found(numbers[place], plan, None)
+            deadline.check()
+
+        with suppress(TimeIsUp):  # the call was stopped: what was told is kept
+            found = improve(
+                [self.problems[number] for number in numbers],
+                [solutions[number] or self._start(number) for number in numbers],
+                stop=stop,
+                seed=settings.seed,
+                threads=settings.threads,
+                found=None if self.found is None else told,
+                starts=CONSTRUCTIONS,  # what they take is little, and some are better
+                deadline=None if deadline is NEVER else deadline,  # Ctrl-C interrupts it
+            )
+            for number, plan in zip(numbers, found, strict=True):
+                keep(number, plan)
+            if found.interrupted and deadline is NEVER:
+                raise KeyboardInterrupt
+
+    def _start(self, number: int) -> Solution | None:
+        """The partial plan, where it serves anybody."""
+        plan = self.partial[number]
+        return plan if plan.routes else None
 
     def _explained(self, reasons: dict[int, str], settings: Settings) -> dict[int, str]:
         """The reasons, with who is left out of the best partial plans and why."""
@@ -388,34 +403,6 @@ class Work:
         }
         self.seconds.judging += time.perf_counter() - began
         return told
-
-    def _solve_the_rest(self, settings: Settings, show: ShowProgress, trials: int) -> None:
-        """Without those who are left out the others have a complete plan; maybe a better one.
-
-        Dead ends say little of costs, and the model knows complete plans best.
-        """
-        rests = {}
-        for number, partial in self.partial.items():
-            left = [v.node for v in partial.violations if v.code == "visit" and v.node is not None]
-            if left and partial.routes:
-                # An instance may be legal by a hair with tolerances that its rest does not have.
-                with suppress(ProblemError):
-                    rests[number] = without(self.problems[number], left)
-        if not rests:
-            return
-        numbers = list(rests)
-        problems = [rest for rest, _ in rests.values()]
-        work = self._beside(problems)
-        for position, solution, _ in work._pass(range(len(problems)), settings, show):
-            if solution is not None:
-                began = time.perf_counter()
-                number = numbers[position]
-                stay, deadline = rests[number][1], settings.deadline
-                again = brought_back(self.problems[number], solution, stay, deadline)
-                if better_of(self.partial[number], again) is again:
-                    self.partial[number] = exchange(again, trials, deadline)
-                self.seconds.improving += time.perf_counter() - began
-        self.refused += work.refused
 
     def _second_pass(
         self, hard: Sequence[int], settings: Settings, show: ShowProgress

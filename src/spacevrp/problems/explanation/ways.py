@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import copy
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 
 import numpy as np
@@ -54,7 +54,7 @@ class Way:
 
 
 class Ways:
-    """A plan that grows customer by customer.
+    """A plan, and every way into it.
 
     Routes that break a rule as they are take nobody in.
 
@@ -77,7 +77,6 @@ class Ways:
         self.problem, self.deadline = problem, deadline
         self.routes: list[Route] = list(as_routes(problem, routes))
         self.sheet = _sheet(problem)  # for judging routes one by one
-        self.judged = 0  # routes so far: what the work is counted in
         self._costs: list[float] = []
         self._legal: list[bool] = []
         for route in self.routes:
@@ -94,7 +93,6 @@ class Ways:
 
     def judge_alone(self, nodes: Route) -> tuple[float, tuple[Violation, ...]]:
         """The cost of one route, and what is wrong with it whoever is missing from the plan."""
-        self.judged += 1
         verdict = judge(self.sheet, [nodes])
         return verdict.cost, tuple(v for v in verdict.violations if v.route is not None)
 
@@ -104,26 +102,16 @@ class Ways:
         depots = set(self.problem.depots)
         return sum(not depots.issuperset(route) for route in self.routes)
 
-    def insertions(self, stops: Route, numbers: Iterable[int] | None = None) -> Iterator[Way]:
-        """Every way into the routes there are (those with the given numbers, counted from 1)."""
-        chosen = range(1, len(self.routes) + 1) if numbers is None else numbers
+    def insertions(self, stops: Route) -> Iterator[Way]:
+        """Every way into the routes there are."""
         depots = set(self.problem.depots)
-        for number in chosen:
-            route = self.routes[number - 1]
+        for number, route in enumerate(self.routes, start=1):
             if not self._legal[number - 1] or depots.issuperset(route):
                 continue
             for nodes in self._with(route, stops):
                 if self.deadline.over:
                     return
                 yield self._judged(stops, number, nodes)
-
-    def exchanges(self, stops: Route, number: int, out: Route) -> Iterator[Way]:
-        """Every way into a route in the place of other customers, who leave it."""
-        route = tuple(node for node in self.routes[number - 1] if node not in out)
-        for nodes in self._with(route, stops) if route else (stops,):
-            if self.deadline.over:
-                return
-            yield self._judged(stops, number, nodes)
 
     def _judged(self, stops: Route, number: int, nodes: Route) -> Way:
         cost, faults = self.judge_alone(nodes)
@@ -189,35 +177,10 @@ class Ways:
             faults = (Violation("vehicle", text),)
         return faults
 
-    def has_vehicles_for(self, way: Way) -> bool:
-        """Whether there are vehicles for all routes, with the customers served that way."""
-        return self.problem.vehicles is None or not self._fleet_faults(self.plan_with(way))
-
-    def copy(self) -> Ways:
-        """The same plan once more."""
-        twin = copy.copy(self)
-        twin.routes, twin._costs, twin._legal = [*self.routes], [*self._costs], [*self._legal]
-        twin.judged = 0
-        return twin
-
     def all_of(self, stops: Route) -> Iterator[Way]:
         """Every way there is."""
         yield from self.insertions(stops)
         yield from self.own_routes(stops)
-
-    def take(self, way: Way) -> int:
-        """Serve the customers that way; the number of the route that has changed."""
-        cost, faults = self.judge_alone(way.nodes)
-        if way.route is None:
-            self.routes.append(way.nodes)
-            self._costs.append(cost)
-            self._legal.append(not faults)
-        else:
-            self.routes[way.route - 1] = way.nodes
-            self._costs[way.route - 1] = cost
-            self._legal[way.route - 1] = not faults
-        self.known = self._told()
-        return way.route or len(self.routes)
 
     def plan_with(self, way: Way) -> tuple[Route, ...]:
         """All routes, with the customers served that way."""
@@ -263,70 +226,6 @@ def missing(problem: Problem, routes: Iterable[Iterable[int]]) -> list[Route]:
         if node not in visited and np.isinf(problem.penalty[node]):
             left[couple.get(node, (node,))] = None
     return list(left)
-
-
-def cheapest(ways: Iterable[Way]) -> Way | None:
-    """The way that adds least to the cost among those that fit; the first of several."""
-    best: Way | None = None
-    for way in ways:
-        if way.fits and (best is None or way.extra < best.extra):
-            best = way
-    return best
-
-
-def fill_up(
-    ways: Ways,
-    left: Sequence[Route],
-    *,
-    enough: Callable[[], bool] = lambda: False,
-    changed: Mapping[Route, int] | None = None,
-) -> list[Route]:
-    """Serve whom the plan has room for, always the cheapest next; who is left over.
-
-    After an insertion only the ways into the route that has changed are looked at again, and the
-    routes of one's own, which the fleet may not have any more. It ends with the deadline of the
-    ways: the plan is legal at any time.
-
-    Parameters
-    ----------
-    enough
-        Says when to stop before nobody fits any more.
-    changed
-        For customers who are known to fit nowhere else, the number of the one route to look at.
-    """
-    best: dict[Route, dict[int, Way]] = {}  # customer -> number of the route -> cheapest way in
-    for stops in left:
-        best[stops] = {}
-        numbers = range(1, len(ways.routes) + 1)
-        for number in numbers if changed is None or stops not in changed else (changed[stops],):
-            _note(best[stops], number, cheapest(ways.insertions(stops, [number])))
-    while best and not ways.deadline.over and not enough():
-        choices = []
-        for stops, known in best.items():
-            own = cheapest(ways.own_routes(stops))
-            options = [*known.values(), *([] if own is None else [own])]
-            choice = cheapest(options)
-            if choice is not None:
-                choices.append(choice)
-        chosen = cheapest(choices)
-        if chosen is None:
-            break
-        if chosen.route is not None and not ways.has_vehicles_for(chosen):
-            # Since it was found, another route has taken the vehicle that it needs.
-            again = cheapest(ways.insertions(chosen.stops, [chosen.route]))
-            _note(best[chosen.stops], chosen.route, again)
-            continue
-        number = ways.take(chosen)
-        del best[chosen.stops]
-        for stops, known in best.items():
-            _note(known, number, cheapest(ways.insertions(stops, [number])))
-    return list(best)
-
-
-def _note(known: dict[int, Way], number: int, way: Way | None) -> None:
-    known.pop(number, None)
-    if way is not None:
-        known[number] = way
 
 
 def _sheet(problem: Problem) -> Problem:

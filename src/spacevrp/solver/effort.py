@@ -1,0 +1,47 @@
+"""How much work a call without a time does: the numbers to tune, in one place."""
+
+from __future__ import annotations
+
+from spacevrp import native
+from spacevrp.problems.problem import Problem
+from spacevrp.search import Stop
+
+# Views of each instance, and start nodes of each view; None for all that can come first, or for as
+# many as suit the size.
+VIEWS = 8
+STARTS: int | None = None
+# Rounds of the neural large neighbourhood search.
+ROUNDS = 0
+# Iterations of the search: reproducible, unlike seconds, and their time grows about linearly.
+ITERATIONS_PER_CUSTOMER, FEWEST_ITERATIONS = 400, 2_000
+# Iterations without a better plan after which it ends; None for no such limit.
+NO_GAIN_PER_CUSTOMER: int | None = None
+# Customers up to which the network's plans are worth their time as a start for the search.
+MOST_FOR_NETWORK = 1_000
+# What a note on that says.
+BY_DESIGN = "begun without the network"
+
+
+def can_search(problem: Problem) -> bool:
+    """Whether the search may improve plans: not where prizes show only on the visit.
+
+    The referee knows them, and a search that asked it would know them beforehand.
+    """
+    return native.available() and not problem.has_unknown_prizes
+
+
+def usual_stop(problem: Problem) -> Stop:
+    """When the search ends in a call without a time."""
+    customers = len(problem.customers)
+    no_gain = None if NO_GAIN_PER_CUSTOMER is None else NO_GAIN_PER_CUSTOMER * customers
+    iterations = max(FEWEST_ITERATIONS, ITERATIONS_PER_CUSTOMER * customers)
+    return Stop(iterations=iterations, no_gain=no_gain)
+
+
+def without_network(problem: Problem) -> str:
+    """That the plans of a problem are begun without the network, in a line."""
+    label = f"{problem.name!r}" if problem.name else "an instance"
+    return (
+        f"{label}: {len(problem.customers)} customers, {BY_DESIGN}, which does not pay beyond "
+        f"{MOST_FOR_NETWORK} (--starts asks for it)"
+    )

@@ -1,0 +1,172 @@
+"""Cost and feasibility of plans: what the compiled model says is what the referee says."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+import pytest
+from agreement import compare, faults
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from native_problems import build, problems, random_plan
+
+from spacevrp.generators import generate
+from spacevrp.problems.problem import Problem
+from spacevrp.problems.solution import Solution
+from spacevrp.problems.variants import VARIANTS
+from spacevrp.search import native_model
+
+Build = Callable[..., Problem]
+
+
+def evaluated(problem: Problem, routes: list[list[int]], types: Any = None) -> dict[str, Any]:
+    told = native_model(problem).model.evaluate(routes, types or [0] * len(routes))
+    return dict(told)
+
+
+# ------------------------------------------------------------------------------------- by hand
+
+
+def test_a_plan_costs_the_length_of_its_legs(four_customers: Build) -> None:
+    problem = four_customers(demand=[0, 6, 4, 3, 7], capacity=10)
+    told = evaluated(problem, [[1, 2], [4, 3]])
+    assert told["cost"] == pytest.approx(12 + 16)
+    assert told["feasible"]
+    assert told["unserved"] == []
+    assert told["violations"] == 0
+
+
+def test_what_is_left_out_is_named_and_not_priced(four_customers: Build) -> None:
+    told = evaluated(four_customers(demand=[0, 6, 4, 3, 7], capacity=10), [[1, 2]])
+    assert (told["cost"], told["feasible"]) == (pytest.approx(12), True)
+    assert sorted(told["unserved"]) == [3, 4]
+
+
+def test_skipping_an_optional_customer_costs_its_penalty(four_customers: Build) -> None:
+    penalty = [0, np.inf, np.inf, 2.5, np.inf]
+    told = evaluated(four_customers(penalty=penalty), [[1, 2]])
+    assert told["cost"] == pytest.approx(12 + 2.5)
+    assert told["unserved"] == [4]
+
+
+def test_where_prize_is_maximised_nothing_else_counts(four_customers: Build) -> None:
+    problem = four_customers(variant="OP", prize=[0, 1, 2, 3, 4], max_length=20)
+    told = evaluated(problem, [[1, 2]])
+    assert told["cost"] == pytest.approx(-3)
+    assert told["collected"] == pytest.approx(3)
+    assert not evaluated(problem, [[1, 2, 4, 3, 1]])["feasible"]
+
+
+def test_too_little_prize_is_not_feasible(four_customers: Build) -> None:
+    fields = {"prize": [0, 1, 2, 3, 4], "penalty": [0, 1, 1, 1, 1], "min_prize": 7.0}
+    problem = four_customers(**fields)
+    assert evaluated(problem, [[3, 4]])["feasible"]
+    assert not evaluated(problem, [[2, 4]])["feasible"]
+
+
+def test_a_tour_without_a_depot_begins_anywhere(four_customers: Build) -> None:
+    problem = four_customers(depots=())
+    native = native_model(problem)
+    solution = Solution.judged(problem, [[4, 3, 0, 1, 2]])
+    assert native.start_of(solution) == ([[1, 2, 4, 3]], [0])
+    assert compare(native, native.start_of(solution)).cost == 20
+    assert native.solution([[1, 2, 4, 3]], [0]).routes == ((0, 1, 2, 4, 3),)
+
+
+def test_empty_routes_cost_nothing(four_customers: Build) -> None:
+    problem = four_customers(vehicles=[{"fixed_cost": 100.0}])
+    assert evaluated(problem, [[1, 2], [], []])["cost"] == pytest.approx(112)
+
+
+def test_limits_that_are_met_exactly_are_kept(four_customers: Build) -> None:
+    """0-1-2-0 is 12 long; at 1 at 3, at 2 at 7, back at 12; the load is 10."""
+    windows = [[0, 12], [0, 3], [7, 7], [0, 12], [0, 16]]
+    shift = {"max_length": 12.0, "window": (0, 12), "count": 1}
+    fields = {"demand": [0, 6, 4, 3, 7], "capacity": 10, "windows": windows}
+    problem = four_customers(**fields, vehicles=[shift], allow_unservable=True)
+    native = native_model(problem)
+    assert compare(native, ([[1, 2]], [0])).is_legal
+
+
+@pytest.mark.parametrize("slack", ["length_tolerance", "time_tolerance"])
+def test_slack_stays_inside_that_of_the_referee(four_customers: Build, slack: str) -> None:
+    """What is over by a third of the slack is accepted by both; by three times of it by none."""
+    plain = four_customers(windows=[[0, 12]] * 5, max_length=12.0, allow_unservable=True)
+    for part, accepted in ((0.33, True), (3.0, False)):
+        over = part * getattr(plain, slack)
+        changes = {
+            "length_tolerance": {"max_length": 12.0 - over},
+            "time_tolerance": {"windows": [[0, 12 - over], *[[0, 12]] * 4]},
+        }[slack]
+        solution = compare(native_model(plain.replace(**changes)), ([[1, 2]], [0]))
+        assert solution.is_legal == accepted
+
+
+# ------------------------------------------------------------------------- every kind of problem
+
+
+@pytest.mark.parametrize("name", VARIANTS)
+def test_random_plans_of_every_variant(name: str) -> None:
+    (problem,) = generate(name, 8, 1, seed=3)
+    native = native_model(problem.as_expected())
+    rng = np.random.default_rng(5)
+    for _ in range(30):
+        compare(native, random_plan(native.problem, rng))
+    for method in ("savings", "insertion"):
+        assert compare(native, native.model.construct(method, 1)).is_legal
+
+
+@settings(max_examples=150)
+@given(problem=problems, seed=st.integers(0, 10**6))
+def test_random_plans_of_random_problems(problem: Problem, seed: int) -> None:
+    native = native_model(problem)
+    rng = np.random.default_rng(seed)
+    for _ in range(10):
+        compare(native, random_plan(problem, rng))
+
+
+@pytest.mark.slow
+@settings(max_examples=4000)
+@given(problem=problems, seed=st.integers(0, 10**6))
+def test_random_plans_of_many_random_problems(problem: Problem, seed: int) -> None:
+    test_random_plans_of_random_problems.hypothesis.inner_test(problem, seed)
+
+
+@settings(max_examples=100)
+@given(problem=problems, seed=st.integers(0, 10**6))
+def test_constructed_plans_keep_the_rules(problem: Problem, seed: int) -> None:
+    native = native_model(problem)
+    for method in ("savings", "insertion"):
+        routes, types = native.model.construct(method, seed)
+        solution = compare(native, (routes, types))
+        # What is pinned may be impossible to finish, and little prize may be in reach.
+        allowed = {"prize"} | ({"pin"} if any(t.pinned for t in problem.fleet) else set())
+        assert set(faults(solution)) <= allowed
+        assert (routes, types) == native.model.construct(method, seed)
+
+
+@settings(max_examples=150)
+@given(problem=problems, seed=st.integers(0, 10**6))
+def test_plans_survive_the_way_there_and_back(problem: Problem, seed: int) -> None:
+    routes, types = random_plan(problem, np.random.default_rng(seed))
+    native = native_model(problem)
+    solution = native.solution(routes, types)
+    again = native.solution(*native.start_of(solution))
+    assert (again.routes, again.vehicles, again.cost) == (
+        solution.routes,
+        solution.vehicles,
+        solution.cost,
+    )
+
+
+def test_every_feature_makes_a_problem() -> None:
+    """The strategy really gives what it says: each feature shows in some problem."""
+    shown: set[str] = set()
+    for seed in range(200):
+        for word in ("vehicles", "pairs", "no_depot"):
+            problem = build({word, "pins", "windows", "kinds", "backhaul", "capacity"}, seed)
+            shown |= set(problem.inferred_features.active)
+            shown |= {"pins"} if any(terms.pinned for terms in problem.fleet) else set()
+    assert {"capacity", "backhaul", "time_windows", "pickup_delivery", "pins"} <= shown

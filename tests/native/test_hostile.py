@@ -1,0 +1,121 @@
+"""Hostile inputs never end the process: an error, or a plan that is one."""
+
+from __future__ import annotations
+
+import contextlib
+from typing import Any
+
+import numpy as np
+import pytest
+from moves import sample
+from native_problems import build
+
+from fuzz import campaign
+from spacevrp import native
+from spacevrp.search.model import model_arguments, native_model
+
+
+def arguments(**changes: Any) -> dict[str, Any]:
+    problem = build({"capacity", "windows"}, 1)
+    return model_arguments(problem) | changes
+
+
+@pytest.mark.parametrize(
+    ("name", "value"),
+    [
+        *((name, np.full(7, np.nan)) for name in ("opening", "service", "penalty", "prize")),
+        ("service", np.full(7, -1.0)),
+        ("prize", np.full(7, np.inf)),
+        ("penalty", np.full(7, -1.0)),
+        ("demand", np.full((7, 1), np.nan)),
+        ("demand", np.zeros((7, 0))),
+        ("demand", np.zeros((6, 1))),
+        ("distances", np.full((7, 7), -1.0)),
+        ("distances", np.full((7, 7), np.nan)),
+        ("distances", np.zeros((7, 6))),
+        ("durations", np.zeros((6, 7))),
+        ("coordinates", np.zeros((7, 3))),
+        ("customers", np.array([1, 1], dtype=np.int32)),
+        ("customers", np.array([-1], dtype=np.int32)),
+        ("customers", np.array([7], dtype=np.int32)),
+        ("start", np.array([9], dtype=np.int32)),
+        ("start", np.array([], dtype=np.int32)),
+        ("end", np.array([-2], dtype=np.int32)),
+        ("pinned", [[99]]),
+        ("pinned", [[-1]]),
+        ("partner", np.full(7, 99, dtype=np.int32)),
+        ("partner", np.full(7, 1, dtype=np.int32)),
+        ("load_rule", "x"),
+        ("geometry", "flat"),
+        ("rounding", "x"),
+        ("min_prize", np.nan),
+        ("time_slack", -1.0),
+        ("time_slack", np.inf),
+    ],
+)
+def test_what_makes_no_model_is_refused(name: str, value: Any) -> None:
+    assert native.core is not None
+    given = arguments()
+    if name in ("coordinates", "geometry", "rounding"):
+        given |= {"distances": None, "coordinates": np.zeros((7, 2))}
+    native.core.Model(**given)
+    with pytest.raises(ValueError, match=r"expected .*, received"):
+        native.core.Model(**given | {name: value})
+
+
+def test_no_distances_at_all_is_refused() -> None:
+    assert native.core is not None
+    with pytest.raises(ValueError, match="coordinates"):
+        native.core.Model(**arguments(distances=None, coordinates=None))
+
+
+@pytest.mark.parametrize(
+    "routes",
+    [[[99]], [[-1]], [[0, 0]], [[2**31 - 1]], [[1, 1]], [[1], [1]]],
+)
+def test_bad_routes_are_refused_or_taken_apart(routes: list[list[int]]) -> None:
+    problem = build({"capacity"}, 1)
+    model = native_model(problem).model
+    types = [0] * len(routes)
+    with contextlib.suppress(ValueError):
+        assert not model.evaluate(routes, types)["feasible"]
+    try:
+        found = model.search(routes, types, iterations=10)
+    except ValueError:
+        return
+    stops = [node for route in found.routes for node in route]
+    assert sorted(stops) == sorted(problem.customers)
+
+
+@pytest.mark.parametrize("types", [[], [-1], [5], [0, 0], [2**31 - 1]])
+def test_bad_types_are_refused(types: list[int]) -> None:
+    model = native_model(build({"capacity"}, 1)).model
+    with pytest.raises(ValueError, match="type"):
+        model.evaluate([[1]], types)
+
+
+def test_a_search_without_an_end_is_refused() -> None:
+    model = native_model(build({"capacity"}, 1)).model
+    with pytest.raises(ValueError, match="iterations"):
+        model.search([], [], seed=1)
+
+
+def test_an_unknown_construction_is_refused() -> None:
+    model = native_model(build({"capacity"}, 1)).model
+    with pytest.raises(ValueError, match="savings"):
+        model.construct("magic", 1)
+
+
+@pytest.mark.slow
+def test_some_hostile_inputs() -> None:
+    """The campaign of 100,000 is run by hand: python tests/native/fuzz.py 100000."""
+    ends, bad = campaign(1500)
+    assert bad == []
+    assert ends["refused"] > 100
+    assert ends["plan"] > 100
+
+
+@pytest.mark.slow
+def test_some_random_moves() -> None:
+    """The million is run by hand under sanitizers: python tests/native/moves.py 1000000."""
+    assert sum(sample(seed) for seed in range(60)) > 5000

@@ -1,0 +1,70 @@
+"""``_core.pyi`` says what the compiled module has, name by name."""
+
+from __future__ import annotations
+
+import ast
+import re
+from pathlib import Path
+
+import pytest
+
+from spacevrp import native
+
+STUB = ast.parse((Path(native.__file__).parent / "_core.pyi").read_text(encoding="utf-8"))
+pytestmark = pytest.mark.skipif(not native.available(), reason=native.MISSING)
+
+
+def public(names: list[str]) -> set[str]:
+    return {name for name in names if not name.startswith("_")}
+
+
+def classes() -> dict[str, ast.ClassDef]:
+    """Those of the stub, less the dictionaries that it describes."""
+    found = [node for node in STUB.body if isinstance(node, ast.ClassDef)]
+    return {node.name: node for node in found if not node.bases}
+
+
+def functions(body: list[ast.stmt]) -> dict[str, ast.FunctionDef]:
+    return {node.name: node for node in body if isinstance(node, ast.FunctionDef)}
+
+
+def stated_arguments(function: ast.FunctionDef) -> list[str]:
+    """``*`` before those that need their name, ``=`` after optional ones."""
+    plain = [argument.arg for argument in function.args.args]
+    optional = len(function.args.defaults)
+    plain = plain[: len(plain) - optional] + [f"{name}=" for name in plain[len(plain) - optional :]]
+    named = [
+        argument.arg + ("=" if default is not None else "")
+        for argument, default in zip(
+            function.args.kwonlyargs, function.args.kw_defaults, strict=True
+        )
+    ]
+    return [*plain, "*", *named] if named else plain
+
+
+def real_arguments(doc: str) -> list[str]:
+    """Out of the first line of the documentation, the signature."""
+    inside = doc.splitlines()[0].partition("(")[2].rpartition(") ->")[0]
+    while re.search(
+        r"[\[({][^\[\](){}]*[\])}]", inside
+    ):  # types and defaults with commas of their own
+        inside = re.sub(r"[\[({][^\[\](){}]*[\])}]", "", inside)
+    words = [word.strip() for word in inside.split(",")]
+    return [word.partition(":")[0] + ("=" if "=" in word else "") for word in words]
+
+
+def test_the_names_are_those_of_the_module() -> None:
+    assert {*classes(), *functions(STUB.body)} == public(dir(native.core))
+    for name, node in classes().items():
+        assert set(functions(node.body)) - {"__init__"} == public(dir(getattr(native.core, name)))
+
+
+def test_the_arguments_are_those_of_the_module() -> None:
+    pairs = [(getattr(native.core, name), node) for name, node in functions(STUB.body).items()]
+    for name, node in classes().items():
+        for method, function in functions(node.body).items():
+            if not function.decorator_list:  # a property has none
+                pairs.append((getattr(getattr(native.core, name), method), function))
+    assert len(pairs) > 4
+    for real, stated in pairs:
+        assert real_arguments(real.__doc__) == stated_arguments(stated), stated.name

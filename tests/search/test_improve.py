@@ -1,0 +1,228 @@
+"""The stage that improves plans: never worse, the same on any number of threads, refereed."""
+
+from __future__ import annotations
+
+import math
+import sys
+from collections.abc import Callable
+from types import SimpleNamespace
+from typing import Any
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from native_problems import problems, random_plan
+
+from spacevrp import native
+from spacevrp.generators import generate
+from spacevrp.problems.errors import SpacevrpError, UnsupportedError
+from spacevrp.problems.problem import Problem
+from spacevrp.problems.solution import Solution
+from spacevrp.problems.variants import VARIANTS
+from spacevrp.problems.warning import RefusedWarning
+from spacevrp.search import Stop, improve
+from spacevrp.search.improve import rank
+from spacevrp.search.model import Native, solution_of
+
+Build = Callable[..., Problem]
+SHORT = Stop(iterations=60)
+
+
+def routes_of(plans: list[Solution]) -> list[Any]:
+    return [(plan.routes, plan.vehicles, plan.cost) for plan in plans]
+
+
+# ------------------------------------------------------------------------------------- by hand
+
+
+def test_the_best_plan_of_four_customers(four_customers: Build) -> None:
+    """0-1-2-0 and 0-3-4-0 cost 12 + 16; each customer alone costs 6 + 10 + 8 + 16."""
+    problem = four_customers(demand=[0, 6, 4, 3, 7], capacity=10)
+    alone = Solution.judged(problem, [[0, node, 0] for node in (1, 2, 3, 4)])
+    for plan in (alone, None):
+        (found,) = improve([problem], [plan], stop=SHORT)
+        assert found.cost == 28
+        assert found.feasible
+        assert found.problem is problem
+
+
+def test_a_tour_without_a_depot(four_customers: Build) -> None:
+    problem = four_customers(depots=())
+    (found,) = improve([problem], [None], stop=SHORT)
+    assert (found.cost, sorted(found.routes[0])) == (20, [0, 1, 2, 3, 4])
+    assert found.feasible
+
+
+def test_a_customer_left_out_comes_in(four_customers: Build) -> None:
+    problem = four_customers(demand=[0, 6, 4, 3, 7], capacity=10)
+    partial = Solution.judged(problem, [[0, 1, 2, 0]])
+    (found,) = improve([problem], [partial], stop=SHORT)
+    assert found.feasible
+    assert found.cost > partial.cost  # fewer left out counts more
+
+
+def test_a_plan_with_broken_rules_is_mended(four_customers: Build) -> None:
+    """The first route is too heavy, and 2 is visited twice."""
+    problem = four_customers(demand=[0, 6, 4, 3, 7], capacity=10)
+    for routes in ([[0, 1, 2, 3, 4, 0]], [[0, 1, 2, 0], [0, 2, 0]], [[0, 9 - 5, 0], [1, 2]]):
+        (found,) = improve([problem], [Solution.judged(problem, routes)], stop=SHORT)
+        assert found.feasible
+
+
+def test_unknown_prizes_keep_their_plan() -> None:
+    (problem,) = generate("SPCTSP", 6, 1, seed=1)
+    plan = Solution.judged(problem, [[0, 3, 1, 2, 4, 5, 6, 0]])
+    assert improve([problem], [plan], stop=SHORT)[0] is plan
+    with pytest.raises(SpacevrpError, match="number 0: expected a plan"):
+        improve([problem], [None], stop=SHORT)
+
+
+def test_a_plan_that_knows_no_problem_is_judged(four_customers: Build) -> None:
+    problem = four_customers()
+    claimed = Solution(((0, 1, 2, 3, 4, 0),), cost=1.0)  # it costs 22
+    (found,) = improve([problem], [claimed], stop=SHORT)
+    assert found.cost == 20
+
+
+def test_nothing_to_do() -> None:
+    assert improve([], [], stop=SHORT) == []
+
+
+def test_constructions_to_begin_with(four_customers: Build) -> None:
+    problem = four_customers(demand=[0, 6, 4, 3, 7], capacity=10)
+    poor = Solution.judged(problem, [[0, node, 0] for node in (1, 2, 3, 4)])
+    (found,) = improve([problem], [poor], stop=Stop(iterations=0), starts=["savings"])
+    assert found.cost == 28
+
+
+# ------------------------------------------------------------------------------ what is refused
+
+
+@pytest.mark.parametrize(
+    "limits",
+    [
+        {"seconds": -1.0},
+        {"seconds": math.nan},
+        {"seconds": math.inf},
+        {"seconds": "1"},
+        {"seconds": True},
+        {"iterations": -1},
+        {"iterations": 1.5},
+        {"iterations": 2**62},
+        {"no_gain": True},
+    ],
+)
+def test_limits_that_are_none(limits: dict[str, Any]) -> None:
+    with pytest.raises(SpacevrpError, match=f"stop, {next(iter(limits))}: expected"):
+        Stop(**limits)
+
+
+@pytest.mark.parametrize(
+    ("changes", "message"),
+    [
+        ({"plans": []}, "plans: expected one for each of 1 problems, received 0"),
+        ({"stop": Stop()}, "stop: expected a limit"),
+        ({"seed": -1}, "seed: expected"),
+        ({"seed": 1.5}, "seed: expected"),
+        ({"threads": 0}, "threads: expected"),
+        ({"starts": ["magic"]}, "starts: expected"),
+    ],
+)
+def test_bad_arguments(four_customers: Build, changes: dict[str, Any], message: str) -> None:
+    given: dict[str, Any] = {"problems": [four_customers()], "plans": [None], "stop": SHORT}
+    with pytest.raises(SpacevrpError, match=message):
+        improve(**given | changes)
+
+
+def test_without_the_compiled_module(
+    monkeypatch: pytest.MonkeyPatch, four_customers: Build
+) -> None:
+    monkeypatch.setattr(native, "core", None)
+    with pytest.raises(UnsupportedError) as error:
+        improve([four_customers()], [None], stop=SHORT)
+    assert str(error.value) == native.MISSING
+
+
+def test_a_plan_that_the_referee_refuses_is_dropped(
+    monkeypatch: pytest.MonkeyPatch, four_customers: Build
+) -> None:
+    """This must never happen; so a search is made up that does it."""
+    problem = four_customers(demand=[0, 6, 4, 3, 7], capacity=10, name="monday")
+    start = Solution.judged(problem, [[0, 1, 2, 0], [0, 3, 4, 0]])
+    model = SimpleNamespace(
+        search=lambda *_, **__: SimpleNamespace(routes=[[1, 2, 3, 4]], types=[0]),
+        evaluate=lambda *_: {"feasible": True, "unserved": [], "cost": 20.0},
+    )
+    stage = sys.modules["spacevrp.search.improve"]
+    monkeypatch.setattr(stage, "native_model", lambda one: Native(one, model))
+    with pytest.warns(RefusedWarning, match=r"problem 0 \(monday\).*capacity"):
+        (found,) = improve([problem], [start], stop=SHORT)
+    assert found is start
+
+
+# -------------------------------------------------------------------------- every kind of problem
+
+
+@pytest.mark.parametrize("name", VARIANTS)
+def test_every_variant(name: str) -> None:
+    (problem,) = generate(name, 10, 1, seed=6)
+    problem = problem.as_expected()
+    (found,) = improve([problem], [None], stop=SHORT, seed=3)
+    assert found.feasible
+    (again,) = improve([problem], [found], stop=SHORT, seed=4)
+    assert again.feasible
+    assert rank(again) <= rank(found)
+    # Little is left to gain: the plan of one kind of start is near that of the other.
+    (better,) = improve([problem], [None], stop=Stop(iterations=600), seed=5)
+    assert better.cost <= found.cost + 0.2 * abs(found.cost)
+
+
+@settings(max_examples=80)
+@given(problem=problems, seed=st.integers(0, 10**6))
+def test_never_worse_than_the_start(problem: Problem, seed: int) -> None:
+    start = solution_of(problem, *random_plan(problem, np.random.default_rng(seed)))
+    (found,) = improve([problem], [start], stop=Stop(iterations=30), seed=seed)
+    assert rank(found) <= rank(start)
+    judged = Solution.judged(problem, found.routes, found.vehicles)
+    assert (judged.cost, judged.violations) == (found.cost, found.violations)
+
+
+@pytest.mark.slow
+@settings(max_examples=3000)
+@given(problem=problems, seed=st.integers(0, 10**6))
+def test_never_worse_than_the_start_for_many(problem: Problem, seed: int) -> None:
+    test_never_worse_than_the_start.hypothesis.inner_test(problem, seed)
+
+
+# -------------------------------------------------------------------------------- the same again
+
+
+def mixed(size: int) -> list[Problem]:
+    names = ("CVRP", "ACVRPTW", "MDOCVRPBL", "PDCVRP", "TSP", "OP", "PCTSP")
+    return [generate(name, size, 1, seed=8)[0] for name in names]
+
+
+def test_the_same_seed_gives_the_same_plans_on_any_number_of_threads() -> None:
+    instances = mixed(20)
+    none = [None] * len(instances)
+    plans = [
+        routes_of(improve(instances, none, stop=Stop(iterations=150), seed=7, threads=threads))
+        for threads in (1, 2, 4, 1)
+    ]
+    assert plans[0] == plans[1] == plans[2] == plans[3]
+
+
+def test_a_problem_gets_the_same_plan_alone_and_among_others() -> None:
+    instances = mixed(16)
+    together = improve(instances, [None] * len(instances), stop=SHORT, seed=2)
+    for problem, plan in zip(instances, together, strict=True):
+        for threads in (1, 2, 4):
+            (alone,) = improve([problem], [None], stop=SHORT, seed=2, threads=threads)
+            assert routes_of([alone]) == routes_of([plan])
+
+
+def test_another_seed_may_give_another_plan() -> None:
+    (problem,) = generate("CVRP", 40, 1, seed=8)
+    found = {improve([problem], [None], stop=SHORT, seed=seed)[0].routes for seed in range(5)}
+    assert len(found) > 1

@@ -1,0 +1,169 @@
+"""What the compiled model is told of a problem, in numbers by hand."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+import pytest
+
+from spacevrp import native
+from spacevrp.generators import generate
+from spacevrp.problems.distances import Metric
+from spacevrp.problems.errors import UnsupportedError
+from spacevrp.problems.problem import Problem
+from spacevrp.problems.solution import Solution
+from spacevrp.search import model as search_model
+from spacevrp.search import native_model
+from spacevrp.search.model import model_arguments, plan_of, solution_of
+
+Build = Callable[..., Problem]
+
+
+def test_the_compiled_module_is_there() -> None:
+    """Without it the tests of the search would be worth nothing."""
+    assert native.available(), native.MISSING
+
+
+def test_without_it_there_is_an_error_that_says_what_to_do(
+    monkeypatch: pytest.MonkeyPatch, four_customers: Build
+) -> None:
+    monkeypatch.setattr(native, "core", None)
+    with pytest.raises(UnsupportedError) as error:
+        native_model(four_customers())
+    assert str(error.value) == native.MISSING
+
+
+def test_limits_get_half_of_the_slack(four_customers: Build) -> None:
+    problem = four_customers(
+        demand=[0, 6, 4, 3, 7],
+        vehicles=[{"capacity": 10, "max_length": 30.0, "window": (2, 40), "fixed_cost": 7.0}],
+    )
+    told = model_arguments(problem)
+    assert told["capacity"].tolist() == [[10 + 0.5 * problem.load_slack(10.0)]]
+    assert told["max_length"].tolist() == [30 + 0.5 * problem.length_tolerance]
+    assert told["back_by"].tolist() == [40 + 0.5 * problem.time_tolerance]
+    assert told["time_slack"] == 0.5 * problem.time_tolerance
+    assert told["leaves_from"].tolist() == [2]
+    assert told["fixed_cost"].tolist() == [7]
+    assert told["timed"]
+
+
+def test_a_uniform_fleet_has_a_type_for_each_depot(four_customers: Build) -> None:
+    told = model_arguments(four_customers(depots=[0, 3], open_routes=True, max_routes=2))
+    assert told["start"].tolist() == [0, 3]
+    assert told["end"].tolist() == [-1, -1]
+    assert told["count"].tolist() == [-1, -1]
+    assert told["customers"].tolist() == [1, 2, 4]
+    assert told["max_routes"] == 2
+    assert not told["timed"]
+
+
+def test_skills_and_pins_are_told(four_customers: Build) -> None:
+    types = [{"forbidden": [2], "count": 3}, {"pinned": [1], "count": 1}]
+    told = model_arguments(four_customers(vehicles=types))
+    assert told["allowed"].tolist() == [[1, 0, 0, 1, 1], [1, 1, 1, 1, 1]]
+    assert told["pinned"] == [[], [1]]
+    assert told["count"].tolist() == [3, 1]
+    assert model_arguments(four_customers(vehicles=[{"count": 3}]))["allowed"] is None
+
+
+def test_pairs_are_told(four_customers: Build) -> None:
+    told = model_arguments(four_customers(pairs=[(2, 1), (3, 4)]))
+    assert told["partner"].tolist() == [-1, 2, 1, 4, 3]
+    assert told["is_pickup"].tolist() == [0, 0, 1, 1, 0]
+    assert told["load_rule"] == "pairs"
+
+
+@pytest.mark.parametrize(
+    ("rule", "expected"), [("paper", "single"), ("single", "single"), ("separate", "separate")]
+)
+def test_load_rules(four_customers: Build, rule: Any, expected: str) -> None:
+    assert model_arguments(four_customers(load_rule=rule))["load_rule"] == expected
+
+
+def test_the_prize_that_is_required(four_customers: Build) -> None:
+    fields = {"prize": [0, 1, 2, 3, 4], "penalty": [0, 1, 1, 1, 1]}
+    assert model_arguments(four_customers(**fields))["min_prize"] == 0.0
+    for wanted, least in ((7.0, 7.0), (50.0, 10.0)):  # at most all there is
+        told = model_arguments(four_customers(**fields, min_prize=wanted))
+        assert told["min_prize"] == pytest.approx(least - 0.5e-5 * wanted, abs=1e-12)
+
+
+def test_times_count_only_where_they_can_bind(four_customers: Build) -> None:
+    assert not model_arguments(four_customers(service=[0, 1, 1, 1, 1]))["timed"]
+    never = [[0, np.inf]] * 5
+    assert not model_arguments(four_customers(windows=never))["timed"]
+    assert model_arguments(four_customers(windows=[*never[:4], [0, 50]]))["timed"]
+    # The depot closes, but open routes do not come back.
+    closes = [[0, 50], *never[:4]]
+    assert model_arguments(four_customers(windows=closes))["timed"]
+    assert not model_arguments(four_customers(windows=closes, open_routes=True))["timed"]
+
+
+def test_an_arc_that_has_no_duration_does_not_exist() -> None:
+    lengths = np.array([[0, 1, 2], [1, 0, np.inf], [2, 3, 0.0]])
+    times = np.array([[0, 5, 5], [np.inf, 0, 5], [5, 5, 0.0]])
+    fields: dict[str, Any] = {"allow_unservable": True, "durations": times}
+    told = model_arguments(Problem.from_matrix(lengths, **fields))
+    assert told["durations"] is None  # nothing can be late
+    assert np.isinf(told["distances"]).tolist() == [[False] * 3, [True, False, True], [False] * 3]
+    timed = model_arguments(Problem.from_matrix(lengths, windows=[[0, 50]] * 3, **fields))
+    assert np.isinf(timed["durations"]).tolist() == np.isinf(told["distances"]).tolist()
+
+
+def test_large_problems_keep_their_coordinates(
+    monkeypatch: pytest.MonkeyPatch, four_customers: Build
+) -> None:
+    problem = four_customers(metric=Metric("manhattan", "up"))
+    assert model_arguments(problem)["distances"] is not None
+    monkeypatch.setattr(search_model, "MATRIX_NODES", 4)
+    told = model_arguments(problem)
+    assert told["distances"] is None
+    assert (told["geometry"], told["rounding"]) == ("manhattan", "up")
+    plan = ([[1, 2], [4, 3]], [0, 0])
+    assert native_model(problem).model.evaluate(*plan)["cost"] == 3 + 4 + 7 + 8 + 4 + 4
+
+
+def test_durations_that_are_the_distances_are_told_once(four_customers: Build) -> None:
+    windows = [[0, 50]] * 5
+    problem = four_customers(windows=windows)
+    assert model_arguments(problem)["durations"] is None
+    other = Problem.from_matrix(problem.distances.matrix(), durations=np.ones((5, 5)), depots=[0])
+    assert model_arguments(other.replace(windows=windows))["durations"] is not None
+
+
+def test_unknown_prizes_are_not_searched() -> None:
+    (problem,) = generate("SPCTSP", 6, 1, seed=1)
+    with pytest.raises(UnsupportedError, match="SPCTSP"):
+        native_model(problem)
+    native_model(problem.as_expected())
+
+
+# ---------------------------------------------------------------------------------------- plans
+
+
+def test_plans_of_several_depots(four_customers: Build) -> None:
+    problem = four_customers(depots=[0, 3])
+    solution = Solution.judged(problem, [[3, 4, 3], [0, 0], [0, 1, 2, 0]])
+    assert plan_of(problem, solution) == ([[4], [1, 2]], [1, 0])
+    assert solution_of(problem, [[4], [], [1, 2]], [1, 0, 0]).routes == ((3, 4, 3), (0, 1, 2, 0))
+
+
+def test_plans_of_a_fleet_keep_their_vehicles(four_customers: Build) -> None:
+    problem = four_customers(vehicles=[{"name": "van"}, {"name": "bike", "open_route": True}])
+    solution = Solution.judged(problem, [[0, 1, 2], [0, 4, 3, 0]], ["bike", "van"])
+    plan = plan_of(problem, solution)
+    assert plan == ([[1, 2], [4, 3]], [1, 0])
+    again = solution_of(problem, *plan)
+    assert (again.routes, again.vehicles) == (solution.routes, (1, 0))
+
+
+def test_a_tour_of_one_node() -> None:
+    problem = Problem.from_coordinates([(1.0, 1.0)], depots=())
+    native_one = native_model(problem)
+    solution = native_one.solution([], [])
+    assert solution.feasible
+    assert native_one.start_of(solution) == ([], [])
+    assert native_one.model.construct("insertion", 0) == ([], [])

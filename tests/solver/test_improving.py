@@ -1,0 +1,233 @@
+"""The search behind ``solve``: who gets it, from where, for how long, and what it promises."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import pytest
+
+import spacevrp
+from spacevrp import native
+from spacevrp.generators import generate
+from spacevrp.model import SpaceModel
+from spacevrp.problems.problem import Problem
+from spacevrp.problems.referee import judge
+from spacevrp.problems.solution import Solution
+from spacevrp.search import Improved
+from spacevrp.solver import Solver, effort, work
+from spacevrp.solver.effort import can_search, usual_stop
+
+needs_search = pytest.mark.skipif(not native.available(), reason="the search was not compiled")
+# On a line from the depot at 0.
+LINE = [(0, 0), (1, 0), (2, 0), (10, 0)]
+
+
+# ------------------------------------------------------------------------------- what is asked for
+
+
+@pytest.fixture
+def asked(monkeypatch: pytest.MonkeyPatch) -> list[dict[str, Any]]:
+    """What the search is asked for; it returns the plans as they are."""
+    calls: list[dict[str, Any]] = []
+
+    def note(problems: Any, plans: Any, **more: Any) -> Improved:
+        calls.append({"problems": problems, "plans": plans, **more})
+        pairs = zip(problems, plans, strict=True)
+        return Improved(plan or Solution.judged(one, ()) for one, plan in pairs)
+
+    monkeypatch.setattr(work, "improve", note)
+    monkeypatch.setattr(native, "core", object())
+    return calls
+
+
+def test_iterations_grow_with_the_size_and_are_never_few() -> None:
+    few, some = (usual_stop(generate("CVRP", size, 1)[0]).iterations for size in (4, 50))
+    assert few == effort.FEWEST_ITERATIONS
+    assert some == 50 * effort.ITERATIONS_PER_CUSTOMER
+    assert usual_stop(generate("CVRP", 5, 1)[0]).seconds is None  # the same plan on any machine
+
+
+def test_all_plans_are_searched_those_of_one_size_together(
+    solver: Solver, asked: list[dict[str, Any]], model: SpaceModel
+) -> None:
+    problems = [*generate("CVRP", 10, 2), *generate("TSP", 12, 1), *generate("MDCVRP", 10, 1)]
+    solver.attempt(problems, augment=1, seed=5)
+    assert [call["problems"] for call in asked] == [[*problems[:2], problems[3]], [problems[2]]]
+    assert {call["seed"] for call in asked} == {5}
+    assert {call["threads"] for call in asked} == {1}
+    assert all(plan.feasible for call in asked for plan in call["plans"])
+    Solver(model, "cpu", threads=2).attempt(problems[0], augment=1)
+    assert asked[-1]["threads"] == 2
+
+
+def test_where_visits_reveal_prizes_nothing_is_searched(
+    solver: Solver, asked: list[dict[str, Any]]
+) -> None:
+    (problem,) = generate("SPCTSP", 10, 1)
+    assert not can_search(problem)
+    plan = solver.solve(problem, augment=1)
+    assert asked == []
+    assert plan == solver.solve(problem, augment=1, improve=False)
+
+
+def test_large_instances_are_begun_without_the_network(
+    solver: Solver, asked: list[dict[str, Any]], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    for module in ("effort", "solver"):
+        monkeypatch.setattr(f"spacevrp.solver.{module}.MOST_FOR_NETWORK", 11)
+    small, large = *generate("CVRP", 11, 1), *generate("CVRP", 12, 1)
+    attempt = solver.attempt([small, large.replace(name="town")])
+    assert [plan is None for call in asked for plan in call["plans"]] == [False, True]
+    (note,) = attempt.notes
+    assert note.startswith("'town': 12 customers, begun without the network, which does not pay")
+    # What is said of the network's plans asks for them.
+    for more in ({"augment": 1}, {"starts": 1}, {"replan": 0}, {"improve": False}):
+        asked.clear()
+        assert solver.attempt(large, **more).notes == ()
+        assert all(plan is not None for call in asked for plan in call["plans"])
+
+
+def test_without_the_compiled_module_the_networks_plans_come_with_a_note(
+    solver: Solver, model: SpaceModel, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(native, "core", None)
+    problems = generate("CVRP", 10, 2)
+    attempt = solver.attempt(problems)
+    assert attempt.notes == (native.MISSING,)
+    assert "\n" not in native.MISSING
+    alone = solver.attempt(problems, improve=False)
+    assert attempt.solutions == alone.solutions
+    assert alone.notes == ()
+    with pytest.warns(RuntimeWarning, match="compiled search") as caught:
+        assert spacevrp.solve(problems, weights=model, device="cpu") == alone.solutions
+    assert [str(one.message) for one in caught] == [native.MISSING]
+    assert caught[0].filename == __file__  # where the call is
+
+
+def test_and_dead_ends_give_the_legal_part_of_a_rollout(
+    solver: Solver, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(native, "core", None)
+    problem = Problem.from_coordinates(
+        [(0, 0), (0, 1), (1, 0), (1, 1)], demand=[0, 2, 2, 2], capacity=3, max_routes=2
+    )
+    plan = solver.solve(problem, partial=True)
+    assert plan.partial
+    assert len(plan.unserved) == 1
+
+
+# ------------------------------------------------------------------------------- what comes of it
+
+
+@needs_search
+@pytest.mark.parametrize("name", ["CVRPTW", "AMDOCVRPBPLTW", "PDCVRP", "OP", "PCTSP", "ATSP"])
+def test_plans_become_no_worse_and_the_same_anywhere(
+    solver: Solver, model: SpaceModel, name: str
+) -> None:
+    problems = generate(name, 12, 3)
+    first = solver.solve(problems, augment=1, improve=False)
+    found = solver.solve(problems, augment=1)
+    assert all(judge(p, s.routes).feasible for p, s in zip(problems, found, strict=True))
+    assert all(b.cost <= a.cost for a, b in zip(first, found, strict=True))
+    assert sum(plan.cost for plan in found) < sum(plan.cost for plan in first)
+    assert found == Solver(model, "cpu", threads=3).solve(problems, augment=1)
+    assert found[::-1] == [solver.solve(problem, augment=1) for problem in problems[::-1]]
+
+
+@needs_search
+def test_no_plan_is_worse_than_the_start(model: SpaceModel) -> None:
+    solver = spacevrp.Solver(model, "cpu")
+    (problem,) = generate("CVRP", 12, 1)
+    good = solver.solve(problem)
+    told: list[Solution] = []
+    again = solver.solve(problem, start=good, seed=9, callback=told.append)
+    assert again.cost <= good.cost
+    assert told[0] == good
+    assert told[-1] == again
+
+
+@needs_search
+def test_large_instances_get_plans_without_the_network(
+    solver: Solver, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    for module in ("effort", "solver"):
+        monkeypatch.setattr(f"spacevrp.solver.{module}.MOST_FOR_NETWORK", 11)
+    monkeypatch.delattr("spacevrp.solver.blocks.Blocks.search")
+    for name in ("CVRP", "TSP", "OP", "PDCVRP"):
+        (problem,) = generate(name, 20, 1)
+        assert solver.solve(problem).feasible
+
+
+@needs_search
+def test_a_fleet_that_is_too_small_serves_as_many_as_it_can(solver: Solver) -> None:
+    """Two vehicles of 5 for loads of 4, 3, 2, 2 and 1: without one of them at the most."""
+    problem = Problem.from_coordinates(
+        [(0, 0), (1, 0), (0, 1), (2, 2), (3, 1), (1, 3)],
+        demand=[0, 4, 3, 2, 2, 1],
+        capacity=5,
+        max_routes=2,
+    )
+    plan = solver.solve(problem, augment=1, partial=True)
+    assert plan.is_legal
+    assert len(plan.unserved) == 1
+
+
+@needs_search
+def test_an_overloaded_day_leaves_out_the_fewest(solver: Solver) -> None:
+    """From 0 to 10 there is time for the four at 1 to 4, or for the one at 5 with the others.
+
+    A visit takes 1: four at 1 to 4 take 8 + 4 = 12, three take 6 + 3 = 9.
+    """
+    places = [(0.0, 0.0), (1, 0), (2, 0), (3, 0), (4, 0)]
+    problem = Problem.from_coordinates(
+        places, windows=[(0, 10)] * 5, service=[0, 1, 1, 1, 1], max_routes=1
+    )
+    plan = solver.solve(problem, augment=1, partial=True)
+    assert [one.node for one in plan.unserved] == [4]
+    assert plan.cost == 6
+
+
+@needs_search
+def test_visits_are_weighed_against_penalties(solver: Solver) -> None:
+    """Without the customer at 10 the route is 4 long instead of 20."""
+    dear, cheap = (Problem.from_coordinates(LINE, penalty=[0, 9, 9, p]) for p in (15.9, 16.1))
+    assert solver.solve(dear, augment=1).plan.skipped == (3,)
+    assert solver.solve(cheap, augment=1).plan.skipped == ()
+    fleet = dear.replace(vehicles=[{"capacity": 9, "fixed_cost": 0.5}], demand=[0, 1, 1, 1])
+    assert solver.solve(fleet, augment=1).cost == pytest.approx(4 + 15.9 + 0.5)
+    # A required prize of two customers, whatever they cost.
+    prizes = dear.replace(penalty=[0, 0.1, 0.1, 0.1], prize=[0, 1, 1, 1], min_prize=2.0)
+    assert solver.solve(prizes, augment=1).plan.skipped == (3,)
+
+
+@needs_search
+def test_pins_stay_whatever_they_cost(solver: Solver) -> None:
+    problem = Problem.from_coordinates(
+        LINE, penalty=[0, 0.1, 0.1, 0.1], vehicles=[{"pinned": [3, 1]}]
+    )
+    (route,) = solver.solve(problem, augment=1).routes
+    assert route[:3] == (0, 3, 1)
+
+
+@needs_search
+@pytest.mark.parametrize("penalty", [0.05, 50.0])
+def test_all_or_none_are_worth_a_visit(solver: Solver, penalty: float) -> None:
+    rng = np.random.default_rng(2)
+    points = rng.random((13, 2)) + 5.0
+    points[0] = 0.0  # far away: every route takes more than 14
+    problem = Problem.from_coordinates(
+        points, demand=[0] + [2] * 12, capacity=8, penalty=np.full(13, penalty)
+    )
+    solution = solver.solve(problem, augment=2)
+    assert len(solution.plan.skipped) == (0 if penalty > 1 else 12)
+
+
+@pytest.mark.parametrize("name", ["PCTSP", "ASPCTSP"])
+@pytest.mark.parametrize("improve", [False, pytest.param(True, marks=needs_search)])
+def test_high_penalties_are_not_paid(solver: Solver, name: str, improve: bool) -> None:
+    """The required prize is half of all: who looks at nothing else goes home then."""
+    problems = [one.replace(penalty=1000 * one.penalty) for one in generate(name, 20, 3)]
+    for solution in solver.solve(problems, augment=2, improve=improve):
+        assert solution.plan.skipped == ()
+        assert solution.feasible
