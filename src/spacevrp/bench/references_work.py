@@ -16,7 +16,15 @@ from tqdm import tqdm
 from spacevrp.bench import paper
 from spacevrp.bench.references import PAPER_SECONDS, Reference, References, ReferenceSet, SetName
 from spacevrp.generators import generate
-from spacevrp.oracles import APPROXIMATE, AUTO, Failure, OracleResult, make_oracle, strongest
+from spacevrp.oracles import (
+    APPROXIMATE,
+    AUTO,
+    ORACLES,
+    Failure,
+    OracleResult,
+    make_oracle,
+    strongest,
+)
 from spacevrp.oracles.pool import as_line, from_line, read_record, task_key
 from spacevrp.oracles.workers import Outcome, Task, run_tasks
 from spacevrp.problems.errors import FormatError, SpacevrpError
@@ -362,7 +370,7 @@ def plan_check(
         Job(name, index, entry.solver, entry.seconds * factor)
         for name in names
         for index, entry in enumerate(references.sets.get(name, ReferenceSet()).best)
-        if entry is not None
+        if entry is not None and entry.solver in ORACLES | APPROXIMATE  # not our own
     ]
     # Evenly spaced in this order, so that every kind has its share.
     held.sort(key=lambda job: (job.solver, _is_asymmetric(job), job.index))

@@ -30,6 +30,9 @@ class Outcome:
     seconds_search: float = 0.0  # local search
     # Where visits reveal prizes: the best costs had they been known; None where nothing is unknown.
     hindsight: tuple[float | None, ...] = ()
+    # Compulsory customers left out, where partial plans count; None where there is no plan at all.
+    unserved: tuple[int | None, ...] = ()
+    iterations: float | None = None  # of the compiled search, for one instance
 
     @property
     def found(self) -> NDArray[np.float64]:

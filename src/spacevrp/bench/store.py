@@ -14,6 +14,7 @@ from spacevrp.writing import append_line, read_lines
 
 SUFFIX = ".solved.jsonl"
 _FIELDS = {field.name for field in fields(Outcome)}
+_TUPLES = ("costs", "hindsight", "unserved")
 _REQUIRED = {field.name for field in fields(Outcome) if field.default is MISSING}
 
 
@@ -53,5 +54,5 @@ def _parse(line: dict[str, Any]) -> tuple[str, Outcome]:
     held = line["outcome"]
     if not _REQUIRED <= set(held) <= _FIELDS:
         raise KeyError
-    tuples = {name: tuple(held.get(name, ())) for name in ("costs", "hindsight")}
+    tuples = {name: tuple(held.get(name, ())) for name in _TUPLES}
     return _digest(line["key"]), Outcome(**{**held, **tuples})

@@ -163,6 +163,7 @@ class Job:
     label: str  # what the bar shows
     key: Mapping[str, Any]
     solve: Callable[[], Outcome]
+    weight: float = 1.0  # its part of the work, for the time left
 
 
 def work_through(
@@ -172,7 +173,9 @@ def work_through(
     from tqdm import tqdm
 
     hidden = True if quiet else None  # None: tqdm looks whether stderr is a terminal
-    with tqdm(total=len(jobs), unit=" sets", disable=hidden, leave=False) as bar:
+    unit = " sets" if all(job.weight == 1.0 for job in jobs) else " s of limits"
+    total = sum(job.weight for job in jobs)
+    with tqdm(total=total, unit=unit, disable=hidden, leave=False) as bar:
         for job in jobs:
             bar.set_description(job.label)
             outcome = store.get(job.key)
@@ -180,7 +183,7 @@ def work_through(
                 outcome = job.solve()
                 if len(outcome.found):  # what failed altogether is tried again
                     store.keep(job.key, outcome)
-            bar.update(1)
+            bar.update(job.weight)
             yield job, outcome
 
 

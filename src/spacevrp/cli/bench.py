@@ -17,6 +17,7 @@ SUBVERBS = (
     Subverb("ablation", "models beside each other", "spacevrp.bench.ablation"),
     Subverb("frontier", "gap against seconds, beside other solvers", "spacevrp.bench.frontier"),
     Subverb("anytime", "quality at equal time, beside other solvers", "spacevrp.bench.anytime"),
+    Subverb("search", "the compiled search at equal time", "spacevrp.bench.search_command"),
     Subverb("references", "what good solvers pay", "spacevrp.bench.references_command"),
 )
 

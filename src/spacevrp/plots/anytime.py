@@ -27,6 +27,9 @@ FIELDS = ("problem", "size", "limit", "solver", "instances", "solved", "gap", "s
 _LOOKS = {
     "spacevrp": (PURPLE, "o"),
     "spacevrp + improvement": (VERMILION, "o"),
+    "spacevrp network + search": (VERMILION, "o"),
+    "spacevrp savings + search": (PURPLE, "v"),
+    "spacevrp insertion + search": (INK, "X"),
     **CLASSICAL,
 }
 _LINEAR = 1.0  # percent; logarithmic beyond

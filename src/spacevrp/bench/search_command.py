@@ -1,0 +1,467 @@
+"""``spacevrp bench search``: the compiled search beside other solvers at equal time.
+
+Everything happens in one process, one instance after the other, so that nothing that is timed runs
+beside anything else that is.
+"""
+
+from __future__ import annotations
+
+import argparse
+import fnmatch
+import math
+import sys
+from collections.abc import Sequence
+from dataclasses import dataclass
+from functools import partial
+from itertools import groupby
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from spacevrp.arguments import at_least
+from spacevrp.bench.contest import draw, limits, threads
+from spacevrp.bench.neighbours import Neighbours, load_average, wait_for_rest
+from spacevrp.bench.records import markdown_table
+from spacevrp.bench.search_suites import SUITES, Case, Suite
+from spacevrp.bench.search_ways import (
+    OURS,
+    SOLVE,
+    Found,
+    Item,
+    Network,
+    Way,
+    compiled_digest,
+    make_ways,
+)
+from spacevrp.bench.solving import Outcome, gaps
+from spacevrp.bench.tables import (
+    Job,
+    Layout,
+    Report,
+    add_report_options,
+    new_record,
+    number,
+    settings_key,
+    work_through,
+)
+from spacevrp.problems.errors import SpacevrpError
+from spacevrp.writing import append_line
+
+BETTER = "better.jsonl"
+_LEVEL = 0.01  # percentage points
+_NOTES = """\
+Every cost is the referee's. "solver" names the start, too: "search" takes the better of savings and
+insertion, "network + search" the network's first plan. "limit s" are the seconds given for {scope}.
+"plans" have as few customers unserved as the best known plan; "unserved" counts all that are left
+out, "-" where there is no plan at all; "gap %" is the mean of the gaps to the best known cost of an
+instance, be it stored or of this run, over such plans, "worst %" the largest. "seconds" were
+measured for one instance, from the call to the refereed plan, the network's included; libraries and
+weights were loaded before. "iterations" are the search's, the mean over instances. "others" is how
+many cores were busy with other processes meanwhile. Threads: {threads}; other solvers have one.
+"""
+_COLUMNS = (
+    ("problem", 16),
+    ("customers", 9),
+    ("limit s", 7),
+    ("solver", 28),
+    ("instances", 9),
+    ("plans", 5),
+    ("unserved", 8),
+    ("cost", 12),
+    ("gap %", 8),
+    ("worst %", 8),
+    ("seconds", 9),
+    ("iterations", 10),
+    ("others", 6),
+)
+
+
+@dataclass(frozen=True)
+class Row:
+    """One way with one limit on the instances of one case."""
+
+    problem: str
+    size: int
+    limit: float | None  # None for as long as it takes
+    solver: str
+    version: str
+    instances: int
+    solved: int  # plans with as few unserved as the best known
+    unserved: int | None  # customers, of all instances; None where one has no plan
+    cost: float | None
+    gap: float | None  # percent
+    worst: float | None  # percent
+    seconds: float  # for one instance
+    iterations: float | None
+    violations: int  # instances for which the search has no plan
+    others: float | None
+    note: str = ""
+
+    def cells(self) -> list[str]:
+        """The row as text, a cell a column."""
+        return [
+            self.problem,
+            str(self.size),
+            "" if self.limit is None else f"{self.limit:g}",
+            self.solver,
+            str(self.instances),
+            str(self.solved),
+            number(self.unserved, 0) or "-",
+            number(self.cost, 4) or "-",
+            number(self.gap, 3) or "-",
+            number(self.worst, 3) or "-",
+            number(self.seconds, 3),
+            number(self.iterations, 0),
+            number(self.others, 2),
+        ]
+
+
+def add_arguments(parser: argparse.ArgumentParser) -> None:
+    """Declare the arguments of ``spacevrp bench search``."""
+    parser.epilog = (
+        "Suites: "
+        + "; ".join(f"{name}: {suite.title}" for name, suite in SUITES.items())
+        + f". With -o, plans of ours that are better than the stored references go to {BETTER}, "
+        "which `spacevrp bench references --merge` takes in. Exit code 0: a plan for every "
+        "instance; 1: not so; 2: bad usage, missing data or a solver that is not installed."
+    )
+    parser.add_argument("suite", choices=tuple(SUITES), metavar="SUITE", help=", ".join(SUITES))
+    parser.add_argument("--count", metavar="N", type=at_least(1), help="instances of each case")
+    parser.add_argument("--seed", metavar="SEED", type=at_least(0), default=1, help="default: 1")
+    parser.add_argument(
+        "--seconds", metavar="NUMBERS", type=limits, help="limits for each instance, all solvers"
+    )
+    parser.add_argument(
+        "--only",
+        metavar="PATTERNS",
+        type=lambda text: tuple(text.split(",")),
+        help="cases by name, or by name and customers, such as 'CVRP*,X-n1001*,CVRP:100'",
+    )
+    parser.add_argument(
+        "--solvers",
+        metavar="PATTERNS",
+        type=lambda text: tuple(text.split(",")),
+        help="only these of the suite's, such as 'spacevrp*,pyvrp'",
+    )
+    parser.add_argument("--threads", metavar="N", type=at_least(1), help="of the search")
+    parser.add_argument(
+        "--plans",
+        metavar="FILE.json",
+        type=Path,
+        help="stored first plans; made with the network and written where there is no such file",
+    )
+    parser.add_argument(
+        "--wait",
+        metavar="SECONDS",
+        type=at_least(0),
+        default=0,
+        help="wait up to so long before each row until other processes rest; default: 0",
+    )
+    parser.add_argument("--weights", metavar="NAME|PATH", help="of the network")
+    parser.add_argument("--device", choices=("auto", "cpu", "cuda"), default="auto")
+    add_report_options(parser, "SUITE")
+
+
+def run(args: argparse.Namespace) -> int:
+    """Measure case by case, and report each when all are through with it."""
+    from spacevrp.bench.weights import load_model
+    from spacevrp.plots.anytime import save_anytime_plot
+    from spacevrp.solver import Solver
+
+    suite = SUITES[args.suite]
+    args.count = args.count or suite.count
+    count = args.threads or suite.threads
+    model, weights = load_model(args.weights)
+    network = Network(Solver(model, args.device))
+    ways = make_ways(network, whole=suite.whole, threads=count, seed=args.seed)
+    with threads(1):
+        record = new_record(args.suite, network.solver, weights, None, seed=args.seed)
+        record |= {"load_before": load_average(), "search_threads": count}
+        record["search_sha256"] = compiled_digest()
+        scope = "the whole call" if suite.whole else "the search alone"
+        notes = _NOTES.format(scope=scope, threads=count)
+        layout = Layout(args.suite, suite.title, _COLUMNS, notes, left=1)
+        report = Report(layout, record, args, summary, below=compare_solvers)
+        cases = [case for case in suite.cases(args, network) if _wanted(case, args)]
+        if not cases:
+            raise SpacevrpError(f"--only: expected names of cases of {args.suite}, received none")
+        entries = [
+            entry for case in cases for entry in _entries(case, suite, ways, args, record, weights)
+        ]
+        for way in {entry.solver: entry.way for entry in entries}.values():
+            way.require()
+        done = work_through([entry.job for entry in entries], report.store(), quiet=args.quiet)
+        measured = zip(entries, (outcome for _, outcome in done), strict=True)
+        for case, group in groupby(measured, key=lambda pair: pair[0].case):
+            report.add(*rows_of(case, list(group)))
+        record["load_after"] = load_average()
+    code = report.finish()
+    if suite.plot:
+        draw(args.output, report, save_anytime_plot)
+    return code
+
+
+def _wanted(case: Case, args: argparse.Namespace) -> bool:
+    names = (case.name, f"{case.name}:{case.size}")
+    return args.only is None or any(
+        fnmatch.fnmatchcase(name, pattern) for name in names for pattern in args.only
+    )
+
+
+# --------------------------------------------------------------------------------------------- work
+
+
+@dataclass(frozen=True)
+class Entry:
+    """A way with a limit on a case, to be measured."""
+
+    case: Case
+    solver: str
+    way: Way
+    limit: float | None
+    job: Job
+
+
+def _entries(
+    case: Case,
+    suite: Suite,
+    ways: dict[str, Way],
+    args: argparse.Namespace,
+    record: dict[str, Any],
+    weights: dict[str, Any],
+) -> list[Entry]:
+    """Who takes part in a case, limit by limit, so that equal times are measured close together."""
+    example = case.example()
+    chosen: list[tuple[float | None, str]] = []
+    for line in (*suite.lines, *case.more):
+        found = _first_able(line, ways, case.name, example, args)
+        if found is None:
+            continue
+        name, own = found
+        some = args.seconds or suite.limits
+        if name == SOLVE:
+            chosen.append((None, name))
+        else:
+            chosen += [(limit, name) for limit in ((own,) if own and not args.seconds else some)]
+    entries = []
+    for limit, name in sorted(dict.fromkeys(chosen), key=lambda pair: pair[0] or 0.0):
+        way = ways[name]
+        key = settings_key(record, weights if way.ours else {"tensors_sha256": None})
+        key |= {"suite": args.suite, "case": case.name, "set": dict(case.key)}
+        key |= {"solver": name, "solver_version": way.version(), "seconds": limit}
+        if way.ours:
+            key |= {name: record[name] for name in ("search_threads", "search_sha256")}
+        work = partial(_measure, case, way, limit, args)
+        label = f"{case.name}, {name}" + ("" if limit is None else f", {limit:g} s")
+        weight = (limit or suite.limits[-1]) * case.count
+        entries.append(Entry(case, name, way, limit, Job(label, key, work, weight)))
+    return entries
+
+
+def _first_able(
+    line: Sequence[str | tuple[str, float]],
+    ways: dict[str, Way],
+    case: str,
+    example: Item,
+    args: argparse.Namespace,
+) -> tuple[str, float | None] | None:
+    """The first of a line that can model the problem, and its own limit where it has one."""
+    for entry in line:
+        name, own = (entry, None) if isinstance(entry, str) else entry
+        if args.solvers and not any(fnmatch.fnmatchcase(name, one) for one in args.solvers):
+            continue
+        problem = example.problem
+        if not ways[name].ours and example.given is not None:
+            problem = example.given
+        reason = ways[name].refuses(problem)
+        if reason is None:
+            return name, own
+        print(f"{name} is left out on {case}: {reason}", file=sys.stderr)
+    return None
+
+
+def _measure(case: Case, way: Way, limit: float | None, args: argparse.Namespace) -> Outcome:
+    """One instance after the other, each timed from the call to the plan."""
+    from spacevrp.generators import generate
+
+    items = case.items()
+    way.solve([Item(generate("CVRP", 10, 1)[0])], 0.01)  # loads libraries
+    if args.wait:
+        wait_for_rest(args.wait)
+    neighbours = Neighbours()
+    found = way.solve(items, limit)
+    others = neighbours.busy()
+    if way.ours and args.output is not None:
+        for item, one in zip(items, found, strict=True):
+            keep_better(item, one, way, limit, args.output / BETTER)
+    costs = tuple(None if one.solution is None else one.solution.cost for one in found)
+    counted = [one.iterations for one in found if one.iterations is not None]
+    return Outcome(
+        costs=costs,
+        seconds_host=0.0,
+        seconds_model=math.fsum(one.seconds for one in found),
+        seconds_referee=0.0,
+        violations=sum(way.ours and one.solution is None and not one.note for one in found),
+        note=next((one.note for one in found if one.note), ""),
+        others=others,
+        unserved=tuple(one.unserved for one in found),
+        iterations=sum(counted) / len(counted) if counted else None,
+    )
+
+
+def keep_better(item: Item, one: Found, way: Way, limit: float | None, path: Path) -> None:
+    """A complete plan that is better than the stored reference, as a result to merge."""
+    from spacevrp.oracles import OracleResult
+    from spacevrp.oracles.pool import as_line, task_key
+    from spacevrp.oracles.workers import Task
+
+    plan, seconds = one.solution, limit or one.seconds
+    if plan is None or one.unserved or item.known is None or not plan.cost < item.known:
+        return
+    key = task_key(item.problem, OURS, seconds, 0, None)
+    task = Task(0, key, item.problem, OURS, seconds, 0)
+    result = OracleResult(plan, OURS, way.version(), one.seconds, plan.cost)
+    path.parent.mkdir(parents=True, exist_ok=True)
+    append_line(path, as_line(task, result))
+
+
+# --------------------------------------------------------------------------------------------- rows
+
+Rank = tuple[int, float]  # unserved, cost
+
+
+def rows_of(case: Case, measured: Sequence[tuple[Entry, Outcome]]) -> list[Row]:
+    """The rows of one case: fewest unserved first, then cost, make the best of an instance."""
+    ranks = [_ranks(outcome) for _, outcome in measured]
+    best: list[Rank | None] = []
+    for index, item in enumerate(case.items()):
+        offered = [own[index] for own in ranks if own[index] is not None]
+        offered += [] if item.known is None else [(0, item.known)]
+        best.append(min((one for one in offered if one is not None), default=None))
+    pairs = zip(measured, ranks, strict=True)
+    return [_row(case, entry, outcome, own, best) for (entry, outcome), own in pairs]
+
+
+def _ranks(outcome: Outcome) -> list[Rank | None]:
+    return [
+        None if cost is None else (unserved or 0, cost)
+        for cost, unserved in zip(outcome.costs, outcome.unserved, strict=True)
+    ]
+
+
+def _row(
+    case: Case,
+    entry: Entry,
+    outcome: Outcome,
+    ranks: Sequence[Rank | None],
+    best: Sequence[Rank | None],
+) -> Row:
+    comparable = [
+        (rank[1], top[1])
+        for rank, top in zip(ranks, best, strict=True)
+        if rank is not None and top is not None and rank[0] == top[0]
+    ]
+    each = [gaps(np.array([cost]), np.array([top]))[0] for cost, top in comparable]
+    held = [gap for gap in each if gap is not None]
+    served = [unserved for unserved in outcome.unserved if unserved is not None]
+    count = len(outcome.costs)
+    return Row(
+        problem=case.name,
+        size=case.size,
+        limit=entry.limit,
+        solver=entry.solver,
+        version=entry.way.version(),
+        instances=count,
+        solved=len(comparable),
+        unserved=sum(served) if len(served) == count else None,
+        cost=outcome.mean,
+        gap=math.fsum(held) / len(held) if held else None,
+        worst=max(held, default=None),
+        seconds=outcome.seconds / count,
+        iterations=outcome.iterations,
+        violations=outcome.violations,
+        others=outcome.others,
+        note=outcome.note,
+    )
+
+
+# ---------------------------------------------------------------------------------- what follows
+
+
+def compare_solvers(rows: Sequence[Row]) -> str:
+    """Means of each solver and limit, and where the search is behind, plainly."""
+    lines = []
+    for limit, solver in dict.fromkeys((row.limit, row.solver) for row in rows):
+        some = [row for row in rows if (row.limit, row.solver) == (limit, solver)]
+        held = [row.gap for row in some if row.gap is not None]
+        left = [row.unserved for row in some]
+        lines.append(
+            [
+                solver,
+                "" if limit is None else f"{limit:g}",
+                str(len(some)),
+                number(math.fsum(held) / len(held) if held else None, 3) or "-",
+                number(max(held, default=None), 3) or "-",
+                str(sum(row.instances - row.solved for row in some)),
+                "-" if None in left else str(sum(filter(None, left))),
+                f"{sum(row.seconds * row.instances for row in some):.1f}",
+            ]
+        )
+    columns = ("solver", "limit s", "cases", "mean gap %", "worst case %", "without", "unserved")
+    table = markdown_table((*columns, "seconds in all"), lines)
+    return f"\n## Means over the cases\n\n{table}\n{_behind(rows)}"
+
+
+def _behind(rows: Sequence[Row]) -> str:
+    """Cases in which another solver has the better plans within the same limit, or its own."""
+    ahead = level = 0
+    lines = []
+    for problem, size in dict.fromkeys((row.problem, row.size) for row in rows):
+        case = [row for row in rows if (row.problem, row.size) == (problem, size)]
+        ours = [row for row in case if row.solver.startswith(OURS)]
+        for limit in dict.fromkeys(row.limit for row in case if not row.solver.startswith(OURS)):
+            same = [r for r in ours if r.limit == limit] or [r for r in ours if r.limit is not None]
+            theirs = [r for r in case if r.limit == limit and not r.solver.startswith(OURS)]
+            if not same:
+                continue
+            mine, other = min(same, key=_quality), min(theirs, key=_quality)
+            gained = _quality(other)[1] - _quality(mine)[1]
+            if mine.solved == other.solved and abs(gained) <= _LEVEL:
+                level += 1
+            elif _quality(mine) <= _quality(other):
+                ahead += 1
+            else:
+                cells = [_told(row) for row in (mine, other)]
+                limit_text = "" if limit is None else f"{limit:g}"
+                lines.append([f"{problem} {size}", limit_text, *cells])
+    if not ahead + level + len(lines):
+        return ""
+    head = f"The search is ahead in {ahead}, level in {level} and behind in {len(lines)} cells.\n"
+    if not lines:
+        return head
+    return f"{head}\n## Where another solver wins\n\n" + markdown_table(
+        ("case", "limit s", "search", "other"), lines
+    )
+
+
+def _quality(row: Row) -> tuple[int, float]:
+    """Most plans first, then the smaller gap."""
+    return -row.solved, math.inf if row.gap is None else row.gap
+
+
+def _told(row: Row) -> str:
+    short = "" if row.solved == row.instances else f", {row.solved} of {row.instances}"
+    return f"{number(row.gap, 3) or 'no plan'} ({row.solver}{short})"
+
+
+def summary(rows: Sequence[Row]) -> str:
+    """One line: what was measured."""
+    cases = len({(row.problem, row.size) for row in rows})
+    total = sum(row.seconds * row.instances for row in rows)
+    notes = sum(bool(row.note) for row in rows)
+    refused = f"; {notes} rows with a solver's error" if notes else ""
+    return (
+        f"{len(rows)} measurements on {cases} cases in {total:.1f} s; "
+        f"{sum(row.violations for row in rows)} instances without a plan of ours{refused}"
+    )
