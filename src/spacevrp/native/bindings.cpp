@@ -380,7 +380,6 @@ SearchResult search(const Model &model, const std::vector<std::vector<Node>> &ro
                     const Tuning &tuning) {
     const Options options = as_options(seed, iterations, seconds, no_gain, tuning);
     const Routes start = as_routes({routes, types});
-    (void)threads;
     Caller caller{callback, should_stop, nullptr};
     Result result;
     {
@@ -391,9 +390,13 @@ SearchResult search(const Model &model, const std::vector<std::vector<Node>> &ro
             hooks.found = [&](const Routes &found, const Value &value) {
                 caller.tell(found.stops, found.types, true_cost(model, value));
             };
-        Search one(model, options);
-        one.begin(start);
-        result = one.run(hooks);
+        if (is_divisible(model)) {
+            result = search_divided(model, start, options, std::clamp(threads, 1, 256), hooks);
+        } else {
+            Search one(model, options);
+            one.begin(start);
+            result = one.run(hooks);
+        }
     }
     if (caller.raised)
         std::rethrow_exception(caller.raised);

@@ -44,38 +44,53 @@ Plan::Plan(const Model &problem)
         }
 }
 
+bool Plan::take(int type, const std::vector<Node> &stops) {
+    const VehicleType &vehicle = model.vehicles[at(type)];
+    if (available[at(type)] <= 0 || routes_left <= 0 || stops.size() < vehicle.pinned.size())
+        return false;
+    if (!std::equal(vehicle.pinned.begin(), vehicle.pinned.end(), stops.begin()))
+        return false;
+    known_.resize(at(model.size()), 0);
+    ++stamp_;
+    for (const Node node : stops) {
+        if (node < 0 || node >= model.size() || !model.is_customer[at(node)] || known_[at(node)] ||
+            seen_[at(node)] == stamp_)
+            return false;
+        seen_[at(node)] = stamp_;
+    }
+    if (checked_length(type, stops.data(), static_cast<int>(stops.size())) == INFINITE)
+        return false;
+    for (const Node node : stops)
+        known_[at(node)] = 1;
+    const int number = empty_route();
+    assign(number, type, stops.data(), static_cast<int>(stops.size()));
+    for (const Node node : stops)
+        if (model.is_head(node))
+            from_bank(node);
+    return true;
+}
+
+void Plan::load_part(const Routes &part, const std::vector<Node> &unserved,
+                     const std::vector<int> &vehicles_left, int routes_allowed) {
+    available = vehicles_left;
+    routes_left = routes_allowed;
+    for (const Node head : unserved)
+        to_bank(head);
+    for (std::size_t i = 0; i < part.stops.size(); ++i) {
+        for (const Node node : part.stops[i])
+            if (model.is_head(node))
+                to_bank(node);
+        take(part.types[i], part.stops[i]);
+    }
+}
+
 void Plan::load(const Routes &plan) {
     for (const Node node : model.customers) {
         route_of[at(node)] = -1;
         if (model.is_head(node))
             to_bank(node);
     }
-    std::vector<char> known(at(model.size()), 0);
     collected = 0.0;
-    const auto take = [&](int type, const std::vector<Node> &stops) {
-        const VehicleType &vehicle = model.vehicles[at(type)];
-        if (available[at(type)] <= 0 || routes_left <= 0 || stops.size() < vehicle.pinned.size())
-            return false;
-        if (!std::equal(vehicle.pinned.begin(), vehicle.pinned.end(), stops.begin()))
-            return false;
-        ++stamp_;
-        for (const Node node : stops) {
-            if (node < 0 || node >= model.size() || !model.is_customer[at(node)] ||
-                known[at(node)] || seen_[at(node)] == stamp_)
-                return false;
-            seen_[at(node)] = stamp_;
-        }
-        if (checked_length(type, stops.data(), static_cast<int>(stops.size())) == INFINITE)
-            return false;
-        for (const Node node : stops)
-            known[at(node)] = 1;
-        const int number = empty_route();
-        assign(number, type, stops.data(), static_cast<int>(stops.size()));
-        for (const Node node : stops)
-            if (model.is_head(node))
-                from_bank(node);
-        return true;
-    };
     std::vector<char> has_pins(model.vehicles.size(), 0);
     // Vehicles with pinned customers leave in any case, so they come first.
     for (const bool of_pinned : {true, false})

@@ -71,6 +71,9 @@ public:
 
     // Takes over the routes that keep the rules; the customers of the others are unserved.
     void load(const Routes &plan);
+    // The same for a part of a plan: other customers and vehicles are not touched.
+    void load_part(const Routes &part, const std::vector<Node> &unserved,
+                   const std::vector<int> &vehicles_left, int routes_allowed);
     Routes routes() const;
 
     bool is_served(Node node) const { return route_of[Model::at(node)] >= 0; }
@@ -112,6 +115,7 @@ public:
     int missing = 0;
 
 private:
+    bool take(int type, const std::vector<Node> &stops);
     void reserve(Route &r, int count) const;
     void count_in(int number);
     void count_out(int number);
@@ -121,6 +125,7 @@ private:
     bool pairs_in_order(const Node *stops, int count) const;
 
     std::vector<int> free_;
+    std::vector<char> known_;       // (N,) in a route that was taken over
     mutable std::vector<int> seen_; // (N,) stamps of a check of pairs
     mutable int stamp_ = 0;
     mutable std::vector<double> low_, high_, sum_, out_; // (kind,)

@@ -27,6 +27,10 @@ double now() {
 
 } // namespace
 
+double heat_for(double iterations_per_customer) {
+    return std::min(HEAT * std::pow(std::max(iterations_per_customer, 1.0), HEAT_POWER), HOTTEST);
+}
+
 Search::Search(const Model &problem, const Options &options)
     : plan(problem), model_(problem), options_(options), random_(options.seed) {
     const std::size_t n = at(model_.size() + 1);
@@ -69,8 +73,26 @@ double Search::objective() const {
     return sum;
 }
 
+void Search::begin_part(const Routes &part, const std::vector<Node> &unserved,
+                        const std::vector<int> &vehicles_left, int routes_allowed) {
+    plan.load_part(part, unserved, vehicles_left, routes_allowed);
+    units_.clear();
+    for (const auto &stops : part.stops)
+        for (const Node node : stops)
+            if (!plan.is_fixed[at(node)])
+                units_.push_back(node);
+    for (const Node head : unserved)
+        if (!plan.is_fixed[at(head)])
+            units_.push_back(head);
+    begin_here();
+}
+
 void Search::begin(const Routes &start) {
     plan.load(start);
+    begin_here();
+}
+
+void Search::begin_here() {
     best_objective_ = INFINITE;
     best_value_ = plan.value();
     for (const int number : plan.active)
@@ -163,7 +185,7 @@ void Search::ruin() {
     if (units_.empty() || routes == 0)
         return;
     const Node seed = units_[at(random_.below(static_cast<int>(units_.size())))];
-    const double served = static_cast<double>(model_.customers.size());
+    const double served = static_cast<double>(units_.size());
     const double longest = std::min(options_.longest_string, std::max(served / routes, 1.0));
     const double most = 4.0 * options_.removed / (1.0 + longest) - 1.0;
     const int strings = static_cast<int>(std::floor(random_.uniform() * most + 1.0));
@@ -641,13 +663,12 @@ Result Search::run(const Hooks &hooks) {
     bool news = false;
     double current = objective();
     const double unit = model_.arc_weight * model_.typical_arc;
-    const double customers = static_cast<double>(model_.customers.size());
+    const double customers = std::max(static_cast<double>(units_.size()), 1.0);
     const double cold = options_.cold * unit;
     double hot = 0.0, temperature = 0.0;
     // The more iterations a customer gets, the hotter it pays to start.
     const auto heat = [&](double iterations) {
-        const double share = HEAT * std::pow(std::max(iterations, 1.0) / customers, HEAT_POWER);
-        hot = unit * (options_.hot > 0.0 ? options_.hot : std::min(share, HOTTEST));
+        hot = unit * (options_.hot > 0.0 ? options_.hot : heat_for(iterations / customers));
         hot = std::max(hot, cold);
     };
     heat(options_.iterations > 0 ? static_cast<double>(options_.iterations) : 100.0 * customers);
@@ -662,7 +683,7 @@ Result Search::run(const Hooks &hooks) {
         result.value = best_value_;
         return result;
     }
-    if (true) {
+    if (options_.descend_first) {
         descend_all();
         if (plan.value().better_than(best_value_)) {
             keep_best();

@@ -27,6 +27,7 @@ struct Options {
     double descent = 0.0; // share of iterations with a descent around what changed
     int granularity = 12; // neighbours that the descent looks at
     double progress_from = 0.0, progress_to = 1.0; // part of a longer annealing
+    bool descend_first = true;
 };
 
 struct Trace {
@@ -52,15 +53,21 @@ struct Hooks {
 
 class Search {
 public:
-    // With `part`, only these routes of the plan are searched, and only these units unserved.
     Search(const Model &problem, const Options &options);
 
     void begin(const Routes &start);
+    // With a part of a plan: these routes, these unserved units, so many vehicles more.
+    void begin_part(const Routes &part, const std::vector<Node> &unserved,
+                    const std::vector<int> &vehicles_left, int routes_allowed);
     Result run(const Hooks &hooks);
 
     // All units into the best places, in several orders; the best plan of all.
     void construct_by_insertion(int tries);
     void construct_by_savings();
+    void keep_best_if_better() {
+        if (plan.value().better_than(best_value_))
+            keep_best();
+    }
     Routes best() const { return best_routes(); }
     const Value &best_value() const { return best_value_; }
 
@@ -85,6 +92,8 @@ public:
     double objective() const;
 
 private:
+    void begin_here();
+
     struct Saved {
         int route, type, first, size;
     };
@@ -159,5 +168,13 @@ private:
     double share_done_ = 0.0;
     std::int64_t descents_ = 0;
 };
+
+// A large plan is divided into neighbourhoods that are searched side by side, again and again along
+// other borders. The same for any number of threads, if iterations end it.
+bool is_divisible(const Model &model);
+Result search_divided(const Model &model, const Routes &start, const Options &options, int threads,
+                      const Hooks &hooks);
+// The temperature to start with, in typical arcs, if each customer gets so many iterations.
+double heat_for(double iterations_per_customer);
 
 } // namespace spacevrp
