@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+from itertools import permutations
 from typing import Any
 
 import numpy as np
@@ -12,6 +13,7 @@ from native_problems import build
 
 from fuzz import campaign
 from spacevrp import native
+from spacevrp.problems.problem import Problem
 from spacevrp.search.model import model_arguments, native_model
 
 
@@ -100,6 +102,15 @@ def test_a_search_without_an_end_is_refused() -> None:
         model.search([], [], seed=1)
 
 
+def test_many_searches_need_as_many_models() -> None:
+    assert native.core is not None
+    model = native_model(build({"capacity"}, 1)).model
+    for models, message in (([None], "received None"), ([model, model], "as many")):
+        with pytest.raises(ValueError, match=message):
+            native.core.search_many(models, [([], [])], seeds=[1], iterations=1)
+    assert native.core.search_many([], [], seeds=[], iterations=1, threads=-5) == []
+
+
 def test_an_unknown_construction_is_refused() -> None:
     model = native_model(build({"capacity"}, 1)).model
     with pytest.raises(ValueError, match="savings"):
@@ -119,3 +130,44 @@ def test_some_hostile_inputs() -> None:
 def test_some_random_moves() -> None:
     """The million is run by hand under sanitizers: python tests/native/moves.py 1000000."""
     assert sum(sample(seed) for seed in range(60)) > 5000
+
+
+# ------------------------------------------------------------------------- what the campaign found
+
+
+def test_one_customer_has_no_neighbours() -> None:
+    """Without a matrix the neighbours come from a tree; there are none to look for here."""
+    assert native.core is not None
+    problem = build({"capacity"}, 1, 1)
+    model = native.core.Model(**model_arguments(problem) | {"distances": None})
+    assert model.search([], [], iterations=5).routes == [list(problem.customers)]
+
+
+@pytest.mark.parametrize("arc", [1e9, 1e15, 1e300])
+def test_a_huge_arc_does_not_send_the_descent_round_in_circles(arc: float) -> None:
+    """Differences of sums of arcs lose the small ones next to it."""
+    assert native.core is not None
+    for seed in range(10):
+        given = model_arguments(build({"matrix"}, seed, 7))
+        matrix = given["distances"].copy()
+        matrix[2, 1] = matrix[5, 3] = arc
+        model = native.core.Model(**given | {"distances": matrix})
+        found = model.search(*model.construct("insertion", seed), seed=seed, iterations=50)
+        assert found.cost == pytest.approx(model.evaluate(found.routes, found.types)["cost"])
+        assert found.cost < 1000
+
+
+def test_missing_arcs_do_not_stop_the_search() -> None:
+    """The best of all tours is found where one arc in four is missing."""
+    for seed in range(6):
+        rng = np.random.default_rng(seed)
+        matrix = rng.integers(1, 50, (8, 8)).astype(float)
+        matrix[rng.random((8, 8)) < 0.25] = np.inf
+        matrix[np.arange(8), (np.arange(8) + 1) % 8] = 49.0  # one tour there is
+        tours = np.array(list(permutations(range(1, 8))))  # (5040, 7)
+        ends = np.zeros((len(tours), 1), dtype=int)
+        stops = np.hstack([ends, tours, ends])
+        best = matrix[stops[:, :-1], stops[:, 1:]].sum(axis=1).min()
+        native_tour = native_model(Problem.from_matrix(matrix, depots=()))
+        found = native_tour.model.search([[*range(1, 8)]], [0], seed=1, iterations=3000)
+        assert found.cost == best

@@ -216,6 +216,17 @@ def test_ctrl_c_returns_the_best_plans(
     assert signal.getsignal(signal.SIGINT) is signal.default_int_handler
 
 
+def test_ctrl_c_is_heard_while_other_threads_work(
+    ctrl_c: Callable[[float], threading.Timer],
+) -> None:
+    """The first problem has nothing to search, and the main thread only waits for the others."""
+    alone = Problem.from_coordinates([(0.0, 0.0)], depots=())
+    ctrl_c(0.15)
+    plans = improve([alone, *days(2)], [None] * 3, stop=Stop(seconds=_AGES), threads=3)
+    assert plans.interrupted
+    assert all(plan.is_legal for plan in plans)
+
+
 def test_ctrl_c_tells_the_deadline_of_the_caller(
     ctrl_c: Callable[[float], threading.Timer],
 ) -> None:

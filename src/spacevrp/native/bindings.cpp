@@ -1,5 +1,6 @@
 // Python's view of the search: arrays in, plans out, the GIL released in between.
 #include "search.hpp"
+#include "threads.hpp"
 
 #include <pybind11/functional.h>
 #include <pybind11/numpy.h>
@@ -341,6 +342,18 @@ Plain construct(const Model &model, const std::string &method, std::uint64_t see
     return {std::move(made.stops), std::move(made.types)};
 }
 
+constexpr int MOST_THREADS = 256;
+
+// Large plans are divided on any number of threads, so that this number changes nothing.
+Result search_model(const Model &model, const Routes &start, const Options &options, int threads,
+                    const Hooks &hooks) {
+    if (is_divisible(model))
+        return search_divided(model, start, options, threads, hooks);
+    Search one(model, options);
+    one.begin(start);
+    return one.run(hooks);
+}
+
 // What the caller wants to hear and to say while a search runs. All of it needs the GIL.
 struct Caller {
     std::optional<py::function> callback, should_stop;
@@ -390,13 +403,7 @@ SearchResult search(const Model &model, const std::vector<std::vector<Node>> &ro
             hooks.found = [&](const Routes &found, const Value &value) {
                 caller.tell(found.stops, found.types, true_cost(model, value));
             };
-        if (is_divisible(model)) {
-            result = search_divided(model, start, options, std::clamp(threads, 1, 256), hooks);
-        } else {
-            Search one(model, options);
-            one.begin(start);
-            result = one.run(hooks);
-        }
+        result = search_model(model, start, options, std::clamp(threads, 1, MOST_THREADS), hooks);
     }
     if (caller.raised)
         std::rethrow_exception(caller.raised);
@@ -410,6 +417,9 @@ search_many(const std::vector<std::shared_ptr<Model>> &models, const std::vector
             const std::optional<py::function> &should_stop, const Tuning &tuning) {
     if (models.size() != starts.size() || models.size() != seeds.size())
         throw py::value_error("expected as many starts and seeds as models");
+    for (const auto &model : models)
+        if (!model) // Python's None is a pointer to nothing
+            throw py::value_error("models: expected models, received None");
     std::vector<Options> options;
     std::vector<Routes> from;
     for (std::size_t i = 0; i < models.size(); ++i) {
@@ -425,13 +435,14 @@ search_many(const std::vector<std::shared_ptr<Model>> &models, const std::vector
         std::exception_ptr raised;
         std::atomic_flag failed = ATOMIC_FLAG_INIT;
         const std::thread::id owner = std::this_thread::get_id();
+        const auto stop = [&] {
+            if (std::this_thread::get_id() == owner && caller.stop())
+                stopped = true;
+            return stopped.load();
+        };
         const auto work = [&] {
             Hooks hooks;
-            hooks.stop = [&] {
-                if (std::this_thread::get_id() == owner && caller.stop())
-                    stopped = true;
-                return stopped.load();
-            };
+            hooks.stop = stop;
             try {
                 for (std::size_t i = next++; i < models.size(); i = next++) {
                     Options here = options[i];
@@ -441,9 +452,7 @@ search_many(const std::vector<std::shared_ptr<Model>> &models, const std::vector
                         hooks.found = [&, i](const Routes &found, const Value &value) {
                             caller.tell(i, found.stops, found.types, true_cost(*models[i], value));
                         };
-                    Search one(*models[i], here);
-                    one.begin(from[i]);
-                    results[i] = one.run(hooks);
+                    results[i] = search_model(*models[i], from[i], here, 1, hooks);
                     results[i].interrupted = results[i].interrupted || stopped;
                 }
             } catch (...) {
@@ -451,13 +460,8 @@ search_many(const std::vector<std::shared_ptr<Model>> &models, const std::vector
                     raised = std::current_exception();
             }
         };
-        std::vector<std::thread> others;
-        const int count = std::clamp(threads, 1, 256);
-        for (int i = 1; i < count && static_cast<std::size_t>(i) < models.size(); ++i)
-            others.emplace_back(work);
-        work();
-        for (std::thread &thread : others)
-            thread.join();
+        const int most = static_cast<int>(std::min<std::size_t>(models.size(), MOST_THREADS));
+        side_by_side(std::clamp(threads, 1, std::max(most, 1)), work, stop);
         if (raised)
             std::rethrow_exception(raised);
     }

@@ -68,6 +68,9 @@ bool Search::weigh(const Piece *first, int first_count, const Piece *second, int
     }
     if (!(change < bound))
         return false;
+    // Differences of sums lose small arcs next to huge ones, and moves might go round in a circle:
+    // what the routes cost before and after decides.
+    double before = 0.0, after = 0.0;
     for (int side = 0; side < 2; ++side) {
         if (out.route[side] < 0)
             continue;
@@ -83,12 +86,20 @@ bool Search::weigh(const Piece *first, int first_count, const Piece *second, int
                 for (int p = piece.from; p <= piece.to; ++p)
                     stops.push_back(nodes[at(p)]);
         }
-        const int type = plan.route[at(out.route[side])].type;
-        if (!stops.empty() &&
-            plan.checked_length(type, stops.data(), static_cast<int>(stops.size())) == INFINITE)
+        const Route &r = plan.route[at(out.route[side])];
+        const double fixed = model_.maximise_prize ? 0.0 : model_.vehicles[at(r.type)].fixed_cost;
+        before += model_.arc_weight * r.length + fixed;
+        if (stops.empty())
+            continue;
+        const double length =
+            plan.checked_length(r.type, stops.data(), static_cast<int>(stops.size()));
+        if (length == INFINITE)
             return false;
+        after += model_.arc_weight * length + fixed;
     }
-    out.delta = change;
+    if (!(after - before < bound))
+        return false;
+    out.delta = after - before;
     return true;
 }
 

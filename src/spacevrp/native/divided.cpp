@@ -1,5 +1,6 @@
 // One large plan, divided into neighbourhoods of routes that are searched side by side.
 #include "search.hpp"
+#include "threads.hpp"
 
 #include <algorithm>
 #include <atomic>
@@ -142,13 +143,14 @@ Result search_divided(const Model &model, const Routes &start, const Options &op
         std::vector<Result> results(parts.size());
         std::atomic<std::size_t> next{0};
         const double step = 1.0 / ROUNDS;
+        const auto stop = [&] {
+            if (std::this_thread::get_id() == owner && hooks.stop && hooks.stop())
+                stopped = true;
+            return stopped.load();
+        };
         const auto work = [&] {
             Hooks inner;
-            inner.stop = [&] {
-                if (std::this_thread::get_id() == owner && hooks.stop && hooks.stop())
-                    stopped = true;
-                return stopped.load();
-            };
+            inner.stop = stop;
             try {
                 for (std::size_t i = next++; i < parts.size(); i = next++) {
                     const Part &part = parts[i];
@@ -194,15 +196,11 @@ Result search_divided(const Model &model, const Routes &start, const Options &op
                 stopped = true;
             }
         };
-        std::vector<std::thread> others;
-        for (int i = 1; i < std::min(threads, static_cast<int>(parts.size())); ++i)
-            others.emplace_back(work);
-        work();
-        for (std::thread &thread : others)
-            thread.join();
+        side_by_side(std::min(threads, static_cast<int>(parts.size())), work, stop);
         if (raised)
             std::rethrow_exception(raised);
         Routes merged;
+        const std::int64_t before = result.iterations;
         for (std::size_t i = 0; i < parts.size(); ++i) {
             // A part that was not reached stays as it was.
             Routes &routes = results[i].trace.empty() ? parts[i].routes : results[i].routes;
@@ -212,6 +210,8 @@ Result search_divided(const Model &model, const Routes &start, const Options &op
                 merged.types.push_back(routes.types[k]);
             }
         }
+        if (result.iterations == before && options.seconds < 0.0)
+            break; // no customer may be moved
         const double elapsed = now() - began;
         if (elapsed > 0.0)
             rate = static_cast<double>(result.iterations) / elapsed;

@@ -97,6 +97,8 @@ public:
     void nearest(const double *point, int count, Node except,
                  std::vector<std::pair<double, Node>> &found) const {
         found.clear();
+        if (count < 1)
+            return;
         look(0, static_cast<int>(nodes_.size()), 0, point, static_cast<std::size_t>(count), except,
              found);
         std::sort_heap(found.begin(), found.end());

@@ -9,6 +9,9 @@ constexpr int UNLIMITED = 1 << 29;
 
 std::size_t at(int i) { return static_cast<std::size_t>(i); }
 
+// A length this many times what is left loses too many digits of it.
+constexpr double MOST_LOST = 1e6;
+
 // What a vehicle must have room for, by the load rule, from the extremes of what it hands over.
 double room_needed(LoadRule rule, double low, double high, double deliveries) {
     switch (rule) {
@@ -213,7 +216,6 @@ void Plan::count_out(int number) {
     if (r.slot < 0)
         return;
     const VehicleType &type = model.vehicles[at(r.type)];
-    length -= r.length;
     fixed -= type.fixed_cost;
     ++available[at(r.type)];
     ++routes_left;
@@ -222,7 +224,19 @@ void Plan::count_out(int number) {
     active.pop_back();
     r.slot = -1;
     if (active.empty())
-        length = fixed = 0.0;
+        fixed = 0.0;
+    change_length(0.0, r.length);
+}
+
+void Plan::change_length(double more, double less) {
+    length += more - less;
+    // Next to a huge arc that is gone small ones were lost, and next to a missing one everything:
+    // then the routes are added up again.
+    if (!(less <= MOST_LOST * std::abs(length)) || !std::isfinite(length)) {
+        length = 0.0;
+        for (const int number : active)
+            length += route[at(number)].length;
+    }
 }
 
 void Plan::count_in(int number) {
@@ -284,7 +298,7 @@ bool Plan::refresh(int number) {
         position[at(node[p])] = p;
     }
     if (r.slot >= 0)
-        length += r.length - before;
+        change_length(r.length, before);
     bool legal = std::isfinite(sum) && sum <= type.max_length;
     if (model.backhaul_last) {
         r.first_backhaul = m + 1;

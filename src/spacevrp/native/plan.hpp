@@ -119,6 +119,7 @@ private:
     void reserve(Route &r, int count) const;
     void count_in(int number);
     void count_out(int number);
+    void change_length(double more, double less);
     bool refresh_load(Route &r) const;
     bool refresh_time(Route &r) const;
     bool pairs_in_order(const Node *stops, int count) const;
