@@ -2,7 +2,7 @@
 
 Moves are sampled from plans of all variants and of random problems, and each is compared with the
 model's own evaluation; the referee judges one in twenty. Then the plan is searched on, so that the
-search itself runs under the sanitizers, too. The native README says how to build with them.
+search itself runs under the sanitizers, too. `make sanitize` shows how to build with them.
 """
 
 from __future__ import annotations
