@@ -42,7 +42,7 @@ def asked(monkeypatch: pytest.MonkeyPatch) -> list[dict[str, Any]]:
 
 
 def test_iterations_grow_with_the_size_and_are_never_few() -> None:
-    few, some = (usual_stop(generate("CVRP", size, 1)[0]).iterations for size in (4, 50))
+    few, some = (usual_stop(generate("CVRP", size, 1)[0]).iterations for size in (2, 50))
     assert few == effort.FEWEST_ITERATIONS
     assert some == 50 * effort.ITERATIONS_PER_CUSTOMER
     assert usual_stop(generate("CVRP", 5, 1)[0]).seconds is None  # the same plan on any machine
