@@ -109,7 +109,7 @@ def test_the_whole_command(
 ) -> None:
     pytest.importorskip("matplotlib", reason="plots are an extra")
     command = ["bench", "anytime", "--count", "1", "--sizes", "8,6", "--problems", "CVRP,CVRPB"]
-    command += ["--seconds", "0.2", "--solvers", "pyvrp", "--device", "cpu"]
+    command += ["--seconds", "1.5", "--solvers", "pyvrp", "--device", "cpu"]
     command += ["--weights", str(tiny_weights), "-o", str(tmp_path)]
     assert main(command) == 0
     assert "pyvrp is left out on CVRPB: mixed pickups" in capsys.readouterr().err
