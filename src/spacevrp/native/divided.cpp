@@ -135,7 +135,7 @@ Result search_divided(const Model &model, const Routes &start, const Options &op
         if (planned > 1e17)
             planned = 200.0 * n;
         std::vector<Part> parts = divide(model, plan, unserved, count, random);
-        // Vehicles that nobody drives are offered to one part, another one every round.
+        // Idle vehicles are offered to one part, another one every round.
         std::vector<int> left = whole.plan.available;
         int routes_left = whole.plan.routes_left;
         const int favoured = random.below(static_cast<int>(parts.size()));

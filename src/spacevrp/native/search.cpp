@@ -18,7 +18,7 @@ constexpr int FROM_BANK = 12;
 constexpr double RADIAL = 0.1;
 constexpr int CLOCK_EVERY = 8;
 // Temperature at the start, in typical arcs, by the iterations that each customer gets.
-constexpr double HEAT = 0.06, HEAT_POWER = 0.3, HOTTEST = 1.0;
+constexpr double HEAT = 0.1, HEAT_POWER = 0.2, HOTTEST = 1.0;
 
 double now() {
     using namespace std::chrono;

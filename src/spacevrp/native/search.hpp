@@ -22,10 +22,10 @@ struct Options {
     double hot = 0.0, cold = 0.03;
     double removed = 10.0; // customers taken out at a time, on average
     double longest_string = 10.0;
-    double blink = 0.01;  // share of places that an insertion overlooks
-    int places = 0;       // neighbours beside which to insert; 0 chooses by size
+    double blink = 0.01;   // share of places that an insertion overlooks
+    int places = 0;        // neighbours beside which to insert; 0 chooses by size
     double descent = 0.01; // share of iterations with a descent around what changed
-    int granularity = 12; // neighbours that the descent looks at
+    int granularity = 12;  // neighbours that the descent looks at
     double progress_from = 0.0, progress_to = 1.0; // part of a longer annealing
     bool descend_first = true;
 };

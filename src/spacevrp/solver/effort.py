@@ -13,7 +13,9 @@ STARTS: int | None = None
 # Rounds of the neural large neighbourhood search.
 ROUNDS = 0
 # Iterations of the search: reproducible, unlike seconds, and their time grows about linearly.
-ITERATIONS_PER_CUSTOMER, FEWEST_ITERATIONS = 400, 2_000
+ITERATIONS_PER_CUSTOMER, FEWEST_ITERATIONS = 800, 2_000
+# More than these take minutes: a call that wants them says how much time it has.
+MOST_ITERATIONS = 20_000_000
 # Iterations without a better plan after which it ends; None for no such limit.
 NO_GAIN_PER_CUSTOMER: int | None = None
 # Customers up to which the network's plans are worth their time as a start for the search.
@@ -35,6 +37,7 @@ def usual_stop(problem: Problem) -> Stop:
     customers = len(problem.customers)
     no_gain = None if NO_GAIN_PER_CUSTOMER is None else NO_GAIN_PER_CUSTOMER * customers
     iterations = max(FEWEST_ITERATIONS, ITERATIONS_PER_CUSTOMER * customers)
+    iterations = min(iterations, MOST_ITERATIONS)
     return Stop(iterations=iterations, no_gain=no_gain)
 
 
