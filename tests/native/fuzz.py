@@ -32,6 +32,7 @@ def work(first: int, count: int) -> None:
         try:
             print("end", attack(number).replace(" ", "_"), flush=True)
         except Exception:
+            print(f"input {number}:", file=sys.stderr)
             traceback.print_exc()
             print("end", "FAULT", flush=True)
     faulthandler.cancel_dump_traceback_later()

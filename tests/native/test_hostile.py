@@ -143,6 +143,17 @@ def test_one_customer_has_no_neighbours() -> None:
     assert model.search([], [], iterations=5).routes == [list(problem.customers)]
 
 
+def test_the_loads_of_a_pair_must_be_opposite() -> None:
+    assert native.core is not None
+    problem = build({"pairs", "capacity", "whole"}, 1)
+    given = model_arguments(problem)
+    for change in (0.5, -0.5):
+        demand = given["demand"].copy()
+        demand[problem.pairs[0][1]] += change
+        with pytest.raises(ValueError, match="demand: expected a pickup"):
+            native.core.Model(**given | {"demand": demand})
+
+
 @pytest.mark.parametrize("arc", [1e9, 1e15, 1e300])
 def test_a_huge_arc_does_not_send_the_descent_round_in_circles(arc: float) -> None:
     """Differences of sums of arcs lose the small ones next to it."""

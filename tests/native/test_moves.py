@@ -7,11 +7,12 @@ import pytest
 from agreement import check_moves, faults
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from native_problems import problems, random_plan
+from native_problems import build, problems, random_plan
 
 from spacevrp.generators import generate
 from spacevrp.problems.problem import Problem
 from spacevrp.problems.variants import VARIANTS
+from spacevrp.search import model as search_model
 from spacevrp.search import native_model
 from spacevrp.search.model import Native, Plan
 
@@ -19,9 +20,13 @@ from spacevrp.search.model import Native, Plan
 def some_plans(native: Native, seed: int) -> list[Plan]:
     """Plans that keep the rules: constructed, searched, and by chance."""
     model, rng = native.model, np.random.default_rng(seed)
-    plans = [model.construct("insertion", seed), random_plan(native.problem, rng)]
-    found = model.search(*plans[0], seed=seed, iterations=20)
-    plans.append((found.routes, found.types))
+    built = model.construct("insertion", seed)
+    found = model.search(*built, seed=seed, iterations=20)
+    plans = [built, (found.routes, found.types)]
+    for plan in plans:
+        # What is pinned may be impossible to finish, and little prize may be in reach.
+        assert set(faults(native.solution(*plan))) <= {"prize", "pin"}, (native.problem, plan)
+    plans.append(random_plan(native.problem, rng))
     # A part of a good plan, so that there are customers to insert.
     plans.append((found.routes[1:], found.types[1:]))
     return [plan for plan in plans if not faults(native.solution(*plan))]
@@ -50,6 +55,43 @@ def test_moves_of_random_problems(problem: Problem, seed: int) -> None:
 @given(problem=problems, seed=st.integers(0, 10**6))
 def test_moves_of_many_random_problems(problem: Problem, seed: int) -> None:
     test_moves_of_random_problems.hypothesis.inner_test(problem, seed)
+
+
+# Features that bind together, each often enough to be broken by a search that forgets it.
+FOCUS = (
+    {"capacity", "backhaul", "separate"},
+    {"kinds", "backhaul", "separate"},
+    {"capacity", "backhaul", "backhaul_last", "open", "depots"},
+    {"vehicles", "skills"},
+    {"vehicles", "capacities", "capacity", "lengths"},
+    {"vehicles", "windows", "shifts", "ends"},
+    {"vehicles", "pins", "windows", "service"},
+    {"vehicles", "counts", "fixed", "max_routes", "capacity"},
+    {"windows", "service"},
+    {"windows", "durations", "matrix"},
+    {"pairs", "capacity", "windows"},
+    {"pairs", "capacity", "vehicles", "skills", "lengths"},
+    {"pairs", "capacity", "optional", "max_routes"},
+    {"prize", "optional", "capacity"},
+    {"maximise", "windows"},
+    {"missing", "capacity", "length"},
+)
+
+
+@pytest.mark.parametrize("by_points", [False, True], ids=["matrix", "points"])
+@pytest.mark.parametrize("features", FOCUS, ids=lambda features: "+".join(sorted(features)))
+def test_moves_where_rules_bind(
+    monkeypatch: pytest.MonkeyPatch, features: set[str], by_points: bool
+) -> None:
+    """With a matrix all places are tried; without one those next to near neighbours."""
+    if by_points:
+        monkeypatch.setattr(search_model, "MATRIX_NODES", 0)
+    names: set[str] = set()
+    for seed in range(4):
+        native = native_model(build(features, seed, 14))
+        for plan in some_plans(native, seed):
+            names |= check_moves(native, plan, seed, 30)
+    assert names
 
 
 def test_every_kind_of_move_is_sampled() -> None:

@@ -45,17 +45,17 @@ def test_the_same_plan_on_any_number_of_threads(name: str) -> None:
     before = compare(native, start)
     plans = set()
     for threads in (1, 2, 4):
-        found = native.model.search(*start, seed=3, iterations=3000, threads=threads)
+        found = native.model.search(*start, seed=3, iterations=1200, threads=threads)
         plans.add((tuple(map(tuple, found.routes)), tuple(found.types)))
     assert len(plans) == 1
     (other,) = improve(
-        [problem], [native.solution(*start)], stop=Stop(iterations=3000), seed=3, threads=2
+        [problem], [native.solution(*start)], stop=Stop(iterations=1200), seed=3, threads=2
     )
     assert plans == {native_plan(native, other)}
     assert other.feasible
     assert other.cost < before.cost
     # Alone and among others.
-    both = improve([problem] * 2, [before] * 2, stop=Stop(iterations=3000), seed=3, threads=2)
+    both = improve([problem] * 2, [before] * 2, stop=Stop(iterations=1200), seed=3, threads=2)
     assert plans == {native_plan(native, plan) for plan in both}
 
 

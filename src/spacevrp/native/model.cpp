@@ -404,6 +404,12 @@ void Model::read_units(const Input &input) {
         if ((is_pickup[at(node)] != 0) == (is_pickup[at(other)] != 0))
             refuse("is_pickup", "one pickup and one delivery a pair",
                    std::to_string(node) + " and " + std::to_string(other));
+        // The search relies on it: a pair that is served leaves the load as it was.
+        for (int kind = 0; kind < kinds_ && is_pickup[at(node)]; ++kind)
+            if (!(demand(node, kind) <= 0.0) || demand(node, kind) != -demand(other, kind))
+                refuse("demand", "a pickup (negative) equal to the delivery of its pair",
+                       text(demand(node, kind)) + " at " + std::to_string(node) + ", " +
+                           text(demand(other, kind)) + " at " + std::to_string(other));
     }
     if (paired && load_rule != LoadRule::pairs)
         refuse("load_rule", "pairs where there are pairs", "another");
