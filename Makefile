@@ -4,7 +4,7 @@
 PYTHON ?= python3
 BIN := .venv/bin
 # What the compiled search is built from.
-NATIVE := $(wildcard src/spacevrp/native/*.hpp src/spacevrp/native/*.cpp)
+NATIVE := $(wildcard $(foreach folder,. network judge,src/spacevrp/native/$(folder)/*.[hc]pp))
 # The demo needs little; development needs all of it.
 DEMO_PACKAGES := .venv/.demo-packages
 TEST_PACKAGES := .venv/.test-packages
@@ -131,5 +131,5 @@ lock:
 
 clean:
 	rm -rf .venv .venv-lock build dist site src/*.egg-info .coverage .coverage.* htmlcov \
-		.pytest_cache .mypy_cache .ruff_cache .hypothesis src/spacevrp/native/_core.*.so
+		.pytest_cache .mypy_cache .ruff_cache .hypothesis src/spacevrp/native/_*.so
 	find src tests -type d -name __pycache__ -prune -exec rm -rf {} +

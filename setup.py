@@ -1,4 +1,4 @@
-"""Builds the compiled search, ``spacevrp.native._core``. All metadata are in pyproject.toml."""
+"""Builds the compiled modules of ``spacevrp.native``. All metadata are in pyproject.toml."""
 
 from __future__ import annotations
 
@@ -15,6 +15,12 @@ from setuptools.command.build_ext import build_ext
 from setuptools.errors import BaseError, CCompilerError
 
 NATIVE = Path("src/spacevrp/native")
+# The folder of a module's sources, and what it is; the referee shares no file with the others.
+MODULES = {
+    "_core": (".", "search"),
+    "_network": ("network", "network"),
+    "_judge": ("judge", "referee"),
+}
 
 # Portable instructions (no -march), and no fused multiplication and addition: with the same seed
 # x86-64 and aarch64 round alike and find the same plans.
@@ -60,7 +66,8 @@ class BuildNative(build_ext):
             if self.strict:
                 raise
             self.remove_outdated(ext)
-            line = f"spacevrp: installed without the compiled search: {reason_of(error)}"
+            what = MODULES[ext.name.rpartition(".")[2]][1]
+            line = f"spacevrp: installed without the compiled {what}: {reason_of(error)}"
             print(line, file=sys.stderr, flush=True)
 
     def add_flags(self, ext: Extension) -> None:
@@ -114,20 +121,22 @@ def reason_of(error: BaseException) -> str:
     return shorten(str(error) or type(error).__name__, 200)
 
 
-def files(suffix: str) -> list[str]:
-    """The files of the compiled search with this suffix, in an order of their own."""
-    return sorted(path.as_posix() for path in NATIVE.glob(f"*{suffix}"))
+def files(folder: str, suffix: str) -> list[str]:
+    """The files of one module with this suffix, in an order of their own."""
+    return sorted(path.as_posix() for path in (NATIVE / folder).glob(f"*{suffix}"))
 
 
 setup(
     ext_modules=[
         Extension(
-            "spacevrp.native._core",
-            files(".cpp"),
-            depends=[*files(".hpp"), "setup.py"],
+            f"spacevrp.native.{name}",
+            files(folder, ".cpp"),
+            depends=[*files(folder, ".hpp"), "setup.py"],
             language="c++",
             optional=True,
         )
+        for name, (folder, _) in MODULES.items()
+        if files(folder, ".cpp")
     ],
     cmdclass={"build_ext": BuildNative},
 )
