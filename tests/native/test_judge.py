@@ -100,8 +100,8 @@ def test_plans_of_random_problems(problem: Problem, seed: int) -> None:
 
 @pytest.mark.slow
 def test_plans_of_many_random_problems() -> None:
-    told = campaign(60_000, seed=7)
-    assert told["feasible"] > 10_000 and told["not feasible"] > 10_000
+    told = campaign(30_000, seed=7)
+    assert min(told["feasible"], told["not feasible"], told["at a limit"]) > 3_000
 
 
 # ------------------------------------------------------------------------------ hostile plans
