@@ -8,17 +8,18 @@ from typing import Any
 
 import numpy as np
 import pytest
+from hostile import NUMBERS, WHOLES, damaged, hostile_plan
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from judging import at_its_limits, campaign, compare, some_plans
-from native_problems import problems
+from native_problems import FEATURES, build, problems
 
 from spacevrp import native
 from spacevrp.generators import generate
 from spacevrp.problems import judging
 from spacevrp.problems.assignment import FleetRoutes
 from spacevrp.problems.errors import SolutionError
-from spacevrp.problems.judging import FEW, compiled_costs, judge_all
+from spacevrp.problems.judging import FEW, compiled_costs, judge_all, sheet_arguments
 from spacevrp.problems.problem import Problem
 from spacevrp.problems.solution import Solution
 from spacevrp.problems.variants import VARIANTS
@@ -116,6 +117,9 @@ HOSTILE: list[Any] = [
 ]
 
 
+ODD: list[Any] = [*WHOLES, *NUMBERS, None, [], [7], [math.nan], (1,), (1, 2)]
+
+
 def outcome(call: Callable[[], Any]) -> Any:
     """What a call returns, or the words of its refusal."""
     try:
@@ -147,19 +151,11 @@ def test_hostile_types_of_vehicles(four_customers: Build, types: Any) -> None:
     assert outcome(lambda: judge_all([alike], [plan], few=0)[0]) == expected
 
 
-def test_the_module_refuses_what_is_no_problem(
-    four_customers: Build, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    caught: dict[str, Any] = {}
+def test_the_module_refuses_what_is_no_problem(four_customers: Build) -> None:
     real = native.judge
     assert real is not None
-
-    class Spy:
-        Sheet = staticmethod(lambda **fields: caught.update(fields))
-        judge = staticmethod(real.judge)
-
-    monkeypatch.setattr(judging.native, "judge", Spy)
-    judging._sheet(four_customers(demand=[0, 1, 1, 1, 1], capacity=2, pairs=()))
+    caught = sheet_arguments(four_customers(demand=[0, 1, 1, 1, 1], capacity=2))
+    assert caught is not None
     assert isinstance(real.Sheet(**caught), real.Sheet)
     (terms,) = caught["types"]
     for name, value, words in (
@@ -189,6 +185,34 @@ def test_the_module_refuses_what_is_no_problem(
     for wrong in ([None], [3], ["sheet"]):
         with pytest.raises((RuntimeError, TypeError)):
             real.judge(wrong, [[]], [None])
+
+
+@pytest.mark.filterwarnings("ignore")  # complex numbers become real ones
+@pytest.mark.parametrize("first", range(0, 400, 100))
+def test_hostile_arguments_never_end_the_process(first: int) -> None:
+    """An error, or costs: the plans have nodes beyond the last, and the problems any fault."""
+    real = native.judge
+    assert real is not None
+    ends = set()
+    for seed in range(first, first + 100):
+        rng = np.random.default_rng(seed)
+        problem = build(rng.choice(FEATURES, 6, replace=False).tolist(), seed, 5)
+        arguments = sheet_arguments(problem)
+        if arguments is None:
+            continue
+        routes, types = hostile_plan({"opening": problem.windows[:, 0]}, rng)
+        if rng.random() < 0.3:  # a vehicle that is none
+            terms = list(arguments["types"][0])
+            terms[int(rng.integers(len(terms)))] = ODD[int(rng.integers(len(ODD)))]
+            arguments["types"][0] = tuple(terms)
+        try:
+            sheet = real.Sheet(**damaged(arguments, rng))
+            (cost,) = real.judge([sheet], [routes], [types if rng.random() < 0.5 else None])
+            assert isinstance(cost, float)
+            ends.add("judged")
+        except (ValueError, TypeError):
+            ends.add("refused")
+    assert ends == {"judged", "refused"}
 
 
 # -------------------------------------------------------------------------------- which judges

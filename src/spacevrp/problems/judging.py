@@ -74,7 +74,9 @@ def compiled_costs(
     listed, driven = list[object](), list[object]()
     for row, (problem, plan) in enumerate(zip(problems, plans, strict=True)):
         if id(problem) not in sheets:
-            sheets[id(problem)] = _sheet(problem)
+            arguments = sheet_arguments(problem)
+            made = None if arguments is None else native.judge.Sheet(**arguments)
+            sheets[id(problem)] = made
         sheet = sheets[id(problem)]
         if sheet is None or type(plan) not in (list, tuple, FleetRoutes):
             continue
@@ -100,9 +102,8 @@ def _passed(problem: Problem, plan: Any, cost: float) -> Solution:
     return Solution(FleetRoutes(routes, vehicles), cost, (), problem, vehicles)
 
 
-def _sheet(problem: Problem) -> Any:
-    """The problem as the compiled referee reads it; None where it cannot."""
-    assert native.judge is not None
+def sheet_arguments(problem: Problem) -> dict[str, Any] | None:
+    """The problem as the compiled referee reads it, by name; None where it cannot."""
     lengths, times = problem.distances, problem.durations
     if "geo" in (lengths.metric.geometry, times.metric.geometry):
         return None  # NumPy's cosine may differ from C++'s in the last bit, before it is rounded
@@ -110,32 +111,32 @@ def _sheet(problem: Problem) -> Any:
     durations, duration_metric = (None, None) if times is lengths else _roads(times)
     rule = "separate" if problem.load_rule == "separate" else "single"
     prizes = problem.prize if problem.revealed_prize is None else problem.revealed_prize
-    return native.judge.Sheet(
-        distances=distances,
-        metric=metric,
-        durations=durations,
-        duration_metric=duration_metric,
-        depots=problem.depots,
-        loads=problem.loads,
-        load_rule="pairs" if problem.pairs else rule,
-        windows=problem.windows,
-        service=problem.service,
-        penalty=problem.penalty,
-        prize=problem.prize,
-        real_prize=prizes,
-        min_prize=problem.min_prize,
-        prize_slack=BASE_TOLERANCE * problem.min_prize,
-        maximise_prize=problem.maximise_prize,
-        open_routes=problem.open_routes,
-        backhaul_last=problem.backhaul_last,
-        max_routes=-1 if problem.max_routes is None else min(problem.max_routes, 2**62),
+    return {
+        "distances": distances,
+        "metric": metric,
+        "durations": durations,
+        "duration_metric": duration_metric,
+        "depots": problem.depots,
+        "loads": problem.loads,
+        "load_rule": "pairs" if problem.pairs else rule,
+        "windows": problem.windows,
+        "service": problem.service,
+        "penalty": problem.penalty,
+        "prize": problem.prize,
+        "real_prize": prizes,
+        "min_prize": problem.min_prize,
+        "prize_slack": BASE_TOLERANCE * problem.min_prize,
+        "maximise_prize": problem.maximise_prize,
+        "open_routes": problem.open_routes,
+        "backhaul_last": problem.backhaul_last,
+        "max_routes": -1 if problem.max_routes is None else min(problem.max_routes, 2**62),
         # To find out a slack takes longer than to judge a plan; without limits there is none.
-        length_slack=problem.length_tolerance if _limits_length(problem) else 0.0,
-        time_slack=problem.time_tolerance if _limits_time(problem) else 0.0,
-        pairs=problem.pairs,
-        uniform=problem.vehicles is None,
-        types=_types(problem),
-    )
+        "length_slack": problem.length_tolerance if _limits_length(problem) else 0.0,
+        "time_slack": problem.time_tolerance if _limits_time(problem) else 0.0,
+        "pairs": problem.pairs,
+        "uniform": problem.vehicles is None,
+        "types": _types(problem),
+    }
 
 
 def _limits_length(problem: Problem) -> bool:
