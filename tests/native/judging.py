@@ -1,4 +1,4 @@
-"""The compiled referee beside the plain one: python tests/native/judging.py PLANS [SEED].
+"""The compiled referee against the plain one: python tests/native/judging.py PLANS [SEED].
 
 Problems of every kind and plans for them, legal ones and such that something was done to. As a
 program it judges that many plans by both; exit code 1 where they differ.
@@ -88,7 +88,7 @@ def mutated(
 
 
 def at_its_limits(problem: Problem, plan: Any, rng: np.random.Generator) -> Problem:
-    """The problem with a limit that lies at what the plan needs, or a little beside it."""
+    """The problem with a limit that lies at what the plan needs, or a little away from it."""
     share = float(rng.choice([-1.0, 0.0, 0.5, 0.99, 1.01, 2.0]))
     solution = Solution.judged(problem, plan)
     if not (solution.feasible and problem.depots and any(map(len, solution.routes))):

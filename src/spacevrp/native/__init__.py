@@ -1,4 +1,4 @@
-"""The compiled modules: C++ beside this file, built when the package is installed.
+"""The compiled modules: C++ next to this file, built when the package is installed.
 
 ``core`` is the search (its interface: ``_core.pyi``), ``judge`` the referee of many plans
 (``_judge.pyi``); each is None where it was not built.

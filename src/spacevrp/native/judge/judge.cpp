@@ -143,14 +143,14 @@ private:
             const double capacity = trip.type.capacity[kind];
             if (std::isinf(capacity))
                 continue;
-            if (!(most_room(trip.customers, kind) <= capacity + trip.type.slack[kind]))
+            if (!(most_needed(trip.customers, kind) <= capacity + trip.type.slack[kind]))
                 return false;
         }
         return true;
     }
 
-    // The room that a kind of load takes where it takes most.
-    double most_room(std::span<const Node> customers, std::size_t kind) const {
+    // The largest capacity that a kind of load needs anywhere on the route.
+    double most_needed(std::span<const Node> customers, std::size_t kind) const {
         const auto demand = [&](Node node) {
             return sheet_.loads[static_cast<std::size_t>(node) * sheet_.kinds + kind];
         };
