@@ -1,11 +1,12 @@
-"""The compiled search: C++ beside this file, built when the package is installed.
+"""The compiled modules: C++ next to this file, built when the package is installed.
 
-``core`` is the module (its interface: ``_core.pyi``), or None where it was not built.
+``core`` is the search (its interface: ``_core.pyi``), ``judge`` the referee of many plans
+(``_judge.pyi``); each is None where it was not built.
 """
 
 from __future__ import annotations
 
-__all__ = ["MISSING", "available", "core"]
+__all__ = ["MISSING", "available", "core", "judge"]
 
 #: One line on what to do where ``core`` is None.
 MISSING = (
@@ -21,6 +22,11 @@ except ImportError as error:
     # It is there, but not for this machine: its libraries or its Python are others.
     core = None  # type: ignore[assignment]
     MISSING = f"the compiled search cannot be loaded ({error}): install spacevrp again"
+
+try:
+    import spacevrp.native._judge as judge
+except ImportError:
+    judge = None  # type: ignore[assignment]  # the plain referee says the same
 
 
 def available() -> bool:

@@ -10,8 +10,9 @@ limits them is never looser than what the referee forgives (see limits.py).
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, fields, replace
+from functools import cache
 from typing import Any, cast
 
 import numpy as np
@@ -19,9 +20,10 @@ import torch
 from torch import Tensor
 
 from spacevrp.problems.errors import UnsupportedError
+from spacevrp.problems.features import Features
 from spacevrp.problems.problem import Problem
 from spacevrp.tensors.lengths import PlaneLengths
-from spacevrp.tensors.limits import as_amounts, as_limits
+from spacevrp.tensors.limits import TOLERANCE, Array, as_amounts, as_limits
 
 # How goods share the vehicle. Pairs have a rule of their own: nothing is on board at the start.
 LOAD_RULE_CODES = {"single": 0, "paper": 1, "separate": 2}
@@ -119,10 +121,10 @@ class View:
 
     starts: tuple[int, ...]  # the nodes that depots of the batch are for whoever leaves,
     ends: tuple[int, ...]  # and for whoever comes back
-    demand: np.ndarray[Any, Any]  # (N,)
+    demand: Array  # (N,)
     capacity: float
     load_tolerance: float
-    windows: np.ndarray[Any, Any]  # (N, 2)
+    windows: Array  # (N, 2)
     max_length: float
     open_routes: bool
     max_routes: int | None
@@ -180,24 +182,25 @@ def stack(
         raise ValueError("expected at least one problem, received none")
     if views is None:
         views = [_uniform_view(problem) for problem in problems]
-    width = max(len(_order(p, view.starts)) for p, view in zip(problems, views, strict=True))
+    orders = [_order(problem, view.starts) for problem, view in zip(problems, views, strict=True)]
+    width = max(map(len, orders))
     if num_nodes is not None:
         if num_nodes < width:
             raise ValueError(f"expected num_nodes >= {width}, received {num_nodes}")
         width = num_nodes
-    rows = [_as_row(problem, width, view) for problem, view in zip(problems, views, strict=True)]
+    rows = _as_rows(problems, views, orders, width)
     on_the_fly = on_the_fly and _share_a_metric(problems)
 
     def lengths(field: str) -> Tensor:
         if on_the_fly and field == "distances":
             return _plane(problems, field, width, dtype)
-        return _squares(problems, views, field, width, dtype)
+        return _squares(problems, views, orders, field, width, dtype)
 
     tensors: dict[str, Tensor] = {"distance": lengths("distances")}
     shared = all(problem.durations is problem.distances for problem in problems)
     tensors["duration"] = tensors["distance"] if shared else lengths("durations")
-    for name in rows[0]:
-        tensor = torch.from_numpy(np.array([row[name] for row in rows]))
+    for name, values in rows.items():
+        tensor = torch.from_numpy(values)
         keeps_precision = name == "unit" or not tensor.is_floating_point()
         tensors[name] = tensor if keeps_precision else tensor.to(dtype)
     return Batch(**tensors)
@@ -206,6 +209,7 @@ def stack(
 def _squares(
     problems: Sequence[Problem],
     views: Sequence[View],
+    orders: Sequence[Array],
     field: str,
     width: int,
     dtype: torch.dtype,
@@ -214,10 +218,10 @@ def _squares(
     # numpy knows no bfloat16.
     held_in = dtype if dtype in (torch.float32, torch.float64) else torch.float64
     blocks = torch.zeros((len(problems), width, width), dtype=held_in)
-    for block, problem, view in zip(blocks.numpy(), problems, views, strict=True):
+    for block, problem, view, order in zip(blocks.numpy(), problems, views, orders, strict=True):
         matrix = getattr(problem, field).matrix()
         unit = problem.unit if field == "distances" else problem.unit_of_time
-        order, targets = _order(problem, view.starts), _order(problem, view.ends)
+        targets = order if view.ends == view.starts else _order(problem, view.ends)
         size = len(order)
         in_order = view.starts == problem.depots == view.ends and _in_order(order)
         # Divided in float64, rounded once; in rows, as a large instance has no room for a copy.
@@ -250,90 +254,150 @@ def _plane(problems: Sequence[Problem], field: str, width: int, dtype: torch.dty
     return cast(Tensor, plane)
 
 
-def _order(problem: Problem, depots: tuple[int, ...]) -> np.ndarray[Any, Any]:
+def _order(problem: Problem, depots: tuple[int, ...]) -> Array:
     """The user's nodes in the order of the batch, (size,), with these nodes for depots."""
+    if depots == problem.depots == tuple(range(len(depots))):
+        return np.arange(problem.size)
     return np.array([*depots, *problem.customers], dtype=np.int64)
 
 
-def _in_order(order: np.ndarray[Any, Any]) -> bool:
+def _in_order(order: Array) -> bool:
     """Whether the user's numbering has the depots first already."""
     return bool((order[1:] > order[:-1]).all())
 
 
-def _as_row(problem: Problem, width: int, view: View) -> dict[str, Any]:
-    """One instance as padded arrays, depots first; all but its squares."""
-    order = _order(problem, view.starts)
-    size = len(order)
-    features = replace(
-        problem.features,
-        capacity=view.capacitated,
-        prize_collecting=problem.features.prize_collecting and view.penalised,
-    )
-    position = np.empty(problem.size, dtype=np.int64)
-    position[order] = np.arange(size)
-    unit, unit_of_time = problem.unit, problem.unit_of_time
+def _as_rows(
+    problems: Sequence[Problem], views: Sequence[View], orders: Sequence[Array], width: int
+) -> dict[str, Array]:
+    """The instances as padded arrays (B, ...), depots first; all but their squares."""
+    both = list(zip(problems, views, strict=True))
 
-    def padded(values: np.ndarray[Any, Any], fill: float | bool = 0) -> np.ndarray[Any, Any]:
-        row = np.full(width, fill, dtype=values.dtype)
-        row[:size] = values[order]
-        return row
+    def gathered(values: Iterable[Array], fill: float = 0.0, by: Sequence[Array] = orders) -> Array:
+        """What each instance has for its nodes, in the order of the batch, (B, N)."""
+        rows = np.full((len(problems), width), fill)
+        for row, one, order in zip(rows, values, by, strict=True):
+            row[: len(order)] = one[order]
+        return rows
 
-    is_node = np.arange(width) < size
-    is_depot = np.arange(width) < len(view.starts)
-    closing = np.full(width, np.inf)
-    closing[:size] = as_limits(
-        view.windows[_order(problem, view.ends), 1] - problem.day_start,
-        problem.time_tolerance,
-        unit_of_time,
-    )
-    optional = padded(np.isfinite(problem.penalty))
-    optional[position[list(view.must_visit)]] = False
-    partner = np.arange(width)
-    is_pickup, is_delivery = np.zeros(width, dtype=bool), np.zeros(width, dtype=bool)
-    for pickup, delivery in problem.pairs:
-        first, second = position[pickup], position[delivery]
-        partner[first], partner[second] = second, first
-        is_pickup[first], is_delivery[second] = True, True
-    revealed = problem.prize if problem.revealed_prize is None else problem.revealed_prize
+    def each(values: Iterable[float]) -> Array:
+        return np.array(list(values), dtype=np.float64)  # (B,)
+
+    def flags(values: Iterable[bool]) -> Array:
+        return np.array(list(values), dtype=bool)  # (B,)
+
+    unit = each(p.unit for p in problems)
+    day_start = each(p.day_start for p in problems)[:, None]  # (B, 1)
+    unit_of_time = each(p.unit_of_time for p in problems)[:, None]  # (B, 1)
+    place = np.arange(width)
+    is_node = place < np.array([len(order) for order in orders])[:, None]  # (B, N)
+    is_depot = place < np.array([len(view.starts) for view in views])[:, None]
     customers = is_node & ~is_depot
-    penalty = np.where(optional & customers, padded(problem.penalty) / unit, 0.0)
-    if problem.maximise_prize or not view.penalised:
-        penalty = np.zeros(width)
-    node_of = np.full(width, -1, dtype=np.int64)
-    node_of[:size] = order
+    node_of = np.full((len(problems), width), -1, dtype=np.int64)
+    for row, order in zip(node_of, orders, strict=True):
+        row[: len(order)] = order
+    ends = [
+        order if view.ends == view.starts else _order(problem, view.ends)
+        for (problem, view), order in zip(both, orders, strict=True)
+    ]
+    closing = gathered((view.windows[:, 1] for view in views), np.inf, ends)
+    # To find out a slack takes a while; what is not limited needs none.
+    slack_of_time = each(
+        p.time_tolerance if earliest < np.inf else 2.0 * TOLERANCE * p.unit_of_time
+        for p, earliest in zip(problems, closing.min(axis=1), strict=True)
+    )
+    slack_of_length = each(
+        p.length_tolerance if np.isfinite(view.max_length) else 2.0 * TOLERANCE * p.unit
+        for p, view in both
+    )
+    opening = gathered(view.windows[:, 0] for view in views)
+    penalty = gathered(p.penalty for p in problems)
+    optional = np.isfinite(penalty) & is_node
+    partner, is_pickup, is_delivery = _pairs(problems, orders, width)
+    for row, (problem, view), order in zip(optional, both, orders, strict=True):
+        if view.must_visit:
+            row[_positions(problem, order)[list(view.must_visit)]] = False
+    penalised = flags(view.penalised and not p.maximise_prize for p, view in both)[:, None]
+    paid = optional & customers & penalised
     return {
-        "unit": np.float64(unit),
+        "unit": unit,
         "is_node": is_node,
         "is_depot": is_depot,
-        "demand": padded(view.demand),
-        "capacity": np.float64(view.capacity),
-        "load_tolerance": np.float64(view.load_tolerance),
-        "load_rule": np.int64(PAIRED_LOAD if problem.pairs else LOAD_RULE_CODES[problem.load_rule]),
-        # Counted from the first departure: float32 has no digits to spare for a date.
-        "opening": padded(np.maximum(view.windows[:, 0] - problem.day_start, 0.0)) / unit_of_time,
-        "closing": closing,
-        "service": padded(problem.service) / unit_of_time,
-        "max_length": as_limits(view.max_length, problem.length_tolerance, unit),
-        "prize": padded(problem.prize),
-        "revealed_prize": padded(revealed),
-        "penalty": penalty,
-        "compulsory": customers & ~optional,
-        "min_prize": np.float64(
-            min(problem.min_prize, float(revealed[list(problem.customers)].sum()))
+        "demand": gathered(view.demand for view in views),
+        "capacity": each(view.capacity for view in views),
+        "load_tolerance": each(view.load_tolerance for view in views),
+        "load_rule": np.array(
+            [PAIRED_LOAD if p.pairs else LOAD_RULE_CODES[p.load_rule] for p in problems],
+            dtype=np.int64,
         ),
+        # Counted from the first departure: float32 has no digits to spare for a date.
+        "opening": np.where(is_node, np.maximum(opening - day_start, 0.0) / unit_of_time, 0.0),
+        "closing": as_limits(closing - day_start, slack_of_time[:, None], unit_of_time),
+        "service": gathered(p.service for p in problems) / unit_of_time,
+        "max_length": as_limits([view.max_length for view in views], slack_of_length, unit),
+        "prize": gathered(p.prize for p in problems),
+        "revealed_prize": gathered(map(_revealed, problems)),
+        "penalty": np.divide(penalty, unit[:, None], out=np.zeros_like(penalty), where=paid),
+        "compulsory": customers & ~optional,
+        "min_prize": each(map(_required_prize, problems)),
         "partner": partner,
         "is_pickup": is_pickup,
         "is_delivery": is_delivery,
-        "max_routes": np.int64(view.max_routes or size + 1),
-        "open_routes": np.bool_(view.open_routes),
-        "backhaul_last": np.bool_(problem.backhaul_last),
-        "several_routes": np.bool_(view.max_routes != 1),
-        "has_depot": np.bool_(bool(problem.depots)),
-        "orienteering": np.bool_(problem.maximise_prize),
-        "prize_collecting": np.bool_(features.prize_collecting),
-        "backhaul": np.bool_(features.backhaul),
-        "paired": np.bool_(bool(problem.pairs)),
-        "windowed": np.bool_(features.time_windows),
-        "attributes": np.array(features.attributes, dtype=np.float64),
+        "max_routes": np.array(
+            [view.max_routes or len(order) + 1 for view, order in zip(views, orders, strict=True)],
+            dtype=np.int64,
+        ),
+        "open_routes": flags(view.open_routes for view in views),
+        "backhaul_last": flags(p.backhaul_last for p in problems),
+        "several_routes": flags(view.max_routes != 1 for view in views),
+        "has_depot": flags(bool(p.depots) for p in problems),
+        "orienteering": flags(p.maximise_prize for p in problems),
+        "prize_collecting": flags(p.features.prize_collecting and v.penalised for p, v in both),
+        "backhaul": flags(p.features.backhaul for p in problems),
+        "paired": flags(bool(p.pairs) for p in problems),
+        "windowed": flags(p.features.time_windows for p in problems),
+        "attributes": np.array(
+            [_attributes(p.features, view.capacitated, view.penalised) for p, view in both],
+            dtype=np.float64,
+        ),
         "node_of": node_of,
     }
+
+
+def _positions(problem: Problem, order: Array) -> Array:
+    """Where the user's nodes are in the batch, (N,)."""
+    position = np.empty(problem.size, dtype=np.int64)
+    position[order] = np.arange(len(order))
+    return position
+
+
+def _pairs(
+    problems: Sequence[Problem], orders: Sequence[Array], width: int
+) -> tuple[Array, Array, Array]:
+    """The other node of the pair, and which nodes are pickups and deliveries, (B, N) each."""
+    partner = np.tile(np.arange(width), (len(problems), 1))
+    is_pickup, is_delivery = np.zeros((2, *partner.shape), dtype=bool)
+    for row, (problem, order) in enumerate(zip(problems, orders, strict=True)):
+        if problem.pairs:
+            first, second = _positions(problem, order)[np.array(problem.pairs)].T
+            partner[row, first], partner[row, second] = second, first
+            is_pickup[row, first] = is_delivery[row, second] = True
+    return partner, is_pickup, is_delivery
+
+
+def _revealed(problem: Problem) -> Array:
+    """What visits really yield."""
+    return problem.prize if problem.revealed_prize is None else problem.revealed_prize
+
+
+def _required_prize(problem: Problem) -> float:
+    """As much as has to be collected, or all there is."""
+    if problem.min_prize == 0.0:
+        return 0.0
+    return min(problem.min_prize, float(_revealed(problem)[list(problem.customers)].sum()))
+
+
+@cache
+def _attributes(features: Features, capacitated: bool, penalised: bool) -> tuple[int, ...]:
+    """The bits of the features, as far as a view says that they are there."""
+    collecting = features.prize_collecting and penalised
+    return replace(features, capacity=capacitated, prize_collecting=collecting).attributes
