@@ -821,7 +821,7 @@ Result Search::run(const Hooks &hooks) {
             for (const Node head : plan.bank)
                 if (model_.compulsory[at(head)]) {
                     ++absent_[at(head)];
-                    price_[at(head)] += 0.01 * price_.back();
+                    price_[at(head)] += 0.001 * price_.back();
                 }
             current = objective();
         }
