@@ -14,11 +14,11 @@ from spacevrp import native
 from spacevrp.anytime import solver as face
 from spacevrp.anytime import solving
 from spacevrp.anytime.engines import CompiledSearch
-from spacevrp.anytime.plans import BestPlans, stopping_on_interrupt
+from spacevrp.anytime.plans import BestPlans
 from spacevrp.anytime.solving import NETWORK_SHARE, solve_for
 from spacevrp.generators import generate
 from spacevrp.oracles import OracleDisagreement
-from spacevrp.problems.deadline import Deadline
+from spacevrp.problems.deadline import Deadline, stopping_on_interrupt
 from spacevrp.problems.errors import SpacevrpError
 from spacevrp.problems.problem import Problem
 from spacevrp.problems.solution import Solution
@@ -218,7 +218,7 @@ def test_ctrl_c_ends_the_time_once_there_is_a_plan(clock: Clock) -> None:
     deadline = Deadline(10.0, clock)
     plans = BestPlans([problem], deadline)
     before = signal.getsignal(signal.SIGINT)
-    with stopping_on_interrupt(deadline, plans):
+    with stopping_on_interrupt(deadline, lambda: plans.any):
         with pytest.raises(KeyboardInterrupt):
             signal.raise_signal(signal.SIGINT)  # there is none yet
         plans.offer(0, alone(problem))

@@ -154,11 +154,12 @@ def test_a_network_that_is_slower_than_the_limit_is_asked_once() -> None:
     assert all(one.note for one in found)
 
 
-def test_prizes_that_only_a_visit_reveals_need_the_network() -> None:
+def test_no_search_begins_with_a_plan_that_has_reacted_to_the_real_prizes() -> None:
     ways = make_ways(_SlowNetwork(), whole=True, threads=1, seed=0)
     (problem,) = generate("SPCTSP", 6, 1, 1)
-    assert ways[SEARCH].refuses(problem) is not None
-    assert ways[FROM_NETWORK].refuses(problem) is None
+    assert ways[SEARCH].refuses(problem) is None
+    assert ways[FROM_NETWORK].refuses(problem) is not None
+    assert ways[SEARCH].refuses(problem.replace(max_length=9.0, variant=None)) is not None
 
 
 # ------------------------------------------------------------------------------------------ command

@@ -134,11 +134,13 @@ def test_durations_that_are_the_distances_are_told_once(four_customers: Build) -
     assert model_arguments(other.replace(windows=windows))["durations"] is not None
 
 
-def test_unknown_prizes_are_not_searched() -> None:
+def test_of_unknown_prizes_the_search_knows_what_is_expected() -> None:
     (problem,) = generate("SPCTSP", 6, 1, seed=1)
-    with pytest.raises(UnsupportedError, match="SPCTSP"):
-        native_model(problem)
-    native_model(problem.as_expected())
+    told, expected = model_arguments(problem), model_arguments(problem.as_expected())
+    assert told.keys() == expected.keys()
+    for name, value in told.items():
+        np.testing.assert_array_equal(value, expected[name])
+    assert native_model(problem).problem.revealed_prize is None
 
 
 # ---------------------------------------------------------------------------------------- plans

@@ -118,7 +118,7 @@ def heard(problems: list[Problem], threads: int) -> dict[int, list[Solution]]:
         [None] * len(problems),
         stop=Stop(iterations=300),
         threads=threads,
-        found=lambda number, plan: told[number].append(plan),
+        found=lambda number, plan, _: told[number].append(plan),
     )
     for number, plan in enumerate(plans):
         assert told[number][-1] is plan
@@ -140,7 +140,7 @@ class CallerError(Exception):
 
 @pytest.mark.parametrize(("count", "threads"), [(1, 1), (3, 1), (3, 2)])
 def test_an_exception_of_the_callback_ends_the_search(count: int, threads: int) -> None:
-    def raises(number: int, plan: Solution) -> None:
+    def raises(number: int, plan: Solution, expected: float | None) -> None:
         raise CallerError("enough")
 
     with pytest.raises(CallerError, match="enough"):
@@ -157,7 +157,7 @@ def test_the_callback_may_interrupt_the_deadline(count: int, threads: int) -> No
         [None] * count,
         stop=Stop(seconds=_AGES),
         threads=threads,
-        found=lambda number, plan: deadline.interrupt(),
+        found=lambda *_: deadline.interrupt(),
         deadline=deadline,
     )
     assert plans.interrupted

@@ -62,10 +62,36 @@ def test_all_plans_are_searched_those_of_one_size_together(
     assert asked[-1]["threads"] == 2
 
 
-def test_where_visits_reveal_prizes_nothing_is_searched(
+@pytest.mark.parametrize("by", [-0.1, 0.1])
+def test_where_visits_reveal_prizes_expectations_are_compared(
+    solver: Solver, monkeypatch: pytest.MonkeyPatch, by: float
+) -> None:
+    """No search begins with a plan that has reacted to the real prizes."""
+    monkeypatch.setattr(native, "core", object())
+    (problem,) = generate("SPCTSP", 10, 1)
+    assert can_search(problem)
+    alone = solver.attempt(problem, augment=1, improve=False)
+    (plan,) = alone.solutions
+    assert plan is not None
+    known = alone.expected.get(0, plan.cost)
+    everybody = Solution.judged(problem, [(*range(problem.size), 0)])
+
+    def note(problems: Any, plans: Any, **more: Any) -> Improved:
+        assert plans == [None]
+        found = Improved([everybody])
+        found.expected = {0: known + by}
+        return found
+
+    monkeypatch.setattr(work, "improve", note)
+    attempt = solver.attempt(problem, augment=1)
+    assert attempt.solutions == [everybody if by < 0 else plan]
+    assert attempt.expected.get(0, plan.cost) == known + min(by, 0.0)
+
+
+def test_where_rules_limit_the_visits_as_well_nothing_is_searched(
     solver: Solver, asked: list[dict[str, Any]]
 ) -> None:
-    (problem,) = generate("SPCTSP", 10, 1)
+    problem = generate("SPCTSP", 10, 1)[0].replace(max_length=9.0, variant=None)
     assert not can_search(problem)
     plan = solver.solve(problem, augment=1)
     assert asked == []

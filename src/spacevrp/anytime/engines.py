@@ -12,12 +12,13 @@ from spacevrp.oracles.base import Plan
 from spacevrp.oracles.scaling import Routes
 from spacevrp.problems.deadline import NEVER, Deadline
 from spacevrp.problems.problem import Problem
+from spacevrp.problems.recourse import can_plan_ahead
 from spacevrp.problems.solution import Solution
 from spacevrp.search import Stop, improve
 
 
 class CompiledSearch(SolverOracle):
-    """The compiled search, which knows all that a problem can say but unknown prizes."""
+    """The compiled search, which knows all that a problem can say."""
 
     name: ClassVar[str] = "search"
     package: ClassVar[str] = "spacevrp"
@@ -32,8 +33,8 @@ class CompiledSearch(SolverOracle):
 
     def supports(self, problem: Problem) -> str | None:
         """None, or why it cannot search."""
-        if problem.has_unknown_prizes:
-            return "prizes that show only on the visit"
+        if not can_plan_ahead(problem):
+            return "prizes that show only on the visit, where rules limit the visits"
         return None if native.available() else native.MISSING
 
     def solve(
@@ -48,13 +49,13 @@ class CompiledSearch(SolverOracle):
         deadline = Deadline(seconds) if self.deadline is NEVER else self.deadline
         began = deadline.spent
 
-        def tell(_: int, plan: Solution) -> None:
+        def tell(_: int, plan: Solution, expected: float | None) -> None:
             if self.watch is not None:
-                self.watch(plan.cost)
-            if self.found is not None:
+                self.watch(plan.cost if expected is None else expected)
+            if self.found is not None and expected is None:  # else the last plan is the choice
                 self.found(plan.routes)
 
-        (found,) = improve(
+        plans = improve(
             [problem],
             [None if start is None else Solution.judged(problem, start)],
             stop=Stop(),
@@ -63,7 +64,10 @@ class CompiledSearch(SolverOracle):
             deadline=deadline.until(began + seconds),
         )
         spent = deadline.spent - began
-        return OracleResult(found, self.name, self.version(), spent, found.cost)
+        (found,), expected = plans, plans.expected.get(0)
+        claimed = found.cost if expected is None else expected
+        note = "" if expected is None else f"planned with expected prizes at {expected:.10g}"
+        return OracleResult(found, self.name, self.version(), spent, claimed, note)
 
     def _search(
         self, problem: Problem, seconds: float, seed: int, start: Routes | None
@@ -75,7 +79,8 @@ def engines_for(problem: Problem) -> list[SolverOracle]:
     """Who may search on from a plan of the problem, the first choice first.
 
     The compiled search. Where it is not installed, PyVRP, then OR-Tools, where they are and model
-    the problem exactly. None of them where prizes show only on the visit.
+    the problem exactly. These two not where prizes show only on the visit, and nobody where rules
+    limit the visits as well.
     """
     own = CompiledSearch()
     return [own] if own.supports(problem) is None else list(improvers(problem))

@@ -13,6 +13,7 @@ from spacevrp.oracles import OracleDisagreement, OracleResult, SolverOracle
 from spacevrp.problems.deadline import Clock, Deadline
 from spacevrp.problems.errors import InfeasibleError, SolutionError, UnsupportedError
 from spacevrp.problems.problem import Problem
+from spacevrp.problems.recourse import can_plan_ahead
 from spacevrp.problems.solution import Solution
 
 # What the referee says twice of the same routes is the same; this is for a result made elsewhere.
@@ -26,7 +27,8 @@ class Improvement:
     Attributes
     ----------
     solution
-        Judged by the referee, and never worse than the start.
+        Judged by the referee, and never worse than the start; where prizes show only on the visit,
+        never expected to be.
     start
         The plan to start from.
     engine, version
@@ -46,7 +48,7 @@ class Improvement:
 
     @property
     def improved(self) -> bool:
-        """Whether the plan is better than the start."""
+        """Whether the plan costs less than the start."""
         return self.solution.cost < self.start.cost
 
 
@@ -76,7 +78,8 @@ def improve(
         spacevrp[oracles]``) and model the problem exactly. Where none can, the start comes back,
         with a note.
     watch
-        Told the cost of the best plan so far whenever there is a better one.
+        Told the cost of the best plan so far whenever there is a better one: what it is expected to
+        cost where prizes show only on the visit.
     clock
         Tells the time in seconds.
 
@@ -132,7 +135,9 @@ def improve_until(
             notes.append(str(error))  # the start is there all the same, and so may others be
             continue
         found = _confirm(problem, result)
-        best = found if found.cost < start.cost else start
+        # Engines choose by the prizes that are expected, where the real ones are not known.
+        better_in_the_end = problem.has_unknown_prizes or found.cost < start.cost
+        best = found if better_in_the_end else start
         spent, note = deadline.spent - began, "; ".join(notes)
         return Improvement(best, start, result.solver, result.version, spent, note)
     return Improvement(start, start, seconds=deadline.spent - began, note="; ".join(notes))
@@ -140,8 +145,8 @@ def improve_until(
 
 def why_nobody(problem: Problem) -> str:
     """Why no solver searches on from a plan for this problem, in words."""
-    if problem.has_unknown_prizes:
-        return "no solver models prizes that show only on the visit"
+    if not can_plan_ahead(problem):
+        return "no solver models prizes that show only on the visit, where rules limit the visits"
     return (
         f"{native.MISSING}; no installed solver models this {problem.variant_name} exactly and "
         "searches on from a plan (pip install spacevrp[oracles])"

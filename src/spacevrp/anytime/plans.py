@@ -1,12 +1,8 @@
-"""The best plans so far, who is told of them, and how a call is stopped before its time."""
+"""The best plans so far, and who is told of them."""
 
 from __future__ import annotations
 
-import signal
-import threading
-from collections.abc import Callable, Iterator, Sequence
-from contextlib import contextmanager
-from types import FrameType
+from collections.abc import Callable, Sequence
 from typing import Any
 
 from spacevrp.problems.comparison import better_of
@@ -121,26 +117,3 @@ def as_starts(given: Any, problem: Any, problems: Sequence[Problem]) -> dict[int
             )
         starts[number] = judged
     return starts
-
-
-@contextmanager
-def stopping_on_interrupt(deadline: Deadline, plans: BestPlans) -> Iterator[None]:
-    """Have Ctrl-C end the time instead of the call, once there is a plan; a second one ends it.
-
-    In the main thread only, where signals arrive, and where there is no other handler.
-    """
-    here = threading.current_thread() is threading.main_thread()
-    if not here or signal.getsignal(signal.SIGINT) is not signal.default_int_handler:
-        yield
-        return
-
-    def handle(number: int, frame: FrameType | None) -> None:
-        if deadline.interrupted or not plans.any:
-            raise KeyboardInterrupt
-        deadline.interrupt()
-
-    signal.signal(signal.SIGINT, handle)
-    try:
-        yield
-    finally:
-        signal.signal(signal.SIGINT, signal.default_int_handler)

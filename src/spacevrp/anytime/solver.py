@@ -14,6 +14,7 @@ from spacevrp.anytime.solving import solve_for
 from spacevrp.problems.deadline import Deadline
 from spacevrp.problems.errors import SpacevrpError
 from spacevrp.problems.inputs import as_problems, is_one
+from spacevrp.problems.recourse import expected_cost
 from spacevrp.problems.solution import Solution
 from spacevrp.problems.warning import warn
 from spacevrp.solver import Attempt, NoPlanError
@@ -218,7 +219,7 @@ class Solver(ModelSolver):
         given, deadline = as_starts(start, problem, problems), Deadline()
         plans = BestPlans(problems, deadline, callback)
         for number, plan in given.items():
-            plans.offer(number, plan)
+            plans.offer(number, plan, expected_cost(problems[number], plan))
         attempt = self.attempt(
             problems, deadline=deadline, found=plans.offer, begin=given, **limits
         )

@@ -16,14 +16,15 @@ from spacevrp import native
 from spacevrp.anytime.budget import as_seconds
 from spacevrp.anytime.engines import CompiledSearch, engines_for
 from spacevrp.anytime.improving import Improvement, improve_until
-from spacevrp.anytime.plans import BestPlans, Callback, as_starts, stopping_on_interrupt
+from spacevrp.anytime.plans import BestPlans, Callback, as_starts
 from spacevrp.anytime.progress import TimeBar
 from spacevrp.anytime.rounds import Options, Round, Rounds
 from spacevrp.anytime.serving import serve_more
 from spacevrp.oracles import SolverOracle
-from spacevrp.problems.deadline import Clock, Deadline, TimeIsUp
+from spacevrp.problems.deadline import Clock, Deadline, TimeIsUp, stopping_on_interrupt
 from spacevrp.problems.inputs import as_problems
 from spacevrp.problems.problem import Problem
+from spacevrp.problems.recourse import expected_cost
 from spacevrp.problems.solution import Solution
 from spacevrp.search import Stop
 from spacevrp.search import improve as search
@@ -122,7 +123,7 @@ def solve_for(
     plans = BestPlans(problems, deadline, callback)
     persist = not all(engines)  # others do, if any can
     rounds = Rounds(model, problems, deadline, options, plans, persist)
-    with TimeBar(deadline, progress) as bar, stopping_on_interrupt(deadline, plans):
+    with TimeBar(deadline, progress) as bar, stopping_on_interrupt(deadline, lambda: plans.any):
         threads = model.threads or torch.get_num_threads()
         timed = _Timed(problems, engines, deadline, rounds, plans, bar, given, seed, threads)
         if improve and not native.available():
@@ -162,7 +163,7 @@ class _Timed:
     def run(self, options: Options) -> None:
         """All of it, until the time is up."""
         for number, plan in self.given.items():
-            self.plans.offer(number, plan)
+            self.plans.offer(number, plan, expected_cost(self.problems[number], plan))
         everything = range(len(self.problems))
         searched = [n for n in everything if _is_searched(self.engines[n])]
         helped = [n for n in everything if self.engines[n]]
@@ -207,12 +208,16 @@ class _Timed:
             self._show_mean()
 
     def _search(self, numbers: Sequence[int], stop: Stop, deadline: Deadline) -> None:
-        """The compiled search from the best plans on, or from its own."""
+        """The compiled search from the best plans on, or from its own.
+
+        Where visits reveal prizes the network's plans have reacted to them, and no search may begin
+        there; what was expected of the plans decides.
+        """
         if not numbers or deadline.over:
             return
 
-        def found(place: int, plan: Solution) -> None:
-            if self.plans.offer(numbers[place], plan):
+        def found(place: int, plan: Solution, expected: float | None) -> None:
+            if self.plans.offer(numbers[place], plan, expected):
                 self.bar.cost(plan.cost)
             deadline.check()
 
@@ -220,16 +225,21 @@ class _Timed:
         with suppress(TimeIsUp):
             plans = search(
                 [self.problems[number] for number in numbers],
-                [self.plans.of(number) for number in numbers],
+                [self._begin(number) for number in numbers],
                 stop=stop,
                 seed=self.seed,
                 threads=self.threads,
                 found=found,
                 deadline=deadline,
             )
-            for number, plan in zip(numbers, plans, strict=True):
-                self.plans.offer(number, plan)
+            for place, (number, plan) in enumerate(zip(numbers, plans, strict=True)):
+                self.plans.offer(number, plan, plans.expected.get(place))
         self.rounds.seconds.improving += self.deadline.spent - began
+
+    def _begin(self, number: int) -> Solution | None:
+        """The plan that a search begins with."""
+        unknown = self.problems[number].has_unknown_prizes
+        return self.given.get(number) if unknown else self.plans.of(number)
 
     def _improve_by_search(self, numbers: Sequence[int], deadline: Deadline) -> None:
         """The same for all of the deadline, with an account of it."""

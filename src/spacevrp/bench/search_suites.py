@@ -279,7 +279,7 @@ SUITES: dict[str, Suite] = {
         (1.0, 5.0),
         ((SEARCH,), (FROM_NETWORK,), _MODELLED),
     ),
-    "variants": Suite("All variants", _variants, 32, (1.0,), ((SEARCH, FROM_NETWORK),)),
+    "variants": Suite("All variants", _variants, 32, (1.0,), ((SEARCH,),)),
     "vrptw": Suite(
         "Solomon and Gehring-Homberger, vehicles as stated",
         _vrptw,

@@ -15,6 +15,7 @@ from spacevrp.problems.deadline import Deadline
 from spacevrp.problems.errors import InfeasibleError, SpacevrpError, UnsupportedError
 from spacevrp.problems.explanation import is_missing_visit
 from spacevrp.problems.problem import Problem
+from spacevrp.problems.recourse import can_plan_ahead
 from spacevrp.problems.solution import Solution
 
 if TYPE_CHECKING:
@@ -91,7 +92,12 @@ def make_ways(network: Network, *, whole: bool, threads: int, seed: int) -> dict
     ways = [
         Way(SEARCH, True, _own_version, _require, _unknown, partial(_search, None, None, **how)),
         Way(
-            FROM_NETWORK, True, _own_version, _require, _none, partial(_search, network, (), **how)
+            FROM_NETWORK,
+            True,
+            _own_version,
+            _require,
+            _revealing,
+            partial(_search, network, (), **how),
         ),
         Way(SOLVE, True, _own_version, lambda: None, _none, network.solve),
     ]
@@ -157,6 +163,14 @@ def _none(problem: Problem) -> str | None:
 
 
 def _unknown(problem: Problem) -> str | None:
+    """No plan can be made before the first visit."""
+    if can_plan_ahead(problem):
+        return None
+    return "prizes that only a visit reveals, where rules limit the visits"
+
+
+def _revealing(problem: Problem) -> str | None:
+    """The network's plans have reacted to the real prizes: no search may begin there."""
     return "prizes that only a visit reveals" if problem.has_unknown_prizes else None
 
 

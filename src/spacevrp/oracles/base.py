@@ -15,12 +15,12 @@ from typing import ClassVar, Protocol
 
 import numpy as np
 
-from spacevrp.oracles.recourse import visit_more
 from spacevrp.oracles.scaling import Routes, WholeProblem
 from spacevrp.problems.assignment import FleetRoutes
 from spacevrp.problems.deadline import NEVER, Deadline
 from spacevrp.problems.errors import InfeasibleError, SolutionError, SpacevrpError, UnsupportedError
 from spacevrp.problems.problem import Problem
+from spacevrp.problems.recourse import visit_more
 from spacevrp.problems.solution import Solution
 
 # What floats lose when some hundred numbers are added up, relative to their sum.

@@ -48,7 +48,7 @@ class OrToolsOracle(SolverOracle):
         importlib.import_module("ortools.constraint_solver.pywrapcp")
 
     def supports(self, problem: Problem) -> str | None:
-        """None but for vehicles that differ (stochastic prizes: see ``recourse``)."""
+        """None but for vehicles that differ (stochastic prizes: see ``problems.recourse``)."""
         return refuse_own_fleet(problem)
 
     def _search(

@@ -3,8 +3,12 @@
 from __future__ import annotations
 
 import math
+import signal
+import threading
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from types import FrameType
 
 Clock = Callable[[], float]
 # Part of the work that is done after so many rounds; at 1 a search is over.
@@ -87,3 +91,29 @@ class Deadline:
 
 # For calls without a limit.
 NEVER = Deadline()
+
+
+@contextmanager
+def stopping_on_interrupt(
+    deadline: Deadline, has_result: Callable[[], bool] = lambda: True
+) -> Iterator[None]:
+    """Have Ctrl-C interrupt the deadline instead of the call; a second one ends the call.
+
+    So does the first as long as there is no result to return. In the main thread only, where
+    signals arrive, and where there is no other handler.
+    """
+    here = threading.current_thread() is threading.main_thread()
+    if not here or signal.getsignal(signal.SIGINT) is not signal.default_int_handler:
+        yield
+        return
+
+    def handle(number: int, frame: FrameType | None) -> None:
+        if deadline.interrupted or not has_result():
+            raise KeyboardInterrupt
+        deadline.interrupt()
+
+    signal.signal(signal.SIGINT, handle)
+    try:
+        yield
+    finally:
+        signal.signal(signal.SIGINT, signal.default_int_handler)

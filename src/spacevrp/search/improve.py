@@ -3,30 +3,29 @@
 from __future__ import annotations
 
 import math
-import signal
-import threading
 import time
-from collections.abc import Callable, Iterator, Sequence
-from contextlib import contextmanager
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from types import FrameType
+from types import MappingProxyType
 from typing import Any
 
 from spacevrp import native
 from spacevrp.problems.conversion import show
-from spacevrp.problems.deadline import Deadline
+from spacevrp.problems.deadline import Deadline, stopping_on_interrupt
 from spacevrp.problems.errors import SpacevrpError, UnsupportedError
 from spacevrp.problems.explanation import is_missing_visit
 from spacevrp.problems.judging import judge_all, with_vehicles
 from spacevrp.problems.problem import Problem
+from spacevrp.problems.recourse import can_plan_ahead, carry_out
 from spacevrp.problems.solution import Solution
 from spacevrp.problems.warning import RefusedWarning, warn
 from spacevrp.search.model import Native, Plan, native_model, solution_of, solutions_of
 
 # How plans are constructed where none is given.
 CONSTRUCTIONS = ("savings", "insertion")
-# Told of every better plan: the number of the problem, and the plan.
-Found = Callable[[int, Solution], object]
+# Told of every better plan: the number of the problem, the plan, and what was expected of it where
+# only visits reveal prizes.
+Found = Callable[[int, Solution, float | None], object]
 
 # Entries of matrices that are held at a time, so that many large problems do not fill the memory.
 _ENTRIES = 2**26
@@ -84,10 +83,14 @@ class Improved(list[Solution]):
     runs
         What the search says of each problem (``iterations``, ``seconds``, ``trace``); None where
         it did not run.
+    expected
+        Number of the problem -> what its plan was expected to cost when it was chosen, where only
+        visits reveal prizes.
     """
 
     interrupted: bool = False
     runs: tuple[Any, ...] = ()
+    expected: Mapping[int, float] = MappingProxyType({})
 
 
 def improve(
@@ -105,7 +108,15 @@ def improve(
 
     A plan never becomes worse in the referee's eyes: first fewer compulsory customers without a
     visit, then less cost. The same seed is used for every problem, so a problem gets the same plan
-    alone and among others. Problems whose prizes only a visit reveals keep their plans.
+    alone and among others.
+
+    Where only visits reveal prizes, plans are made and compared as if every visit yielded what is
+    expected of it, and a plan never becomes worse in that sense. Of a given plan that would collect
+    too little then, the cost includes further visits. The best plan meets the real prizes in the
+    end: where they fall short, it is prolonged without looking at those to come (see
+    ``problems.recourse``), so it may cost more than was expected, and more than the given plan. A
+    given plan must not depend on the real prizes. Where a rule may forbid further visits (vehicles
+    that differ, capacities, windows, lengths), plans are kept as they are.
 
     Parameters
     ----------
@@ -119,8 +130,9 @@ def improve(
     threads
         Over problems; a single problem is divided among them.
     found
-        Told the number of a problem and a plan, whenever there is a better one. An exception in it
-        ends the search and is raised.
+        Told the number of a problem, a plan, and what was expected of it where only visits reveal
+        prizes (else None), whenever there is a better one. An exception in it ends the search and
+        is raised.
     starts
         Constructions to begin with as well, where they are better than the plan: ``savings``,
         ``insertion``. By default both where there is no plan, and none otherwise.
@@ -161,8 +173,8 @@ def _check(
             f"plans: expected one for each of {len(problems)} problems, received {len(plans)}"
         )
     for number, (problem, plan) in enumerate(zip(problems, plans, strict=True)):
-        if plan is None and problem.has_unknown_prizes:
-            expected = "a plan where only visits reveal the prizes"
+        if plan is None and not can_plan_ahead(problem):
+            expected = "a plan where only visits reveal the prizes, and rules limit these"
             raise SpacevrpError(f"plans, number {number}: expected {expected}, received None")
     if stop.is_empty and deadline.seconds == math.inf:
         raise SpacevrpError(
@@ -217,29 +229,6 @@ def rank(plan: Solution) -> tuple[bool, int, float]:
     return not plan.is_legal, left, plan.cost
 
 
-@contextmanager
-def stopping_on_interrupt(deadline: Deadline) -> Iterator[None]:
-    """Have Ctrl-C interrupt the deadline instead of the call; a second one ends the call.
-
-    In the main thread only, where signals arrive, and where there is no other handler.
-    """
-    here = threading.current_thread() is threading.main_thread()
-    if not here or signal.getsignal(signal.SIGINT) is not signal.default_int_handler:
-        yield
-        return
-
-    def handle(number: int, frame: FrameType | None) -> None:
-        if deadline.interrupted:
-            raise KeyboardInterrupt
-        deadline.interrupt()
-
-    signal.signal(signal.SIGINT, handle)
-    try:
-        yield
-    finally:
-        signal.signal(signal.SIGINT, signal.default_int_handler)
-
-
 class _Stage:
     """One call: the best plan of each problem so far."""
 
@@ -256,14 +245,17 @@ class _Stage:
         self.problems, self.stop, self.seed, self.threads = problems, stop, seed, threads
         self.found, self.starts, self.deadline = found, starts, deadline
         self.best: dict[int, Solution] = {}
+        self.expected: dict[int, Solution] = {}  # the same as planned, where visits reveal prizes
         self.runs: dict[int, Any] = {}
         self._left = len(problems)
 
     def run(self, numbers: Sequence[int]) -> None:
         """Search for these problems, one or several at the same time."""
         until = self._until(len(numbers))
-        wanted = [n for n in numbers if not self.problems[n].has_unknown_prizes]
+        wanted = [number for number in numbers if can_plan_ahead(self.problems[number])]
         models = [native_model(self.problems[number]) for number in wanted]
+        for number, one in zip(wanted, models, strict=True):
+            self._expect(number, one.problem)
         begins = [self._begin(number, one) for number, one in zip(wanted, models, strict=True)]
         limits = self._limits(until)
         if limits["seconds"] == 0.0 or not wanted:  # no time, but what was constructed is a plan
@@ -310,7 +302,7 @@ class _Stage:
 
     def _begin(self, number: int, one: Native) -> Plan:
         """The best of the plan that was given and those that are constructed."""
-        given = self.best.get(number)
+        given = self._held(number)
         begins = [] if given is None else [one.start_of(given)]
         methods = self.starts
         if methods is None:
@@ -376,17 +368,34 @@ class _Stage:
             self._offer(number, solution)
 
     def _offer(self, number: int, plan: Solution) -> None:
-        held = self.best.get(number)
+        """Keep a plan, made with the prizes that are expected, if it is better in that sense."""
+        held, problem = self._held(number), self.problems[number]
         if plan.is_legal and (held is None or rank(plan) < rank(held)):
-            self.best[number] = plan
+            if problem.has_unknown_prizes:
+                self.expected[number] = plan
+            self.best[number] = carry_out(problem, plan) if problem.has_unknown_prizes else plan
             if self.found is not None:
-                self.found(number, plan)
+                expected = plan.cost if problem.has_unknown_prizes else None
+                self.found(number, self.best[number], expected)
+
+    def _expect(self, number: int, known: Problem) -> None:
+        """What is expected of a given plan, where only visits reveal prizes."""
+        problem, given = self.problems[number], self.best.get(number)
+        if given is not None and problem.has_unknown_prizes:
+            self.expected[number] = carry_out(known, given)
+            if not given.feasible:
+                self.best[number] = carry_out(problem, given)
+
+    def _held(self, number: int) -> Solution | None:
+        """The best plan so far as it was planned."""
+        return self.expected.get(number, self.best.get(number))
 
     def improved(self) -> Improved:
         """The best plans; one that serves no customer where there is no other."""
         plans = Improved()
         for number, problem in enumerate(self.problems):
             plans.append(self.best.get(number) or solution_of(problem, [], []))
+        plans.expected = {number: plan.cost for number, plan in self.expected.items()}
         plans.interrupted = self.deadline.interrupted
         plans.runs = tuple(map(self.runs.get, range(len(self.problems))))
         return plans

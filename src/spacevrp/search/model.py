@@ -40,7 +40,7 @@ class Native:
     Attributes
     ----------
     problem
-        What the plans are judged against.
+        What the plans are judged against: where only visits reveal prizes, the problem as expected.
     model
         The ``Model`` of the compiled module.
     """
@@ -58,7 +58,7 @@ class Native:
 
 
 def native_model(problem: Problem, candidates: NDArray[np.int32] | None = None) -> Native:
-    """The compiled model of a problem.
+    """The compiled model of a problem; where only visits reveal prizes, with the expected ones.
 
     Parameters
     ----------
@@ -69,25 +69,22 @@ def native_model(problem: Problem, candidates: NDArray[np.int32] | None = None) 
     Raises
     ------
     UnsupportedError
-        Without the compiled module, and where only visits reveal the prizes that are needed.
+        Without the compiled module.
     """
     if native.core is None:
         raise UnsupportedError(native.MISSING)
-    arguments = model_arguments(problem)
+    known = problem.as_expected() if problem.has_unknown_prizes else problem
+    arguments = model_arguments(known)
     if candidates is not None:
         arguments["candidates"] = np.ascontiguousarray(candidates, dtype=np.int32)
-    return Native(problem, native.core.Model(**arguments))
+    return Native(known, native.core.Model(**arguments))
 
 
 # ------------------------------------------------------------------------------------- the numbers
 
 
 def model_arguments(problem: Problem) -> dict[str, Any]:
-    """Everything that the compiled model is told of a problem, by name."""
-    if problem.has_unknown_prizes:
-        raise UnsupportedError(
-            f"search: expected prizes that are known in advance, received a {problem.variant_name}"
-        )
+    """Everything that the compiled model is told of a problem, by name: no revealed prizes."""
     fleet = _fleet(problem)
     timed = _times_bind(problem, fleet)
     arguments = _roads(problem, timed)

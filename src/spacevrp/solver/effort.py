@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from spacevrp import native
 from spacevrp.problems.problem import Problem
+from spacevrp.problems.recourse import can_plan_ahead
 from spacevrp.search import Stop
 
 # Views of each instance, and start nodes of each view; None for all that can come first, or for as
@@ -25,11 +26,11 @@ BY_DESIGN = "begun without the network"
 
 
 def can_search(problem: Problem) -> bool:
-    """Whether the search may improve plans: not where prizes show only on the visit.
+    """Whether the search may plan: not where prizes show only on the visit and rules limit these.
 
-    The referee knows them, and a search that asked it would know them beforehand.
+    How many visits are needed is known in the end alone, and then there may be no way to them.
     """
-    return native.available() and not problem.has_unknown_prizes
+    return native.available() and can_plan_ahead(problem)
 
 
 def usual_stop(problem: Problem) -> Stop:

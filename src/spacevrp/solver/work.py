@@ -20,6 +20,7 @@ from spacevrp.problems.districts import districts
 from spacevrp.problems.explanation.ways import Ways, missing
 from spacevrp.problems.problem import Problem
 from spacevrp.problems.readings import Reading, other_readings, plain_reading
+from spacevrp.problems.recourse import can_plan_ahead, expected_cost
 from spacevrp.problems.solution import Solution
 from spacevrp.search import Stop, improve
 from spacevrp.search.improve import CONSTRUCTIONS
@@ -99,7 +100,8 @@ class Work:
             if solutions[number] is None:  # some were not reached in time
                 reasons.setdefault(number, "")
         for number, plan in self.starts.items():
-            self._keep_the_better(number, plan, solutions, reasons)
+            expected = expected_cost(self.problems[number], plan)
+            self._keep_the_better(number, plan, solutions, reasons, expected)
         self._tell(solutions)
         hard = [n for n in planned if n in reasons and self._needs_chance(n, settings)]
         for number, solution, _ in self._second_pass(hard, settings, show):
@@ -331,7 +333,7 @@ class Work:
         show: ShowProgress,
     ) -> None:
         """Improve all plans by the compiled search, which also makes those that there are not."""
-        if not native.available() and not all(one.has_unknown_prizes for one in self.problems):
+        if not native.available() and any(map(can_plan_ahead, self.problems)):
             self.notes.append(native.MISSING)
         alike: dict[Stop, list[int]] = {}
         for number, problem in enumerate(self.problems):
@@ -357,29 +359,35 @@ class Work:
         reasons: dict[int, str],
         settings: Settings,
     ) -> None:
-        """The same for some instances, side by side."""
+        """The same for some instances, side by side.
+
+        Where visits reveal prizes the network's plans have reacted to them, and no search may begin
+        there; what was expected of the plans decides.
+        """
         deadline = settings.deadline
         if deadline.over:
             return
 
-        def keep(number: int, plan: Solution) -> None:
-            if plan.feasible:
+        def keep(number: int, plan: Solution, expected: float | None) -> None:
+            if plan.feasible and expected is not None:
+                self._keep_the_better(number, plan, solutions, reasons, expected)
+            elif plan.feasible:
                 solutions[number] = plan
                 self.partial.pop(number, None)
                 reasons.pop(number, None)
-            else:
+            elif solutions[number] is None:
                 self.partial[number] = better_of(self.partial[number], plan)
 
-        def told(place: int, plan: Solution) -> None:
-            keep(numbers[place], plan)
+        def told(place: int, plan: Solution, expected: float | None) -> None:
+            keep(numbers[place], plan, expected)
             if self.found is not None:
-                self.found(numbers[place], plan, None)
+                self.found(numbers[place], plan, expected)
             deadline.check()
 
         with suppress(TimeIsUp):  # the call was stopped: what was told is kept
             found = improve(
                 [self.problems[number] for number in numbers],
-                [solutions[number] or self._start(number) for number in numbers],
+                [self._start(number, solutions) for number in numbers],
                 stop=stop,
                 seed=settings.seed,
                 threads=settings.threads,
@@ -387,15 +395,17 @@ class Work:
                 starts=CONSTRUCTIONS,  # what they take is little, and some are better
                 deadline=None if deadline is NEVER else deadline,  # Ctrl-C interrupts it
             )
-            for number, plan in zip(numbers, found, strict=True):
-                keep(number, plan)
+            for place, (number, plan) in enumerate(zip(numbers, found, strict=True)):
+                keep(number, plan, found.expected.get(place))
             if found.interrupted and deadline is NEVER:
                 raise KeyboardInterrupt
 
-    def _start(self, number: int) -> Solution | None:
-        """The partial plan, where it serves anybody."""
-        plan = self.partial[number]
-        return plan if plan.routes else None
+    def _start(self, number: int, solutions: Sequence[Solution | None]) -> Solution | None:
+        """The plan that a search begins with: a partial one only where it serves anybody."""
+        if self.problems[number].has_unknown_prizes:
+            return self.starts.get(number)
+        plan = solutions[number] or self.partial[number]
+        return plan if plan.routes or plan.feasible else None
 
     def _explained(self, reasons: dict[int, str], settings: Settings) -> dict[int, str]:
         """The reasons, with who is left out of the best partial plans and why."""
@@ -477,18 +487,22 @@ class Work:
         plan: Solution,
         solutions: list[Solution | None],
         reasons: dict[int, str],
+        expected: float | None = None,
     ) -> None:
         """Put a plan in the place of the one that is there, if it costs less or there is none.
 
         Where prizes are revealed by the visits, plans without recourse cost what they are expected
-        to; the others are held to what was expected of them.
+        to; the others are held to what was ``expected`` of them.
         """
         if number in self.hindsight:
             self.hindsight[number] = min(plan.cost, self.hindsight[number])
-        old = solutions[number]
-        if old is None or plan.cost < self.expected.get(number, old.cost):
+        old, cost = solutions[number], plan.cost if expected is None else expected
+        if old is None or cost < self.expected.get(number, old.cost):
             solutions[number] = plan
             self.expected.pop(number, None)
+            if expected is not None:
+                self.expected[number] = expected
+            self.partial.pop(number, None)
             reasons.pop(number, None)
 
 
