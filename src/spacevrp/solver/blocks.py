@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from contextlib import suppress
 from dataclasses import dataclass, field
 
 import torch
 
 from spacevrp.model import SpaceModel
-from spacevrp.problems.deadline import NEVER
+from spacevrp.problems.deadline import NEVER, TimeIsUp
 from spacevrp.problems.errors import SpacevrpError
 from spacevrp.problems.familiar import needs_fleet_rules
 from spacevrp.problems.problem import Problem
@@ -230,6 +231,12 @@ class Blocks:
             f"out of memory on {self.device}: one view of an instance with {size} nodes from one "
             f"start needs about {need / GIB:.2g} GiB{held}, there are {there / GIB:.2g}; {advice}"
         )
+
+
+def in_time(found: Iterable[list[Candidate]]) -> Iterable[list[Candidate]]:
+    """Those that are there before the time is up."""
+    with suppress(TimeIsUp):
+        yield from found
 
 
 def _next_budget(footprint: Footprint, views: int, starts: int, budget: int) -> int:

@@ -24,7 +24,7 @@ from spacevrp.problems.recourse import can_plan_ahead, expected_cost
 from spacevrp.problems.solution import Solution
 from spacevrp.search import Stop, improve
 from spacevrp.search.improve import CONSTRUCTIONS
-from spacevrp.solver.blocks import Blocks
+from spacevrp.solver.blocks import Blocks, in_time
 from spacevrp.solver.effort import can_search, usual_stop, without_network
 from spacevrp.solver.grouping import group
 from spacevrp.solver.partial import best_partial
@@ -359,22 +359,14 @@ class Work:
         reasons: dict[int, str],
         settings: Settings,
     ) -> None:
-        """The same for some instances, side by side.
-
-        Where visits reveal prizes the network's plans have reacted to them, and no search may begin
-        there; what was expected of the plans decides.
-        """
+        """The same for some instances, side by side."""
         deadline = settings.deadline
         if deadline.over:
             return
 
         def keep(number: int, plan: Solution, expected: float | None) -> None:
-            if plan.feasible and expected is not None:
+            if plan.feasible:
                 self._keep_the_better(number, plan, solutions, reasons, expected)
-            elif plan.feasible:
-                solutions[number] = plan
-                self.partial.pop(number, None)
-                reasons.pop(number, None)
             elif solutions[number] is None:
                 self.partial[number] = better_of(self.partial[number], plan)
 
@@ -402,7 +394,7 @@ class Work:
 
     def _start(self, number: int, solutions: Sequence[Solution | None]) -> Solution | None:
         """The plan that a search begins with: a partial one only where it serves anybody."""
-        if self.problems[number].has_unknown_prizes:
+        if self.problems[number].has_unknown_prizes:  # the network has reacted to the real ones
             return self.starts.get(number)
         plan = solutions[number] or self.partial[number]
         return plan if plan.routes or plan.feasible else None
@@ -446,7 +438,7 @@ class Work:
                 here = replace(settings, views=views)
                 forms = [self.forms[number] for number in numbers]
                 shown = [self.readings[number].shown for number in numbers]
-                found = _in_time(blocks.search(forms, shown, here, progress))
+                found = in_time(blocks.search(forms, shown, here, progress))
                 pairs = zip(numbers, found, strict=False)
                 while some := list(islice(pairs, _JUDGED_TOGETHER)):
                     yield from self._settle(some)
@@ -504,9 +496,3 @@ class Work:
                 self.expected[number] = expected
             self.partial.pop(number, None)
             reasons.pop(number, None)
-
-
-def _in_time(found: Iterable[list[Candidate]]) -> Iterable[list[Candidate]]:
-    """Those that are there before the time is up."""
-    with suppress(TimeIsUp):
-        yield from found
