@@ -44,13 +44,13 @@ def visit_more(problem: Problem, routes: Routes) -> tuple[Routes, int]:
     the vehicle compares what it has, and what is expected of the rest of its plan, with what is
     required. While that is too little, a customer is put into the rest: the one whose detour less
     its penalty costs least for the prize that is expected of it. Beyond ``MOST_NODES`` nodes, and
-    where all that falls short, this is done at the very end: before the last vehicle returns, it
+    where a rule may forbid that, this is done at the very end: before the last vehicle returns, it
     goes on to the customer whose detour less its penalty costs least, until the prizes suffice.
     """
     driven = [route for route in routes if set(route).difference(problem.depots)]
     current = driven or [_empty(problem)]
     before = sum(map(len, current))
-    if problem.size <= MOST_NODES:
+    if problem.size <= MOST_NODES and can_plan_ahead(problem):
         current = _on_the_way(problem, current)
     while any(violation.code == "prize" for violation in judge(problem, current).violations):
         visited = {node for route in current for node in route}
