@@ -63,8 +63,7 @@ inline Ints operator+(const Ints &a, const Ints &b) {
                                                   static_cast<std::uint32_t>(b.at[i])))
 }
 inline Ints operator<<(const Ints &a, int bits) {
-    SPACEVRP_EACH(Ints,
-                  static_cast<std::int32_t>(static_cast<std::uint32_t>(a.at[i]) << bits))
+    SPACEVRP_EACH(Ints, static_cast<std::int32_t>(static_cast<std::uint32_t>(a.at[i]) << bits))
 }
 inline Floats select(const Ints &mask, const Floats &yes, const Floats &no) {
     SPACEVRP_EACH(Floats, mask.at[i] ? yes.at[i] : no.at[i])
@@ -132,6 +131,15 @@ inline float largest(const Floats &values) {
     for (int i = 1; i < L; ++i)
         most = each[i] > most ? each[i] : most;
     return most;
+}
+
+inline float sum_of(const Floats &values) {
+    float each[L];
+    store(each, values);
+    for (int half = L / 2; half > 0; half /= 2)
+        for (int i = 0; i < half; ++i)
+            each[i] += each[i + half];
+    return each[0];
 }
 
 inline int count_true(const Ints &counts) {

@@ -6,10 +6,10 @@ const std::array<const char *, node_rows> node_row_names = {
     "customer", "demand",     "opening",  "closing",     "service", "prize",
     "penalty",  "compulsory", "delivery", "paired_step", "partner"};
 const std::array<const char *, instance_rows> instance_row_names = {
-    "capacity",      "limited",     "load_tolerance", "load_rule",    "max_length",
-    "bounded",       "windowed",    "per_horizon",    "min_prize",    "max_routes",
-    "open_routes",   "backhaul_last", "depots",       "orienteering", "prize_collecting",
-    "read_weight",   "match_weight", "customers",     "compulsory",   "linehauls",
+    "capacity",    "limited",       "load_tolerance", "load_rule",    "max_length",
+    "bounded",     "windowed",      "per_horizon",    "min_prize",    "max_routes",
+    "open_routes", "backhaul_last", "depots",         "orienteering", "prize_collecting",
+    "read_weight", "match_weight",  "customers",      "compulsory",   "linehauls",
     "penalty"};
 
 namespace {

@@ -60,16 +60,16 @@ struct Instance {
     int nodes = 0; // N
     int real = 0;  // depots and customers: the first nodes
     int depots = 0;
-    int width = 0;   // d
-    int signals = 0; // S
-    const float *embedding = nullptr;    // (N, d)
-    const float *keyed = nullptr;        // (N, 2d)
-    const float *query_first = nullptr;  // (N, d)
-    const float *query_last = nullptr;   // (N, d)
-    const float *state_weight = nullptr; // (S, d)
-    const float *zscore = nullptr;       // (N, N)
-    const float *distance = nullptr;     // (N, N)
-    const float *duration = nullptr;     // (N, N)
+    int width = 0;                        // d
+    int signals = 0;                      // S
+    const float *embedding = nullptr;     // (N, d)
+    const float *keyed = nullptr;         // (N, 2d)
+    const float *query_first = nullptr;   // (N, d)
+    const float *query_last = nullptr;    // (N, d)
+    const float *state_weight = nullptr;  // (S, d)
+    const float *zscore = nullptr;        // (N, N)
+    const float *distance = nullptr;      // (N, N)
+    const float *duration = nullptr;      // (N, N)
     const float *home_distance = nullptr; // (K, N) from every node to each depot
     const float *home_duration = nullptr; // (K, N)
     const float *node = nullptr;          // (rows, N)
@@ -78,8 +78,8 @@ struct Instance {
     float tolerance = 0.0f; // that rules forgive
     float enough = 0.0f;    // prize that has to be collected
     float clipping = 0.0f;
-    bool direct = true;  // a vehicle that may go on can always go straight home
-    bool timed = false;  // some window closes
+    bool direct = true;   // a vehicle that may go on can always go straight home
+    bool timed = false;   // some window closes
     bool missing = false; // some arc or way home is missing
     bool free_return = false;
 
@@ -109,11 +109,11 @@ struct Trajectories {
 
 // Memory that is used again, aligned to 64 bytes; what is taken is not initialised.
 class Arena {
-  public:
+public:
     void reset(std::size_t bytes);
     void *take(std::size_t bytes);
 
-  private:
+private:
     std::vector<std::byte> memory_;
     std::byte *next_ = nullptr;
 };

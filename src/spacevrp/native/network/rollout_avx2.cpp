@@ -12,8 +12,7 @@
 
 // What is included above stays for any processor; only what follows is not.
 #if defined(__clang__)
-#pragma clang attribute push(__attribute__((target("avx2,fma"))),                \
-                             apply_to = function)
+#pragma clang attribute push(__attribute__((target("avx2,fma"))), apply_to = function)
 #else
 #pragma GCC push_options
 #pragma GCC target("avx2,fma")

@@ -38,8 +38,7 @@ template <class Array> std::string shape_of(const Array &sizes, std::size_t coun
     return text + ")";
 }
 
-template <class Array>
-void check_shape(const char *name, const Array &array, const Sizes &shape) {
+template <class Array> void check_shape(const char *name, const Array &array, const Sizes &shape) {
     bool same = array.ndim() == static_cast<py::ssize_t>(shape.size());
     for (std::size_t i = 0; same && i < shape.size(); ++i)
         same = array.shape(static_cast<py::ssize_t>(i)) == shape[i];
@@ -92,8 +91,8 @@ bool any_infinite(const float *rows, int count, int columns, std::size_t stride)
     unsigned found = 0;
     for (int i = 0; i < count; ++i)
         for (int j = 0; j < columns; ++j)
-            found |= std::fabs(rows[static_cast<std::size_t>(i) * stride +
-                                    static_cast<std::size_t>(j)]) >
+            found |= std::fabs(
+                         rows[static_cast<std::size_t>(i) * stride + static_cast<std::size_t>(j)]) >
                      std::numeric_limits<float>::max();
     return found != 0;
 }
@@ -141,7 +140,7 @@ void complete(Instance &task, int most_depots) {
 
 // Work that threads take piece by piece, while the calling one looks up now and then.
 class Pieces {
-  public:
+public:
     Pieces(const std::vector<Instance> &tasks, const std::vector<Trajectories> &pieces,
            const std::vector<std::size_t> &task_of, Decode decode, const py::object &look)
         : tasks_(tasks), pieces_(pieces), task_of_(task_of), decode_(decode), look_(look) {}
@@ -161,7 +160,7 @@ class Pieces {
             std::rethrow_exception(failure_);
     }
 
-  private:
+private:
     template <class Asked> void take(const Asked &asked) noexcept {
         try {
             Workspace space;

@@ -87,10 +87,10 @@ void pack_embedding(const Instance &task, const Tables &tables) {
         const int first = panel * VECTORS * L, columns = panels.width(panel) * L;
         for (int k = 0; k < tables.columns; ++k)
             for (int j = 0; j < columns; ++j)
-                *to++ = k < task.width && first + j < task.real
-                            ? task.embedding[cells(first + j, task.width) +
-                                             static_cast<std::size_t>(k)]
-                            : 0.0f;
+                *to++ =
+                    k < task.width && first + j < task.real
+                        ? task.embedding[cells(first + j, task.width) + static_cast<std::size_t>(k)]
+                        : 0.0f;
     }
 }
 
@@ -103,7 +103,8 @@ Tables lay_out(const Instance &task, Workspace &space) {
     const std::size_t columns = static_cast<std::size_t>(tables.columns);
     const std::size_t depots_wide = cells(task.depots, tables.wide);
     const std::size_t keyed = 2 * columns * static_cast<std::size_t>(task.real);
-    space.tables.reset((keyed + wide * columns + 5 * wide + 2 * depots_wide) * sizeof(float) + 1024);
+    space.tables.reset((keyed + wide * columns + 5 * wide + 2 * depots_wide) * sizeof(float) +
+                       1024);
     tables.keyed = {taken<float>(space.tables, keyed), task.real, 2 * tables.columns / L};
     tables.embedding = {taken<float>(space.tables, wide * columns), tables.columns,
                         tables.wide / L};
@@ -349,8 +350,8 @@ void make_context(const Instance &task, const Tables &tables, const State &state
     else if (task.is(orienteering))
         told[0] = (own[max_length] - state.length) / own[max_length];
     else if (task.is(prize_collecting))
-        told[0] = std::max(own[min_prize] - state.collected, 0.0f) /
-                  std::max(own[min_prize], 1e-6f);
+        told[0] =
+            std::max(own[min_prize] - state.collected, 0.0f) / std::max(own[min_prize], 1e-6f);
     told[1] = asked.clock * own[per_horizon];
     told[2] = has_capacity ? state.credit / own[capacity] : 0.0f;
     told[3] = static_cast<float>(state.left) / std::max(own[customers], 1.0f);
@@ -361,8 +362,8 @@ void make_context(const Instance &task, const Tables &tables, const State &state
         const int rest = task.width - j;
         Floats query = load_some(first + j, rest) + load_some(last + j, rest);
         for (int s = 0; s < task.signals; ++s)
-            query = madd(fill(told[s]), load_some(task.state_weight + cells(s, task.width) + j, rest),
-                         query);
+            query = madd(fill(told[s]),
+                         load_some(task.state_weight + cells(s, task.width) + j, rest), query);
         const Floats gate = one + exponential(fill(0.0f) - query);
         const Floats bottom = larger(load(sums + tables.columns + j), tiny);
         store(context + j, load(sums + j) / bottom / gate);
@@ -407,43 +408,50 @@ inline float drawn(const Trajectories &all, int trajectory, int time) {
 Answer choose(const Instance &task, const Tables &tables, const Question &asked, float level,
               float highest, float *scores) {
     Answer answer{asked.here, NEVER};
-    for (int j = 0; j < task.real; ++j)
-        if (scores[j] >= highest) {
-            answer.choice = j;
-            break;
-        }
-    if (level < 0.0f && !asked.looks)
+    const bool likeliest = level < 0.0f;
+    if (likeliest)
+        for (int j = 0; j < task.real; ++j)
+            if (scores[j] >= highest) {
+                answer.choice = j;
+                break;
+            }
+    if (likeliest && !asked.looks)
         return answer;
     const Floats shift = fill(highest), never = fill(NEVER), zero = fill(0.0f);
-    Floats sum = zero;
+    double total = 0.0;
     for (int j = 0; j < tables.wide; j += L) {
         const Floats score = load(scores + j);
         const Floats chance = select(score > never, exponential(score - shift), zero);
         store(scores + j, chance);
-        sum = sum + chance;
+        total += static_cast<double>(sum_of(chance));
     }
-    float each[L], total = 0.0f;
-    store(each, sum);
-    for (int i = 0; i < L; ++i)
-        total += each[i];
     // In this order, as the slow twin: what the last bits decide is decided alike.
-    answer.sure = highest - (highest + std::log(total));
-    if (level < 0.0f)
+    answer.sure = highest - (highest + std::log(static_cast<float>(total)));
+    if (likeliest)
         return answer;
-    const double until = static_cast<double>(std::max(level, 1e-7f)) * static_cast<double>(total);
+    const double until = static_cast<double>(std::max(level, 1e-7f)) * total;
     double before = 0.0;
-    for (int j = 0; j < task.real; ++j)
-        if (scores[j] > 0.0f && before < until) {
-            answer.choice = j;
-            before += static_cast<double>(scores[j]);
+    for (int j = 0; j < tables.wide && before < until; j += L) {
+        const double with = before + static_cast<double>(sum_of(load(scores + j)));
+        // Here, or last of all: no share behind begins below the level.
+        const bool last = j + L >= tables.wide;
+        if (with < until && !last) {
+            before = with;
+            continue;
         }
+        for (int i = j; i < j + L; ++i)
+            if (scores[i] > 0.0f && before < until) {
+                answer.choice = i;
+                before += static_cast<double>(scores[i]);
+            }
+    }
     return answer;
 }
 
 // ---------------------------------------------------------------------------------------- block
 
 class Block {
-  public:
+public:
     Block(const Instance &task, const Trajectories &all, Workspace &space)
         : task_(task), all_(all), tables_(lay_out(task, space)) {
         const std::size_t wide = static_cast<std::size_t>(tables_.wide);
@@ -484,12 +492,13 @@ class Block {
         }
     }
 
-  private:
+private:
     std::int32_t *open(int trajectory) { return open_ + cells(trajectory, tables_.wide); }
 
     void begin(int i) {
         State &state = states_[i];
-        const int start = static_cast<int>(all_.start[i]), origin = static_cast<int>(all_.origin[i]);
+        const int start = static_cast<int>(all_.start[i]),
+                  origin = static_cast<int>(all_.origin[i]);
         state = State{};
         state.current = state.origin = origin;
         state.clock = tables_.opening[origin];
@@ -590,13 +599,13 @@ class Block {
             listed[first / ROWS] = list_nodes(first);
         for (int panel = 0; panel < tables_.keyed.count(); ++panel)
             for (int first = 0; first < rows_.count; first += ROWS)
-                product_panel<true>(
-                    tables_.keyed.width(panel), rows_of_tile(first),
-                    rows_.weight + cells(first, tables_.wide), wide,
-                    rows_.list + cells(first / ROWS, tables_.wide), listed[first / ROWS],
-                    tables_.keyed.begin(panel),
-                    rows_.sums + cells(first, 2 * tables_.columns) + panel * VECTORS * L,
-                    2 * columns);
+                product_panel<true>(tables_.keyed.width(panel), rows_of_tile(first),
+                                    rows_.weight + cells(first, tables_.wide), wide,
+                                    rows_.list + cells(first / ROWS, tables_.wide),
+                                    listed[first / ROWS], tables_.keyed.begin(panel),
+                                    rows_.sums + cells(first, 2 * tables_.columns) +
+                                        panel * VECTORS * L,
+                                    2 * columns);
         for (int row = 0; row < rows_.count; ++row) {
             const Question &asked = rows_.question[row];
             make_context(task_, tables_, states_[asked.trajectory], asked,
@@ -608,8 +617,7 @@ class Block {
                 product_panel<false>(tables_.embedding.width(panel), rows_of_tile(first),
                                      rows_.context + cells(first, tables_.columns), columns,
                                      nullptr, task_.width, tables_.embedding.begin(panel),
-                                     rows_.match + cells(first, tables_.wide) +
-                                         panel * VECTORS * L,
+                                     rows_.match + cells(first, tables_.wide) + panel * VECTORS * L,
                                      wide);
         for (int row = 0; row < rows_.count; ++row) {
             const Question &asked = rows_.question[row];

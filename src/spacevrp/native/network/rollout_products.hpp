@@ -22,8 +22,8 @@ struct Panels {
         return rest < VECTORS ? rest : VECTORS;
     }
     float *begin(int panel) const {
-        return data + static_cast<std::size_t>(panel) * VECTORS * L *
-                          static_cast<std::size_t>(depth);
+        return data +
+               static_cast<std::size_t>(panel) * VECTORS * L * static_cast<std::size_t>(depth);
     }
 };
 

@@ -1,0 +1,53 @@
+"""The interface of the compiled network; ``network/rollout_bindings.cpp`` has the other end.
+
+B instances of N nodes each: depots first, then customers, then padding. P trajectories an instance,
+d the width of the network, S signals (1 to 4), K depots of the instance with most of them. Arrays
+of other types, or that are not in a row, are copied.
+"""
+
+from collections.abc import Callable
+
+import numpy as np
+from numpy.typing import NDArray
+
+_Floats = NDArray[np.float32]
+_Integers = NDArray[np.int64]
+
+#: Rows of the node table and of the instance table, as ``decode/packing.py`` fills them.
+NODE_ROWS: tuple[str, ...]
+INSTANCE_ROWS: tuple[str, ...]
+
+def instruction_sets() -> list[str]:
+    """Those that this processor has, the widest first: avx512, avx2, plain."""
+
+def rollout(
+    *,
+    embedding: _Floats,  # (B, N, d)
+    keyed: _Floats,  # (B, N, 2d) [exp(K) * V | exp(K)]
+    query_first: _Floats,  # (B, N, d)
+    query_last: _Floats,  # (B, N, d)
+    state_weight: _Floats,  # (B, S, d)
+    zscore: _Floats,  # (B, N, N)
+    distance: _Floats,  # (B, N, N); inf where there is no arc
+    duration: _Floats,  # (B, N, N); may be the same array
+    home_distance: _Floats,  # (B, K, N) the way from every node to each depot; inf without
+    home_duration: _Floats,  # (B, K, N)
+    node_table: _Floats,  # (B, len(NODE_ROWS), N)
+    instance_table: _Floats,  # (B, len(INSTANCE_ROWS))
+    starts: _Integers,  # (B, P)
+    origins: _Integers,  # (B, P) the first depot; without depots, the start
+    keys: _Integers | None = None,  # (B, P) of what is drawn; below 0 for the likeliest
+    temperature: _Floats | None = None,  # (P,) above 0
+    max_steps: int,  # T; who needs more counts as stuck
+    tolerance: float,  # that rules forgive, in units of the tables
+    clipping: float,
+    direct: bool = True,  # a vehicle that may go on can always go straight home
+    threads: int = 1,  # the result is the same for any number
+    instructions: str = "",  # one of instruction_sets(); the widest where empty
+    look: Callable[[], None] | None = None,  # called now and then; what it raises ends the call
+) -> tuple[NDArray[np.int32], NDArray[np.int32], _Floats]:
+    """Moves (B, P, T) after the start, how many of them (B, P), and costs (B, P).
+
+    Moves behind the last are 0. Costs are in units of distance (minus the prize for orienteering),
+    and inf where a solution is stuck.
+    """
