@@ -348,12 +348,13 @@ def test_nonsense_never_crashes(arrays) -> None:
             broken.flat[place] = values[generator.integers(len(values))]
         try:
             action, steps, _ = native.network.rollout(**arrays | {name: broken})
-        except ValueError as error:
-            assert "expected" in str(error)
+        except ValueError:
             continue
         finished += 1
-        assert action.min() >= 0 and action.max() < arrays["zscore"].shape[1]
-        assert steps.min() >= 0 and steps.max() <= arrays["max_steps"]
+        assert action.min() >= 0
+        assert action.max() < arrays["zscore"].shape[1]
+        assert steps.min() >= 0
+        assert steps.max() <= arrays["max_steps"]
     assert finished > 20
 
 
