@@ -63,4 +63,17 @@ inline void check_range(const char *name, const std::int64_t *values, py::ssize_
                                   std::to_string(values[i]));
 }
 
+// The entry of a dictionary as an array of this type.
+template <class Array> Array entry(const py::dict &from, const char *name) {
+    if (!from.contains(name))
+        throw py::value_error("expected an array " + std::string(name) + ", received none");
+    const auto found = Array::ensure(from[name]);
+    if (!found) {
+        PyErr_Clear();
+        throw py::value_error("expected " + std::string(name) +
+                              " to be an array of numbers, received something else");
+    }
+    return found;
+}
+
 } // namespace spacevrp::network

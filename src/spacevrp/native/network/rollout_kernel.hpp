@@ -1,7 +1,6 @@
 // Rollouts where all vehicles are alike.
 //
-// Included like lanes.hpp, after rollout_decoder.hpp and rollout_rules.hpp: once for every set of
-// instructions.
+// Included like lanes.hpp, after lists_kernel.hpp: once for every set of instructions.
 
 // What all rollouts have.
 class Walk {
@@ -69,8 +68,9 @@ protected:
 class AlikeWalk : Walk {
 public:
     AlikeWalk(const Instance &task, const Trajectories &all, const Tables &tables, Workspace &space)
-        : Walk(task, all, tables, space),
-          decoder_(task, all, tables, states_, answers_, space.block) {}
+        : Walk(task, all, tables, space, FromList::bytes(task, tables)),
+          decoder_(task, all, tables, states_, answers_, space.block),
+          lists_(task, tables, space.block) {}
 
     void run(const Stop &stop) {
         for (int i = 0; i < all_.count; ++i)
@@ -110,7 +110,14 @@ private:
         for (int k = 0; k < alive_; ++k) {
             const int i = live_[k];
             const State &state = states_[i];
-            answers_[i] = {state.current, NEVER};
+            answers_[i] = {state.current};
+            if (task_.lists.near != nullptr) {
+                const int choice = lists_.move(state, open(i));
+                if (choice >= 0) {
+                    answers_[i].choice = choice;
+                    continue;
+                }
+            }
             const bool looks = state.current < task_.depots && task_.depots > 1 &&
                                !state.switched && state.left > 0;
             if (!looks) {
@@ -144,6 +151,7 @@ private:
     }
 
     Decoder decoder_;
+    FromList lists_;
 };
 
 void decode(const Instance &task, const Trajectories &all, Workspace &space, const Stop &stop) {
