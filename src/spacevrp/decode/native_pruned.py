@@ -110,7 +110,7 @@ class _Limits:
         if tables.nearness is not None:
             nearness = tables.nearness[here].flatten()
         return {
-            "near": near.node[here].long().numpy(),
+            "near": near.node[here].numpy(),
             "limits": np.array([self.choices, self.readout]),
             "bonus": floats(bonus),
             "scale": floats(seen),

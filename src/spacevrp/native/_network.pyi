@@ -44,7 +44,7 @@ class Fleet(TypedDict):
 class Lists(TypedDict):
     """Candidate lists of W nodes, and how distances are seen; see ``decode/pruned.py``."""
 
-    near: _Integers  # (I, N, W) the nearest customers of every node, the nearest first
+    near: NDArray[np.int32]  # (I, N, W) the nearest customers of every node, the nearest first
     limits: _Integers  # (2,) how many of them a move chooses from, and reads out
     bonus: _Floats  # (I, N) added to scores at a depot
     scale: _Floats  # (I, 4) of distances: mean, deviation, what no arc looks like, depot weight

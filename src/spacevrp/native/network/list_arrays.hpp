@@ -7,11 +7,12 @@
 namespace spacevrp::network {
 
 struct ListArrays {
-    Longs near, limits;
+    Ints near;
+    Longs limits;
     Floats bonus, scale, nearness;
 
     ListArrays(const py::dict &from, py::ssize_t size, py::ssize_t instances, py::ssize_t nodes)
-        : near(entry<Longs>(from, "near")), limits(entry<Longs>(from, "limits")),
+        : near(entry<Ints>(from, "near")), limits(entry<Longs>(from, "limits")),
           bonus(entry<Floats>(from, "bonus")), scale(entry<Floats>(from, "scale")),
           nearness(entry<Floats>(from, "nearness")) {
         if (near.ndim() != 3 || near.shape(2) < 1 || near.shape(2) > nodes)

@@ -26,7 +26,6 @@ public:
             return -1;
         const bool home = may_go_home(task_, state);
         count_ = 0;
-        fresh_ = false;
         // The way home comes first.
         if (home)
             node_[count_++] = state.origin;
@@ -34,7 +33,7 @@ public:
         collect(state, open, before + task_.lists.readout);
         const bool somebody = count_ > before;
         const bool for_good = !(static_cast<float>(state.routes) < task_.own[max_routes]);
-        if (!somebody && state.left > 0 && (!home || !fresh_ || for_good))
+        if (!somebody && state.left > 0 && (!home || for_good || !is_fresh(state, open)))
             return -1;
         if (count_ == 0)
             return state.current; // stuck
@@ -50,29 +49,41 @@ private:
 
     // Legal customers in the order of the list, until there are enough.
     void collect(const State &state, const std::int32_t *open, int enough) {
-        const std::int64_t *near = task_.lists.near + cells(state.current, task_.lists.listed);
+        const std::int32_t *near = task_.lists.near + cells(state.current, task_.lists.listed);
         std::int32_t some[L];
         int found = 0;
         for (int k = 0; k < task_.lists.listed && count_ < enough; ++k) {
-            const std::int32_t node = static_cast<std::int32_t>(near[k]);
-            const bool exists = node < task_.real; // lists of few are filled with padding
-            if (exists && open[node]) {
-                some[found++] = node;
-            } else if (exists && !fresh_ && task_.at(delivery, node) > 0.0f) {
-                // Not yet open is not yet visited: the pickup comes first.
-                const int pickup = static_cast<int>(task_.at(partner, node));
-                fresh_ = pickup < task_.real && open[pickup] != 0;
-            }
-            if (found == L || (found > 0 && k + 1 == task_.lists.listed)) {
+            some[found] = near[k];
+            // Lists of few are filled with padding, which is closed.
+            found += open[std::min(near[k], tables_.wide)] & 1;
+            if (found == L) {
                 filter(state, some, found, enough);
                 found = 0;
             }
         }
+        if (found > 0 && count_ < enough)
+            filter(state, some, found, enough);
+    }
+
+    // Whether somebody on the list is not yet visited; of deliveries that are not open, this is so
+    // before their pickup.
+    bool is_fresh(const State &state, const std::int32_t *open) const {
+        const std::int32_t *near = task_.lists.near + cells(state.current, task_.lists.listed);
+        for (int k = 0; k < task_.lists.listed; ++k) {
+            const std::int32_t node = near[k];
+            if (node >= task_.real)
+                continue;
+            const int pickup = static_cast<int>(task_.at(partner, node));
+            const bool waits =
+                task_.at(delivery, node) > 0.0f && pickup < task_.real && open[pickup];
+            if (open[node] || waits)
+                return true;
+        }
+        return false;
     }
 
     // Those of up to L open customers whom the rules allow.
     void filter(const State &state, const std::int32_t *some, int found, int enough) {
-        fresh_ = true;
         float goods[L] = {}, opens[L] = {}, closes[L] = {}, serving[L] = {};
         float way[L] = {}, ride[L] = {}, way_home[L] = {}, ride_home[L] = {};
         const bool has_depot = task_.depots > 0;
@@ -129,17 +140,22 @@ private:
     // The best of the first `choices` of the options; all of them are read out.
     int decide(const State &state, int choices) {
         const float *distances = task_.distance + task_.arc(state.current, 0);
-        for (int k = 0; k < count_ + L; ++k) {
-            const bool exists = k < count_;
-            const float found = exists ? distances[node_[k]] : 0.0f;
-            const bool known = found <= std::numeric_limits<float>::max();
-            zscore_[k] =
-                ((known ? found : task_.lists.longest) - task_.lists.mean) / task_.lists.deviation;
-            weight_[k] = exists ? -task_.own[read_weight] * zscore_[k] : NEVER;
-        }
-        Floats highest = fill(NEVER);
-        for (int k = 0; k < count_; k += L)
+        for (int k = 0; k < count_; ++k)
+            zscore_[k] = distances[node_[k]];
+        const Floats most_known = fill(std::numeric_limits<float>::max());
+        const Floats longest = fill(task_.lists.longest), mean = fill(task_.lists.mean);
+        const Floats deviation = fill(task_.lists.deviation), never = fill(NEVER);
+        const Floats factor_read = fill(-task_.own[read_weight]);
+        Floats highest = never;
+        for (int k = 0; k < count_; k += L) {
+            const Floats found = load_some(zscore_ + k, count_ - k);
+            const Floats known = select(found <= most_known, found, longest);
+            store(zscore_ + k, (known - mean) / deviation);
+            store(weight_ + k, factor_read * load(zscore_ + k));
+            for (int i = count_; i < k + L; ++i)
+                weight_[i] = NEVER;
             highest = larger(load(weight_ + k), highest);
+        }
         const Floats shift = fill(largest(highest));
         for (int k = 0; k < count_; k += L)
             store(weight_ + k, exponential(load(weight_ + k) - shift));
@@ -212,7 +228,6 @@ private:
     const Tables &tables_;
     std::int32_t *node_;      // options: the way home, where legal, then customers
     int count_ = 0;           // of them
-    bool fresh_ = false;      // somebody on the list is not yet visited
     float *zscore_, *weight_; // of the options
     float *sums_, *context_;
 };

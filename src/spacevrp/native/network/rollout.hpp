@@ -60,7 +60,7 @@ struct Lists {
     int listed = 0;                     // W
     int choices = 0;                    // customers that a vehicle on its way chooses from, at most
     int readout = 0;                    // customers that the readout averages over, at most
-    const std::int64_t *near = nullptr; // (N, W) or none: all customers are looked at
+    const std::int32_t *near = nullptr; // (N, W) or none: all customers are looked at
     const float *bonus = nullptr;       // (N,) added to scores at a depot
     float mean = 0.0f, deviation = 1.0f, longest = 0.0f; // of distances
     float depot_weight = 1.0f;                           // of distances at a depot

@@ -11,16 +11,17 @@ public:
         const std::size_t count = static_cast<std::size_t>(all.count);
         const std::size_t wide = static_cast<std::size_t>(tables_.wide);
         const std::size_t each = sizeof(State) + sizeof(Answer) + sizeof(int);
-        space.block.reset(count * (each + wide * sizeof(std::int32_t)) + Decoder::bytes(tables_) +
-                          more);
+        space.block.reset(count * (each + (wide + L) * sizeof(std::int32_t)) +
+                          Decoder::bytes(tables_) + more);
         states_ = taken<State>(space.block, count);
         answers_ = taken<Answer>(space.block, count);
         live_ = taken<int>(space.block, count);
-        open_ = taken<std::int32_t>(space.block, count * wide);
+        open_ = taken<std::int32_t>(space.block, count * (wide + L));
     }
 
 protected:
-    std::int32_t *open(int trajectory) { return open_ + cells(trajectory, tables_.wide); }
+    // Masks of the customers that are not closed to a trajectory, and one behind that is.
+    std::int32_t *open(int trajectory) { return open_ + cells(trajectory, tables_.wide + L); }
 
     // A partial solution in which nothing has happened yet.
     State untouched() const {
@@ -36,6 +37,7 @@ protected:
         states_[i] = untouched();
         std::memcpy(open(i), tables_.open_at_first,
                     static_cast<std::size_t>(tables_.wide) * sizeof(std::int32_t));
+        open(i)[tables_.wide] = 0;
         all_.steps[i] = 0;
         std::memset(all_.action + cells(i, all_.max_steps), 0,
                     static_cast<std::size_t>(all_.max_steps) * sizeof(std::int32_t));
@@ -62,7 +64,7 @@ protected:
     Answer *answers_;
     int *live_; // those not yet finished
     int alive_ = 0;
-    std::int32_t *open_; // (count, wide) masks: customers that are not closed to a trajectory
+    std::int32_t *open_; // (count, wide + L)
 };
 
 class AlikeWalk : Walk {
