@@ -24,7 +24,7 @@ LAW: dict[str, set[str]] = {
     "generators": {"problems", "tensors"},
     "env": {"problems", "tensors"},
     "model": {"problems", "tensors", "writing"},
-    "decode": {"env", "model"},
+    "decode": {"native", "env", "model"},
     "solver": {"decode", "search"},
     "train": {"decode", "generators"},
     "oracles": {"problems", "writing"},
