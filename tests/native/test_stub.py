@@ -67,7 +67,7 @@ def real_arguments(doc: str) -> list[str]:
         r"[\[({][^\[\](){}]*[\])}]", inside
     ):  # types and defaults with commas of their own
         inside = re.sub(r"[\[({][^\[\](){}]*[\])}]", "", inside)
-    words = [word.strip() for word in inside.split(",")]
+    words = [word.strip() for word in inside.split(",") if word.strip()]
     return [word.partition(":")[0] + ("=" if "=" in word else "") for word in words]
 
 
