@@ -7,6 +7,7 @@ import math
 import torch
 from torch import Tensor
 
+from spacevrp.arrays.limits import TOLERANCE
 from spacevrp.decode.trace import Trace
 from spacevrp.env import Environment
 from spacevrp.env.rules import at
@@ -14,7 +15,6 @@ from spacevrp.env.starts import can_start
 from spacevrp.model.decoder import DecoderTables
 from spacevrp.model.features import per_horizon
 from spacevrp.tensors import Batch
-from spacevrp.tensors.limits import TOLERANCE
 
 # Nodes fit one tile, and their visits four 32-bit words.
 MAX_NODES = 128

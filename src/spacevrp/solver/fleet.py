@@ -15,6 +15,7 @@ from dataclasses import replace
 import torch
 from torch import Tensor
 
+from spacevrp.arrays.fleet import ANY_NUMBER
 from spacevrp.decode import routes_of
 from spacevrp.decode.draws import random_keys
 from spacevrp.decode.fleet import fleet_rollout
@@ -36,7 +37,7 @@ from spacevrp.solver.search import (
     random_state,
 )
 from spacevrp.tensors import Batch
-from spacevrp.tensors.fleet import ANY_NUMBER, Fleet, stack_fleets
+from spacevrp.tensors.fleet import Fleet, stack_fleets
 
 # Routes of which the vehicles are chosen one by one; later ones take the last choice.
 _ROUTES = 32

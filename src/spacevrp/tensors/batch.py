@@ -5,7 +5,7 @@ Conventions
 B instances, N nodes after padding, K depots after padding. Depots come first, then customers, then
 padding. Lengths and times are divided by units of their own, so that they are of the order of 1 in
 float32. Amounts of goods are whole numbers wherever they can be, so that their sums are exact. What
-limits them is never looser than what the referee forgives (see limits.py).
+limits them is never looser than what the referee forgives (see arrays/limits.py).
 """
 
 from __future__ import annotations
@@ -18,16 +18,21 @@ import numpy as np
 import torch
 from torch import Tensor
 
-from spacevrp.problems.errors import UnsupportedError
+from spacevrp.arrays.instance import (
+    LOAD_RULE_CODES,
+    NODE_FIELDS,
+    PAIRED_LOAD,
+    SCALAR_FIELDS,
+    View,
+    describe,
+    order_of,
+    uniform_view,
+    write_lengths,
+)
 from spacevrp.problems.problem import Problem
 from spacevrp.tensors.lengths import PlaneLengths
-from spacevrp.tensors.limits import as_amounts, as_limits
 
-# How goods share the vehicle. Pairs have a rule of their own: nothing is on board at the start.
-LOAD_RULE_CODES = {"single": 0, "paper": 1, "separate": 2}
-PAIRED_LOAD = 3
-# Rows of a matrix that are copied at a time.
-_ROWS = 1024
+__all__ = ["LOAD_RULE_CODES", "PAIRED_LOAD", "Batch", "View", "stack"]
 
 
 @dataclass(frozen=True)
@@ -110,48 +115,6 @@ class Batch:
         return replace(self, **changes)
 
 
-@dataclass(frozen=True)
-class View:
-    """What a batch says of the vehicles of an instance, in the user's units and numbering.
-
-    Demand and capacity are in the steps of :mod:`spacevrp.tensors.limits`.
-    """
-
-    starts: tuple[int, ...]  # the nodes that depots of the batch are for whoever leaves,
-    ends: tuple[int, ...]  # and for whoever comes back
-    demand: np.ndarray[Any, Any]  # (N,)
-    capacity: float
-    load_tolerance: float
-    windows: np.ndarray[Any, Any]  # (N, 2)
-    max_length: float
-    open_routes: bool
-    max_routes: int | None
-    capacitated: bool  # whether loads are said to be limited
-    must_visit: tuple[int, ...] = ()  # customers who are compulsory whatever their penalty
-    penalised: bool = True  # whether it says that customers may be left out, and at what price
-
-
-def _uniform_view(problem: Problem) -> View:
-    """The problem itself, whose vehicles are all alike and carry one kind of load."""
-    if problem.has_own_fleet:
-        raise UnsupportedError(
-            f"a batch holds alike vehicles with one kind of load, received {problem.variant_name}"
-        )
-    goods = as_amounts(problem, 0, [problem.capacity])
-    return View(
-        problem.depots,
-        problem.depots,
-        goods.amounts,
-        float(goods.capacities[0]),
-        float(goods.tolerances[0]),
-        problem.windows,
-        problem.max_length,
-        problem.open_routes,
-        problem.max_routes,
-        problem.features.capacity,
-    )
-
-
 def stack(
     problems: Sequence[Problem],
     num_nodes: int | None = None,
@@ -179,28 +142,53 @@ def stack(
     if not problems:
         raise ValueError("expected at least one problem, received none")
     if views is None:
-        views = [_uniform_view(problem) for problem in problems]
-    width = max(len(_order(p, view.starts)) for p, view in zip(problems, views, strict=True))
+        views = [uniform_view(problem) for problem in problems]
+    orders = [order_of(p, view.starts) for p, view in zip(problems, views, strict=True)]
+    width = max(len(order) for order in orders)
     if num_nodes is not None:
         if num_nodes < width:
             raise ValueError(f"expected num_nodes >= {width}, received {num_nodes}")
         width = num_nodes
-    rows = [_as_row(problem, width, view) for problem, view in zip(problems, views, strict=True)]
+    described = [
+        describe(problem, view, order)
+        for problem, view, order in zip(problems, views, orders, strict=True)
+    ]
     on_the_fly = on_the_fly and _share_a_metric(problems)
 
     def lengths(field: str) -> Tensor:
         if on_the_fly and field == "distances":
-            return _plane(problems, field, width, dtype)
+            return _plane(problems, orders, field, width, dtype)
         return _squares(problems, views, field, width, dtype)
 
     tensors: dict[str, Tensor] = {"distance": lengths("distances")}
     shared = all(problem.durations is problem.distances for problem in problems)
     tensors["duration"] = tensors["distance"] if shared else lengths("durations")
-    for name in rows[0]:
-        tensor = torch.from_numpy(np.array([row[name] for row in rows]))
+    for name, values in _padded(described, width).items():
+        tensor = torch.from_numpy(values)
         keeps_precision = name == "unit" or not tensor.is_floating_point()
         tensors[name] = tensor if keeps_precision else tensor.to(dtype)
     return Batch(**tensors)
+
+
+def _padded(described: Sequence[dict[str, Any]], width: int) -> dict[str, np.ndarray[Any, Any]]:
+    """All but the lengths of all instances, (B, width) or (B, ...)."""
+    sizes = np.array([len(one["demand"]) for one in described])
+    depots = np.array([one["num_depots"] for one in described])
+    node = np.arange(width)
+    arrays = {"is_node": node < sizes[:, None], "is_depot": node < depots[:, None]}
+    for name in SCALAR_FIELDS:
+        arrays[name] = np.array([one[name] for one in described])
+    arrays["attributes"] = np.array([one["attributes"] for one in described])
+    for name, fill in NODE_FIELDS.items():
+        values = described[0][name]
+        arrays[name] = np.full((len(described), width), fill, dtype=values.dtype)
+        for row, size, one in zip(arrays[name], sizes, described, strict=True):
+            row[:size] = one[name]
+    partner = np.tile(node, (len(described), 1))
+    for row, size, one in zip(partner, sizes, described, strict=True):
+        row[:size] = one["partner"]
+    arrays["partner"] = partner
+    return arrays
 
 
 def _squares(
@@ -215,18 +203,8 @@ def _squares(
     held_in = dtype if dtype in (torch.float32, torch.float64) else torch.float64
     blocks = torch.zeros((len(problems), width, width), dtype=held_in)
     for block, problem, view in zip(blocks.numpy(), problems, views, strict=True):
-        matrix = getattr(problem, field).matrix()
-        unit = problem.unit if field == "distances" else problem.unit_of_time
-        order, targets = _order(problem, view.starts), _order(problem, view.ends)
-        size = len(order)
-        in_order = view.starts == problem.depots == view.ends and _in_order(order)
-        # Divided in float64, rounded once; in rows, as a large instance has no room for a copy.
-        for first in range(0, size, _ROWS):
-            rows = slice(first, min(first + _ROWS, size))
-            some = matrix[rows] if in_order else matrix[np.ix_(order[rows], targets)]
-            block[rows, :size] = some / unit if unit != 1.0 else some
-        if view.starts != view.ends:
-            np.fill_diagonal(block, 0.0)  # from the start of a route to its own end
+        size = len(view.starts) + problem.size - len(problem.depots)
+        write_lengths(block[:size, :size], problem, view, field)
     return blocks.to(dtype)
 
 
@@ -237,103 +215,20 @@ def _share_a_metric(problems: Sequence[Problem]) -> bool:
     return len({problem.distances.metric for problem in problems}) == 1
 
 
-def _plane(problems: Sequence[Problem], field: str, width: int, dtype: torch.dtype) -> Tensor:
+def _plane(
+    problems: Sequence[Problem],
+    orders: Sequence[np.ndarray[Any, Any]],
+    field: str,
+    width: int,
+    dtype: torch.dtype,
+) -> Tensor:
     """What takes the place of the squares where coordinates are enough."""
     plane = PlaneLengths.of(
         [getattr(problem, field) for problem in problems],
-        [_order(problem, problem.depots) for problem in problems],
+        orders,
         [problem.unit for problem in problems],
         width,
         dtype,
     )
-    # Typed as what it stands for: whoever needs a whole matrix is never handed such a batch.
+    # Typed as what it stands for: a caller that needs a whole matrix never gets such a batch.
     return cast(Tensor, plane)
-
-
-def _order(problem: Problem, depots: tuple[int, ...]) -> np.ndarray[Any, Any]:
-    """The user's nodes in the order of the batch, (size,), with these nodes for depots."""
-    return np.array([*depots, *problem.customers], dtype=np.int64)
-
-
-def _in_order(order: np.ndarray[Any, Any]) -> bool:
-    """Whether the user's numbering has the depots first already."""
-    return bool((order[1:] > order[:-1]).all())
-
-
-def _as_row(problem: Problem, width: int, view: View) -> dict[str, Any]:
-    """One instance as padded arrays, depots first; all but its squares."""
-    order = _order(problem, view.starts)
-    size = len(order)
-    features = replace(
-        problem.features,
-        capacity=view.capacitated,
-        prize_collecting=problem.features.prize_collecting and view.penalised,
-    )
-    position = np.empty(problem.size, dtype=np.int64)
-    position[order] = np.arange(size)
-    unit, unit_of_time = problem.unit, problem.unit_of_time
-
-    def padded(values: np.ndarray[Any, Any], fill: float | bool = 0) -> np.ndarray[Any, Any]:
-        row = np.full(width, fill, dtype=values.dtype)
-        row[:size] = values[order]
-        return row
-
-    is_node = np.arange(width) < size
-    is_depot = np.arange(width) < len(view.starts)
-    closing = np.full(width, np.inf)
-    closing[:size] = as_limits(
-        view.windows[_order(problem, view.ends), 1] - problem.day_start,
-        problem.time_tolerance,
-        unit_of_time,
-    )
-    optional = padded(np.isfinite(problem.penalty))
-    optional[position[list(view.must_visit)]] = False
-    partner = np.arange(width)
-    is_pickup, is_delivery = np.zeros(width, dtype=bool), np.zeros(width, dtype=bool)
-    for pickup, delivery in problem.pairs:
-        first, second = position[pickup], position[delivery]
-        partner[first], partner[second] = second, first
-        is_pickup[first], is_delivery[second] = True, True
-    revealed = problem.prize if problem.revealed_prize is None else problem.revealed_prize
-    customers = is_node & ~is_depot
-    penalty = np.where(optional & customers, padded(problem.penalty) / unit, 0.0)
-    if problem.maximise_prize or not view.penalised:
-        penalty = np.zeros(width)
-    node_of = np.full(width, -1, dtype=np.int64)
-    node_of[:size] = order
-    return {
-        "unit": np.float64(unit),
-        "is_node": is_node,
-        "is_depot": is_depot,
-        "demand": padded(view.demand),
-        "capacity": np.float64(view.capacity),
-        "load_tolerance": np.float64(view.load_tolerance),
-        "load_rule": np.int64(PAIRED_LOAD if problem.pairs else LOAD_RULE_CODES[problem.load_rule]),
-        # Counted from the first departure: float32 has no digits to spare for a date.
-        "opening": padded(np.maximum(view.windows[:, 0] - problem.day_start, 0.0)) / unit_of_time,
-        "closing": closing,
-        "service": padded(problem.service) / unit_of_time,
-        "max_length": as_limits(view.max_length, problem.length_tolerance, unit),
-        "prize": padded(problem.prize),
-        "revealed_prize": padded(revealed),
-        "penalty": penalty,
-        "compulsory": customers & ~optional,
-        "min_prize": np.float64(
-            min(problem.min_prize, float(revealed[list(problem.customers)].sum()))
-        ),
-        "partner": partner,
-        "is_pickup": is_pickup,
-        "is_delivery": is_delivery,
-        "max_routes": np.int64(view.max_routes or size + 1),
-        "open_routes": np.bool_(view.open_routes),
-        "backhaul_last": np.bool_(problem.backhaul_last),
-        "several_routes": np.bool_(view.max_routes != 1),
-        "has_depot": np.bool_(bool(problem.depots)),
-        "orienteering": np.bool_(problem.maximise_prize),
-        "prize_collecting": np.bool_(features.prize_collecting),
-        "backhaul": np.bool_(features.backhaul),
-        "paired": np.bool_(bool(problem.pairs)),
-        "windowed": np.bool_(features.time_windows),
-        "attributes": np.array(features.attributes, dtype=np.float64),
-        "node_of": node_of,
-    }

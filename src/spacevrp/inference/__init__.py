@@ -1,0 +1,1 @@
+"""The network on a CPU without torch."""
