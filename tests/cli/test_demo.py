@@ -12,7 +12,8 @@ import torch
 from spacevrp.cli.demo import INSTANCE
 from spacevrp.cli.main import main
 from spacevrp.formats import read_json
-from spacevrp.model import ModelConfig, SpaceModel, weights
+from spacevrp.inference import weights
+from spacevrp.model import ModelConfig, SpaceModel
 from spacevrp.problems.referee import judge
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from functools import cached_property
 from typing import Any
 
 import numpy as np
@@ -43,3 +44,21 @@ class Plane:
         lengths = self.metric.measure(self.points[nodes][:, None], self.points) / self.unit
         lengths[np.arange(len(nodes)), nodes] = 0.0
         return lengths.astype(dtype)
+
+    @cached_property
+    def _rounded(self) -> Array:
+        """The points as the network sees them: it does not mind the last digit of a length."""
+        # Great circles are told from cosines near 1, of which float32 keeps nothing.
+        exact = self.metric.geometry == "geo"
+        return self.points if exact else self.points.astype(np.float32)
+
+    def tile(self, rows: slice) -> Array:
+        """Lengths from the nodes of a slice to all, (rows, N) float32, for the network."""
+        points = self._rounded
+        lengths = self.metric.measure(points[rows, None], points)
+        if points.dtype == np.float64:  # in the plane a node is at no distance from itself anyway
+            own = np.arange(rows.start, rows.stop)
+            lengths[own - rows.start, own] = 0.0
+            lengths = lengths.astype(np.float32)
+        lengths *= np.float32(1.0 / self.unit)
+        return lengths

@@ -10,8 +10,8 @@ import torch
 import torch.nn.functional as F
 from torch import Tensor, nn
 
+from spacevrp.inference.config import ModelConfig
 from spacevrp.model.attention import keyed_values, relation_attention
-from spacevrp.model.config import ModelConfig
 from spacevrp.model.geometry import Geometry
 from spacevrp.model.mixing import mix
 

@@ -13,7 +13,7 @@ import numpy as np
 import torch
 from torch import Tensor
 
-from spacevrp.model.config import ModelConfig
+from spacevrp.inference.config import ModelConfig
 from spacevrp.tensors import Batch
 
 NO_SEED = -1
