@@ -19,8 +19,6 @@ Array = np.ndarray[Any, Any]
 MEAN_IN_UNIT_SQUARE = 0.5214
 
 
-
-
 def node_features(instance: Instance, scale: float) -> Array:
     """Attributes and type bits of all nodes, (N, 13) float32.
 

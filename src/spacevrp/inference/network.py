@@ -207,5 +207,3 @@ def load_network(name_or_path: str | Path = DEFAULT_WEIGHTS) -> tuple[Network, d
 
 def _turned(weight: Array) -> Array:
     return np.ascontiguousarray(weight.T, dtype=np.float32)
-
-

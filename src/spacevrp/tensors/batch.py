@@ -175,7 +175,10 @@ def _padded(described: Sequence[dict[str, Any]], width: int) -> dict[str, np.nda
     sizes = np.array([len(one["demand"]) for one in described])
     depots = np.array([one["num_depots"] for one in described])
     node = np.arange(width)
-    arrays = {"is_node": node < sizes[:, None], "is_depot": node < depots[:, None]}
+    arrays: dict[str, np.ndarray[Any, Any]] = {
+        "is_node": node < sizes[:, None],
+        "is_depot": node < depots[:, None],
+    }
     for name in SCALAR_FIELDS:
         arrays[name] = np.array([one[name] for one in described])
     arrays["attributes"] = np.array([one["attributes"] for one in described])
