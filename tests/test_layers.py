@@ -26,7 +26,7 @@ LAW: dict[str, set[str]] = {
     "generators": {"problems", "tensors"},
     "env": {"problems", "tensors"},
     "model": {"inference", "tensors", "writing"},
-    "decode": {"env", "model"},
+    "decode": {"native", "env", "model"},
     "solver": {"decode", "search"},
     "train": {"decode", "generators"},
     "oracles": {"problems", "writing"},

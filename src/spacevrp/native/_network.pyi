@@ -1,37 +1,85 @@
-"""The compiled parts of the network on a CPU.
+"""The interface of the compiled network; ``network/*_bindings.cpp`` have the other end.
 
-Matrices are float32 with the entries of a row side by side; rows may be part of longer ones. Rows
-are the nodes of segments, one after the other: ``segments`` holds where each begins, and at last
-the number of rows.
+B instances of N nodes each: depots first, then customers, then padding. P trajectories an instance,
+d the width of the network, S signals (1 to 4), K depots of the instance with most of them. Arrays
+of other types, or that are not in a row, are copied.
 """
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 
-Array = np.ndarray[Any, Any]
+_Floats = NDArray[np.float32]
+_Integers = NDArray[np.int64]
+# A matrix of float32 with the entries of a row side by side; rows may be part of longer ones.
+_Rows = np.ndarray[Any, Any]
 
-def exponentials(lengths: Array, factor: float, out: Array) -> None:
+#: Rows of the node table and of the instance table, as ``decode/packing.py`` fills them.
+NODE_ROWS: tuple[str, ...]
+INSTANCE_ROWS: tuple[str, ...]
+
+def instruction_sets() -> list[str]:
+    """Those that this processor has, the widest first: avx512, avx2, plain."""
+
+def rollout(
+    *,
+    embedding: _Floats,  # (B, N, d)
+    keyed: _Floats,  # (B, N, 2d) [exp(K) * V | exp(K)]
+    query_first: _Floats,  # (B, N, d)
+    query_last: _Floats,  # (B, N, d)
+    state_weight: _Floats,  # (B, S, d)
+    zscore: _Floats,  # (B, N, N)
+    distance: _Floats,  # (B, N, N); inf where there is no arc
+    duration: _Floats,  # (B, N, N); may be the same array
+    home_distance: _Floats,  # (B, K, N) the way from every node to each depot; inf without
+    home_duration: _Floats,  # (B, K, N)
+    node_table: _Floats,  # (B, len(NODE_ROWS), N)
+    instance_table: _Floats,  # (B, len(INSTANCE_ROWS))
+    starts: _Integers,  # (B, P)
+    origins: _Integers,  # (B, P) the first depot; without depots, the start
+    keys: _Integers | None = None,  # (B, P) of what is drawn; below 0 for the likeliest
+    temperature: _Floats | None = None,  # (P,) above 0
+    max_steps: int,  # T; who needs more counts as stuck
+    tolerance: float,  # that rules forgive, in units of the tables
+    clipping: float,
+    direct: bool = True,  # a vehicle that may go on can always go straight home
+    threads: int = 1,  # the result is the same for any number
+    instructions: str = "",  # one of instruction_sets(); the widest where empty
+    look: Callable[[], None] | None = None,  # called now and then; what it raises ends the call
+) -> tuple[NDArray[np.int32], NDArray[np.int32], _Floats]:
+    """Moves (B, P, T) after the start, how many of them (B, P), and costs (B, P).
+
+    Moves behind the last are 0. Costs are in units of distance (minus the prize for orienteering),
+    and inf where a solution is stuck.
+    """
+
+# ------------------------------------------------------------------------------------- encoder
+#
+# Rows are the nodes of segments, one after the other: ``segments`` holds where each begins, and at
+# last the number of rows. Arrays of other types or shapes are refused.
+
+def exponentials(lengths: _Rows, factor: float, out: _Rows) -> None:
     """out (R, C) = exp(-factor * lengths)."""
 
-def keyed_values(key: Array, value: Array, segments: Sequence[int], out: Array) -> None:
+def keyed_values(key: _Rows, value: _Rows, segments: Sequence[int], out: _Rows) -> None:
     """out (T, 2d) = [exp(K) * V | exp(K)] of key and value (T, d).
 
     The largest exponent of a channel in a segment is 0: any constant cancels in the ratio.
     """
 
-def gated_ratio(query: Array, sums: Array, out: Array) -> None:
+def gated_ratio(query: _Rows, sums: _Rows, out: _Rows) -> None:
     """out (T, d) = sigmoid(query) times the ratio of the two halves of the sums (T, 2d)."""
 
 def relation(
-    query: Array,
-    key: Array,
-    value: Array,
-    partner: Sequence[int] | Array,
+    query: _Rows,
+    key: _Rows,
+    value: _Rows,
+    partner: Sequence[int] | _Rows,
     weight: float,
     segments: Sequence[int],
-    out: Array,
+    out: _Rows,
 ) -> None:
     """Attention among the nodes of each segment that sees nothing but pairs.
 
@@ -40,20 +88,20 @@ def relation(
     """
 
 def add_and_normalise(
-    x: Array,
-    added: Array,
-    bias: Array | None,
-    scale: Array,
-    shift: Array,
+    x: _Rows,
+    added: _Rows,
+    bias: _Rows | None,
+    scale: _Rows,
+    shift: _Rows,
     epsilon: float,
     segments: Sequence[int],
 ) -> None:
     """x (T, d) = normalised(x + added + bias) * scale + shift, each channel over each segment."""
 
-def add_and_rectify(x: Array, bias: Array) -> None:
+def add_and_rectify(x: _Rows, bias: _Rows) -> None:
     """x = max(x + bias, 0)."""
 
-def survey(lengths: Array) -> dict[str, float]:
+def survey(lengths: _Rows) -> dict[str, float]:
     """What is known of the lengths (N, N) of all arcs; inf where there is none.
 
     ``mean``, ``deviation`` (missing arcs counted as the longest), ``longest``, ``total``, number of

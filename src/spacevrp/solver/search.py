@@ -22,6 +22,8 @@ from torch import Tensor
 from spacevrp.decode import rollout
 from spacevrp.decode.first import likeliest_first
 from spacevrp.decode.fused import fused_rollout, supports
+from spacevrp.decode.native_rollout import native_rollout
+from spacevrp.decode.native_rollout import supports as supports_native
 from spacevrp.decode.rollout import Move, advance
 from spacevrp.decode.trace import Trace
 from spacevrp.env import Environment, start_nodes
@@ -62,6 +64,7 @@ class Settings:
     reductions: bool = True  # problems may be seen in another form (see problems/readings.py)
     pruned: bool = True  # large instances: fewer starts, near customers, adjusted distances
     deadline: Deadline = NEVER  # when it is over, the best plans so far are taken
+    compiled: bool = True  # on a CPU, rollouts by the compiled network where it is installed
 
     @property
     def wanted(self) -> Wanted:
@@ -183,6 +186,8 @@ def _search(
     decode: Callable[..., Moves] = partial(_roll_out, deadline=settings.deadline)
     if uses_kernel(environment):
         decode = partial(_roll_out_fused, missing_arcs=_misses_arcs(problems))
+    elif settings.compiled and supports_native(environment):
+        decode = partial(_roll_out_native, deadline=settings.deadline)
     best = Foreseen(batch, environment.max_steps + 2, known=expected is None)
 
     def with_views(batch: Batch, views: int) -> Environment:
@@ -365,6 +370,21 @@ def _roll_out_fused(
     """The same in one launch. It is always at 1: who looks for hard ones has no direct ways."""
     del temperature
     trace = fused_rollout(environment, tables, starts, keys, missing_arcs=missing_arcs)
+    return Moves(trace.cost, lambda order: narrow(trace, order).sequences())
+
+
+def _roll_out_native(
+    environment: Environment,
+    tables: DecoderTables,
+    starts: Tensor,
+    keys: Tensor | None,
+    temperature: Tensor,
+    deadline: Deadline,
+) -> Moves:
+    """The same in one call, on a CPU."""
+    trace = native_rollout(
+        environment, tables, starts, keys, temperature=temperature, look=deadline.check
+    )
     return Moves(trace.cost, lambda order: narrow(trace, order).sequences())
 
 

@@ -1,5 +1,4 @@
 // Arrays in, arrays filled: every shape and type is checked here, the kernels trust them.
-#include "encoder_bindings.hpp"
 #include "encoder_kernels.hpp"
 
 #include <pybind11/numpy.h>
@@ -157,8 +156,15 @@ py::dict bind_survey(const py::array &lengths) {
 }
 
 } // namespace
+} // namespace spacevrp::encoder
 
-void bind(py::module_ &module) {
+namespace spacevrp::network {
+
+using namespace spacevrp::encoder;
+
+void bind_encoder(py::module_ &module);
+
+void bind_encoder(py::module_ &module) {
     module.def("exponentials", &bind_exponentials, py::arg("lengths"), py::arg("factor"),
                py::arg("out"), "out = exp(-factor * lengths).");
     module.def("keyed_values", &bind_keyed_values, py::arg("key"), py::arg("value"),
@@ -178,4 +184,4 @@ void bind(py::module_ &module) {
                "Mean, deviation and more of the lengths of all arcs (N, N).");
 }
 
-} // namespace spacevrp::encoder
+} // namespace spacevrp::network

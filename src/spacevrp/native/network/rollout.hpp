@@ -1,0 +1,149 @@
+// Whole rollouts on a CPU: rules, decoder, choice and step of every move in one call.
+#pragma once
+
+#include <array>
+#include <cstddef>
+#include <cstdint>
+#include <functional>
+#include <memory>
+#include <string>
+#include <vector>
+
+namespace spacevrp::network {
+
+// Rows of the table a node and of the table an instance; decode/rows.py has the same.
+enum NodeRow {
+    customer,
+    demand,
+    opening,
+    closing,
+    service,
+    prize,
+    penalty,
+    compulsory,
+    delivery,
+    paired_step,
+    partner,
+    node_rows
+};
+enum InstanceRow {
+    capacity,
+    limited,
+    load_tolerance,
+    load_rule,
+    max_length,
+    bounded,
+    windowed,
+    per_horizon,
+    min_prize,
+    max_routes,
+    open_routes,
+    backhaul_last,
+    depots,
+    orienteering,
+    prize_collecting,
+    read_weight,
+    match_weight,
+    customers,
+    compulsories,
+    linehauls,
+    penalties,
+    instance_rows
+};
+extern const std::array<const char *, node_rows> node_row_names;
+extern const std::array<const char *, instance_rows> instance_row_names;
+
+enum class LoadRule { single, paper, separate, paired };
+
+// One instance, in the caller's arrays. N nodes with padding, d the width of the network.
+struct Instance {
+    int nodes = 0; // N
+    int real = 0;  // depots and customers: the first nodes
+    int depots = 0;
+    int width = 0;                        // d
+    int signals = 0;                      // S
+    const float *embedding = nullptr;     // (N, d)
+    const float *keyed = nullptr;         // (N, 2d)
+    const float *query_first = nullptr;   // (N, d)
+    const float *query_last = nullptr;    // (N, d)
+    const float *state_weight = nullptr;  // (S, d)
+    const float *zscore = nullptr;        // (N, N)
+    const float *distance = nullptr;      // (N, N)
+    const float *duration = nullptr;      // (N, N)
+    const float *home_distance = nullptr; // (K, N) from every node to each depot
+    const float *home_duration = nullptr; // (K, N)
+    const float *node = nullptr;          // (rows, N)
+    const float *own = nullptr;           // (rows,)
+    LoadRule rule = LoadRule::single;
+    float tolerance = 0.0f; // that rules forgive
+    float enough = 0.0f;    // prize that has to be collected
+    float clipping = 0.0f;
+    bool direct = true;   // a vehicle that may go on can always go straight home
+    bool timed = false;   // some window closes
+    bool missing = false; // some arc or way home is missing
+    bool free_return = false;
+
+    float at(NodeRow row, int which) const {
+        return node[static_cast<std::size_t>(row) * static_cast<std::size_t>(nodes) +
+                    static_cast<std::size_t>(which)];
+    }
+    bool is(InstanceRow row) const { return own[row] > 0.0f; }
+    std::size_t arc(int from, int to) const {
+        return static_cast<std::size_t>(from) * static_cast<std::size_t>(nodes) +
+               static_cast<std::size_t>(to);
+    }
+};
+
+// Some trajectories of one instance, and where what they do is written.
+struct Trajectories {
+    int count = 0;
+    int max_steps = 0;
+    const std::int64_t *start = nullptr;  // (count,)
+    const std::int64_t *origin = nullptr; // (count,) first depot; without depots, the start
+    const std::int64_t *keys = nullptr;   // (count,) or none
+    const float *temperature = nullptr;   // (count,) or none
+    std::int32_t *action = nullptr;       // (count, max_steps)
+    std::int32_t *steps = nullptr;        // (count,)
+    float *cost = nullptr;                // (count,)
+};
+
+// Memory that is used again, aligned to 64 bytes; what is taken is not initialised.
+class Arena {
+public:
+    void reset(std::size_t bytes);
+    void *take(std::size_t bytes);
+
+private:
+    std::vector<std::byte> memory_;
+    std::byte *next_ = nullptr;
+};
+
+struct Workspace {
+    const Instance *packed = nullptr; // the instance whose tables are in `tables`
+    Arena tables;
+    Arena block;
+};
+
+// Asked after every move whether to stop.
+using Stop = std::function<bool()>;
+// Completes trajectories; the same results whatever they are grouped with.
+using Decode = void (*)(const Instance &, const Trajectories &, Workspace &, const Stop &);
+
+namespace plain {
+void decode(const Instance &, const Trajectories &, Workspace &, const Stop &);
+}
+#if (defined(__GNUC__) || defined(__clang__)) && (defined(__x86_64__) || defined(__i386__))
+#define SPACEVRP_WIDER 1
+namespace avx2 {
+void decode(const Instance &, const Trajectories &, Workspace &, const Stop &);
+}
+namespace avx512 {
+void decode(const Instance &, const Trajectories &, Workspace &, const Stop &);
+}
+#endif
+
+// The instruction sets of this processor, the widest first; the last is always "plain".
+std::vector<std::string> instruction_sets();
+Decode decoder_for(const std::string &instructions);
+
+} // namespace spacevrp::network
