@@ -21,6 +21,7 @@ from spacevrp.decode.draws import random_keys
 from spacevrp.decode.fleet import fleet_rollout
 from spacevrp.decode.rollout import Rollout
 from spacevrp.env.fleet import FleetEnvironment, Preferences
+from spacevrp.inference.construct import Candidate
 from spacevrp.model import DecoderTables, SpaceModel
 from spacevrp.problems.deadline import TimeIsUp
 from spacevrp.problems.problem import Problem
@@ -28,7 +29,6 @@ from spacevrp.problems.referee import judge
 from spacevrp.solver.memory import Cut
 from spacevrp.solver.search import (
     Best,
-    Candidate,
     Moves,
     Seconds,
     Settings,

@@ -15,6 +15,7 @@ from spacevrp.decode.pruned import Drawing, Walk, pruned_rollout
 from spacevrp.decode.pruned_graph import walk_for
 from spacevrp.decode.rollout import Rollout
 from spacevrp.env.narrow import NarrowEnvironment
+from spacevrp.inference.construct import Candidate
 from spacevrp.model import SpaceModel
 from spacevrp.model.blocks import encode_in_blocks
 from spacevrp.model.candidates import NodeTables
@@ -22,7 +23,6 @@ from spacevrp.model.streaming import survey
 from spacevrp.problems.problem import Problem
 from spacevrp.solver.plans import SMALL, LargeCut, Search
 from spacevrp.solver.search import (
-    Candidate,
     Foreseen,
     Moves,
     Seconds,

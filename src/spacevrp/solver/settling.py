@@ -7,10 +7,10 @@ from collections.abc import Sequence
 import numpy as np
 
 from spacevrp.decode import routes_of
+from spacevrp.inference.construct import Candidate
 from spacevrp.problems.problem import Problem
 from spacevrp.problems.readings import Reading
 from spacevrp.problems.solution import Solution
-from spacevrp.solver.search import Candidate
 
 
 def settle(

@@ -1,0 +1,248 @@
+"""First plans of problems by the network on a CPU: every view from its start nodes.
+
+Instances are worked on one after the other, and what one needs is gone before the next: memory does
+not grow with their number. The twin of ``solver/search.py`` for uniform fleets.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from spacevrp.arrays import Instance, prepare
+from spacevrp.arrays.routes import routes_of
+from spacevrp.inference.encoder import encode
+from spacevrp.inference.geometry import seeds_of_views
+from spacevrp.inference.heads import STRENGTH
+from spacevrp.inference.network import Network
+from spacevrp.inference.rollouts import RolloutPlan, Trajectories, roll_out
+from spacevrp.inference.starts import Starts
+from spacevrp.inference.tables import Tables
+from spacevrp.problems.deadline import NEVER, Deadline, TimeIsUp
+from spacevrp.problems.problem import Problem
+from spacevrp.problems.solution import Solution
+
+Array = np.ndarray[Any, Any]
+
+# Beside the best plan, some of the next best: the referee has the last word.
+_CANDIDATES = 16
+# Views that are encoded together: they share the exponentials of their distances.
+_TOGETHER = 8
+
+
+@dataclass(frozen=True)
+class Candidate:
+    """A finished (or stuck) rollout."""
+
+    cost: float  # in units of distance; inf where it is stuck
+    rank: int  # in the order of views, rounds and starts: settles ties
+    sequence: Array  # (T,) positions in the instance: origin, start, then every move
+    hindsight: bool = False  # chosen by prizes that were not known beforehand: for the record only
+
+
+@dataclass(frozen=True)
+class ConstructParams:
+    """How hard to search.
+
+    Attributes
+    ----------
+    views, first_view
+        Number of views of an instance, a pivot set and a policy head each, and the number of the
+        first one.
+    starts
+        Start nodes a view, the likeliest; None for all that can start.
+    samples
+        Rounds from every start that sample their moves after the greedy one; with neither
+        ``starts`` nor ``samples``, see :meth:`RolloutPlan.of`.
+    strength
+        How strongly policy heads count.
+    direct_return
+        Serve only customers with a direct way home; see :class:`Starts`.
+    temperature
+        Of each round; 1 where there are fewer numbers than rounds.
+    """
+
+    views: int = 1
+    first_view: int = 0
+    starts: int | None = None
+    samples: int | None = None
+    seed: int = 0
+    strength: float = STRENGTH
+    direct_return: bool = True
+    temperature: tuple[float, ...] = ()
+    threads: int = 1
+    deadline: Deadline = NEVER
+
+    @property
+    def numbers(self) -> range:
+        """The numbers of the views."""
+        return range(self.first_view, self.first_view + self.views)
+
+
+def construct(
+    network: Network,
+    problems: Sequence[Problem],
+    params: ConstructParams,
+    *,
+    shown: Sequence[Problem | None] | None = None,
+    report: Callable[[int], None] | None = None,
+) -> Iterator[list[Candidate]]:
+    """Candidates of each problem in turn, best first; those of the views that were in time.
+
+    Where prizes are revealed by the visits, a candidate is chosen by what its policy would pay for
+    the expected prizes; what the revealed ones would choose comes last, marked as hindsight.
+
+    Parameters
+    ----------
+    shown
+        What the network sees in place of a problem, whose rules and costs hold all the same.
+    report
+        Called with the number of rollouts whenever some are finished.
+
+    Raises
+    ------
+    TimeIsUp
+        When the deadline is over before there is any candidate of a problem.
+    """
+    for number, problem in enumerate(problems):
+        seen = problem if shown is None else shown[number] or problem
+        yield _Work(network, problem, seen, params, report).run()
+
+
+def first_plans(
+    network: Network, problems: Sequence[Problem], params: ConstructParams
+) -> list[Solution | None]:
+    """The best plan of each problem that the referee passes; None where there is none."""
+    plans = []
+    for problem, candidates in zip(problems, construct(network, problems, params), strict=True):
+        judged = (
+            Solution.judged(problem, routes_of(problem, candidate.sequence.tolist()))
+            for candidate in candidates
+            if np.isfinite(candidate.cost) and not candidate.hindsight
+        )
+        plans.append(next((plan for plan in judged if plan.feasible), None))
+    return plans
+
+
+class _Work:
+    """The views of one problem."""
+
+    def __init__(
+        self,
+        network: Network,
+        problem: Problem,
+        seen: Problem,
+        params: ConstructParams,
+        report: Callable[[int], None] | None,
+    ) -> None:
+        self.network, self.params, self.report = network, params, report
+        (self.instance,) = prepare([problem])
+        self.seen: Instance = self.instance if seen is problem else prepare([seen])[0]
+        self.starts = Starts(self.instance, params.direct_return)
+        self.expected: Starts | None = None
+        if problem.has_unknown_prizes:
+            (expected,) = prepare([problem.as_expected()])
+            self.expected = Starts(expected, params.direct_return)
+        self.plan = RolloutPlan.of(
+            int(self.starts.ready.sum()),
+            has_depot=self.instance.has_depot,
+            wanted=params.starts,
+            samples=params.samples,
+        )
+        degrees = [*params.temperature, *[1.0] * (1 + self.plan.samples)]
+        self.temperature = np.array(degrees, dtype=np.float32)[self.plan.rounds]
+        self.keys = self.plan.keys(params.seed, params.numbers)
+
+    def run(self) -> list[Candidate]:
+        """All views, until the time is up."""
+        chosen, afterwards = Best(), Best()
+        for place in range(self.params.views):
+            try:
+                self.params.deadline.check()
+                done, expected = self._view(place)
+            except TimeIsUp:
+                if not chosen:
+                    raise
+                break
+            first_rank = place * len(self.plan.start)
+            if expected is not None:
+                afterwards.add(done, done.cost, first_rank)
+                cost = np.where(np.isfinite(done.cost), expected.cost, np.inf)
+                chosen.add(done, cost, first_rank)
+            else:
+                chosen.add(done, done.cost, first_rank)
+        return [*chosen.candidates(), *afterwards.candidates(hindsight=True)]
+
+    def _view(self, place: int) -> tuple[Trajectories, Trajectories | None]:
+        """The rollouts of a view; with unknown prizes also what is expected of the same policy."""
+        params = self.params
+        together = _TOGETHER if params.deadline is NEVER else 1  # soon there is a first plan
+        own = place % together
+        if own == 0:
+            numbers = params.numbers[place : place + together]
+            self._tables = self._encode(numbers)
+            self._order = self.starts.likeliest_first(self._tables)
+        nodes = self._order[own][self.plan.start]
+        options: dict[str, Any] = {
+            "keys": None if self.keys is None else self.keys[place],
+            "temperature": self.temperature,
+            "threads": params.threads,
+            "look": None if params.deadline is NEVER else params.deadline.check,
+        }
+        done = roll_out(self.starts, self._tables, own, nodes, **options)
+        expected = None
+        if self.expected is not None:
+            expected = roll_out(self.expected, self._tables, own, nodes, **options)
+        if self.report is not None:
+            self.report(len(nodes))
+        return done, expected
+
+    def _encode(self, numbers: range) -> Tables:
+        params, seen = self.params, self.seen
+        seeds = seeds_of_views(
+            seen.num_depots, seen.size, self.network.config, numbers.stop, params.seed
+        )
+        (tables,) = encode(
+            self.network,
+            [seen],
+            [seeds[numbers.start :]],
+            heads=numbers,
+            strength=params.strength,
+            threads=params.threads,
+            look=None if params.deadline is NEVER else params.deadline.check,
+        )
+        return tables
+
+
+class Best:
+    """The best rollouts of an instance so far.
+
+    Cheaper is better; among the stuck, to have served more; then the first in rank.
+    """
+
+    def __init__(self) -> None:
+        self._kept: list[tuple[float, int, int, Array]] = []
+
+    def __bool__(self) -> bool:
+        return bool(self._kept)
+
+    def add(self, done: Trajectories, cost: Array, first_rank: int) -> None:
+        """Rollouts of a view with their costs (P,), ranked from ``first_rank`` on."""
+        stuck = ~np.isfinite(cost)
+        order = np.argsort(cost, kind="stable")
+        if stuck.all():  # now it matters who served more
+            served = np.array([done.served(number) for number in range(len(cost))])
+            order = np.argsort(-served, kind="stable")
+        for number in order[:_CANDIDATES]:
+            served_here = done.served(number) if stuck[number] else 0
+            entry = (float(cost[number]), -served_here, first_rank + int(number))
+            self._kept.append((*entry, done.sequence(number)))
+        self._kept.sort(key=lambda entry: entry[:3])
+        del self._kept[_CANDIDATES:]
+
+    def candidates(self, *, hindsight: bool = False) -> list[Candidate]:
+        """All that is left, best first."""
+        return [Candidate(cost, rank, moves, hindsight) for cost, _, rank, moves in self._kept]
