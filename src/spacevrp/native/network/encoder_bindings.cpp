@@ -4,13 +4,17 @@
 #include <pybind11/numpy.h>
 #include <pybind11/stl.h>
 
+#include <cmath>
 #include <optional>
 #include <string>
+#include <vector>
 
 namespace py = pybind11;
 
 namespace spacevrp::encoder {
 namespace {
+
+using Offsets = std::vector<std::int64_t>;
 
 std::string shape_of(const py::array &array) {
     std::string text = "(";
@@ -62,7 +66,7 @@ const float *row_of(const char *name, const py::array &array, py::ssize_t width)
     return static_cast<const float *>(array.data());
 }
 
-void check_segments(const Offsets &segments, std::int64_t rows) {
+Segments checked(const Offsets &segments, std::int64_t rows) {
     bool fits = segments.size() >= 2 && segments.front() == 0 && segments.back() == rows;
     for (std::size_t s = 0; fits && s + 1 < segments.size(); ++s)
         fits = segments[s] < segments[s + 1];
@@ -70,13 +74,14 @@ void check_segments(const Offsets &segments, std::int64_t rows) {
         throw py::value_error("segments: expected growing numbers from 0 to " +
                               std::to_string(rows) + ", received " +
                               std::string(py::str(py::cast(segments))));
+    return {segments.data(), static_cast<std::int64_t>(segments.size()) - 1};
 }
 
 void bind_exponentials(const py::array &lengths, float factor, py::array out) {
     const Output to = output("out", out, -1, -1);
     const Input from = input("lengths", lengths, to.count, to.width);
     py::gil_scoped_release released;
-    exponentials(from, factor, to);
+    best_kernels().exponentials(from, factor, to);
 }
 
 void bind_keyed_values(const py::array &key, const py::array &value, const Offsets &segments,
@@ -84,9 +89,9 @@ void bind_keyed_values(const py::array &key, const py::array &value, const Offse
     const Input keys = input("key", key, -1, -1);
     const Input values = input("value", value, keys.count, keys.width);
     const Output to = output("out", out, keys.count, 2 * keys.width);
-    check_segments(segments, keys.count);
+    const Segments checked_segments = checked(segments, keys.count);
     py::gil_scoped_release released;
-    keyed_values(keys, values, segments, to);
+    best_kernels().keyed_values(keys, values, checked_segments, to);
 }
 
 void bind_gated_ratio(const py::array &query, const py::array &sums, py::array out) {
@@ -94,7 +99,7 @@ void bind_gated_ratio(const py::array &query, const py::array &sums, py::array o
     const Input queries = input("query", query, to.count, to.width);
     const Input both = input("sums", sums, to.count, 2 * to.width);
     py::gil_scoped_release released;
-    gated_ratio(queries, both, to);
+    best_kernels().gated_ratio(queries, both, to);
 }
 
 void bind_relation(const py::array &query, const py::array &key, const py::array &value,
@@ -104,7 +109,7 @@ void bind_relation(const py::array &query, const py::array &key, const py::array
     const Input queries = input("query", query, to.count, to.width);
     const Input keys = input("key", key, to.count, to.width);
     const Input values = input("value", value, to.count, to.width);
-    check_segments(segments, to.count);
+    const Segments checked_segments = checked(segments, to.count);
     const auto nodes = static_cast<std::int64_t>(partner.size());
     for (std::size_t s = 0; s + 1 < segments.size(); ++s)
         if (segments[s + 1] - segments[s] != nodes)
@@ -117,7 +122,9 @@ void bind_relation(const py::array &query, const py::array &key, const py::array
                                   std::to_string(nodes - 1) + ", received " +
                                   std::to_string(other));
     py::gil_scoped_release released;
-    relation(queries, keys, values, partner.data(), weight, segments, to);
+    std::vector<float> room(static_cast<std::size_t>((nodes + 1) * 2 * to.width));
+    best_kernels().relation(queries, keys, values, partner.data(), std::exp(-weight),
+                            checked_segments, room.data(), to);
 }
 
 void bind_add_and_normalise(py::array x, const py::array &added,
@@ -128,16 +135,16 @@ void bind_add_and_normalise(py::array x, const py::array &added,
     const float *constant = bias ? row_of("bias", *bias, to.width) : nullptr;
     const float *factor = row_of("scale", scale, to.width);
     const float *up = row_of("shift", shift, to.width);
-    check_segments(segments, to.count);
+    const Segments checked_segments = checked(segments, to.count);
     py::gil_scoped_release released;
-    add_and_normalise(to, more, constant, factor, up, epsilon, segments);
+    best_kernels().add_and_normalise(to, more, constant, factor, up, epsilon, checked_segments);
 }
 
 void bind_add_and_rectify(py::array x, const py::array &bias) {
     const Output to = output("x", x, -1, -1);
     const float *constant = row_of("bias", bias, to.width);
     py::gil_scoped_release released;
-    add_and_rectify(to, constant);
+    best_kernels().add_and_rectify(to, constant);
 }
 
 py::dict bind_survey(const py::array &lengths) {

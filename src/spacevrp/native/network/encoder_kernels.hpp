@@ -5,46 +5,83 @@
 #pragma once
 
 #include <cstdint>
-#include <vector>
+
+#if defined(_MSC_VER)
+#define SPACEVRP_INLINE __forceinline
+#define SPACEVRP_RESTRICT __restrict
+#else
+#define SPACEVRP_INLINE inline __attribute__((always_inline))
+#define SPACEVRP_RESTRICT __restrict__
+#endif
 
 namespace spacevrp::encoder {
 
-// A matrix whose rows may be part of longer ones.
-template <class Entry> struct Rows {
-    Entry *data;
-    std::int64_t count;  // of rows
-    std::int64_t width;  // entries of a row that belong to it
-    std::int64_t stride; // from the beginning of a row to that of the next one, in entries
+// Matrices whose rows may be part of longer ones: `stride` entries from a row to the next one.
+struct Input {
+    const float *data;
+    std::int64_t count; // of rows
+    std::int64_t width; // entries of a row that belong to it
+    std::int64_t stride;
 
-    Entry *operator[](std::int64_t row) const { return data + row * stride; }
+    const float *operator[](std::int64_t row) const { return data + row * stride; }
 };
 
-using Input = Rows<const float>;
-using Output = Rows<float>;
-// Where each segment begins, and at last the number of rows.
-using Offsets = std::vector<std::int64_t>;
+struct Output {
+    float *data;
+    std::int64_t count;
+    std::int64_t width;
+    std::int64_t stride;
 
-// out = exp(-factor * lengths)
-void exponentials(Input lengths, float factor, Output out);
+    float *operator[](std::int64_t row) const { return data + row * stride; }
+};
 
-// out (T, 2d) = [exp(key - m) * value | exp(key - m)], m the largest key of a segment's channel
-void keyed_values(Input key, Input value, const Offsets &segments, Output out);
+// Where each segment begins, and at last the number of rows: count + 1 numbers.
+struct Segments {
+    const std::int64_t *begin;
+    std::int64_t count;
+};
 
-// out (T, d) = sigmoid(query) * a / b for sums (T, 2d) = [a | b]
-void gated_ratio(Input query, Input sums, Output out);
+// The kernels, compiled for one kind of processor.
+struct Kernels {
+    // out = exp(-factor * lengths)
+    void (*exponentials)(Input lengths, float factor, Output out);
 
-// Attention among N nodes that sees nothing but pairs (see model/attention.py); `partner` has the
-// number of each node's partner within its segment, itself where there is none.
-void relation(Input query, Input key, Input value, const std::int64_t *partner, float weight,
-              const Offsets &segments, Output out);
+    // out (T, 2d) = [exp(key - m) * value | exp(key - m)], m the largest key of a segment's channel
+    void (*keyed_values)(Input key, Input value, const Segments &segments, Output out);
 
-// x = normalised(x + added + bias) * scale + shift, every channel over the rows of a segment;
-// `bias` may be null.
-void add_and_normalise(Output x, Input added, const float *bias, const float *scale,
-                       const float *shift, float epsilon, const Offsets &segments);
+    // out (T, d) = sigmoid(query) * a / b for sums (T, 2d) = [a | b]
+    void (*gated_ratio)(Input query, Input sums, Output out);
 
-// x = max(x + bias, 0)
-void add_and_rectify(Output x, const float *bias);
+    // Attention among the N nodes of a segment that sees nothing but pairs, out (T, d) (see
+    // model/attention.py). `partner` has the number of each node's partner within the segment,
+    // itself where there is none, `low` is exp(-weight), and `room` holds (N + 1) 2d numbers.
+    void (*relation)(Input query, Input key, Input value, const std::int64_t *partner, float low,
+                     const Segments &segments, float *room, Output out);
+
+    // x = normalised(x + added + bias) * scale + shift, every channel over the rows of a segment;
+    // `bias` may be null.
+    void (*add_and_normalise)(Output x, Input added, const float *bias, const float *scale,
+                              const float *shift, float epsilon, const Segments &segments);
+
+    // x = max(x + bias, 0)
+    void (*add_and_rectify)(Output x, const float *bias);
+};
+
+namespace plain {
+extern const Kernels kernels;
+}
+#if (defined(__GNUC__) || defined(__clang__)) && defined(__x86_64__)
+#define SPACEVRP_WIDER_ENCODER 1
+namespace avx2 {
+extern const Kernels kernels;
+}
+namespace avx512 {
+extern const Kernels kernels;
+}
+#endif
+
+// Those for the processor at hand. All of them say the same to the last bit.
+const Kernels &best_kernels();
 
 // What is known of the lengths of all arcs of an instance.
 struct Survey {
