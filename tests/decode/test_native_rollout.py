@@ -347,13 +347,14 @@ def test_nonsense_never_crashes(arrays) -> None:
             values = [0.0, -1.0, 1.0, 3.0, 1e30, -1e30, np.inf, -np.inf, np.nan]
             broken.flat[place] = values[generator.integers(len(values))]
         try:
-            action, steps, _ = native.network.rollout(**arrays | {name: broken})
-        except ValueError as error:
-            assert "expected" in str(error)
+            action, steps, _, _ = native.network.rollout(**arrays | {name: broken})
+        except ValueError:
             continue
         finished += 1
-        assert action.min() >= 0 and action.max() < arrays["zscore"].shape[1]
-        assert steps.min() >= 0 and steps.max() <= arrays["max_steps"]
+        assert action.min() >= 0
+        assert action.max() < arrays["zscore"].shape[1]
+        assert steps.min() >= 0
+        assert steps.max() <= arrays["max_steps"]
     assert finished > 20
 
 
@@ -373,8 +374,8 @@ def test_nothing_to_do_is_done(mixed) -> None:
 
 def test_it_is_used_where_it_is_installed(mixed, monkeypatch) -> None:
     environment, *rest = mixed
-    assert supports(environment)
+    assert supports(environment.batch)
     monkeypatch.setattr("spacevrp.decode.native_rollout.network", None)
-    assert not supports(environment)
+    assert not supports(environment.batch)
     with pytest.raises(ValueError, match="not installed"):
         native_rollout(environment, *rest)

@@ -1,27 +1,46 @@
-"""``_core.pyi`` says what the compiled module has, name by name."""
+"""The stubs say what the compiled modules have, name by name."""
 
 from __future__ import annotations
 
 import ast
 import re
 from pathlib import Path
+from typing import Any
 
 import pytest
 
 from spacevrp import native
 
-STUB = ast.parse((Path(native.__file__).parent / "_core.pyi").read_text(encoding="utf-8"))
-pytestmark = pytest.mark.skipif(not native.available(), reason=native.MISSING)
+MODULES = {"_core": native.core, "_network": native.network}
+
+
+@pytest.fixture(params=MODULES)
+def module(request: pytest.FixtureRequest) -> Any:
+    """Each of the compiled modules."""
+    if MODULES[request.param] is None:
+        pytest.skip(f"{request.param} is not installed")
+    return MODULES[request.param]
+
+
+def stub_of(module: Any) -> list[ast.stmt]:
+    name = module.__name__.rpartition(".")[2]
+    path = Path(native.__file__).parent / f"{name}.pyi"
+    return ast.parse(path.read_text(encoding="utf-8")).body
 
 
 def public(names: list[str]) -> set[str]:
     return {name for name in names if not name.startswith("_")}
 
 
-def classes() -> dict[str, ast.ClassDef]:
+def classes(body: list[ast.stmt]) -> dict[str, ast.ClassDef]:
     """Those of the stub, less the dictionaries that it describes."""
-    found = [node for node in STUB.body if isinstance(node, ast.ClassDef)]
+    found = [node for node in body if isinstance(node, ast.ClassDef)]
     return {node.name: node for node in found if not node.bases}
+
+
+def constants(body: list[ast.stmt]) -> set[str]:
+    found = [node.target for node in body if isinstance(node, ast.AnnAssign)]
+    return {target.id for target in found if isinstance(target, ast.Name)}
 
 
 def functions(body: list[ast.stmt]) -> dict[str, ast.FunctionDef]:
@@ -49,22 +68,24 @@ def real_arguments(doc: str) -> list[str]:
         r"[\[({][^\[\](){}]*[\])}]", inside
     ):  # types and defaults with commas of their own
         inside = re.sub(r"[\[({][^\[\](){}]*[\])}]", "", inside)
-    words = [word.strip() for word in inside.split(",")]
+    words = [word.strip() for word in inside.split(",") if word.strip()]
     return [word.partition(":")[0] + ("=" if "=" in word else "") for word in words]
 
 
-def test_the_names_are_those_of_the_module() -> None:
-    assert {*classes(), *functions(STUB.body)} == public(dir(native.core))
-    for name, node in classes().items():
-        assert set(functions(node.body)) - {"__init__"} == public(dir(getattr(native.core, name)))
+def test_the_names_are_those_of_the_module(module: Any) -> None:
+    body = stub_of(module)
+    assert {*classes(body), *functions(body), *constants(body)} == public(dir(module))
+    for name, node in classes(body).items():
+        assert set(functions(node.body)) - {"__init__"} == public(dir(getattr(module, name)))
 
 
-def test_the_arguments_are_those_of_the_module() -> None:
-    pairs = [(getattr(native.core, name), node) for name, node in functions(STUB.body).items()]
-    for name, node in classes().items():
+def test_the_arguments_are_those_of_the_module(module: Any) -> None:
+    body = stub_of(module)
+    pairs = [(getattr(module, name), node) for name, node in functions(body).items()]
+    for name, node in classes(body).items():
         for method, function in functions(node.body).items():
             if not function.decorator_list:  # a property has none
-                pairs.append((getattr(getattr(native.core, name), method), function))
-    assert len(pairs) > 4
+                pairs.append((getattr(getattr(module, name), method), function))
+    assert pairs
     for real, stated in pairs:
         assert real_arguments(real.__doc__) == stated_arguments(stated), stated.name

@@ -13,13 +13,14 @@ from spacevrp.arrays.limits import TOLERANCE
 from spacevrp.decode.packing import pack, ways_home
 from spacevrp.decode.trace import Trace
 from spacevrp.env import Environment
+from spacevrp.env.ways import WaysHome
 from spacevrp.model.decoder import DecoderTables
 from spacevrp.native import NETWORK_MISSING, network
+from spacevrp.tensors import Batch
 
 
-def supports(environment: Environment) -> bool:
+def supports(batch: Batch) -> bool:
     """Whether the compiled network is there and can take this batch."""
-    batch = environment.batch
     return network is not None and isinstance(batch.distance, Tensor) and not batch.distance.is_cuda
 
 
@@ -56,37 +57,14 @@ def native_rollout(
     if network is None:
         raise ValueError(NETWORK_MISSING)
     batch = environment.batch
-    nodes = batch.num_nodes
-    node_table, instance_table = pack(batch, tables, nodes)
     origin = torch.where(batch.has_depot.unsqueeze(1), environment.first_depots(starts), starts)
-    distance = _floats(batch.distance)
-    shared = batch.duration is batch.distance
-    depots, home = environment.num_depots, environment.home
-    home_distance = _floats(ways_home(home.distance, depots, nodes))
-    shared_home = home.duration is home.distance
-    action, steps, cost = network.rollout(
-        embedding=_floats(tables.embedding),
-        keyed=_floats(tables.keyed),
-        query_first=_floats(tables.query_first),
-        query_last=_floats(tables.query_last),
-        state_weight=_floats(tables.state_weight),
-        zscore=_floats(tables.zscore),
-        distance=distance,
-        duration=distance if shared else _floats(batch.duration),
-        home_distance=home_distance,
-        home_duration=home_distance
-        if shared_home
-        else _floats(ways_home(home.duration, depots, nodes)),
-        node_table=_floats(node_table),
-        instance_table=_floats(instance_table),
+    action, steps, cost, _ = network.rollout(
+        **instance_arrays(batch, tables, environment.home, environment.num_depots),
         starts=starts.numpy(),
         origins=origin.numpy(),
         keys=None if keys is None else keys.numpy(),
-        temperature=None if temperature is None else _floats(temperature),
+        temperature=None if temperature is None else floats(temperature),
         max_steps=environment.max_steps if max_steps is None else max_steps,
-        tolerance=TOLERANCE,
-        clipping=tables.clipping,
-        direct=home.direct,
         threads=torch.get_num_threads() if threads is None else threads,
         instructions=instructions,
         look=look,
@@ -100,6 +78,37 @@ def native_rollout(
     )
 
 
-def _floats(tensor: Tensor) -> np.ndarray[Any, Any]:
+def instance_arrays(
+    batch: Batch, tables: DecoderTables, home: WaysHome, depots: int
+) -> dict[str, Any]:
+    """What the compiled network has to know of instances, by the names of its arguments."""
+    nodes = batch.num_nodes
+    node_table, instance_table = pack(batch, tables, nodes)
+    distance = duration = floats(batch.distance)
+    if batch.duration is not batch.distance:
+        duration = floats(batch.duration)
+    home_distance = home_duration = floats(ways_home(home.distance, depots, nodes))
+    if home.duration is not home.distance:
+        home_duration = floats(ways_home(home.duration, depots, nodes))
+    return {
+        "embedding": floats(tables.embedding),
+        "keyed": floats(tables.keyed),
+        "query_first": floats(tables.query_first),
+        "query_last": floats(tables.query_last),
+        "state_weight": floats(tables.state_weight),
+        "zscore": floats(tables.zscore),
+        "distance": distance,
+        "duration": duration,
+        "home_distance": home_distance,
+        "home_duration": home_duration,
+        "node_table": floats(node_table),
+        "instance_table": floats(instance_table),
+        "tolerance": TOLERANCE,
+        "clipping": tables.clipping,
+        "direct": home.direct,
+    }
+
+
+def floats(tensor: Tensor) -> np.ndarray[Any, Any]:
     """The numbers where they lie, if they are float32 in a row."""
     return tensor.detach().float().contiguous().numpy()

@@ -166,7 +166,7 @@ def roll_out(
     origins = starts.origins(nodes)
     moves_a_customer = 3 if instance.num_depots > 1 else 2
     assert tables.zscore is not None  # the instance has matrices
-    action, steps, cost = kernels.rollout(
+    action, steps, cost, _ = kernels.rollout(
         embedding=tables.embedding[view : view + 1],
         keyed=tables.keyed[view : view + 1],
         query_first=tables.query_first[view : view + 1],

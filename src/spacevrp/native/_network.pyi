@@ -5,8 +5,8 @@ d the width of the network, S signals (1 to 4), K depots of the instance with mo
 of other types, or that are not in a row, are copied.
 """
 
-from collections.abc import Callable, Sequence
-from typing import Any
+from collections.abc import Callable, Mapping, Sequence
+from typing import Any, TypedDict
 
 import numpy as np
 from numpy.typing import NDArray
@@ -19,6 +19,29 @@ _Rows = np.ndarray[Any, Any]
 #: Rows of the node table and of the instance table, as ``decode/packing.py`` fills them.
 NODE_ROWS: tuple[str, ...]
 INSTANCE_ROWS: tuple[str, ...]
+
+class Fleet(TypedDict):
+    """K types of vehicles, D kinds of load, Q pins; what each trajectory prefers."""
+
+    depot: _Integers  # (B, K)
+    count: _Integers  # (B, K)
+    pinned: _Integers  # (B, K, Q); -1 behind the last
+    max_routes: _Integers  # (B,)
+    is_open: NDArray[np.bool_]  # (B, K)
+    may_serve: NDArray[np.bool_]  # (B, K, N)
+    capacity: _Floats  # (B, K, D)
+    load_tolerance: _Floats  # (B, K, D)
+    fixed_cost: _Floats  # (B, K)
+    max_length: _Floats  # (B, K)
+    leaves_from: _Floats  # (B, K)
+    back_by: _Floats  # (B, K)
+    loads: _Floats  # (B, N, D)
+    penalty: _Floats  # (B, N)
+    seen_capacity: _Floats  # (B, D)
+    vehicle: _Floats  # (B, P, R, K) the higher, the earlier, for the first R routes
+    nearest: NDArray[np.bool_]  # (B, P)
+    stays_out: NDArray[np.bool_]  # (B, P)
+    owed_first: NDArray[np.bool_]  # (B, P)
 
 def instruction_sets() -> list[str]:
     """Those that this processor has, the widest first: avx512, avx2, plain."""
@@ -38,7 +61,7 @@ def rollout(
     node_table: _Floats,  # (B, len(NODE_ROWS), N)
     instance_table: _Floats,  # (B, len(INSTANCE_ROWS))
     starts: _Integers,  # (B, P)
-    origins: _Integers,  # (B, P) the first depot; without depots, the start
+    origins: _Integers | None = None,  # (B, P) the first depot; without depots, the start
     keys: _Integers | None = None,  # (B, P) of what is drawn; below 0 for the likeliest
     temperature: _Floats | None = None,  # (P,) above 0
     max_steps: int,  # T; who needs more counts as stuck
@@ -48,8 +71,11 @@ def rollout(
     threads: int = 1,  # the result is the same for any number
     instructions: str = "",  # one of instruction_sets(); the widest where empty
     look: Callable[[], None] | None = None,  # called now and then; what it raises ends the call
-) -> tuple[NDArray[np.int32], NDArray[np.int32], _Floats]:
-    """Moves (B, P, T) after the start, how many of them (B, P), and costs (B, P).
+    fleet: Mapping[str, Any] | None = None,  # a Fleet, where vehicles differ: then no origins
+) -> tuple[NDArray[np.int32], NDArray[np.int32], _Floats, _Integers]:
+    """Moves (B, P, T), how many of them (B, P), costs (B, P), and origins (B, P).
+
+    Moves are those after the start; of fleets all, and the start comes first where it may.
 
     Moves behind the last are 0. Costs are in units of distance (minus the prize for orienteering),
     and inf where a solution is stuck.

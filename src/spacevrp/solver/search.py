@@ -177,7 +177,7 @@ def _search(
     decode: Callable[..., Moves] = partial(_roll_out, deadline=settings.deadline)
     if uses_kernel(environment):
         decode = partial(_roll_out_fused, missing_arcs=_misses_arcs(problems))
-    elif settings.compiled and supports_native(environment):
+    elif settings.compiled and supports_native(batch):
         decode = partial(_roll_out_native, deadline=settings.deadline)
     best = Foreseen(batch, environment.max_steps + 2, known=expected is None)
 

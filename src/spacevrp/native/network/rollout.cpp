@@ -46,14 +46,14 @@ std::vector<std::string> instruction_sets() {
     return names;
 }
 
-Decode decoder_for(const std::string &instructions) {
+Decoders decoders_for(const std::string &instructions) {
 #ifdef SPACEVRP_WIDER
     if (instructions == "avx512")
-        return avx512::decode;
+        return {avx512::decode, avx512::decode_fleet};
     if (instructions == "avx2")
-        return avx2::decode;
+        return {avx2::decode, avx2::decode_fleet};
 #endif
-    return plain::decode;
+    return {plain::decode, plain::decode_fleet};
 }
 
 } // namespace spacevrp::network

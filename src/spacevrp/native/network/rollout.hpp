@@ -94,6 +94,28 @@ struct Instance {
     }
 };
 
+// The vehicles of one instance where they differ: K types, D kinds of load, Q pins, R routes of
+// which the vehicles are chosen one by one. See tensors/fleet.py.
+struct Fleet {
+    int types = 0, kinds = 0, pins = 0, routes = 0;
+    std::int64_t max_routes = 0;
+    float slack = 1.0f;                      // how much farther is as near as the nearest
+    const std::int64_t *depot = nullptr;     // (K,)
+    const std::int64_t *count = nullptr;     // (K,)
+    const std::int64_t *pinned = nullptr;    // (K, Q); -1 behind the last
+    const std::uint8_t *is_open = nullptr;   // (K,)
+    const std::uint8_t *may_serve = nullptr; // (K, N)
+    const float *capacity = nullptr;         // (K, D)
+    const float *load_tolerance = nullptr;   // (K, D)
+    const float *fixed_cost = nullptr;       // (K,)
+    const float *max_length = nullptr;       // (K,)
+    const float *leaves_from = nullptr;      // (K,)
+    const float *back_by = nullptr;          // (K,)
+    const float *loads = nullptr;            // (N, D)
+    const float *penalty = nullptr;          // (N,)
+    const float *seen_capacity = nullptr;    // (D,)
+};
+
 // Some trajectories of one instance, and where what they do is written.
 struct Trajectories {
     int count = 0;
@@ -102,9 +124,15 @@ struct Trajectories {
     const std::int64_t *origin = nullptr; // (count,) first depot; without depots, the start
     const std::int64_t *keys = nullptr;   // (count,) or none
     const float *temperature = nullptr;   // (count,) or none
-    std::int32_t *action = nullptr;       // (count, max_steps)
-    std::int32_t *steps = nullptr;        // (count,)
-    float *cost = nullptr;                // (count,)
+    // Of fleets only: what each prefers, see env/fleet.py; and the depot of the first vehicle.
+    const float *liked = nullptr;             // (count, R, K)
+    const std::uint8_t *nearest = nullptr;    // (count,)
+    const std::uint8_t *stays_out = nullptr;  // (count,)
+    const std::uint8_t *owed_first = nullptr; // (count,)
+    std::int64_t *origin_out = nullptr;       // (count,)
+    std::int32_t *action = nullptr;           // (count, max_steps)
+    std::int32_t *steps = nullptr;            // (count,)
+    float *cost = nullptr;                    // (count,)
 };
 
 // Memory that is used again, aligned to 64 bytes; what is taken is not initialised.
@@ -128,22 +156,31 @@ struct Workspace {
 using Stop = std::function<bool()>;
 // Completes trajectories; the same results whatever they are grouped with.
 using Decode = void (*)(const Instance &, const Trajectories &, Workspace &, const Stop &);
+using DecodeFleet = void (*)(const Instance &, const Fleet &, const Trajectories &, Workspace &,
+                             const Stop &);
+struct Decoders {
+    Decode alike;
+    DecodeFleet fleet;
+};
 
 namespace plain {
 void decode(const Instance &, const Trajectories &, Workspace &, const Stop &);
-}
+void decode_fleet(const Instance &, const Fleet &, const Trajectories &, Workspace &, const Stop &);
+} // namespace plain
 #if (defined(__GNUC__) || defined(__clang__)) && (defined(__x86_64__) || defined(__i386__))
 #define SPACEVRP_WIDER 1
 namespace avx2 {
 void decode(const Instance &, const Trajectories &, Workspace &, const Stop &);
-}
+void decode_fleet(const Instance &, const Fleet &, const Trajectories &, Workspace &, const Stop &);
+} // namespace avx2
 namespace avx512 {
 void decode(const Instance &, const Trajectories &, Workspace &, const Stop &);
-}
+void decode_fleet(const Instance &, const Fleet &, const Trajectories &, Workspace &, const Stop &);
+} // namespace avx512
 #endif
 
 // The instruction sets of this processor, the widest first; the last is always "plain".
 std::vector<std::string> instruction_sets();
-Decode decoder_for(const std::string &instructions);
+Decoders decoders_for(const std::string &instructions);
 
 } // namespace spacevrp::network

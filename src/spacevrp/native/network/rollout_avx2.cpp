@@ -25,7 +25,15 @@ namespace spacevrp::network::avx2 {
 
 #include "rollout_products.hpp"
 
+#include "rollout_tables.hpp"
+
+#include "rollout_rules.hpp"
+
+#include "rollout_decoder.hpp"
+
 #include "rollout_kernel.hpp"
+
+#include "fleet_kernel.hpp"
 
 } // namespace spacevrp::network::avx2
 

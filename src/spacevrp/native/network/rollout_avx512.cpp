@@ -26,7 +26,15 @@ namespace spacevrp::network::avx512 {
 
 #include "rollout_products.hpp"
 
+#include "rollout_tables.hpp"
+
+#include "rollout_rules.hpp"
+
+#include "rollout_decoder.hpp"
+
 #include "rollout_kernel.hpp"
+
+#include "fleet_kernel.hpp"
 
 } // namespace spacevrp::network::avx512
 

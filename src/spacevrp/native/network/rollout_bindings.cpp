@@ -1,4 +1,6 @@
 // Python's view of the rollouts: arrays in, moves and costs out, the GIL released in between.
+#include "arrays.hpp"
+#include "fleet_arrays.hpp"
 #include "rollout.hpp"
 
 #include <pybind11/numpy.h>
@@ -17,63 +19,13 @@
 #include <system_error>
 #include <thread>
 
-namespace py = pybind11;
-
 namespace spacevrp::network {
 namespace {
-
-using Floats = py::array_t<float, py::array::c_style | py::array::forcecast>;
-using Longs = py::array_t<std::int64_t, py::array::c_style | py::array::forcecast>;
-using Sizes = std::vector<py::ssize_t>;
 
 // Trajectories that a thread takes at once: enough to read each table once for many, few enough to
 // share out those of a single instance.
 constexpr py::ssize_t AT_ONCE = 60;
 constexpr auto BETWEEN_LOOKS = std::chrono::milliseconds(20);
-
-template <class Array> std::string shape_of(const Array &sizes, std::size_t count) {
-    std::string text = "(";
-    for (std::size_t i = 0; i < count; ++i)
-        text += (i ? ", " : "") + std::to_string(sizes[i]);
-    return text + ")";
-}
-
-template <class Array> void check_shape(const char *name, const Array &array, const Sizes &shape) {
-    bool same = array.ndim() == static_cast<py::ssize_t>(shape.size());
-    for (std::size_t i = 0; same && i < shape.size(); ++i)
-        same = array.shape(static_cast<py::ssize_t>(i)) == shape[i];
-    if (!same)
-        throw py::value_error(std::string(name) + ": expected shape " +
-                              shape_of(shape, shape.size()) + ", received " +
-                              shape_of(array.shape(), static_cast<std::size_t>(array.ndim())));
-}
-
-// Every number is one, and finite unless infinite ones are allowed.
-void check_numbers(const char *name, const Floats &array, bool may_be_infinite) {
-    const float *values = array.data();
-    const py::ssize_t count = array.size();
-    const float most = may_be_infinite ? std::numeric_limits<float>::infinity()
-                                       : std::numeric_limits<float>::max();
-    unsigned bad = 0;
-    for (py::ssize_t i = 0; i < count; ++i)
-        bad |= !(std::fabs(values[i]) <= most);
-    if (!bad)
-        return;
-    for (py::ssize_t i = 0; i < count; ++i)
-        if (!(std::fabs(values[i]) <= most))
-            throw py::value_error(std::string(name) + ": expected " +
-                                  (may_be_infinite ? "numbers" : "finite numbers") + ", received " +
-                                  std::to_string(values[i]) + " at position " + std::to_string(i));
-}
-
-void check_range(const char *name, const std::int64_t *values, py::ssize_t count,
-                 std::int64_t limit) {
-    for (py::ssize_t i = 0; i < count; ++i)
-        if (values[i] < 0 || values[i] >= limit)
-            throw py::value_error(std::string(name) + ": expected nodes from 0 to " +
-                                  std::to_string(limit - 1) + ", received " +
-                                  std::to_string(values[i]));
-}
 
 // A whole number of the table an instance, within its limits.
 int whole(const Instance &task, InstanceRow row, int least, int most) {
@@ -141,9 +93,11 @@ void complete(Instance &task, int most_depots) {
 // Work that threads take piece by piece, while the calling one looks up now and then.
 class Pieces {
 public:
-    Pieces(const std::vector<Instance> &tasks, const std::vector<Trajectories> &pieces,
-           const std::vector<std::size_t> &task_of, Decode decode, const py::object &look)
-        : tasks_(tasks), pieces_(pieces), task_of_(task_of), decode_(decode), look_(look) {}
+    Pieces(const std::vector<Instance> &tasks, const std::vector<Fleet> &fleets,
+           const std::vector<Trajectories> &pieces, const std::vector<std::size_t> &task_of,
+           Decoders decoders, const py::object &look)
+        : tasks_(tasks), fleets_(fleets), pieces_(pieces), task_of_(task_of), decoders_(decoders),
+          look_(look) {}
 
     void work(int threads) {
         std::vector<std::thread> others;
@@ -166,10 +120,17 @@ private:
             Workspace space;
             const Stop stop = asked;
             for (std::size_t i; (i = next_++) < pieces_.size() && !stop();)
-                decode_(tasks_[task_of_[i]], pieces_[i], space, stop);
+                decode(task_of_[i], pieces_[i], space, stop);
         } catch (...) {
             fail();
         }
+    }
+
+    void decode(std::size_t task, const Trajectories &piece, Workspace &space, const Stop &stop) {
+        if (fleets_.empty())
+            decoders_.alike(tasks_[task], piece, space, stop);
+        else
+            decoders_.fleet(tasks_[task], fleets_[task], piece, space, stop);
     }
 
     void fail() {
@@ -198,9 +159,10 @@ private:
     }
 
     const std::vector<Instance> &tasks_;
+    const std::vector<Fleet> &fleets_; // none where all vehicles are alike
     const std::vector<Trajectories> &pieces_;
     const std::vector<std::size_t> &task_of_;
-    const Decode decode_;
+    const Decoders decoders_;
     const py::object &look_;
     std::atomic<std::size_t> next_{0};
     std::atomic<bool> over_{false};
@@ -213,10 +175,11 @@ py::tuple rollout(const Floats &embedding, const Floats &keyed, const Floats &qu
                   const Floats &query_last, const Floats &state_weight, const Floats &zscore,
                   const Floats &distance, const Floats &duration, const Floats &home_distance,
                   const Floats &home_duration, const Floats &node_table,
-                  const Floats &instance_table, const Longs &starts, const Longs &origins,
-                  const std::optional<Longs> &keys, const std::optional<Floats> &temperature,
-                  py::ssize_t max_steps, double tolerance, float clipping, bool direct, int threads,
-                  const std::string &instructions, const py::object &look) {
+                  const Floats &instance_table, const Longs &starts,
+                  const std::optional<Longs> &origins, const std::optional<Longs> &keys,
+                  const std::optional<Floats> &temperature, py::ssize_t max_steps, double tolerance,
+                  float clipping, bool direct, int threads, const std::string &instructions,
+                  const py::object &look, const std::optional<py::dict> &fleet) {
     if (embedding.ndim() != 3 || state_weight.ndim() != 3 || starts.ndim() != 2 ||
         home_distance.ndim() != 3)
         throw py::value_error("expected embedding (B, N, d), state_weight (B, S, d), starts (B, P) "
@@ -242,7 +205,12 @@ py::tuple rollout(const Floats &embedding, const Floats &keyed, const Floats &qu
     check_shape("node_table", node_table, {size, node_rows, nodes});
     check_shape("instance_table", instance_table, {size, instance_rows});
     check_shape("starts", starts, {size, count});
-    check_shape("origins", origins, {size, count});
+    if (origins.has_value() == fleet.has_value())
+        throw py::value_error(
+            "origins: expected them where there is no fleet, and none where there "
+            "is one, received otherwise");
+    if (origins)
+        check_shape("origins", *origins, {size, count});
     if (keys)
         check_shape("keys", *keys, {size, count});
     if (temperature)
@@ -277,9 +245,14 @@ py::tuple rollout(const Floats &embedding, const Floats &keyed, const Floats &qu
     if (std::find(known.begin(), known.end(), chosen) == known.end())
         throw py::value_error("instructions: expected one of this processor's, received " + chosen);
     check_range("starts", starts.data(), starts.size(), nodes);
-    check_range("origins", origins.data(), origins.size(), nodes);
+    if (origins)
+        check_range("origins", origins->data(), origins->size(), nodes);
+    std::optional<FleetArrays> vehicles;
+    if (fleet)
+        vehicles.emplace(*fleet, size, nodes, count);
 
     std::vector<Instance> tasks(static_cast<std::size_t>(size));
+    std::vector<Fleet> fleets;
     for (py::ssize_t b = 0; b < size; ++b) {
         Instance &task = tasks[static_cast<std::size_t>(b)];
         task.nodes = static_cast<int>(nodes);
@@ -302,7 +275,12 @@ py::tuple rollout(const Floats &embedding, const Floats &keyed, const Floats &qu
         task.clipping = clipping;
         task.direct = direct;
         complete(task, static_cast<int>(std::min(homes, nodes)));
-        const std::int64_t *start = starts.data() + b * count, *origin = origins.data() + b * count;
+        if (vehicles) {
+            fleets.push_back(vehicles->of(b, task, tolerance));
+            continue;
+        }
+        const std::int64_t *start = starts.data() + b * count;
+        const std::int64_t *origin = origins->data() + b * count;
         for (py::ssize_t p = 0; p < count; ++p)
             if (task.depots > 0 ? origin[p] >= task.depots
                                 : origin[p] != start[p] || start[p] >= task.real)
@@ -311,6 +289,7 @@ py::tuple rollout(const Floats &embedding, const Floats &keyed, const Floats &qu
                                       std::to_string(origin[p]) + " for the start " +
                                       std::to_string(start[p]));
     }
+    Longs began({size, count});
     py::array_t<std::int32_t> action({size, count, max_steps}), steps({size, count});
     py::array_t<float> cost({size, count});
     std::vector<Trajectories> pieces;
@@ -324,7 +303,16 @@ py::tuple rollout(const Floats &embedding, const Floats &keyed, const Floats &qu
             piece.count = static_cast<int>(last - first);
             piece.max_steps = static_cast<int>(max_steps);
             piece.start = starts.data() + place;
-            piece.origin = origins.data() + place;
+            piece.origin = origins ? origins->data() + place : nullptr;
+            if (vehicles) {
+                const py::ssize_t routes = vehicles->liked.shape(2),
+                                  types = vehicles->liked.shape(3);
+                piece.liked = vehicles->liked.data() + place * routes * types;
+                piece.nearest = vehicles->nearest.data() + place;
+                piece.stays_out = vehicles->stays_out.data() + place;
+                piece.owed_first = vehicles->owed_first.data() + place;
+                piece.origin_out = began.mutable_data() + place;
+            }
             piece.keys = keys ? keys->data() + place : nullptr;
             piece.temperature = temperature ? temperature->data() + first : nullptr;
             piece.action = action.mutable_data() + place * max_steps;
@@ -336,10 +324,10 @@ py::tuple rollout(const Floats &embedding, const Floats &keyed, const Floats &qu
     {
         const py::gil_scoped_release released;
         const auto useful = static_cast<std::size_t>(threads);
-        Pieces(tasks, pieces, task_of, decoder_for(chosen), look)
+        Pieces(tasks, fleets, pieces, task_of, decoders_for(chosen), look)
             .work(static_cast<int>(std::min(useful, pieces.size())));
     }
-    return py::make_tuple(action, steps, cost);
+    return py::make_tuple(action, steps, cost, origins ? *origins : began);
 }
 
 template <class Names> py::tuple as_tuple(const Names &names) {
@@ -361,11 +349,11 @@ void bind_rollout(py::module_ &module) {
                py::arg("query_first"), py::arg("query_last"), py::arg("state_weight"),
                py::arg("zscore"), py::arg("distance"), py::arg("duration"),
                py::arg("home_distance"), py::arg("home_duration"), py::arg("node_table"),
-               py::arg("instance_table"), py::arg("starts"), py::arg("origins"),
+               py::arg("instance_table"), py::arg("starts"), py::arg("origins") = py::none(),
                py::arg("keys") = py::none(), py::arg("temperature") = py::none(),
                py::arg("max_steps"), py::arg("tolerance"), py::arg("clipping"),
                py::arg("direct") = true, py::arg("threads") = 1, py::arg("instructions") = "",
-               py::arg("look") = py::none());
+               py::arg("look") = py::none(), py::arg("fleet") = py::none());
 }
 
 } // namespace spacevrp::network

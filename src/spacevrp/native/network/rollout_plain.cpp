@@ -18,6 +18,14 @@ namespace spacevrp::network::plain {
 
 #include "rollout_products.hpp"
 
+#include "rollout_tables.hpp"
+
+#include "rollout_rules.hpp"
+
+#include "rollout_decoder.hpp"
+
 #include "rollout_kernel.hpp"
+
+#include "fleet_kernel.hpp"
 
 } // namespace spacevrp::network::plain
