@@ -1,13 +1,13 @@
 """First plans of problems by the network on a CPU: every view from its start nodes.
 
 Instances are worked on one after the other, and what one needs is gone before the next: memory does
-not grow with their number. The twin of ``solver/search.py`` for uniform fleets.
+not grow with their number. The twin of ``solver/search.py`` and ``solver/fleet.py``.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
@@ -15,14 +15,18 @@ import numpy as np
 from spacevrp.arrays import Instance, prepare
 from spacevrp.arrays.routes import routes_of
 from spacevrp.inference.encoder import encode
+from spacevrp.inference.fleet import Fleet, roll_out_fleet
 from spacevrp.inference.geometry import seeds_of_views
 from spacevrp.inference.heads import STRENGTH
+from spacevrp.inference.keys import Mersenne, random_state
 from spacevrp.inference.network import Network
 from spacevrp.inference.rollouts import RolloutPlan, Trajectories, roll_out
 from spacevrp.inference.starts import Starts
 from spacevrp.inference.tables import Tables
 from spacevrp.problems.deadline import NEVER, Deadline, TimeIsUp
+from spacevrp.problems.familiar import needs_fleet_rules
 from spacevrp.problems.problem import Problem
+from spacevrp.problems.referee import judge
 from spacevrp.problems.solution import Solution
 
 Array = np.ndarray[Any, Any]
@@ -81,6 +85,10 @@ class ConstructParams:
         """The numbers of the views."""
         return range(self.first_view, self.first_view + self.views)
 
+    def temperature_of(self, number: int) -> float:
+        """Of the samples of a round."""
+        return self.temperature[number] if number < len(self.temperature) else 1.0
+
 
 def construct(
     network: Network,
@@ -108,6 +116,9 @@ def construct(
         When the deadline is over before there is any candidate of a problem.
     """
     for number, problem in enumerate(problems):
+        if needs_fleet_rules(problem):
+            yield _FleetWork(network, problem, params, report).run()
+            continue
         seen = problem if shown is None else shown[number] or problem
         yield _Work(network, problem, seen, params, report).run()
 
@@ -152,7 +163,7 @@ class _Work:
             wanted=params.starts,
             samples=params.samples,
         )
-        degrees = [*params.temperature, *[1.0] * (1 + self.plan.samples)]
+        degrees = [params.temperature_of(number) for number in range(1 + self.plan.samples)]
         self.temperature = np.array(degrees, dtype=np.float32)[self.plan.rounds]
         self.keys = self.plan.keys(params.seed, params.numbers)
 
@@ -183,7 +194,7 @@ class _Work:
         own = place % together
         if own == 0:
             numbers = params.numbers[place : place + together]
-            self._tables = self._encode(numbers)
+            self._tables = _tables(self.network, self.seen, numbers, params)
             self._order = self.starts.likeliest_first(self._tables)
         nodes = self._order[own][self.plan.start]
         options: dict[str, Any] = {
@@ -200,21 +211,83 @@ class _Work:
             self.report(len(nodes))
         return done, expected
 
-    def _encode(self, numbers: range) -> Tables:
-        params, seen = self.params, self.seen
-        seeds = seeds_of_views(
-            seen.num_depots, seen.size, self.network.config, numbers.stop, params.seed
-        )
-        (tables,) = encode(
-            self.network,
-            [seen],
-            [seeds[numbers.start :]],
-            heads=numbers,
-            strength=params.strength,
-            threads=params.threads,
-            look=None if params.deadline is NEVER else params.deadline.check,
-        )
-        return tables
+
+class _FleetWork:
+    """The views of one problem whose vehicles differ."""
+
+    def __init__(
+        self,
+        network: Network,
+        problem: Problem,
+        params: ConstructParams,
+        report: Callable[[int], None] | None,
+    ) -> None:
+        self.network, self.problem, self.params, self.report = network, problem, params, report
+        self.fleet = Fleet.of(problem)
+        self.starts = Starts(self.fleet.instance, params.direct_return)
+        self.nodes = self.fleet.starts(params.starts)
+
+    def run(self) -> list[Candidate]:
+        """All views, until the time is up; with the cheapest vehicles, best first."""
+        best = Best()
+        for place in range(self.params.views):
+            try:
+                self.params.deadline.check()
+                self._view(place, best)
+            except TimeIsUp:
+                if not best:
+                    raise
+                break
+        return self._judged(best.candidates())
+
+    def _view(self, place: int, best: Best) -> None:
+        params, count = self.params, len(self.nodes)
+        own = params.numbers[place : place + 1]
+        tables = _tables(self.network, self.fleet.instance, own, params)
+        for turn in range(1 + (params.samples or 0)):
+            wanted = self.fleet.preferences(count, random_state(params.seed, (7, own.start, turn)))
+            keys = None
+            if turn:
+                source = Mersenne(random_state(params.seed, (0, turn, 0, 0)))
+                keys = source.keys(params.views, count)[place]
+            done = roll_out_fleet(
+                *(self.fleet, self.starts, tables, 0, self.nodes, wanted),
+                keys=keys,
+                temperature=params.temperature_of(turn),
+                threads=params.threads,
+                look=None if params.deadline is NEVER else params.deadline.check,
+            )
+            best.add(done, done.cost, (turn * params.views + place) * count)
+            if self.report is not None:
+                self.report(count)
+
+    def _judged(self, candidates: list[Candidate]) -> list[Candidate]:
+        """The candidates with what they cost with the cheapest vehicles, best first."""
+        problem = self.problem
+        unit = 1.0 if problem.maximise_prize else problem.unit
+
+        def judged(candidate: Candidate) -> Candidate:
+            if not np.isfinite(candidate.cost):
+                return candidate
+            routes = routes_of(problem, candidate.sequence.tolist())
+            return replace(candidate, cost=judge(problem, routes).cost / unit)
+
+        return sorted(map(judged, candidates), key=lambda one: (one.cost, one.rank))
+
+
+def _tables(network: Network, seen: Instance, numbers: range, params: ConstructParams) -> Tables:
+    """The tables of the views of these numbers."""
+    seeds = seeds_of_views(seen.num_depots, seen.size, network.config, numbers.stop, params.seed)
+    (tables,) = encode(
+        network,
+        [seen],
+        [seeds[numbers.start :]],
+        heads=numbers,
+        strength=params.strength,
+        threads=params.threads,
+        look=None if params.deadline is NEVER else params.deadline.check,
+    )
+    return tables
 
 
 class Best:

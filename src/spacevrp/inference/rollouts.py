@@ -80,11 +80,13 @@ class Trajectories:
     action: Array  # (P, T) int32; moves after the start
     steps: Array  # (P,) int32; moves until the solution was finished
     cost: Array  # (P,) float32 in units of distance; inf where it is stuck
+    starts_moved: bool = True  # moves come after the start; of fleets, the start is one of them
 
     def sequence(self, number: int) -> Array:
         """Origin, start and all moves of one trajectory."""
         moves = self.action[number, : self.steps[number]]
-        return np.concatenate([[self.origin[number], self.start[number]], moves])
+        first = [self.origin[number], *([self.start[number]] if self.starts_moved else [])]
+        return np.concatenate([first, moves])
 
     def served(self, number: int) -> int:
         """Distinct nodes of one trajectory."""
@@ -160,34 +162,41 @@ def roll_out(
         Called now and then; what it raises ends the work.
     """
     instance = starts.instance
-    distance, duration = matrices_of(instance)
-    home_distance, home_duration = starts.home
-    node_table, instance_table = pack(instance, tables)
     origins = starts.origins(nodes)
     moves_a_customer = 3 if instance.num_depots > 1 else 2
-    assert tables.zscore is not None  # the instance has matrices
     action, steps, cost, _ = kernels.rollout(
-        embedding=tables.embedding[view : view + 1],
-        keyed=tables.keyed[view : view + 1],
-        query_first=tables.query_first[view : view + 1],
-        query_last=tables.query_last[view : view + 1],
-        state_weight=tables.state_weight[None],
-        zscore=tables.zscore[None],
-        distance=distance[None],
-        duration=duration[None],
-        home_distance=home_distance[None],
-        home_duration=home_duration[None],
-        node_table=node_table[None],
-        instance_table=instance_table[None],
+        **arguments_of(instance, starts, tables, view),
         starts=nodes[None],
         origins=origins[None],
         keys=None if keys is None else keys[None],
         temperature=temperature,
         max_steps=moves_a_customer * instance.size + 1,
-        tolerance=TOLERANCE,
-        clipping=tables.clipping,
-        direct=starts.direct,
         threads=threads,
         look=look,
     )
     return Trajectories(nodes, origins, action[0], steps[0], cost[0])
+
+
+def arguments_of(instance: Instance, starts: Starts, tables: Tables, view: int) -> dict[str, Any]:
+    """What the compiled rollout has to know of one view, by the names of its arguments."""
+    distance, duration = matrices_of(instance)
+    home_distance, home_duration = starts.home
+    node_table, instance_table = pack(instance, tables)
+    assert tables.zscore is not None  # the instance has matrices
+    return {
+        "embedding": tables.embedding[view : view + 1],
+        "keyed": tables.keyed[view : view + 1],
+        "query_first": tables.query_first[view : view + 1],
+        "query_last": tables.query_last[view : view + 1],
+        "state_weight": tables.state_weight[None],
+        "zscore": tables.zscore[None],
+        "distance": distance[None],
+        "duration": duration[None],
+        "home_distance": home_distance[None],
+        "home_duration": home_duration[None],
+        "node_table": node_table[None],
+        "instance_table": instance_table[None],
+        "tolerance": TOLERANCE,
+        "clipping": tables.clipping,
+        "direct": starts.direct,
+    }

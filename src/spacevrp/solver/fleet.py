@@ -24,6 +24,7 @@ from spacevrp.decode.native_rollout import supports as supports_native
 from spacevrp.decode.rollout import Rollout
 from spacevrp.env.fleet import FleetEnvironment, Preferences
 from spacevrp.inference.construct import Candidate
+from spacevrp.inference.keys import random_state
 from spacevrp.model import DecoderTables, SpaceModel
 from spacevrp.problems.deadline import TimeIsUp
 from spacevrp.problems.problem import Problem
@@ -36,7 +37,6 @@ from spacevrp.solver.search import (
     Settings,
     encode,
     numbered_seeds,
-    random_state,
 )
 from spacevrp.tensors import Batch
 from spacevrp.tensors.fleet import Fleet, stack_fleets

@@ -16,6 +16,7 @@ from spacevrp.decode.pruned_graph import walk_for
 from spacevrp.decode.rollout import Rollout
 from spacevrp.env.narrow import NarrowEnvironment
 from spacevrp.inference.construct import Candidate
+from spacevrp.inference.keys import random_state
 from spacevrp.model import SpaceModel
 from spacevrp.model.blocks import encode_in_blocks
 from spacevrp.model.candidates import NodeTables
@@ -28,7 +29,6 @@ from spacevrp.solver.search import (
     Seconds,
     Settings,
     choose_starts,
-    random_state,
     seeds_of_views,
     stack_expected,
     view_by_view,

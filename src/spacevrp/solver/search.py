@@ -15,7 +15,6 @@ from functools import cache, partial
 from importlib.util import find_spec
 from typing import Any
 
-import numpy as np
 import torch
 from torch import Tensor
 
@@ -396,12 +395,6 @@ def _misses_arcs(problems: Sequence[Problem]) -> bool:
         problem.distances.has_missing_arcs or problem.durations.has_missing_arcs
         for problem in problems
     )
-
-
-def random_state(seed: int, place: tuple[int, ...]) -> int:
-    """Random numbers of their own for every piece of work."""
-    state = np.random.SeedSequence([seed, *place]).generate_state(1, np.uint64)[0]
-    return int(state >> np.uint64(1))
 
 
 # ------------------------------------------------------------------------------------------- best
