@@ -71,7 +71,8 @@ def fused_rollout(
     width = tables.embedding.shape[-1]
     max_steps = max_steps or environment.max_steps
     block_nodes = max(16, triton.next_power_of_2(nodes))
-    node_table, instance_table = pack(batch, tables, block_nodes)
+    weights = (tables.read_weight, tables.match_weight)
+    node_table, instance_table = pack(batch, *weights, block_nodes)
     same_duration = batch.duration is batch.distance
     depots = max(environment.num_depots, 1)
     origin = torch.where(batch.has_depot.unsqueeze(1), environment.first_depots(starts), starts)

@@ -82,8 +82,24 @@ def instance_arrays(
     batch: Batch, tables: DecoderTables, home: WaysHome, depots: int
 ) -> dict[str, Any]:
     """What the compiled network has to know of instances, by the names of its arguments."""
+    return {
+        **problem_arrays(batch, tables.read_weight, tables.match_weight, home, depots),
+        "embedding": floats(tables.embedding),
+        "keyed": floats(tables.keyed),
+        "query_first": floats(tables.query_first),
+        "query_last": floats(tables.query_last),
+        "state_weight": floats(tables.state_weight),
+        "zscore": floats(tables.zscore),
+        "clipping": tables.clipping,
+    }
+
+
+def problem_arrays(
+    batch: Batch, read_weight: Tensor, match_weight: Tensor, home: WaysHome, depots: int
+) -> dict[str, Any]:
+    """The part of it that says what the rules are; with the weights (B,) of distances."""
     nodes = batch.num_nodes
-    node_table, instance_table = pack(batch, tables, nodes)
+    node_table, instance_table = pack(batch, read_weight, match_weight, nodes)
     distance = duration = floats(batch.distance)
     if batch.duration is not batch.distance:
         duration = floats(batch.duration)
@@ -91,12 +107,6 @@ def instance_arrays(
     if home.duration is not home.distance:
         home_duration = floats(ways_home(home.duration, depots, nodes))
     return {
-        "embedding": floats(tables.embedding),
-        "keyed": floats(tables.keyed),
-        "query_first": floats(tables.query_first),
-        "query_last": floats(tables.query_last),
-        "state_weight": floats(tables.state_weight),
-        "zscore": floats(tables.zscore),
         "distance": distance,
         "duration": duration,
         "home_distance": home_distance,
@@ -104,7 +114,6 @@ def instance_arrays(
         "node_table": floats(node_table),
         "instance_table": floats(instance_table),
         "tolerance": TOLERANCE,
-        "clipping": tables.clipping,
         "direct": home.direct,
     }
 

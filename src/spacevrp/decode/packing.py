@@ -5,7 +5,6 @@ from __future__ import annotations
 import torch
 from torch import Tensor
 
-from spacevrp.model.decoder import DecoderTables
 from spacevrp.model.features import per_horizon
 from spacevrp.tensors import Batch
 
@@ -54,8 +53,13 @@ def ways_home(matrix: Tensor, depots: int, nodes: int) -> Tensor:
     return torch.nn.functional.pad(home, (0, nodes - matrix.shape[1])).contiguous()
 
 
-def pack(batch: Batch, tables: DecoderTables, nodes: int) -> tuple[Tensor, Tensor]:
-    """The two tables: (B, rows, nodes) a node and (B, rows) an instance, float32."""
+def pack(
+    batch: Batch, read_weight: Tensor, match_weight: Tensor, nodes: int
+) -> tuple[Tensor, Tensor]:
+    """The two tables: (B, rows, nodes) a node and (B, rows) an instance, float32.
+
+    With them go the weights (B,) of distances in the decoder's readout and compatibility.
+    """
     customers = batch.is_node & ~batch.is_depot
     per_node = {
         "customer": customers,
@@ -86,8 +90,8 @@ def pack(batch: Batch, tables: DecoderTables, nodes: int) -> tuple[Tensor, Tenso
         "depots": batch.is_depot.sum(dim=1),
         "orienteering": batch.orienteering,
         "prize_collecting": batch.prize_collecting,
-        "read_weight": tables.read_weight,
-        "match_weight": tables.match_weight,
+        "read_weight": read_weight,
+        "match_weight": match_weight,
         "customers": customers.sum(dim=1),
         "compulsory": batch.compulsory.sum(dim=1),
         "linehauls": (customers & (batch.demand > 0)).sum(dim=1),

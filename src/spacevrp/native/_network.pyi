@@ -1,8 +1,8 @@
 """The interface of the compiled network; ``network/*_bindings.cpp`` have the other end.
 
-B instances of N nodes each: depots first, then customers, then padding. P trajectories an instance,
-d the width of the network, S signals (1 to 4), K depots of the instance with most of them. Arrays
-of other types, or that are not in a row, are copied.
+B instances, or views of I instances, of N nodes each: depots first, then customers, then padding. P
+trajectories an instance, d the width of the network, S signals (1 to 4), K depots of the instance
+with most of them. Arrays of other types, or that are not in a row, are copied.
 """
 
 from collections.abc import Callable, Mapping, Sequence
@@ -43,6 +43,15 @@ class Fleet(TypedDict):
     stays_out: NDArray[np.bool_]  # (B, P)
     owed_first: NDArray[np.bool_]  # (B, P)
 
+class Lists(TypedDict):
+    """Candidate lists of W nodes, and how distances are seen; see ``decode/pruned.py``."""
+
+    near: NDArray[np.int32]  # (I, N, W) the nearest customers of every node, the nearest first
+    limits: _Integers  # (2,) how many of them a move chooses from, and reads out
+    bonus: _Floats  # (I, N) added to scores at a depot
+    scale: _Floats  # (I, 4) of distances: mean, deviation, what no arc looks like, depot weight
+    nearness: _Floats  # (B,) what distances weigh in the choice from a list
+
 def instruction_sets() -> list[str]:
     """Those that this processor has, the widest first: avx512, avx2, plain."""
 
@@ -52,14 +61,14 @@ def rollout(
     keyed: _Floats,  # (B, N, 2d) [exp(K) * V | exp(K)]
     query_first: _Floats,  # (B, N, d)
     query_last: _Floats,  # (B, N, d)
-    state_weight: _Floats,  # (B, S, d)
-    zscore: _Floats,  # (B, N, N)
-    distance: _Floats,  # (B, N, N); inf where there is no arc
-    duration: _Floats,  # (B, N, N); may be the same array
-    home_distance: _Floats,  # (B, K, N) the way from every node to each depot; inf without
-    home_duration: _Floats,  # (B, K, N)
-    node_table: _Floats,  # (B, len(NODE_ROWS), N)
-    instance_table: _Floats,  # (B, len(INSTANCE_ROWS))
+    state_weight: _Floats,  # (I, S, d)
+    zscore: _Floats | None = None,  # (I, N, N); none with lists
+    distance: _Floats,  # (I, N, N); inf where there is no arc
+    duration: _Floats,  # (I, N, N); may be the same array
+    home_distance: _Floats,  # (I, K, N) the way from every node to each depot; inf without
+    home_duration: _Floats,  # (I, K, N)
+    node_table: _Floats,  # (I, len(NODE_ROWS), N)
+    instance_table: _Floats,  # (I, len(INSTANCE_ROWS))
     starts: _Integers,  # (B, P)
     origins: _Integers | None = None,  # (B, P) the first depot; without depots, the start
     keys: _Integers | None = None,  # (B, P) of what is drawn; below 0 for the likeliest
@@ -72,6 +81,8 @@ def rollout(
     instructions: str = "",  # one of instruction_sets(); the widest where empty
     look: Callable[[], None] | None = None,  # called now and then; what it raises ends the call
     fleet: Mapping[str, Any] | None = None,  # a Fleet, where vehicles differ: then no origins
+    views: int = 1,  # so many of the B in a row see the same of the I = B / views instances
+    lists: Mapping[str, Any] | None = None,  # Lists, for large instances; nothing is drawn then
 ) -> tuple[NDArray[np.int32], NDArray[np.int32], _Floats, _Integers]:
     """Moves (B, P, T), how many of them (B, P), costs (B, P), and origins (B, P).
 

@@ -10,6 +10,8 @@ import torch
 from torch import Tensor
 
 from spacevrp.decode.adjustment import Adjustment
+from spacevrp.decode.native_pruned import native_pruned_rollout
+from spacevrp.decode.native_pruned import supports as supports_native
 from spacevrp.decode.neighbourhood import Neighbourhood, neighbourhood
 from spacevrp.decode.pruned import Drawing, Walk, pruned_rollout
 from spacevrp.decode.pruned_graph import walk_for
@@ -157,12 +159,27 @@ class _Large:
         size, count = starts.shape
         plans = size * count * tables.views
         workers = min(workers_for(starts.device), -(-plans // _FEWEST_OF_A_WORKER), count)
+        drawn = place[1] > 0
+        if self.settings.compiled and not drawn and supports_native(environment.batch):
+            done = native_pruned_rollout(
+                environment,
+                tables,
+                starts.repeat(1, tables.views),
+                near,
+                choices=self.search.choices,
+                readout=self.search.readout,
+                adjustment=adjustment,
+                report=lambda share: self.watch.plans(share * plans),
+                look=self.settings.deadline.check,
+                threads=workers,
+            )
+            return _joined([done], tables.views)
         shares = starts.chunk(workers, dim=1)
 
         def work(number: int) -> Rollout:
             some = shares[number]
             drawing = None
-            if place[1] > 0:
+            if drawn:
                 state = random_state(self.settings.seed, (*place, number))
                 generator = torch.Generator(some.device).manual_seed(state)
                 drawing = Drawing(generator, self.settings.temperature(place[1]))
@@ -181,8 +198,8 @@ class _Large:
             )
 
         with Workers(len(shares)) as pool:
-            done = list(pool.map(work, range(len(shares))))
-        return _joined(done, tables.views)
+            parts = list(pool.map(work, range(len(shares))))
+        return _joined(parts, tables.views)
 
     def _ranks(self, place: tuple[int, int, int], views: int, piece: Tensor, starts: int) -> Tensor:
         """The rank (1, V P) of every plan: by view, then round, then start."""

@@ -16,6 +16,7 @@ namespace py = pybind11;
 
 using Floats = py::array_t<float, py::array::c_style | py::array::forcecast>;
 using Longs = py::array_t<std::int64_t, py::array::c_style | py::array::forcecast>;
+using Ints = py::array_t<std::int32_t, py::array::c_style | py::array::forcecast>;
 using Flags = py::array_t<std::uint8_t, py::array::c_style | py::array::forcecast>;
 using Sizes = std::vector<py::ssize_t>;
 
@@ -54,13 +55,26 @@ inline void check_numbers(const char *name, const Floats &array, bool may_be_inf
                                   std::to_string(values[i]) + " at position " + std::to_string(i));
 }
 
-inline void check_range(const char *name, const std::int64_t *values, py::ssize_t count,
-                        std::int64_t limit) {
+template <class Integer>
+void check_range(const char *name, const Integer *values, py::ssize_t count, std::int64_t limit) {
     for (py::ssize_t i = 0; i < count; ++i)
         if (values[i] < 0 || values[i] >= limit)
             throw py::value_error(std::string(name) + ": expected nodes from 0 to " +
                                   std::to_string(limit - 1) + ", received " +
                                   std::to_string(values[i]));
+}
+
+// The entry of a dictionary as an array of this type.
+template <class Array> Array entry(const py::dict &from, const char *name) {
+    if (!from.contains(name))
+        throw py::value_error("expected an array " + std::string(name) + ", received none");
+    const auto found = Array::ensure(from[name]);
+    if (!found) {
+        PyErr_Clear();
+        throw py::value_error("expected " + std::string(name) +
+                              " to be an array of numbers, received something else");
+    }
+    return found;
 }
 
 } // namespace spacevrp::network

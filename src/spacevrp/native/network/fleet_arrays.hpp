@@ -6,19 +6,6 @@
 
 namespace spacevrp::network {
 
-// The entry of a dictionary as an array of this type.
-template <class Array> Array entry(const py::dict &from, const char *name) {
-    if (!from.contains(name))
-        throw py::value_error("fleet: expected an array " + std::string(name) + ", received none");
-    const auto found = Array::ensure(from[name]);
-    if (!found) {
-        PyErr_Clear();
-        throw py::value_error("fleet: expected " + std::string(name) +
-                              " to be an array of numbers, received something else");
-    }
-    return found;
-}
-
 // Vehicles that differ, and what each trajectory prefers.
 struct FleetArrays {
     Longs depot, count, pinned, max_routes;

@@ -291,7 +291,7 @@ private:
         for (int k = 0; k < alive_; ++k) {
             const int i = live_[k];
             const State &state = states_[i];
-            answers_[i] = {state.current, NEVER};
+            answers_[i] = {state.current};
             std::int32_t *legal = decoder_.legal();
             const int count = moves(i, legal);
             if (driving_[i].wished && !on_pins(i)) {

@@ -55,6 +55,18 @@ extern const std::array<const char *, instance_rows> instance_row_names;
 
 enum class LoadRule { single, paper, separate, paired };
 
+// What large instances have besides: candidate lists, and how distances are seen. W nodes a list.
+struct Lists {
+    int listed = 0;                     // W
+    int choices = 0;                    // customers that a vehicle on its way chooses from, at most
+    int readout = 0;                    // customers that the readout averages over, at most
+    const std::int32_t *near = nullptr; // (N, W) or none: all customers are looked at
+    const float *bonus = nullptr;       // (N,) added to scores at a depot
+    float mean = 0.0f, deviation = 1.0f, longest = 0.0f; // of distances
+    float depot_weight = 1.0f;                           // of distances at a depot
+    float nearness = 1.0f; // what distances weigh in the choice from a list
+};
+
 // One instance, in the caller's arrays. N nodes with padding, d the width of the network.
 struct Instance {
     int nodes = 0; // N
@@ -67,13 +79,14 @@ struct Instance {
     const float *query_first = nullptr;   // (N, d)
     const float *query_last = nullptr;    // (N, d)
     const float *state_weight = nullptr;  // (S, d)
-    const float *zscore = nullptr;        // (N, N)
+    const float *zscore = nullptr;        // (N, N); none with candidate lists
     const float *distance = nullptr;      // (N, N)
     const float *duration = nullptr;      // (N, N)
     const float *home_distance = nullptr; // (K, N) from every node to each depot
     const float *home_duration = nullptr; // (K, N)
     const float *node = nullptr;          // (rows, N)
     const float *own = nullptr;           // (rows,)
+    Lists lists;
     LoadRule rule = LoadRule::single;
     float tolerance = 0.0f; // that rules forgive
     float enough = 0.0f;    // prize that has to be collected

@@ -31,6 +31,8 @@ namespace spacevrp::network::avx2 {
 
 #include "rollout_decoder.hpp"
 
+#include "lists_kernel.hpp"
+
 #include "rollout_kernel.hpp"
 
 #include "fleet_kernel.hpp"

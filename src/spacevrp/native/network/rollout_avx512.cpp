@@ -32,6 +32,8 @@ namespace spacevrp::network::avx512 {
 
 #include "rollout_decoder.hpp"
 
+#include "lists_kernel.hpp"
+
 #include "rollout_kernel.hpp"
 
 #include "fleet_kernel.hpp"

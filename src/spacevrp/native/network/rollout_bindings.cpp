@@ -1,6 +1,7 @@
 // Python's view of the rollouts: arrays in, moves and costs out, the GIL released in between.
 #include "arrays.hpp"
 #include "fleet_arrays.hpp"
+#include "list_arrays.hpp"
 #include "rollout.hpp"
 
 #include <pybind11/numpy.h>
@@ -172,14 +173,15 @@ private:
 };
 
 py::tuple rollout(const Floats &embedding, const Floats &keyed, const Floats &query_first,
-                  const Floats &query_last, const Floats &state_weight, const Floats &zscore,
-                  const Floats &distance, const Floats &duration, const Floats &home_distance,
-                  const Floats &home_duration, const Floats &node_table,
-                  const Floats &instance_table, const Longs &starts,
+                  const Floats &query_last, const Floats &state_weight,
+                  const std::optional<Floats> &zscore, const Floats &distance,
+                  const Floats &duration, const Floats &home_distance, const Floats &home_duration,
+                  const Floats &node_table, const Floats &instance_table, const Longs &starts,
                   const std::optional<Longs> &origins, const std::optional<Longs> &keys,
                   const std::optional<Floats> &temperature, py::ssize_t max_steps, double tolerance,
                   float clipping, bool direct, int threads, const std::string &instructions,
-                  const py::object &look, const std::optional<py::dict> &fleet) {
+                  const py::object &look, const std::optional<py::dict> &fleet, py::ssize_t views,
+                  const std::optional<py::dict> &lists) {
     if (embedding.ndim() != 3 || state_weight.ndim() != 3 || starts.ndim() != 2 ||
         home_distance.ndim() != 3)
         throw py::value_error("expected embedding (B, N, d), state_weight (B, S, d), starts (B, P) "
@@ -193,17 +195,29 @@ py::tuple rollout(const Floats &embedding, const Floats &keyed, const Floats &qu
                               "4 signals, received " +
                               std::to_string(nodes) + ", " + std::to_string(width) + " and " +
                               std::to_string(signals));
+    if (views < 1 || size % views != 0)
+        throw py::value_error("views: expected a number that divides the " + std::to_string(size) +
+                              " instances, received " + std::to_string(views));
+    const py::ssize_t known_instances = size / views;
     check_shape("keyed", keyed, {size, nodes, 2 * width});
     check_shape("query_first", query_first, {size, nodes, width});
     check_shape("query_last", query_last, {size, nodes, width});
-    check_shape("state_weight", state_weight, {size, signals, width});
-    check_shape("zscore", zscore, {size, nodes, nodes});
-    check_shape("distance", distance, {size, nodes, nodes});
-    check_shape("duration", duration, {size, nodes, nodes});
-    check_shape("home_distance", home_distance, {size, homes, nodes});
-    check_shape("home_duration", home_duration, {size, homes, nodes});
-    check_shape("node_table", node_table, {size, node_rows, nodes});
-    check_shape("instance_table", instance_table, {size, instance_rows});
+    check_shape("state_weight", state_weight, {known_instances, signals, width});
+    if (zscore.has_value() == lists.has_value())
+        throw py::value_error("zscore: expected it where there are no lists, and none where there "
+                              "are some, received otherwise");
+    if (zscore) {
+        check_shape("zscore", *zscore, {known_instances, nodes, nodes});
+        check_numbers("zscore", *zscore, false);
+    }
+    if (lists && (fleet || keys))
+        throw py::value_error("lists: expected neither a fleet nor keys beside them, received one");
+    check_shape("distance", distance, {known_instances, nodes, nodes});
+    check_shape("duration", duration, {known_instances, nodes, nodes});
+    check_shape("home_distance", home_distance, {known_instances, homes, nodes});
+    check_shape("home_duration", home_duration, {known_instances, homes, nodes});
+    check_shape("node_table", node_table, {known_instances, node_rows, nodes});
+    check_shape("instance_table", instance_table, {known_instances, instance_rows});
     check_shape("starts", starts, {size, count});
     if (origins.has_value() == fleet.has_value())
         throw py::value_error(
@@ -219,8 +233,7 @@ py::tuple rollout(const Floats &embedding, const Floats &keyed, const Floats &qu
                                       {"keyed", &keyed},
                                       {"query_first", &query_first},
                                       {"query_last", &query_last},
-                                      {"state_weight", &state_weight},
-                                      {"zscore", &zscore}})
+                                      {"state_weight", &state_weight}})
         check_numbers(name, *array, false);
     for (const auto &[name, array] : {std::pair{"distance", &distance},
                                       {"duration", &duration},
@@ -251,19 +264,25 @@ py::tuple rollout(const Floats &embedding, const Floats &keyed, const Floats &qu
     if (fleet)
         vehicles.emplace(*fleet, size, nodes, count);
 
+    std::optional<ListArrays> near;
+    if (lists)
+        near.emplace(*lists, size, known_instances, nodes);
     std::vector<Instance> tasks(static_cast<std::size_t>(size));
     std::vector<Fleet> fleets;
-    for (py::ssize_t b = 0; b < size; ++b) {
-        Instance &task = tasks[static_cast<std::size_t>(b)];
+    for (py::ssize_t t = 0; t < size; ++t) {
+        const py::ssize_t b = t / views;
+        Instance &task = tasks[static_cast<std::size_t>(t)];
         task.nodes = static_cast<int>(nodes);
         task.width = static_cast<int>(width);
         task.signals = static_cast<int>(signals);
-        task.embedding = embedding.data() + b * nodes * width;
-        task.keyed = keyed.data() + b * nodes * 2 * width;
-        task.query_first = query_first.data() + b * nodes * width;
-        task.query_last = query_last.data() + b * nodes * width;
+        task.embedding = embedding.data() + t * nodes * width;
+        task.keyed = keyed.data() + t * nodes * 2 * width;
+        task.query_first = query_first.data() + t * nodes * width;
+        task.query_last = query_last.data() + t * nodes * width;
         task.state_weight = state_weight.data() + b * signals * width;
-        task.zscore = zscore.data() + b * nodes * nodes;
+        task.zscore = zscore ? zscore->data() + b * nodes * nodes : nullptr;
+        if (near)
+            task.lists = near->of(b, t);
         task.distance = distance.data() + b * nodes * nodes;
         task.duration = duration.data() + b * nodes * nodes;
         task.home_distance = home_distance.data() + b * homes * nodes;
@@ -276,11 +295,11 @@ py::tuple rollout(const Floats &embedding, const Floats &keyed, const Floats &qu
         task.direct = direct;
         complete(task, static_cast<int>(std::min(homes, nodes)));
         if (vehicles) {
-            fleets.push_back(vehicles->of(b, task, tolerance));
+            fleets.push_back(vehicles->of(t, task, tolerance));
             continue;
         }
-        const std::int64_t *start = starts.data() + b * count;
-        const std::int64_t *origin = origins->data() + b * count;
+        const std::int64_t *start = starts.data() + t * count;
+        const std::int64_t *origin = origins->data() + t * count;
         for (py::ssize_t p = 0; p < count; ++p)
             if (task.depots > 0 ? origin[p] >= task.depots
                                 : origin[p] != start[p] || start[p] >= task.real)
@@ -347,13 +366,14 @@ void bind_rollout(py::module_ &module) {
     module.def("instruction_sets", &instruction_sets);
     module.def("rollout", &rollout, py::kw_only(), py::arg("embedding"), py::arg("keyed"),
                py::arg("query_first"), py::arg("query_last"), py::arg("state_weight"),
-               py::arg("zscore"), py::arg("distance"), py::arg("duration"),
+               py::arg("zscore") = py::none(), py::arg("distance"), py::arg("duration"),
                py::arg("home_distance"), py::arg("home_duration"), py::arg("node_table"),
                py::arg("instance_table"), py::arg("starts"), py::arg("origins") = py::none(),
                py::arg("keys") = py::none(), py::arg("temperature") = py::none(),
                py::arg("max_steps"), py::arg("tolerance"), py::arg("clipping"),
                py::arg("direct") = true, py::arg("threads") = 1, py::arg("instructions") = "",
-               py::arg("look") = py::none(), py::arg("fleet") = py::none());
+               py::arg("look") = py::none(), py::arg("fleet") = py::none(), py::arg("views") = 1,
+               py::arg("lists") = py::none());
 }
 
 } // namespace spacevrp::network

@@ -9,23 +9,38 @@ constexpr int GROUP = 4 * ROWS;
 struct Rows {
     Question question[GROUP];
     int count;
-    std::int32_t *legal; // (GROUP, wide) masks
-    float *weight;       // (GROUP, wide) of the readout; 0 where a move is illegal
-    float *sums;         // (GROUP, 2 columns)
-    float *context;      // (GROUP, columns)
-    float *match;        // (GROUP, wide); then scores
-    std::int32_t *list;  // (GROUP / ROWS, wide) nodes that some row of a tile may go to
+    std::int32_t *legal;        // (GROUP, wide) masks
+    float *weight;              // (GROUP, wide) of the readout; 0 where a move is illegal
+    float *sums;                // (GROUP, 2 columns)
+    float *context;             // (GROUP, columns)
+    float *match;               // (GROUP, wide); then scores
+    const float *zscore[GROUP]; // (wide,) each; of the instance, or in `far`
+    float *far;                 // (GROUP, wide) where the instance has none
+    std::int32_t *list;         // (GROUP / ROWS, wide) nodes that some row of a tile may go to
 };
 
 struct Answer {
     int choice;
-    float sure; // log chance of the likeliest; below all numbers where nothing is legal
+    float sure = NEVER; // log chance of the likeliest; below all numbers where nothing is legal
+    int depot = 0;      // from which it was asked, where several are
 };
 
+// Normalised distances from a node where the instance has no table of them.
+void normalise(const Instance &task, const Tables &tables, int here, float *zscore) {
+    const float *distance = task.distance + task.arc(here, 0);
+    const Floats most = fill(std::numeric_limits<float>::max()), longest = fill(task.lists.longest);
+    const Floats mean = fill(task.lists.mean), deviation = fill(task.lists.deviation);
+    const Floats weight = fill(here < task.depots ? task.lists.depot_weight : 1.0f);
+    for (int j = 0; j < tables.wide; j += L) {
+        const Floats found = load_some(distance + j, task.real - j);
+        const Floats known = select(found <= most, found, longest);
+        store(zscore + j, (known - mean) / deviation * weight);
+    }
+}
+
 // Weights of the readout: exponentials of distances, the largest 1.
-void weigh(const Instance &task, const Tables &tables, const Question &asked,
+void weigh(const Instance &task, const Tables &tables, const float *zscore,
            const std::int32_t *legal, float *weight) {
-    const float *zscore = task.zscore + task.arc(asked.here, 0);
     const Floats factor = fill(-task.own[read_weight]), never = fill(NEVER), zero = fill(0.0f);
     Floats highest = never;
     for (int j = 0; j < tables.wide; j += L) {
@@ -73,9 +88,8 @@ void make_context(const Instance &task, const Tables &tables, const State &state
 }
 
 // Logits in place of the match; returns the highest.
-float make_scores(const Instance &task, const Tables &tables, const Question &asked,
+float make_scores(const Instance &task, const Tables &tables, const float *zscore,
                   const std::int32_t *legal, float temperature, float *match) {
-    const float *zscore = task.zscore + task.arc(asked.here, 0);
     const Floats scale = fill(1.0f / std::sqrt(static_cast<float>(task.width)));
     const Floats factor = fill(task.own[match_weight]), clip = fill(task.clipping);
     const Floats heat = fill(temperature), never = fill(NEVER);
@@ -91,6 +105,47 @@ float make_scores(const Instance &task, const Tables &tables, const Question &as
         highest = larger(score, highest);
     }
     return largest(highest);
+}
+
+// Scores before clipping in place of the match, as large instances have them; returns the highest.
+float make_raw_scores(const Instance &task, const Tables &tables, const Question &asked,
+                      const float *zscore, const std::int32_t *legal, float *match) {
+    const Floats scale = fill(1.0f / std::sqrt(static_cast<float>(task.width)));
+    const Floats factor = fill(task.own[match_weight]), never = fill(NEVER);
+    const bool at_depot = asked.here < task.depots;
+    Floats highest = never;
+    for (int j = 0; j < tables.wide; j += L) {
+        Floats score = load(match + j) * scale - factor * load(zscore + j);
+        if (at_depot)
+            score = score + load_some(task.lists.bonus + j, task.real - j);
+        score = select(load_mask(legal + j), score, never);
+        store(match + j, score);
+        highest = larger(score, highest);
+    }
+    return largest(highest);
+}
+
+// The likeliest node by scores before clipping. The row is used up.
+Answer choose_raw(const Instance &task, const Tables &tables, const Question &asked, float highest,
+                  float *scores) {
+    Answer answer{asked.here};
+    for (int j = 0; j < task.real; ++j)
+        if (scores[j] >= highest) {
+            answer.choice = j;
+            break;
+        }
+    if (!asked.looks)
+        return answer;
+    const Floats clip = fill(task.clipping), never = fill(NEVER), zero = fill(0.0f);
+    const float top = task.clipping * largest(tangent(fill(highest)));
+    double total = 0.0;
+    for (int j = 0; j < tables.wide; j += L) {
+        const Floats score = load(scores + j);
+        const Floats chance = exponential(clip * tangent(score) - fill(top));
+        total += static_cast<double>(sum_of(select(score > never, chance, zero)));
+    }
+    answer.sure = top - (top + std::log(static_cast<float>(total)));
+    return answer;
 }
 
 // The numbers of decode/draws.py; below 0 for the likeliest.
@@ -109,7 +164,7 @@ inline float drawn(const Trajectories &all, int trajectory, int time) {
 // used up.
 Answer choose(const Instance &task, const Tables &tables, const Question &asked, float level,
               float highest, float *scores) {
-    Answer answer{asked.here, NEVER};
+    Answer answer{asked.here};
     const bool likeliest = level < 0.0f;
     if (likeliest)
         for (int j = 0; j < task.real; ++j)
@@ -165,12 +220,13 @@ public:
         rows_.sums = taken<float>(arena, GROUP * 2 * columns);
         rows_.context = taken<float>(arena, GROUP * columns);
         rows_.list = taken<std::int32_t>(arena, GROUP / ROWS * wide);
+        rows_.far = task.zscore == nullptr ? taken<float>(arena, GROUP * wide) : nullptr;
     }
 
     static std::size_t bytes(const Tables &tables) {
         const std::size_t wide = static_cast<std::size_t>(tables.wide);
         const std::size_t columns = static_cast<std::size_t>(tables.columns);
-        return (GROUP * (3 * wide + 3 * columns) + GROUP / ROWS * wide) * sizeof(float);
+        return (GROUP * (4 * wide + 3 * columns) + GROUP / ROWS * wide) * sizeof(float);
     }
 
     // Where the masks (wide,) of the next question are written.
@@ -188,7 +244,14 @@ public:
             note(asked, {only, 0.0f});
             return;
         }
-        weigh(task_, tables_, asked, masks, rows_.weight + cells(rows_.count, tables_.wide));
+        const std::size_t row = cells(rows_.count, tables_.wide);
+        const float *zscore = rows_.far + row;
+        if (rows_.far == nullptr)
+            zscore = task_.zscore + task_.arc(asked.here, 0);
+        else
+            normalise(task_, tables_, asked.here, rows_.far + row);
+        rows_.zscore[rows_.count] = zscore;
+        weigh(task_, tables_, zscore, masks, rows_.weight + row);
         rows_.question[rows_.count++] = asked;
         if (rows_.count == GROUP)
             answer_group(time);
@@ -229,11 +292,17 @@ public:
             const Question &asked = rows_.question[row];
             const int i = asked.trajectory;
             float *match = rows_.match + cells(row, tables_.wide);
+            const std::int32_t *masks = rows_.legal + cells(row, tables_.wide);
+            if (task_.lists.near != nullptr) {
+                const float top =
+                    make_raw_scores(task_, tables_, asked, rows_.zscore[row], masks, match);
+                note(asked, choose_raw(task_, tables_, asked, top, match));
+                continue;
+            }
             const bool heated = all_.temperature != nullptr && !asked.looks;
-            const float highest =
-                make_scores(task_, tables_, asked, rows_.legal + cells(row, tables_.wide),
-                            heated ? all_.temperature[i] : 1.0f, match);
-            note(asked, choose(task_, tables_, asked, drawn(all_, i, time), highest, match));
+            const float top = make_scores(task_, tables_, rows_.zscore[row], masks,
+                                          heated ? all_.temperature[i] : 1.0f, match);
+            note(asked, choose(task_, tables_, asked, drawn(all_, i, time), top, match));
         }
         rows_.count = 0;
     }
@@ -244,9 +313,14 @@ private:
         Answer &noted = answers_[asked.trajectory];
         if (!asked.looks) {
             noted = answer;
-        } else if (answer.sure > noted.sure) {
+            return;
+        }
+        // Of equals the first, in whichever order they are answered.
+        const bool surer =
+            answer.sure > noted.sure || (answer.sure == noted.sure && asked.here < noted.depot);
+        if (answer.sure > NEVER && surer) {
             const bool here = states_[asked.trajectory].current == asked.here;
-            noted = {here ? answer.choice : asked.here, answer.sure};
+            noted = {here ? answer.choice : asked.here, answer.sure, asked.here};
         }
     }
 

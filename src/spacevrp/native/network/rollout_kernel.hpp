@@ -1,7 +1,6 @@
 // Rollouts where all vehicles are alike.
 //
-// Included like lanes.hpp, after rollout_decoder.hpp and rollout_rules.hpp: once for every set of
-// instructions.
+// Included like lanes.hpp, after lists_kernel.hpp: once for every set of instructions.
 
 // What all rollouts have.
 class Walk {
@@ -12,16 +11,17 @@ public:
         const std::size_t count = static_cast<std::size_t>(all.count);
         const std::size_t wide = static_cast<std::size_t>(tables_.wide);
         const std::size_t each = sizeof(State) + sizeof(Answer) + sizeof(int);
-        space.block.reset(count * (each + wide * sizeof(std::int32_t)) + Decoder::bytes(tables_) +
-                          more);
+        space.block.reset(count * (each + (wide + L) * sizeof(std::int32_t)) +
+                          Decoder::bytes(tables_) + more);
         states_ = taken<State>(space.block, count);
         answers_ = taken<Answer>(space.block, count);
         live_ = taken<int>(space.block, count);
-        open_ = taken<std::int32_t>(space.block, count * wide);
+        open_ = taken<std::int32_t>(space.block, count * (wide + L));
     }
 
 protected:
-    std::int32_t *open(int trajectory) { return open_ + cells(trajectory, tables_.wide); }
+    // Masks of the customers that are not closed to a trajectory, and one behind that is.
+    std::int32_t *open(int trajectory) { return open_ + cells(trajectory, tables_.wide + L); }
 
     // A partial solution in which nothing has happened yet.
     State untouched() const {
@@ -37,6 +37,7 @@ protected:
         states_[i] = untouched();
         std::memcpy(open(i), tables_.open_at_first,
                     static_cast<std::size_t>(tables_.wide) * sizeof(std::int32_t));
+        open(i)[tables_.wide] = 0;
         all_.steps[i] = 0;
         std::memset(all_.action + cells(i, all_.max_steps), 0,
                     static_cast<std::size_t>(all_.max_steps) * sizeof(std::int32_t));
@@ -63,14 +64,15 @@ protected:
     Answer *answers_;
     int *live_; // those not yet finished
     int alive_ = 0;
-    std::int32_t *open_; // (count, wide) masks: customers that are not closed to a trajectory
+    std::int32_t *open_; // (count, wide + L)
 };
 
 class AlikeWalk : Walk {
 public:
     AlikeWalk(const Instance &task, const Trajectories &all, const Tables &tables, Workspace &space)
-        : Walk(task, all, tables, space),
-          decoder_(task, all, tables, states_, answers_, space.block) {}
+        : Walk(task, all, tables, space, FromList::bytes(task, tables)),
+          decoder_(task, all, tables, states_, answers_, space.block),
+          lists_(task, tables, space.block) {}
 
     void run(const Stop &stop) {
         for (int i = 0; i < all_.count; ++i)
@@ -110,7 +112,14 @@ private:
         for (int k = 0; k < alive_; ++k) {
             const int i = live_[k];
             const State &state = states_[i];
-            answers_[i] = {state.current, NEVER};
+            answers_[i] = {state.current};
+            if (task_.lists.near != nullptr) {
+                const int choice = lists_.move(state, open(i));
+                if (choice >= 0) {
+                    answers_[i].choice = choice;
+                    continue;
+                }
+            }
             const bool looks = state.current < task_.depots && task_.depots > 1 &&
                                !state.switched && state.left > 0;
             if (!looks) {
@@ -144,6 +153,7 @@ private:
     }
 
     Decoder decoder_;
+    FromList lists_;
 };
 
 void decode(const Instance &task, const Trajectories &all, Workspace &space, const Stop &stop) {

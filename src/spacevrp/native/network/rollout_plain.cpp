@@ -24,6 +24,8 @@ namespace spacevrp::network::plain {
 
 #include "rollout_decoder.hpp"
 
+#include "lists_kernel.hpp"
+
 #include "rollout_kernel.hpp"
 
 #include "fleet_kernel.hpp"

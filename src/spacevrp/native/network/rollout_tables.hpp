@@ -35,6 +35,7 @@ struct Tables {
     int wide;    // nodes, padded
     int columns; // width, padded
     Panels keyed, embedding;
+    const float *keyed_rows, *embedding_rows; // (real, 2 columns), (real, columns), for lists only
     float *demand, *opening, *closing, *service; // (wide,); closing with what is forgiven
     const float *penalty;                        // (nodes,) of leaving customers out
     float *home_distance, *home_duration;        // (depots, wide)
@@ -73,6 +74,18 @@ void pack_embedding(const Instance &task, const Tables &tables) {
     }
 }
 
+// The rows of a table in `parts` of `width` each, padded; where they lie if there is no padding.
+const float *pad_rows(const Instance &task, const Tables &tables, const float *from, int parts,
+                      float *to) {
+    if (task.width == tables.columns)
+        return from;
+    std::memset(to, 0, cells(task.real, parts * tables.columns) * sizeof(float));
+    for (int row = 0; row < task.real * parts; ++row)
+        std::memcpy(to + cells(row, tables.columns), from + cells(row, task.width),
+                    static_cast<std::size_t>(task.width) * sizeof(float));
+    return to;
+}
+
 Tables lay_out(const Instance &task, const float *penalties_of_nodes, Workspace &space) {
     Tables tables;
     tables.wide = padded(task.real);
@@ -82,7 +95,10 @@ Tables lay_out(const Instance &task, const float *penalties_of_nodes, Workspace 
     const std::size_t columns = static_cast<std::size_t>(tables.columns);
     const std::size_t depots_wide = cells(task.depots, tables.wide);
     const std::size_t keyed = 2 * columns * static_cast<std::size_t>(task.real);
-    space.tables.reset((keyed + wide * columns + 5 * wide + 2 * depots_wide) * sizeof(float));
+    const bool padded_rows = task.lists.near != nullptr && task.width != tables.columns;
+    const std::size_t rows = padded_rows ? static_cast<std::size_t>(task.real) * columns : 0;
+    space.tables.reset((keyed + wide * columns + 5 * wide + 2 * depots_wide + 3 * rows) *
+                       sizeof(float));
     tables.keyed = {taken<float>(space.tables, keyed), task.real, 2 * tables.columns / L};
     tables.embedding = {taken<float>(space.tables, wide * columns), tables.columns,
                         tables.wide / L};
@@ -93,6 +109,13 @@ Tables lay_out(const Instance &task, const float *penalties_of_nodes, Workspace 
     tables.open_at_first = taken<std::int32_t>(space.tables, wide);
     tables.home_distance = taken<float>(space.tables, depots_wide);
     tables.home_duration = taken<float>(space.tables, depots_wide);
+    float *own_keyed = taken<float>(space.tables, 2 * rows);
+    float *own_embedding = taken<float>(space.tables, rows);
+    tables.keyed_rows = tables.embedding_rows = nullptr;
+    if (task.lists.near != nullptr) {
+        tables.keyed_rows = pad_rows(task, tables, task.keyed, 2, own_keyed);
+        tables.embedding_rows = pad_rows(task, tables, task.embedding, 1, own_embedding);
+    }
     tables.penalty = penalties_of_nodes;
     tables.penalties = 0.0;
     for (int i = 0; i < task.real; ++i)
