@@ -1,7 +1,8 @@
 """First plans of problems by the network on a CPU: every view from its start nodes.
 
 Instances are worked on one after the other, and what one needs is gone before the next: memory does
-not grow with their number. The twin of ``solver/search.py`` and ``solver/fleet.py``.
+not grow with their number. The twin of ``solver/search.py``, ``fleet.py`` and
+``large.py``.
 """
 
 from __future__ import annotations
@@ -19,11 +20,13 @@ from spacevrp.inference.fleet import Fleet, roll_out_fleet
 from spacevrp.inference.geometry import seeds_of_views
 from spacevrp.inference.heads import STRENGTH
 from spacevrp.inference.keys import Mersenne, random_state
+from spacevrp.inference.large import LargeInstance, is_large, roll_out_large
 from spacevrp.inference.network import Network
 from spacevrp.inference.rollouts import RolloutPlan, Trajectories, roll_out
 from spacevrp.inference.starts import Starts
 from spacevrp.inference.tables import Tables
 from spacevrp.problems.deadline import NEVER, Deadline, TimeIsUp
+from spacevrp.problems.errors import UnsupportedError
 from spacevrp.problems.familiar import needs_fleet_rules
 from spacevrp.problems.problem import Problem
 from spacevrp.problems.referee import judge
@@ -63,6 +66,9 @@ class ConstructParams:
         ``starts`` nor ``samples``, see :meth:`RolloutPlan.of`.
     strength
         How strongly policy heads count.
+    choices
+        Nearest customers that a move chooses from; None for all up to 200 customers, and by the
+        kind of problem beyond.
     direct_return
         Serve only customers with a direct way home; see :class:`Starts`.
     temperature
@@ -75,6 +81,7 @@ class ConstructParams:
     samples: int | None = None
     seed: int = 0
     strength: float = STRENGTH
+    choices: int | None = None
     direct_return: bool = True
     temperature: tuple[float, ...] = ()
     threads: int = 1
@@ -118,6 +125,9 @@ def construct(
     for number, problem in enumerate(problems):
         if needs_fleet_rules(problem):
             yield _FleetWork(network, problem, params, report).run()
+            continue
+        if is_large(problem, params.choices):
+            yield _LargeWork(network, problem, params, report).run()
             continue
         seen = problem if shown is None else shown[number] or problem
         yield _Work(network, problem, seen, params, report).run()
@@ -169,23 +179,7 @@ class _Work:
 
     def run(self) -> list[Candidate]:
         """All views, until the time is up."""
-        chosen, afterwards = Best(), Best()
-        for place in range(self.params.views):
-            try:
-                self.params.deadline.check()
-                done, expected = self._view(place)
-            except TimeIsUp:
-                if not chosen:
-                    raise
-                break
-            first_rank = place * len(self.plan.start)
-            if expected is not None:
-                afterwards.add(done, done.cost, first_rank)
-                cost = np.where(np.isfinite(done.cost), expected.cost, np.inf)
-                chosen.add(done, cost, first_rank)
-            else:
-                chosen.add(done, done.cost, first_rank)
-        return [*chosen.candidates(), *afterwards.candidates(hindsight=True)]
+        return _through_views(self.params, len(self.plan.start), self._view)
 
     def _view(self, place: int) -> tuple[Trajectories, Trajectories | None]:
         """The rollouts of a view; with unknown prizes also what is expected of the same policy."""
@@ -275,7 +269,84 @@ class _FleetWork:
         return sorted(map(judged, candidates), key=lambda one: (one.cost, one.rank))
 
 
-def _tables(network: Network, seen: Instance, numbers: range, params: ConstructParams) -> Tables:
+class _LargeWork:
+    """The views of one large problem, from a few starts, by candidate lists."""
+
+    def __init__(
+        self,
+        network: Network,
+        problem: Problem,
+        params: ConstructParams,
+        report: Callable[[int], None] | None,
+    ) -> None:
+        if params.samples:
+            raise UnsupportedError(
+                f"expected no samples of an instance with {len(problem.customers)} customers: "
+                f"without torch large instances are planned greedily; received {params.samples}"
+            )
+        self.network, self.params, self.report = network, params, report
+        self.large = LargeInstance.of(problem, params.choices)
+        self.expected: LargeInstance | None = None
+        if problem.has_unknown_prizes:
+            self.expected = LargeInstance.of(problem.as_expected(), params.choices)
+        self.nodes = self.large.start_nodes(params.starts)
+
+    def run(self) -> list[Candidate]:
+        """All views, until the time is up."""
+        return _through_views(self.params, len(self.nodes), self._view)
+
+    def _view(self, place: int) -> tuple[Trajectories, Trajectories | None]:
+        params, own = self.params, self.params.numbers[place : place + 1]
+        seen = self.large.starts.instance
+        tables = _tables(self.network, seen, own, params, zscore=False)
+        look = None if params.deadline is NEVER else params.deadline.check
+
+        def planned(large: LargeInstance) -> Trajectories:
+            one = (tables, 0, own.start, self.nodes)
+            return roll_out_large(large, *one, threads=params.threads, look=look)
+
+        done = planned(self.large)
+        expected = None if self.expected is None else planned(self.expected)
+        if self.report is not None:
+            self.report(len(self.nodes))
+        return done, expected
+
+
+def _through_views(
+    params: ConstructParams,
+    rollouts: int,
+    view: Callable[[int], tuple[Trajectories, Trajectories | None]],
+) -> list[Candidate]:
+    """The best of all views until the time is up, then those in hindsight.
+
+    ``view`` has the ``rollouts`` of a view by its place, and where prizes are unknown also those of
+    the same policy for the expected ones.
+    """
+    chosen, afterwards = Best(), Best()
+    for place in range(params.views):
+        try:
+            params.deadline.check()
+            done, expected = view(place)
+        except TimeIsUp:
+            if not chosen:
+                raise
+            break
+        cost, rank = done.cost, place * rollouts
+        if expected is not None:
+            afterwards.add(done, cost, rank)
+            cost = np.where(np.isfinite(cost), expected.cost, np.inf)
+        chosen.add(done, cost, rank)
+    return [*chosen.candidates(), *afterwards.candidates(hindsight=True)]
+
+
+def _tables(
+    network: Network,
+    seen: Instance,
+    numbers: range,
+    params: ConstructParams,
+    *,
+    zscore: bool = True,
+) -> Tables:
     """The tables of the views of these numbers."""
     seeds = seeds_of_views(seen.num_depots, seen.size, network.config, numbers.stop, params.seed)
     (tables,) = encode(
@@ -284,6 +355,7 @@ def _tables(network: Network, seen: Instance, numbers: range, params: ConstructP
         [seeds[numbers.start :]],
         heads=numbers,
         strength=params.strength,
+        zscore=zscore,
         threads=params.threads,
         look=None if params.deadline is NEVER else params.deadline.check,
     )

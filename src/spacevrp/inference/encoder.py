@@ -44,6 +44,7 @@ def encode(
     *,
     heads: range | None = None,
     strength: float = STRENGTH,
+    zscore: bool = True,
     threads: int | None = 1,
     look: Callable[[], None] | None = None,
 ) -> list[Tables]:
@@ -57,6 +58,8 @@ def encode(
         Numbers of the policy heads of the views; None for the base policy in all.
     strength
         How strongly heads count; 0 for the base policy in all.
+    zscore
+        Whether tables hold the N x N normalised distances, which follow from their scale, too.
     threads
         Threads of the BLAS; None for as many as it is set to.
     look
@@ -68,17 +71,17 @@ def encode(
     if heads is not None and any(len(rows) != len(heads) for rows in seeds):
         raise ValueError(f"expected seeds of {len(heads)} views, one for every policy head")
     with blas_threads(threads):
-        return list(_encode(network, instances, seeds, heads, strength, look))
+        embedded = _embeddings(network, instances, seeds, look)
+        return [make_tables(network, *one, heads, strength, zscore=zscore) for one in embedded]
 
 
-def _encode(
+def _embeddings(
     network: Network,
     instances: Sequence[Instance],
     seeds: Sequence[Array],
-    heads: range | None,
-    strength: float,
     look: Callable[[], None] | None,
-) -> Iterator[Tables]:
+) -> Iterator[tuple[Instance, Geometry, Array]]:
+    """Each instance with its geometry and node embeddings (V, N, d), in turn."""
     width = network.config.width
     embeddings: dict[int, Array] = {}
     geometries: dict[int, Geometry] = {}
@@ -102,9 +105,7 @@ def _encode(
             shape = (len(views), part.instance.size, width)
             embeddings[number][views.start : views.stop] = x[part.rows].reshape(shape)
             if views.stop == len(seeds[number]):  # the last of its views
-                instance, geometry = instances[number], geometries.pop(number)
-                embedding = embeddings.pop(number)
-                yield make_tables(network, instance, geometry, embedding, heads, strength)
+                yield instances[number], geometries.pop(number), embeddings.pop(number)
 
 
 def _blocks(sizes: Sequence[int], views: Sequence[int]) -> Iterator[list[tuple[int, range]]]:

@@ -182,14 +182,13 @@ def arguments_of(instance: Instance, starts: Starts, tables: Tables, view: int) 
     distance, duration = matrices_of(instance)
     home_distance, home_duration = starts.home
     node_table, instance_table = pack(instance, tables)
-    assert tables.zscore is not None  # the instance has matrices
     return {
         "embedding": tables.embedding[view : view + 1],
         "keyed": tables.keyed[view : view + 1],
         "query_first": tables.query_first[view : view + 1],
         "query_last": tables.query_last[view : view + 1],
         "state_weight": tables.state_weight[None],
-        "zscore": tables.zscore[None],
+        "zscore": None if tables.zscore is None else tables.zscore[None],
         "distance": distance[None],
         "duration": duration[None],
         "home_distance": home_distance[None],

@@ -30,7 +30,7 @@ class Tables:
     query_first: Array  # (V, N, d) embedding through the projection of the first node
     query_last: Array  # (V, N, d) embedding through the projection of the last node
     state_weight: Array  # (S, d) what each signal adds to queries
-    zscore: Array | None  # (N, N) normalised distances; None where coordinates tell them
+    zscore: Array | None  # (N, N) normalised distances; None where only `scale` is asked for
     scale: Scale  # how distances are normalised: (length - mean) / deviation
     read_weight: float  # alpha of the readout times log2 N
     match_weight: float  # alpha of the compatibility times log2 N
@@ -54,6 +54,8 @@ def make_tables(
     embedding: Array,
     heads: range | None = None,
     strength: float = STRENGTH,
+    *,
+    zscore: bool = True,
 ) -> Tables:
     """The tables from the node embeddings (V, N, d), with a policy head for every view."""
     views, nodes, width = embedding.shape
@@ -76,7 +78,7 @@ def make_tables(
         query_first=query_first,
         query_last=query_last,
         state_weight=projections.state_weight,
-        zscore=None if on_the_fly else geometry.zscore,
+        zscore=geometry.zscore if zscore and not on_the_fly else None,
         scale=geometry.scale,
         read_weight=float(alphas[-2]) * geometry.log_size,
         match_weight=float(alphas[-1]) * geometry.log_size,
