@@ -101,7 +101,7 @@ def test_what_is_refused(
     with pytest.raises(UnsupportedError, match="expected no samples of an instance with 12"):
         list(construct(network_of(random_model()), [problem], params))
     monkeypatch.setattr(large, "MOST_NODES", 12)
-    with pytest.raises(UnsupportedError, match="expected at most 12 nodes .* received 13"):
+    with pytest.raises(UnsupportedError, match=r"expected at most 12 nodes .* received 13"):
         LargeInstance.of(problem)
     (instance,) = prepare([problem])
     assert with_matrices(instance).distance is instance.distance
