@@ -180,7 +180,7 @@ def _lengths(
     if plane and lengths.coordinates is not None:
         return Plane.of(lengths, order, _unit(problem, field))
     square = np.empty((len(order), len(order)), dtype=dtype)
-    write_lengths(square, problem, view, field)
+    write_lengths(square, problem, view, field, order)
     return square
 
 
@@ -188,11 +188,11 @@ def _unit(problem: Problem, field: str) -> float:
     return problem.unit if field == "distances" else problem.unit_of_time
 
 
-def write_lengths(square: Array, problem: Problem, view: View, field: str) -> None:
-    """Fill a square (N, N) with distances or durations in units, depots first."""
+def write_lengths(square: Array, problem: Problem, view: View, field: str, order: Array) -> None:
+    """Fill a square (N, N) with distances or durations in units, the nodes in this order."""
     matrix = getattr(problem, field).matrix()
     unit = _unit(problem, field)
-    order, targets = order_of(problem, view.starts), order_of(problem, view.ends)
+    targets = order if view.ends == view.starts else order_of(problem, view.ends)
     in_order = view.starts == problem.depots == view.ends and is_in_order(order)
     # Divided in float64, rounded once; in rows, as a large instance has no room for a copy.
     for first in range(0, len(order), _ROWS):

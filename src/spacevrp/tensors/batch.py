@@ -158,7 +158,7 @@ def stack(
     def lengths(field: str) -> Tensor:
         if on_the_fly and field == "distances":
             return _plane(problems, orders, field, width, dtype)
-        return _squares(problems, views, field, width, dtype)
+        return _squares(problems, views, orders, field, width, dtype)
 
     tensors: dict[str, Tensor] = {"distance": lengths("distances")}
     shared = all(problem.durations is problem.distances for problem in problems)
@@ -197,6 +197,7 @@ def _padded(described: Sequence[dict[str, Any]], width: int) -> dict[str, np.nda
 def _squares(
     problems: Sequence[Problem],
     views: Sequence[View],
+    orders: Sequence[np.ndarray[Any, Any]],
     field: str,
     width: int,
     dtype: torch.dtype,
@@ -205,9 +206,8 @@ def _squares(
     # numpy knows no bfloat16.
     held_in = dtype if dtype in (torch.float32, torch.float64) else torch.float64
     blocks = torch.zeros((len(problems), width, width), dtype=held_in)
-    for block, problem, view in zip(blocks.numpy(), problems, views, strict=True):
-        size = len(view.starts) + problem.size - len(problem.depots)
-        write_lengths(block[:size, :size], problem, view, field)
+    for block, problem, view, order in zip(blocks.numpy(), problems, views, orders, strict=True):
+        write_lengths(block[: len(order), : len(order)], problem, view, field, order)
     return blocks.to(dtype)
 
 
