@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import subprocess
 import sys
+from collections.abc import Iterable
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from textwrap import shorten
@@ -55,20 +56,26 @@ class BuildNative(build_ext):
         # What another build left behind has other flags, and its warnings are not seen.
         self.force = bool(self.force or self.strict)
 
+    def build_extensions(self) -> None:
+        self.missing: dict[str, str] = {}  # what a module is, and why it is not there
+        if self.compiler.compiler_type == "unix":
+            self.compile_side_by_side()
+        super().build_extensions()
+        if self.missing:
+            reasons = "; ".join(dict.fromkeys(self.missing.values()))
+            line = f"spacevrp: installed without the compiled {listed(self.missing)}: {reasons}"
+            print(line, file=sys.stderr, flush=True)
+
     def build_extension(self, ext: Extension) -> None:
         ext.optional = not self.strict
         try:
             self.add_flags(ext)
-            if self.compiler.compiler_type == "unix":
-                self.compile_side_by_side()
             super().build_extension(ext)
         except (CCompilerError, BaseError, ImportError, OSError) as error:
             if self.strict:
                 raise
             self.remove_outdated(ext)
-            what = MODULES[ext.name.rpartition(".")[2]][1]
-            line = f"spacevrp: installed without the compiled {what}: {reason_of(error)}"
-            print(line, file=sys.stderr, flush=True)
+            self.missing[MODULES[ext.name.rpartition(".")[2]][1]] = reason_of(error)
 
     def add_flags(self, ext: Extension) -> None:
         """Flags for the compiler at hand; headers of others do not count for warnings."""
@@ -119,6 +126,12 @@ def reason_of(error: BaseException) -> str:
             return f"there is no compiler ({cause.filename} not found)"
         cause = cause.__cause__ or cause.__context__
     return shorten(str(error) or type(error).__name__, 200)
+
+
+def listed(words: Iterable[str]) -> str:
+    """Words as in a sentence."""
+    *others, last = words
+    return f"{', '.join(others)} and {last}" if others else last
 
 
 def files(folder: str, suffix: str) -> list[str]:

@@ -10,7 +10,7 @@ import torch
 
 from spacevrp.arrays import Instance, prepare
 from spacevrp.arrays.fleet import fleet_view
-from spacevrp.arrays.instance import NODE_FIELDS
+from spacevrp.arrays.instance import _OF_NODES
 from spacevrp.arrays.plane import Plane
 from spacevrp.generators.testsets import generate
 from spacevrp.problems.distances import GEOMETRIES, ROUNDINGS, Metric
@@ -33,7 +33,7 @@ def assert_row(instance: Instance, batch: Batch, number: int) -> None:
         value = getattr(instance, field.name)
         if field.name in ("distance", "duration"):
             wanted = wanted[:size, :size]
-        elif field.name in NODE_FIELDS or field.name == "partner":
+        elif field.name in _OF_NODES:
             wanted = wanted[:size]
         else:
             value = np.asarray(value, dtype=wanted.numpy().dtype)

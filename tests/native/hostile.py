@@ -63,7 +63,7 @@ def damaged(arguments: Arguments, rng: np.random.Generator) -> Arguments:
         worse[name] = _worse(worse[name], rng)
     if rng.random() < 0.02:
         worse.pop(str(rng.choice(sorted(worse))))
-    if rng.random() < 0.1:
+    if "opening" in arguments and rng.random() < 0.1:
         size = len(np.atleast_1d(arguments["opening"]))
         shape = (int(rng.integers(0, size + 2)), int(rng.integers(0, 4)))
         worse["candidates"] = rng.choice(WHOLES, shape).astype(np.int32)

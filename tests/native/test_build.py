@@ -1,4 +1,4 @@
-"""The build of the compiled search: with a compiler, without one, and out of the source archive."""
+"""The build of the compiled modules: with a compiler, without one, and from the source archive."""
 
 from __future__ import annotations
 
@@ -10,6 +10,7 @@ import sysconfig
 import tarfile
 from pathlib import Path
 
+import pybind11
 import pytest
 
 from spacevrp import native
@@ -18,7 +19,7 @@ ROOT = Path(__file__).resolve().parents[2]
 NATIVE = ROOT / "src" / "spacevrp" / "native"
 SUFFIX = sysconfig.get_config_var("EXT_SUFFIX")
 
-# A module in no time, in two files: the real one takes a minute.
+# Modules in no time, the first in two files: the real ones take minutes.
 TINY = {
     "tiny.hpp": "inline constexpr int ANSWER = 42;\n",
     "tiny.cpp": """\
@@ -33,7 +34,18 @@ PyMODINIT_FUNC PyInit__core() {
 }
 """,
     "other.cpp": '#include "tiny.hpp"\nint doubled() { return 2 * ANSWER; }\n',
+    "judge/tiny.hpp": "// Of its own.\n",
+    "judge/tiny.cpp": """\
+#include <Python.h>
+#include "tiny.hpp"
+static PyModuleDef definition = {
+    PyModuleDef_HEAD_INIT, "_judge", nullptr, -1, nullptr, nullptr, nullptr, nullptr, nullptr};
+PyMODINIT_FUNC PyInit__judge() { return PyModule_Create(&definition); }
+""",
 }
+# Of each module that is built from TINY.
+BUILT = {f"_core{SUFFIX}", f"_judge{SUFFIX}"}
+STUBS = {path.name for path in NATIVE.glob("_*.pyi")}
 NO_COMPILER = {"CC": "/no/such/compiler", "CXX": "/no/such/compiler"}
 FAILING = dict.fromkeys(("CC", "CXX"), shutil.which("false") or "false")
 
@@ -58,18 +70,32 @@ def copy_checkout(folder: Path) -> Path:
         shutil.copy(ROOT / name, folder / name)
     package = folder / "src" / "spacevrp"
     (package / "native").mkdir(parents=True)
-    for name in ("__init__.py", "py.typed", "native/__init__.py", "native/_core.pyi"):
+    for name in ("__init__.py", "py.typed", "native/__init__.py"):
         shutil.copy(NATIVE.parent / name, package / name)
+    for name in STUBS:
+        shutil.copy(NATIVE / name, package / "native" / name)
     return folder
 
 
 @pytest.fixture
 def checkout(tmp_path: Path) -> Path:
-    """A small checkout whose compiled module is tiny."""
+    """A small checkout whose compiled modules are tiny."""
     folder = copy_checkout(tmp_path)
     for name, text in TINY.items():
-        (folder / "src" / "spacevrp" / "native" / name).write_text(text)
+        path = folder / "src" / "spacevrp" / "native" / name
+        path.parent.mkdir(exist_ok=True)
+        path.write_text(text)
     return folder
+
+
+def installed_files(target: Path) -> set[str]:
+    """Everything in the folder of the compiled modules but what Python itself adds."""
+    return {p.name for p in (target / "spacevrp/native").iterdir() if p.name != "__pycache__"}
+
+
+def compiler_words() -> list[str]:
+    """The command that compiles C++ here."""
+    return (os.environ.get("CXX") or sysconfig.get_config_var("CXX") or "c++").split()
 
 
 @pytest.fixture(scope="session")
@@ -78,10 +104,9 @@ def compiler(tmp_path_factory: pytest.TempPathFactory) -> None:
     folder = tmp_path_factory.mktemp("compiler")
     (folder / "try.cpp").write_text("#include <Python.h>\n#include <concepts>\n#include <span>\n")
     include = sysconfig.get_path("include")
-    words = (os.environ.get("CXX") or sysconfig.get_config_var("CXX") or "c++").split()
     flags = ["-std=c++20", f"-I{include}", "-c", "try.cpp", "-o", "try.o"]
     try:
-        subprocess.run([*words, *flags], cwd=folder, check=True, capture_output=True)
+        subprocess.run([*compiler_words(), *flags], cwd=folder, check=True, capture_output=True)
     except (OSError, subprocess.CalledProcessError):
         pytest.skip("needs a C++20 compiler and the headers of Python")
 
@@ -101,10 +126,10 @@ def build(checkout: Path, *options: str, **environment: str) -> subprocess.Compl
     return run(checkout, "setup.py", "build_ext", "--inplace", *options, **environment)
 
 
-def test_the_module_is_built_in_place(checkout: Path, compiler: None) -> None:
+def test_the_modules_are_built_in_place(checkout: Path, compiler: None) -> None:
     done = build(checkout, "--strict")
     assert done.returncode == 0, done.stdout
-    assert (checkout / "src/spacevrp/native" / f"_core{SUFFIX}").exists()
+    assert {path.name for path in (checkout / "src/spacevrp/native").iterdir()} >= BUILT
     assert state_of(checkout / "src").startswith("True|42|")
 
 
@@ -129,14 +154,25 @@ def test_a_changed_header_is_compiled_again(checkout: Path, compiler: None) -> N
 def test_without_a_compiler_one_line_says_so(
     checkout: Path, environment: dict[str, str], reason: str
 ) -> None:
-    outdated = checkout / "src/spacevrp/native" / f"_core{SUFFIX}"
-    outdated.write_text("built from other sources")
+    outdated = [checkout / "src/spacevrp/native" / name for name in sorted(BUILT)]
+    for path in outdated:
+        path.write_text("built from other sources")
     done = build(checkout, **environment)
     assert done.returncode == 0, done.stdout
     lines = [line for line in done.stdout.splitlines() if "spacevrp: " in line]
-    assert lines == [f"spacevrp: installed without the compiled search: {reason}"]
-    assert not outdated.exists()
+    assert lines == [f"spacevrp: installed without the compiled search and referee: {reason}"]
+    assert not any(path.exists() for path in outdated)
     assert state_of(checkout / "src").startswith("False|None|the compiled search is not installed")
+
+
+@pytest.mark.slow
+def test_one_module_may_be_missing_alone(checkout: Path, compiler: None) -> None:
+    (checkout / "src/spacevrp/native/judge/tiny.cpp").write_text("no C++\n")
+    done = build(checkout)
+    assert done.returncode == 0, done.stdout
+    (line,) = [line for line in done.stdout.splitlines() if "spacevrp: " in line]
+    assert line.startswith("spacevrp: installed without the compiled referee: the compiler failed")
+    assert state_of(checkout / "src").startswith("True|42|")
 
 
 def test_developers_are_told_by_an_error(checkout: Path) -> None:
@@ -167,7 +203,7 @@ def test_the_program_for_releases_finds_the_search_right() -> None:
 
 
 def test_nothing_stands_beside_the_sources_that_the_archive_would_miss() -> None:
-    suffixes = {path.suffix for path in NATIVE.iterdir() if path.is_file()}
+    suffixes = {path.suffix for path in NATIVE.rglob("[!_]*.*") if path.is_file()}
     assert suffixes <= {".py", ".pyi", ".cpp", ".hpp", ".so", ".pyd"}
 
 
@@ -182,7 +218,7 @@ def test_the_source_archive_has_what_is_compiled(checkout: Path) -> None:
     with tarfile.open(source_archive(checkout)) as archive:
         names = {name.partition("/")[2] for name in archive.getnames()}
     assert {"setup.py", "pyproject.toml"} <= names
-    native = ("__init__.py", "_core.pyi", *TINY)
+    native = ("__init__.py", *STUBS, *TINY)
     assert {f"src/spacevrp/native/{name}" for name in native} <= names
 
 
@@ -197,18 +233,35 @@ def pip_install(archive: Path, target: Path, **environment: str) -> None:
 def test_the_archive_installs_without_a_compiler(checkout: Path) -> None:
     target = checkout / "installed"
     pip_install(source_archive(checkout), target, **NO_COMPILER)
-    native = {path.name for path in (target / "spacevrp/native").iterdir() if path.is_file()}
-    assert native == {"__init__.py", "_core.pyi"}
+    assert installed_files(target) == {"__init__.py", *STUBS}
     assert state_of(target).startswith("False|None|the compiled search is not installed")
 
 
 @pytest.mark.slow
-def test_the_archive_of_the_real_sources_installs(tmp_path: Path, compiler: None) -> None:
-    checkout = copy_checkout(tmp_path)
-    for path in (*NATIVE.glob("*.cpp"), *NATIVE.glob("*.hpp")):
-        shutil.copy(path, checkout / "src" / "spacevrp" / "native" / path.name)
+def test_the_archive_installs_with_a_compiler(checkout: Path, compiler: None) -> None:
     target = checkout / "installed"
     pip_install(source_archive(checkout), target)
-    native = {path.name for path in (target / "spacevrp/native").iterdir() if path.is_file()}
-    assert native == {"__init__.py", "_core.pyi", f"_core{SUFFIX}"}
-    assert state_of(target).startswith("True|")
+    assert installed_files(target) == {"__init__.py", *STUBS, *BUILT}
+    assert state_of(target).startswith("True|42|")
+
+
+@pytest.mark.slow
+def test_the_archive_has_every_file_of_the_real_sources(tmp_path: Path, compiler: None) -> None:
+    """The preprocessor finds all that they include; to compile them once more takes a minute."""
+    checkout = copy_checkout(tmp_path)
+    sources = [path.relative_to(NATIVE) for path in NATIVE.rglob("*.[ch]pp")]
+    for path in sources:
+        copied = checkout / "src" / "spacevrp" / "native" / path
+        copied.parent.mkdir(exist_ok=True)
+        shutil.copy(NATIVE / path, copied)
+    with tarfile.open(source_archive(checkout)) as archive:
+        archive.extractall(tmp_path / "unpacked", filter="data")
+    (unpacked,) = (tmp_path / "unpacked").glob("*/src/spacevrp/native")
+    folders = [sysconfig.get_path("include"), pybind11.get_include()]
+    flags = ["-std=c++20", "-MM", *(f"-isystem{folder}" for folder in folders)]
+    files = [str(unpacked / path) for path in sources if path.suffix == ".cpp"]
+    done = subprocess.run(
+        [*compiler_words(), *flags, *files], check=True, stdout=subprocess.PIPE, text=True
+    )
+    needed = {word for word in done.stdout.split() if word.startswith(str(unpacked))}
+    assert needed == {str(unpacked / path) for path in sources}

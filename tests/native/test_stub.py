@@ -1,40 +1,39 @@
-"""The stubs say what the compiled modules have, name by name."""
+"""``_core.pyi`` and the like say what the compiled modules have, name by name."""
 
 from __future__ import annotations
 
 import ast
 import re
 from pathlib import Path
-from typing import Any
+from types import ModuleType
 
 import pytest
 
 from spacevrp import native
 
-MODULES = {"_core": native.core, "_network": native.network}
+STUBS = sorted(Path(native.__file__).parent.glob("_*.pyi"))
 
 
-@pytest.fixture(params=MODULES)
-def module(request: pytest.FixtureRequest) -> Any:
-    """Each of the compiled modules."""
-    if MODULES[request.param] is None:
-        pytest.skip(f"{request.param} is not installed")
-    return MODULES[request.param]
+@pytest.fixture(params=STUBS, ids=lambda path: path.stem)
+def stub(request: pytest.FixtureRequest) -> ast.Module:
+    return ast.parse(request.param.read_text(encoding="utf-8"))
 
 
-def stub_of(module: Any) -> list[ast.stmt]:
-    name = module.__name__.rpartition(".")[2]
-    path = Path(native.__file__).parent / f"{name}.pyi"
-    return ast.parse(path.read_text(encoding="utf-8")).body
+@pytest.fixture
+def module(stub: ast.Module, request: pytest.FixtureRequest) -> ModuleType:
+    """The module that the stub is of; skips where it is not built."""
+    name = request.node.callspec.params["stub"].stem
+    found: ModuleType = pytest.importorskip(f"spacevrp.native.{name}", exc_type=ImportError)
+    return found
 
 
 def public(names: list[str]) -> set[str]:
     return {name for name in names if not name.startswith("_")}
 
 
-def classes(body: list[ast.stmt]) -> dict[str, ast.ClassDef]:
+def classes(stub: ast.Module) -> dict[str, ast.ClassDef]:
     """Those of the stub, less the dictionaries that it describes."""
-    found = [node for node in body if isinstance(node, ast.ClassDef)]
+    found = [node for node in stub.body if isinstance(node, ast.ClassDef)]
     return {node.name: node for node in found if not node.bases}
 
 
@@ -72,20 +71,22 @@ def real_arguments(doc: str) -> list[str]:
     return [word.partition(":")[0] + ("=" if "=" in word else "") for word in words]
 
 
-def test_the_names_are_those_of_the_module(module: Any) -> None:
-    body = stub_of(module)
-    assert {*classes(body), *functions(body), *constants(body)} == public(dir(module))
-    for name, node in classes(body).items():
+def test_the_names_are_those_of_the_module(stub: ast.Module, module: ModuleType) -> None:
+    assert {*classes(stub), *functions(stub.body), *constants(stub.body)} == public(dir(module))
+    for name, node in classes(stub).items():
         assert set(functions(node.body)) - {"__init__"} == public(dir(getattr(module, name)))
 
 
-def test_the_arguments_are_those_of_the_module(module: Any) -> None:
-    body = stub_of(module)
-    pairs = [(getattr(module, name), node) for name, node in functions(body).items()]
-    for name, node in classes(body).items():
+def test_the_arguments_are_those_of_the_module(stub: ast.Module, module: ModuleType) -> None:
+    pairs = [(getattr(module, name), node) for name, node in functions(stub.body).items()]
+    for name, node in classes(stub).items():
         for method, function in functions(node.body).items():
             if not function.decorator_list:  # a property has none
                 pairs.append((getattr(getattr(module, name), method), function))
-    assert pairs
+    assert len(pairs) > 1
     for real, stated in pairs:
         assert real_arguments(real.__doc__) == stated_arguments(stated), stated.name
+
+
+def test_there_are_stubs() -> None:
+    assert {"_core", "_judge", "_network"} <= {path.stem for path in STUBS}

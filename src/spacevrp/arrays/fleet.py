@@ -17,8 +17,8 @@ from typing import Any
 
 import numpy as np
 
-from spacevrp.arrays.instance import View
 from spacevrp.arrays.limits import as_amounts, as_limits
+from spacevrp.arrays.rows import View
 from spacevrp.problems.fleet import Terms, ways_out
 from spacevrp.problems.problem import Problem
 

@@ -11,23 +11,22 @@ limits.py). Neutral values stand wherever a feature is absent.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass, fields, replace
+from dataclasses import dataclass, fields
 from typing import Any
 
 import numpy as np
 
-from spacevrp.arrays.limits import as_amounts, as_limits
+from spacevrp.arrays.limits import Array
 from spacevrp.arrays.plane import Plane
-from spacevrp.problems.errors import UnsupportedError
+from spacevrp.arrays.rows import (
+    View,
+    order_of,
+    padded_rows,
+    uniform_view,
+    unit_of_lengths,
+    write_lengths,
+)
 from spacevrp.problems.problem import Problem
-
-Array = np.ndarray[Any, Any]
-
-# How goods share the vehicle. Pairs have a rule of their own: nothing is on board at the start.
-LOAD_RULE_CODES = {"single": 0, "paper": 1, "separate": 2}
-PAIRED_LOAD = 3
-# Rows of a matrix that are copied at a time.
-_ROWS = 1024
 
 
 @dataclass(frozen=True)
@@ -78,62 +77,17 @@ class Instance:
         return np.arange(self.size) < self.num_depots
 
 
-#: Fields with a number for every node, and what padding has there.
-NODE_FIELDS: dict[str, float | bool | int] = {
-    "demand": 0.0,
-    "opening": 0.0,
-    "closing": np.inf,
-    "service": 0.0,
-    "prize": 0.0,
-    "revealed_prize": 0.0,
-    "penalty": 0.0,
-    "compulsory": False,
-    "is_pickup": False,
-    "is_delivery": False,
-    "node_of": -1,
-}
-
-
-@dataclass(frozen=True)
-class View:
-    """What an instance says of its vehicles, in the user's units and numbering.
-
-    Demand and capacity are in the steps of :mod:`spacevrp.arrays.limits`.
-    """
-
-    starts: tuple[int, ...]  # the nodes that depots are for a vehicle that leaves,
-    ends: tuple[int, ...]  # and for one that comes back
-    demand: Array  # (N,)
-    capacity: float
-    load_tolerance: float
-    windows: Array  # (N, 2)
-    max_length: float
-    open_routes: bool
-    max_routes: int | None
-    capacitated: bool  # whether loads are said to be limited
-    must_visit: tuple[int, ...] = ()  # customers who are compulsory whatever their penalty
-    penalised: bool = True  # whether it says that customers may be left out, and at what price
-
-
-def uniform_view(problem: Problem) -> View:
-    """The problem itself, whose vehicles are all alike and carry one kind of load."""
-    if problem.has_own_fleet:
-        raise UnsupportedError(
-            f"a batch holds alike vehicles with one kind of load, received {problem.variant_name}"
-        )
-    goods = as_amounts(problem, 0, [problem.capacity])
-    return View(
-        problem.depots,
-        problem.depots,
-        goods.amounts,
-        float(goods.capacities[0]),
-        float(goods.tolerances[0]),
-        problem.windows,
-        problem.max_length,
-        problem.open_routes,
-        problem.max_routes,
-        problem.features.capacity,
-    )
+# Fields with a number for every node.
+_OF_NODES = (
+    *("demand", "opening", "closing", "service", "prize", "revealed_prize", "penalty"),
+    *("compulsory", "partner", "is_pickup", "is_delivery", "node_of"),
+)
+# All others but the lengths, and the attributes, which are a row of their own.
+_OF_INSTANCE = tuple(
+    field.name
+    for field in fields(Instance)
+    if field.name not in (*_OF_NODES, "distance", "duration", "num_depots", "attributes")
+)
 
 
 def prepare(
@@ -157,20 +111,48 @@ def prepare(
     """
     if views is None:
         views = [uniform_view(problem) for problem in problems]
-    made = []
-    for problem, view in zip(problems, views, strict=True):
-        order = order_of(problem, view.starts)
-        values = describe(problem, view, order)
-        for name, value in values.items():
-            if isinstance(value, np.ndarray) and value.dtype == np.float64:
-                values[name] = value.astype(dtype)
-        plane = on_the_fly and view.starts == problem.depots == view.ends
-        distance = _lengths(problem, view, "distances", order, dtype, plane=plane)
-        duration = distance
-        if problem.durations is not problem.distances:
-            duration = _lengths(problem, view, "durations", order, dtype, plane=plane)
-        made.append(Instance(distance=distance, duration=duration, **values))
-    return made
+    if not problems:
+        return []
+    orders = [order_of(p, view.starts) for p, view in zip(problems, views, strict=True)]
+    rows = padded_rows(problems, views, orders, max(map(len, orders)))
+    for name, values in rows.items():
+        if values.dtype == np.float64 and name in (*_OF_NODES, "attributes"):
+            rows[name] = values.astype(dtype)
+    return [
+        _instance(rows, number, *one, on_the_fly=on_the_fly, dtype=dtype)
+        for number, one in enumerate(zip(problems, views, orders, strict=True))
+    ]
+
+
+def _instance(
+    rows: dict[str, Array],
+    number: int,
+    problem: Problem,
+    view: View,
+    order: Array,
+    *,
+    on_the_fly: bool,
+    dtype: Any,
+) -> Instance:
+    """One of the rows, without its padding."""
+    plane = on_the_fly and view.starts == problem.depots == view.ends
+
+    def lengths(field: str) -> Array | Plane:
+        return _lengths(problem, view, field, order, dtype, plane=plane)
+
+    distance = duration = lengths("distances")
+    if problem.durations is not problem.distances:
+        duration = lengths("durations")
+    values: dict[str, Any] = {name: rows[name][number].item() for name in _OF_INSTANCE}
+    for name in _OF_NODES:
+        values[name] = rows[name][number, : len(order)]
+    return Instance(
+        distance=distance,
+        duration=duration,
+        num_depots=len(view.starts),
+        attributes=rows["attributes"][number],
+        **values,
+    )
 
 
 def _lengths(
@@ -178,120 +160,7 @@ def _lengths(
 ) -> Array | Plane:
     lengths = getattr(problem, field)
     if plane and lengths.coordinates is not None:
-        return Plane.of(lengths, order, _unit(problem, field))
+        return Plane.of(lengths, order, unit_of_lengths(problem, field))
     square = np.empty((len(order), len(order)), dtype=dtype)
     write_lengths(square, problem, view, field, order)
     return square
-
-
-def _unit(problem: Problem, field: str) -> float:
-    return problem.unit if field == "distances" else problem.unit_of_time
-
-
-def write_lengths(square: Array, problem: Problem, view: View, field: str, order: Array) -> None:
-    """Fill a square (N, N) with distances or durations in units, the nodes in this order."""
-    matrix = getattr(problem, field).matrix()
-    unit = _unit(problem, field)
-    targets = order if view.ends == view.starts else order_of(problem, view.ends)
-    in_order = view.starts == problem.depots == view.ends and is_in_order(order)
-    # Divided in float64, rounded once; in rows, as a large instance has no room for a copy.
-    for first in range(0, len(order), _ROWS):
-        rows = slice(first, min(first + _ROWS, len(order)))
-        some = matrix[rows] if in_order else matrix[np.ix_(order[rows], targets)]
-        if unit != 1.0:
-            np.divide(some, unit, out=square[rows], casting="same_kind")
-        else:
-            square[rows] = some
-    if view.starts != view.ends:
-        np.fill_diagonal(square, 0.0)  # from the start of a route to its own end
-
-
-def order_of(problem: Problem, depots: tuple[int, ...]) -> Array:
-    """The user's nodes in the order of an instance, (N,), with these nodes for depots."""
-    is_customer = np.ones(problem.size, dtype=bool)
-    is_customer[list(problem.depots)] = False
-    return np.concatenate([np.array(depots, dtype=np.int64), is_customer.nonzero()[0]])
-
-
-def is_in_order(order: Array) -> bool:
-    """Whether the user's numbering has the depots first already."""
-    return bool((order[1:] > order[:-1]).all())
-
-
-def describe(problem: Problem, view: View, order: Array) -> dict[str, Any]:
-    """All but the lengths: float64 arrays and plain numbers, by the names of the fields."""
-    size, depots = len(order), len(view.starts)
-    features = problem.features
-    if (features.capacity, True) != (view.capacitated, view.penalised):
-        features = replace(
-            features,
-            capacity=view.capacitated,
-            prize_collecting=features.prize_collecting and view.penalised,
-        )
-    unit, unit_of_time = problem.unit, problem.unit_of_time
-    position = np.empty(problem.size, dtype=np.int64)
-    position[order] = np.arange(size)
-    ends = order if view.ends == view.starts else order_of(problem, view.ends)
-    closing = as_limits(
-        view.windows[ends, 1] - problem.day_start, problem.time_tolerance, unit_of_time
-    )
-    optional = np.isfinite(problem.penalty)[order]
-    optional[position[list(view.must_visit)]] = False
-    compulsory = ~optional
-    compulsory[:depots] = False
-    penalty = np.zeros(size)
-    if view.penalised and not problem.maximise_prize and optional.any():
-        optional[:depots] = False
-        penalty[optional] = problem.penalty[order][optional] / unit
-    partner = np.arange(size)
-    is_pickup, is_delivery = np.zeros(size, dtype=bool), np.zeros(size, dtype=bool)
-    if problem.pairs:
-        pairs = position[np.array(problem.pairs)]  # (pairs, 2)
-        first, second = pairs[:, 0], pairs[:, 1]
-        partner[first], partner[second] = second, first
-        is_pickup[first], is_delivery[second] = True, True
-    prize = problem.prize[order]
-    revealed = prize if problem.revealed_prize is None else problem.revealed_prize[order]
-    # Counted from the first departure: float32 has no digits to spare for a date.
-    opening = np.maximum(view.windows[order, 0] - problem.day_start, 0.0) / unit_of_time
-    return {
-        "unit": float(unit),
-        "num_depots": depots,
-        "demand": view.demand[order],
-        "capacity": float(view.capacity),
-        "load_tolerance": float(view.load_tolerance),
-        "load_rule": PAIRED_LOAD if problem.pairs else LOAD_RULE_CODES[problem.load_rule],
-        "opening": opening,
-        "closing": closing,
-        "service": problem.service[order] / unit_of_time,
-        "max_length": float(as_limits(view.max_length, problem.length_tolerance, unit)),
-        "prize": prize,
-        "revealed_prize": revealed,
-        "penalty": penalty,
-        "compulsory": compulsory,
-        "min_prize": min(problem.min_prize, float(revealed[depots:].sum())),
-        "partner": partner,
-        "is_pickup": is_pickup,
-        "is_delivery": is_delivery,
-        "max_routes": view.max_routes or size + 1,
-        "open_routes": view.open_routes,
-        "backhaul_last": problem.backhaul_last,
-        "several_routes": view.max_routes != 1,
-        "has_depot": bool(problem.depots),
-        "orienteering": problem.maximise_prize,
-        "prize_collecting": features.prize_collecting,
-        "backhaul": features.backhaul,
-        "paired": bool(problem.pairs),
-        "windowed": features.time_windows,
-        "attributes": np.array(features.attributes, dtype=np.float64),
-        "node_of": order,
-    }
-
-
-#: Fields with one number or flag for the whole instance.
-SCALAR_FIELDS = tuple(
-    field.name
-    for field in fields(Instance)
-    if field.name not in NODE_FIELDS
-    and field.name not in ("distance", "duration", "num_depots", "partner", "attributes")
-)

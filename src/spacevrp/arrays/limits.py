@@ -42,22 +42,27 @@ _FACTORS = (*range(2, 1001), *(10**power for power in range(4, 8)))
 _ROUNDED, _ROUNDED_UP = 0.65 * LOAD_TOLERANCE, 0.3 * LOAD_TOLERANCE
 
 
-def as_limits(limits: Any, slack: float, unit: float) -> Array:
-    """Limits in units, moved so that the rules forgive half of the slack; infinite ones stay."""
+def as_limits(limits: Any, slack: Any, unit: Any) -> Array:
+    """Limits in units, moved so that the rules forgive half of the slack; infinite ones stay.
+
+    Slack and unit are numbers, or arrays that the limits are broadcast against.
+    """
     values = np.asarray(limits, dtype=np.float64)
-    half = slack / (2.0 * unit)
-    if abs(half - TOLERANCE) <= _DUST:
-        return values / unit
+    half = np.asarray(slack / (2.0 * unit))
+    stays = np.abs(half - TOLERANCE) <= _DUST
     with np.errstate(over="ignore"):
         scaled = values / unit
+    if stays.all():
+        return np.asarray(scaled)
     # Nothing comes near a limit that float32 cannot hold: there is none.
-    scaled = np.where(np.abs(scaled) < _FARTHEST, scaled, np.copysign(np.inf, scaled))
-    moved = (scaled + (half - TOLERANCE)).astype(np.float32)
+    near = np.where(np.abs(scaled) < _FARTHEST, scaled, np.copysign(np.inf, scaled))
+    moved = (near + (half - TOLERANCE)).astype(np.float32)
     # As the rules see it, and no further out than intended.
     forgiven = moved + np.float32(TOLERANCE)
-    too_far = np.isfinite(scaled) & (forgiven.astype(np.float64) > scaled + half)
+    too_far = np.isfinite(near) & (forgiven.astype(np.float64) > near + half)
     step = np.spacing(np.maximum(np.abs(moved), np.abs(forgiven)))
-    return np.where(too_far, moved - step, moved).astype(np.float64)
+    moved = np.where(too_far, moved - step, moved)
+    return np.asarray(np.where(stays, scaled, moved.astype(np.float64)))
 
 
 @dataclass(frozen=True)

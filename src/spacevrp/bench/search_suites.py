@@ -26,6 +26,7 @@ from spacevrp.bench.search_ways import (
 )
 from spacevrp.bench.sets import data_folder, from_file, generated
 from spacevrp.problems.errors import FormatError, SpacevrpError
+from spacevrp.problems.judging import judge_all
 from spacevrp.problems.solution import Solution
 from spacevrp.problems.variants import VARIANTS, parse_variant
 from spacevrp.writing import write_whole
@@ -243,7 +244,7 @@ def _first_plans(args: argparse.Namespace, network: Network) -> Iterator[Case]:
 def _read_plans(path: Path, problems: Sequence[Any]) -> list[Solution]:
     try:
         held = json.loads(path.read_text(encoding="utf-8"))["routes"][: len(problems)]
-        plans = [Solution.judged(p, routes) for p, routes in zip(problems, held, strict=True)]
+        plans = judge_all(problems, held)
     except (OSError, ValueError, KeyError, TypeError, SpacevrpError) as error:
         raise FormatError(
             f"{path}: expected routes of {len(problems)} plans of these instances: {error!r}"

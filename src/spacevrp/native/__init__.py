@@ -1,12 +1,13 @@
-"""The compiled modules: C++ beside this file, built when the package is installed.
+"""The compiled modules: C++ next to this file, built when the package is installed.
 
-``core`` is the search (its interface: ``_core.pyi``) and ``network`` the network on a CPU
-(``_network.pyi``); each is None where it was not built.
+``core`` is the search (its interface: ``_core.pyi``), ``network`` the network on a CPU
+(``_network.pyi``) and ``judge`` the referee of many plans (``_judge.pyi``); each is None where it
+was not built.
 """
 
 from __future__ import annotations
 
-__all__ = ["MISSING", "NETWORK_MISSING", "available", "core", "network"]
+__all__ = ["MISSING", "NETWORK_MISSING", "available", "core", "judge", "network"]
 
 _INSTALL = (
     "install a C++20 compiler, then spacevrp again "
@@ -33,6 +34,11 @@ except ModuleNotFoundError:
 except ImportError as error:
     network = None  # type: ignore[assignment]
     NETWORK_MISSING = f"the compiled network cannot be loaded ({error}): install spacevrp again"
+
+try:
+    import spacevrp.native._judge as judge
+except ImportError:
+    judge = None  # type: ignore[assignment]  # the plain referee says the same
 
 
 def available() -> bool:

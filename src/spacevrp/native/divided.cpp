@@ -85,6 +85,11 @@ std::vector<Part> divide(const Model &model, const Routes &plan, const std::vect
     return parts;
 }
 
+void append(Routes &all, const Routes &more) {
+    all.stops.insert(all.stops.end(), more.stops.begin(), more.stops.end());
+    all.types.insert(all.types.end(), more.types.begin(), more.types.end());
+}
+
 } // namespace
 
 bool is_divisible(const Model &model) {
@@ -104,9 +109,9 @@ Result search_divided(const Model &model, const Routes &start, const Options &op
     whole.descend_all();
     whole.keep_best_if_better();
     Routes plan = whole.best();
+    result.routes = plan;
     result.value = whole.best_value();
     result.trace.push_back({now() - began, 0, result.value});
-    std::vector<Node> unserved = whole.plan.bank;
     std::atomic<bool> stopped{false};
     std::mutex telling;
     std::exception_ptr raised;
@@ -134,10 +139,12 @@ Result search_divided(const Model &model, const Routes &start, const Options &op
             planned = std::min(planned, rate * options.seconds);
         if (planned > 1e17)
             planned = 200.0 * n;
-        std::vector<Part> parts = divide(model, plan, unserved, count, random);
+        Plan left_over(model); // what it holds beside the routes: the unserved, idle vehicles
+        left_over.load(plan);
+        std::vector<Part> parts = divide(model, plan, left_over.bank, count, random);
         // Idle vehicles are offered to one part, another one every round.
-        std::vector<int> left = whole.plan.available;
-        int routes_left = whole.plan.routes_left;
+        std::vector<int> left = left_over.available;
+        int routes_left = left_over.routes_left;
         const int favoured = random.below(static_cast<int>(parts.size()));
         const std::uint64_t seed = random.next();
         std::vector<Result> results(parts.size());
@@ -158,7 +165,8 @@ Result search_divided(const Model &model, const Routes &start, const Options &op
                     here.seed = seed + i;
                     here.no_gain = -1;
                     here.descend_first = false;
-                    here.hot = options.hot > 0.0 ? options.hot : heat_for(planned / n);
+                    here.give_current = true;
+                    here.hot = options.hot > 0.0 ? options.hot : heat_for(model, planned / n);
                     here.progress_from = std::min(share, 1.0);
                     here.progress_to = std::min(share + step, 1.0);
                     const double size = static_cast<double>(part.customers) / n;
@@ -199,16 +207,14 @@ Result search_divided(const Model &model, const Routes &start, const Options &op
         side_by_side(std::min(threads, static_cast<int>(parts.size())), work, stop);
         if (raised)
             std::rethrow_exception(raised);
-        Routes merged;
+        Routes best, current;
         const std::int64_t before = result.iterations;
         for (std::size_t i = 0; i < parts.size(); ++i) {
             // A part that was not reached stays as it was.
-            Routes &routes = results[i].trace.empty() ? parts[i].routes : results[i].routes;
+            const bool reached = !results[i].trace.empty();
             result.iterations += results[i].iterations;
-            for (std::size_t k = 0; k < routes.stops.size(); ++k) {
-                merged.stops.push_back(std::move(routes.stops[k]));
-                merged.types.push_back(routes.types[k]);
-            }
+            append(best, reached ? results[i].routes : parts[i].routes);
+            append(current, reached ? results[i].current : parts[i].routes);
         }
         if (result.iterations == before && options.seconds < 0.0)
             break; // no customer may be moved
@@ -216,21 +222,20 @@ Result search_divided(const Model &model, const Routes &start, const Options &op
         if (elapsed > 0.0)
             rate = static_cast<double>(result.iterations) / elapsed;
         Search judge(model, options);
-        judge.begin(merged);
+        judge.begin(best);
         if (judge.best_value().better_than(result.value)) {
             result.value = judge.best_value();
             last_gain = result.iterations;
             result.trace.push_back({elapsed, result.iterations, result.value});
-            plan = std::move(merged);
-            unserved = judge.plan.bank;
-            whole.plan.available = judge.plan.available;
-            whole.plan.routes_left = judge.plan.routes_left;
+            result.routes = best;
             if (hooks.found)
-                hooks.found(plan, result.value);
+                hooks.found(result.routes, result.value);
         }
+        // While it is hot the annealing goes on from where it is, at the end from the best.
+        const bool hot = share + 2.0 * step < 1.0;
+        plan = hot ? std::move(current) : result.routes;
     }
     result.interrupted = stopped;
-    result.routes = std::move(plan);
     result.seconds = now() - began;
     return result;
 }

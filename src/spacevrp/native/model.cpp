@@ -560,7 +560,9 @@ void Model::near_by_matrix() {
             found.emplace_back(std::isnan(near_by) ? INFINITE : near_by, other);
         }
         const auto end = found.begin() + std::min<std::ptrdiff_t>(width, std::ssize(found));
-        std::partial_sort(found.begin(), end, found.end());
+        if (end != found.end())
+            std::nth_element(found.begin(), end, found.end());
+        std::sort(found.begin(), end);
         Node *list = neighbours.data() + at(node) * static_cast<std::size_t>(width);
         for (auto entry = found.begin(); entry != end; ++entry)
             *list++ = entry->second;

@@ -14,11 +14,31 @@ constexpr int FULL_SCAN = 120;
 constexpr int PLACES = 24;
 // Units of the bank that an iteration tries, beside those just taken out.
 constexpr int FROM_BANK = 12;
+constexpr double NEAR_BANK = 0.5, BY_WORTH = 0.6;
 // Share of ruins that take the nearest customers instead of strings.
 constexpr double RADIAL = 0.1;
 constexpr int CLOCK_EVERY = 8;
 // Temperature at the start, in typical arcs, by the iterations that each customer gets.
-constexpr double HEAT = 0.1, HEAT_POWER = 0.2, HOTTEST = 1.0;
+constexpr double HEAT = 0.08, HEAT_POWER = 0.3, HOTTEST = 2.0;
+
+// The rougher the landscape, the hotter: where rules forbid most moves, the way to a better plan
+// leads over worse ones. Measured; see records/.
+struct Annealing {
+    double heat; // times the temperature that suits a plain CVRP
+    double cold;
+    double removed;
+};
+
+Annealing annealing_for(const Model &model) {
+    if (model.maximise_prize)
+        return {25.0, 0.3, 15.0};
+    if (model.paired)
+        return {7.0, 0.2, 7.0};
+    if (model.timed)
+        return {3.0, 0.1, 10.0};
+    const bool plain = model.types() == 1 && model.plain_load && model.symmetric;
+    return plain ? Annealing{1.0, 0.03, 10.0} : Annealing{1.4, 0.05, 10.0};
+}
 
 double now() {
     using namespace std::chrono;
@@ -27,8 +47,9 @@ double now() {
 
 } // namespace
 
-double heat_for(double iterations_per_customer) {
-    return std::min(HEAT * std::pow(std::max(iterations_per_customer, 1.0), HEAT_POWER), HOTTEST);
+double heat_for(const Model &model, double iterations_per_customer) {
+    const double heat = HEAT * std::pow(std::max(iterations_per_customer, 1.0), HEAT_POWER);
+    return annealing_for(model).heat * std::min(heat, HOTTEST);
 }
 
 Search::Search(const Model &problem, const Options &options)
@@ -55,6 +76,11 @@ Search::Search(const Model &problem, const Options &options)
     for (const VehicleType &type : model_.vehicles)
         dearest = std::max(dearest, type.fixed_cost);
     price_.assign(n, 3.0 * (model_.arc_weight * farthest + dearest));
+    const Annealing usual = annealing_for(model_);
+    if (options_.cold <= 0.0)
+        options_.cold = usual.cold;
+    if (options_.removed <= 0.0)
+        options_.removed = usual.removed;
     if (options_.places <= 0)
         options_.places =
             static_cast<int>(model_.customers.size()) <= FULL_SCAN ? model_.width : PLACES;
@@ -184,7 +210,7 @@ void Search::ruin() {
     const int routes = static_cast<int>(plan.active.size());
     if (units_.empty() || routes == 0)
         return;
-    const Node seed = units_[at(random_.below(static_cast<int>(units_.size())))];
+    const Node seed = seed_ = units_[at(random_.below(static_cast<int>(units_.size())))];
     const double served = static_cast<double>(units_.size());
     const double longest = std::min(options_.longest_string, std::max(served / routes, 1.0));
     const double most = 4.0 * options_.removed / (1.0 + longest) - 1.0;
@@ -245,23 +271,42 @@ bool Search::commit_ruin() {
 
 void Search::order_units() {
     todo_ = removed_;
-    // Some of those left out before get a chance, too.
+    // Some of those left out before get a chance, too: the nearest, or any.
     const int waiting = static_cast<int>(plan.bank.size() - removed_.size());
-    if (waiting > 0) {
+    const auto is_waiting = [&](Node head) {
+        return plan.bank_slot[at(head)] >= 0 && gone_[at(head)] != stamp_ &&
+               !plan.is_fixed[at(head)];
+    };
+    if (waiting > FROM_BANK && random_.uniform() < NEAR_BANK) {
+        const Node *near = model_.near(seed_);
+        for (int i = -1, count = 0; i < model_.width && count < FROM_BANK; ++i) {
+            const Node node = i < 0 ? seed_ : near[i];
+            if (node < 0)
+                break;
+            if (model_.is_head(node) && is_waiting(node)) {
+                todo_.push_back(node);
+                ++count;
+            }
+        }
+    } else if (waiting > 0) {
         const double share = static_cast<double>(FROM_BANK) / waiting;
         for (const Node head : plan.bank)
-            if (gone_[at(head)] != stamp_ && !plan.is_fixed[at(head)] &&
-                (share >= 1.0 || random_.uniform() < share))
+            if (is_waiting(head) && (share >= 1.0 || random_.uniform() < share))
                 todo_.push_back(head);
     }
     if (todo_.size() < 2)
         return;
     const int draw = random_.below(model_.timed ? 17 : 11);
-    const bool by_price = model_.has_optional && random_.uniform() < 0.3;
+    const double choice = model_.has_optional ? random_.uniform() : 1.0;
+    const bool by_price = choice < 0.15, by_worth = !by_price && choice < BY_WORTH;
+    const double unit = model_.arc_weight * model_.typical_arc;
     keys_.clear();
     for (const Node head : todo_) {
         double key = 0.0;
-        if (by_price)
+        if (by_worth)
+            key = -model_.skip[at(head)] * (0.5 + random_.uniform()) /
+                  std::max(best_place(head, 0.0).delta, 1e-3 * unit);
+        else if (by_price)
             key = -model_.skip[at(head)] / (0.1 + random_.uniform());
         else if (draw < 4)
             key = random_.uniform();
@@ -668,7 +713,7 @@ Result Search::run(const Hooks &hooks) {
     double hot = 0.0, temperature = 0.0;
     // The more iterations a customer gets, the hotter it pays to start.
     const auto heat = [&](double iterations) {
-        hot = unit * (options_.hot > 0.0 ? options_.hot : heat_for(iterations / customers));
+        hot = unit * (options_.hot > 0.0 ? options_.hot : heat_for(model_, iterations / customers));
         hot = std::max(hot, cold);
     };
     heat(options_.iterations > 0 ? static_cast<double>(options_.iterations) : 100.0 * customers);
@@ -776,7 +821,7 @@ Result Search::run(const Hooks &hooks) {
             for (const Node head : plan.bank)
                 if (model_.compulsory[at(head)]) {
                     ++absent_[at(head)];
-                    price_[at(head)] += 0.01 * price_.back();
+                    price_[at(head)] += 0.001 * price_.back();
                 }
             current = objective();
         }
@@ -784,6 +829,8 @@ Result Search::run(const Hooks &hooks) {
     result.iterations = iteration;
     result.routes = best_routes();
     result.value = best_value_;
+    if (options_.give_current)
+        result.current = plan.routes();
     result.seconds = now() - began;
     if (hooks.found && news)
         hooks.found(result.routes, result.value);

@@ -18,9 +18,9 @@ struct Options {
     double seconds = -1.0;
     std::int64_t no_gain = -1; // iterations without a better plan
     // The rest has been measured; see records/.
-    // Temperature at the start and the end, in typical arcs; 0 chooses by the time there is.
-    double hot = 0.0, cold = 0.03;
-    double removed = 10.0; // customers taken out at a time, on average
+    // Temperature at the start and the end, in typical arcs, and customers taken out at a time, on
+    // average; 0 chooses by the rules of the problem and the time there is.
+    double hot = 0.0, cold = 0.0, removed = 0.0;
     double longest_string = 10.0;
     double blink = 0.01;   // share of places that an insertion overlooks
     int places = 0;        // neighbours beside which to insert; 0 chooses by size
@@ -28,6 +28,7 @@ struct Options {
     int granularity = 12;  // neighbours that the descent looks at
     double progress_from = 0.0, progress_to = 1.0; // part of a longer annealing
     bool descend_first = true;
+    bool give_current = false; // beside the best plan, for an annealing that goes on
 };
 
 struct Trace {
@@ -37,7 +38,7 @@ struct Trace {
 };
 
 struct Result {
-    Routes routes;
+    Routes routes, current;
     Value value;
     std::int64_t iterations = 0;
     double seconds = 0.0;
@@ -146,6 +147,7 @@ private:
     std::vector<int> touched_, visited_; // (routes,) stamps
     int visit_ = 0;
     int stamp_ = 0;
+    Node seed_ = 0; // of the last ruin
     std::vector<Saved> saved_;
     std::vector<Node> arena_;
     std::vector<int> gone_; // (N,) stamp
@@ -175,6 +177,6 @@ bool is_divisible(const Model &model);
 Result search_divided(const Model &model, const Routes &start, const Options &options, int threads,
                       const Hooks &hooks);
 // The temperature to start with, in typical arcs, if each customer gets so many iterations.
-double heat_for(double iterations_per_customer);
+double heat_for(const Model &model, double iterations_per_customer);
 
 } // namespace spacevrp

@@ -17,10 +17,11 @@ from spacevrp.problems.conversion import show
 from spacevrp.problems.deadline import Deadline
 from spacevrp.problems.errors import SpacevrpError, UnsupportedError
 from spacevrp.problems.explanation import is_missing_visit
+from spacevrp.problems.judging import judge_all, with_vehicles
 from spacevrp.problems.problem import Problem
 from spacevrp.problems.solution import Solution
 from spacevrp.problems.warning import RefusedWarning, warn
-from spacevrp.search.model import Native, Plan, native_model, solution_of
+from spacevrp.search.model import Native, Plan, native_model, solution_of, solutions_of
 
 # How plans are constructed where none is given.
 CONSTRUCTIONS = ("savings", "insertion")
@@ -140,9 +141,7 @@ def improve(
     _check(problems, plans, stop, seed, threads, starts, until)
     stage = _Stage(problems, stop, seed, threads, found, starts, until)
     with stopping_on_interrupt(until):
-        for number, plan in enumerate(plans):
-            if plan is not None:
-                stage.best[number] = _refereed(problems[number], plan)
+        stage.best.update(_refereed(problems, plans))
         for numbers in _portions(problems, threads, until):
             stage.run(numbers)
         return stage.improved()
@@ -181,11 +180,15 @@ def _check(
             )
 
 
-def _refereed(problem: Problem, plan: Solution) -> Solution:
-    """The plan with the referee's verdict for this very problem."""
-    if plan.problem is problem:
-        return plan
-    return Solution.judged(problem, plan.routes, plan.vehicles)
+def _refereed(problems: Sequence[Problem], plans: Sequence[Solution | None]) -> dict[int, Solution]:
+    """The plans that there are, with the referee's verdicts for these very problems."""
+    best = {number: plan for number, plan in enumerate(plans) if plan is not None}
+    foreign = [number for number, plan in best.items() if plan.problem is not problems[number]]
+    judged = judge_all(
+        [problems[number] for number in foreign],
+        [with_vehicles(best[number].routes, best[number].vehicles) for number in foreign],
+    )
+    return best | dict(zip(foreign, judged, strict=True))
 
 
 def _portions(problems: Sequence[Problem], threads: int, deadline: Deadline) -> Iterator[list[int]]:
@@ -264,8 +267,7 @@ class _Stage:
         begins = [self._begin(number, one) for number, one in zip(wanted, models, strict=True)]
         limits = self._limits(until)
         if limits["seconds"] == 0.0 or not wanted:  # no time, but what was constructed is a plan
-            for number, one, (routes, types) in zip(wanted, models, begins, strict=True):
-                self._keep(number, one, routes, types)
+            self._keep_all(wanted, models, begins)
             return
         if len(wanted) == 1:
             listen = self._listener(wanted[0], models[0])
@@ -284,9 +286,8 @@ class _Stage:
                 callback=self._listeners(wanted, models),
                 **limits,
             )
-        for number, one, run in zip(wanted, models, runs, strict=True):
-            self.runs[number] = run
-            self._keep(number, one, run.routes, run.types)
+        self.runs.update(zip(wanted, runs, strict=True))
+        self._keep_all(wanted, models, [(run.routes, run.types) for run in runs])
 
     def _until(self, problems: int) -> Deadline:
         """The part of the deadline for so many problems of those that are left."""
@@ -358,17 +359,21 @@ class _Stage:
 
         return listen
 
-    def _keep(self, number: int, one: Native, routes: list[list[int]], types: list[int]) -> None:
-        """Take a plan over if the referee finds it better than the one there is."""
-        plan = one.solution(routes, types)
-        if not plan.is_legal and one.model.evaluate(routes, types)["feasible"]:
-            name = one.problem.name or one.problem.variant_name
-            warn(
-                f"problem {number} ({name}): the search returned a plan that the referee refuses, "
-                f"and it was dropped: {plan.violations[0].message}. Please report this.",
-                RefusedWarning,
-            )
-        self._offer(number, plan)
+    def _keep_all(
+        self, numbers: Sequence[int], models: Sequence[Native], plans: Sequence[Plan]
+    ) -> None:
+        """Take plans over where the referee finds them better than those there are."""
+        judged = solutions_of([one.problem for one in models], plans)
+        for number, one, plan, solution in zip(numbers, models, plans, judged, strict=True):
+            if not solution.is_legal and one.model.evaluate(*plan)["feasible"]:
+                name = one.problem.name or one.problem.variant_name
+                warn(
+                    f"problem {number} ({name}): the search returned a plan that the referee "
+                    f"refuses, and it was dropped: {solution.violations[0].message}. Please report "
+                    "this.",
+                    RefusedWarning,
+                )
+            self._offer(number, solution)
 
     def _offer(self, number: int, plan: Solution) -> None:
         held = self.best.get(number)

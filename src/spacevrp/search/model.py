@@ -19,6 +19,7 @@ from spacevrp.problems.conversion import Array
 from spacevrp.problems.distances import Distances
 from spacevrp.problems.errors import UnsupportedError
 from spacevrp.problems.fleet import Terms
+from spacevrp.problems.judging import judge_all, with_vehicles
 from spacevrp.problems.problem import BASE_TOLERANCE, Problem
 from spacevrp.problems.referee import around
 from spacevrp.problems.solution import Solution
@@ -91,7 +92,7 @@ def model_arguments(problem: Problem) -> dict[str, Any]:
     timed = _times_bind(problem, fleet)
     arguments = _roads(problem, timed)
     arguments |= _nodes(problem, timed)
-    arguments |= _vehicles(problem, fleet)
+    arguments |= _vehicles(problem, fleet, timed)
     return arguments
 
 
@@ -107,11 +108,13 @@ def _times_bind(problem: Problem, fleet: Sequence[Terms]) -> bool:
     if not problem.depots:
         return False
     closing = problem.windows[:, 1]
+    if any(math.isfinite(terms.back_by) for terms in fleet):
+        return True
+    if math.isinf(closing.min()):
+        return False
     ends = [terms.end for terms in fleet if terms.end is not None]
     return bool(
-        np.isfinite(closing[list(problem.customers)]).any()
-        or np.isfinite(closing[ends]).any()
-        or any(math.isfinite(terms.back_by) for terms in fleet)
+        np.isfinite(closing[list(problem.customers)]).any() or np.isfinite(closing[ends]).any()
     )
 
 
@@ -174,7 +177,7 @@ def _nodes(problem: Problem, timed: bool) -> dict[str, Any]:
         "closing": _plain(problem.windows[:, 1]),
         "service": _plain(problem.service),
         "timed": timed,
-        "time_slack": _SHARE * problem.time_tolerance,
+        "time_slack": _SHARE * problem.time_tolerance if timed else 0.0,
         "penalty": _plain(penalty),
         "prize": _plain(problem.prize),
         "maximise_prize": problem.maximise_prize,
@@ -197,15 +200,19 @@ def _load_rule(problem: Problem) -> str:
 
 def _required_prize(problem: Problem) -> float:
     """The least prize that the referee accepts, less half of its slack; 0 for none."""
+    if problem.min_prize == 0.0:
+        return 0.0
     total = float(problem.prize[list(problem.customers)].sum())
     required = min(problem.min_prize, total)
     return max(required - _SHARE * BASE_TOLERANCE * problem.min_prize, 0.0)
 
 
-def _vehicles(problem: Problem, fleet: Sequence[Terms]) -> dict[str, Any]:
+def _vehicles(problem: Problem, fleet: Sequence[Terms], timed: bool) -> dict[str, Any]:
     """What holds for the types of vehicles (K,)."""
-    slack_of_length = _SHARE * problem.length_tolerance
-    slack_of_time = _SHARE * problem.time_tolerance
+    # To find out a slack takes a while; where nothing is limited there is no need of one.
+    limited = any(math.isfinite(terms.max_length) for terms in fleet)
+    slack_of_length = _SHARE * problem.length_tolerance if limited else 0.0
+    slack_of_time = _SHARE * problem.time_tolerance if timed else 0.0
     allowed = None
     if any(terms.forbidden for terms in fleet):
         allowed = np.ones((len(fleet), problem.size), dtype=np.uint8)
@@ -274,13 +281,28 @@ def solution_of(
     problem: Problem, routes: Sequence[Sequence[int]], types: Sequence[int]
 ) -> Solution:
     """A plan of the search, refereed."""
+    return Solution.judged(problem, _written(problem, routes, types))
+
+
+def solutions_of(problems: Sequence[Problem], plans: Sequence[Plan]) -> list[Solution]:
+    """Plans of the search, one for each problem, refereed."""
+    return judge_all(
+        problems,
+        [_written(problem, *plan) for problem, plan in zip(problems, plans, strict=True)],
+    )
+
+
+def _written(
+    problem: Problem, routes: Sequence[Sequence[int]], types: Sequence[int]
+) -> tuple[tuple[int, ...], ...]:
+    """The routes with their depots, as the referee reads them, and without empty ones."""
     if not problem.depots:
-        tours = [(0, *route) for route in routes if route]
-        return Solution.judged(problem, tours or [(0,)])
+        return tuple((0, *route) for route in routes if route) or ((0,),)
+    fleet = problem.fleet
     driven = [
-        (around(route, problem.fleet[number]), number)
+        (around(route, fleet[number]), number)
         for route, number in zip(routes, types, strict=True)
         if route
     ]
     vehicles = None if problem.vehicles is None else [number for _, number in driven]
-    return Solution.judged(problem, [route for route, _ in driven], vehicles)
+    return with_vehicles(tuple(route for route, _ in driven), vehicles)

@@ -3,51 +3,81 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from itertools import takewhile
 
 import numpy as np
 
 from spacevrp.decode import routes_of
 from spacevrp.inference.construct import Candidate
+from spacevrp.problems.judging import judge_all
 from spacevrp.problems.problem import Problem
-from spacevrp.problems.readings import Reading
+from spacevrp.problems.readings import Reading, Routes
 from spacevrp.problems.solution import Solution
 
+# The best candidate that the referee passes; why it passes none that is whole; the refused.
+Settled = tuple[Solution | None, str, int]
 
-def settle(
-    problem: Problem, candidates: Sequence[Candidate], reading: Reading
-) -> tuple[Solution | None, str, int]:
+
+def settle(problem: Problem, candidates: Sequence[Candidate], reading: Reading) -> Settled:
     """The best candidate that the referee passes; why it passes none that is whole; the refused.
 
     Where all candidates are stuck there is no reason yet: the best partial plan tells it.
     ``reading`` is the problem as the model saw it.
-    Where nobody has to be visited, staying at home is a candidate, too: no rollout proposes it.
+    Where all customers are optional, no route at all is a candidate, too: no rollout proposes it.
     """
-    solution, reason, refused = _best_passed(problem, candidates, reading)
-    if problem.depots and np.isfinite(problem.penalty[list(problem.customers)]).all():
-        idle = Solution.judged(problem, ())
-        if idle.feasible and (solution is None or idle.cost < solution.cost):
-            return idle, "", refused
-    return solution, reason, refused
+    return settle_all([(problem, candidates, reading)])[0]
 
 
-def _best_passed(
-    problem: Problem, candidates: Sequence[Candidate], reading: Reading
-) -> tuple[Solution | None, str, int]:
-    passed: list[Solution] = []
-    refused: list[Solution] = []
-    for candidate in candidates:
-        if candidate.cost == float("inf"):
-            break  # the best come first
-        routes = routes_of(reading.problem, candidate.sequence.tolist())
-        solution = Solution.judged(problem, reading.bring_back(routes))
-        (passed if solution.feasible else refused).append(solution)
-        if passed and reading.exact:
-            break
+def settle_all(cases: Sequence[tuple[Problem, Sequence[Candidate], Reading]]) -> list[Settled]:
+    """The same for several problems with their candidates, whose plans are judged together."""
+    # The best come first, the stuck ones last.
+    whole = [list(takewhile(_is_whole, candidates)) for _, candidates, _ in cases]
+    rows, plans = list[int](), list[Routes]()
+    for row, (some, (_, _, reading)) in enumerate(zip(whole, cases, strict=True)):
+        # An exact reading tells what plans cost: if the first of them passes, it is the best.
+        for candidate in some[:1] if reading.exact else some:
+            rows.append(row)
+            plans.append(_routes(candidate, reading))
+    optional = [row for row, (problem, _, _) in enumerate(cases) if _may_rest(problem)]
+    judged = judge_all(
+        [cases[row][0] for row in (*rows, *optional)], [*plans, *[()] * len(optional)]
+    )
+    verdicts: list[list[Solution]] = [[] for _ in cases]
+    for row, solution in zip(rows, judged, strict=False):
+        verdicts[row].append(solution)
+    idle = dict(zip(optional, judged[len(rows) :], strict=True))
+    for row, (problem, _, reading) in enumerate(cases):
+        for candidate in whole[row][len(verdicts[row]) :]:  # of an exact reading, after the first
+            if any(one.feasible for one in verdicts[row]):
+                break
+            verdicts[row].append(Solution.judged(problem, _routes(candidate, reading)))
+    return [
+        _chosen(verdicts[row], reading, idle.get(row)) for row, (_, _, reading) in enumerate(cases)
+    ]
+
+
+def _chosen(judged: Sequence[Solution], reading: Reading, idle: Solution | None) -> Settled:
+    passed = [one for one in judged if one.feasible]
+    refused = [one for one in judged if not one.feasible]
     # Where the model saw another problem, to be refused is no surprise.
     surprises = len(refused) if reading.exact else 0
-    if passed:
-        return min(passed, key=lambda solution: solution.cost), "", surprises
-    if refused:
-        reason = f"the best plan breaks a rule: {refused[0].violations[0].message}"
-        return None, reason, surprises
-    return None, "", 0
+    best = min(passed, key=lambda solution: solution.cost, default=None)
+    if idle is not None and idle.feasible and (best is None or idle.cost < best.cost):
+        return idle, "", surprises
+    if best is not None or not refused:
+        return best, "", surprises
+    reason = f"the best plan breaks a rule: {refused[0].violations[0].message}"
+    return None, reason, surprises
+
+
+def _is_whole(candidate: Candidate) -> bool:
+    return candidate.cost != float("inf")
+
+
+def _routes(candidate: Candidate, reading: Reading) -> Routes:
+    return reading.bring_back(routes_of(reading.problem, candidate.sequence.tolist()))
+
+
+def _may_rest(problem: Problem) -> bool:
+    """Whether there are vehicles, and no customer has to be visited."""
+    return bool(problem.depots and np.isfinite(problem.penalty[list(problem.customers)]).all())

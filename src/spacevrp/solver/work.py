@@ -33,7 +33,7 @@ from spacevrp.solver.progress import Progress
 from spacevrp.solver.reasons import fleet_too_small, tell
 from spacevrp.solver.regions import VIEWS, divide, is_divisible, is_exhausted, put_together
 from spacevrp.solver.search import Seconds, Settings
-from spacevrp.solver.settling import settle
+from spacevrp.solver.settling import settle, settle_all
 
 ShowProgress = bool | Literal["always"]
 
@@ -41,6 +41,8 @@ ShowProgress = bool | Literal["always"]
 _SECOND_SAMPLES, _SECOND_SAMPLES_LARGE = 32, 8
 # Instances that are searched in one go, for each thread; between them the bar moves.
 _TOGETHER = 16
+# Instances whose plans are judged at a time.
+_JUDGED_TOGETHER = 256
 
 
 @dataclass
@@ -436,19 +438,30 @@ class Work:
                 forms = [self.forms[number] for number in numbers]
                 shown = [self.readings[number].shown for number in numbers]
                 found = _in_time(blocks.search(forms, shown, here, progress))
-                for number, candidates in zip(numbers, found, strict=False):
-                    problem = self.problems[number]
-                    began = time.perf_counter()
-                    candidates = self._without_hindsight(number, candidates)
-                    solution, reason, refused = settle(problem, candidates, self.readings[number])
-                    if solution is not None and problem.has_unknown_prizes:
-                        # Candidates are settled in their order: so many came before this one.
-                        self.expected[number] = candidates[refused].cost * problem.unit
-                    self.seconds.judging += time.perf_counter() - began
-                    self.refused += refused
-                    if solution is None:
-                        self._stuck.setdefault(number, []).extend(candidates)
-                    yield number, solution, reason
+                pairs = zip(numbers, found, strict=False)
+                while some := list(islice(pairs, _JUDGED_TOGETHER)):
+                    yield from self._settle(some)
+
+    def _settle(
+        self, found: Sequence[tuple[int, list[Candidate]]]
+    ) -> Iterable[tuple[int, Solution | None, str]]:
+        """The same for instances whose candidates are there."""
+        began = time.perf_counter()
+        cases = [
+            (self.problems[n], self._without_hindsight(n, some), self.readings[n])
+            for n, some in found
+        ]
+        settled = settle_all(cases)
+        self.seconds.judging += time.perf_counter() - began
+        for (number, _), case, outcome in zip(found, cases, settled, strict=True):
+            (problem, candidates, _), (solution, reason, refused) = case, outcome
+            if solution is not None and problem.has_unknown_prizes:
+                # Candidates are settled in their order: so many came before this one.
+                self.expected[number] = candidates[refused].cost * problem.unit
+            self.refused += refused
+            if solution is None:
+                self._stuck.setdefault(number, []).extend(candidates)
+            yield number, solution, reason
 
     def _without_hindsight(self, number: int, candidates: list[Candidate]) -> list[Candidate]:
         """Those to choose from; what the best of the others costs is noted."""

@@ -14,18 +14,16 @@ from collections.abc import Sequence
 from dataclasses import dataclass, fields, replace
 from typing import Any, cast
 
-import numpy as np
 import torch
 from torch import Tensor
 
-from spacevrp.arrays.instance import (
+from spacevrp.arrays.limits import Array
+from spacevrp.arrays.rows import (
     LOAD_RULE_CODES,
-    NODE_FIELDS,
     PAIRED_LOAD,
-    SCALAR_FIELDS,
     View,
-    describe,
     order_of,
+    padded_rows,
     uniform_view,
     write_lengths,
 )
@@ -143,61 +141,34 @@ def stack(
         raise ValueError("expected at least one problem, received none")
     if views is None:
         views = [uniform_view(problem) for problem in problems]
-    orders = [order_of(p, view.starts) for p, view in zip(problems, views, strict=True)]
-    width = max(len(order) for order in orders)
+    orders = [order_of(problem, view.starts) for problem, view in zip(problems, views, strict=True)]
+    width = max(map(len, orders))
     if num_nodes is not None:
         if num_nodes < width:
             raise ValueError(f"expected num_nodes >= {width}, received {num_nodes}")
         width = num_nodes
-    described = [
-        describe(problem, view, order)
-        for problem, view, order in zip(problems, views, orders, strict=True)
-    ]
+    rows = padded_rows(problems, views, orders, width)
     on_the_fly = on_the_fly and _share_a_metric(problems)
 
     def lengths(field: str) -> Tensor:
         if on_the_fly and field == "distances":
-            return _plane(problems, orders, field, width, dtype)
+            return _plane(problems, field, width, dtype)
         return _squares(problems, views, orders, field, width, dtype)
 
     tensors: dict[str, Tensor] = {"distance": lengths("distances")}
     shared = all(problem.durations is problem.distances for problem in problems)
     tensors["duration"] = tensors["distance"] if shared else lengths("durations")
-    for name, values in _padded(described, width).items():
+    for name, values in rows.items():
         tensor = torch.from_numpy(values)
         keeps_precision = name == "unit" or not tensor.is_floating_point()
         tensors[name] = tensor if keeps_precision else tensor.to(dtype)
     return Batch(**tensors)
 
 
-def _padded(described: Sequence[dict[str, Any]], width: int) -> dict[str, np.ndarray[Any, Any]]:
-    """All but the lengths of all instances, (B, width) or (B, ...)."""
-    sizes = np.array([len(one["demand"]) for one in described])
-    depots = np.array([one["num_depots"] for one in described])
-    node = np.arange(width)
-    arrays: dict[str, np.ndarray[Any, Any]] = {
-        "is_node": node < sizes[:, None],
-        "is_depot": node < depots[:, None],
-    }
-    for name in SCALAR_FIELDS:
-        arrays[name] = np.array([one[name] for one in described])
-    arrays["attributes"] = np.array([one["attributes"] for one in described])
-    for name, fill in NODE_FIELDS.items():
-        values = described[0][name]
-        arrays[name] = np.full((len(described), width), fill, dtype=values.dtype)
-        for row, size, one in zip(arrays[name], sizes, described, strict=True):
-            row[:size] = one[name]
-    partner = np.tile(node, (len(described), 1))
-    for row, size, one in zip(partner, sizes, described, strict=True):
-        row[:size] = one["partner"]
-    arrays["partner"] = partner
-    return arrays
-
-
 def _squares(
     problems: Sequence[Problem],
     views: Sequence[View],
-    orders: Sequence[np.ndarray[Any, Any]],
+    orders: Sequence[Array],
     field: str,
     width: int,
     dtype: torch.dtype,
@@ -218,20 +189,14 @@ def _share_a_metric(problems: Sequence[Problem]) -> bool:
     return len({problem.distances.metric for problem in problems}) == 1
 
 
-def _plane(
-    problems: Sequence[Problem],
-    orders: Sequence[np.ndarray[Any, Any]],
-    field: str,
-    width: int,
-    dtype: torch.dtype,
-) -> Tensor:
+def _plane(problems: Sequence[Problem], field: str, width: int, dtype: torch.dtype) -> Tensor:
     """What takes the place of the squares where coordinates are enough."""
     plane = PlaneLengths.of(
         [getattr(problem, field) for problem in problems],
-        orders,
+        [order_of(problem, problem.depots) for problem in problems],
         [problem.unit for problem in problems],
         width,
         dtype,
     )
-    # Typed as what it stands for: a caller that needs a whole matrix never gets such a batch.
+    # Typed as what it stands for: whoever needs a whole matrix is never handed such a batch.
     return cast(Tensor, plane)

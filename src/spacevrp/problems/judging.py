@@ -1,0 +1,183 @@
+"""Many plans judged at once: by the compiled referee, with the same verdicts as the plain one.
+
+The plain referee (``referee.py``) is the definition. It judges whatever the compiled one refuses,
+since only it says why, and every plan where there are few.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterable, Sequence
+from operator import index
+from typing import Any
+
+from spacevrp import native
+from spacevrp.problems.assignment import FleetRoutes
+from spacevrp.problems.distances import Distances
+from spacevrp.problems.errors import SolutionError
+from spacevrp.problems.fleet import Terms
+from spacevrp.problems.problem import BASE_TOLERANCE, Problem
+from spacevrp.problems.solution import Solution
+
+# The plain referee judges so many plans of 100 customers in about a fiftieth of a second. There is
+# nothing to gain, and the few plans that a user looks at are judged by the definition itself.
+FEW = 8
+
+
+def judge_all(
+    problems: Sequence[Problem], plans: Sequence[Iterable[Iterable[int]]], *, few: int = FEW
+) -> list[Solution]:
+    """The plans with their verdicts, one plan for each problem; a problem may come several times.
+
+    Parameters
+    ----------
+    problems, plans
+        As many of both. Routes as in :meth:`Solution.judged`; where vehicles differ,
+        :class:`~spacevrp.problems.assignment.FleetRoutes` say which type drives each.
+    few
+        Up to so many plans are judged by the plain referee.
+
+    Raises
+    ------
+    SolutionError
+        Not one plan for each problem, or a plan that cannot be judged.
+    """
+    if len(plans) != len(problems):
+        raise SolutionError(
+            f"plans: expected one for each of {len(problems)} problems, received {len(plans)}"
+        )
+    if len(plans) <= few or native.judge is None:
+        return [
+            Solution.judged(problem, plan) for problem, plan in zip(problems, plans, strict=True)
+        ]
+    costs = compiled_costs(problems, plans)
+    return [
+        Solution.judged(problem, plan) if math.isnan(cost) else _passed(problem, plan, cost)
+        for problem, plan, cost in zip(problems, plans, costs, strict=True)
+    ]
+
+
+def with_vehicles(
+    routes: tuple[tuple[int, ...], ...], vehicles: Iterable[int] | None
+) -> tuple[tuple[int, ...], ...]:
+    """The routes, which know their vehicles where there are types of them."""
+    return routes if vehicles is None else FleetRoutes(routes, vehicles)
+
+
+def compiled_costs(
+    problems: Sequence[Problem], plans: Sequence[Iterable[Iterable[int]]]
+) -> list[float]:
+    """What each plan costs by the compiled referee; NaN where the plain one has to look."""
+    assert native.judge is not None  # asked before
+    sheets: dict[int, native.judge.Sheet | None] = {}  # by the problem's identity
+    rows, known = [], []
+    listed, driven = list[object](), list[object]()
+    for row, (problem, plan) in enumerate(zip(problems, plans, strict=True)):
+        if id(problem) not in sheets:
+            arguments = sheet_arguments(problem)
+            made = None if arguments is None else native.judge.Sheet(**arguments)
+            sheets[id(problem)] = made
+        sheet = sheets[id(problem)]
+        if sheet is None or type(plan) not in (list, tuple, FleetRoutes):
+            continue
+        rows.append(row)
+        known.append(sheet)
+        stated = getattr(plan, "vehicles", None)
+        listed.append(plan if stated is None and type(plan) is not FleetRoutes else tuple(plan))
+        driven.append(stated)
+    costs = [math.nan] * len(problems)
+    found = native.judge.judge(known, listed, driven).tolist()
+    for row, cost in zip(rows, found, strict=True):
+        costs[row] = cost
+    return costs
+
+
+def _passed(problem: Problem, plan: Any, cost: float) -> Solution:
+    """A plan without a fault; the compiled referee has seen that it is made of lists of nodes."""
+    routes = tuple(tuple(map(index, route)) for route in plan)
+    if problem.vehicles is None:
+        return Solution(routes, cost, (), problem)
+    stated = getattr(plan, "vehicles", None)
+    vehicles = (0,) * len(routes) if stated is None else tuple(map(index, stated))
+    return Solution(FleetRoutes(routes, vehicles), cost, (), problem, vehicles)
+
+
+def sheet_arguments(problem: Problem) -> dict[str, Any] | None:
+    """The problem as the compiled referee reads it, by name; None where it cannot."""
+    lengths, times = problem.distances, problem.durations
+    if "geo" in (lengths.metric.geometry, times.metric.geometry):
+        return None  # NumPy's cosine may differ from C++'s in the last bit, before it is rounded
+    distances, metric = _roads(lengths)
+    durations, duration_metric = (None, None) if times is lengths else _roads(times)
+    rule = "separate" if problem.load_rule == "separate" else "single"
+    prizes = problem.prize if problem.revealed_prize is None else problem.revealed_prize
+    return {
+        "distances": distances,
+        "metric": metric,
+        "durations": durations,
+        "duration_metric": duration_metric,
+        "depots": problem.depots,
+        "loads": problem.loads,
+        "load_rule": "pairs" if problem.pairs else rule,
+        "windows": problem.windows,
+        "service": problem.service,
+        "penalty": problem.penalty,
+        "prize": problem.prize,
+        "real_prize": prizes,
+        "min_prize": problem.min_prize,
+        "prize_slack": BASE_TOLERANCE * problem.min_prize,
+        "maximise_prize": problem.maximise_prize,
+        "open_routes": problem.open_routes,
+        "backhaul_last": problem.backhaul_last,
+        "max_routes": -1 if problem.max_routes is None else min(problem.max_routes, 2**62),
+        # To find out a slack takes longer than to judge a plan; without limits there is none.
+        "length_slack": problem.length_tolerance if _limits_length(problem) else 0.0,
+        "time_slack": problem.time_tolerance if _limits_time(problem) else 0.0,
+        "pairs": problem.pairs,
+        "uniform": problem.vehicles is None,
+        "types": _types(problem),
+    }
+
+
+def _limits_length(problem: Problem) -> bool:
+    limits = [problem.max_length]
+    if problem.vehicles is not None:
+        limits += [terms.max_length for terms in problem.fleet]
+    return min(limits) < math.inf
+
+
+def _limits_time(problem: Problem) -> bool:
+    shifts = [] if problem.vehicles is None else [terms.back_by for terms in problem.fleet]
+    return min(float(problem.windows[:, 1].min()), *shifts, math.inf) < math.inf
+
+
+def _roads(roads: Distances) -> tuple[Any, tuple[str, str] | None]:
+    """The coordinates (N, 2) and how they are measured, or the matrix (N, N)."""
+    if roads.coordinates is None:
+        return roads.matrix(), None
+    return roads.coordinates, (roads.metric.geometry, roads.metric.rounding)
+
+
+def _types(problem: Problem) -> list[tuple[Any, ...]]:
+    """What holds for each type of vehicle; one for all where vehicles are alike."""
+    if problem.vehicles is not None:
+        return [_terms(problem, terms) for terms in problem.fleet]
+    slack = [problem.load_slack(one, kind) for kind, one in enumerate(problem.capacities)]
+    limits = (0.0, problem.max_length, -math.inf, math.inf)
+    return [(-1, -1, problem.capacities, slack, *limits, -1, (), ())]
+
+
+def _terms(problem: Problem, terms: Terms) -> tuple[Any, ...]:
+    return (
+        terms.start,
+        -1 if terms.end is None else terms.end,
+        terms.capacities,
+        [problem.load_slack(one, kind) for kind, one in enumerate(terms.capacities)],
+        terms.fixed_cost,
+        terms.max_length,
+        terms.leaves_from,
+        terms.back_by,
+        -1 if terms.count is None else terms.count,
+        list(terms.forbidden),
+        terms.pinned,
+    )
