@@ -73,7 +73,7 @@ def rollout(
     origins: _Integers | None = None,  # (B, P) the first depot; without depots, the start
     keys: _Integers | None = None,  # (B, P) of what is drawn; below 0 for the likeliest
     temperature: _Floats | None = None,  # (P,) above 0
-    max_steps: int,  # T; who needs more counts as stuck
+    max_steps: int,  # T; a solution that needs more counts as stuck
     tolerance: float,  # that rules forgive, in units of the tables
     clipping: float,
     direct: bool = True,  # a vehicle that may go on can always go straight home

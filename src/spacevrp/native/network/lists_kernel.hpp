@@ -31,9 +31,9 @@ public:
             node_[count_++] = state.origin;
         const int before = count_;
         collect(state, open, before + task_.lists.readout);
-        const bool somebody = count_ > before;
+        const bool can_serve = count_ > before;
         const bool for_good = !(static_cast<float>(state.routes) < task_.own[max_routes]);
-        if (!somebody && state.left > 0 && (!home || for_good || !is_fresh(state, open)))
+        if (!can_serve && state.left > 0 && (!home || for_good || !is_fresh(state, open)))
             return -1;
         if (count_ == 0)
             return state.current; // stuck
@@ -65,8 +65,8 @@ private:
             filter(state, some, found, enough);
     }
 
-    // Whether somebody on the list is not yet visited; of deliveries that are not open, this is so
-    // before their pickup.
+    // Whether a customer on the list is not yet visited; of deliveries that are not open, this is
+    // so before their pickup.
     bool is_fresh(const State &state, const std::int32_t *open) const {
         const std::int32_t *near = task_.lists.near + cells(state.current, task_.lists.listed);
         for (int k = 0; k < task_.lists.listed; ++k) {
