@@ -7,13 +7,13 @@ import math
 import torch
 from torch import Tensor
 
+from spacevrp.arrays.limits import TOLERANCE
 from spacevrp.decode.packing import INSTANCE_ROWS, NODE_ROWS, pack, ways_home
 from spacevrp.decode.trace import Trace
 from spacevrp.env import Environment
 from spacevrp.env.rules import at
 from spacevrp.env.starts import can_start
 from spacevrp.model.decoder import DecoderTables
-from spacevrp.tensors.limits import TOLERANCE
 
 # Nodes fit one tile, and their visits four 32-bit words.
 MAX_NODES = 128

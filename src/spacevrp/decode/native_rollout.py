@@ -9,6 +9,7 @@ import numpy as np
 import torch
 from torch import Tensor
 
+from spacevrp.arrays.limits import TOLERANCE
 from spacevrp.decode.packing import pack, ways_home
 from spacevrp.decode.trace import Trace
 from spacevrp.env import Environment
@@ -16,7 +17,6 @@ from spacevrp.env.ways import WaysHome
 from spacevrp.model.decoder import DecoderTables
 from spacevrp.native import NETWORK_MISSING, network
 from spacevrp.tensors import Batch
-from spacevrp.tensors.limits import TOLERANCE
 
 
 def supports(batch: Batch) -> bool:

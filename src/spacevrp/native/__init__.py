@@ -1,8 +1,8 @@
 """The compiled modules: C++ next to this file, built when the package is installed.
 
 ``core`` is the search (its interface: ``_core.pyi``), ``network`` the network on a CPU
-(``_network.pyi``), ``judge`` the referee of many plans (``_judge.pyi``); each is None where it was
-not built.
+(``_network.pyi``) and ``judge`` the referee of many plans (``_judge.pyi``); each is None where it
+was not built.
 """
 
 from __future__ import annotations
@@ -28,17 +28,17 @@ except ImportError as error:
     MISSING = f"the compiled search cannot be loaded ({error}): install spacevrp again"
 
 try:
-    import spacevrp.native._judge as judge
-except ImportError:
-    judge = None  # type: ignore[assignment]  # the plain referee says the same
-
-try:
     import spacevrp.native._network as network
 except ModuleNotFoundError:
     network = None  # type: ignore[assignment]
 except ImportError as error:
     network = None  # type: ignore[assignment]
     NETWORK_MISSING = f"the compiled network cannot be loaded ({error}): install spacevrp again"
+
+try:
+    import spacevrp.native._judge as judge
+except ImportError:
+    judge = None  # type: ignore[assignment]  # the plain referee says the same
 
 
 def available() -> bool:

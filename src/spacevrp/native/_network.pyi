@@ -1,11 +1,11 @@
-"""The interface of the compiled network; ``network/rollout_bindings.cpp`` has the other end.
+"""The interface of the compiled network; ``network/*_bindings.cpp`` have the other end.
 
 B instances, or views of I instances, of N nodes each: depots first, then customers, then padding. P
 trajectories an instance, d the width of the network, S signals (1 to 4), K depots of the instance
 with most of them. Arrays of other types, or that are not in a row, are copied.
 """
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any, TypedDict
 
 import numpy as np
@@ -13,6 +13,8 @@ from numpy.typing import NDArray
 
 _Floats = NDArray[np.float32]
 _Integers = NDArray[np.int64]
+# A matrix of float32 with the entries of a row side by side; rows may be part of longer ones.
+_Rows = np.ndarray[Any, Any]
 
 #: Rows of the node table and of the instance table, as ``decode/packing.py`` fills them.
 NODE_ROWS: tuple[str, ...]
@@ -88,4 +90,57 @@ def rollout(
 
     Moves behind the last are 0. Costs are in units of distance (minus the prize for orienteering),
     and inf where a solution is stuck.
+    """
+
+# ------------------------------------------------------------------------------------- encoder
+#
+# Rows are the nodes of segments, one after the other: ``segments`` holds where each begins, and at
+# last the number of rows. Arrays of other types or shapes are refused.
+
+def exponentials(lengths: _Rows, factor: float, out: _Rows) -> None:
+    """out (R, C) = exp(-factor * lengths)."""
+
+def keyed_values(key: _Rows, value: _Rows, segments: Sequence[int], out: _Rows) -> None:
+    """out (T, 2d) = [exp(K) * V | exp(K)] of key and value (T, d).
+
+    The largest exponent of a channel in a segment is 0: any constant cancels in the ratio.
+    """
+
+def gated_ratio(query: _Rows, sums: _Rows, out: _Rows) -> None:
+    """out (T, d) = sigmoid(query) times the ratio of the two halves of the sums (T, 2d)."""
+
+def relation(
+    query: _Rows,
+    key: _Rows,
+    value: _Rows,
+    partner: Sequence[int] | _Rows,
+    weight: float,
+    segments: Sequence[int],
+    out: _Rows,
+) -> None:
+    """Attention among the nodes of each segment that sees nothing but pairs.
+
+    ``partner`` (N,) has the number of every node's partner, its own where it has none; all
+    segments have N rows.
+    """
+
+def add_and_normalise(
+    x: _Rows,
+    added: _Rows,
+    bias: _Rows | None,
+    scale: _Rows,
+    shift: _Rows,
+    epsilon: float,
+    segments: Sequence[int],
+) -> None:
+    """x (T, d) = normalised(x + added + bias) * scale + shift, each channel over each segment."""
+
+def add_and_rectify(x: _Rows, bias: _Rows) -> None:
+    """x = max(x + bias, 0)."""
+
+def survey(lengths: _Rows) -> dict[str, float]:
+    """What is known of the lengths (N, N) of all arcs; inf where there is none.
+
+    ``mean``, ``deviation`` (missing arcs counted as the longest), ``longest``, ``total``, number of
+    ``arcs``, ``change`` (the sum of all differences to the way back), ``missing``.
     """

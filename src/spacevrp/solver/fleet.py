@@ -15,6 +15,7 @@ from dataclasses import replace
 import torch
 from torch import Tensor
 
+from spacevrp.arrays.fleet import ANY_NUMBER
 from spacevrp.decode import routes_of
 from spacevrp.decode.draws import random_keys
 from spacevrp.decode.fleet import fleet_rollout
@@ -22,6 +23,8 @@ from spacevrp.decode.native_fleet import native_fleet_rollout
 from spacevrp.decode.native_rollout import supports as supports_native
 from spacevrp.decode.rollout import Rollout
 from spacevrp.env.fleet import FleetEnvironment, Preferences
+from spacevrp.inference.construct import Candidate
+from spacevrp.inference.keys import random_state
 from spacevrp.model import DecoderTables, SpaceModel
 from spacevrp.problems.deadline import TimeIsUp
 from spacevrp.problems.problem import Problem
@@ -29,16 +32,14 @@ from spacevrp.problems.referee import judge
 from spacevrp.solver.memory import Cut
 from spacevrp.solver.search import (
     Best,
-    Candidate,
     Moves,
     Seconds,
     Settings,
     encode,
     numbered_seeds,
-    random_state,
 )
 from spacevrp.tensors import Batch
-from spacevrp.tensors.fleet import ANY_NUMBER, Fleet, stack_fleets
+from spacevrp.tensors.fleet import Fleet, stack_fleets
 
 # Routes of which the vehicles are chosen one by one; later ones take the last choice.
 _ROUTES = 32

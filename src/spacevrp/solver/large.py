@@ -17,6 +17,8 @@ from spacevrp.decode.pruned import Drawing, Walk, pruned_rollout
 from spacevrp.decode.pruned_graph import walk_for
 from spacevrp.decode.rollout import Rollout
 from spacevrp.env.narrow import NarrowEnvironment
+from spacevrp.inference.construct import Candidate
+from spacevrp.inference.keys import random_state
 from spacevrp.model import SpaceModel
 from spacevrp.model.blocks import encode_in_blocks
 from spacevrp.model.candidates import NodeTables
@@ -24,13 +26,11 @@ from spacevrp.model.streaming import survey
 from spacevrp.problems.problem import Problem
 from spacevrp.solver.plans import SMALL, LargeCut, Search
 from spacevrp.solver.search import (
-    Candidate,
     Foreseen,
     Moves,
     Seconds,
     Settings,
     choose_starts,
-    random_state,
     seeds_of_views,
     stack_expected,
     view_by_view,

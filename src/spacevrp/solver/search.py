@@ -15,7 +15,6 @@ from functools import cache, partial
 from importlib.util import find_spec
 from typing import Any
 
-import numpy as np
 import torch
 from torch import Tensor
 
@@ -28,6 +27,7 @@ from spacevrp.decode.rollout import Move, advance
 from spacevrp.decode.trace import Trace
 from spacevrp.env import Environment, start_nodes
 from spacevrp.env.starts import can_start
+from spacevrp.inference.construct import Candidate
 from spacevrp.model import LEAN, DecoderTables, SpaceModel, view_seeds
 from spacevrp.problems.deadline import NEVER, Deadline, TimeIsUp
 from spacevrp.problems.problem import Problem
@@ -85,16 +85,6 @@ class Settings:
         if self.direct_return or not number:
             return 1.0
         return 2.0 ** ((number - 1) % _DEGREES)
-
-
-@dataclass(frozen=True)
-class Candidate:
-    """A finished (or stuck) rollout."""
-
-    cost: float  # in units of distance; inf where it is stuck
-    rank: int  # in the order of views, rounds and starts: settles ties
-    sequence: np.ndarray  # (T,) positions in the batch
-    hindsight: bool = False  # chosen by prizes that were not known beforehand: for the record only
 
 
 @dataclass
@@ -405,12 +395,6 @@ def _misses_arcs(problems: Sequence[Problem]) -> bool:
         problem.distances.has_missing_arcs or problem.durations.has_missing_arcs
         for problem in problems
     )
-
-
-def random_state(seed: int, place: tuple[int, ...]) -> int:
-    """Random numbers of their own for every piece of work."""
-    state = np.random.SeedSequence([seed, *place]).generate_state(1, np.uint64)[0]
-    return int(state >> np.uint64(1))
 
 
 # ------------------------------------------------------------------------------------------- best
