@@ -114,7 +114,7 @@ sanitize: $(TEST_PACKAGES)
 	LD_PRELOAD="$$($(CXX) -print-file-name=libasan.so) $$($(CXX) -print-file-name=libstdc++.so)" \
 		ASAN_OPTIONS=detect_leaks=0 UBSAN_OPTIONS=print_stacktrace=1 PYTHONPATH=$(SANITIZED) \
 		$(BIN)/python -m pytest -p no:cacheprovider --ignore tests/native/test_build.py \
-		$(wildcard tests/native tests/search)
+		$(wildcard tests/native tests/search tests/decode/test_native_*.py)
 
 docs: $(READY)
 	NO_MKDOCS_2_WARNING=1 $(BIN)/mkdocs build --strict

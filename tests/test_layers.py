@@ -20,11 +20,13 @@ LAW: dict[str, set[str]] = {
     "search": {"problems", "native"},
     "writing": {"problems"},
     "formats": {"problems"},
-    "tensors": {"problems"},
+    "arrays": {"problems"},
+    "inference": {"arrays", "native", "writing"},
+    "tensors": {"arrays"},
     "generators": {"problems", "tensors"},
     "env": {"problems", "tensors"},
-    "model": {"problems", "tensors", "writing"},
-    "decode": {"env", "model"},
+    "model": {"inference", "tensors", "writing"},
+    "decode": {"native", "env", "model"},
     "solver": {"decode", "search"},
     "train": {"decode", "generators"},
     "oracles": {"problems", "writing"},
@@ -128,6 +130,11 @@ def test_env_and_model_do_not_meet_below_decode() -> None:
 def test_the_compiled_search_needs_neither_torch_nor_the_solver() -> None:
     assert allowed_rooms("search") == {"problems", "native", "search"}
     assert "search" in allowed_rooms("solver")
+
+
+def test_the_network_on_a_cpu_needs_no_module_with_torch() -> None:
+    torch_free = {"problems", "native", "writing", "arrays", "inference"}
+    assert allowed_rooms("inference") == torch_free
 
 
 def plant(folder: Path, files: dict[str, str]) -> Path:

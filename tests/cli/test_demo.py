@@ -12,7 +12,9 @@ import torch
 from spacevrp.cli.demo import INSTANCE
 from spacevrp.cli.main import main
 from spacevrp.formats import read_json
-from spacevrp.model import ModelConfig, SpaceModel, weights
+from spacevrp.inference import weights
+from spacevrp.model import ModelConfig, SpaceModel
+from spacevrp.model.weights import save_weights
 from spacevrp.problems.referee import judge
 
 
@@ -29,7 +31,7 @@ def tiny_weights(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     with torch.random.fork_rng():
         torch.manual_seed(0)
         model = SpaceModel(ModelConfig(width=16, layers=2, feedforward=32, pivots=4, rank=2))
-    weights.save_weights(folder / weights.DEFAULT_WEIGHTS, model, {})
+    save_weights(folder / weights.DEFAULT_WEIGHTS, model, {})
     monkeypatch.setattr(weights, "BUNDLED", folder)
 
 

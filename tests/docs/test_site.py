@@ -24,7 +24,7 @@ EXTENDED = (
     "spacevrp.env.rules.load_fits",
     "spacevrp.tensors.batch.Batch",
     "spacevrp.model.space.SpaceModel",
-    "spacevrp.model.config.ModelConfig",
+    "spacevrp.inference.config.ModelConfig",
     "spacevrp.train.config.TrainConfig",
     "spacevrp.oracles.base.Oracle",
     "spacevrp.oracles.base.SolverOracle",

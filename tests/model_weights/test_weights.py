@@ -11,7 +11,8 @@ import pytest
 import torch
 from safetensors.torch import load_file, save_file
 
-from spacevrp.model import ModelConfig, SpaceModel, weights
+from spacevrp.inference import weights
+from spacevrp.model import ModelConfig, SpaceModel
 from spacevrp.model.weights import bundled_weights, load_weights, save_weights
 from spacevrp.problems.errors import FormatError, SpacevrpError
 

@@ -37,6 +37,11 @@ def classes(stub: ast.Module) -> dict[str, ast.ClassDef]:
     return {node.name: node for node in found if not node.bases}
 
 
+def constants(body: list[ast.stmt]) -> set[str]:
+    found = [node.target for node in body if isinstance(node, ast.AnnAssign)]
+    return {target.id for target in found if isinstance(target, ast.Name)}
+
+
 def functions(body: list[ast.stmt]) -> dict[str, ast.FunctionDef]:
     return {node.name: node for node in body if isinstance(node, ast.FunctionDef)}
 
@@ -62,12 +67,12 @@ def real_arguments(doc: str) -> list[str]:
         r"[\[({][^\[\](){}]*[\])}]", inside
     ):  # types and defaults with commas of their own
         inside = re.sub(r"[\[({][^\[\](){}]*[\])}]", "", inside)
-    words = [word.strip() for word in inside.split(",")]
+    words = [word.strip() for word in inside.split(",") if word.strip()]
     return [word.partition(":")[0] + ("=" if "=" in word else "") for word in words]
 
 
 def test_the_names_are_those_of_the_module(stub: ast.Module, module: ModuleType) -> None:
-    assert {*classes(stub), *functions(stub.body)} == public(dir(module))
+    assert {*classes(stub), *functions(stub.body), *constants(stub.body)} == public(dir(module))
     for name, node in classes(stub).items():
         assert set(functions(node.body)) - {"__init__"} == public(dir(getattr(module, name)))
 
@@ -84,4 +89,4 @@ def test_the_arguments_are_those_of_the_module(stub: ast.Module, module: ModuleT
 
 
 def test_there_are_stubs() -> None:
-    assert {"_core", "_judge"} <= {path.stem for path in STUBS}
+    assert {"_core", "_judge", "_network"} <= {path.stem for path in STUBS}

@@ -11,6 +11,7 @@ import pytest
 from hypothesis import HealthCheck, assume, given, settings
 from hypothesis import strategies as st
 
+from spacevrp.inference.construct import Candidate
 from spacevrp.problems.errors import ProblemError
 from spacevrp.problems.explanation.reasons import CODES
 from spacevrp.problems.problem import Problem
@@ -18,7 +19,6 @@ from spacevrp.problems.referee import Violation, judge
 from spacevrp.problems.solution import Solution
 from spacevrp.solver import NoPlanError, Solver
 from spacevrp.solver.partial import best_partial, legal_part
-from spacevrp.solver.search import Candidate
 
 INF = np.inf
 Route = tuple[int, ...]

@@ -295,6 +295,7 @@ def test_rollouts_are_the_likeliest_starts_once_greedily_and_three_times_drawn(
         asked.append((starts, keys, likeliest_first(environment, tables)))
         return rollout(environment, tables, starts, keys=keys, temperature=temperature)
 
+    monkeypatch.setattr(search, "supports_native", lambda _: False)
     monkeypatch.setattr(search, "rollout", watched)
     Solver(model, "cpu").solve(problems, augment=1, improve=False, replan=0)
     ((starts, keys, order),) = asked

@@ -201,7 +201,7 @@ def test_the_smallest_instances(solver: Solver, augment: int) -> None:
 
 
 def test_a_plan_that_the_referee_refuses_is_passed_over(solver: Solver) -> None:
-    from spacevrp.solver.search import Candidate
+    from spacevrp.inference.construct import Candidate
 
     problem = Problem.from_coordinates([(0, 0), (3, 0), (3, 4)], demand=[0, 2, 2], capacity=3)
     overloaded = Candidate(11.0, 0, np.array([0, 1, 2, 0]))
@@ -219,7 +219,7 @@ def test_a_plan_that_the_referee_refuses_is_passed_over(solver: Solver) -> None:
 
 def test_where_the_model_saw_other_costs_all_candidates_are_compared() -> None:
     """It holds the first for better, by the ways to the nearest depots; the referee does not."""
-    from spacevrp.solver.search import Candidate
+    from spacevrp.inference.construct import Candidate
 
     line = [(0, 0), (10, 0), (1, 0), (9, 0)]
     problem = Problem.from_coordinates(line, depots=(0, 1), demand=[0, 0, 1, 1], capacity=2)

@@ -7,8 +7,8 @@ from collections.abc import Callable
 import pytest
 import torch
 
+from spacevrp.inference.weights import BRANCHES
 from spacevrp.model import SpaceModel
-from spacevrp.model.encoder import BRANCHES
 from spacevrp.train.config import TrainConfig
 from spacevrp.train.optim import MuonAdamW, WeightAverage, hidden_matrices, orthogonalise
 

@@ -188,12 +188,16 @@ def _decode(
 ) -> dict[str, Any]:
     from spacevrp.decode import rollout, routes_of
     from spacevrp.decode.fused import fused_rollout
+    from spacevrp.decode.native_rollout import native_rollout, supports
     from spacevrp.problems.solution import Solution
     from spacevrp.solver.search import uses_kernel
 
     peak.restart()
     if uses_kernel(environment):
         seconds, trace = clock.time(lambda: fused_rollout(environment, tables, starts))
+        cost, sequence = trace.cost, trace.sequences()
+    elif supports(environment.batch):
+        seconds, trace = clock.time(lambda: native_rollout(environment, tables, starts))
         cost, sequence = trace.cost, trace.sequences()
     else:
         seconds, done = clock.time(lambda: rollout(environment, tables, starts))

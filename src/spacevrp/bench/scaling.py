@@ -11,6 +11,7 @@ import argparse
 import statistics
 from collections.abc import Sequence
 from dataclasses import asdict, dataclass, fields, replace
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -319,6 +320,7 @@ def _measure(model: Any, probe: ScalingProbe, peak: Any) -> dict[str, Any]:
     from spacevrp.bench.memory import ENOUGH_SECONDS, Clock
     from spacevrp.decode import routes_of
     from spacevrp.decode.adjustment import Adjustment
+    from spacevrp.decode.native_pruned import native_pruned_rollout, supports
     from spacevrp.decode.neighbourhood import neighbourhood
     from spacevrp.decode.pruned import pruned_rollout
     from spacevrp.decode.pruned_graph import walk_for
@@ -366,19 +368,12 @@ def _measure(model: Any, probe: ScalingProbe, peak: Any) -> dict[str, Any]:
     starts = choose_starts(environment, search.starts).repeat(1, probe.views)
     peak.restart()
     begin = time.process_time()
+    options = {"choices": search.choices, "readout": search.readout, "adjustment": adjustment}
+    decode: Any = partial(pruned_rollout, kind=walk_for(device))
+    if supports(batch):
+        decode = native_pruned_rollout
     with Workers(1):  # as the solver has it for few trajectories
-        seconds, done = clock.time(
-            lambda: pruned_rollout(
-                environment,
-                tables,
-                starts,
-                near,
-                choices=search.choices,
-                readout=search.readout,
-                adjustment=adjustment,
-                kind=walk_for(device),
-            )
-        )
+        seconds, done = clock.time(lambda: decode(environment, tables, starts, near, **options))
     steps = done.sequence.shape[2] - 2
     cpu_decode = time.process_time() - begin
     found |= {

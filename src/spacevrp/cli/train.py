@@ -138,7 +138,7 @@ def settle_config(
     ``network`` is that of weights to start from: keys of the network that neither the file nor a
     setting names are taken from it, and those that they name must be the same.
     """
-    from spacevrp.model.config import LEARNED_LATER
+    from spacevrp.inference.config import LEARNED_LATER
     from spacevrp.train.config import DEFAULT_PRESET, TrainConfig, get_preset
 
     base = None if preset is None else get_preset(preset)

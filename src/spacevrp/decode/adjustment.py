@@ -22,16 +22,8 @@ from dataclasses import dataclass
 import torch
 from torch import Tensor
 
+from spacevrp.inference.large import HALF, NEARNESS, PRIORITY, TRAINED_NODES
 from spacevrp.tensors import Batch
-
-# Nodes of the instances that the network was trained with.
-TRAINED_NODES = 101
-# The powers of the views, in turn: 0 leaves distances as they are, 1 would make up for all.
-NEARNESS = (0.4, 0.0, 0.6, 0.2)
-# What a demand that fills a vehicle adds to the score of its customer; up to half a vehicle adds
-# nothing.
-PRIORITY = 20.0
-_HALF = 0.5
 
 
 @dataclass(frozen=True)
@@ -59,7 +51,7 @@ class Adjustment:
         return cls(
             depot_weight=torch.where(large, capped, 1.0),
             missing=torch.where(large, missing, 1.0),
-            bonus=priority * torch.where(share > _HALF, share, 0.0),
+            bonus=priority * torch.where(share > HALF, share, 0.0),
         )
 
     def nearness(self, first_view: int, views: int, powers: Sequence[float] = NEARNESS) -> Tensor:

@@ -6,14 +6,15 @@ in whichever order, step by step or in one kernel.
 
 from __future__ import annotations
 
-import numpy as np
 import torch
 from torch import Tensor
 
+from spacevrp.inference import keys
+from spacevrp.inference.keys import LIKELIEST, NUM_KEYS
+
+__all__ = ["LIKELIEST", "numbered_keys", "random_keys", "uniform"]
+
 _WORD = 0xFFFFFFFF
-_KEYS = 2**31
-# In the place of a key: take the likeliest move, and draw nothing.
-LIKELIEST = -1
 # Steps of a Weyl sequence (the golden ratio of 2^32), whose terms are mixed by two products and
 # three shifts. The kernel has the same numbers (``fused_kernel.drawn``).
 WEYL = 0x9E3779B9
@@ -35,7 +36,7 @@ def random_keys(
     shape: tuple[int, ...], device: torch.device, generator: torch.Generator | None = None
 ) -> Tensor:
     """Keys out of torch's own random numbers, int64."""
-    return torch.randint(_KEYS, shape, device=device, generator=generator)
+    return torch.randint(NUM_KEYS, shape, device=device, generator=generator)
 
 
 def numbered_keys(seed: int, views: range, count: int) -> Tensor:
@@ -43,11 +44,4 @@ def numbered_keys(seed: int, views: range, count: int) -> Tensor:
 
     They follow from the seed, the number of the view and that of the trajectory.
     """
-    rows = [
-        # Philox draws one after the other: the first of many are those of few.
-        np.random.Generator(np.random.Philox(np.random.SeedSequence([seed, view]))).integers(
-            _KEYS, size=count, dtype=np.int64
-        )
-        for view in views
-    ]
-    return torch.from_numpy(np.array(rows).reshape(len(views), count))
+    return torch.from_numpy(keys.numbered_keys(seed, views, count))

@@ -7,14 +7,13 @@ import math
 import torch
 from torch import Tensor
 
+from spacevrp.arrays.limits import TOLERANCE
+from spacevrp.decode.packing import INSTANCE_ROWS, NODE_ROWS, pack, ways_home
 from spacevrp.decode.trace import Trace
 from spacevrp.env import Environment
 from spacevrp.env.rules import at
 from spacevrp.env.starts import can_start
 from spacevrp.model.decoder import DecoderTables
-from spacevrp.model.features import per_horizon
-from spacevrp.tensors import Batch
-from spacevrp.tensors.limits import TOLERANCE
 
 # Nodes fit one tile, and their visits four 32-bit words.
 MAX_NODES = 128
@@ -58,7 +57,6 @@ def fused_rollout(
     import triton
 
     from spacevrp.decode.fused_kernel import rollout_kernel
-    from spacevrp.decode.fused_layout import INSTANCE_ROWS, NODE_ROWS
 
     batch = environment.batch
     if not supports(environment):
@@ -73,7 +71,8 @@ def fused_rollout(
     width = tables.embedding.shape[-1]
     max_steps = max_steps or environment.max_steps
     block_nodes = max(16, triton.next_power_of_2(nodes))
-    node_table, instance_table = pack(batch, tables, block_nodes, NODE_ROWS, INSTANCE_ROWS)
+    weights = (tables.read_weight, tables.match_weight)
+    node_table, instance_table = pack(batch, *weights, block_nodes)
     same_duration = batch.duration is batch.distance
     depots = max(environment.num_depots, 1)
     origin = torch.where(batch.has_depot.unsqueeze(1), environment.first_depots(starts), starts)
@@ -140,61 +139,3 @@ def match_type(dtype: torch.dtype) -> torch.dtype:
     are not: they need the range.
     """
     return torch.float16 if dtype is torch.bfloat16 else dtype
-
-
-def ways_home(matrix: Tensor, depots: int, block_nodes: int) -> Tensor:
-    """From every node to each depot, (B, K, block_nodes) float32."""
-    home = matrix[:, :, :depots].transpose(1, 2).float()
-    return torch.nn.functional.pad(home, (0, block_nodes - matrix.shape[1])).contiguous()
-
-
-def pack(
-    batch: Batch,
-    tables: DecoderTables,
-    block_nodes: int,
-    node_rows: tuple[str, ...],
-    instance_rows: tuple[str, ...],
-) -> tuple[Tensor, Tensor]:
-    """The kernel's tables: (B, rows, block_nodes) a node and (B, rows) an instance, float32."""
-    customers = batch.is_node & ~batch.is_depot
-    per_node = {
-        "customer": customers,
-        "demand": batch.demand,
-        "opening": batch.opening,
-        "closing": batch.closing,
-        "service": batch.service,
-        "prize": batch.revealed_prize,
-        "penalty": batch.penalty,
-        "compulsory": batch.compulsory,
-        "delivery": batch.is_delivery,
-        "paired_step": batch.is_pickup.float() - batch.is_delivery.float(),
-        "partner": batch.partner,
-    }
-    per_instance = {
-        "capacity": batch.capacity,
-        "limited": torch.isfinite(batch.capacity),
-        "load_tolerance": batch.load_tolerance,
-        "load_rule": batch.load_rule,
-        "max_length": batch.max_length,
-        "bounded": torch.isfinite(batch.max_length),
-        "windowed": batch.windowed,
-        "per_horizon": per_horizon(batch),
-        "min_prize": batch.min_prize,
-        "max_routes": batch.max_routes,
-        "open_routes": batch.open_routes,
-        "backhaul_last": batch.backhaul_last,
-        "depots": batch.is_depot.sum(dim=1),
-        "orienteering": batch.orienteering,
-        "prize_collecting": batch.prize_collecting,
-        "read_weight": tables.read_weight,
-        "match_weight": tables.match_weight,
-        "customers": customers.sum(dim=1),
-        "compulsory": batch.compulsory.sum(dim=1),
-        "linehauls": (customers & (batch.demand > 0)).sum(dim=1),
-        "penalty": batch.penalty.sum(dim=1),
-    }
-    missing = block_nodes - batch.num_nodes
-    node_table = torch.stack([per_node[name].float() for name in node_rows], dim=1)
-    node_table = torch.nn.functional.pad(node_table, (0, missing))
-    instance_table = torch.stack([per_instance[name].float() for name in instance_rows], dim=1)
-    return node_table.contiguous(), instance_table.contiguous()

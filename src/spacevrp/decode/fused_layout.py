@@ -1,46 +1,11 @@
-"""How instances are laid out for the rollout kernel: the rows of its two tables, by name."""
+"""Where the rollout kernel finds the rows of its two tables (see ``packing``)."""
 
 from __future__ import annotations
 
 import triton.language as tl
 
-# Rows of the table a node and of the table an instance; fused.py fills them.
-NODE_ROWS = (
-    "customer",
-    "demand",
-    "opening",
-    "closing",
-    "service",
-    "prize",
-    "penalty",
-    "compulsory",
-    "delivery",
-    "paired_step",
-    "partner",
-)
-INSTANCE_ROWS = (
-    "capacity",
-    "limited",
-    "load_tolerance",
-    "load_rule",
-    "max_length",
-    "bounded",
-    "windowed",
-    "per_horizon",
-    "min_prize",
-    "max_routes",
-    "open_routes",
-    "backhaul_last",
-    "depots",
-    "orienteering",
-    "prize_collecting",
-    "read_weight",
-    "match_weight",
-    "customers",
-    "compulsory",
-    "linehauls",
-    "penalty",
-)
+from spacevrp.decode.packing import INSTANCE_ROWS, NODE_ROWS
+
 _N = {name: index for index, name in enumerate(NODE_ROWS)}
 _I = {name: index for index, name in enumerate(INSTANCE_ROWS)}
 

@@ -8,6 +8,7 @@ import torch
 import torch.nn.functional as F
 from torch import Tensor
 
+from spacevrp.arrays.limits import TOLERANCE
 from spacevrp.env import rules
 from spacevrp.env.load import load_after
 from spacevrp.env.rules import at
@@ -15,7 +16,6 @@ from spacevrp.env.state import State
 from spacevrp.env.ways import ways_home
 from spacevrp.tensors import LOAD_RULE_CODES, Batch
 from spacevrp.tensors.lengths import between, from_first, to_first
-from spacevrp.tensors.limits import TOLERANCE
 
 
 class Environment:

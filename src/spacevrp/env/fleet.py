@@ -13,6 +13,7 @@ from dataclasses import dataclass, replace
 import torch
 from torch import Tensor
 
+from spacevrp.arrays.limits import TOLERANCE
 from spacevrp.env import rules
 from spacevrp.env.environment import at_node, only
 from spacevrp.env.load import load_after
@@ -22,7 +23,6 @@ from spacevrp.env.ways import ways_home
 from spacevrp.tensors import Batch
 from spacevrp.tensors.fleet import Fleet, rule_codes
 from spacevrp.tensors.lengths import between, rows_of
-from spacevrp.tensors.limits import TOLERANCE
 
 
 @dataclass(frozen=True)

@@ -13,12 +13,12 @@ from dataclasses import dataclass
 import torch
 from torch import Tensor
 
+from spacevrp.arrays.limits import TOLERANCE
 from spacevrp.env.load import load_after
 from spacevrp.env.state import State
 from spacevrp.env.ways import WaysHome
 from spacevrp.tensors import Batch
 from spacevrp.tensors.lengths import between, columns_of, rows_of
-from spacevrp.tensors.limits import TOLERANCE
 
 
 @dataclass(frozen=True)

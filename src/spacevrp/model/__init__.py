@@ -3,7 +3,7 @@
 The model knows tensors and never the environment: to it a mask is a bool tensor.
 """
 
-from spacevrp.model.config import ModelConfig
+from spacevrp.inference.config import ModelConfig
 from spacevrp.model.decoder import DecoderTables
 from spacevrp.model.leanings import LEAN, LearnedLeanings, Queries, lean, leanings
 from spacevrp.model.pivots import random_seeds, view_seeds

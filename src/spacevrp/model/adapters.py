@@ -7,7 +7,7 @@ import math
 import torch
 from torch import Tensor, nn
 
-from spacevrp.model.config import ModelConfig
+from spacevrp.inference.config import ModelConfig
 from spacevrp.problems.features import ATTRIBUTE_NAMES
 
 # Keeps the direction of an adapter finite where its row is zero.

@@ -13,9 +13,10 @@ from dataclasses import dataclass
 import torch
 from torch import Tensor
 
+from spacevrp.inference.weights import BRANCHES
 from spacevrp.model.attention import gated_ratio, keyed_values, relation_attention
 from spacevrp.model.candidates import NodeTables
-from spacevrp.model.encoder import BRANCHES, EncoderLayer, linear
+from spacevrp.model.encoder import EncoderLayer, linear
 from spacevrp.model.features import node_attributes, node_types
 from spacevrp.model.pivots import joined, spread_out
 from spacevrp.model.space import SpaceModel, identifiers

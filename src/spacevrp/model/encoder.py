@@ -10,13 +10,11 @@ import torch
 import torch.nn.functional as F
 from torch import Tensor, nn
 
+from spacevrp.inference.config import ModelConfig
+from spacevrp.inference.weights import BRANCHES
 from spacevrp.model.attention import keyed_values, relation_attention
-from spacevrp.model.config import ModelConfig
 from spacevrp.model.geometry import Geometry
 from spacevrp.model.mixing import mix
-
-# Attention branches of a mixed bias module: distances out, distances in, pair relation.
-BRANCHES = 3
 
 
 @dataclass(frozen=True)

@@ -5,13 +5,9 @@ from __future__ import annotations
 import torch
 from torch import Tensor
 
+from spacevrp.inference.features import MEAN_IN_UNIT_SQUARE
 from spacevrp.problems.distances import NO_MAP
 from spacevrp.tensors import Batch
-
-NUM_ATTRIBUTES = 6
-NUM_NODE_TYPES = 7
-# Mean distance between two uniform points of the unit square.
-_MEAN_IN_UNIT_SQUARE = 0.5214
 
 
 def node_attributes(batch: Batch, scale: Tensor | None = None) -> Tensor:
@@ -80,7 +76,7 @@ def natural_scale(mean: Tensor, total: Tensor, change: Tensor, nodes: Tensor) ->
     """The scale from the mean length of an arc, the sums of lengths and of turned arcs' changes."""
     # Shortest paths in a complete graph with uniform lengths are about ln N / N long.
     closed_mean = torch.log(nodes.clamp(min=2)) / nodes.clamp(min=2)
-    expected = torch.where(change > NO_MAP * total, closed_mean, _MEAN_IN_UNIT_SQUARE)
+    expected = torch.where(change > NO_MAP * total, closed_mean, MEAN_IN_UNIT_SQUARE)
     scale = mean / expected
     natural = (scale >= 0.5) & (scale <= 2.0) | (mean <= 0)
     return torch.where(natural, 1.0, scale)

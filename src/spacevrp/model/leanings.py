@@ -15,17 +15,14 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-import numpy as np
 import torch
 from torch import Tensor, nn
 
+from spacevrp.inference.heads import STRENGTH, drawn_shifts
 from spacevrp.problems.features import ATTRIBUTE_NAMES
 
-# How far views lean by default. It is the length of drawn vectors in the queries' own deviation
-# (from twice as much on plans become worse faster than they become different), and how far learned
-# leanings were learned.
-LEAN = 0.25
-_SEED = 0
+# How far views lean by default (see inference/heads.py).
+LEAN = STRENGTH
 
 
 def leanings(views: range, width: int, first: int = 1) -> Tensor:
@@ -33,13 +30,7 @@ def leanings(views: range, width: int, first: int = 1) -> Tensor:
 
     A view of one number leans alike whatever the seed, which decides its pivots.
     """
-    rows = [
-        np.random.default_rng([_SEED, view]).standard_normal(width)
-        if view >= first
-        else np.zeros(width)
-        for view in views
-    ]
-    return torch.from_numpy(np.array(rows, dtype=np.float32))
+    return torch.from_numpy(drawn_shifts(views, width, first))
 
 
 class LearnedLeanings(nn.Module):

@@ -13,13 +13,9 @@ import numpy as np
 import torch
 from torch import Tensor
 
-from spacevrp.model.config import ModelConfig
+from spacevrp.inference.config import ModelConfig
+from spacevrp.inference.geometry import NO_SEED, SAME_GAP, seeds_of_views
 from spacevrp.tensors import Batch
-
-NO_SEED = -1
-# Nodes on the same shortest cycle through a pivot are equally far from it. Gaps this close, in
-# proportion, count as equal, so that the choice does not hang on rounding.
-_SAME_GAP = 1e-5
 
 
 def furthest_pivots(distance: Tensor, seeds: Tensor, is_node: Tensor) -> Tensor:
@@ -54,7 +50,7 @@ def spread_out(
     gap = gap.masked_fill(~is_node, -torch.inf)
     pivots = []
     for column in seeds.unbind(dim=1):
-        furthest = gap >= gap.amax(dim=1, keepdim=True) * (1.0 - _SAME_GAP)
+        furthest = gap >= gap.amax(dim=1, keepdim=True) * (1.0 - SAME_GAP)
         pivot = torch.where(column == NO_SEED, furthest.int().argmax(dim=1), column)  # (B,)
         gap = torch.minimum(gap, row_of(pivot))
         gap = gap.scatter(1, pivot.unsqueeze(1), -torch.inf)  # never the same pivot twice
@@ -111,34 +107,10 @@ def view_seeds(batch: Batch, config: ModelConfig, views: int, seed: int) -> Tens
     depots = batch.is_depot.sum(dim=1).tolist()
     nodes = batch.is_node.sum(dim=1).tolist()
     rows = [
-        _instance_views(int(first), int(size), config, views, seed)
+        seeds_of_views(int(first), int(size), config, views, seed)
         for first, size in zip(depots, nodes, strict=True)
     ]
     return torch.from_numpy(np.stack(rows)).to(batch.device)
-
-
-def _instance_views(
-    depots: int, nodes: int, config: ModelConfig, views: int, seed: int
-) -> np.ndarray[tuple[int, int], np.dtype[np.int64]]:
-    generator = np.random.Generator(np.random.PCG64(seed))
-    customers = nodes - depots
-    order = depots + generator.permutation(customers)
-    rows = np.full((views, config.pivots), NO_SEED, dtype=np.int64)
-    for view in range(views):
-        leading = list(range(depots)) if config.depot_seed else []
-        room = 1  # for customers among the pivots, whatever the number of depots
-        if config.pivot_choice == "random":
-            first = depots if config.depot_seed else 0
-            chosen = list(first + generator.permutation(nodes - first))
-        elif view < customers:
-            chosen = [order[view]]
-        else:
-            pair = generator.choice(customers, size=min(2, customers), replace=False)
-            chosen = list(depots + pair)
-            room = len(chosen)
-        seeds = [*leading[: max(config.pivots - room, 0)], *chosen][: config.pivots]
-        rows[view, : len(seeds)] = seeds
-    return rows
 
 
 def _with_depots(batch: Batch, chosen: Tensor, config: ModelConfig) -> Tensor:

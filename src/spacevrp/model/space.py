@@ -13,15 +13,14 @@ from dataclasses import replace
 import torch
 from torch import Tensor, nn
 
+from spacevrp.inference.config import ModelConfig
+from spacevrp.inference.weights import BRANCHES, NUM_ATTRIBUTES, NUM_NODE_TYPES
 from spacevrp.model.adapters import MoreSignals, projection
 from spacevrp.model.attention import keyed_values
 from spacevrp.model.bias import BiasNetworks
-from spacevrp.model.config import ModelConfig
 from spacevrp.model.decoder import DecoderTables
-from spacevrp.model.encoder import BRANCHES, Encoder, Relation
+from spacevrp.model.encoder import Encoder, Relation
 from spacevrp.model.features import (
-    NUM_ATTRIBUTES,
-    NUM_NODE_TYPES,
     node_attributes,
     node_types,
 )

@@ -8,6 +8,7 @@ from dataclasses import dataclass, field
 
 import torch
 
+from spacevrp.inference.construct import Candidate
 from spacevrp.model import SpaceModel
 from spacevrp.problems.deadline import NEVER, TimeIsUp
 from spacevrp.problems.errors import SpacevrpError
@@ -37,7 +38,7 @@ from spacevrp.solver.plans import (
     largest_large_size,
 )
 from spacevrp.solver.progress import Progress
-from spacevrp.solver.search import Candidate, Seconds, Settings, search_block
+from spacevrp.solver.search import Seconds, Settings, search_block
 from spacevrp.tensors.workers import workers_for
 
 # Instances of a block where there is a deadline: when it is over, the block has no plans yet. (A

@@ -15,11 +15,16 @@ from dataclasses import replace
 import torch
 from torch import Tensor
 
+from spacevrp.arrays.fleet import ANY_NUMBER
 from spacevrp.decode import routes_of
 from spacevrp.decode.draws import random_keys
 from spacevrp.decode.fleet import fleet_rollout
+from spacevrp.decode.native_fleet import native_fleet_rollout
+from spacevrp.decode.native_rollout import supports as supports_native
 from spacevrp.decode.rollout import Rollout
 from spacevrp.env.fleet import FleetEnvironment, Preferences
+from spacevrp.inference.construct import Candidate
+from spacevrp.inference.keys import random_state
 from spacevrp.model import DecoderTables, SpaceModel
 from spacevrp.problems.deadline import TimeIsUp
 from spacevrp.problems.problem import Problem
@@ -27,16 +32,14 @@ from spacevrp.problems.referee import judge
 from spacevrp.solver.memory import Cut
 from spacevrp.solver.search import (
     Best,
-    Candidate,
     Moves,
     Seconds,
     Settings,
     encode,
     numbered_seeds,
-    random_state,
 )
 from spacevrp.tensors import Batch
-from spacevrp.tensors.fleet import ANY_NUMBER, Fleet, stack_fleets
+from spacevrp.tensors.fleet import Fleet, stack_fleets
 
 # Routes of which the vehicles are chosen one by one; later ones take the last choice.
 _ROUTES = 32
@@ -159,12 +162,14 @@ def _roll_out(
     place: tuple[int, ...],
 ) -> Rollout:
     """Complete a plan from each start (v, p); the first of the rounds is greedy."""
+    native = settings.compiled and supports_native(environment.batch)
+    decode = native_fleet_rollout if native else fleet_rollout
     turn = place[1]
     if turn == 0:
-        return fleet_rollout(environment, tables, starts, preferences, look=settings.deadline.check)
+        return decode(environment, tables, starts, preferences, look=settings.deadline.check)
     generator = torch.Generator(starts.device).manual_seed(random_state(settings.seed, place))
     keys = random_keys(starts.shape, starts.device, generator)
-    return fleet_rollout(
+    return decode(
         environment,
         tables,
         starts,

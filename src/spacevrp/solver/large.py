@@ -10,11 +10,15 @@ import torch
 from torch import Tensor
 
 from spacevrp.decode.adjustment import Adjustment
+from spacevrp.decode.native_pruned import native_pruned_rollout
+from spacevrp.decode.native_pruned import supports as supports_native
 from spacevrp.decode.neighbourhood import Neighbourhood, neighbourhood
 from spacevrp.decode.pruned import Drawing, Walk, pruned_rollout
 from spacevrp.decode.pruned_graph import walk_for
 from spacevrp.decode.rollout import Rollout
 from spacevrp.env.narrow import NarrowEnvironment
+from spacevrp.inference.construct import Candidate
+from spacevrp.inference.keys import random_state
 from spacevrp.model import SpaceModel
 from spacevrp.model.blocks import encode_in_blocks
 from spacevrp.model.candidates import NodeTables
@@ -22,13 +26,11 @@ from spacevrp.model.streaming import survey
 from spacevrp.problems.problem import Problem
 from spacevrp.solver.plans import SMALL, LargeCut, Search
 from spacevrp.solver.search import (
-    Candidate,
     Foreseen,
     Moves,
     Seconds,
     Settings,
     choose_starts,
-    random_state,
     seeds_of_views,
     stack_expected,
     view_by_view,
@@ -157,12 +159,27 @@ class _Large:
         size, count = starts.shape
         plans = size * count * tables.views
         workers = min(workers_for(starts.device), -(-plans // _FEWEST_OF_A_WORKER), count)
+        drawn = place[1] > 0
+        if self.settings.compiled and not drawn and supports_native(environment.batch):
+            done = native_pruned_rollout(
+                environment,
+                tables,
+                starts.repeat(1, tables.views),
+                near,
+                choices=self.search.choices,
+                readout=self.search.readout,
+                adjustment=adjustment,
+                report=lambda share: self.watch.plans(share * plans),
+                look=self.settings.deadline.check,
+                threads=workers,
+            )
+            return _joined([done], tables.views)
         shares = starts.chunk(workers, dim=1)
 
         def work(number: int) -> Rollout:
             some = shares[number]
             drawing = None
-            if place[1] > 0:
+            if drawn:
                 state = random_state(self.settings.seed, (*place, number))
                 generator = torch.Generator(some.device).manual_seed(state)
                 drawing = Drawing(generator, self.settings.temperature(place[1]))
@@ -181,8 +198,8 @@ class _Large:
             )
 
         with Workers(len(shares)) as pool:
-            done = list(pool.map(work, range(len(shares))))
-        return _joined(done, tables.views)
+            parts = list(pool.map(work, range(len(shares))))
+        return _joined(parts, tables.views)
 
     def _ranks(self, place: tuple[int, int, int], views: int, piece: Tensor, starts: int) -> Tensor:
         """The rank (1, V P) of every plan: by view, then round, then start."""

@@ -11,12 +11,12 @@ from collections.abc import Mapping, Sequence
 from functools import reduce
 
 from spacevrp.decode import routes_of
+from spacevrp.inference.construct import Candidate
 from spacevrp.problems.comparison import better_of
 from spacevrp.problems.deadline import NEVER, Deadline
 from spacevrp.problems.explanation.ways import Route, Ways
 from spacevrp.problems.problem import Problem
 from spacevrp.problems.solution import Solution
-from spacevrp.solver.search import Candidate
 
 # Rollouts that are looked at; the others served fewer, or as many in a later rank.
 _MOST_READ = 4

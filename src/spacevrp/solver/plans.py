@@ -25,19 +25,14 @@ from dataclasses import dataclass
 
 import torch
 
+from spacevrp.inference.large import CHOICES, LISTED, MORE_CHOICES, READOUT, SMALL, WORK
 from spacevrp.problems.familiar import needs_fleet_rules
 from spacevrp.problems.problem import Problem
 from spacevrp.solver.memory import GIB, available, machine_memory
 from spacevrp.tensors.workers import workers_for
 
-# Customers up to which nothing is pruned.
-SMALL = 200
 # Starts of a view times customers: about the work of a view. A GPU moves many vehicles at once.
-_WORK = {"cpu": 2**16, "cuda": 2**20}
-# Customers that a move chooses from. Near in distance means less where windows or directions count.
-_CHOICES, _MORE_CHOICES = 32, 64
-# Customers in the readout, and on a list, for each one to choose from.
-_READOUT, _LISTED = 4, 8
+_WORK = {"cpu": WORK, "cuda": 2**20}
 # Trajectories that are worked on together: beyond, a device is only kept busy.
 _MOST_TOGETHER = {"cpu": 512, "cuda": 2**14}
 # Tiles, and the moments at which all customers are looked at; of every worker.
@@ -45,6 +40,21 @@ _SCRATCH = {"cpu": GIB // 8, "cuda": 2 * GIB}
 _CPU_BUDGET = 2 * GIB
 _CPU_SHARE = 0.25  # of the machine's memory, if that is less
 _CUDA_SHARE = 0.8  # of what is free
+
+
+__all__ = [
+    "SMALL",
+    "LargeCut",
+    "LargeFootprint",
+    "Search",
+    "choose_search",
+    "count_matrices",
+    "cut_large",
+    "describe",
+    "is_large",
+    "large_budget",
+    "largest_large_size",
+]
 
 
 @dataclass(frozen=True)
@@ -57,12 +67,12 @@ class Search:
     @property
     def readout(self) -> int:
         """Customers that a move reads out, at most."""
-        return _READOUT * self.choices
+        return READOUT * self.choices
 
     @property
     def listed(self) -> int:
         """Customers on the list of a node, at most."""
-        return _LISTED * self.choices
+        return LISTED * self.choices
 
 
 def is_large(problem: Problem, choices: int | None) -> bool:
@@ -84,7 +94,7 @@ def choose_search(
         starts = max(1, _WORK[device.type] // customers)
     if choices is None:
         features = problem.features
-        choices = _MORE_CHOICES if features.asymmetric or features.time_windows else _CHOICES
+        choices = MORE_CHOICES if features.asymmetric or features.time_windows else CHOICES
     return Search(min(starts, customers), min(choices, customers))
 
 

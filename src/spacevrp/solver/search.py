@@ -15,17 +15,19 @@ from functools import cache, partial
 from importlib.util import find_spec
 from typing import Any
 
-import numpy as np
 import torch
 from torch import Tensor
 
 from spacevrp.decode import rollout
 from spacevrp.decode.first import likeliest_first
 from spacevrp.decode.fused import fused_rollout, supports
+from spacevrp.decode.native_rollout import native_rollout
+from spacevrp.decode.native_rollout import supports as supports_native
 from spacevrp.decode.rollout import Move, advance
 from spacevrp.decode.trace import Trace
 from spacevrp.env import Environment, start_nodes
 from spacevrp.env.starts import can_start
+from spacevrp.inference.construct import Candidate
 from spacevrp.model import LEAN, DecoderTables, SpaceModel, view_seeds
 from spacevrp.problems.deadline import NEVER, Deadline, TimeIsUp
 from spacevrp.problems.problem import Problem
@@ -62,6 +64,7 @@ class Settings:
     reductions: bool = True  # problems may be seen in another form (see problems/readings.py)
     pruned: bool = True  # large instances: fewer starts, near customers, adjusted distances
     deadline: Deadline = NEVER  # when it is over, the best plans so far are taken
+    compiled: bool = True  # on a CPU, rollouts by the compiled network where it is installed
 
     @property
     def wanted(self) -> Wanted:
@@ -82,16 +85,6 @@ class Settings:
         if self.direct_return or not number:
             return 1.0
         return 2.0 ** ((number - 1) % _DEGREES)
-
-
-@dataclass(frozen=True)
-class Candidate:
-    """A finished (or stuck) rollout."""
-
-    cost: float  # in units of distance; inf where it is stuck
-    rank: int  # in the order of views, rounds and starts: settles ties
-    sequence: np.ndarray  # (T,) positions in the batch
-    hindsight: bool = False  # chosen by prizes that were not known beforehand: for the record only
 
 
 @dataclass
@@ -183,6 +176,8 @@ def _search(
     decode: Callable[..., Moves] = partial(_roll_out, deadline=settings.deadline)
     if uses_kernel(environment):
         decode = partial(_roll_out_fused, missing_arcs=_misses_arcs(problems))
+    elif settings.compiled and supports_native(batch):
+        decode = partial(_roll_out_native, deadline=settings.deadline)
     best = Foreseen(batch, environment.max_steps + 2, known=expected is None)
 
     def with_views(batch: Batch, views: int) -> Environment:
@@ -368,6 +363,21 @@ def _roll_out_fused(
     return Moves(trace.cost, lambda order: narrow(trace, order).sequences())
 
 
+def _roll_out_native(
+    environment: Environment,
+    tables: DecoderTables,
+    starts: Tensor,
+    keys: Tensor | None,
+    temperature: Tensor,
+    deadline: Deadline,
+) -> Moves:
+    """The same in one call, on a CPU."""
+    trace = native_rollout(
+        environment, tables, starts, keys, temperature=temperature, look=deadline.check
+    )
+    return Moves(trace.cost, lambda order: narrow(trace, order).sequences())
+
+
 def narrow(trace: Trace, order: Tensor) -> Trace:
     """Some of the rollouts: those at positions ``order`` (B, k)."""
     along = order.unsqueeze(1).expand(-1, trace.action.shape[1], -1)  # (B, T, k)
@@ -385,12 +395,6 @@ def _misses_arcs(problems: Sequence[Problem]) -> bool:
         problem.distances.has_missing_arcs or problem.durations.has_missing_arcs
         for problem in problems
     )
-
-
-def random_state(seed: int, place: tuple[int, ...]) -> int:
-    """Random numbers of their own for every piece of work."""
-    state = np.random.SeedSequence([seed, *place]).generate_state(1, np.uint64)[0]
-    return int(state >> np.uint64(1))
 
 
 # ------------------------------------------------------------------------------------------- best

@@ -8,11 +8,11 @@ from itertools import takewhile
 import numpy as np
 
 from spacevrp.decode import routes_of
+from spacevrp.inference.construct import Candidate
 from spacevrp.problems.judging import judge_all
 from spacevrp.problems.problem import Problem
 from spacevrp.problems.readings import Reading, Routes
 from spacevrp.problems.solution import Solution
-from spacevrp.solver.search import Candidate
 
 # The best candidate that the referee passes; why it passes none that is whole; the refused.
 Settled = tuple[Solution | None, str, int]

@@ -16,10 +16,7 @@ from torch import Tensor
 from spacevrp.decode.draws import LIKELIEST, numbered_keys
 from spacevrp.env import Environment
 from spacevrp.env.starts import can_start
-
-_PARTS = 4
-# But not fewer starts than these, if there are as many.
-_FEWEST = 16
+from spacevrp.inference.rollouts import FEWEST, PARTS
 
 
 @dataclass(frozen=True)
@@ -37,13 +34,13 @@ class Wanted:
     @property
     def draws(self) -> int:
         """Rounds that draw their moves, after a greedy one."""
-        return _PARTS - 1 if self.parted else self.samples or 0
+        return PARTS - 1 if self.parted else self.samples or 0
 
     def rollouts(self, starts: int) -> int:
         """Of a view with so many start nodes."""
         if not self.parted:
             return starts * (1 + self.draws)
-        return max(-(-starts // _PARTS), min(starts, _FEWEST)) * _PARTS
+        return max(-(-starts // PARTS), min(starts, FEWEST)) * PARTS
 
 
 @dataclass(frozen=True)
@@ -64,7 +61,7 @@ class Turns:
         every = can_start(environment).sum(dim=1, keepdim=True).clamp(min=1)  # (I, 1)
         used = every
         if wanted.parted:
-            used = ((every + _PARTS - 1) // _PARTS).maximum(every.clamp(max=_FEWEST))
+            used = ((every + PARTS - 1) // PARTS).maximum(every.clamp(max=FEWEST))
         elif wanted.starts is not None:
             used = every.clamp(max=wanted.starts)
         most = int(used.max())

@@ -13,6 +13,7 @@ import numpy as np
 import torch
 
 from spacevrp import native
+from spacevrp.inference.construct import Candidate
 from spacevrp.model import SpaceModel
 from spacevrp.problems.comparison import better_of
 from spacevrp.problems.deadline import NEVER, TimeIsUp
@@ -32,7 +33,7 @@ from spacevrp.solver.plans import is_large
 from spacevrp.solver.progress import Progress
 from spacevrp.solver.reasons import fleet_too_small, tell
 from spacevrp.solver.regions import VIEWS, divide, is_divisible, is_exhausted, put_together
-from spacevrp.solver.search import Candidate, Seconds, Settings
+from spacevrp.solver.search import Seconds, Settings
 from spacevrp.solver.settling import settle, settle_all
 
 ShowProgress = bool | Literal["always"]

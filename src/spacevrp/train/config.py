@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import Any, Literal, get_args
 
 from spacevrp.generators import recipe, variety
-from spacevrp.model.config import ModelConfig
+from spacevrp.inference.config import ModelConfig
 from spacevrp.problems.errors import SpacevrpError
 from spacevrp.problems.problem import LOAD_RULES
 from spacevrp.problems.variants import SEEN_NAMES, parse_variant

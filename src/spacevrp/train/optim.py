@@ -10,7 +10,8 @@ from collections.abc import Iterable
 import torch
 from torch import Tensor
 
-from spacevrp.model.encoder import BRANCHES, EncoderLayer
+from spacevrp.inference.weights import BRANCHES
+from spacevrp.model.encoder import EncoderLayer
 from spacevrp.model.space import SpaceModel
 from spacevrp.train.config import TrainConfig
 

@@ -11,12 +11,12 @@ import torch
 from hypothesis import assume, given, settings
 from hypothesis import strategies as st
 
+from spacevrp.arrays.limits import TOLERANCE, as_amounts, as_limits
 from spacevrp.env import Environment
 from spacevrp.problems.problem import Problem
 from spacevrp.problems.referee import judge
 from spacevrp.tensors import stack
 from spacevrp.tensors.fleet import stack_fleets
-from spacevrp.tensors.limits import TOLERANCE, as_amounts, as_limits
 
 INF = np.inf
 

@@ -1,0 +1,166 @@
+"""One instance as arrays, in the units of the network: what rules and model see of a problem.
+
+Conventions
+-----------
+N nodes: depots first, then customers. Lengths and times are divided by units of their own, so that
+they are of the order of 1 in float32. Amounts of goods are whole numbers wherever they can be, so
+that their sums are exact. What limits them is never looser than what the referee forgives (see
+limits.py). Neutral values stand wherever a feature is absent.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, fields
+from typing import Any
+
+import numpy as np
+
+from spacevrp.arrays.limits import Array
+from spacevrp.arrays.plane import Plane
+from spacevrp.arrays.rows import (
+    View,
+    order_of,
+    padded_rows,
+    uniform_view,
+    unit_of_lengths,
+    write_lengths,
+)
+from spacevrp.problems.problem import Problem
+
+
+@dataclass(frozen=True)
+class Instance:
+    """What the rules and the network are told of one problem."""
+
+    distance: Array | Plane  # (N, N); inf where there is no arc
+    duration: Array | Plane  # (N, N); the same object as `distance` unless they differ
+    unit: float  # the user's units in one unit of distance (times have their own)
+    num_depots: int  # the first nodes; the depots of the problem, or what a view takes for them
+    demand: Array  # (N,) signed: what leaves the vehicle at the node
+    capacity: float  # inf where loads are unlimited
+    load_tolerance: float
+    load_rule: int  # see LOAD_RULE_CODES and PAIRED_LOAD
+    opening: Array  # (N,)
+    closing: Array  # (N,) inf where a window never closes
+    service: Array  # (N,)
+    max_length: float  # inf where routes are unlimited
+    prize: Array  # (N,) what the model and the environment expect
+    revealed_prize: Array  # (N,) what a visit really yields; equals `prize` unless stochastic
+    penalty: Array  # (N,) in distance units; 0 on depots and compulsory nodes
+    compulsory: Array  # (N,) bool; customers that must be visited
+    min_prize: float  # already at most the total prize
+    partner: Array  # (N,) int64; the other node of the pair, itself where there is none
+    is_pickup: Array  # (N,) bool; first of a pair
+    is_delivery: Array  # (N,) bool; second of a pair
+    max_routes: int  # a number no solution reaches where the fleet is unlimited
+    open_routes: bool
+    backhaul_last: bool
+    several_routes: bool
+    has_depot: bool
+    orienteering: bool
+    prize_collecting: bool
+    backhaul: bool
+    paired: bool
+    windowed: bool
+    attributes: Array  # (10,) the multi-hot problem representation
+    node_of: Array  # (N,) int64; position here -> the user's node
+
+    @property
+    def size(self) -> int:
+        """Number of nodes, depots included."""
+        return len(self.demand)
+
+    @property
+    def is_depot(self) -> Array:
+        """Which nodes are depots, (N,) bool."""
+        return np.arange(self.size) < self.num_depots
+
+
+# Fields with a number for every node.
+_OF_NODES = (
+    *("demand", "opening", "closing", "service", "prize", "revealed_prize", "penalty"),
+    *("compulsory", "partner", "is_pickup", "is_delivery", "node_of"),
+)
+# All others but the lengths, and the attributes, which are a row of their own.
+_OF_INSTANCE = tuple(
+    field.name
+    for field in fields(Instance)
+    if field.name not in (*_OF_NODES, "distance", "duration", "num_depots", "attributes")
+)
+
+
+def prepare(
+    problems: Sequence[Problem],
+    *,
+    dtype: Any = np.float32,
+    on_the_fly: bool = False,
+    views: Sequence[View] | None = None,
+) -> list[Instance]:
+    """Instances of any variants and sizes.
+
+    Parameters
+    ----------
+    dtype
+        Type of all arrays that are not exact.
+    on_the_fly
+        Build no matrix where coordinates tell all distances: a
+        :class:`~spacevrp.arrays.plane.Plane` takes its place.
+    views
+        What the arrays say of the vehicles, where that is not what the problems say.
+    """
+    if views is None:
+        views = [uniform_view(problem) for problem in problems]
+    if not problems:
+        return []
+    orders = [order_of(p, view.starts) for p, view in zip(problems, views, strict=True)]
+    rows = padded_rows(problems, views, orders, max(map(len, orders)))
+    for name, values in rows.items():
+        if values.dtype == np.float64 and name in (*_OF_NODES, "attributes"):
+            rows[name] = values.astype(dtype)
+    return [
+        _instance(rows, number, *one, on_the_fly=on_the_fly, dtype=dtype)
+        for number, one in enumerate(zip(problems, views, orders, strict=True))
+    ]
+
+
+def _instance(
+    rows: dict[str, Array],
+    number: int,
+    problem: Problem,
+    view: View,
+    order: Array,
+    *,
+    on_the_fly: bool,
+    dtype: Any,
+) -> Instance:
+    """One of the rows, without its padding."""
+    plane = on_the_fly and view.starts == problem.depots == view.ends
+
+    def lengths(field: str) -> Array | Plane:
+        return _lengths(problem, view, field, order, dtype, plane=plane)
+
+    distance = duration = lengths("distances")
+    if problem.durations is not problem.distances:
+        duration = lengths("durations")
+    values: dict[str, Any] = {name: rows[name][number].item() for name in _OF_INSTANCE}
+    for name in _OF_NODES:
+        values[name] = rows[name][number, : len(order)]
+    return Instance(
+        distance=distance,
+        duration=duration,
+        num_depots=len(view.starts),
+        attributes=rows["attributes"][number],
+        **values,
+    )
+
+
+def _lengths(
+    problem: Problem, view: View, field: str, order: Array, dtype: Any, *, plane: bool
+) -> Array | Plane:
+    lengths = getattr(problem, field)
+    if plane and lengths.coordinates is not None:
+        return Plane.of(lengths, order, unit_of_lengths(problem, field))
+    square = np.empty((len(order), len(order)), dtype=dtype)
+    write_lengths(square, problem, view, field, order)
+    return square

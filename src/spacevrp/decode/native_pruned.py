@@ -1,0 +1,165 @@
+"""Rollouts of large instances in one call of the compiled network, on a CPU."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+import torch
+from torch import Tensor
+
+from spacevrp.decode.adjustment import Adjustment
+from spacevrp.decode.native_rollout import floats, problem_arrays
+from spacevrp.decode.neighbourhood import Neighbourhood
+from spacevrp.decode.rollout import Rollout
+from spacevrp.env.narrow import NarrowEnvironment
+from spacevrp.env.ways import WaysHome
+from spacevrp.model.candidates import NodeTables
+from spacevrp.native import NETWORK_MISSING, network
+from spacevrp.tensors import Batch
+from spacevrp.tensors.lengths import Lengths, rows_of
+
+# Nodes up to which distances that follow from coordinates are written down as a matrix: 64 MiB of
+# one instance at a time.
+MOST_NODES = 4096
+_ROWS = 256  # of them at a time
+
+
+def supports(batch: Batch) -> bool:
+    """Whether the compiled network is there and can take this batch."""
+    if network is None or batch.device.type != "cpu":
+        return False
+    return isinstance(batch.distance, Tensor) or batch.num_nodes <= MOST_NODES
+
+
+def native_pruned_rollout(
+    environment: NarrowEnvironment,
+    tables: NodeTables,
+    starts: Tensor,
+    near: Neighbourhood,
+    *,
+    choices: int,
+    readout: int | None = None,
+    adjustment: Adjustment | None = None,
+    report: Callable[[float], None] | None = None,
+    look: Callable[[], None] | None = None,
+    threads: int | None = None,
+    instructions: str = "",
+) -> Rollout:
+    """What ``pruned_rollout`` does by single steps where nothing is drawn; see there."""
+    if network is None:
+        raise ValueError(NETWORK_MISSING)
+    views = tables.views
+    read = min(max(readout or near.width, choices), near.width)
+    limits = _Limits(min(choices, read), read)
+    shape = (starts.shape[0], views, -1)
+    origin = torch.where(
+        environment.batch.has_depot.unsqueeze(1), environment.first_depots(starts), starts
+    )
+    costs, moves, steps = [], [], []
+    # One instance after the other: there is room for the distances of one.
+    for number in range(starts.shape[0]):
+        here = slice(number, number + 1)
+        batch = environment.batch[torch.tensor([number])]
+        action, taken, cost, _ = network.rollout(
+            **_arrays(environment, batch, tables, number),
+            starts=starts.view(shape)[number].contiguous().numpy(),
+            origins=origin.view(shape)[number].contiguous().numpy(),
+            max_steps=environment.max_steps,
+            threads=torch.get_num_threads() if threads is None else threads,
+            instructions=instructions,
+            look=look,
+            views=views,
+            lists=limits.arrays(tables, near, adjustment, here),
+        )
+        # Few plans need all the moves that there might be.
+        moves.append(
+            torch.from_numpy(action[..., : max(1, int(taken.max(initial=0)))]).flatten(0, 1)
+        )
+        steps.append(torch.from_numpy(taken).flatten())
+        costs.append(torch.from_numpy(cost).flatten())
+        if report is not None:
+            report(1.0 / starts.shape[0])
+    return Rollout(_sequences(origin, starts, moves, torch.stack(steps)), torch.stack(costs))
+
+
+@dataclass(frozen=True)
+class _Limits:
+    choices: int
+    readout: int
+
+    def arrays(
+        self, tables: NodeTables, near: Neighbourhood, adjustment: Adjustment | None, here: slice
+    ) -> dict[str, Any]:
+        """The lists of one instance, and how its distances are seen."""
+        scale = tables.scale
+        seen = torch.stack(
+            [
+                *(getattr(scale, name)[here] for name in ("mean", "deviation", "longest")),
+                torch.ones_like(scale.mean[here])
+                if adjustment is None
+                else adjustment.depot_weight[here],
+            ],
+            dim=1,
+        )
+        nodes = near.node.shape[1]
+        bonus = torch.zeros((1, nodes)) if adjustment is None else adjustment.bonus[here]
+        nearness = torch.ones(tables.views)
+        if tables.nearness is not None:
+            nearness = tables.nearness[here].flatten()
+        return {
+            "near": near.node[here].numpy(),
+            "limits": np.array([self.choices, self.readout]),
+            "bonus": floats(bonus),
+            "scale": floats(seen),
+            "nearness": floats(nearness),
+        }
+
+
+def _arrays(
+    environment: NarrowEnvironment, batch: Batch, tables: NodeTables, number: int
+) -> dict[str, Any]:
+    """What the compiled network has to know of one instance with all its views."""
+    distance = _matrix(batch.distance)
+    shared = environment.batch.duration is environment.batch.distance
+    duration = distance if shared else _matrix(batch.duration)
+    batch = batch.replace(distance=distance, duration=duration)
+    home = WaysHome(distance, duration, direct=True)
+    here = slice(number, number + 1)
+    return {
+        **problem_arrays(
+            batch, tables.read_weight[here], tables.match_weight[here], home, environment.num_depots
+        ),
+        "embedding": floats(tables.embedding[number]),
+        "keyed": floats(tables.keyed[number]),
+        "query_first": floats(tables.query_first[number]),
+        "query_last": floats(tables.query_last[number]),
+        "state_weight": floats(tables.state_weight[here]),
+        "clipping": tables.clipping,
+    }
+
+
+def _matrix(lengths: Lengths) -> Tensor:
+    """Lengths (1, N, N) as the rules see them."""
+    if isinstance(lengths, Tensor):
+        return lengths
+    nodes = lengths.shape[1]
+    rows = [
+        rows_of(lengths, torch.arange(first, min(first + _ROWS, nodes)).unsqueeze(0))
+        for first in range(0, nodes, _ROWS)
+    ]
+    return torch.cat(rows, dim=1)
+
+
+def _sequences(origin: Tensor, starts: Tensor, moves: list[Tensor], steps: Tensor) -> Tensor:
+    """Origin, start and moves, (B, V P, T) int32; a finished solution rests where it is."""
+    longest = max(one.shape[1] for one in moves)
+    padded = [torch.nn.functional.pad(one, (0, longest - one.shape[1])) for one in moves]
+    sequence = torch.cat(
+        [origin.unsqueeze(-1).int(), starts.unsqueeze(-1).int(), torch.stack(padded)], dim=-1
+    )
+    last = (steps.long() + 1).unsqueeze(-1)  # (B, V P, 1)
+    rests = torch.arange(longest + 2) > last
+    return torch.where(rests, sequence.gather(2, last), sequence)

@@ -1,0 +1,123 @@
+"""Whole rollouts in one call of the compiled network, on a CPU and for any number of nodes."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+import torch
+from torch import Tensor
+
+from spacevrp.arrays.limits import TOLERANCE
+from spacevrp.decode.packing import pack, ways_home
+from spacevrp.decode.trace import Trace
+from spacevrp.env import Environment
+from spacevrp.env.ways import WaysHome
+from spacevrp.model.decoder import DecoderTables
+from spacevrp.native import NETWORK_MISSING, network
+from spacevrp.tensors import Batch
+
+
+def supports(batch: Batch) -> bool:
+    """Whether the compiled network is there and can take this batch."""
+    return network is not None and isinstance(batch.distance, Tensor) and not batch.distance.is_cuda
+
+
+def native_rollout(
+    environment: Environment,
+    tables: DecoderTables,
+    starts: Tensor,
+    keys: Tensor | None = None,
+    *,
+    temperature: Tensor | None = None,
+    max_steps: int | None = None,
+    threads: int | None = None,
+    instructions: str = "",
+    look: Callable[[], None] | None = None,
+) -> Trace:
+    """Complete a solution from each start node (B, P) in one call.
+
+    Parameters
+    ----------
+    keys
+        (B, P) of the random numbers (see ``draws``) with which moves are drawn; where there are
+        none, or below 0, the likeliest are taken.
+    temperature
+        (P,); the higher, the more equal the chances of all legal moves. 1 where there are none.
+    max_steps
+        Solutions that need more moves count as stuck.
+    threads
+        As many as torch is set to where None. The result is the same for any number.
+    instructions
+        One of ``network.instruction_sets()``; the widest of this processor where empty.
+    look
+        Called now and then; what it raises ends the call.
+    """
+    if network is None:
+        raise ValueError(NETWORK_MISSING)
+    batch = environment.batch
+    origin = torch.where(batch.has_depot.unsqueeze(1), environment.first_depots(starts), starts)
+    action, steps, cost, _ = network.rollout(
+        **instance_arrays(batch, tables, environment.home, environment.num_depots),
+        starts=starts.numpy(),
+        origins=origin.numpy(),
+        keys=None if keys is None else keys.numpy(),
+        temperature=None if temperature is None else floats(temperature),
+        max_steps=environment.max_steps if max_steps is None else max_steps,
+        threads=torch.get_num_threads() if threads is None else threads,
+        instructions=instructions,
+        look=look,
+    )
+    return Trace(
+        starts,
+        origin,
+        torch.from_numpy(action).transpose(1, 2),
+        torch.from_numpy(steps),
+        torch.from_numpy(cost),
+    )
+
+
+def instance_arrays(
+    batch: Batch, tables: DecoderTables, home: WaysHome, depots: int
+) -> dict[str, Any]:
+    """What the compiled network has to know of instances, by the names of its arguments."""
+    return {
+        **problem_arrays(batch, tables.read_weight, tables.match_weight, home, depots),
+        "embedding": floats(tables.embedding),
+        "keyed": floats(tables.keyed),
+        "query_first": floats(tables.query_first),
+        "query_last": floats(tables.query_last),
+        "state_weight": floats(tables.state_weight),
+        "zscore": floats(tables.zscore),
+        "clipping": tables.clipping,
+    }
+
+
+def problem_arrays(
+    batch: Batch, read_weight: Tensor, match_weight: Tensor, home: WaysHome, depots: int
+) -> dict[str, Any]:
+    """The part of it that says what the rules are; with the weights (B,) of distances."""
+    nodes = batch.num_nodes
+    node_table, instance_table = pack(batch, read_weight, match_weight, nodes)
+    distance = duration = floats(batch.distance)
+    if batch.duration is not batch.distance:
+        duration = floats(batch.duration)
+    home_distance = home_duration = floats(ways_home(home.distance, depots, nodes))
+    if home.duration is not home.distance:
+        home_duration = floats(ways_home(home.duration, depots, nodes))
+    return {
+        "distance": distance,
+        "duration": duration,
+        "home_distance": home_distance,
+        "home_duration": home_duration,
+        "node_table": floats(node_table),
+        "instance_table": floats(instance_table),
+        "tolerance": TOLERANCE,
+        "direct": home.direct,
+    }
+
+
+def floats(tensor: Tensor) -> np.ndarray[Any, Any]:
+    """The numbers where they lie, if they are float32 in a row."""
+    return tensor.detach().float().contiguous().numpy()

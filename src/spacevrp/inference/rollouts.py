@@ -1,0 +1,201 @@
+"""Rollouts of one instance by the compiled network: from which starts, how often, how sampled."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from spacevrp.arrays import Instance
+from spacevrp.arrays.limits import TOLERANCE
+from spacevrp.inference.features import horizon
+from spacevrp.inference.keys import LIKELIEST, numbered_keys
+from spacevrp.inference.starts import Starts, matrices_of
+from spacevrp.inference.tables import Tables
+from spacevrp.native import network as kernels
+
+Array = np.ndarray[Any, Any]
+
+#: By default one of so many parts of the start nodes is used, the likeliest, each so many times.
+PARTS = 4
+#: But not fewer starts than these, if there are as many.
+FEWEST = 16
+
+
+@dataclass(frozen=True)
+class RolloutPlan:
+    """The rollouts of a view: R trajectories, in rounds of which the first is greedy."""
+
+    start: Array  # (R,) which of the start nodes, the likeliest of which is 0
+    draw: Array  # (R,) how many have been sampled from it with this one; 0 for a greedy one
+    rounds: Array  # (R,) the round of each
+    samples: int  # from each start
+
+    @classmethod
+    def of(
+        cls, starts: int, *, has_depot: bool, wanted: int | None, samples: int | None
+    ) -> RolloutPlan:
+        """For so many start nodes.
+
+        Parameters
+        ----------
+        wanted
+            Start nodes to use, the likeliest; None for all.
+        samples
+            Rounds that sample their moves after the greedy one; None for none. With neither, the
+            default: a part of the starts, and each so much the more often. Tours without a depot
+            visit every node, so that no start is better than another: they begin greedily at all.
+        """
+        every = max(starts, 1)
+        parted = wanted is None and samples is None
+        used, count = every, samples or 0
+        if parted:
+            used, count = max(-(-every // PARTS), min(every, FEWEST)), PARTS - 1
+        elif wanted is not None:
+            used = min(every, wanted)
+        place = np.arange(used * (1 + count))
+        rounds = place // used
+        if parted and not has_depot:
+            return cls(place % every, np.zeros_like(rounds), rounds, count)
+        return cls(place % used, rounds, rounds, count)
+
+    def keys(self, seed: int, views: range) -> Array | None:
+        """Of the random numbers of some views, (V, R) int64; None where nothing is sampled."""
+        if not self.samples:
+            return None
+        place = np.where(self.draw > 0, self.start * self.samples + self.draw - 1, 0)
+        table = numbered_keys(seed, views, int(place.max()) + 1)
+        return np.where(self.draw > 0, table[:, place], LIKELIEST)
+
+
+@dataclass(frozen=True)
+class Trajectories:
+    """Finished rollouts from P starts of one view."""
+
+    start: Array  # (P,) int64
+    origin: Array  # (P,) int64
+    action: Array  # (P, T) int32; moves after the start
+    steps: Array  # (P,) int32; moves until the solution was finished
+    cost: Array  # (P,) float32 in units of distance; inf where it is stuck
+    starts_moved: bool = True  # moves come after the start; of fleets, the start is one of them
+
+    def sequence(self, number: int) -> Array:
+        """Origin, start and all moves of one trajectory."""
+        moves = self.action[number, : self.steps[number]]
+        first = [self.origin[number], *([self.start[number]] if self.starts_moved else [])]
+        return np.concatenate([first, moves])
+
+    def served(self, number: int) -> int:
+        """Distinct nodes of one trajectory."""
+        return len(np.unique(self.sequence(number)))
+
+
+def pack(instance: Instance, tables: Tables) -> tuple[Array, Array]:
+    """The tables of nodes (rows, N) and of the instance (rows,) that the compiled rollout reads."""
+    one = instance
+    customers = ~one.is_depot
+    limited, bounded = math.isfinite(one.capacity), math.isfinite(one.max_length)
+    per_node: dict[str, Any] = {
+        "customer": customers,
+        "demand": one.demand,
+        "opening": one.opening,
+        "closing": one.closing,
+        "service": one.service,
+        "prize": one.revealed_prize,
+        "penalty": one.penalty,
+        "compulsory": one.compulsory,
+        "delivery": one.is_delivery,
+        "paired_step": one.is_pickup.astype(np.float32) - one.is_delivery,
+        "partner": one.partner,
+    }
+    per_instance: dict[str, Any] = {
+        "capacity": one.capacity,
+        "limited": limited,
+        "load_tolerance": one.load_tolerance,
+        "load_rule": one.load_rule,
+        "max_length": one.max_length,
+        "bounded": bounded,
+        "windowed": one.windowed,
+        "per_horizon": 1.0 / horizon(one) if one.windowed else 0.0,
+        "min_prize": one.min_prize,
+        "max_routes": one.max_routes,
+        "open_routes": one.open_routes,
+        "backhaul_last": one.backhaul_last,
+        "depots": one.num_depots,
+        "orienteering": one.orienteering,
+        "prize_collecting": one.prize_collecting,
+        "read_weight": tables.read_weight,
+        "match_weight": tables.match_weight,
+        "customers": int(customers.sum()),
+        "compulsory": int(one.compulsory.sum()),
+        "linehauls": int((customers & (one.demand > 0)).sum()),
+        "penalty": one.penalty.sum(),
+    }
+    nodes = np.array([per_node[name] for name in kernels.NODE_ROWS], dtype=np.float32)
+    whole = np.array([per_instance[name] for name in kernels.INSTANCE_ROWS], dtype=np.float32)
+    return nodes, whole
+
+
+def roll_out(
+    starts: Starts,
+    tables: Tables,
+    view: int,
+    nodes: Array,
+    *,
+    keys: Array | None = None,
+    temperature: Array | None = None,
+    threads: int = 1,
+    look: Callable[[], None] | None = None,
+) -> Trajectories:
+    """Complete a solution of one view from each start node (P,).
+
+    Parameters
+    ----------
+    keys
+        (P,) of the random numbers with which moves are sampled; below 0 for the likeliest moves.
+    temperature
+        (P,); the higher, the more equal the chances of all legal moves. 1 where there is none.
+    look
+        Called now and then; what it raises ends the work.
+    """
+    instance = starts.instance
+    origins = starts.origins(nodes)
+    moves_a_customer = 3 if instance.num_depots > 1 else 2
+    action, steps, cost, _ = kernels.rollout(
+        **arguments_of(instance, starts, tables, view),
+        starts=nodes[None],
+        origins=origins[None],
+        keys=None if keys is None else keys[None],
+        temperature=temperature,
+        max_steps=moves_a_customer * instance.size + 1,
+        threads=threads,
+        look=look,
+    )
+    return Trajectories(nodes, origins, action[0], steps[0], cost[0])
+
+
+def arguments_of(instance: Instance, starts: Starts, tables: Tables, view: int) -> dict[str, Any]:
+    """What the compiled rollout has to know of one view, by the names of its arguments."""
+    distance, duration = matrices_of(instance)
+    home_distance, home_duration = starts.home
+    node_table, instance_table = pack(instance, tables)
+    return {
+        "embedding": tables.embedding[view : view + 1],
+        "keyed": tables.keyed[view : view + 1],
+        "query_first": tables.query_first[view : view + 1],
+        "query_last": tables.query_last[view : view + 1],
+        "state_weight": tables.state_weight[None],
+        "zscore": None if tables.zscore is None else tables.zscore[None],
+        "distance": distance[None],
+        "duration": duration[None],
+        "home_distance": home_distance[None],
+        "home_duration": home_duration[None],
+        "node_table": node_table[None],
+        "instance_table": instance_table[None],
+        "tolerance": TOLERANCE,
+        "clipping": tables.clipping,
+        "direct": starts.direct,
+    }

@@ -1,0 +1,97 @@
+"""The tables that a rollout looks up at every move, of one instance and all its views."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from spacevrp.arrays import Instance
+from spacevrp.inference.geometry import Geometry, Scale
+from spacevrp.inference.heads import STRENGTH, apply_heads
+from spacevrp.inference.network import Network
+from spacevrp.native import network as kernels
+
+Array = np.ndarray[Any, Any]
+
+
+@dataclass(frozen=True)
+class Tables:
+    """What the decoder knows of V views of an instance with N nodes; d channels, S signals.
+
+    All arrays are float32 and contiguous. The twin of ``DecoderTables`` and ``NodeTables``, which
+    hold the same numbers of several instances.
+    """
+
+    embedding: Array  # (V, N, d)
+    keyed: Array  # (V, N, 2d) [exp(K) * V | exp(K)]
+    query_first: Array  # (V, N, d) embedding through the projection of the first node
+    query_last: Array  # (V, N, d) embedding through the projection of the last node
+    state_weight: Array  # (S, d) what each signal adds to queries
+    zscore: Array | None  # (N, N) normalised distances; None where only `scale` is asked for
+    scale: Scale  # how distances are normalised: (length - mean) / deviation
+    read_weight: float  # alpha of the readout times log2 N
+    match_weight: float  # alpha of the compatibility times log2 N
+    clipping: float  # logits lie between plus and minus this number
+
+    @property
+    def views(self) -> int:
+        """Number of views."""
+        return len(self.embedding)
+
+    @property
+    def num_signals(self) -> int:
+        """Numbers that the decoder is told of a partial solution."""
+        return len(self.state_weight)
+
+
+def make_tables(
+    network: Network,
+    instance: Instance,
+    geometry: Geometry,
+    embedding: Array,
+    heads: range | None = None,
+    strength: float = STRENGTH,
+    *,
+    zscore: bool = True,
+) -> Tables:
+    """The tables from the node embeddings (V, N, d), with a policy head for every view."""
+    views, nodes, width = embedding.shape
+    flat = embedding.reshape(-1, width)
+    projections = network.projections(instance.attributes)
+    segments = range(0, views * nodes + 1, nodes)
+    keyed = np.empty((views * nodes, 2 * width), dtype=np.float32)
+    kernels.keyed_values(flat @ projections.key, flat @ projections.value, segments, keyed)
+    query_first = (flat @ projections.query_first).reshape(embedding.shape)
+    query_last = (flat @ projections.query_last).reshape(embedding.shape)
+    if heads is not None:
+        apply_heads(
+            network, instance.attributes, embedding, query_first, query_last, heads, strength
+        )
+    alphas = network.alphas(instance.attributes)
+    on_the_fly = not isinstance(geometry.lengths, np.ndarray)
+    return Tables(
+        embedding=embedding,
+        keyed=keyed.reshape(views, nodes, 2 * width),
+        query_first=query_first,
+        query_last=query_last,
+        state_weight=projections.state_weight,
+        zscore=geometry.zscore if zscore and not on_the_fly else None,
+        scale=geometry.scale,
+        read_weight=float(alphas[-2]) * geometry.log_size,
+        match_weight=float(alphas[-1]) * geometry.log_size,
+        clipping=network.config.clipping,
+    )
+
+
+def check_seeds(instances: Sequence[Instance], seeds: Sequence[Array], pivots: int) -> None:
+    """Refuse seeds that are no nodes of their instances."""
+    if len(instances) != len(seeds):
+        raise ValueError(f"expected seeds of {len(instances)} instances, received {len(seeds)}")
+    for instance, rows in zip(instances, seeds, strict=True):
+        if rows.ndim != 2 or rows.shape[1] != pivots or not len(rows):
+            raise ValueError(f"expected seeds of shape (views, {pivots}), received {rows.shape}")
+        if rows.min() < -1 or rows.max() >= instance.size:
+            raise ValueError(f"expected seeds from -1 to {instance.size - 1}, received {rows}")

@@ -1,0 +1,48 @@
+// For processors with AVX2 and FMA.
+#include "rollout.hpp"
+
+#ifdef SPACEVRP_WIDER
+
+#include <immintrin.h>
+
+#include <algorithm>
+#include <cmath>
+#include <cstring>
+#include <limits>
+
+// What is included above stays for any processor; only what follows is not.
+#if defined(__clang__)
+#pragma clang attribute push(__attribute__((target("avx2,fma"))), apply_to = function)
+#else
+#pragma GCC push_options
+#pragma GCC target("avx2,fma")
+#endif
+#define SPACEVRP_LANES 8
+
+namespace spacevrp::network::avx2 {
+
+#include "lanes.hpp"
+
+#include "rollout_products.hpp"
+
+#include "rollout_tables.hpp"
+
+#include "rollout_rules.hpp"
+
+#include "rollout_decoder.hpp"
+
+#include "lists_kernel.hpp"
+
+#include "rollout_kernel.hpp"
+
+#include "fleet_kernel.hpp"
+
+} // namespace spacevrp::network::avx2
+
+#if defined(__clang__)
+#pragma clang attribute pop
+#else
+#pragma GCC pop_options
+#endif
+
+#endif

@@ -1,0 +1,355 @@
+// The decoder: the twin of decode/signal.py, model/decoder.py and the choice of decode/rollout.py.
+//
+// Included like lanes.hpp, after rollout_tables.hpp: once for every set of instructions.
+
+// Questions to the decoder that are answered together: panels are read once for all of them.
+constexpr int GROUP = 4 * ROWS;
+
+// Rows of a group of questions.
+struct Rows {
+    Question question[GROUP];
+    int count;
+    std::int32_t *legal;        // (GROUP, wide) masks
+    float *weight;              // (GROUP, wide) of the readout; 0 where a move is illegal
+    float *sums;                // (GROUP, 2 columns)
+    float *context;             // (GROUP, columns)
+    float *match;               // (GROUP, wide); then scores
+    const float *zscore[GROUP]; // (wide,) each; of the instance, or in `far`
+    float *far;                 // (GROUP, wide) where the instance has none
+    std::int32_t *list;         // (GROUP / ROWS, wide) nodes that some row of a tile may go to
+};
+
+struct Answer {
+    int choice;
+    float sure = NEVER; // log chance of the likeliest; below all numbers where nothing is legal
+    int depot = 0;      // from which it was asked, where several are
+};
+
+// Normalised distances from a node where the instance has no table of them.
+void normalise(const Instance &task, const Tables &tables, int here, float *zscore) {
+    const float *distance = task.distance + task.arc(here, 0);
+    const Floats most = fill(std::numeric_limits<float>::max()), longest = fill(task.lists.longest);
+    const Floats mean = fill(task.lists.mean), deviation = fill(task.lists.deviation);
+    const Floats weight = fill(here < task.depots ? task.lists.depot_weight : 1.0f);
+    for (int j = 0; j < tables.wide; j += L) {
+        const Floats found = load_some(distance + j, task.real - j);
+        const Floats known = select(found <= most, found, longest);
+        store(zscore + j, (known - mean) / deviation * weight);
+    }
+}
+
+// Weights of the readout: exponentials of distances, the largest 1.
+void weigh(const Instance &task, const Tables &tables, const float *zscore,
+           const std::int32_t *legal, float *weight) {
+    const Floats factor = fill(-task.own[read_weight]), never = fill(NEVER), zero = fill(0.0f);
+    Floats highest = never;
+    for (int j = 0; j < tables.wide; j += L) {
+        const Floats bias =
+            select(load_mask(legal + j), factor * load_some(zscore + j, task.real - j), never);
+        store(weight + j, bias);
+        highest = larger(bias, highest);
+    }
+    const Floats shift = fill(largest(highest));
+    for (int j = 0; j < tables.wide; j += L) {
+        const Floats value = exponential(load(weight + j) - shift);
+        store(weight + j, select(load_mask(legal + j), value, zero));
+    }
+}
+
+// Contexts from sums, queries and signals: sigmoid(query) times a mean of values.
+void make_context(const Instance &task, const Tables &tables, const State &state,
+                  const Question &asked, const float *sums, float *context) {
+    const float *own = task.own;
+    const bool has_capacity = task.is(limited);
+    float told[4] = {0.0f, 0.0f, 0.0f, 0.0f};
+    if (has_capacity)
+        told[0] = (own[capacity] - state.used) / own[capacity];
+    else if (task.is(orienteering))
+        told[0] = (own[max_length] - state.length) / own[max_length];
+    else if (task.is(prize_collecting))
+        told[0] =
+            std::max(own[min_prize] - state.collected, 0.0f) / std::max(own[min_prize], 1e-6f);
+    told[1] = asked.clock * own[per_horizon];
+    told[2] = has_capacity ? state.credit / own[capacity] : 0.0f;
+    told[3] = static_cast<float>(state.left) / std::max(own[customers], 1.0f);
+    const float *first = task.query_first + cells(asked.base, task.width);
+    const float *last = task.query_last + cells(asked.here, task.width);
+    const Floats one = fill(1.0f), tiny = fill(std::numeric_limits<float>::min());
+    for (int j = 0; j < tables.columns; j += L) {
+        const int rest = task.width - j;
+        Floats query = load_some(first + j, rest) + load_some(last + j, rest);
+        for (int s = 0; s < task.signals; ++s)
+            query = madd(fill(told[s]),
+                         load_some(task.state_weight + cells(s, task.width) + j, rest), query);
+        const Floats gate = one + exponential(fill(0.0f) - query);
+        const Floats bottom = larger(load(sums + tables.columns + j), tiny);
+        store(context + j, load(sums + j) / bottom / gate);
+    }
+}
+
+// Logits in place of the match; returns the highest.
+float make_scores(const Instance &task, const Tables &tables, const float *zscore,
+                  const std::int32_t *legal, float temperature, float *match) {
+    const Floats scale = fill(1.0f / std::sqrt(static_cast<float>(task.width)));
+    const Floats factor = fill(task.own[match_weight]), clip = fill(task.clipping);
+    const Floats heat = fill(temperature), never = fill(NEVER);
+    const bool heated = temperature != 1.0f;
+    Floats highest = never;
+    for (int j = 0; j < tables.wide; j += L) {
+        const Floats far = factor * load_some(zscore + j, task.real - j);
+        Floats score = clip * tangent(load(match + j) * scale - far);
+        if (heated)
+            score = score / heat;
+        score = select(load_mask(legal + j), score, never);
+        store(match + j, score);
+        highest = larger(score, highest);
+    }
+    return largest(highest);
+}
+
+// Scores before clipping in place of the match, as large instances have them; returns the highest.
+float make_raw_scores(const Instance &task, const Tables &tables, const Question &asked,
+                      const float *zscore, const std::int32_t *legal, float *match) {
+    const Floats scale = fill(1.0f / std::sqrt(static_cast<float>(task.width)));
+    const Floats factor = fill(task.own[match_weight]), never = fill(NEVER);
+    const bool at_depot = asked.here < task.depots;
+    Floats highest = never;
+    for (int j = 0; j < tables.wide; j += L) {
+        Floats score = load(match + j) * scale - factor * load(zscore + j);
+        if (at_depot)
+            score = score + load_some(task.lists.bonus + j, task.real - j);
+        score = select(load_mask(legal + j), score, never);
+        store(match + j, score);
+        highest = larger(score, highest);
+    }
+    return largest(highest);
+}
+
+// The likeliest node by scores before clipping. The row is used up.
+Answer choose_raw(const Instance &task, const Tables &tables, const Question &asked, float highest,
+                  float *scores) {
+    Answer answer{asked.here};
+    for (int j = 0; j < task.real; ++j)
+        if (scores[j] >= highest) {
+            answer.choice = j;
+            break;
+        }
+    if (!asked.looks)
+        return answer;
+    const Floats clip = fill(task.clipping), never = fill(NEVER), zero = fill(0.0f);
+    const float top = task.clipping * largest(tangent(fill(highest)));
+    double total = 0.0;
+    for (int j = 0; j < tables.wide; j += L) {
+        const Floats score = load(scores + j);
+        const Floats chance = exponential(clip * tangent(score) - fill(top));
+        total += static_cast<double>(sum_of(select(score > never, chance, zero)));
+    }
+    answer.sure = top - (top + std::log(static_cast<float>(total)));
+    return answer;
+}
+
+// The numbers of decode/draws.py; below 0 for the likeliest.
+inline float drawn(const Trajectories &all, int trajectory, int time) {
+    if (all.keys == nullptr || all.keys[trajectory] < 0)
+        return -1.0f;
+    std::uint32_t word = static_cast<std::uint32_t>(all.keys[trajectory]) +
+                         static_cast<std::uint32_t>(time) * 0x9E3779B9u;
+    word = (word ^ (word >> 16)) * 0x7FEB352Du;
+    word = (word ^ (word >> 15)) * 0x846CA68Bu;
+    word = (word ^ (word >> 16)) >> 8;
+    return static_cast<float>(word) * 5.9604644775390625e-08f; // 2^-24
+}
+
+// The likeliest node, or the one in whose share of all chances the drawn number falls. The row is
+// used up.
+Answer choose(const Instance &task, const Tables &tables, const Question &asked, float level,
+              float highest, float *scores) {
+    Answer answer{asked.here};
+    const bool likeliest = level < 0.0f;
+    if (likeliest)
+        for (int j = 0; j < task.real; ++j)
+            if (scores[j] >= highest) {
+                answer.choice = j;
+                break;
+            }
+    if (likeliest && !asked.looks)
+        return answer;
+    const Floats shift = fill(highest), never = fill(NEVER), zero = fill(0.0f);
+    double total = 0.0;
+    for (int j = 0; j < tables.wide; j += L) {
+        const Floats score = load(scores + j);
+        const Floats chance = select(score > never, exponential(score - shift), zero);
+        store(scores + j, chance);
+        total += static_cast<double>(sum_of(chance));
+    }
+    // In this order, as the slow twin: what the last bits decide is decided alike.
+    answer.sure = highest - (highest + std::log(static_cast<float>(total)));
+    if (likeliest)
+        return answer;
+    const double until = static_cast<double>(std::max(level, 1e-7f)) * total;
+    double before = 0.0;
+    for (int j = 0; j < tables.wide && before < until; j += L) {
+        const double with = before + static_cast<double>(sum_of(load(scores + j)));
+        // Here, or last of all: no share behind begins below the level.
+        const bool last = j + L >= tables.wide;
+        if (with < until && !last) {
+            before = with;
+            continue;
+        }
+        for (int i = j; i < j + L; ++i)
+            if (scores[i] > 0.0f && before < until) {
+                answer.choice = i;
+                before += static_cast<double>(scores[i]);
+            }
+    }
+    return answer;
+}
+
+// Asks the decoder for many trajectories at once. States and answers are those of all trajectories.
+class Decoder {
+public:
+    Decoder(const Instance &task, const Trajectories &all, const Tables &tables,
+            const State *states, Answer *answers, Arena &arena)
+        : task_(task), all_(all), tables_(tables), states_(states), answers_(answers) {
+        const std::size_t wide = static_cast<std::size_t>(tables_.wide);
+        const std::size_t columns = static_cast<std::size_t>(tables_.columns);
+        rows_.count = 0;
+        rows_.legal = taken<std::int32_t>(arena, GROUP * wide);
+        rows_.weight = taken<float>(arena, GROUP * wide);
+        rows_.match = taken<float>(arena, GROUP * wide);
+        rows_.sums = taken<float>(arena, GROUP * 2 * columns);
+        rows_.context = taken<float>(arena, GROUP * columns);
+        rows_.list = taken<std::int32_t>(arena, GROUP / ROWS * wide);
+        rows_.far = task.zscore == nullptr ? taken<float>(arena, GROUP * wide) : nullptr;
+    }
+
+    static std::size_t bytes(const Tables &tables) {
+        const std::size_t wide = static_cast<std::size_t>(tables.wide);
+        const std::size_t columns = static_cast<std::size_t>(tables.columns);
+        return (GROUP * (4 * wide + 3 * columns) + GROUP / ROWS * wide) * sizeof(float);
+    }
+
+    // Where the masks (wide,) of the next question are written.
+    std::int32_t *legal() { return rows_.legal + cells(rows_.count, tables_.wide); }
+
+    // A question with so many legal moves; it is answered with others.
+    void ask(const Question &asked, int count, int time) {
+        const std::int32_t *masks = legal();
+        if (count == 0)
+            return; // the vehicle stays
+        if (count == 1) {
+            int only = 0;
+            while (!masks[only])
+                ++only;
+            note(asked, {only, 0.0f});
+            return;
+        }
+        const std::size_t row = cells(rows_.count, tables_.wide);
+        const float *zscore = rows_.far + row;
+        if (rows_.far == nullptr)
+            zscore = task_.zscore + task_.arc(asked.here, 0);
+        else
+            normalise(task_, tables_, asked.here, rows_.far + row);
+        rows_.zscore[rows_.count] = zscore;
+        weigh(task_, tables_, zscore, masks, rows_.weight + row);
+        rows_.question[rows_.count++] = asked;
+        if (rows_.count == GROUP)
+            answer_group(time);
+    }
+
+    // Answers what is still open.
+    void answer_group(int time) {
+        if (rows_.count == 0)
+            return;
+        const std::size_t wide = static_cast<std::size_t>(tables_.wide);
+        const std::size_t columns = static_cast<std::size_t>(tables_.columns);
+        int listed[GROUP / ROWS];
+        for (int first = 0; first < rows_.count; first += ROWS)
+            listed[first / ROWS] = list_nodes(first);
+        for (int panel = 0; panel < tables_.keyed.count(); ++panel)
+            for (int first = 0; first < rows_.count; first += ROWS)
+                product_panel<true>(tables_.keyed.width(panel), rows_of_tile(first),
+                                    rows_.weight + cells(first, tables_.wide), wide,
+                                    rows_.list + cells(first / ROWS, tables_.wide),
+                                    listed[first / ROWS], tables_.keyed.begin(panel),
+                                    rows_.sums + cells(first, 2 * tables_.columns) +
+                                        panel * VECTORS * L,
+                                    2 * columns);
+        for (int row = 0; row < rows_.count; ++row) {
+            const Question &asked = rows_.question[row];
+            make_context(task_, tables_, states_[asked.trajectory], asked,
+                         rows_.sums + cells(row, 2 * tables_.columns),
+                         rows_.context + cells(row, tables_.columns));
+        }
+        for (int panel = 0; panel < tables_.embedding.count(); ++panel)
+            for (int first = 0; first < rows_.count; first += ROWS)
+                product_panel<false>(tables_.embedding.width(panel), rows_of_tile(first),
+                                     rows_.context + cells(first, tables_.columns), columns,
+                                     nullptr, task_.width, tables_.embedding.begin(panel),
+                                     rows_.match + cells(first, tables_.wide) + panel * VECTORS * L,
+                                     wide);
+        for (int row = 0; row < rows_.count; ++row) {
+            const Question &asked = rows_.question[row];
+            const int i = asked.trajectory;
+            float *match = rows_.match + cells(row, tables_.wide);
+            const std::int32_t *masks = rows_.legal + cells(row, tables_.wide);
+            if (task_.lists.near != nullptr) {
+                const float top =
+                    make_raw_scores(task_, tables_, asked, rows_.zscore[row], masks, match);
+                note(asked, choose_raw(task_, tables_, asked, top, match));
+                continue;
+            }
+            const bool heated = all_.temperature != nullptr && !asked.looks;
+            const float top = make_scores(task_, tables_, rows_.zscore[row], masks,
+                                          heated ? all_.temperature[i] : 1.0f, match);
+            note(asked, choose(task_, tables_, asked, drawn(all_, i, time), top, match));
+        }
+        rows_.count = 0;
+    }
+
+private:
+    // Where the vehicle could leave from several depots, the surest customer decides.
+    void note(const Question &asked, const Answer &answer) {
+        Answer &noted = answers_[asked.trajectory];
+        if (!asked.looks) {
+            noted = answer;
+            return;
+        }
+        // Of equals the first, in whichever order they are answered.
+        const bool surer =
+            answer.sure > noted.sure || (answer.sure == noted.sure && asked.here < noted.depot);
+        if (answer.sure > NEVER && surer) {
+            const bool here = states_[asked.trajectory].current == asked.here;
+            noted = {here ? answer.choice : asked.here, answer.sure, asked.here};
+        }
+    }
+
+    int rows_of_tile(int first) const { return std::min(ROWS, rows_.count - first); }
+
+    // Nodes that some of the rows of a tile may go to; returns how many these are.
+    int list_nodes(int first) {
+        std::int32_t *list = rows_.list + cells(first / ROWS, tables_.wide);
+        const std::int32_t *legal = rows_.legal + cells(first, tables_.wide);
+        const int rows = rows_of_tile(first);
+        int count = 0;
+        for (int j = 0; j < tables_.wide; j += L) {
+            Ints some = load_mask(legal + j);
+            for (int r = 1; r < rows; ++r)
+                some = some | load_mask(legal + cells(r, tables_.wide) + j);
+            std::int32_t each[L];
+            store_mask(each, some);
+            for (int i = 0; i < L; ++i) {
+                list[count < tables_.wide ? count : 0] = j + i;
+                count += each[i] & 1;
+            }
+        }
+        return count;
+    }
+
+    const Instance &task_;
+    const Trajectories &all_;
+    const Tables &tables_;
+    const State *states_;
+    Answer *answers_;
+    Rows rows_;
+};

@@ -1,0 +1,209 @@
+"""Compiled rollouts of fleets against their slow twin."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import pytest
+import torch
+from torch import Tensor
+
+from spacevrp import native
+from spacevrp.decode.draws import random_keys, uniform
+from spacevrp.decode.fleet import fleet_rollout
+from spacevrp.decode.native_fleet import native_fleet_rollout
+from spacevrp.decode.rollout import Rollout
+from spacevrp.decode.signal import problem_signals
+from spacevrp.env.environment import at_node
+from spacevrp.env.fleet import FleetEnvironment, Preferences
+from spacevrp.model import DecoderTables, ModelConfig, SpaceModel, view_seeds
+from spacevrp.model.decoder import logits
+from spacevrp.problems.errors import ProblemError
+from spacevrp.problems.problem import Problem
+from spacevrp.tensors.fleet import stack_fleets
+
+pytestmark = pytest.mark.skipif(native.network is None, reason=native.NETWORK_MISSING)
+
+TRAJECTORIES = 7
+CLOSE = 1e-4
+
+
+def random_fleet(seed: int) -> Problem | None:
+    """A small problem with some of everything that vehicles can differ in."""
+    rng = np.random.default_rng(seed)
+    size, kinds = int(rng.integers(6, 12)), int(rng.integers(1, 3))
+    customers = np.arange(2, size)
+    loads = np.zeros((size, kinds))
+    loads[2:] = rng.integers(0, 6, (size - 2, kinds))
+    features: dict[str, Any] = {"load_rule": str(rng.choice(["single", "separate", "paper"]))}
+    kind = rng.random()
+    if kind < 0.25 and len(customers) % 2 == 0:
+        half = len(customers) // 2
+        loads[2 : 2 + half] *= -1
+        loads[2 + half :] = -loads[2 : 2 + half]
+        features["pairs"] = [(int(n), int(n) + half) for n in customers[:half]]
+    elif kind < 0.6:
+        loads[rng.choice(customers, 2)] *= -1
+        features["backhaul_last"] = bool(rng.random() < 0.5)
+    if rng.random() < 0.5:
+        opening = rng.uniform(0, 1, size)
+        closing = opening + rng.uniform(0.5, 3, size)
+        opening[:2], closing[:2] = 0, 6
+        features["windows"] = np.stack([opening, closing], axis=1)
+        features["service"] = np.where(np.arange(size) < 2, 0, 0.1)
+    if rng.random() < 0.4:
+        features["penalty"] = np.where(rng.random(size) < 0.5, rng.uniform(0, 1, size), np.inf)
+    if rng.random() < 0.3:
+        features["max_routes"] = int(rng.integers(2, 5))
+    types = []
+    for number in range(int(rng.integers(1, 4))):
+        one: dict[str, Any] = {
+            "capacity": rng.integers(6, 15, kinds).tolist(),
+            "start": int(rng.integers(2)),
+            "fixed_cost": float(rng.uniform(0, 2)),
+            "count": None if rng.random() < 0.5 else int(rng.integers(1, 4)),
+        }
+        end = rng.random()
+        if end < 0.3:
+            one["end"] = int(rng.integers(2))
+        elif end < 0.5:
+            one["open_route"] = True
+        if rng.random() < 0.3:
+            one["max_length"] = float(rng.uniform(2, 5))
+        if rng.random() < 0.3:
+            one["window"] = (float(rng.uniform(0, 0.5)), float(rng.uniform(4, 8)))
+        if rng.random() < 0.3:
+            one["forbidden"] = rng.choice(customers, 1).tolist()
+        if number == 0 and "pairs" not in features and rng.random() < 0.5:
+            one |= {"pinned": [int(customers[-1])], "count": 1, "forbidden": []}
+        types.append(one)
+    try:
+        return Problem.from_coordinates(
+            rng.random((size, 2)), depots=[0, 1], demand=loads, vehicles=types, **features
+        )
+    except ProblemError:
+        return None
+
+
+def prepare(
+    seeds: range, *, direct: bool = True
+) -> tuple[FleetEnvironment, DecoderTables, Tensor, Preferences]:
+    problems = [problem for seed in seeds if (problem := random_fleet(seed)) is not None]
+    batch, fleet = stack_fleets(problems)
+    torch.manual_seed(0)
+    config = ModelConfig(width=16, layers=1, feedforward=16, rank=2, heads=1, signals=4)
+    model = SpaceModel(config)
+    with torch.no_grad():
+        tables = model(batch, view_seeds(batch, config, 1, 0)[:, 0])
+    environment = FleetEnvironment(batch, fleet, direct_return=direct)
+    generator = torch.Generator().manual_seed(1)
+    shape = (batch.size, TRAJECTORIES)
+    wanted = Preferences(
+        torch.rand((*shape, 4, fleet.num_types), generator=generator),
+        *(torch.rand(shape, generator=generator) < 0.5 for _ in range(3)),
+    )
+    starts = 2 + torch.arange(TRAJECTORIES).expand(shape) % (batch.num_nodes - 2)
+    return environment, tables, starts.contiguous(), wanted
+
+
+def check_choices(
+    prepared: tuple[FleetEnvironment, DecoderTables, Tensor, Preferences],
+    found: Rollout,
+    keys: Tensor | None,
+    temperature: float,
+) -> None:
+    """Make every move again by the slow twin, which finds each of them as good as any."""
+    environment, tables, starts, wanted = prepared
+    batch, state = environment.batch, environment.begin(wanted)
+    assert torch.equal(found.sequence[..., 0], state.trip.current)
+    wished = torch.ones_like(starts, dtype=torch.bool)
+    for time in range(found.sequence.shape[2] - 1):
+        action = torch.where(state.done, state.trip.current, found.sequence[..., time + 1])
+        allowed = environment.mask(state, wanted)
+        signals = problem_signals(batch, state.trip, tables.num_signals)
+        scores = logits(tables, state.trip.origin, state.trip.current, signals, allowed)
+        scores = scores.double() / temperature
+        drawn = torch.full_like(state.paid, -1.0) if keys is None else uniform(keys, time)
+        chosen = at_node(scores, action)
+        chance = scores.softmax(dim=-1)
+        end, share = at_node(chance.cumsum(dim=-1), action), at_node(chance, action)
+        outside = torch.maximum(end - share - drawn, drawn - end)
+        missed = torch.where(drawn < 0, scores.amax(dim=-1) - chosen, outside)
+        free = wished & ~environment.on_pins(state)
+        forced = free & at_node(allowed, starts)
+        wished = wished & ~free
+        assert bool(at_node(allowed, action).all())
+        assert torch.equal(action[forced & ~state.done], starts[forced & ~state.done])
+        assert float(torch.where(forced | state.done, 0.0, missed).max()) < CLOSE
+        state = environment.step(state, action, wanted)
+    assert bool(state.done.all())
+    torch.testing.assert_close(found.cost, environment.cost(state), rtol=1e-5, atol=1e-5)
+
+
+@pytest.mark.parametrize("direct", [True, False])
+@pytest.mark.parametrize("temperature", [1.0, 4.0])
+def test_choices_and_costs_are_those_of_the_slow_twin(temperature: float, direct: bool) -> None:
+    prepared = prepare(range(40), direct=direct)
+    assert prepared[0].batch.size > 20
+    found = native_fleet_rollout(*prepared)
+    assert bool(torch.isfinite(found.cost).any())
+    check_choices(prepared, found, None, 1.0)
+    keys = random_keys(tuple(prepared[2].shape), torch.device("cpu"))
+    found = native_fleet_rollout(*prepared, keys=keys, temperature=temperature)
+    check_choices(prepared, found, keys, temperature)
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("first", range(100, 1100, 100))
+def test_choices_of_many_fleets(first: int) -> None:
+    prepared = prepare(range(first, first + 100))
+    check_choices(prepared, native_fleet_rollout(*prepared), None, 1.0)
+
+
+def test_most_rollouts_are_the_same_move_by_move() -> None:
+    prepared = prepare(range(40, 60))
+    expected = fleet_rollout(*prepared)
+    found = native_fleet_rollout(*prepared)
+    length = min(expected.sequence.shape[2], found.sequence.shape[2])
+    same = (found.sequence[..., :length] == expected.sequence[..., :length]).all(dim=-1)
+    # Ties apart, which are rare.
+    assert float(same.double().mean()) > 0.9
+    torch.testing.assert_close(found.cost[same], expected.cost[same])
+
+
+def test_any_number_of_threads_finds_the_same() -> None:
+    prepared = prepare(range(20))
+    alone = native_fleet_rollout(*prepared, threads=1)
+    together = native_fleet_rollout(*prepared, threads=5)
+    assert torch.equal(alone.sequence, together.sequence)
+    assert torch.equal(alone.cost, together.cost)
+
+
+def test_wrong_fleets_are_named(monkeypatch: pytest.MonkeyPatch) -> None:
+    taken: dict[str, Any] = {}
+    real = native.network.rollout
+
+    def noted(**arguments: Any) -> Any:
+        taken.update(arguments)
+        return real(**arguments)
+
+    with monkeypatch.context() as patch:
+        patch.setattr(native.network, "rollout", noted)
+        native_fleet_rollout(*prepare(range(6)))
+    for name, value in taken["fleet"].items():
+        rest = {key: entry for key, entry in taken["fleet"].items() if key != name}
+        wrong: list[Any] = [value[..., :-1], value[None], value[:0], "words"]
+        if value.dtype == np.float32:
+            wrong.append(np.full_like(value, np.nan))
+        if name in ("depot", "pinned"):
+            wrong += [np.full_like(value, -7), np.full_like(value, 10**9)]
+        for one in wrong:
+            with pytest.raises(ValueError, match="expected"):
+                real(**taken | {"fleet": rest | {name: one}})
+        with pytest.raises(ValueError, match=f"expected an array {name}"):
+            real(**taken | {"fleet": rest})
+    with pytest.raises(ValueError, match="origins: expected"):
+        real(**taken | {"origins": taken["starts"]})
+    with pytest.raises(ValueError, match="origins: expected"):
+        real(**taken | {"fleet": None})

@@ -1,0 +1,381 @@
+"""Compiled rollouts against their slow twin: every choice, every cost, any number of threads."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import Any
+
+import numpy as np
+import pytest
+import torch
+from torch import Tensor
+
+from spacevrp import native
+from spacevrp.decode import packing
+from spacevrp.decode.draws import random_keys, uniform
+from spacevrp.decode.native_rollout import native_rollout, supports
+from spacevrp.decode.rollout import rollout
+from spacevrp.decode.signal import problem_signals
+from spacevrp.decode.trace import Trace
+from spacevrp.env import Environment, State, start_nodes
+from spacevrp.env.rules import at
+from spacevrp.generators.testsets import generate
+from spacevrp.model import DecoderTables, ModelConfig, SpaceModel, view_seeds
+from spacevrp.model.decoder import logits
+from spacevrp.problems.variants import VARIANTS
+from spacevrp.tensors import Batch, stack
+
+pytestmark = pytest.mark.skipif(native.network is None, reason=native.NETWORK_MISSING)
+
+MIXED = ("TSP", "ACVRPTW", "PDCVRP", "MDCVRPB", "AMDOCVRPL", "OP", "SPCTSP")
+CLOSE = 1e-4
+
+
+def network(signals: int = 4, width: int = 20) -> SpaceModel:
+    """A small one, far from certain; its width fills no vector."""
+    torch.manual_seed(0)
+    config = ModelConfig(width=width, layers=1, feedforward=16, rank=2, heads=1, signals=signals)
+    model = SpaceModel(config)
+    with torch.no_grad():
+        model.bias.bias_out[-1] = 0.05
+        for parameter in model.parameters():
+            parameter.add_(0.05 * torch.randn_like(parameter))
+    return model
+
+
+def prepare(
+    batch: Batch, starts: int, signals: int = 4, **more: Any
+) -> tuple[Environment, DecoderTables, Tensor]:
+    model = network(signals)
+    with torch.no_grad():
+        tables = model(batch, view_seeds(batch, model.config, 1, 0)[:, 0])
+    environment = Environment(batch, **more)
+    return environment, replace(tables, clipping=10.0), start_nodes(environment, starts)
+
+
+@pytest.fixture(scope="module")
+def mixed() -> tuple[Environment, DecoderTables, Tensor]:
+    """Variants of all kinds and two sizes in one batch."""
+    problems = [generate(name, size, 1, 3)[0] for name in MIXED for size in (6, 10)]
+    return prepare(stack(problems), 5)
+
+
+# ------------------------------------------------------------------------------ choice by choice
+
+
+def lacking(scores: Tensor, action: Tensor, drawn: Tensor) -> Tensor:
+    """By how much (B, P) another choice is better founded: 0 where none is, inf if illegal.
+
+    Of the likeliest, the difference of the logits; of a drawn one, of the shares.
+    """
+    chosen = scores.gather(-1, action.unsqueeze(-1)).squeeze(-1)
+    behind = scores.amax(dim=-1) - chosen
+    chance = scores.double().softmax(dim=-1)
+    end = chance.cumsum(dim=-1).gather(-1, action.unsqueeze(-1)).squeeze(-1)
+    begin = end - chance.gather(-1, action.unsqueeze(-1)).squeeze(-1)
+    outside = torch.maximum(begin - drawn, drawn - end).clamp(min=0.0)
+    outside = torch.where(torch.isneginf(chosen), torch.inf, outside)
+    return torch.where(drawn < 0, behind.double(), outside)
+
+
+def lacking_ahead(
+    environment: Environment, tables: DecoderTables, state: State, action: Tensor, drawn: Tensor
+) -> tuple[Tensor, Tensor]:
+    """The same at one of several depots, and where (B, P) that is so."""
+    batch = environment.batch
+    several = batch.is_depot.sum(dim=1, keepdim=True) > 1
+    here = at(batch.is_depot, state.current) & several & ~state.done & ~state.switched
+    here = here & (state.left > 0)
+    sure, missed = [], []
+    for depot in range(environment.num_depots):
+        there = torch.full_like(state.current, depot)
+        standing = replace(state, current=there, origin=there, clock=at(batch.opening, there))
+        customers = environment.customer_moves(standing)
+        exists = at(batch.is_depot, there) & customers.any(dim=-1)
+        legal = customers | ~exists.unsqueeze(-1)
+        signals = problem_signals(batch, standing, tables.num_signals)
+        scores = logits(tables, there, there, signals, legal)
+        chance = scores.amax(dim=-1) - scores.logsumexp(dim=-1)
+        sure.append(torch.where(exists, chance, -torch.inf))
+        own = torch.where(action == depot, torch.inf, lacking(scores, action, drawn))
+        switch = torch.where(action == depot, 0.0, torch.inf)
+        missed.append(torch.where(state.current == depot, own, switch))
+    chances = torch.stack(sure)  # (K, B, P)
+    found = chances.amax(dim=0, keepdim=True) - chances + torch.stack(missed)
+    return here & torch.isfinite(chances.amax(dim=0)), found.nan_to_num(nan=torch.inf).amin(dim=0)
+
+
+def check_choices(
+    environment: Environment,
+    tables: DecoderTables,
+    trace: Trace,
+    keys: Tensor | None = None,
+    temperature: Tensor | None = None,
+) -> None:
+    """Make every move again by the slow twin, which finds each of them as good as any."""
+    batch, state = environment.batch, environment.begin(trace.starts)
+    heat = 1.0 if temperature is None else temperature.unsqueeze(-1)
+    for time in range(int(trace.steps.max())):
+        assert torch.equal(state.done, trace.steps <= time)
+        action = torch.where(state.done, state.current, trace.action[:, time].long())
+        drawn = torch.full_like(state.length, -1.0) if keys is None else uniform(keys, time)
+        signals = problem_signals(batch, state, tables.num_signals)
+        scores = logits(tables, state.origin, state.current, signals, environment.mask(state))
+        missed = lacking(scores / heat, action, drawn)
+        if environment.num_depots > 1:
+            ahead, missed_ahead = lacking_ahead(environment, tables, state, action, drawn)
+            missed = torch.where(ahead, missed_ahead, missed)
+        assert float(torch.where(state.done, 0.0, missed).max()) < CLOSE
+        state = environment.step(state, action)
+    cost = torch.where(state.done, environment.cost(state), torch.inf)
+    torch.testing.assert_close(trace.cost, cost, rtol=1e-5, atol=1e-5)
+
+
+@pytest.mark.parametrize("signals", [1, 4])
+@pytest.mark.parametrize("instructions", ["plain", "avx2", "avx512"])
+def test_choices_and_costs_are_those_of_the_slow_twin(instructions: str, signals: int) -> None:
+    if instructions not in native.network.instruction_sets():
+        pytest.skip(f"this processor has no {instructions}")
+    problems = [generate(name, size, 1, 3)[0] for name in MIXED for size in (6, 10)]
+    environment, tables, starts = prepare(stack(problems), 5, signals)
+    trace = native_rollout(environment, tables, starts, instructions=instructions)
+    assert bool(torch.isfinite(trace.cost).any())
+    check_choices(environment, tables, trace)
+    keys = random_keys(tuple(starts.shape), starts.device, torch.Generator().manual_seed(1))
+    keys[:, 0] = -1
+    check_choices(
+        environment,
+        tables,
+        native_rollout(environment, tables, starts, keys, instructions=instructions),
+        keys,
+    )
+
+
+def test_draws_are_those_of_the_slow_twin(mixed) -> None:
+    environment, tables, starts = mixed
+    keys = random_keys(tuple(starts.shape), starts.device, torch.Generator().manual_seed(2))
+    expected = rollout(environment, tables, starts, keys=keys)
+    found = native_rollout(environment, tables, starts, keys)
+    moves = found.sequences()[..., : expected.sequence.shape[2]]
+    same = (moves == expected.sequence).all(dim=-1)
+    # A draw on the border of two shares may fall to either side, which is rare.
+    assert float(same.double().mean()) > 0.9
+    torch.testing.assert_close(found.cost[same], expected.cost[same])
+
+
+def test_temperatures_count(mixed) -> None:
+    environment, tables, starts = mixed
+    keys = random_keys(tuple(starts.shape), starts.device, torch.Generator().manual_seed(3))
+    temperature = torch.tensor([1.0, 2.0, 4.0, 8.0, 0.5])
+    trace = native_rollout(environment, tables, starts, keys, temperature=temperature)
+    check_choices(environment, tables, trace, keys, temperature)
+
+
+@pytest.mark.parametrize("direct", [True, False])
+@pytest.mark.parametrize("name", ["ACVRPL", "AMDCVRPTW", "ATSP"])
+def test_missing_arcs_and_ways_home_over_others_count(name: str, direct: bool) -> None:
+    batch = stack(generate(name, 8, 2, 5))
+    gone = torch.rand(batch.distance.shape, generator=torch.Generator().manual_seed(0)) < 0.2
+    gone &= ~torch.eye(batch.num_nodes, dtype=torch.bool)
+    distance = batch.distance.masked_fill(gone, torch.inf)
+    batch = replace(batch, distance=distance, duration=distance)
+    environment, tables, starts = prepare(batch, 6, direct_return=direct)
+    trace = native_rollout(environment, tables, starts)
+    check_choices(environment, tables, trace)
+
+
+def test_choices_of_all_variants_are_those_of_the_slow_twin() -> None:
+    problems = [generate(name, 10, 1, 4)[0] for name in VARIANTS]
+    assert len(problems) == 110
+    environment, tables, starts = prepare(stack(problems), 4)
+    check_choices(environment, tables, native_rollout(environment, tables, starts))
+    keys = random_keys(tuple(starts.shape), starts.device, torch.Generator().manual_seed(4))
+    check_choices(environment, tables, native_rollout(environment, tables, starts, keys), keys)
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("name", ["CVRP", "ATSP", "PDCVRP"])
+def test_more_nodes_than_a_gpu_takes_at_once(name: str) -> None:
+    environment, tables, starts = prepare(stack(generate(name, 150, 1, 4)), 7)
+    check_choices(environment, tables, native_rollout(environment, tables, starts))
+
+
+# ------------------------------------------------------------------------------------- threads
+
+
+@pytest.mark.parametrize("threads", [2, 3, 64])
+def test_any_number_of_threads_finds_the_same(mixed, threads: int) -> None:
+    environment, tables, _ = mixed
+    starts = start_nodes(environment, 130)  # more than a thread takes at once
+    keys = random_keys(tuple(starts.shape), starts.device, torch.Generator().manual_seed(5))
+    alone = native_rollout(environment, tables, starts, keys, threads=1)
+    together = native_rollout(environment, tables, starts, keys, threads=threads)
+    assert torch.equal(alone.action, together.action)
+    assert torch.equal(alone.cost, together.cost)
+    # Nor does it matter what is decoded beside.
+    some = native_rollout(environment, tables, starts[:, 7:9], keys[:, 7:9], threads=1)
+    assert torch.equal(some.action, alone.action[..., 7:9])
+
+
+def test_what_the_caller_raises_ends_the_call(mixed) -> None:
+    environment, tables, _ = mixed
+    starts = start_nodes(environment, 20_000)
+
+    def look() -> None:
+        raise TimeoutError("enough")
+
+    for threads in (1, 2):
+        with pytest.raises(TimeoutError, match="enough"):
+            native_rollout(environment, tables, starts, threads=threads, look=look)
+
+
+def test_too_few_moves_are_no_solution(mixed) -> None:
+    environment, tables, starts = mixed
+    trace = native_rollout(environment, tables, starts, max_steps=2)
+    assert trace.action.shape[1] == 2
+    assert torch.isinf(trace.cost[MIXED.index("TSP")]).all()
+    none = native_rollout(environment, tables, starts, max_steps=0)
+    assert none.action.shape[1] == 0
+
+
+def test_starts_that_no_rule_allows_are_stuck(mixed) -> None:
+    environment, tables, starts = mixed
+    pairs = 2 * MIXED.index("PDCVRP")
+    deliveries = environment.batch.is_delivery[pairs].nonzero()[:5, 0]
+    wrong = starts.clone()
+    wrong[pairs, : len(deliveries)] = deliveries
+    trace = native_rollout(environment, tables, wrong)
+    assert torch.isinf(trace.cost[pairs, : len(deliveries)]).all()
+    assert not trace.steps[pairs, : len(deliveries)].any()
+
+
+# ------------------------------------------------------------------------------------- hostile
+
+
+@pytest.fixture
+def arrays(mixed, monkeypatch) -> dict[str, Any]:
+    """The arguments of the compiled function."""
+    environment, tables, starts = mixed
+    taken: dict[str, Any] = {}
+    real = native.network.rollout
+
+    def noted(**arguments: Any) -> Any:
+        taken.update(arguments)
+        return real(**arguments)
+
+    with monkeypatch.context() as patch:
+        patch.setattr(native.network, "rollout", noted)
+        native_rollout(environment, tables, starts, torch.zeros_like(starts))
+    return {
+        name: np.array(value) if isinstance(value, np.ndarray) else value
+        for name, value in taken.items()
+    }
+
+
+def test_wrong_shapes_are_named(arrays) -> None:
+    for name, value in arrays.items():
+        if not isinstance(value, np.ndarray):
+            continue
+        for wrong in (value[..., :-1], value[None], value[:0], np.zeros(())):
+            if name == "starts" and wrong.ndim == 2 and len(wrong):
+                continue  # fewer trajectories: then others are wrong
+            with pytest.raises(ValueError, match="expected"):
+                native.network.rollout(**arrays | {name: wrong})
+
+
+def test_numbers_that_are_none_are_named(arrays) -> None:
+    for name, value in arrays.items():
+        if isinstance(value, np.ndarray) and value.dtype == np.float32:
+            broken = value.copy()
+            broken.flat[broken.size // 2] = np.nan
+            with pytest.raises(ValueError, match=f"{name}: expected"):
+                native.network.rollout(**arrays | {name: broken})
+
+
+@pytest.mark.parametrize("wrong", [-1, 10**6, -(2**63), 2**62])
+@pytest.mark.parametrize("name", ["starts", "origins"])
+def test_nodes_out_of_range_are_named(arrays, name: str, wrong: int) -> None:
+    broken = arrays[name].copy()
+    broken[1, 1] = wrong
+    with pytest.raises(ValueError, match=f"{name}: expected"):
+        native.network.rollout(**arrays | {name: broken})
+
+
+@pytest.mark.parametrize("row", ["depots", "customers", "load_rule", "compulsory", "linehauls"])
+@pytest.mark.parametrize("wrong", [-1.0, 0.5, 1e30, np.inf])
+def test_counts_out_of_range_are_named(arrays, row: str, wrong: float) -> None:
+    broken = arrays["instance_table"].copy()
+    broken[2, packing.INSTANCE_ROWS.index(row)] = wrong
+    with pytest.raises(ValueError, match="expected"):
+        native.network.rollout(**arrays | {"instance_table": broken})
+
+
+@pytest.mark.parametrize("row", ["partner", "customer"])
+def test_tables_that_contradict_themselves_are_named(arrays, row: str) -> None:
+    broken = arrays["node_table"].copy()
+    broken[:, packing.NODE_ROWS.index(row)] = -3.0
+    with pytest.raises(ValueError, match="node table: expected"):
+        native.network.rollout(**arrays | {"node_table": broken})
+
+
+@pytest.mark.parametrize(
+    "wrong",
+    [
+        {"max_steps": -1},
+        {"threads": 0},
+        {"clipping": 0.0},
+        {"clipping": float("nan")},
+        {"tolerance": -1.0},
+        {"instructions": "abacus"},
+        {"temperature": np.zeros(5, dtype=np.float32)},
+    ],
+)
+def test_other_arguments_are_checked(arrays, wrong: dict[str, Any]) -> None:
+    with pytest.raises(ValueError, match="expected"):
+        native.network.rollout(**arrays | wrong)
+
+
+def test_nonsense_never_crashes(arrays) -> None:
+    """Random numbers in the tables are an error or some moves, which stay in range."""
+    generator = np.random.default_rng(1)
+    kinds = ["node_table", "instance_table", "distance", "zscore", "home_distance", "keyed"]
+    finished = 0
+    for _ in range(400):
+        name = kinds[generator.integers(len(kinds))]
+        broken = arrays[name].copy()
+        for place in generator.integers(broken.size, size=4):
+            values = [0.0, -1.0, 1.0, 3.0, 1e30, -1e30, np.inf, -np.inf, np.nan]
+            broken.flat[place] = values[generator.integers(len(values))]
+        try:
+            action, steps, _, _ = native.network.rollout(**arrays | {name: broken})
+        except ValueError:
+            continue
+        finished += 1
+        assert action.min() >= 0
+        assert action.max() < arrays["zscore"].shape[1]
+        assert steps.min() >= 0
+        assert steps.max() <= arrays["max_steps"]
+    assert finished > 20
+
+
+# ----------------------------------------------------------------------------------- interface
+
+
+def test_the_rows_are_those_of_the_compiled_network() -> None:
+    assert packing.NODE_ROWS == native.network.NODE_ROWS
+    assert packing.INSTANCE_ROWS == native.network.INSTANCE_ROWS
+
+
+def test_nothing_to_do_is_done(mixed) -> None:
+    environment, tables, starts = mixed
+    trace = native_rollout(environment, tables, starts[:, :0])
+    assert trace.cost.shape == (starts.shape[0], 0)
+
+
+def test_it_is_used_where_it_is_installed(mixed, monkeypatch) -> None:
+    environment, *rest = mixed
+    assert supports(environment.batch)
+    monkeypatch.setattr("spacevrp.decode.native_rollout.network", None)
+    assert not supports(environment.batch)
+    with pytest.raises(ValueError, match="not installed"):
+        native_rollout(environment, *rest)

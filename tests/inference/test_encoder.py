@@ -1,0 +1,287 @@
+"""The encoder without torch says what the torch encoder says, and so do the plans."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+
+import numpy as np
+import pytest
+import torch
+
+from spacevrp.arrays import Instance, View, prepare
+from spacevrp.arrays.fleet import fleet_view
+from spacevrp.decode.signal import problem_signals
+from spacevrp.env import Environment, start_nodes
+from spacevrp.generators.testsets import generate
+from spacevrp.inference import encoder
+from spacevrp.inference.encoder import encode
+from spacevrp.inference.geometry import seeds_of_views
+from spacevrp.inference.network import Network, load_network
+from spacevrp.inference.tables import Tables
+from spacevrp.model import LEAN, DecoderTables, SpaceModel, view_seeds
+from spacevrp.model.blocks import encode_in_blocks
+from spacevrp.model.decoder import logits
+from spacevrp.problems.distances import Metric
+from spacevrp.problems.fleet import Vehicle
+from spacevrp.problems.problem import Problem
+from spacevrp.problems.variants import VARIANTS
+from spacevrp.tensors import Batch, stack
+from spacevrp.tensors.fleet import stack_fleets
+
+# Both round to float32 (6e-8) in another order. Twelve layers make of that up to 1e-5 of the
+# largest number, as either is away from the same network in float64.
+CLOSE = 3e-5
+FIELDS = ("embedding", "keyed", "query_first", "query_last", "state_weight", "zscore")
+As = Callable[[Sequence[Tables], int], DecoderTables]
+Of = Callable[[SpaceModel], Network]
+
+
+def tables_of(
+    network: Network, instances: Sequence[Instance], views: int, heads: range | None, seed: int = 0
+) -> list[Tables]:
+    seeds = [seeds_of_views(i.num_depots, i.size, network.config, views, seed) for i in instances]
+    return encode(network, instances, seeds, heads=heads)
+
+
+@torch.no_grad()
+def expected(model: SpaceModel, batch: Batch, views: int, heads: range) -> DecoderTables:
+    seeds = view_seeds(batch, model.config, views, 0).flatten(0, 1)
+    repeated = batch.repeat_interleave(views)
+    return model.lean(model(repeated, seeds, torch.float32), repeated, heads, LEAN)
+
+
+def assert_close(
+    got: DecoderTables, wanted: DecoderTables, is_node: torch.Tensor, close: float = CLOSE
+) -> None:
+    """On real nodes; of padding the network without torch knows nothing."""
+    real = is_node.repeat_interleave(len(wanted.embedding) // len(is_node), dim=0)
+    for name in FIELDS:
+        one, other = getattr(got, name), getattr(wanted, name)
+        assert one.shape == other.shape, name
+        if name == "zscore":
+            both = real.unsqueeze(1) & real.unsqueeze(2)
+            one, other = one * both, other * both
+        elif name != "state_weight":
+            one, other = one * real.unsqueeze(-1), other * real.unsqueeze(-1)
+        assert float((one - other).abs().max()) <= close * float(other.abs().max()), name
+    assert torch.allclose(got.read_weight, wanted.read_weight, rtol=1e-5, atol=1e-6)
+    assert torch.allclose(got.match_weight, wanted.match_weight, rtol=1e-5, atol=1e-6)
+    assert got.clipping == wanted.clipping
+
+
+def assert_same_moves(batch: Batch, got: DecoderTables, wanted: DecoderTables) -> None:
+    """Along the greedy plans of one, the other would move alike, but for ties."""
+    environment = Environment(batch)
+    state = environment.begin(start_nodes(environment, 3))
+    for _ in range(environment.max_steps):
+        if bool(state.done.all()):
+            break
+        allowed = environment.mask(state)
+        signals = problem_signals(batch, state, wanted.num_signals)
+        one, other = (
+            logits(tables, state.origin, state.current, signals, allowed)
+            for tables in (wanted, got)
+        )
+        action = one.argmax(dim=-1, keepdim=True)
+        # Logits lie between -50 and 50.
+        assert bool((other.gather(-1, action) >= other.amax(dim=-1, keepdim=True) - 0.01).all())
+        state = environment.step(state, action.squeeze(-1))
+
+
+def test_all_variants_in_one_mixed_group(bundled: SpaceModel, as_decoder_tables: As) -> None:
+    problems = [generate(variant, 10, 1, 5)[0] for variant in VARIANTS]
+    assert len(problems) == 110
+    batch = stack(problems)
+    network, card = load_network()
+    assert card["name"] == "space-100-v9"
+    got = tables_of(network, prepare(problems), 2, range(2))
+    assert [one.embedding.shape[1] for one in got] == [problem.size for problem in problems]
+    wanted = expected(bundled, batch, 2, range(2))
+    joined = as_decoder_tables(got, batch.num_nodes)
+    assert_close(joined, wanted, batch.is_node)
+    assert_same_moves(batch.repeat_interleave(2), joined, wanted)
+
+
+@pytest.mark.parametrize("variant", ["CVRP", "ACVRPTW", "PDCVRP", "MDOCVRPB", "ATSP"])
+def test_many_views_and_policy_heads(
+    bundled: SpaceModel, network_of: Of, as_decoder_tables: As, variant: str
+) -> None:
+    """More views than customers, more heads than were learned, in several blocks of rows."""
+    problems = [generate(variant, size, 1, 3)[0] for size in (40, 8)]
+    batch, views = stack(problems), 18
+    got = tables_of(network_of(bundled), prepare(problems), views, range(views))
+    wanted = expected(bundled, batch, views, range(views))
+    assert_close(as_decoder_tables(got, batch.num_nodes), wanted, batch.is_node)
+
+
+def test_heads_of_any_numbers_and_none(
+    bundled: SpaceModel, network_of: Of, as_decoder_tables: As
+) -> None:
+    problems = generate("CVRPTW", 12, 2, 3)
+    batch, network = stack(problems), network_of(bundled)
+    got = tables_of(network, prepare(problems), 3, range(6, 9))
+    wanted = expected(bundled, batch, 3, range(6, 9))
+    assert_close(as_decoder_tables(got, batch.num_nodes), wanted, batch.is_node)
+    base = tables_of(network, prepare(problems), 1, None)
+    wanted = expected(bundled, batch, 1, range(1))
+    assert_close(as_decoder_tables(base, batch.num_nodes), wanted, batch.is_node)
+
+
+@pytest.mark.parametrize(
+    "changes",
+    [
+        {},
+        {"representation": "averaged", "signals": 4, "leanings": 2},
+        {"representation": "identifiers"},
+        {"pivot_choice": "random", "depot_seed": False},
+        {"projections": "hypernetwork", "pivots": 9},
+    ],
+)
+def test_every_configuration(
+    random_model: Callable[..., SpaceModel],
+    network_of: Of,
+    as_decoder_tables: As,
+    changes: dict[str, str | int],
+) -> None:
+    model = random_model(**changes)
+    names = ("TSP", "ACVRPTW", "PDTSP", "MDCVRPB", "PCTSP")
+    problems = [
+        generate(name, size, 1, 2)[0] for name, size in zip(names, range(4, 14, 2), strict=True)
+    ]
+    batch = stack(problems)
+    got = tables_of(network_of(model), prepare(problems), 3, range(3))
+    wanted = expected(model, batch, 3, range(3))
+    assert_close(as_decoder_tables(got, batch.num_nodes), wanted, batch.is_node)
+
+
+def odd_problems() -> list[Problem]:
+    rng = np.random.default_rng(3)
+    matrix = rng.random((9, 9)) + 0.1
+    matrix[rng.random((9, 9)) < 0.3] = np.inf
+    matrix[0, :] = matrix[:, 0] = 1.0
+    points = rng.random((8, 2)) * 1000 + 5e5
+    return [
+        Problem.from_matrix(matrix, depots=[0], demand=[0] + [1] * 8, capacity=4),
+        Problem.from_coordinates(
+            points, depots=[5, 2], demand=[1, 1, 0, 1, 1, 0, 1, 1], capacity=4
+        ),
+        Problem.from_coordinates(np.zeros((5, 2)), depots=[0]),  # all at one place
+        Problem.from_coordinates(
+            points, depots=[0], penalty=[0] + [700.0] * 7, prize=[0] + [2] * 7, min_prize=5.0
+        ),
+    ]
+
+
+def test_missing_arcs_depots_anywhere_and_large_units(
+    bundled: SpaceModel, network_of: Of, as_decoder_tables: As
+) -> None:
+    problems = odd_problems()
+    batch = stack(problems)
+    got = tables_of(network_of(bundled), prepare(problems), 2, range(2))
+    wanted = expected(bundled, batch, 2, range(2))
+    assert_close(as_decoder_tables(got, batch.num_nodes), wanted, batch.is_node)
+
+
+def test_one_customer(bundled: SpaceModel, network_of: Of, as_decoder_tables: As) -> None:
+    """Normalising makes 1 and -1 of two numbers, however close: rounding counts for more here."""
+    problems = [Problem.from_coordinates([(0.0, 1.0), (2.0, 2.0)], depots=[1])]
+    batch = stack(problems)
+    got = tables_of(network_of(bundled), prepare(problems), 2, range(2))
+    wanted = expected(bundled, batch, 2, range(2))
+    assert_close(as_decoder_tables(got, 2), wanted, batch.is_node, close=3e-3)
+
+
+def test_fleets(bundled: SpaceModel, network_of: Of, as_decoder_tables: As) -> None:
+    points = np.random.default_rng(1).random((11, 2))
+    vehicles = [Vehicle(count=3, capacity=4, start=0, end=1), Vehicle(count=2, capacity=7, start=1)]
+    problem = Problem.from_coordinates(
+        points, depots=[0, 1], demand=[0, 0] + [1, 2, 3] * 3, vehicles=vehicles
+    )
+    batch, _ = stack_fleets([problem])
+    views: list[View] = [fleet_view(problem)]
+    got = tables_of(network_of(bundled), prepare([problem], views=views), 2, range(2))
+    wanted = expected(bundled, batch, 2, range(2))
+    assert_close(as_decoder_tables(got, batch.num_nodes), wanted, batch.is_node)
+
+
+# ---------------------------------------------------------------------------- large instances
+
+
+@pytest.mark.parametrize("geometry", ["euclidean", "manhattan", "geo"])
+def test_without_a_matrix(
+    random_model: Callable[..., SpaceModel],
+    network_of: Of,
+    monkeypatch: pytest.MonkeyPatch,
+    geometry: str,
+) -> None:
+    """Coordinates and a few rows at a time say the same as the whole matrix."""
+    monkeypatch.setattr(encoder, "_TILE", 7 * 31)
+    model = random_model(leanings=2)
+    rng = np.random.default_rng(2)
+    problem = Problem.from_coordinates(
+        rng.random((31, 2)) * 40,
+        depots=[0],
+        demand=[0] + [1] * 30,
+        capacity=9,
+        metric=Metric(geometry),
+    )
+    batch = stack([problem], on_the_fly=True)
+    with torch.no_grad():
+        wanted = encode_in_blocks(model, batch, view_seeds(batch, model.config, 2, 0))
+        wanted = wanted.leaning(model, batch, range(2), LEAN)
+    (got,) = tables_of(network_of(model), prepare([problem], on_the_fly=True), 2, range(2))
+    (whole,) = tables_of(network_of(model), prepare([problem]), 2, range(2))
+    assert got.zscore is None
+    for name in ("embedding", "keyed", "query_first", "query_last"):
+        value, scale = getattr(got, name), np.abs(getattr(whole, name)).max()
+        assert np.abs(value - getattr(wanted, name)[0].numpy()).max() <= CLOSE * scale, name
+        assert np.abs(value - getattr(whole, name)).max() <= CLOSE * scale, name
+    for name in ("mean", "deviation", "longest"):
+        own = getattr(got.scale, name)
+        assert own == pytest.approx(float(getattr(wanted.scale, name)[0]), rel=1e-5)
+        assert own == pytest.approx(getattr(whole.scale, name), rel=1e-5)
+    assert got.scale.penalty == pytest.approx(whole.scale.penalty, rel=1e-5)
+
+
+def test_a_matrix_some_rows_at_a_time(
+    random_model: Callable[..., SpaceModel], network_of: Of, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    network = network_of(random_model())
+    instances = prepare(generate("ACVRP", 20, 1, 1))
+    (whole,) = tables_of(network, instances, 2, None)
+    monkeypatch.setattr(encoder, "_TILE", 1)
+    (got,) = tables_of(network, instances, 2, None)
+    assert np.allclose(got.embedding, whole.embedding, atol=CLOSE)
+
+
+# ------------------------------------------------------------------------------------ borders
+
+
+def test_the_work_can_be_stopped(network_of: Of, random_model: Callable[..., SpaceModel]) -> None:
+    network = network_of(random_model(layers=3))
+    instances = prepare(generate("TSP", 6, 1, 1))
+    looked: list[int] = []
+
+    def look() -> None:
+        looked.append(1)
+        if len(looked) == 2:
+            raise TimeoutError
+
+    seeds = [seeds_of_views(0, 6, network.config, 1, 0)]
+    with pytest.raises(TimeoutError):
+        encode(network, instances, seeds, look=look)
+    assert len(looked) == 2
+
+
+def test_seeds_are_checked(network_of: Of, random_model: Callable[..., SpaceModel]) -> None:
+    network = network_of(random_model())
+    instances = prepare(generate("TSP", 6, 1, 1))
+    for seeds, message in (
+        ([], "expected seeds of 1 instances, received 0"),
+        ([np.zeros((1, 3), dtype=np.int64)], r"expected seeds of shape \(views, 4\), received"),
+        ([np.full((1, 4), 6)], "expected seeds from -1 to 5, received"),
+    ):
+        with pytest.raises(ValueError, match=message):
+            encode(network, instances, seeds)
+    with pytest.raises(ValueError, match="expected seeds of 3 views"):
+        encode(network, instances, [np.zeros((1, 4), dtype=np.int64)], heads=range(3))

@@ -1,0 +1,107 @@
+"""Large instances without torch: the plans of the torch path, by the same candidate lists."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+import numpy as np
+import pytest
+import torch
+
+from spacevrp.arrays import prepare
+from spacevrp.generators.testsets import generate
+from spacevrp.inference import large
+from spacevrp.inference.construct import ConstructParams, construct, first_plans
+from spacevrp.inference.large import LargeInstance, candidate_lists, with_matrices
+from spacevrp.inference.network import Network
+from spacevrp.model import SpaceModel
+from spacevrp.problems.errors import UnsupportedError
+from spacevrp.problems.problem import Problem
+from spacevrp.solver.large import Watch, search_large
+from spacevrp.solver.plans import LargeCut, choose_search
+from spacevrp.solver.search import Settings
+
+Of = Callable[[SpaceModel], Network]
+CPU = torch.device("cpu")
+
+
+@pytest.mark.parametrize("variant", ["CVRP", "ACVRPTW", "PDCVRP", "MDCVRP", "TSP", "SPCTSP", "OP"])
+def test_the_same_plans(bundled: SpaceModel, network_of: Of, variant: str) -> None:
+    """Of an instance that is called large by asking for fewer choices than customers."""
+    (problem,) = generate(variant, 24, 1, 8)
+    settings = Settings(views=2, starts=5, samples=None, seed=2, choices=6)
+    search = choose_search(problem, 5, 6, CPU)
+    assert search is not None
+    watch = Watch(lambda _: None, lambda _: None)
+    (wanted,) = search_large(bundled, [problem], settings, search, LargeCut(1, 2, 5), CPU, watch)
+    params = ConstructParams(views=2, starts=5, seed=2, choices=6)
+    (got,) = construct(network_of(bundled), [problem], params)
+    assert [one.hindsight for one in got] == [one.hindsight for one in wanted]
+    assert [one.cost for one in got] == pytest.approx([one.cost for one in wanted], rel=1e-5)
+    (plan,) = first_plans(network_of(bundled), [problem], params)
+    assert plan is not None
+    assert plan.feasible
+
+
+@pytest.mark.slow
+def test_beyond_two_hundred_customers(bundled: SpaceModel, network_of: Of) -> None:
+    """With adjusted distances and demands that fill half a vehicle."""
+    (problem,) = generate("CVRP", 230, 1, 3)
+    settings = Settings(views=3, starts=4, samples=None, seed=0)
+    search = choose_search(problem, 4, None, CPU)
+    assert search is not None
+    watch = Watch(lambda _: None, lambda _: None)
+    (wanted,) = search_large(bundled, [problem], settings, search, LargeCut(1, 3, 4), CPU, watch)
+    params = ConstructParams(views=3, starts=4)
+    (got,) = construct(network_of(bundled), [problem], params)
+    assert got[0].cost == pytest.approx(wanted[0].cost, rel=1e-5)
+    assert got[0].rank == wanted[0].rank
+
+
+def test_lists_by_hand() -> None:
+    points = [(0.0, 0.0), (1.0, 0.0), (3.0, 0.0), (7.0, 0.0), (7.5, 0.0)]
+    problem = Problem.from_coordinates(points, depots=[0], pairs=[(1, 4), (2, 3)])
+    (instance,) = prepare([problem])
+    lists = candidate_lists(instance, 3)
+    assert lists[0].tolist() == [1, 2, 0]  # a depot is its own partner
+    assert lists[1].tolist() == [2, 3, 4]
+    assert candidate_lists(instance, 2)[1].tolist() == [2, 4]  # the partner takes the last place
+    assert candidate_lists(instance, 99).shape == (5, 4)
+
+
+def test_starts_are_spread_evenly() -> None:
+    (problem,) = generate("CVRP", 12, 1, 1)
+    one = LargeInstance.of(problem, 4)
+    assert one.start_nodes(None).tolist() == list(range(1, 13))
+    assert one.start_nodes(4).tolist() == [1, 4, 7, 10]
+    assert one.limits.tolist() == [4, 12]
+    assert one.nearness(0) == one.depot_weight == 1.0
+
+
+def test_what_is_adjusted(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(large, "SMALL", 4)
+    monkeypatch.setattr(large, "TRAINED_NODES", 4)
+    points = np.random.default_rng(0).random((8, 2))
+    problem = Problem.from_coordinates(
+        points, depots=[0], demand=[0, 1, 2, 3, 4, 1, 1, 1], capacity=4
+    )
+    one = LargeInstance.of(problem)
+    assert one.depot_weight == pytest.approx(2 / 3)  # log2 4 over log2 8
+    assert one.missing == pytest.approx(2**0.5 * 2 / 3)
+    assert one.nearness(1) == 1.0
+    assert one.nearness(6) == pytest.approx(one.missing**0.6)
+    assert one.bonus.tolist() == [0, 0, 0, 15, 20, 0, 0, 0]
+
+
+def test_what_is_refused(
+    random_model: Callable[..., SpaceModel], network_of: Of, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    (problem,) = generate("CVRP", 12, 1, 1)
+    params = ConstructParams(choices=4, samples=2)
+    with pytest.raises(UnsupportedError, match="expected no samples of an instance with 12"):
+        list(construct(network_of(random_model()), [problem], params))
+    monkeypatch.setattr(large, "MOST_NODES", 12)
+    with pytest.raises(UnsupportedError, match=r"expected at most 12 nodes .* received 13"):
+        LargeInstance.of(problem)
+    (instance,) = prepare([problem])
+    assert with_matrices(instance).distance is instance.distance
