@@ -31,6 +31,11 @@ class Engine(Protocol):
     """The network, ready for problems."""
 
     @property
+    def name(self) -> str:
+        """``native`` or ``torch``."""
+        ...
+
+    @property
     def device(self) -> Device:
         """Where it works."""
         ...

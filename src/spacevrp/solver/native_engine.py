@@ -31,6 +31,8 @@ from spacevrp.solver.settings import Settings
 class NativeEngine:
     """The network of some weights; ``wanted`` threads, None for one a core."""
 
+    name = "native"
+
     def __init__(self, weights: str | Path, wanted: int | None = 1) -> None:
         if native.network is None:
             raise SpacevrpError(native.NETWORK_MISSING)

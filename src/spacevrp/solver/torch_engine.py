@@ -6,6 +6,7 @@ from collections.abc import Iterator, Sequence
 from contextlib import AbstractContextManager
 from dataclasses import dataclass
 from pathlib import Path
+from typing import ClassVar
 
 import torch
 
@@ -28,6 +29,7 @@ class TorchEngine:
     model: SpaceModel
     device: torch.device
     wanted: int | None
+    name: ClassVar[str] = "torch"
 
     @classmethod
     def load(
