@@ -56,7 +56,7 @@ def test_torch_where_the_compiled_network_is_missing(
     with pytest.raises(SpacevrpError, match="the compiled network"):
         choose_engine(weights, "cpu", engine="native")
     monkeypatch.setattr(choosing, "has_torch", lambda: False)
-    expected = r"the compiled network .*install a C\+\+20 compiler.* PyTorch is not installed: pip"
+    expected = r"the compiled network .*install a C\+\+20 compiler.* have PyTorch run .*: pip"
     with pytest.raises(SpacevrpError, match=expected):
         choose_engine(weights, "cpu")
 

@@ -46,7 +46,8 @@ def choose_engine(
     if not has_torch():
         if reason is not None or engine == "torch":
             raise SpacevrpError(f"{reason or 'engine torch'}: {TORCH_MISSING}")
-        raise SpacevrpError(f"{native.NETWORK_MISSING}; or do with torch instead: {TORCH_MISSING}")
+        instead = "or have PyTorch run the network: pip install 'spacevrp[torch]'"
+        raise SpacevrpError(f"{native.NETWORK_MISSING}; {instead}")
     from spacevrp.solver.torch_engine import TorchEngine
 
     return TorchEngine.load(weights, device, threads)
