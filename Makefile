@@ -1,6 +1,7 @@
 # `make demo` and `make test` set up everything they need in .venv, once, from the locks in
 # requirements/: the same versions today and in a year, all of them wheels. A C++20 compiler builds
-# the compiled search; where there is none they say so in one line and do without.
+# the compiled search and network; where there is none they say so in one line and do without, and
+# PyTorch runs the network.
 PYTHON ?= python3
 BIN := .venv/bin
 # What the compiled search is built from.
@@ -35,8 +36,9 @@ define fetch
 	"expected Python 3.11 to 3.13, received %d.%d: name another, as in make PYTHON=python3.13" % v)'
 	@echo "==> Creating the virtual environment .venv"
 	@$(PYTHON) -m venv .venv
-	@echo "==> Fetching about $$(grep -c == $(1)) packages of $(1) into .venv (once, some minutes;"
-	@echo "    PyTorch is the largest: 200 MB for CPUs, some GB where it comes with CUDA)"
+	@echo "==> Fetching about $$(grep -c == $(1)) packages of $(1) into .venv (once)"
+	@if grep -q ^torch== $(1); then echo "    This takes some minutes: PyTorch is 200 MB for CPUs," \
+		"some GB where it comes with CUDA"; fi
 	@$(BIN)/python -m pip install --disable-pip-version-check --only-binary :all: -r $(1)
 endef
 
@@ -52,7 +54,7 @@ define install
 	sys.exit(None if native.available() else "==> Note: " + native.MISSING)' && touch $(1) || true
 endef
 
-$(DEMO_PACKAGES): requirements/demo.txt requirements/cuda.txt
+$(DEMO_PACKAGES): requirements/demo.txt
 	$(call fetch,requirements/demo.txt)
 	@touch $@
 
@@ -60,8 +62,13 @@ $(TEST_PACKAGES): requirements/test.txt requirements/cuda.txt
 	$(call fetch,requirements/test.txt)
 	@touch $(DEMO_PACKAGES) $@
 
+# Without the compiled network the demo needs PyTorch.
 $(SOLVES): $(DEMO_PACKAGES) pyproject.toml setup.py $(NATIVE)
 	$(call install,$@)
+	@$(BIN)/python -c 'import sys; from spacevrp import native; sys.exit(native.network is None)' || \
+		{ echo "==> Fetching PyTorch to run the network (once, some minutes: 200 MB for CPUs," && \
+		echo "    some GB where it comes with CUDA)" && $(BIN)/python -m pip install --quiet \
+		--disable-pip-version-check --only-binary :all: -r requirements/torch.txt; }
 
 $(READY): $(TEST_PACKAGES) pyproject.toml setup.py $(NATIVE)
 	$(call install,$(SOLVES) $@)

@@ -45,6 +45,11 @@ class FakeSolver:
     calls: list[dict[str, Any]] = field(default_factory=list)
     unsolvable: Sequence[int] = ()
 
+    @property
+    def engine(self) -> FakeSolver:
+        """Who has the threads."""
+        return self
+
     def attempt(self, problem: list[Problem], **asked: Any) -> Attempt:
         self.calls.append({"problems": len(problem), **asked})
         starts = asked["starts"] or max(len(one.customers) for one in problem)

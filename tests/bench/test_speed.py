@@ -23,7 +23,7 @@ from spacevrp.model import ModelConfig, SpaceModel
 from spacevrp.model.weights import load_weights, save_weights
 from spacevrp.problems.variants import SEEN_NAMES
 from spacevrp.solver import Solver
-from spacevrp.solver.search import Seconds
+from spacevrp.solver.settings import Seconds
 
 TINY = ModelConfig(width=16, layers=1, feedforward=16, pivots=2, rank=2, heads=1)
 

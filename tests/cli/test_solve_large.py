@@ -16,6 +16,7 @@ from spacevrp.model import ModelConfig, SpaceModel
 from spacevrp.model.weights import save_weights
 from spacevrp.problems.referee import judge
 from spacevrp.solver import blocks as blocks_module
+from spacevrp.solver import native_engine, plans
 
 
 @pytest.fixture(scope="module")
@@ -65,8 +66,9 @@ def test_what_does_not_fit_is_one_line_and_no_file(
     capsys: pytest.CaptureFixture[str],
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
+    for module in (blocks_module, native_engine, plans):
+        monkeypatch.setattr(module, "available", lambda device: 1000)
     monkeypatch.setattr(blocks_module, "large_budget", lambda device: 1000)
-    monkeypatch.setattr(blocks_module, "available", lambda device: 1000)
     write(tmp_path / "many.npz", generate("CVRP", 230, 1))
     out = tmp_path / "plan.json"
     command = ["solve", str(tmp_path / "many.npz"), "--weights", weights, "--device", "cpu"]

@@ -23,7 +23,7 @@ CUSTOMERS = 9
 
 @pytest.fixture(scope="module")
 def solver() -> Solver:
-    return Solver(device="cpu")
+    return Solver(device="cpu", engine="torch")
 
 
 def drawn(seed: int, length: float, time: float, since: float = 0.0, **features: Any) -> Problem:

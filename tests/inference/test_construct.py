@@ -19,7 +19,8 @@ from spacevrp.problems.problem import Problem
 from spacevrp.problems.referee import judge
 from spacevrp.problems.variants import VARIANTS
 from spacevrp.solver.memory import Cut
-from spacevrp.solver.search import Settings, search_block
+from spacevrp.solver.search import search_block
+from spacevrp.solver.settings import Settings
 
 Of = Callable[[SpaceModel], Network]
 

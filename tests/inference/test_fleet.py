@@ -18,7 +18,7 @@ from spacevrp.problems.fleet import Vehicle
 from spacevrp.problems.problem import Problem
 from spacevrp.solver.fleet import draw_preferences, search_fleets
 from spacevrp.solver.memory import Cut
-from spacevrp.solver.search import Settings
+from spacevrp.solver.settings import Settings
 from spacevrp.tensors.fleet import stack_fleets
 
 Of = Callable[[SpaceModel], Network]

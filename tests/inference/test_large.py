@@ -19,7 +19,7 @@ from spacevrp.problems.errors import UnsupportedError
 from spacevrp.problems.problem import Problem
 from spacevrp.solver.large import Watch, search_large
 from spacevrp.solver.plans import LargeCut, choose_search
-from spacevrp.solver.search import Settings
+from spacevrp.solver.settings import Settings
 
 Of = Callable[[SpaceModel], Network]
 CPU = torch.device("cpu")

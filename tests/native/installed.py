@@ -1,13 +1,14 @@
-"""``python installed.py [compiled | missing]``: is the search of the spacevrp installed here right?
+"""``python installed.py [compiled | missing]``: does the spacevrp installed here solve a problem?
 
-For wheels and source archives: it needs NumPy alone, no PyTorch and no pytest.
+For wheels and source archives: it needs what these bring, no PyTorch and no pytest.
 """
 
 from __future__ import annotations
 
 import sys
 
-from spacevrp import Problem, native
+from spacevrp import Problem, Solver, native
+from spacevrp.problems.errors import SpacevrpError
 from spacevrp.search import Stop, improve
 
 
@@ -16,6 +17,13 @@ def main(expected: str = "compiled") -> None:
     if expected == "missing":
         assert not native.available(), "expected no compiled search"
         assert native.MISSING.startswith("the compiled search is not installed")
+        message = "none"
+        try:
+            Solver()
+        except SpacevrpError as error:
+            message = str(error)
+        print(message)
+        assert "spacevrp[torch]" in message, "expected a line that says what to install"
         return
     assert native.available(), native.MISSING
     # Two rectangles of 3 by 4 with the depot at a corner of both; a vehicle holds three customers.
@@ -25,6 +33,9 @@ def main(expected: str = "compiled") -> None:
     print(found)
     assert found.feasible
     assert abs(found.cost - 2 * 14) < 1e-9, found.cost
+    solved = Solver(device="cpu", engine="native").solve(problem)
+    assert abs(solved.cost - 2 * 14) < 1e-9, solved.cost
+    assert "torch" not in sys.modules
 
 
 if __name__ == "__main__":

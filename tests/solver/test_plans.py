@@ -163,9 +163,8 @@ def test_the_largest_size_is_the_last_that_fits(
     monkeypatch: pytest.MonkeyPatch, matrices: int
 ) -> None:
     monkeypatch.setattr(plans, "available", lambda device: 10**10)
-    monkeypatch.setattr(plans, "workers_for", lambda device: 1)
     search = Search(1, 32)
-    size = largest_large_size(128, search, matrices, CPU)
+    size = largest_large_size(128, search, matrices, CPU, workers=1)
     assert size > 30_000
     for nodes, fits in ((size, True), (size + 1, False)):
         footprint = LargeFootprint.of(nodes, 128, search, matrices=matrices)

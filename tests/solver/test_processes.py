@@ -92,7 +92,7 @@ def test_the_callers_threads_are_left_as_they_were() -> None:
     try:
         torch.set_num_threads(3)
         for threads, expected in ((1, 1), (2, 2), (None, 3)):
-            solver = Solver(device="cpu", threads=threads)
+            solver = Solver(device="cpu", threads=threads, engine="torch")
             handle = solver.model.register_forward_pre_hook(note)
             solver.solve(problem, augment=1, replan=0, improve=False)
             handle.remove()

@@ -18,7 +18,7 @@ from spacevrp.problems.problem import Problem
 from spacevrp.problems.solution import Solution
 from spacevrp.search import Improved
 from spacevrp.solver import PROTOCOLS, Solver, blocks
-from spacevrp.solver.search import Settings
+from spacevrp.solver.settings import Settings
 from spacevrp.tensors import stack
 
 

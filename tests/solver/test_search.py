@@ -32,13 +32,13 @@ from spacevrp.solver.progress import Progress
 from spacevrp.solver.search import (
     Best,
     Moves,
-    Settings,
     choose_starts,
     narrow,
     search_block,
     uses_kernel,
 )
-from spacevrp.solver.turns import Turns, Wanted
+from spacevrp.solver.settings import Settings, Wanted
+from spacevrp.solver.turns import Turns
 from spacevrp.tensors import stack
 
 

@@ -7,10 +7,10 @@ import math
 import numpy as np
 import pytest
 
+from spacevrp.inference.construct import Candidate
 from spacevrp.problems.judging import FEW
 from spacevrp.problems.problem import Problem
 from spacevrp.problems.readings import other_readings, plain_reading
-from spacevrp.solver.search import Candidate
 from spacevrp.solver.settling import settle, settle_all
 
 

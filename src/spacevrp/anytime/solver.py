@@ -39,14 +39,21 @@ class Solver(ModelSolver):
         Name of bundled weights, path of a ``.safetensors`` file, or a model (which moves to the
         device); None for the default.
     device
-        ``auto`` (a GPU where there is one), ``cpu`` or ``cuda``.
+        ``auto`` (a GPU where there is one and torch is installed), ``cpu`` or ``cuda``.
     lean
         Strength of the policy heads (see ``docs/concepts/views.md``); 0 for views that differ in
         nothing but their pivots, as in the paper. None for what the protocol has: 0.25, or 0.
     threads
-        Threads of a CPU that torch and the search use here, whatever torch is set to otherwise.
-        With one, a solver may be made before a fork, and other programs hardly slow it down (see
-        ``docs/how-to/processes-and-threads.md``). None for as many as torch is set to.
+        Threads of a CPU that the network and the search use here, whatever libraries are set to
+        otherwise. With one, a solver may be made before a fork, and other programs hardly slow it
+        down (see ``docs/how-to/processes-and-threads.md``). None for one a core, or for as many as
+        torch is set to.
+    engine
+        Who runs the network: ``native``, the compiled network on a CPU, which needs no torch;
+        ``torch``, on a GPU or a CPU; ``auto`` takes torch on a GPU, for a model of torch, for the
+        folder of a training run, and where the compiled network is not installed. Both make the
+        same plans but for ties. What the compiled network does not do, torch does where it is
+        installed: samples beyond 200 customers, and plans of more than 4,096 nodes.
     """
 
     @overload

@@ -10,8 +10,6 @@ from contextlib import suppress
 from dataclasses import dataclass, field
 from typing import Any
 
-import torch
-
 from spacevrp import native
 from spacevrp.anytime.budget import as_seconds
 from spacevrp.anytime.engines import CompiledSearch, engines_for
@@ -124,7 +122,7 @@ def solve_for(
     persist = not all(engines)  # others do, if any can
     rounds = Rounds(model, problems, deadline, options, plans, persist)
     with TimeBar(deadline, progress) as bar, stopping_on_interrupt(deadline, lambda: plans.any):
-        threads = model.threads or torch.get_num_threads()
+        threads = model.engine.threads
         timed = _Timed(problems, engines, deadline, rounds, plans, bar, given, seed, threads)
         if improve and not native.available():
             rounds.notes.append(native.MISSING)

@@ -114,8 +114,8 @@ def run(args: argparse.Namespace) -> int:
         for name in args.problems
         for size in args.sizes
     ]
-    model, weights = load_model(args.weights)
-    solver = Solver(model, args.device, args.lean, threads=None)
+    _, weights = load_model(args.weights)
+    solver = Solver(args.weights, args.device, args.lean)
     for name in args.solvers:
         make_oracle(name).require()
     with threads(1):

@@ -311,13 +311,15 @@ def solve_or_say_why(
     show: bool,
 ) -> Outcome:
     """The instance solved; where it cannot be, as for want of memory, an outcome that says so."""
+    import torch
+
     from spacevrp.bench.memory import Peak
     from spacevrp.generators import generate
 
     warm_up(solver, generate("CVRP", 100, 2), protocol)
     try:
         problem = read_instance(instance.path)
-        peak = Peak(solver.device)
+        peak = Peak(torch.device(str(solver.device)))
         peak.restart()
         outcome = solve_set(
             solver,

@@ -143,8 +143,8 @@ def run(args: argparse.Namespace) -> int:
 
     check_protocol(args)
     sources = [generated(parse_variant(n), args.size, args.count, args.seed) for n in args.problems]
-    model, weights = load_model(args.weights)
-    solver = Solver(model, args.device, args.lean, threads=None)
+    _, weights = load_model(args.weights)
+    solver = Solver(args.weights, args.device, args.lean, threads=args.threads)
     for name in args.solvers:
         make_oracle(name).require()
     with threads(args.threads):

@@ -29,7 +29,7 @@ def machine(device: Any) -> dict[str, Any]:
         "threads": torch.get_num_threads(),
         "device": str(device),
     }
-    if torch.device(device).type == "cuda":
+    if torch.device(str(device)).type == "cuda":
         described["gpu"] = torch.cuda.get_device_name(device)
     return described
 

@@ -172,8 +172,8 @@ def run(args: argparse.Namespace) -> int:
     suite = SUITES[args.suite]
     args.count = args.count or suite.count
     count = args.threads or suite.threads
-    model, weights = load_model(args.weights)
-    network = Network(Solver(model, args.device))
+    _, weights = load_model(args.weights)
+    network = Network(Solver(args.weights, args.device))
     ways = make_ways(network, whole=suite.whole, threads=count, seed=args.seed)
     with threads(1):
         record = new_record(args.suite, network.solver, weights, None, seed=args.seed)

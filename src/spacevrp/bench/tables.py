@@ -131,6 +131,7 @@ def new_record(
         "command": records.command_line(),
         "versions": versions(),
         "machine": records.machine(solver.device),
+        "engine": solver.engine.name,
         "protocol": protocol,
         "lean": protocol_named(protocol).decide("lean", solver.lean, LEAN),
         **more,
@@ -143,7 +144,10 @@ def settings_key(
 ) -> dict[str, Any]:
     """What an outcome depends on: times too, hence the machine."""
     machine = record["machine"]
+    ours = weights["tensors_sha256"] is not None
+    native = ours and record.get("engine") == "native"  # before there was one, all was torch
     return {
+        **({"engine": "native"} if native else {}),
         "weights": weights["tensors_sha256"],
         "version": record["versions"]["spacevrp"],
         "protocol": record["protocol"],

@@ -16,7 +16,7 @@ from importlib import import_module
 from typing import NamedTuple, NoReturn, TextIO
 
 from spacevrp import __version__
-from spacevrp.problems.errors import SpacevrpError
+from spacevrp.problems.errors import TORCH_MISSING, SpacevrpError
 
 BAD_INPUT = 2
 INTERRUPTED = 130  # what shells report for SIGINT
@@ -77,6 +77,10 @@ def main(argv: Sequence[str] | None = None) -> int:
             return _complain(_describe_os_error(error))
         except MemoryError as error:
             return _complain(f"not enough memory: {str(error) or 'no details known'}")
+        except ModuleNotFoundError as error:
+            if error.name != "torch":
+                raise
+            return _complain(TORCH_MISSING)
         except KeyboardInterrupt:
             return INTERRUPTED
     return code

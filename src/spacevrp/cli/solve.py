@@ -151,7 +151,7 @@ def run(args: argparse.Namespace) -> int:
     check_format(chosen, problems)
     _check_targets(args, problems)
     _check_time(args)
-    # Only now: torch takes seconds to load, and a mistyped name need not wait for it.
+    # Only now: a mistyped name need not wait for it, least of all where torch is loaded.
     from spacevrp.solver import Solver
 
     solver = Solver(args.weights, args.device, args.lean, threads=args.threads)

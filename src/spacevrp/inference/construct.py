@@ -69,6 +69,8 @@ class ConstructParams:
     choices
         Nearest customers that a move chooses from; None for all up to 200 customers, and by the
         kind of problem beyond.
+    adjusted
+        Have the decoder see large instances as in training (see :func:`is_adjusted`).
     direct_return
         Serve only customers with a direct way home; see :class:`Starts`.
     temperature
@@ -82,6 +84,7 @@ class ConstructParams:
     seed: int = 0
     strength: float = STRENGTH
     choices: int | None = None
+    adjusted: bool = True
     direct_return: bool = True
     temperature: tuple[float, ...] = ()
     threads: int = 1
@@ -285,10 +288,12 @@ class _LargeWork:
                 f"without torch large instances are planned greedily; received {params.samples}"
             )
         self.network, self.params, self.report = network, params, report
-        self.large = LargeInstance.of(problem, params.choices)
+        self.large = LargeInstance.of(problem, params.choices, adjusted=params.adjusted)
         self.expected: LargeInstance | None = None
         if problem.has_unknown_prizes:
-            self.expected = LargeInstance.of(problem.as_expected(), params.choices)
+            self.expected = LargeInstance.of(
+                problem.as_expected(), params.choices, adjusted=params.adjusted
+            )
         self.nodes = self.large.start_nodes(params.starts)
 
     def run(self) -> list[Candidate]:

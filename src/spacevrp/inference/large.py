@@ -55,8 +55,10 @@ class LargeInstance:
     missing: float  # at least 1; how much neighbours came nearer, over what log2 N grew by
 
     @classmethod
-    def of(cls, problem: Problem, choices: int | None = None) -> LargeInstance:
-        """A problem with the lists of its customers.
+    def of(
+        cls, problem: Problem, choices: int | None = None, *, adjusted: bool = True
+    ) -> LargeInstance:
+        """A problem with the lists of its customers, ``adjusted`` where :func:`is_adjusted`.
 
         Raises
         ------
@@ -73,7 +75,7 @@ class LargeInstance:
         near = candidate_lists(instance, LISTED * choices)
         read = min(max(READOUT * choices, choices), near.shape[1])
         depot_weight, missing, bonus = 1.0, 1.0, np.zeros(instance.size, dtype=np.float32)
-        if is_adjusted(problem):
+        if adjusted and is_adjusted(problem):
             log_size = math.log2(instance.size)
             depot_weight = min(log_size, math.log2(TRAINED_NODES)) / log_size
             missing = max(math.sqrt(instance.size / TRAINED_NODES), 1.0) * depot_weight

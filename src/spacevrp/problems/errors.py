@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+#: One line on what to do where torch is needed and not there.
+TORCH_MISSING = "PyTorch is not installed: pip install 'spacevrp[torch]'"
+
 
 class SpacevrpError(Exception):
     """Base of every error this package raises on purpose."""

@@ -2,43 +2,37 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Sequence
-from contextlib import suppress
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field
 
 import torch
 
 from spacevrp.inference.construct import Candidate
 from spacevrp.model import SpaceModel
-from spacevrp.problems.deadline import NEVER, TimeIsUp
-from spacevrp.problems.errors import SpacevrpError
+from spacevrp.problems.deadline import NEVER
 from spacevrp.problems.familiar import needs_fleet_rules
 from spacevrp.problems.problem import Problem
 from spacevrp.solver.fleet import search_fleets
-from spacevrp.solver.grouping import starts_expected
+from spacevrp.solver.grouping import count_rollouts, note_left_out, search_of
 from spacevrp.solver.large import Watch, search_large
 from spacevrp.solver.memory import (
-    GIB,
     Cut,
     Footprint,
     available,
     cut,
     default_budget,
-    largest_size,
+    too_large,
 )
 from spacevrp.solver.plans import (
     LargeCut,
-    LargeFootprint,
-    Search,
-    choose_search,
-    count_matrices,
     cut_large,
-    describe,
+    footprint_of,
     large_budget,
-    largest_large_size,
+    too_large_at_all,
 )
 from spacevrp.solver.progress import Progress
-from spacevrp.solver.search import Seconds, Settings, search_block
+from spacevrp.solver.search import search_block
+from spacevrp.solver.settings import Seconds, Settings
 from spacevrp.tensors.workers import workers_for
 
 # Instances of a block where there is a deadline: when it is over, the block has no plans yet. (A
@@ -59,21 +53,6 @@ class Blocks:
     seconds: Seconds
     notes: list[str] = field(default_factory=list)
 
-    def wide(self, problem: Problem, settings: Settings) -> Search | None:
-        """How far a large instance is searched; None for one that is not large."""
-        starts, choices = settings.starts, settings.choices
-        if not settings.pruned:
-            starts = choices = len(problem.customers)
-        return choose_search(problem, starts, choices, self.device)
-
-    def rollouts(self, several: Sequence[Problem], settings: Settings) -> int:
-        """Of a view of the instance with most start nodes, about."""
-        large = self.wide(several[0], settings)
-        starts = starts_expected(several, settings.starts if large is None else large.starts)
-        if large is not None or needs_fleet_rules(several[0]):
-            return starts * settings.rounds
-        return settings.wanted.rollouts(starts)
-
     def search(
         self,
         several: Sequence[Problem],
@@ -86,17 +65,17 @@ class Blocks:
         They belong to one group. ``shown`` is what the network sees in their place, where that is
         something else.
         """
-        if self.wide(several[0], settings) is not None:
+        if search_of(several[0], settings, self.device) is not None:
             yield from self._search_large(several, settings, progress)
             return
         size = max(problem.size for problem in several)
         own_durations = any(problem.durations is not problem.distances for problem in several)
         width = self.model.config.width
         footprint = Footprint.of(size, width, own_durations=own_durations)
-        rollouts = self.rollouts(several, settings)
+        rollouts = count_rollouts(several, settings, self.device)
         budget = self.batch_memory or default_budget(self.device)
         if footprint.block(1, 1) > max(budget, available(self.device)):
-            raise self._too_large(size, available(self.device))
+            raise too_large(size, width, self.device, available(self.device))
         position = 0
         while position < len(several):
             sizes = cut(footprint, views=settings.views, starts=rollouts, budget=budget)
@@ -111,7 +90,7 @@ class Blocks:
             )
             if found is None:
                 if sizes.smallest:
-                    raise self._too_large(size, budget)
+                    raise too_large(size, width, self.device, budget)
                 progress.take_back()
                 budget = _next_budget(footprint, settings.views, rollouts, budget)
                 continue
@@ -139,13 +118,14 @@ class Blocks:
         self, several: Sequence[Problem], settings: Settings, progress: Progress
     ) -> Iterator[list[Candidate]]:
         """The same for large instances."""
-        search = self.wide(several[0], settings)
+        search = search_of(several[0], settings, self.device)
         assert search is not None  # those of a group are large together
-        self._note(several, settings, search)
-        footprint = self._large_footprint(several, search)
+        note_left_out(several, settings, search, self.notes)
+        width, workers = self.model.config.width, workers_for(self.device)
+        footprint = footprint_of(several, width, search, self.device, workers)
         budget = self.batch_memory or large_budget(self.device)
         if footprint.block(1, 1, 1) > max(budget, available(self.device)):
-            raise self._too_large_at_all(several, search)
+            raise too_large_at_all(several, width, search, self.device, workers)
         watch = Watch(progress.advance, progress.stage)
         position = 0
         while position < len(several):
@@ -166,7 +146,7 @@ class Blocks:
             )
             if found is None:
                 if sizes.smallest:
-                    raise self._too_large_at_all(several, search)
+                    raise too_large_at_all(several, width, search, self.device, workers)
                 progress.take_back()
                 while cut_large(footprint, wanted, budget, self.device.type) == sizes:
                     budget //= 2
@@ -174,25 +154,6 @@ class Blocks:
             progress.end()
             yield from found
             position += len(block)
-
-    def _note(self, several: Sequence[Problem], settings: Settings, search: Search) -> None:
-        """Say what is left out, where it was not the user's choice."""
-        if not settings.pruned or (settings.starts is not None and settings.choices is not None):
-            return
-        for problem in several:
-            text = describe(search, problem)
-            if text not in self.notes:  # the second attempt looks no further
-                self.notes.append(text)
-
-    def _large_footprint(self, several: Sequence[Problem], search: Search) -> LargeFootprint:
-        return LargeFootprint.of(
-            max(problem.size for problem in several),
-            self.model.config.width,
-            search,
-            matrices=count_matrices(several),
-            device=self.device.type,
-            workers=workers_for(self.device),
-        )
 
     def _guarded(
         self, search: Callable[..., list[list[Candidate]]], *arguments: object
@@ -207,37 +168,6 @@ class Blocks:
         if self.device.type == "cuda":
             torch.cuda.empty_cache()
         return None
-
-    def _too_large(self, size: int, budget: int) -> SpacevrpError:
-        width = self.model.config.width
-        need = Footprint.of(size, width).block(1, 1)
-        return SpacevrpError(
-            f"out of memory on {self.device}: one view of an instance with {size} nodes needs "
-            f"about {need / GIB:.2g} GiB, there are {budget / GIB:.2g}; up to "
-            f"{largest_size(width, budget)} nodes would fit"
-        )
-
-    def _too_large_at_all(self, several: Sequence[Problem], search: Search) -> SpacevrpError:
-        """What does not fit, and what would."""
-        need, there = self._large_footprint(several, search).block(1, 1, 1), available(self.device)
-        size, width = max(problem.size for problem in several), self.model.config.width
-        matrices = count_matrices(several)
-        held = f", {matrices} of them matrices of its own" if matrices > 1 else ""
-        if matrices == 1:
-            held = ", most of it for its matrix (coordinates need none)"
-        advice = f"up to {largest_large_size(width, search, matrices, self.device)} nodes would fit"
-        if self.device.type == "cuda" and need <= available(torch.device("cpu")):
-            advice += ", and --device cpu has room for this one"
-        return SpacevrpError(
-            f"out of memory on {self.device}: one view of an instance with {size} nodes from one "
-            f"start needs about {need / GIB:.2g} GiB{held}, there are {there / GIB:.2g}; {advice}"
-        )
-
-
-def in_time(found: Iterable[list[Candidate]]) -> Iterable[list[Candidate]]:
-    """Those that are there before the time is up."""
-    with suppress(TimeIsUp):
-        yield from found
 
 
 def _next_budget(footprint: Footprint, views: int, starts: int, budget: int) -> int:

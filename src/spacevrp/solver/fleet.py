@@ -16,7 +16,7 @@ import torch
 from torch import Tensor
 
 from spacevrp.arrays.fleet import ANY_NUMBER
-from spacevrp.decode import routes_of
+from spacevrp.arrays.routes import routes_of
 from spacevrp.decode.draws import random_keys
 from spacevrp.decode.fleet import fleet_rollout
 from spacevrp.decode.native_fleet import native_fleet_rollout
@@ -33,11 +33,10 @@ from spacevrp.solver.memory import Cut
 from spacevrp.solver.search import (
     Best,
     Moves,
-    Seconds,
-    Settings,
     encode,
     numbered_seeds,
 )
+from spacevrp.solver.settings import Seconds, Settings
 from spacevrp.tensors import Batch
 from spacevrp.tensors.fleet import Fleet, stack_fleets
 

@@ -1,4 +1,4 @@
-"""Which instances are solved together."""
+"""Which instances are solved together, and how far each is searched."""
 
 from __future__ import annotations
 
@@ -6,7 +6,9 @@ from collections.abc import Callable, Iterable, Sequence
 
 from spacevrp.problems.familiar import needs_fleet_rules
 from spacevrp.problems.problem import Problem
-from spacevrp.solver.plans import Search
+from spacevrp.solver.devices import Device
+from spacevrp.solver.plans import Search, choose_search, describe
+from spacevrp.solver.settings import Settings
 
 # Instances share a batch up to this ratio of their sizes: padding costs its square.
 _PADDING = 1.1
@@ -55,3 +57,32 @@ def starts_expected(problems: Sequence[Problem], limit: int | None) -> int:
     """Start nodes of the instance with most of them, before anything is known of feasibility."""
     most = max(len(problem.pairs) or len(problem.customers) for problem in problems)
     return most if limit is None else min(limit, most)
+
+
+def search_of(problem: Problem, settings: Settings, device: Device) -> Search | None:
+    """How far a large instance is searched; None for one that is not large."""
+    starts, choices = settings.starts, settings.choices
+    if not settings.pruned:
+        starts = choices = len(problem.customers)
+    return choose_search(problem, starts, choices, device)
+
+
+def count_rollouts(several: Sequence[Problem], settings: Settings, device: Device) -> int:
+    """Of a view of the instance of a group with most start nodes, about."""
+    large = search_of(several[0], settings, device)
+    starts = starts_expected(several, settings.starts if large is None else large.starts)
+    if large is not None or needs_fleet_rules(several[0]):
+        return starts * settings.rounds
+    return settings.wanted.rollouts(starts)
+
+
+def note_left_out(
+    several: Sequence[Problem], settings: Settings, search: Search, notes: list[str]
+) -> None:
+    """Say what is left out of large instances, where it was not the user's choice."""
+    if not settings.pruned or (settings.starts is not None and settings.choices is not None):
+        return
+    for problem in several:
+        text = describe(search, problem)
+        if text not in notes:  # the second attempt looks no further
+            notes.append(text)

@@ -28,13 +28,12 @@ from spacevrp.solver.plans import SMALL, LargeCut, Search
 from spacevrp.solver.search import (
     Foreseen,
     Moves,
-    Seconds,
-    Settings,
     choose_starts,
     seeds_of_views,
     stack_expected,
     view_by_view,
 )
+from spacevrp.solver.settings import Seconds, Settings
 from spacevrp.tensors import Batch, stack
 from spacevrp.tensors.workers import Workers, workers_for
 

@@ -19,7 +19,8 @@ from __future__ import annotations
 import os
 from dataclasses import dataclass
 
-import torch
+from spacevrp.problems.errors import SpacevrpError
+from spacevrp.solver.devices import Device
 
 GIB = 2**30
 # Larger blocks gain nothing on a CPU, whose caches are long full by then.
@@ -79,7 +80,7 @@ def cut(footprint: Footprint, *, views: int, starts: int, budget: int) -> Cut:
     return Cut(1, 1, max(1, min(fitting, starts)))
 
 
-def default_budget(device: torch.device) -> int:
+def default_budget(device: Device) -> int:
     """Bytes that one block may take where the user sets no limit."""
     if device.type == "cuda":
         return int(_CUDA_SHARE * available(device))
@@ -87,12 +88,14 @@ def default_budget(device: torch.device) -> int:
     return int(min(_CPU_BUDGET, _CPU_SHARE * machine_memory()))
 
 
-def available(device: torch.device) -> int:
+def available(device: Device) -> int:
     """Bytes that the device could hand out now."""
     if device.type == "cuda":
-        free, _ = torch.cuda.mem_get_info(device)
+        import torch
+
+        free, _ = torch.cuda.mem_get_info(str(device))
         # What the allocator holds but does not use is free to us.
-        idle = torch.cuda.memory_reserved(device) - torch.cuda.memory_allocated(device)
+        idle = torch.cuda.memory_reserved(str(device)) - torch.cuda.memory_allocated(str(device))
         return free + idle
     return machine_memory()
 
@@ -113,6 +116,16 @@ def largest_size(width: int, budget: int) -> int:
 
 def _least(num_nodes: int, width: int) -> int:
     return Footprint.of(num_nodes, width).block(1, 1)
+
+
+def too_large(size: int, width: int, device: Device, budget: int) -> SpacevrpError:
+    """What does not fit, and what would."""
+    need = Footprint.of(size, width).block(1, 1)
+    return SpacevrpError(
+        f"out of memory on {device}: one view of an instance with {size} nodes needs "
+        f"about {need / GIB:.2g} GiB, there are {budget / GIB:.2g}; up to "
+        f"{largest_size(width, budget)} nodes would fit"
+    )
 
 
 def machine_memory() -> int:

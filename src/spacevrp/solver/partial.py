@@ -10,7 +10,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from functools import reduce
 
-from spacevrp.decode import routes_of
+from spacevrp.arrays.routes import routes_of
 from spacevrp.inference.construct import Candidate
 from spacevrp.problems.comparison import better_of
 from spacevrp.problems.deadline import NEVER, Deadline

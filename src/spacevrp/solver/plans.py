@@ -23,13 +23,12 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-import torch
-
 from spacevrp.inference.large import CHOICES, LISTED, MORE_CHOICES, READOUT, SMALL, WORK
+from spacevrp.problems.errors import SpacevrpError
 from spacevrp.problems.familiar import needs_fleet_rules
 from spacevrp.problems.problem import Problem
+from spacevrp.solver.devices import Cpu, Device
 from spacevrp.solver.memory import GIB, available, machine_memory
-from spacevrp.tensors.workers import workers_for
 
 # Starts of a view times customers: about the work of a view. A GPU moves many vehicles at once.
 _WORK = {"cpu": WORK, "cuda": 2**20}
@@ -51,9 +50,11 @@ __all__ = [
     "count_matrices",
     "cut_large",
     "describe",
+    "footprint_of",
     "is_large",
     "large_budget",
     "largest_large_size",
+    "too_large_at_all",
 ]
 
 
@@ -84,7 +85,7 @@ def is_large(problem: Problem, choices: int | None) -> bool:
 
 
 def choose_search(
-    problem: Problem, starts: int | None, choices: int | None, device: torch.device
+    problem: Problem, starts: int | None, choices: int | None, device: Device
 ) -> Search | None:
     """As the user says, otherwise by size and kind; None for an instance that is not large."""
     if not is_large(problem, choices):
@@ -175,15 +176,17 @@ def cut_large(footprint: LargeFootprint, wanted: LargeCut, budget: int, device: 
     return LargeCut(min(wanted.instances, together, busy), views, starts)
 
 
-def large_budget(device: torch.device) -> int:
+def large_budget(device: Device) -> int:
     """Bytes that a block of large instances may take where the user sets no limit."""
     if device.type == "cuda":
         return int(_CUDA_SHARE * available(device))
     return int(min(_CPU_BUDGET, _CPU_SHARE * machine_memory()))
 
 
-def largest_large_size(width: int, search: Search, matrices: int, device: torch.device) -> int:
-    """The most nodes of which one view from one start fits."""
+def largest_large_size(
+    width: int, search: Search, matrices: int, device: Device, workers: int
+) -> int:
+    """The most nodes of which one view from one start fits, with so many workers."""
     room = available(device)
 
     def fits(num_nodes: int) -> bool:
@@ -193,7 +196,7 @@ def largest_large_size(width: int, search: Search, matrices: int, device: torch.
             search,
             matrices=matrices,
             device=device.type,
-            workers=workers_for(device),
+            workers=workers,
         )
         return footprint.block(1, 1, 1) <= room
 
@@ -204,6 +207,40 @@ def largest_large_size(width: int, search: Search, matrices: int, device: torch.
         middle = (low + high) // 2
         low, high = (middle, high) if fits(middle) else (low, middle)
     return low
+
+
+def footprint_of(
+    several: Sequence[Problem], width: int, search: Search, device: Device, workers: int
+) -> LargeFootprint:
+    """Of large instances that are searched alike."""
+    return LargeFootprint.of(
+        max(problem.size for problem in several),
+        width,
+        search,
+        matrices=count_matrices(several),
+        device=device.type,
+        workers=workers,
+    )
+
+
+def too_large_at_all(
+    several: Sequence[Problem], width: int, search: Search, device: Device, workers: int
+) -> SpacevrpError:
+    """What of large instances does not fit, and what would."""
+    need = footprint_of(several, width, search, device, workers).block(1, 1, 1)
+    size, there = max(problem.size for problem in several), available(device)
+    matrices = count_matrices(several)
+    held = f", {matrices} of them matrices of its own" if matrices > 1 else ""
+    if matrices == 1:
+        held = ", most of it for its matrix (coordinates need none)"
+    most = largest_large_size(width, search, matrices, device, workers)
+    advice = f"up to {most} nodes would fit"
+    if device.type == "cuda" and need <= available(Cpu()):
+        advice += ", and --device cpu has room for this one"
+    return SpacevrpError(
+        f"out of memory on {device}: one view of an instance with {size} nodes from one "
+        f"start needs about {need / GIB:.2g} GiB{held}, there are {there / GIB:.2g}; {advice}"
+    )
 
 
 def count_matrices(problems: Sequence[Problem]) -> int:

@@ -6,7 +6,6 @@ best of each instance come back.
 
 from __future__ import annotations
 
-import math
 import time
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
@@ -28,86 +27,17 @@ from spacevrp.decode.trace import Trace
 from spacevrp.env import Environment, start_nodes
 from spacevrp.env.starts import can_start
 from spacevrp.inference.construct import Candidate
-from spacevrp.model import LEAN, DecoderTables, SpaceModel, view_seeds
+from spacevrp.model import DecoderTables, SpaceModel, view_seeds
 from spacevrp.problems.deadline import NEVER, Deadline, TimeIsUp
 from spacevrp.problems.problem import Problem
 from spacevrp.problems.warning import warn
 from spacevrp.solver.memory import Cut
-from spacevrp.solver.turns import Turns, Wanted
+from spacevrp.solver.settings import Seconds, Settings
+from spacevrp.solver.turns import Turns
 from spacevrp.tensors import Batch, stack
 
-# Temperatures of the second attempt: 1, 2, 4, ... up to where all moves are about as likely.
-_DEGREES = 8
 # Beside the best plan, some of the next best: the referee has the last word.
 _CANDIDATES = 16
-
-
-@dataclass(frozen=True)
-class Settings:
-    """How hard to search."""
-
-    views: int  # of an instance: a pivot set and a leaning each
-    starts: int | None  # start nodes a view, the likeliest; None for all that can start
-    samples: int | None  # further rounds from every start that draw their moves; None by default
-    seed: int
-    choices: int | None = None  # nearest customers that a move chooses from; None by the size
-    direct_return: bool = True  # serve only who has a direct way home (see Environment)
-    persist: bool = True  # try harder where no plan is complete
-    explain: bool = True  # and say why
-    improve: bool = True  # by the compiled search
-    threads: int = 1  # of that
-    most_customers: float = math.inf  # beyond, the search begins without the network
-    replan: int = 0  # times that plans are planned anew, region by region
-    lean: float = LEAN  # how far views lean (see model/leanings.py)
-    first_view: int = 0  # the number of the first one
-    asymmetric_views: int | None = None  # where distances are asymmetric; None for ``views``
-    reductions: bool = True  # problems may be seen in another form (see problems/readings.py)
-    pruned: bool = True  # large instances: fewer starts, near customers, adjusted distances
-    deadline: Deadline = NEVER  # when it is over, the best plans so far are taken
-    compiled: bool = True  # on a CPU, rollouts by the compiled network where it is installed
-
-    @property
-    def wanted(self) -> Wanted:
-        """Starts and draws."""
-        return Wanted(self.starts, self.samples)
-
-    @property
-    def rounds(self) -> int:
-        """Rollouts from every start where nothing is drawn by default: fleets, large instances."""
-        return 1 + (self.samples or 0)
-
-    def numbered(self, first: int, count: int) -> range:
-        """The numbers of so many views, beginning with one of those that are looked through."""
-        return range(self.first_view + first, self.first_view + first + count)
-
-    def temperature(self, number: int) -> float:
-        """Of the draws of a round: 1, or where plans are hard to find ever hotter in turn."""
-        if self.direct_return or not number:
-            return 1.0
-        return 2.0 ** ((number - 1) % _DEGREES)
-
-
-@dataclass
-class Seconds:
-    """Where the time goes."""
-
-    preparing: float = 0.0  # from problems to tensors, on the host
-    searching: float = 0.0  # encoding and decoding, on the device
-    judging: float = 0.0  # the referee
-    improving: float = 0.0  # the compiled search
-
-    @property
-    def total(self) -> float:
-        """All of it."""
-        return self.preparing + self.searching + self.judging + self.improving
-
-    def __add__(self, other: Seconds) -> Seconds:
-        return Seconds(
-            self.preparing + other.preparing,
-            self.searching + other.searching,
-            self.judging + other.judging,
-            self.improving + other.improving,
-        )
 
 
 def search_block(

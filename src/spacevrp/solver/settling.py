@@ -7,7 +7,7 @@ from itertools import takewhile
 
 import numpy as np
 
-from spacevrp.decode import routes_of
+from spacevrp.arrays.routes import routes_of
 from spacevrp.inference.construct import Candidate
 from spacevrp.problems.judging import judge_all
 from spacevrp.problems.problem import Problem

@@ -6,12 +6,9 @@ import math
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any, overload
+from typing import TYPE_CHECKING, Any, overload
 
-import torch
-
-from spacevrp.model import LEAN, SpaceModel
-from spacevrp.model.weights import DEFAULT_WEIGHTS, load_weights
+from spacevrp.inference.heads import STRENGTH
 from spacevrp.problems.conversion import as_number, as_whole
 from spacevrp.problems.deadline import NEVER, Deadline
 from spacevrp.problems.errors import InfeasibleError, SpacevrpError
@@ -19,12 +16,17 @@ from spacevrp.problems.inputs import as_problems, is_one
 from spacevrp.problems.problem import Problem
 from spacevrp.problems.readings import as_it_is
 from spacevrp.problems.solution import Solution
-from spacevrp.solver.devices import choose_device
+from spacevrp.solver.choosing import EngineName, choose_engine
 from spacevrp.solver.effort import MOST_FOR_NETWORK, ROUNDS, STARTS
 from spacevrp.solver.protocol import protocol_named
-from spacevrp.solver.search import Seconds, Settings
+from spacevrp.solver.settings import Seconds, Settings
 from spacevrp.solver.work import ShowProgress, Work
-from spacevrp.tensors.threads import own_threads
+
+if TYPE_CHECKING:
+    import torch
+
+    from spacevrp.model import SpaceModel
+    from spacevrp.solver.devices import Device
 
 # What Problem.from_data takes: another program's keys here, and data frames, which have no type.
 AnyProblem = Problem | Mapping[str, Any]
@@ -116,14 +118,21 @@ class Solver:
         Name of bundled weights, path of a ``.safetensors`` file, or a model (which moves to the
         device); None for the default.
     device
-        ``auto`` (a GPU where there is one), ``cpu`` or ``cuda``.
+        ``auto`` (a GPU where there is one and torch is installed), ``cpu`` or ``cuda``.
     lean
         Strength of the policy heads (see ``docs/concepts/views.md``); 0 for views that differ in
         nothing but their pivots, as in the paper. None for what the protocol has: 0.25, or 0.
     threads
-        Threads of a CPU that torch and the search use here, whatever torch is set to otherwise.
-        With one, a solver may be made before a fork, and other programs hardly slow it down (see
-        ``docs/how-to/processes-and-threads.md``). None for as many as torch is set to.
+        Threads of a CPU that the network and the search use here, whatever libraries are set to
+        otherwise. With one, a solver may be made before a fork, and other programs hardly slow it
+        down (see ``docs/how-to/processes-and-threads.md``). None for one a core, or for as many as
+        torch is set to.
+    engine
+        Who runs the network: ``native``, the compiled network on a CPU, which needs no torch;
+        ``torch``, on a GPU or a CPU; ``auto`` takes torch on a GPU, for a model of torch, for the
+        folder of a training run, and where the compiled network is not installed. Both make the
+        same plans but for ties. What the compiled network does not do, torch does where it is
+        installed: samples beyond 200 customers, and plans of more than 4,096 nodes.
     """
 
     def __init__(
@@ -133,16 +142,24 @@ class Solver:
         lean: float | None = None,
         *,
         threads: int | None = 1,
+        engine: EngineName = "auto",
     ) -> None:
-        self.device = choose_device(device)
         self.lean = None if lean is None else _as_lean(lean)
         self.threads = None if threads is None else _at_least("threads", threads, 1)
-        with own_threads(self.threads):
-            if isinstance(weights, SpaceModel):
-                model = weights
-            else:
-                model, _ = load_weights(DEFAULT_WEIGHTS if weights is None else weights)
-            self.model = model.to(self.device)
+        self.engine = choose_engine(weights, device, self.threads, engine)
+
+    @property
+    def device(self) -> Device:
+        """Where the network works."""
+        return self.engine.device
+
+    @property
+    def model(self) -> SpaceModel:
+        """The model of torch, where torch runs the network."""
+        found: SpaceModel | None = getattr(self.engine, "model", None)
+        if found is None:
+            raise AttributeError("expected a solver with engine='torch': this one has no model")
+        return found
 
     @overload
     def solve(
@@ -318,10 +335,10 @@ class Solver:
             persist=persist and ruled.persist,
             explain=persist and explain,
             improve=improving,
-            threads=self.threads or torch.get_num_threads(),
+            threads=self.engine.threads,
             most_customers=MOST_FOR_NETWORK if improving and not asked else math.inf,
             replan=_at_least("replan", ruled.decide("replan", replan, ROUNDS), 0),
-            lean=ruled.decide("lean", self.lean, LEAN),
+            lean=ruled.decide("lean", self.lean, STRENGTH),
             first_view=_at_least("first_view", first_view, 0),
             reductions=ruled.reductions,
             pruned=ruled.pruned,
@@ -331,8 +348,8 @@ class Solver:
             _at_least("batch_memory", batch_memory, 1)
         problems = as_problems(problem)[0]
         readings = [] if ruled.reductions else [as_it_is(one) for one in problems]
-        with own_threads(self.threads):
-            work = Work(self.model, self.device, problems, batch_memory, readings=readings)
+        with self.engine.at_work():
+            work = Work(self.engine, problems, batch_memory, readings=readings)
             work.found, work.starts = found, dict(begin or {})
             solutions, reasons = work.run(settings, progress)
         reasons = dict(sorted(reasons.items()))
@@ -363,11 +380,11 @@ class Solver:
 
         Every round, by its number from ``first`` on, divides them otherwise.
         """
-        lean = LEAN if self.lean is None else self.lean
+        lean = STRENGTH if self.lean is None else self.lean
         settings = Settings(1, None, 0, seed, replan=rounds, lean=lean, deadline=deadline)
         solutions: list[Solution | None] = list(plans)
-        with own_threads(self.threads):
-            work = Work(self.model, self.device, list(problems), batch_memory)
+        with self.engine.at_work():
+            work = Work(self.engine, list(problems), batch_memory)
             work.plan_anew(solutions, settings, False, first)
         return Attempt(solutions, {}, work.seconds, work.refused)
 

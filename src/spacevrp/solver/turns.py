@@ -17,30 +17,7 @@ from spacevrp.decode.draws import LIKELIEST, numbered_keys
 from spacevrp.env import Environment
 from spacevrp.env.starts import can_start
 from spacevrp.inference.rollouts import FEWEST, PARTS
-
-
-@dataclass(frozen=True)
-class Wanted:
-    """What was asked for."""
-
-    starts: int | None  # of a view, the likeliest; None for all that can start
-    samples: int | None  # rounds from each of them that draw their moves; None by default
-
-    @property
-    def parted(self) -> bool:
-        """Whether a part of the starts is used, and each so much the more: the default."""
-        return self.starts is None and self.samples is None
-
-    @property
-    def draws(self) -> int:
-        """Rounds that draw their moves, after a greedy one."""
-        return PARTS - 1 if self.parted else self.samples or 0
-
-    def rollouts(self, starts: int) -> int:
-        """Of a view with so many start nodes."""
-        if not self.parted:
-            return starts * (1 + self.draws)
-        return max(-(-starts // PARTS), min(starts, FEWEST)) * PARTS
+from spacevrp.solver.settings import Wanted
 
 
 @dataclass(frozen=True)

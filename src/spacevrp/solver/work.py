@@ -10,11 +10,9 @@ from itertools import islice
 from typing import Literal
 
 import numpy as np
-import torch
 
 from spacevrp import native
 from spacevrp.inference.construct import Candidate
-from spacevrp.model import SpaceModel
 from spacevrp.problems.comparison import better_of
 from spacevrp.problems.deadline import NEVER, TimeIsUp
 from spacevrp.problems.districts import districts
@@ -25,15 +23,15 @@ from spacevrp.problems.recourse import can_plan_ahead, expected_cost
 from spacevrp.problems.solution import Solution
 from spacevrp.search import Stop, improve
 from spacevrp.search.improve import CONSTRUCTIONS
-from spacevrp.solver.blocks import Blocks, in_time
 from spacevrp.solver.effort import can_search, usual_stop, without_network
-from spacevrp.solver.grouping import group
+from spacevrp.solver.engines import Account, Engine, in_time
+from spacevrp.solver.grouping import count_rollouts, group, search_of
 from spacevrp.solver.partial import best_partial
 from spacevrp.solver.plans import is_large
 from spacevrp.solver.progress import Progress
 from spacevrp.solver.reasons import fleet_too_small, tell
 from spacevrp.solver.regions import VIEWS, divide, is_divisible, is_exhausted, put_together
-from spacevrp.solver.search import Seconds, Settings
+from spacevrp.solver.settings import Seconds, Settings
 from spacevrp.solver.settling import settle, settle_all
 
 ShowProgress = bool | Literal["always"]
@@ -53,8 +51,7 @@ class Work:
     The model sees the readings, by default one of each problem; the referee judges the problems.
     """
 
-    model: SpaceModel
-    device: torch.device
+    engine: Engine
     problems: list[Problem]
     batch_memory: int | None
     seconds: Seconds = field(default_factory=Seconds)
@@ -168,14 +165,8 @@ class Work:
 
     def _beside(self, problems: list[Problem], readings: Sequence[Reading] = ()) -> Work:
         """Work on other problems for the sake of these, in the same place and time."""
-        return Work(
-            self.model,
-            self.device,
-            problems,
-            self.batch_memory,
-            self.seconds,
-            readings=list(readings),
-        )
+        memory, readings = self.batch_memory, list(readings)
+        return Work(self.engine, problems, memory, self.seconds, readings=readings)
 
     def _settle_for_less(self, reasons: dict[int, str], settings: Settings) -> None:
         """What is legal of the rollouts where none is complete."""
@@ -419,19 +410,23 @@ class Work:
             harder = replace(
                 settings, views=1, samples=max(settings.rounds - 1, rounds), direct_return=False
             )
-            if some:
-                yield from self._pass(some, harder, show)
+            lacking = {n: why for n in some if (why := self.engine.lacks(self.forms[n], harder))}
+            self.notes += [f"not looked for: {why}" for why in lacking.values()]
+            if able := [n for n in some if n not in lacking]:
+                yield from self._pass(able, harder, show)
 
     def _pass(
         self, chosen: Sequence[int], settings: Settings, show: ShowProgress
     ) -> Iterable[tuple[int, Solution | None, str]]:
         """(number of an instance, its solution, why it has none) for the chosen instances."""
-        blocks = Blocks(self.model, self.device, self.batch_memory, self.seconds, self.notes)
+        device, account = self.engine.device, Account(self.batch_memory, self.seconds, self.notes)
         groups = group(
-            self.forms, chosen, settings.views, lambda problem: blocks.wide(problem, settings)
+            self.forms, chosen, settings.views, lambda form: search_of(form, settings, device)
         )
         total = sum(
-            len(numbers) * views * blocks.rollouts([self.forms[i] for i in numbers], settings)
+            len(numbers)
+            * views
+            * count_rollouts([self.forms[n] for n in numbers], settings, device)
             for views, numbers in groups
         )
         with Progress(total, show) as progress:
@@ -439,7 +434,7 @@ class Work:
                 here = replace(settings, views=views)
                 forms = [self.forms[number] for number in numbers]
                 shown = [self.readings[number].shown for number in numbers]
-                found = in_time(blocks.search(forms, shown, here, progress))
+                found = in_time(self.engine.search(forms, shown, here, progress, account))
                 pairs = zip(numbers, found, strict=False)
                 while some := list(islice(pairs, _JUDGED_TOGETHER)):
                     yield from self._settle(some)

@@ -1,0 +1,98 @@
+"""The package where torch is not installed: import, solve from Python and by the command line."""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from spacevrp import native
+
+pytestmark = pytest.mark.skipif(native.network is None, reason="needs the compiled network")
+
+# An import of torch is the error that it is where torch is not installed.
+WITHOUT = """
+import sys
+sys.modules["torch"] = None
+"""
+
+FROM_PYTHON = """
+import spacevrp
+from spacevrp import Problem, Solver, Vehicle, generate, judge
+
+solver = Solver(device="auto")
+problems = [generate(name, 8, 1)[0] for name in ("CVRP", "CVRPTW", "PDCVRP", "MDCVRP", "OP")]
+places = [(0, 0), (3, 0), (0, 3), (-3, 0), (0, -3)]
+types = [Vehicle(count=1, capacity=3, start=0), Vehicle(count=2, capacity=2, start=0)]
+problems.append(Problem.from_coordinates(places, demand=[0, 1, 2, 1, 2], vehicles=types))
+options = ({}, {"augment": 1, "improve": False}, {"candidates": 3, "augment": 2})
+for more in options:
+    for problem, plan in zip(problems, solver.solve(problems, **more), strict=True):
+        verdict = judge(problem, plan.routes)
+        assert verdict.feasible, verdict
+assert all(plan.feasible for plan in solver.solve(problems[:2], time=0.5))
+assert spacevrp.solve(problems[0], augment=1).feasible
+assert spacevrp.improve(problems[0], solver.solve(problems[0]), 0.1).solution.feasible
+assert not [name for name in sys.modules if name.startswith("torch.")]
+"""
+
+COMMAND = """
+from spacevrp.cli.main import main
+code = main(sys.argv[1:])
+assert not [name for name in sys.modules if name.startswith("torch.")]
+sys.exit(code)
+"""
+
+
+def python(program: str, *arguments: str, folder: Path) -> subprocess.CompletedProcess[str]:
+    return subprocess.run(
+        [sys.executable, "-c", WITHOUT + program, *arguments],
+        capture_output=True,
+        text=True,
+        timeout=300,
+        cwd=folder,
+    )
+
+
+def command(*arguments: str, folder: Path) -> str:
+    """What ``spacevrp ARGUMENTS`` prints; it must go well."""
+    done = python(COMMAND, *arguments, folder=folder)
+    assert done.returncode == 0, done.stderr
+    return done.stdout
+
+
+def test_problems_of_all_kinds_are_solved_from_python(tmp_path: Path) -> None:
+    done = python(FROM_PYTHON, folder=tmp_path)
+    assert done.returncode == 0, done.stderr
+
+
+def test_the_command_line_makes_solves_checks_and_explains(tmp_path: Path) -> None:
+    command("generate", "CVRPTW", "--size", "8", "--count", "2", "-o", "in.npz", folder=tmp_path)
+    assert "plan.json: " in command("solve", "in.npz", "-o", "plan.json", folder=tmp_path)
+    command("check", "in.npz", "plan.json", folder=tmp_path)
+    command("solve", "in.npz", "--time", "0.3s", "-o", "timed.json", folder=tmp_path)
+    command("check", "in.npz", "timed.json", folder=tmp_path)
+    command("explain", "in.npz", "plan.json", folder=tmp_path)
+
+
+def test_the_demo(tmp_path: Path) -> None:
+    assert "cost " in command("demo", folder=tmp_path)
+
+
+@pytest.mark.parametrize(
+    "arguments",
+    [
+        ["train", "-o", "run"],
+        ["solve", "in.npz", "--device", "cuda"],
+        ["solve", "in.npz", "--weights", "."],
+    ],
+)
+def test_what_needs_torch_says_so_in_one_line(tmp_path: Path, arguments: list[str]) -> None:
+    command("generate", "CVRP", "--size", "5", "--count", "1", "-o", "in.npz", folder=tmp_path)
+    done = python(COMMAND, *arguments, folder=tmp_path)
+    assert done.returncode == 2
+    assert done.stderr.startswith("spacevrp: error: ")
+    assert done.stderr.endswith("PyTorch is not installed: pip install 'spacevrp[torch]'\n")
+    assert done.stderr.count("\n") == 1
