@@ -128,7 +128,7 @@ def outcome(call: Callable[[], Any]) -> Any:
         return str(error)
 
 
-@pytest.mark.parametrize("plan", HOSTILE, ids=repr)
+@pytest.mark.parametrize("plan", HOSTILE, ids=lambda plan: type(plan).__name__)
 def test_hostile_plans_get_the_word_of_the_plain_referee(four_customers: Build, plan: Any) -> None:
     problem = four_customers(penalty=[0, 1, 1, 1, 1])
     kept = plan

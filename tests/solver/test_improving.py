@@ -44,8 +44,10 @@ def asked(monkeypatch: pytest.MonkeyPatch) -> list[dict[str, Any]]:
 def test_iterations_grow_with_the_size_and_are_never_few() -> None:
     two = Problem.from_coordinates([(0.0, 0.0), (1.0, 0.0), (0.0, 1.0)], depots=[0])
     assert usual_stop(two).iterations == effort.FEWEST_ITERATIONS
-    some = usual_stop(generate("CVRP", 50, 1)[0]).iterations
-    assert some == 50 * effort.ITERATIONS_PER_CUSTOMER
+    some, many = (usual_stop(one).iterations for n in (50, 100) for one in generate("CVRP", n, 1))
+    assert some is not None
+    assert many == 100 * effort.ITERATIONS_PER_CUSTOMER
+    assert effort.FEWEST_ITERATIONS < some < 50 * effort.ITERATIONS_PER_CUSTOMER
     assert usual_stop(generate("CVRP", 5, 1)[0]).seconds is None  # the same plan on any machine
 
 
