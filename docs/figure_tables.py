@@ -18,19 +18,20 @@ from typing import Any
 ROOT = Path(__file__).resolve().parents[1]
 BENCH = ROOT / "src" / "spacevrp" / "bench"
 # The records of the three protocols, and of the run that made the weights. With new weights these
-# two lines change.
+# lines change.
 PROTOCOLS = ROOT / "records" / "2026-11-16-protocols"
+PAPER = ROOT / "records" / "2026-11-17-space-100-v10"
 RUN = ROOT / "records" / "2026-11-16-space-100-v8"
 # Finished plans of pairs, by the last weights of which they were recorded.
 FINISHED = ROOT / "records" / "2026-11-16-space-100-v6" / "finished.jsonl"
 # For each protocol the files that hold its gaps, in order of preference.
 SEEN = {
-    "paper": (PROTOCOLS / "seen-paper.csv", RUN / "upright.csv"),
+    "paper": (PAPER / "seen-paper.csv", RUN / "upright.csv"),
     "network": (PROTOCOLS / "seen-network.csv", RUN / "seen.csv"),
     "default": (RUN / "public.jsonl", RUN / "generated.jsonl"),
 }
 UNSEEN = {
-    "paper": (PROTOCOLS / "unseen-paper.csv",),
+    "paper": (PAPER / "unseen-paper.csv",),
     "network": (PROTOCOLS / "unseen-network.csv", RUN / "unseen.csv"),
     "default": (PROTOCOLS / "unseen-default.csv",),
 }

@@ -93,7 +93,7 @@ def test_all_variants_in_one_mixed_group(bundled: SpaceModel, as_decoder_tables:
     assert len(problems) == 110
     batch = stack(problems)
     network, card = load_network()
-    assert card["name"] == "space-100-v9"
+    assert card["name"] == "space-100-v10"
     got = tables_of(network, prepare(problems), 2, range(2))
     assert [one.embedding.shape[1] for one in got] == [problem.size for problem in problems]
     wanted = expected(bundled, batch, 2, range(2))

@@ -23,7 +23,7 @@ Array = np.ndarray[Any, Any]
 
 FORMAT = "spacevrp-weights"
 VERSION = 1
-DEFAULT_WEIGHTS = "space-100-v9"
+DEFAULT_WEIGHTS = "space-100-v10"
 BUNDLED = Path(__file__).parents[1] / "bundled"
 TENSORS, CARD = ".safetensors", ".json"
 OF_A_RUN = "weights"  # what a run calls its weights when it ends
