@@ -177,7 +177,7 @@ def test_another_file_is_refused(tmp_path: Path, text: str, fault: str) -> None:
 
 def test_what_comes_with_the_package() -> None:
     held = references.packaged()
-    known = {*ORACLES, "pyvrp-approximate"}
+    known = {*ORACLES, "pyvrp-approximate", "spacevrp"}
     for name, each in held.sets.items():
         count = len(each.best)
         for best, of_paper in zip(held.best(name, count), held.paper(name, count), strict=True):
