@@ -30,7 +30,16 @@ from spacevrp.tensors import stack
 from spacevrp.train.config import TrainConfig
 
 SIZE, STARTS, BLOCK = 6, 4, 16
-NETWORK = ModelConfig(width=16, layers=1, feedforward=16, pivots=4, rank=2, heads=1, signals=4)
+NETWORK = ModelConfig(
+    width=16,
+    layers=1,
+    feedforward=16,
+    pivots=4,
+    rank=2,
+    heads=1,
+    signals=7,
+    constraint_aware=True,
+)
 
 
 def instance(name: str, **changes: object) -> Problem:
@@ -66,7 +75,7 @@ def cases() -> dict[str, Problem]:
         "asymmetric": instance("ATSP"),
         "capacity": instance("CVRP", capacity=12.0),
         "time windows": instance("CVRPTW"),
-        "length limit": instance("CVRPL", max_length=2.9),
+        "length limit": instance("CVRPL", max_length=2.5),
         "open, length, windows": instance("OCVRPLTW", max_length=1.5),
         "open": instance("OCVRP", capacity=12.0),
         "load rule single": instance("CVRPB", capacity=10.0, load_rule="single"),
@@ -132,7 +141,7 @@ def network() -> SpaceModel:
     model = SpaceModel(NETWORK)
     with torch.no_grad():
         for parameter in model.parameters():
-            size = parameter.abs().mean() or torch.tensor(1.0)  # what begins at nothing, too
+            size = parameter.abs().mean() or torch.tensor(0.5)  # what begins at nothing, too
             parameter.add_(0.3 * size * torch.randn_like(parameter))
     return model
 
@@ -243,7 +252,7 @@ def main() -> None:
                 for table, value in expected.items()
             },
         }
-    paper = replace(NETWORK, signals=1)
+    paper = replace(NETWORK, signals=1, constraint_aware=False)
     config = TrainConfig(variants=("TSP", "CVRPTW"), size=4, batch=2, trajectories=3, model=paper)
     agreement = measure_agreement(config, torch.device("cpu"), **options)
     found = {

@@ -127,6 +127,9 @@ def test_the_replay_has_the_same_gradient(results: dict[str, Any], rule: str) ->
         "state_weight",
         "read_weight",
         "match_weight",
+        "move_first",
+        "move_last",
+        "move_state",
     }
     largest = max(norm for _, norm in tables.values())
     assert largest > 1e-3

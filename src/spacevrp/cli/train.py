@@ -138,7 +138,7 @@ def settle_config(
     ``network`` is that of weights to start from: keys of the network that neither the file nor a
     setting names are taken from it, and those that they name must be the same.
     """
-    from spacevrp.inference.config import LEARNED_LATER
+    from spacevrp.inference.config import GROWS, LEARNED_LATER
     from spacevrp.train.config import DEFAULT_PRESET, TrainConfig, get_preset
 
     base = None if preset is None else get_preset(preset)
@@ -151,7 +151,8 @@ def settle_config(
     if network is not None:
         asked = config.model.to_dict()
         for key, value in network.to_dict().items():
-            if asked[key] != value and LEARNED_LATER.get(key) != value:
+            later = LEARNED_LATER.get(key) == value or (key in GROWS and asked[key] > value)
+            if asked[key] != value and not later:
                 raise SpacevrpError(
                     f"model.{key}: expected {value!r}, that of the weights, received {asked[key]!r}"
                 )

@@ -8,7 +8,7 @@ import torch
 from torch import Tensor
 
 from spacevrp.arrays.limits import TOLERANCE
-from spacevrp.decode.packing import INSTANCE_ROWS, NODE_ROWS, pack, ways_home
+from spacevrp.decode.packing import INSTANCE_ROWS, NODE_ROWS, pack, pack_facts, ways_home
 from spacevrp.decode.trace import Trace
 from spacevrp.env import Environment
 from spacevrp.env.rules import at
@@ -85,6 +85,12 @@ def fused_rollout(
         signals = likeliest.new_zeros((*likeliest.shape, tables.num_signals))
         shape = (size, max_steps, trajectories, nodes)
         allowed = torch.empty(shape, dtype=torch.int8, device=device)
+    moves = [action] * 5
+    if tables.move_first is not None:
+        moves = [
+            *move_weights(tables),
+            *pack_facts(batch, tables.zscore, depots, block_nodes),
+        ]
     rollout_kernel[(size, triton.cdiv(trajectories, block))](
         tables.embedding.to(match_type(dtype)).contiguous(),
         tables.keyed.to(dtype).contiguous(),
@@ -102,6 +108,7 @@ def fused_rollout(
         origin.to(torch.int32).contiguous(),
         at(can_start(environment), starts).to(torch.int32),
         starts if keys is None else keys.to(torch.int32).contiguous(),
+        *moves,
         action,
         action if signals is None else signals,
         action if allowed is None else allowed,
@@ -118,6 +125,7 @@ def fused_rollout(
         INSTANCE_COUNT=len(INSTANCE_ROWS),
         DEPOTS=depots,
         SIGNALS=tables.num_signals,
+        MOVES=tables.move_first is not None,
         TOLERANCE=TOLERANCE,
         CLIPPING=tables.clipping,
         SCALE=1.0 / math.sqrt(width),
@@ -129,6 +137,12 @@ def fused_rollout(
         num_warps=num_warps,
     )
     return Trace(starts, origin, action, steps, cost, signals, allowed, likeliest)
+
+
+def move_weights(tables: DecoderTables) -> tuple[Tensor, ...]:
+    """What facts of moves weigh, as the kernels want it."""
+    found = (tables.move_first, tables.move_last, tables.move_state)
+    return tuple(table.detach().float().contiguous() for table in found if table is not None)
 
 
 def match_type(dtype: torch.dtype) -> torch.dtype:

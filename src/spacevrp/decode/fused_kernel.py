@@ -50,6 +50,7 @@ from spacevrp.decode.fused_layout import (
     PRIZE,
     SERVICE,
 )
+from spacevrp.decode.move_kernel import F_HOME, F_INSTANCE, FACTS, counted_facts
 from spacevrp.model.kernel_arithmetic import exponential, inverse, tanh
 
 _WEYL, _FIRST, _SECOND = tl.constexpr(WEYL), tl.constexpr(FIRST), tl.constexpr(SECOND)
@@ -83,6 +84,11 @@ def rollout_kernel(
     origin_ptr,
     legal_ptr,
     keys_ptr,
+    move_first_ptr,
+    move_last_ptr,
+    move_state_ptr,
+    fact_node_ptr,
+    fact_own_ptr,
     action_ptr,
     signal_ptr,
     allowed_ptr,
@@ -99,6 +105,7 @@ def rollout_kernel(
     INSTANCE_COUNT: tl.constexpr,
     DEPOTS: tl.constexpr,
     SIGNALS: tl.constexpr,
+    MOVES: tl.constexpr,
     TOLERANCE: tl.constexpr,
     CLIPPING: tl.constexpr,
     SCALE: tl.constexpr,
@@ -294,6 +301,10 @@ def rollout_kernel(
         # The load that no pickup to come can use, and customers to come, as shares.
         collected_share = tl.where(limited, credit / tl.where(limited, capacity, 1.0), 0.0)
         left_share = left / tl.maximum(customers, 1.0)
+        # What is left of the length limit, a backhaul in this route, and pairs on board.
+        reach = tl.where(bounded > 0, (max_length - length) / max_length, 0.0)
+        went_back = backhauled.to(tl.float32)
+        pairs_share = 2.0 * pending / tl.maximum(customers, 1.0)
         history = (b * max_steps + t) * trajectories + p
         recorded = exists & (zero_i + t < max_steps)
         # A vehicle at one of several depots looks ahead: it asks as if it stood at each of them.
@@ -386,6 +397,12 @@ def rollout_kernel(
                     tl.store(told + 2, collected_share, mask=recorded)
                 if SIGNALS > 3:
                     tl.store(told + 3, left_share, mask=recorded)
+                if SIGNALS > 4:
+                    tl.store(told + 4, reach, mask=recorded)
+                if SIGNALS > 5:
+                    tl.store(told + 5, went_back, mask=recorded)
+                if SIGNALS > 6:
+                    tl.store(told + 6, pairs_share, mask=recorded)
                 tl.store(
                     allowed_ptr + history[:, None] * nodes + cols[None, :],
                     (moves | (idle[:, None] & (cols[None, :] == current[:, None]))).to(tl.int8),
@@ -403,6 +420,12 @@ def rollout_kernel(
                 query += collected_share[:, None] * tl.load(state + 2 * WIDTH)[None, :]
             if SIGNALS > 3:
                 query += left_share[:, None] * tl.load(state + 3 * WIDTH)[None, :]
+            if SIGNALS > 4:
+                query += reach[:, None] * tl.load(state + 4 * WIDTH)[None, :]
+            if SIGNALS > 5:
+                query += went_back[:, None] * tl.load(state + 5 * WIDTH)[None, :]
+            if SIGNALS > 6:
+                query += pairs_share[:, None] * tl.load(state + 6 * WIDTH)[None, :]
             # The gate and the ratio in one division: n / d / (1 + exp(-q)).
             gate = 1.0 + exponential(tl.minimum(-query, 20.0), FAST)
             bottom = tl.maximum(denominator, 1e-30) * gate
@@ -411,7 +434,33 @@ def rollout_kernel(
             context = tl.clamp(context, -60000.0, 60000.0).to(embedding.dtype)
             match = tl.dot(context, embedding)  # (P, N)
             legal = weight > 0
-            score = CLIPPING * tanh(match * SCALE - match_weight * zrow, FAST)
+            match = match * SCALE - match_weight * zrow
+            if MOVES:
+                # Rows of facts: those of nodes, then ways to each depot, then the same normalised.
+                fact = fact_node_ptr + b * (F_HOME + 2 * DEPOTS) * BLOCK_N
+                ways = homes - b * DEPOTS * BLOCK_N + F_HOME * BLOCK_N
+                match += counted_facts(
+                    move_first_ptr + (b * nodes + base) * FACTS,
+                    move_last_ptr + (b * nodes + here) * FACTS,
+                    move_state_ptr + b * SIGNALS * FACTS,
+                    signal,
+                    ready_at * per_horizon,
+                    collected_share,
+                    left_share,
+                    reach,
+                    went_back,
+                    pairs_share,
+                    fact,
+                    fact_own_ptr + b * F_INSTANCE,
+                    fact + ways,
+                    fact + ways + DEPOTS * BLOCK_N,
+                    distance_ptr + rows,
+                    duration_ptr + rows,
+                    real,
+                    BLOCK_P,
+                    BLOCK_N,
+                )
+            score = CLIPPING * tanh(match, FAST)
             score = tl.where(legal, score, -BIG)
 
             # ------------------------------------------------------------------- choice

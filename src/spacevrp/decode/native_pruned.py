@@ -128,6 +128,13 @@ def _arrays(
     batch = batch.replace(distance=distance, duration=duration)
     home = WaysHome(distance, duration, direct=True)
     here = slice(number, number + 1)
+    moves = {}
+    if tables.moves is not None:
+        moves = {
+            "move_first": floats(tables.moves.first[number]),
+            "move_last": floats(tables.moves.last[number]),
+            "move_state": floats(tables.moves.state[here]),
+        }
     return {
         **problem_arrays(
             batch, tables.read_weight[here], tables.match_weight[here], home, environment.num_depots
@@ -138,6 +145,7 @@ def _arrays(
         "query_last": floats(tables.query_last[number]),
         "state_weight": floats(tables.state_weight[here]),
         "clipping": tables.clipping,
+        **moves,
     }
 
 

@@ -91,6 +91,11 @@ def instance_arrays(
         "state_weight": floats(tables.state_weight),
         "zscore": floats(tables.zscore),
         "clipping": tables.clipping,
+        **{
+            name: floats(table)
+            for name in ("move_first", "move_last", "move_state")
+            if (table := getattr(tables, name)) is not None
+        },
     }
 
 

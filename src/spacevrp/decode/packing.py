@@ -5,6 +5,7 @@ from __future__ import annotations
 import torch
 from torch import Tensor
 
+from spacevrp.inference.moves import FARTHEST, NEVER
 from spacevrp.model.features import per_horizon
 from spacevrp.tensors import Batch
 
@@ -45,6 +46,10 @@ INSTANCE_ROWS = (
     "linehauls",
     "penalty",
 )
+# The same of what the facts of possible moves follow from (see ``model/moves.py``). Behind the rows
+# of a node come its ways to each depot, as shares of the length limit, and normalised.
+FACT_OF_NODE = ("opening", "closing", "goods")
+FACT_OF_INSTANCE = ("per_horizon", "per_length", "limited", "load_rule")
 
 
 def ways_home(matrix: Tensor, depots: int, nodes: int) -> Tensor:
@@ -102,3 +107,32 @@ def pack(
     node_table = torch.nn.functional.pad(node_table, (0, missing))
     instance_table = torch.stack([per_instance[name].float() for name in INSTANCE_ROWS], dim=1)
     return node_table.contiguous(), instance_table.contiguous()
+
+
+def pack_facts(batch: Batch, zscore: Tensor, depots: int, nodes: int) -> tuple[Tensor, Tensor]:
+    """The two tables of facts: (B, rows + 2 K, nodes) a node and (B, rows) an instance, float32."""
+    scale = per_horizon(batch)
+    limited, bounded = torch.isfinite(batch.capacity), torch.isfinite(batch.max_length)
+    capacity = torch.where(limited, batch.capacity, torch.inf)
+    per_length = torch.where(bounded, 1.0 / batch.max_length, 0.0)
+    closing = torch.where(torch.isfinite(batch.closing), batch.closing, NEVER)
+    per_node = {
+        "opening": batch.opening * scale.unsqueeze(1),
+        "closing": closing * scale.unsqueeze(1),
+        "goods": batch.demand / capacity.unsqueeze(1),
+    }
+    per_instance = {
+        "per_horizon": scale,
+        "per_length": per_length,
+        "limited": limited,
+        "load_rule": batch.load_rule,
+    }
+    free = (batch.open_routes | ~batch.has_depot)[:, None, None]
+    home = ways_home(batch.distance, depots, nodes)
+    home = torch.where(free | ~bounded[:, None, None], 0.0, home * per_length[:, None, None])
+    far = ways_home(zscore, depots, nodes).clamp(-FARTHEST, FARTHEST)
+    far = torch.where(batch.has_depot[:, None, None], far, 0.0)
+    table = torch.stack([per_node[name].float() for name in FACT_OF_NODE], dim=1)
+    table = torch.nn.functional.pad(table, (0, nodes - batch.num_nodes))
+    own = torch.stack([per_instance[name].float() for name in FACT_OF_INSTANCE], dim=1)
+    return torch.cat([table, home.float(), far.float()], dim=1).contiguous(), own.contiguous()

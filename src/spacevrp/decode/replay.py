@@ -14,18 +14,26 @@ from dataclasses import fields, replace
 import torch
 from torch import Tensor
 
-from spacevrp.decode.fused import match_type
+from spacevrp.decode.fused import match_type, move_weights
+from spacevrp.decode.packing import pack_facts
 from spacevrp.decode.trace import Trace
 from spacevrp.model.decoder import DecoderTables, logits
 
-# The tables the gradient reaches; distances are data.
-TRAINED_TABLES = tuple(
-    field.name for field in fields(DecoderTables) if field.name not in ("zscore", "clipping")
-)
+# The tables that no gradient reaches: they are data.
+_DATA = ("zscore", "clipping", "batch")
 
 # Decisions of an instance that its program lists, or sums up, in one go.
 _LISTED_AT_ONCE = 1024
 _MULTIPLIED_AT_ONCE = 64
+
+
+def trained_tables(tables: DecoderTables) -> tuple[str, ...]:
+    """Names of the tables that the gradient reaches."""
+    return tuple(
+        field.name
+        for field in fields(DecoderTables)
+        if field.name not in _DATA and getattr(tables, field.name) is not None
+    )
 
 
 def decisions(trace: Trace) -> tuple[Tensor, ...]:
@@ -81,7 +89,8 @@ def replay_gradients(
     chunk
         Steps that are differentiated at once; only memory depends on it.
     """
-    leaves = {name: getattr(tables, name).detach().requires_grad_() for name in TRAINED_TABLES}
+    names = trained_tables(tables)
+    leaves = {name: getattr(tables, name).detach().requires_grad_() for name in names}
     live = replace(tables, zscore=tables.zscore.detach(), **leaves)
     each = of_decisions(coefficient, trace)
     for begin in range(0, trace.action.shape[1], chunk):
@@ -118,6 +127,7 @@ def fused_replay_gradients(
     # Imported here: Triton is only there where it is needed.
     import triton
 
+    from spacevrp.decode.move_kernel import GRADIENT_COLUMNS, fact_gradient_kernel
     from spacevrp.decode.replay_kernel import (
         list_kernel,
         product_kernel,
@@ -153,6 +163,15 @@ def fused_replay_gradients(
     starts = trace.starts.to(torch.int32).contiguous()
     origin = trace.origin.to(torch.int32).contiguous()
     weights = torch.stack([tables.read_weight, tables.match_weight], dim=1).float().contiguous()
+    moves: list[Tensor] = [each] * 7
+    if tables.move_first is not None:
+        assert tables.batch is not None
+        lengths = tables.batch.distance.float().contiguous()
+        rides = lengths
+        if tables.batch.duration is not tables.batch.distance:
+            rides = tables.batch.duration.float().contiguous()
+        facts = pack_facts(tables.batch, tables.zscore, 1, block_nodes)
+        moves = [*move_weights(tables), *facts, lengths, rides]
     replay_kernel[(size, splits)](
         tables.embedding.detach().to(match_type(dtype)).contiguous(),
         tables.keyed.detach().to(dtype).contiguous(),
@@ -169,6 +188,7 @@ def fused_replay_gradients(
         each,
         chosen,
         number,
+        *moves,
         weight,
         sums,
         match,
@@ -180,6 +200,7 @@ def fused_replay_gradients(
         nodes,
         BLOCK_R=block,
         SIGNALS=tables.num_signals,
+        MOVES=tables.move_first is not None,
         CLIPPING=tables.clipping,
         SCALE=1.0 / math.sqrt(width),
         FAST=trace.action.is_cuda,
@@ -203,24 +224,61 @@ def fused_replay_gradients(
         )
         return out
 
-    grad_query = zeros(3, nodes, width)
-    scatter_kernel[(size, 3)](
-        query,
-        trace.signals,
-        starts,
-        origin,
-        trace.action,
-        chosen,
-        number,
-        grad_query,
-        trajectories,
-        max_steps,
-        nodes,
-        BLOCK_R=_MULTIPLIED_AT_ONCE,
-        SIGNALS=tables.num_signals,
-        **tile,
-    )
+    def scatter(rows_of_decisions: Tensor) -> Tensor:
+        """Sums by first node, by last node and by signal, (B, 3, N, columns)."""
+        columns = rows_of_decisions.shape[2]
+        out = zeros(3, nodes, columns)
+        scatter_kernel[(size, 3)](
+            rows_of_decisions,
+            trace.signals,
+            starts,
+            origin,
+            trace.action,
+            chosen,
+            number,
+            out,
+            trajectories,
+            max_steps,
+            nodes,
+            WIDTH=columns,
+            BLOCK_N=block_nodes,
+            BLOCK_R=_MULTIPLIED_AT_ONCE,
+            SIGNALS=tables.num_signals,
+            num_warps=num_warps,
+        )
+        return out
+
+    found = {}
+    if tables.move_first is not None:
+        of_facts = scratch(GRADIENT_COLUMNS.value)
+        fact_gradient_kernel[(size, splits)](
+            match,
+            trace.signals,
+            starts,
+            trace.action,
+            chosen,
+            number,
+            *moves[3:],
+            of_facts,
+            trajectories,
+            max_steps,
+            nodes,
+            NODE_COUNT=moves[3].shape[1],
+            BLOCK_N=block_nodes,
+            BLOCK_R=_MULTIPLIED_AT_ONCE,
+            SIGNALS=tables.num_signals,
+            SCALE=1.0 / math.sqrt(width),
+            num_warps=num_warps,
+        )
+        facts_of = scatter(of_facts)[..., : tables.move_first.shape[2]]
+        found = {
+            "move_first": facts_of[:, 0],
+            "move_last": facts_of[:, 1],
+            "move_state": facts_of[:, 2, : tables.num_signals],
+        }
+    grad_query = scatter(query)
     return {
+        **found,
         "embedding": product(match, context),
         "keyed": product(weight, sums),
         "query_first": grad_query[:, 0],

@@ -11,6 +11,7 @@ from __future__ import annotations
 import triton
 import triton.language as tl
 
+from spacevrp.decode.move_kernel import F_HOME, F_INSTANCE, FACTS, counted_facts
 from spacevrp.model.kernel_arithmetic import exponential, inverse, tanh
 
 BIG = tl.constexpr(1e30)
@@ -59,6 +60,13 @@ def replay_kernel(
     coefficient_ptr,
     chosen_ptr,
     number_ptr,
+    move_first_ptr,
+    move_last_ptr,
+    move_state_ptr,
+    fact_node_ptr,
+    fact_own_ptr,
+    distance_ptr,
+    duration_ptr,
     out_weight_ptr,
     out_sums_ptr,
     out_match_ptr,
@@ -72,6 +80,7 @@ def replay_kernel(
     BLOCK_N: tl.constexpr,
     BLOCK_R: tl.constexpr,
     SIGNALS: tl.constexpr,
+    MOVES: tl.constexpr,
     CLIPPING: tl.constexpr,
     SCALE: tl.constexpr,
     FAST: tl.constexpr,
@@ -150,7 +159,33 @@ def replay_kernel(
         tl.store(context_out, context.to(value_sum.dtype), mask=inside)
         context = tl.clamp(context, -60000.0, 60000.0).to(embedding.dtype)  # half precision
         match = tl.dot(context, tl.trans(embedding))
-        bent = tanh(match * SCALE - match_weight * zrow, FAST)
+        match = match * SCALE - match_weight * zrow
+        if MOVES:
+            # Recorded decisions have one depot at most: two rows of ways home.
+            fact = fact_node_ptr + b * (F_HOME + 2) * BLOCK_N
+            rows = b * nodes * nodes + current[:, None] * nodes + cols[None, :]
+            match += counted_facts(
+                move_first_ptr + (b * nodes + first) * FACTS,
+                move_last_ptr + (b * nodes + current) * FACTS,
+                move_state_ptr + b * SIGNALS * FACTS,
+                tl.load(told, mask=valid, other=0.0),
+                tl.load(told + 1, mask=valid, other=0.0),
+                tl.load(told + 2, mask=valid, other=0.0),
+                tl.load(told + 3, mask=valid, other=0.0),
+                tl.load(told + 4, mask=valid, other=0.0),
+                tl.load(told + 5, mask=valid, other=0.0),
+                tl.load(told + 6, mask=valid, other=0.0),
+                fact,
+                fact_own_ptr + b * F_INSTANCE,
+                fact + F_HOME * BLOCK_N + cols[None, :],
+                fact + (F_HOME + 1) * BLOCK_N + cols[None, :],
+                distance_ptr + rows,
+                duration_ptr + rows,
+                real,
+                BLOCK_R,
+                BLOCK_N,
+            )
+        bent = tanh(match, FAST)
         legal = weight > 0
         score = tl.where(legal, CLIPPING * bent, -BIG)
         # Scores lie between -CLIPPING and CLIPPING: their exponentials need no shift.

@@ -11,12 +11,22 @@ from spacevrp.tensors import Batch
 
 
 def problem_signals(batch: Batch, state: State, count: int) -> Tensor:
-    """The first ``count`` of four numbers, (B, P, count).
+    """The first ``count`` of seven numbers, (B, P, count).
 
     What is left of the one resource that matters, which is all that the paper tells; the time, in
-    horizons; the load collected on the way, in vehicle loads; the share of customers to come.
+    horizons; the load collected on the way, in vehicle loads; the share of customers to come; what
+    is left of the length limit; whether the route has served a backhaul; the share of pairs on
+    board.
     """
-    told = [resource_left, time, load_collected, customers_left][:count]
+    told = [
+        resource_left,
+        time,
+        load_collected,
+        customers_left,
+        length_left,
+        backhauling,
+        pairs_on_board,
+    ][:count]
     return torch.stack([signal(batch, state) for signal in told], dim=-1)
 
 
@@ -57,3 +67,23 @@ def customers_left(batch: Batch, state: State) -> Tensor:
     """Share of the customers that are not yet visited, (B, P)."""
     customers = (batch.is_node & ~batch.is_depot).sum(dim=1, keepdim=True)
     return state.left.to(state.clock.dtype) / customers.clamp(min=1).to(state.clock.dtype)
+
+
+def length_left(batch: Batch, state: State) -> Tensor:
+    """What is left of the length limit, as a share, (B, P); 0 without a limit."""
+    limit = batch.max_length.unsqueeze(1)
+    bounded = torch.isfinite(limit)
+    known = torch.where(bounded, limit, 1.0)
+    return torch.where(bounded, (known - state.length) / known, 0.0)
+
+
+def backhauling(batch: Batch, state: State) -> Tensor:
+    """1 where the running route has served a backhaul, (B, P)."""
+    return state.backhauled.to(state.clock.dtype)
+
+
+def pairs_on_board(batch: Batch, state: State) -> Tensor:
+    """Pickups whose delivery is still to come, over half of the customers, (B, P)."""
+    customers = (batch.is_node & ~batch.is_depot).sum(dim=1, keepdim=True)
+    pending = state.pending.to(state.clock.dtype)
+    return 2.0 * pending / customers.clamp(min=1).to(state.clock.dtype)

@@ -12,9 +12,13 @@ PivotChoice = Literal["furthest", "random"]
 Projections = Literal["wdad", "hypernetwork"]
 
 # Numbers that the decoder can be told of a partial solution; see ``decode/signal.py``.
-MAX_SIGNALS = 4
+MAX_SIGNALS = 7
 # What trained weights can be given later, and what a network without it says.
-LEARNED_LATER = {"leanings": 0, "signals": 1}
+LEARNED_LATER = {"leanings": 0, "constraint_aware": False, "problem_bits": False}
+# What can be raised later: weights of what is added begin at 0.
+GROWS = ("signals",)
+# Facts of a possible next move: waiting, slack, room, what is left of the length, the way home.
+MOVE_FACTS = 5
 
 
 @dataclass(frozen=True)
@@ -47,8 +51,14 @@ class ModelConfig:
         Logits lie between plus and minus this number.
     signals
         How much the decoder is told of a partial solution: what is left of the one resource that
-        matters (1, as in the paper), the time (2), the load collected on the way (3), and the
-        share of customers to come (4).
+        matters (1, as in the paper), the time (2), the load collected on the way (3), the share
+        of customers to come (4), what is left of the length limit (5), whether the route has
+        served a backhaul (6), and the share of pairs on board (7).
+    constraint_aware
+        Whether the logits count facts of every possible next move (see ``model/moves.py``). It
+        takes all signals.
+    problem_bits
+        Whether nodes are told what the ten attributes leave out (see ``model/features.py``).
     leanings
         Views that have learned to lean, each in its own way (see ``leanings.py``); 0 for none.
     """
@@ -67,6 +77,8 @@ class ModelConfig:
     clipping: float = 50.0
     signals: int = 1
     leanings: int = 0
+    constraint_aware: bool = False
+    problem_bits: bool = False
 
     def __post_init__(self) -> None:
         counts = ("width", "layers", "feedforward", "pivots", "rank", "heads", "signals")
@@ -79,6 +91,16 @@ class ModelConfig:
         if self.signals > MAX_SIGNALS:
             raise SpacevrpError(
                 f"model.signals: expected at most {MAX_SIGNALS}, received {self.signals}"
+            )
+        for name in ("constraint_aware", "problem_bits"):
+            if not isinstance(getattr(self, name), bool):
+                raise SpacevrpError(
+                    f"model.{name}: expected true or false, received {getattr(self, name)!r}"
+                )
+        if self.constraint_aware and self.signals < MAX_SIGNALS:
+            raise SpacevrpError(
+                f"model.signals: expected {MAX_SIGNALS} where constraint_aware is true, "
+                f"received {self.signals}"
             )
         choices = {
             "representation": get_args(Representation),

@@ -146,7 +146,8 @@ class _Part:
 def _embed(network: Network, part: _Part, seeds: Array) -> Array:
     """Initial embeddings of the nodes of some views, (V N, d)."""
     geometry = part.geometry
-    features = node_features(part.instance, geometry.scale.penalty) @ network.embed_features
+    mean = geometry.scale.mean if network.config.problem_bits else None
+    features = node_features(part.instance, geometry.scale.penalty, mean) @ network.embed_features
     where = position(geometry, seeds, network.config) @ network.embed_position
     return np.asarray((where + features).reshape(-1, network.config.width))
 

@@ -10,7 +10,7 @@ from typing import Any
 
 import numpy as np
 
-from spacevrp.arrays import Instance
+from spacevrp.arrays import LOAD_RULE_CODES, Instance
 from spacevrp.problems.distances import NO_MAP
 
 Array = np.ndarray[Any, Any]
@@ -19,8 +19,8 @@ Array = np.ndarray[Any, Any]
 MEAN_IN_UNIT_SQUARE = 0.5214
 
 
-def node_features(instance: Instance, scale: float) -> Array:
-    """Attributes and type bits of all nodes, (N, 13) float32.
+def node_features(instance: Instance, scale: float, mean: float | None = None) -> Array:
+    """Attributes and type bits of all nodes, (N, 13) float32; (N, 21) with the mean distance.
 
     Demand, prize, penalty, earliest and latest start, service time; then depot, pickup, delivery,
     backhaul, linehaul, several routes, open routes. Demand is in vehicle loads and times are in
@@ -48,7 +48,29 @@ def node_features(instance: Instance, scale: float) -> Array:
         features[:, 10] = demand > 0
     features[:, 11] = instance.several_routes
     features[:, 12] = instance.open_routes
-    return features
+    if mean is None:
+        return features
+    told = np.broadcast_to(problem_bits(instance, mean), (instance.size, 8))
+    return np.concatenate([features, told], axis=1)
+
+
+def problem_bits(instance: Instance, mean: float) -> Array:
+    """What the ten attributes do not say of a problem, (8,); see ``model/features.py``."""
+    one = instance
+    span = float(horizon(one)) if one.windowed else math.inf
+    return np.array(
+        [
+            one.backhaul_last,
+            one.num_depots > 1,
+            one.orienteering,
+            one.backhaul and one.load_rule == LOAD_RULE_CODES["separate"],
+            one.backhaul and one.load_rule == LOAD_RULE_CODES["paper"],
+            one.several_routes and one.max_routes < one.size - one.num_depots,
+            min(mean / one.max_length, 1.0),
+            min(mean / span, 1.0),
+        ],
+        dtype=np.float32,
+    )
 
 
 def horizon(instance: Instance) -> Any:

@@ -7,6 +7,7 @@ representation and are kept once computed.
 
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass, field
 from functools import cached_property
 from pathlib import Path
@@ -180,6 +181,13 @@ class Network:
             adapter = (own["magnitude"][attribute][..., None] * direction / length).sum(axis=0)
             weight += np.float32(share[attribute]) * adapter
         return weight
+
+    def move_weights(self, attributes: Array) -> tuple[Array, Array]:
+        """What facts of moves weigh: for queries (d, K), and for the problem itself (K,)."""
+        of_query = self.tensors["moves.query"].T / np.float32(math.sqrt(self.config.width))
+        share = (attributes / max(float(attributes.sum()), 1.0)).astype(np.float32)
+        own = self.tensors["moves.base"] + share @ self.tensors["moves.of_attributes"]
+        return np.ascontiguousarray(of_query, dtype=np.float32), own.astype(np.float32)
 
     @cached_property
     def heads(self) -> PolicyHeads | None:

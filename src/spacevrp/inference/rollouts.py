@@ -198,4 +198,15 @@ def arguments_of(instance: Instance, starts: Starts, tables: Tables, view: int) 
         "tolerance": TOLERANCE,
         "clipping": tables.clipping,
         "direct": starts.direct,
+        **(
+            {
+                "move_first": tables.move_first[view : view + 1],
+                "move_last": tables.move_last[view : view + 1],
+                "move_state": tables.move_state[None],
+            }
+            if tables.move_first is not None
+            and tables.move_last is not None
+            and tables.move_state is not None
+            else {}
+        ),
     }

@@ -16,6 +16,7 @@ import numpy as np
 from spacevrp.arrays import LOAD_RULE_CODES, PAIRED_LOAD, Instance
 from spacevrp.arrays.limits import TOLERANCE
 from spacevrp.inference.features import horizon
+from spacevrp.inference.moves import facts_at_depots
 from spacevrp.inference.tables import Tables
 
 Array = np.ndarray[Any, Any]
@@ -147,7 +148,14 @@ class Starts:
         with np.errstate(over="ignore"):
             context = sums[..., :width] / sums[..., width:] / (1.0 + np.exp(-query))
         match = context @ tables.embedding.transpose(0, 2, 1) / np.float32(math.sqrt(width))
-        score = np.tanh(match - np.float32(tables.match_weight) * row)
+        score = match - np.float32(tables.match_weight) * row
+        if tables.move_first is not None:
+            assert tables.move_last is not None
+            weight = tables.move_first[:, depots] + tables.move_last[:, depots]  # (V, K, F)
+            weight = weight + signals @ tables.move_state
+            facts = facts_at_depots(one, signals, tables.zscore)  # (K, N, F)
+            score = score + np.einsum("knf,vkf->vkn", facts, weight)
+        score = np.tanh(score)
         logits = np.where(allowed, np.float32(tables.clipping) * score, -np.inf)
         logits = logits - logits.max(axis=-1, keepdims=True)
         return np.asarray(logits - np.log(np.exp(logits).sum(axis=-1, keepdims=True)))
@@ -172,7 +180,7 @@ class Starts:
         return np.asarray(fits)
 
     def _signals(self, used: float) -> Array:
-        """What the decoder is told of a vehicle at each depot, (K, 4); see ``decode/signal.py``."""
+        """What the decoder is told of a vehicle at each depot, (K, 7); see ``decode/signal.py``."""
         one = self.instance
         left = 0.0
         if math.isfinite(one.capacity):
@@ -181,11 +189,12 @@ class Starts:
             left = 1.0
         elif one.prize_collecting:
             left = one.min_prize / max(one.min_prize, 1e-6)
-        signals = np.zeros((one.num_depots, 4), dtype=np.float32)
+        signals = np.zeros((one.num_depots, 7), dtype=np.float32)
         signals[:, 0] = left
         if one.windowed:
             signals[:, 1] = one.opening[: one.num_depots] / horizon(one)
         signals[:, 3] = 1.0 if one.size > one.num_depots else 0.0
+        signals[:, 4] = 1.0 if math.isfinite(one.max_length) else 0.0
         return signals
 
 

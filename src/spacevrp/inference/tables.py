@@ -35,6 +35,9 @@ class Tables:
     read_weight: float  # alpha of the readout times log2 N
     match_weight: float  # alpha of the compatibility times log2 N
     clipping: float  # logits lie between plus and minus this number
+    move_first: Array | None = None  # (V, N, K) what facts of moves weigh; None for nothing
+    move_last: Array | None = None  # (V, N, K)
+    move_state: Array | None = None  # (S, K)
 
     @property
     def views(self) -> int:
@@ -66,6 +69,14 @@ def make_tables(
     kernels.keyed_values(flat @ projections.key, flat @ projections.value, segments, keyed)
     query_first = (flat @ projections.query_first).reshape(embedding.shape)
     query_last = (flat @ projections.query_last).reshape(embedding.shape)
+    moves: dict[str, Array] = {}
+    if network.config.constraint_aware:
+        of_query, own = network.move_weights(instance.attributes)
+        moves = {
+            "move_first": query_first @ of_query + own,
+            "move_last": query_last @ of_query,
+            "move_state": projections.state_weight @ of_query,
+        }
     if heads is not None:
         apply_heads(
             network, instance.attributes, embedding, query_first, query_last, heads, strength
@@ -83,6 +94,7 @@ def make_tables(
         read_weight=float(alphas[-2]) * geometry.log_size,
         match_weight=float(alphas[-1]) * geometry.log_size,
         clipping=network.config.clipping,
+        **moves,
     )
 
 

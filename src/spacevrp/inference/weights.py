@@ -15,7 +15,7 @@ from typing import Any
 import numpy as np
 from safetensors import SafetensorError, safe_open
 
-from spacevrp.inference.config import ModelConfig
+from spacevrp.inference.config import MOVE_FACTS, ModelConfig
 from spacevrp.problems.errors import FormatError, SpacevrpError
 from spacevrp.problems.features import ATTRIBUTE_NAMES
 
@@ -31,6 +31,7 @@ OF_A_RUN = "weights"  # what a run calls its weights when it ends
 BRANCHES = 3
 NUM_ATTRIBUTES = 6
 NUM_NODE_TYPES = 7
+NUM_BITS = 8  # of the problem, where nodes are told them
 
 
 def bundled_weights() -> tuple[str, ...]:
@@ -158,7 +159,7 @@ def shapes_of(config: ModelConfig) -> dict[str, tuple[int, ...]]:
     shapes: dict[str, tuple[int, ...]] = {
         "embed_position": (width, config.position_width),
         "embed_attributes": (width, NUM_ATTRIBUTES),
-        "embed_types": (width, NUM_NODE_TYPES),
+        "embed_types": (width, NUM_NODE_TYPES + (NUM_BITS if config.problem_bits else 0)),
     }
     for number in range(config.layers):
         layer = f"encoder.layers.{number}"
@@ -180,6 +181,10 @@ def shapes_of(config: ModelConfig) -> dict[str, tuple[int, ...]]:
     if config.signals > 1:
         shapes["more_signals.base"] = (width, config.signals - 1)
         shapes["more_signals.of_attributes"] = (attributes, width, config.signals - 1)
+    if config.constraint_aware:
+        shapes["moves.query"] = (MOVE_FACTS, width)
+        shapes["moves.base"] = (MOVE_FACTS,)
+        shapes["moves.of_attributes"] = (attributes, MOVE_FACTS)
     if config.leanings:
         shapes["leanings.first"] = shapes["leanings.last"] = (config.leanings, width, width)
         shapes["leanings.shift"] = (config.leanings, width)

@@ -73,7 +73,8 @@ def encode_in_blocks(
     known = known or survey(batch)
     alphas = model.bias(batch.attributes)  # (B, 3 layers + 2)
     flat = node_attributes(batch, known.penalty_scale) @ model.embed_attributes.T
-    flat = flat + node_types(batch) @ model.embed_types.T  # (B, N, d)
+    mean = known.scale.mean if model.config.problem_bits else None
+    flat = flat + node_types(batch, mean) @ model.embed_types.T  # (B, N, d)
     size, views = seeds.shape[:2]
     x = flat.new_zeros(size, views, batch.num_nodes, model.config.width)
     each = 1.0 / (size * model.config.layers)

@@ -17,8 +17,10 @@ from torch import Tensor
 from spacevrp.model.attention import gated_ratio, keyed_values
 from spacevrp.model.decoder import DecoderTables
 from spacevrp.model.leanings import Queries, lean
+from spacevrp.model.moves import MoveTables, move_facts
 from spacevrp.model.streaming import Scale
 from spacevrp.tensors import Batch
+from spacevrp.tensors.lengths import between, columns_of
 
 if TYPE_CHECKING:
     from spacevrp.model.space import SpaceModel
@@ -39,6 +41,9 @@ class NodeTables:
     clipping: float
     # (B, V) what distances weigh in the choice among some options, times ``match_weight``
     nearness: Tensor | None = None
+    # What facts of possible moves weigh, where they do: (B, V, N, K), and (B, S, K) of signals
+    moves: MoveTables | None = None
+    batch: Batch | None = None  # that they follow from
 
     @property
     def views(self) -> int:
@@ -65,16 +70,23 @@ class NodeTables:
         keyed = keyed_values(
             project(model.key).flatten(0, 1), project(model.value).flatten(0, 1), is_node
         )
+        query_first, query_last = project(model.query_first), project(model.query_last)
+        state_weight = model.state_weight(lam)
+        moves = None
+        if model.moves is not None:
+            moves = model.moves(lam, query_first, query_last, state_weight)
         return cls(
             embedding=x,
             keyed=keyed.view(*x.shape[:3], -1),
-            query_first=project(model.query_first),
-            query_last=project(model.query_last),
-            state_weight=model.state_weight(lam),
+            query_first=query_first,
+            query_last=query_last,
+            state_weight=state_weight,
             read_weight=alphas[:, -2] * log_size,
             match_weight=alphas[:, -1] * log_size,
             scale=scale,
             clipping=model.config.clipping,
+            moves=moves,
+            batch=batch,
         )
 
     @classmethod
@@ -84,6 +96,13 @@ class NodeTables:
         def parted(table: Tensor) -> Tensor:
             return table.unflatten(0, (-1, views))
 
+        moves = None
+        if tables.move_first is not None:
+            assert tables.move_last is not None
+            assert tables.move_state is not None
+            moves = MoveTables(
+                parted(tables.move_first), parted(tables.move_last), tables.move_state[::views]
+            )
         return cls(
             embedding=parted(tables.embedding),
             keyed=parted(tables.keyed),
@@ -94,6 +113,8 @@ class NodeTables:
             match_weight=tables.match_weight[::views],
             scale=scale,
             clipping=tables.clipping,
+            moves=moves,
+            batch=None if tables.batch is None else tables.batch[::views],
         )
 
     def leaning(self, model: SpaceModel, batch: Batch, views: range, how_far: float) -> NodeTables:
@@ -166,7 +187,22 @@ def option_scores(
     match_weight = tables.match_weight
     if tables.nearness is not None:
         match_weight = match_weight.unsqueeze(1) * tables.nearness.gather(1, view)  # (B, P)
-    return _compatibility(match_weight, match, zscore, allowed, width)
+    score = _compatibility(match_weight, match, zscore, allowed, width)
+    if tables.moves is None:
+        return score
+    assert tables.batch is not None
+    count_weights = tables.moves.first.shape[-1]
+
+    def weights_of(table: Tensor, node: Tensor) -> Tensor:
+        flat = table.view(-1, count_weights).index_select(0, (base + node).flatten())
+        return flat.view(*node.shape, -1)
+
+    weight = weights_of(tables.moves.first, first) + weights_of(tables.moves.last, current)
+    weight = weight + signals @ tables.moves.state
+    nodes = nodes[..., :choices]
+    far = tables.scale.zscore(between(tables.batch.distance, nodes, first.unsqueeze(-1)))
+    facts = move_facts(tables.batch, first, current, signals, far, nodes)
+    return score + (facts @ weight.unsqueeze(-1)).squeeze(-1)
 
 
 def node_scores(
@@ -194,7 +230,15 @@ def node_scores(
     context = gated_ratio(query, sums)
     match = torch.matmul(context, tables.embedding.transpose(-1, -2))
     width = tables.embedding.shape[-1]
-    return _compatibility(tables.match_weight, match, zscore, allowed, width)
+    score = _compatibility(tables.match_weight, match, zscore, allowed, width)
+    if tables.moves is None:
+        return score
+    assert tables.batch is not None
+    weight = look_up(tables.moves.first, first) + look_up(tables.moves.last, current)
+    weight = weight + signals @ tables.moves.state.unsqueeze(1)  # (B, V, P, K)
+    far = tables.scale.zscore(columns_of(tables.batch.distance, first.flatten(1)))
+    facts = move_facts(tables.batch, first.flatten(1), current.flatten(1), signals.flatten(1, 2), far)
+    return score + (facts @ weight.flatten(1, 2).unsqueeze(-1)).squeeze(-1).view(score.shape)
 
 
 def _readout_weight(tables: NodeTables, zscore: Tensor, allowed: Tensor) -> Tensor:

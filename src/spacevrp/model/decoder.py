@@ -9,6 +9,9 @@ import torch
 from torch import Tensor
 
 from spacevrp.model.attention import gated_ratio
+from spacevrp.model.moves import move_facts
+from spacevrp.tensors import Batch
+from spacevrp.tensors.lengths import columns_of
 
 
 @dataclass(frozen=True)
@@ -24,6 +27,11 @@ class DecoderTables:
     read_weight: Tensor  # (B,) alpha of the readout times log2 N
     match_weight: Tensor  # (B,) alpha of the compatibility times log2 N
     clipping: float
+    # What facts of possible moves weigh, where they do, and the batch that they follow from.
+    move_first: Tensor | None = None  # (B, N, K) weights by the first node
+    move_last: Tensor | None = None  # (B, N, K) weights by the last node
+    move_state: Tensor | None = None  # (B, S, K) what each signal adds to them
+    batch: Batch | None = None
 
     @property
     def num_signals(self) -> int:
@@ -72,8 +80,25 @@ def logits(
 
     match = context.to(dtype) @ tables.embedding.to(dtype).transpose(1, 2)  # (B, P, N)
     score = match.to(query.dtype) / math.sqrt(width) - tables.match_weight[:, None, None] * row
+    if tables.move_first is not None:
+        score = score + _counted_facts(tables, first, current, signals)
     return (tables.clipping * torch.tanh(score)).masked_fill(~allowed, -torch.inf)
 
 
 def _rows(table: Tensor, nodes: Tensor) -> Tensor:
     return table.gather(1, nodes.unsqueeze(-1).expand(-1, -1, table.shape[-1]))
+
+
+def _counted_facts(
+    tables: DecoderTables, first: Tensor, current: Tensor, signals: Tensor
+) -> Tensor:
+    """What the facts of all moves add to their scores, (B, P, N)."""
+    assert tables.move_first is not None
+    assert tables.move_last is not None
+    assert tables.move_state is not None
+    assert tables.batch is not None
+    weight = _rows(tables.move_first, first) + _rows(tables.move_last, current)
+    weight = weight + signals @ tables.move_state  # (B, P, K)
+    far = columns_of(tables.zscore, first)
+    facts = move_facts(tables.batch, first, current, signals, far)
+    return (facts.to(weight.dtype) @ weight.unsqueeze(-1)).squeeze(-1)

@@ -7,7 +7,7 @@ from torch import Tensor
 
 from spacevrp.inference.features import MEAN_IN_UNIT_SQUARE
 from spacevrp.problems.distances import NO_MAP
-from spacevrp.tensors import Batch
+from spacevrp.tensors import LOAD_RULE_CODES, Batch
 
 
 def node_attributes(batch: Batch, scale: Tensor | None = None) -> Tensor:
@@ -82,8 +82,11 @@ def natural_scale(mean: Tensor, total: Tensor, change: Tensor, nodes: Tensor) ->
     return torch.where(natural, 1.0, scale)
 
 
-def node_types(batch: Batch) -> Tensor:
-    """Depot, pickup, delivery, backhaul, linehaul, several routes, open routes, (B, N, 7)."""
+def node_types(batch: Batch, mean: Tensor | None = None) -> Tensor:
+    """Depot, pickup, delivery, backhaul, linehaul, several routes, open routes, (B, N, 7).
+
+    With the mean distance (B,), also what the attributes of a problem leave out, (B, N, 15).
+    """
     unpaired = ~batch.paired.unsqueeze(1)
     bits = [
         batch.is_depot,
@@ -94,4 +97,25 @@ def node_types(batch: Batch) -> Tensor:
         batch.several_routes.unsqueeze(1) & batch.is_node,
         batch.open_routes.unsqueeze(1) & batch.is_node,
     ]
-    return torch.stack(bits, dim=-1).to(batch.distance.dtype)
+    types = torch.stack(bits, dim=-1).to(batch.distance.dtype)
+    if mean is None:
+        return types
+    told = problem_bits(batch, mean).unsqueeze(1) * batch.is_node.unsqueeze(-1)
+    return torch.cat([types, told.to(types.dtype)], dim=-1)
+
+
+def problem_bits(batch: Batch, mean: Tensor) -> Tensor:
+    """What the ten attributes do not say of a problem, (B, 8).
+
+    Linehauls before backhauls; several depots; orienteering; loads of a vehicle that carries goods
+    for delivery and collected ones apart; the same if it leaves full; a limited fleet; the mean
+    distance over the length limit, and over the horizon.
+    """
+    several = batch.is_depot.sum(dim=1) > 1
+    separate = batch.backhaul & (batch.load_rule == LOAD_RULE_CODES["separate"])
+    paper = batch.backhaul & (batch.load_rule == LOAD_RULE_CODES["paper"])
+    customers = (batch.is_node & ~batch.is_depot).sum(dim=1)
+    fleet = batch.several_routes & (batch.max_routes < customers)
+    bits = [batch.backhaul_last, several, batch.orienteering, separate, paper, fleet]
+    shares = [(mean / batch.max_length).clamp(max=1.0), (mean * per_horizon(batch)).clamp(max=1.0)]
+    return torch.stack([*(bit.to(mean.dtype) for bit in bits), *shares], dim=1)

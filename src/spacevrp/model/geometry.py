@@ -18,6 +18,7 @@ class Geometry:
     spread: Tensor  # (B, N, N) distances over their standard deviation; at least 0
     log_size: Tensor  # (B,) log2 of the number of nodes
     is_node: Tensor  # (B, N) bool
+    mean: Tensor  # (B,) distance
 
 
 def normalise(batch: Batch) -> Geometry:
@@ -40,4 +41,5 @@ def normalise(batch: Batch) -> Geometry:
         spread=known / deviation,
         log_size=torch.log2(count),
         is_node=batch.is_node,
+        mean=mean.flatten(),
     )

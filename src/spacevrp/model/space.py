@@ -9,12 +9,13 @@ from __future__ import annotations
 
 import math
 from dataclasses import replace
+from typing import Any
 
 import torch
 from torch import Tensor, nn
 
 from spacevrp.inference.config import ModelConfig
-from spacevrp.inference.weights import BRANCHES, NUM_ATTRIBUTES, NUM_NODE_TYPES
+from spacevrp.inference.weights import BRANCHES, NUM_ATTRIBUTES, NUM_BITS, NUM_NODE_TYPES
 from spacevrp.model.adapters import MoreSignals, projection
 from spacevrp.model.attention import keyed_values
 from spacevrp.model.bias import BiasNetworks
@@ -26,6 +27,7 @@ from spacevrp.model.features import (
 )
 from spacevrp.model.geometry import Geometry, normalise
 from spacevrp.model.leanings import LearnedLeanings, Queries, lean
+from spacevrp.model.moves import MoveWeights
 from spacevrp.model.pivots import frechet, furthest_pivots
 from spacevrp.tensors import Batch
 
@@ -42,6 +44,9 @@ class SpaceModel(nn.Module):
         self.embed_types = nn.Parameter(torch.empty(width, NUM_NODE_TYPES))
         for weight in (self.embed_position, self.embed_attributes, self.embed_types):
             nn.init.kaiming_uniform_(weight, a=math.sqrt(5))
+        if config.problem_bits:
+            wider = nn.functional.pad(self.embed_types.detach(), (0, NUM_BITS))
+            self.embed_types = nn.Parameter(wider)
         self.encoder = Encoder(config)
         # One bias network a branch and layer, and two for the decoder.
         self.bias = BiasNetworks(BRANCHES * config.layers + 2, width)
@@ -54,6 +59,7 @@ class SpaceModel(nn.Module):
         self.state = projection(config, 1, width)
         # Signals that the paper has not: they count for nothing until it is learned what for.
         self.more_signals = MoreSignals(config) if config.signals > 1 else None
+        self.moves = MoveWeights(config) if config.constraint_aware else None
         self.leanings = LearnedLeanings(config.leanings, width) if config.leanings else None
 
     @property
@@ -66,7 +72,9 @@ class SpaceModel(nn.Module):
         position = self._position(geometry, seeds)
         x = position @ self.embed_position.T
         x = x + node_attributes(batch) @ self.embed_attributes.T
-        x = x + node_types(batch) @ self.embed_types.T
+        x = x + node_types(batch, geometry.mean if self.config.problem_bits else None) @ (
+            self.embed_types.T
+        )
         return x * batch.is_node.unsqueeze(-1).to(x.dtype)
 
     def _position(self, geometry: Geometry, seeds: Tensor) -> Tensor:
@@ -109,16 +117,24 @@ class SpaceModel(nn.Module):
         def project(module: nn.Module) -> Tensor:
             return x @ module(lam).transpose(1, 2)  # (B, N, d)
 
+        query_first, query_last = project(self.query_first), project(self.query_last)
+        state_weight = self.state_weight(lam)
+        moves: dict[str, Any] = {}
+        if self.moves is not None:
+            found = self.moves(lam, query_first, query_last, state_weight)
+            moves = {f"move_{name}": table for name, table in found._asdict().items()}
+            moves["batch"] = batch
         return DecoderTables(
             embedding=x,
             keyed=keyed_values(project(self.key), project(self.value), batch.is_node),
-            query_first=project(self.query_first),
-            query_last=project(self.query_last),
-            state_weight=self.state_weight(lam),
+            query_first=query_first,
+            query_last=query_last,
+            state_weight=state_weight,
             zscore=geometry.zscore,
             read_weight=alphas[:, -2] * geometry.log_size,
             match_weight=alphas[:, -1] * geometry.log_size,
             clipping=self.config.clipping,
+            **moves,
         )
 
     def state_weight(self, attributes: Tensor) -> Tensor:

@@ -44,7 +44,7 @@ class TrainState:
             named: dict[str, Tensor] = dict(self.model.named_parameters())
             # Leanings that are yet to be learned begin as drawn ones, added signals at nothing.
             fresh = {n: p.detach() for n, p in named.items() if is_addition(n)}
-            _fill(named, {**fresh, **weights}, "weights")
+            _fill(named, {**fresh, **_widened(weights, named)}, "weights")
         self.optimizer = MuonAdamW(self.model, config)
         self.average = WeightAverage(self.model, config.average, self.optimizer)
         self.step = 0
@@ -120,6 +120,19 @@ def stored_weights(path: Path) -> tuple[TrainConfig, dict[str, Tensor]]:
     """Configuration and weights (averaged where there is an average) of a checkpoint."""
     header, groups = checkpoint.load(path)
     return TrainConfig.from_dict(header["config"]), groups.get("average", groups["weights"])
+
+
+def _widened(weights: dict[str, Tensor], live: dict[str, Tensor]) -> dict[str, Tensor]:
+    """The weights with columns of zeros for inputs that they do not know yet."""
+    widened = {}
+    for name, tensor in weights.items():
+        wanted = live[name].shape[-1] if name in live and tensor.ndim else 0
+        grows = name.startswith("more_signals.") or name == "embed_types"
+        missing = wanted - tensor.shape[-1] if grows else 0
+        if missing > 0:
+            tensor = torch.nn.functional.pad(tensor, (0, missing))
+        widened[name] = tensor
+    return widened
 
 
 @torch.no_grad()

@@ -9,7 +9,7 @@ from torch import Tensor
 
 from spacevrp.decode.draws import random_keys
 from spacevrp.decode.fused import fused_rollout, supports
-from spacevrp.decode.replay import TRAINED_TABLES, fused_replay_gradients, replay_gradients
+from spacevrp.decode.replay import fused_replay_gradients, replay_gradients, trained_tables
 from spacevrp.decode.rollout import advance, rollout
 from spacevrp.decode.trace import Trace
 from spacevrp.env import Environment, start_nodes
@@ -195,7 +195,7 @@ class TrainStep:
     def backward(self, tables: DecoderTables, gradients: dict[str, Tensor]) -> None:
         """Go back through the encoder, adding to the gradients of all parameters."""
         parameters = self.optimizer.parameters
-        reached = [name for name in TRAINED_TABLES if getattr(tables, name).requires_grad]
+        reached = [n for n in trained_tables(tables) if getattr(tables, n).requires_grad]
         found = torch.autograd.grad(
             [getattr(tables, name) for name in reached],
             parameters,

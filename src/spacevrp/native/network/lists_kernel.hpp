@@ -166,11 +166,15 @@ private:
         const float factor = task_.own[match_weight] * task_.lists.nearness;
         int best = 0;
         float most = NEVER;
+        if (task_.move_first != nullptr)
+            count_facts(state, asked, choices);
         for (int k = 0; k < choices; k += 4) {
             float match[4];
             compare(k, choices, match);
             for (int i = 0; i < 4 && k + i < choices; ++i) {
-                const float score = match[i] * scale - factor * zscore_[k + i];
+                float score = match[i] * scale - factor * zscore_[k + i];
+                if (task_.move_first != nullptr)
+                    score += weight_[k + i];
                 if (score > most) {
                     most = score;
                     best = k + i;
@@ -178,6 +182,33 @@ private:
             }
         }
         return node_[best];
+    }
+
+    // What facts add to the scores of the first options, in place of the weights of the readout.
+    void count_facts(const State &state, const Question &asked, int choices) {
+        const Facts facts(task_, state, asked);
+        const bool has_depot = task_.depots > 0;
+        const std::size_t home = has_depot ? cells(asked.base, tables_.wide) : 0;
+        const float *distances = task_.distance + task_.arc(asked.here, 0);
+        const float *durations = task_.duration + task_.arc(asked.here, 0);
+        float opens[L] = {}, closes[L] = {}, goods[L] = {}, back[L] = {}, far[L] = {};
+        float way[L] = {}, ride[L] = {};
+        const FactRow row{
+            opens, closes, goods, has_depot ? back : nullptr, has_depot ? far : nullptr,
+            way,   ride,   L};
+        for (int k = 0; k < choices; k += L) {
+            for (int i = 0; i < L && k + i < choices; ++i) {
+                const std::size_t node = static_cast<std::size_t>(node_[k + i]);
+                opens[i] = tables_.fact_opening[node];
+                closes[i] = tables_.fact_closing[node];
+                goods[i] = tables_.fact_goods[node];
+                back[i] = has_depot ? tables_.fact_home[home + node] : 0.0f;
+                far[i] = has_depot ? tables_.fact_far[home + node] : 0.0f;
+                way[i] = distances[node];
+                ride[i] = durations[node];
+            }
+            store(weight_ + k, facts.of(row, 0));
+        }
     }
 
     // Sums of the keyed values of all options, each times its weight.

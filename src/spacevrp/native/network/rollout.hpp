@@ -50,6 +50,10 @@ enum InstanceRow {
     penalties,
     instance_rows
 };
+// Numbers that the decoder can be told of a partial solution, and facts of a possible next move;
+// see decode/signal.py and model/moves.py.
+constexpr int MAX_SIGNALS = 7;
+constexpr int MOVE_FACTS = 5;
 extern const std::array<const char *, node_rows> node_row_names;
 extern const std::array<const char *, instance_rows> instance_row_names;
 
@@ -79,6 +83,9 @@ struct Instance {
     const float *query_first = nullptr;   // (N, d)
     const float *query_last = nullptr;    // (N, d)
     const float *state_weight = nullptr;  // (S, d)
+    const float *move_first = nullptr;    // (N, K) what facts of moves weigh; none: nothing
+    const float *move_last = nullptr;     // (N, K)
+    const float *move_state = nullptr;    // (S, K)
     const float *zscore = nullptr;        // (N, N); none with candidate lists
     const float *distance = nullptr;      // (N, N)
     const float *duration = nullptr;      // (N, N)

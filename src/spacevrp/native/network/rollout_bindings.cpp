@@ -181,7 +181,9 @@ py::tuple rollout(const Floats &embedding, const Floats &keyed, const Floats &qu
                   const std::optional<Floats> &temperature, py::ssize_t max_steps, double tolerance,
                   float clipping, bool direct, int threads, const std::string &instructions,
                   const py::object &look, const std::optional<py::dict> &fleet, py::ssize_t views,
-                  const std::optional<py::dict> &lists) {
+                  const std::optional<py::dict> &lists, const std::optional<Floats> &move_first,
+                  const std::optional<Floats> &move_last,
+                  const std::optional<Floats> &move_state) {
     if (embedding.ndim() != 3 || state_weight.ndim() != 3 || starts.ndim() != 2 ||
         home_distance.ndim() != 3)
         throw py::value_error("expected embedding (B, N, d), state_weight (B, S, d), starts (B, P) "
@@ -190,9 +192,9 @@ py::tuple rollout(const Floats &embedding, const Floats &keyed, const Floats &qu
     const py::ssize_t width = embedding.shape(2), signals = state_weight.shape(1);
     const py::ssize_t count = starts.shape(1), homes = home_distance.shape(1);
     if (nodes < 1 || nodes > 10'000'000 || width < 1 || width > 100'000 || signals < 1 ||
-        signals > 4)
+        signals > MAX_SIGNALS)
         throw py::value_error("expected 1 to 10,000,000 nodes, a width from 1 to 100,000 and 1 to "
-                              "4 signals, received " +
+                              "7 signals, received " +
                               std::to_string(nodes) + ", " + std::to_string(width) + " and " +
                               std::to_string(signals));
     if (views < 1 || size % views != 0)
@@ -203,6 +205,21 @@ py::tuple rollout(const Floats &embedding, const Floats &keyed, const Floats &qu
     check_shape("query_first", query_first, {size, nodes, width});
     check_shape("query_last", query_last, {size, nodes, width});
     check_shape("state_weight", state_weight, {known_instances, signals, width});
+    const bool facts = move_first.has_value();
+    if (move_last.has_value() != facts || move_state.has_value() != facts)
+        throw py::value_error("expected move_first, move_last and move_state together, received "
+                              "some without the others");
+    if (facts) {
+        if (signals != MAX_SIGNALS)
+            throw py::value_error("move_first: expected 7 signals beside it, received " +
+                                  std::to_string(signals));
+        check_shape("move_first", *move_first, {size, nodes, MOVE_FACTS});
+        check_shape("move_last", *move_last, {size, nodes, MOVE_FACTS});
+        check_shape("move_state", *move_state, {known_instances, signals, MOVE_FACTS});
+        check_numbers("move_first", *move_first, false);
+        check_numbers("move_last", *move_last, false);
+        check_numbers("move_state", *move_state, false);
+    }
     if (zscore.has_value() == lists.has_value())
         throw py::value_error("zscore: expected it where there are no lists, and none where there "
                               "are some, received otherwise");
@@ -280,6 +297,11 @@ py::tuple rollout(const Floats &embedding, const Floats &keyed, const Floats &qu
         task.query_first = query_first.data() + t * nodes * width;
         task.query_last = query_last.data() + t * nodes * width;
         task.state_weight = state_weight.data() + b * signals * width;
+        if (facts) {
+            task.move_first = move_first->data() + t * nodes * MOVE_FACTS;
+            task.move_last = move_last->data() + t * nodes * MOVE_FACTS;
+            task.move_state = move_state->data() + b * signals * MOVE_FACTS;
+        }
         task.zscore = zscore ? zscore->data() + b * nodes * nodes : nullptr;
         if (near)
             task.lists = near->of(b, t);
@@ -373,7 +395,8 @@ void bind_rollout(py::module_ &module) {
                py::arg("max_steps"), py::arg("tolerance"), py::arg("clipping"),
                py::arg("direct") = true, py::arg("threads") = 1, py::arg("instructions") = "",
                py::arg("look") = py::none(), py::arg("fleet") = py::none(), py::arg("views") = 1,
-               py::arg("lists") = py::none());
+               py::arg("lists") = py::none(), py::arg("move_first") = py::none(),
+               py::arg("move_last") = py::none(), py::arg("move_state") = py::none());
 }
 
 } // namespace spacevrp::network

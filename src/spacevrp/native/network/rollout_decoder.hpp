@@ -56,22 +56,122 @@ void weigh(const Instance &task, const Tables &tables, const float *zscore,
     }
 }
 
+// What the decoder is told of a partial solution; see decode/signal.py.
+struct Told {
+    float at[MAX_SIGNALS];
+};
+
+Told tell(const Instance &task, const State &state, const Question &asked) {
+    const float *own = task.own;
+    const bool has_capacity = task.is(limited);
+    Told told{};
+    if (has_capacity)
+        told.at[0] = (own[capacity] - state.used) / own[capacity];
+    else if (task.is(orienteering))
+        told.at[0] = (own[max_length] - state.length) / own[max_length];
+    else if (task.is(prize_collecting))
+        told.at[0] =
+            std::max(own[min_prize] - state.collected, 0.0f) / std::max(own[min_prize], 1e-6f);
+    told.at[1] = asked.clock * own[per_horizon];
+    told.at[2] = has_capacity ? state.credit / own[capacity] : 0.0f;
+    const float all = std::max(own[customers], 1.0f);
+    told.at[3] = static_cast<float>(state.left) / all;
+    if (task.is(bounded))
+        told.at[4] = (own[max_length] - state.length) / own[max_length];
+    told.at[5] = state.backhauled ? 1.0f : 0.0f;
+    told.at[6] = 2.0f * static_cast<float>(state.pending) / all;
+    return told;
+}
+
+// Facts of moves to some nodes, one after the other, follow from these; see model/moves.py.
+struct FactRow {
+    const float *opening, *closing, *goods, *home, *far; // home and far: none without a depot
+    const float *distances, *durations;                  // from where the vehicle is
+    int count;                                           // of them
+};
+
+// What the facts of moves add to their scores.
+class Facts {
+public:
+    Facts(const Instance &task, const State &state, const Question &asked)
+        : task_(task), told_(tell(task, state, asked)) {
+        for (int k = 0; k < MOVE_FACTS; ++k) {
+            weight_[k] = task.move_first[cells(asked.base, MOVE_FACTS) + k] +
+                         task.move_last[cells(asked.here, MOVE_FACTS) + k];
+            for (int s = 0; s < MAX_SIGNALS; ++s)
+                weight_[k] += told_.at[s] * task.move_state[cells(s, MOVE_FACTS) + k];
+        }
+    }
+
+    Floats of(const FactRow &row, int j) const {
+        const Floats zero = fill(0.0f), one = fill(1.0f);
+        const auto share = [&](const Floats &value) { return smaller(larger(value, zero), one); };
+        Floats total = zero;
+        if (row.far != nullptr)
+            total = fill(weight_[4]) * load(row.far + j);
+        if (task_.own[per_horizon] > 0.0f) {
+            const Floats arrival =
+                fill(told_.at[1]) +
+                load_some(row.durations + j, row.count - j) * fill(task_.own[per_horizon]);
+            total = total + fill(weight_[0]) * share(load(row.opening + j) - arrival);
+            total = total + fill(weight_[1]) * share(load(row.closing + j) - arrival);
+        }
+        if (task_.is(limited))
+            total = total + fill(weight_[2]) * share(one - peak(load(row.goods + j)));
+        if (task_.is(bounded)) {
+            Floats way = load_some(row.distances + j, row.count - j) *
+                         fill(1.0f / task_.own[max_length]);
+            if (row.home != nullptr)
+                way = way + load(row.home + j);
+            total = total + fill(weight_[3]) * share(fill(told_.at[4]) - way);
+        }
+        return total;
+    }
+
+private:
+    Floats peak(const Floats &goods) const {
+        const Floats used = fill(1.0f - told_.at[0]), credit = fill(told_.at[2]);
+        const Floats zero = fill(0.0f), above = used + goods;
+        switch (task_.rule) {
+        case LoadRule::single:
+            return larger(above, zero) + larger(credit - goods, zero);
+        case LoadRule::separate:
+            return select(goods > zero, above, larger(used, credit + larger(zero - goods, zero)));
+        case LoadRule::paired:
+            return used - goods;
+        default:
+            return above;
+        }
+    }
+
+    const Instance &task_;
+    Told told_;
+    float weight_[MOVE_FACTS];
+};
+
+// Adds what the facts of all moves count, in terms of the match before it is scaled.
+void add_facts(const Instance &task, const Tables &tables, const State &state,
+               const Question &asked, float *match) {
+    const Facts facts(task, state, asked);
+    const bool has_depot = task.depots > 0;
+    const std::size_t home = has_depot ? cells(asked.base, tables.wide) : 0;
+    const FactRow row{tables.fact_opening,
+                      tables.fact_closing,
+                      tables.fact_goods,
+                      has_depot ? tables.fact_home + home : nullptr,
+                      has_depot ? tables.fact_far + home : nullptr,
+                      task.distance + task.arc(asked.here, 0),
+                      task.duration + task.arc(asked.here, 0),
+                      task.real};
+    const Floats scale = fill(std::sqrt(static_cast<float>(task.width)));
+    for (int j = 0; j < tables.wide; j += L)
+        store(match + j, load(match + j) + facts.of(row, j) * scale);
+}
+
 // Contexts from sums, queries and signals: sigmoid(query) times a mean of values.
 void make_context(const Instance &task, const Tables &tables, const State &state,
                   const Question &asked, const float *sums, float *context) {
-    const float *own = task.own;
-    const bool has_capacity = task.is(limited);
-    float told[4] = {0.0f, 0.0f, 0.0f, 0.0f};
-    if (has_capacity)
-        told[0] = (own[capacity] - state.used) / own[capacity];
-    else if (task.is(orienteering))
-        told[0] = (own[max_length] - state.length) / own[max_length];
-    else if (task.is(prize_collecting))
-        told[0] =
-            std::max(own[min_prize] - state.collected, 0.0f) / std::max(own[min_prize], 1e-6f);
-    told[1] = asked.clock * own[per_horizon];
-    told[2] = has_capacity ? state.credit / own[capacity] : 0.0f;
-    told[3] = static_cast<float>(state.left) / std::max(own[customers], 1.0f);
+    const Told told = tell(task, state, asked);
     const float *first = task.query_first + cells(asked.base, task.width);
     const float *last = task.query_last + cells(asked.here, task.width);
     const Floats one = fill(1.0f), tiny = fill(std::numeric_limits<float>::min());
@@ -79,7 +179,7 @@ void make_context(const Instance &task, const Tables &tables, const State &state
         const int rest = task.width - j;
         Floats query = load_some(first + j, rest) + load_some(last + j, rest);
         for (int s = 0; s < task.signals; ++s)
-            query = madd(fill(told[s]),
+            query = madd(fill(told.at[s]),
                          load_some(task.state_weight + cells(s, task.width) + j, rest), query);
         const Floats gate = one + exponential(fill(0.0f) - query);
         const Floats bottom = larger(load(sums + tables.columns + j), tiny);
@@ -293,6 +393,8 @@ public:
             const int i = asked.trajectory;
             float *match = rows_.match + cells(row, tables_.wide);
             const std::int32_t *masks = rows_.legal + cells(row, tables_.wide);
+            if (task_.move_first != nullptr)
+                add_facts(task_, tables_, states_[i], asked, match);
             if (task_.lists.near != nullptr) {
                 const float top =
                     make_raw_scores(task_, tables_, asked, rows_.zscore[row], masks, match);

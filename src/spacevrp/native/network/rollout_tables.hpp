@@ -40,6 +40,8 @@ struct Tables {
     const float *penalty;                        // (nodes,) of leaving customers out
     float *home_distance, *home_duration;        // (depots, wide)
     std::int32_t *open_at_first;                 // (wide,) mask: customers but deliveries
+    // What facts of moves follow from, where they count: (wide,), and (depots, wide) of ways home.
+    float *fact_opening, *fact_closing, *fact_goods, *fact_home, *fact_far;
     double penalties;                            // of all customers
 };
 
@@ -86,6 +88,37 @@ const float *pad_rows(const Instance &task, const Tables &tables, const float *f
     return to;
 }
 
+// What the facts of moves follow from; see decode/packing.py.
+void lay_out_facts(const Instance &task, const Tables &tables) {
+    constexpr float never = 1e6f, farthest = 3.0f;
+    const float most = std::numeric_limits<float>::max();
+    const float scale = task.own[per_horizon];
+    const float per_length = task.is(bounded) ? 1.0f / task.own[max_length] : 0.0f;
+    for (int i = 0; i < tables.wide; ++i) {
+        const bool exists = i < task.real;
+        const float closes = exists ? task.at(closing, i) : 0.0f;
+        tables.fact_opening[i] = exists ? task.at(opening, i) * scale : 0.0f;
+        tables.fact_closing[i] = (closes <= most ? closes : never) * scale;
+        tables.fact_goods[i] =
+            exists && task.is(limited) ? task.at(demand, i) / task.own[capacity] : 0.0f;
+    }
+    for (int depot = 0; depot < task.depots; ++depot)
+        for (int i = 0; i < tables.wide; ++i) {
+            const std::size_t to = cells(depot, tables.wide) + static_cast<std::size_t>(i);
+            tables.fact_home[to] = tables.fact_far[to] = 0.0f;
+            if (i >= task.real)
+                continue;
+            const float way = task.distance[task.arc(i, depot)];
+            if (task.is(bounded) && !task.free_return)
+                tables.fact_home[to] = way * per_length;
+            const float known = way <= most ? way : task.lists.longest;
+            const float far = task.zscore != nullptr
+                                  ? task.zscore[task.arc(i, depot)]
+                                  : (known - task.lists.mean) / task.lists.deviation;
+            tables.fact_far[to] = std::min(std::max(far, -farthest), farthest);
+        }
+}
+
 Tables lay_out(const Instance &task, const float *penalties_of_nodes, Workspace &space) {
     Tables tables;
     tables.wide = padded(task.real);
@@ -97,7 +130,10 @@ Tables lay_out(const Instance &task, const float *penalties_of_nodes, Workspace 
     const std::size_t keyed = 2 * columns * static_cast<std::size_t>(task.real);
     const bool padded_rows = task.lists.near != nullptr && task.width != tables.columns;
     const std::size_t rows = padded_rows ? static_cast<std::size_t>(task.real) * columns : 0;
-    space.tables.reset((keyed + wide * columns + 5 * wide + 2 * depots_wide + 3 * rows) *
+    const bool facts = task.move_first != nullptr;
+    const std::size_t fact_wide = facts ? wide : 0, fact_homes = facts ? depots_wide : 0;
+    space.tables.reset((keyed + wide * columns + 5 * wide + 2 * depots_wide + 3 * rows +
+                        3 * fact_wide + 2 * fact_homes) *
                        sizeof(float));
     tables.keyed = {taken<float>(space.tables, keyed), task.real, 2 * tables.columns / L};
     tables.embedding = {taken<float>(space.tables, wide * columns), tables.columns,
@@ -109,6 +145,11 @@ Tables lay_out(const Instance &task, const float *penalties_of_nodes, Workspace 
     tables.open_at_first = taken<std::int32_t>(space.tables, wide);
     tables.home_distance = taken<float>(space.tables, depots_wide);
     tables.home_duration = taken<float>(space.tables, depots_wide);
+    tables.fact_opening = taken<float>(space.tables, fact_wide);
+    tables.fact_closing = taken<float>(space.tables, fact_wide);
+    tables.fact_goods = taken<float>(space.tables, fact_wide);
+    tables.fact_home = taken<float>(space.tables, fact_homes);
+    tables.fact_far = taken<float>(space.tables, fact_homes);
     float *own_keyed = taken<float>(space.tables, 2 * rows);
     float *own_embedding = taken<float>(space.tables, rows);
     tables.keyed_rows = tables.embedding_rows = nullptr;
@@ -142,6 +183,8 @@ Tables lay_out(const Instance &task, const float *penalties_of_nodes, Workspace 
             tables.home_duration[to + static_cast<std::size_t>(i)] =
                 exists ? task.home_duration[place] : 0.0f;
         }
+    if (facts)
+        lay_out_facts(task, tables);
     space.packed = &task;
     return tables;
 }
