@@ -141,7 +141,7 @@ def network() -> SpaceModel:
     model = SpaceModel(NETWORK)
     with torch.no_grad():
         for parameter in model.parameters():
-            size = parameter.abs().mean() or torch.tensor(0.5)  # what begins at nothing, too
+            size = parameter.abs().mean() or torch.tensor(0.2)  # what begins at nothing, too
             parameter.add_(0.3 * size * torch.randn_like(parameter))
     return model
 

@@ -237,7 +237,9 @@ def node_scores(
     weight = look_up(tables.moves.first, first) + look_up(tables.moves.last, current)
     weight = weight + signals @ tables.moves.state.unsqueeze(1)  # (B, V, P, K)
     far = tables.scale.zscore(columns_of(tables.batch.distance, first.flatten(1)))
-    facts = move_facts(tables.batch, first.flatten(1), current.flatten(1), signals.flatten(1, 2), far)
+    facts = move_facts(
+        tables.batch, first.flatten(1), current.flatten(1), signals.flatten(1, 2), far
+    )
     return score + (facts @ weight.flatten(1, 2).unsqueeze(-1)).squeeze(-1).view(score.shape)
 
 

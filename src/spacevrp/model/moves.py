@@ -1,7 +1,7 @@
 """Facts of every possible next move, and how much they count in its logit.
 
 The readout and the compatibility see where nodes are and what they ask for, but not what comes of
-going there now: whether the vehicle would wait, how soon the window closes, what room is left. These
+going there now: whether the vehicle would wait, how soon a window closes, what room is left. These
 facts follow from the signals of the partial solution and the problem; they are of the order of 1,
 bounded, and 0 wherever the problem has no such constraint. Their weights follow from the query:
 with all weights 0 the network is as without them.
