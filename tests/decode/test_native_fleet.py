@@ -92,7 +92,9 @@ def prepare(
     problems = [problem for seed in seeds if (problem := random_fleet(seed)) is not None]
     batch, fleet = stack_fleets(problems)
     torch.manual_seed(0)
-    config = ModelConfig(width=16, layers=1, feedforward=16, rank=2, heads=1, signals=4)
+    config = ModelConfig(
+        width=16, layers=1, feedforward=16, rank=2, heads=1, signals=7, constraint_aware=True
+    )
     model = SpaceModel(config)
     with torch.no_grad():
         tables = model(batch, view_seeds(batch, config, 1, 0)[:, 0])

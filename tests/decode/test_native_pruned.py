@@ -29,7 +29,17 @@ from spacevrp.tensors import stack
 pytestmark = pytest.mark.skipif(native.network is None, reason=native.NETWORK_MISSING)
 
 VIEWS, STARTS = 2, 3
-CONFIG = ModelConfig(width=20, layers=1, feedforward=16, pivots=4, rank=2, heads=1, signals=4)
+CONFIG = ModelConfig(
+    width=20,
+    layers=1,
+    feedforward=16,
+    pivots=4,
+    rank=2,
+    heads=1,
+    signals=7,
+    constraint_aware=True,
+    problem_bits=True,
+)
 
 
 class World:

@@ -34,7 +34,15 @@ CLOSE = 1e-4
 def network(signals: int = 4, width: int = 20) -> SpaceModel:
     """A small one, far from certain; its width fills no vector."""
     torch.manual_seed(0)
-    config = ModelConfig(width=width, layers=1, feedforward=16, rank=2, heads=1, signals=signals)
+    config = ModelConfig(
+        width=width,
+        layers=1,
+        feedforward=16,
+        rank=2,
+        heads=1,
+        signals=signals,
+        constraint_aware=signals == 7,
+    )
     model = SpaceModel(config)
     with torch.no_grad():
         model.bias.bias_out[-1] = 0.05
@@ -131,7 +139,7 @@ def check_choices(
     torch.testing.assert_close(trace.cost, cost, rtol=1e-5, atol=1e-5)
 
 
-@pytest.mark.parametrize("signals", [1, 4])
+@pytest.mark.parametrize("signals", [1, 4, 7])
 @pytest.mark.parametrize("instructions", ["plain", "avx2", "avx512"])
 def test_choices_and_costs_are_those_of_the_slow_twin(instructions: str, signals: int) -> None:
     if instructions not in native.network.instruction_sets():
