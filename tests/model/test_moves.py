@@ -23,13 +23,14 @@ SMALL = ModelConfig(width=16, layers=1, feedforward=16, rank=2, heads=1, signals
 
 def test_facts_by_hand() -> None:
     """On a line: depot at 0, customers at 1, 2 and 4; the vehicle has served the first."""
-    problem = Problem.cvrptw(
-        coordinates=[(0, 0), (1, 0), (2, 0), (4, 0)],
-        demands=[0, 2, 3, 4],
+    problem = Problem.from_coordinates(
+        [(0, 0), (1, 0), (2, 0), (4, 0)],
+        demand=[0, 2, 3, 4],
         capacity=10,
         windows=[(0, 20), (0, 20), (5, 8), (0, 9)],
-        service_times=[0, 1, 1, 1],
-    ).replace(max_length=16.0)
+        service=[0, 1, 1, 1],
+        max_length=16.0,
+    )
     batch = stack([problem], dtype=torch.float64)
     state = Environment(batch).begin(torch.tensor([[1]]))
     zero = torch.tensor([[0]])
