@@ -482,8 +482,11 @@ def rollout_kernel(
                 pick = tl.argmax(score, axis=1)
             pick = pick.to(tl.int32)
             if DEPOTS > 1:
-                everything = tl.sum(exponential(score, FAST), axis=1)
-                sure = tl.max(score, axis=1) - tl.log(tl.maximum(everything, 1e-30))
+                # Rounded as in the twins: a depot is as good as sure of its move where the others
+                # add nothing to its score, and of several such depots the first one wins.
+                top = tl.max(score, axis=1)
+                others = tl.sum(exponential(score - top[:, None], FAST), axis=1)
+                sure = top - (top + tl.log(others))
                 better = looks & (idle == 0) & (sure > best) & (zero_i + depots > depot)
                 best = tl.where(better, sure, best)
                 choice = tl.where(better, tl.where(current == depot, pick, depot), choice)
