@@ -15,7 +15,7 @@ def problem_signals(batch: Batch, state: State, count: int) -> Tensor:
 
     What is left of the one resource that matters, which is all that the paper tells; the time, in
     horizons; the load collected on the way, in vehicle loads; the share of customers to come; what
-    is left of the length limit; whether the route has served a backhaul; the share of pairs on
+    is left of the length limit; whether the route has taken goods on board; the share of pairs on
     board.
     """
     told = [
@@ -78,7 +78,7 @@ def length_left(batch: Batch, state: State) -> Tensor:
 
 
 def backhauling(batch: Batch, state: State) -> Tensor:
-    """1 where the running route has served a backhaul, (B, P)."""
+    """1 where the running route has served a backhaul or a pickup with goods, (B, P)."""
     return state.backhauled.to(state.clock.dtype)
 
 

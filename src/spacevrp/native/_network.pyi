@@ -1,8 +1,9 @@
 """The interface of the compiled network; ``network/*_bindings.cpp`` have the other end.
 
 B instances, or views of I instances, of N nodes each: depots first, then customers, then padding. P
-trajectories an instance, d the width of the network, S signals (1 to 4), K depots of the instance
-with most of them. Arrays of other types, or that are not in a row, are copied.
+trajectories an instance, d the width of the network, S signals (1 to 7), F facts of a move (5), K
+depots of the instance with most of them. Arrays of other types, or that are not in a row, are
+copied.
 """
 
 from collections.abc import Callable, Mapping, Sequence
@@ -83,6 +84,9 @@ def rollout(
     fleet: Mapping[str, Any] | None = None,  # a Fleet, where vehicles differ: then no origins
     views: int = 1,  # so many of the B in a row see the same of the I = B / views instances
     lists: Mapping[str, Any] | None = None,  # Lists, for large instances; nothing is drawn then
+    move_first: _Floats | None = None,  # (B, N, F) what facts of moves weigh; all three or none,
+    move_last: _Floats | None = None,  # (B, N, F) and 7 signals with them
+    move_state: _Floats | None = None,  # (I, S, F)
 ) -> tuple[NDArray[np.int32], NDArray[np.int32], _Floats, _Integers]:
     """Moves (B, P, T), how many of them (B, P), costs (B, P), and origins (B, P).
 
