@@ -7,21 +7,25 @@ from __future__ import annotations
 
 import json
 import os
+from collections.abc import Sequence
 from dataclasses import replace
 
 os.environ["TRITON_INTERPRET"] = "1"
 
 import numpy as np
 import torch
+from torch import Tensor
 
 from spacevrp.bench.agreement import measure_agreement
 from spacevrp.decode import rollout, routes_of
 from spacevrp.decode.draws import random_keys
 from spacevrp.decode.fused import fused_rollout
 from spacevrp.decode.replay import decisions, fused_replay_gradients, replay_gradients
+from spacevrp.decode.trace import Trace
 from spacevrp.env import Environment, start_nodes
 from spacevrp.generators import generate
 from spacevrp.model import ModelConfig, SpaceModel, random_seeds
+from spacevrp.model.decoder import DecoderTables
 from spacevrp.model.mixing import fused_mix, plain_mix
 from spacevrp.problems.distances import Distances
 from spacevrp.problems.problem import Problem
@@ -30,16 +34,12 @@ from spacevrp.tensors import stack
 from spacevrp.train.config import TrainConfig
 
 SIZE, STARTS, BLOCK = 6, 4, 16
-NETWORK = ModelConfig(
-    width=16,
-    layers=1,
-    feedforward=16,
-    pivots=4,
-    rank=2,
-    heads=1,
-    signals=7,
-    constraint_aware=True,
-)
+# Both kinds of networks: that of the bundled weights, and one that counts facts of moves. The
+# clipping of the second leaves it unsure of most moves, so that there is something to learn.
+FOUR_SIGNALS = ModelConfig(width=16, layers=1, feedforward=16, pivots=4, rank=2, heads=1, signals=4)
+MOVE_FACTS = replace(FOUR_SIGNALS, signals=7, constraint_aware=True, clipping=10.0)
+# Tables whose last bits differ, to see what rounding does to gradients.
+NEARLY_EQUAL = 16
 
 
 def instance(name: str, **changes: object) -> Problem:
@@ -94,56 +94,127 @@ def cases() -> dict[str, Problem]:
     }
 
 
-def several_depots() -> dict[str, object]:
-    """Instances with three depots beside others with one or none: look-ahead and free switches."""
-    names = ("MDCVRP", "AMDOCVRPLTW", "MDCVRPBPTW", "CVRP", "TSP")
+# What each kind of network is asked: every rule of one of them, the more important of both.
+ASKED = {
+    "four signals": (
+        FOUR_SIGNALS,
+        (
+            "no depot",
+            "asymmetric",
+            "capacity",
+            "time windows",
+            "length limit",
+            "open",
+            "load rule separate",
+            "asymmetric backhauls and windows",
+            "prize collecting",
+            "stochastic prizes",
+            "pickup and delivery",
+            "few vehicles",
+        ),
+        ("MDCVRP", "MDCVRPBPTW", "TSP"),
+    ),
+    "facts of moves": (
+        MOVE_FACTS,
+        (
+            "no depot",
+            "capacity",
+            "time windows",
+            "length limit",
+            "open, length, windows",
+            "load rule single",
+            "load rule paper",
+            "load rule separate",
+            "backhauls last",
+            "orienteering",
+            "pickup, delivery and capacity",
+            "durations of their own",
+            "missing arcs",
+        ),
+        ("MDCVRP", "AMDOCVRPLTW", "CVRP"),
+    ),
+}
+
+
+def several_depots(config: ModelConfig, names: Sequence[str]) -> dict[str, object]:
+    """Two instances with three depots beside one with one or none: look-ahead and free switches."""
     problems = [
         instance(name, capacity=12.0) if "CVRP" in name else instance(name) for name in names
     ]
     batch = stack(problems)
-    model = network()
+    config = replace(config, clipping=50.0)  # some depots are sure of a move, and so tie
     with torch.no_grad():
-        tables = model(batch, random_seeds(batch, NETWORK))
+        tables = network(config)(batch, random_seeds(batch, config))
     environment = Environment(batch)
-    starts = start_nodes(environment, STARTS)
-    options = {"block": BLOCK, "dtype": torch.float32}
-    slow = rollout(environment, tables, starts)
-    fast = fused_rollout(environment, tables, starts, **options)
+    # From each start the likeliest moves, and sampled ones.
+    starts = start_nodes(environment, STARTS).repeat(1, 2)
     keys = random_keys(starts.shape, starts.device)
-    drawn = fused_rollout(environment, tables, starts, keys, **options)
-    drawn_slowly = rollout(environment, tables, starts, keys=keys)
+    keys[:, :STARTS] = -1
+    fast = fused_rollout(environment, tables, starts, keys, block=BLOCK, dtype=torch.float32)
+    slow = rollout(environment, tables, starts, keys=keys)
     length = slow.sequence.shape[2]
-    sequences = drawn.sequences().tolist()
+    sequences = fast.sequences()
+    same = (sequences[..., :length] == slow.sequence).all(dim=-1)  # (B, 2 * STARTS)
     verdicts = [
         (judge(problem, routes_of(problem, sequence)), float(cost))
         for row, problem in enumerate(problems)
-        for sequence, cost in zip(sequences[row], drawn.cost[row], strict=True)
+        for sequence, cost in zip(sequences[row].tolist(), fast.cost[row], strict=True)
     ]
-    depot_after_depot = (slow.sequence[:3, :, 1:] < 3) & (slow.sequence[:3, :, :-1] < 3)
-    changes = slow.sequence[:3, :, 1:] != slow.sequence[:3, :, :-1]
+    at_depot = slow.sequence[:2] < 3
+    changes = slow.sequence[:2, :, 1:] != slow.sequence[:2, :, :-1]
     return {
-        "same_moves": bool((fast.sequences()[..., :length] == slow.sequence).all()),
+        "same_likeliest": bool(same[:, :STARTS].all()),
+        "same_sampled": bool(same[:, STARTS:].all()),
         "same_costs": bool(torch.allclose(fast.cost, slow.cost, atol=1e-5)),
-        "same_drawn": bool(
-            (
-                drawn.sequences()[..., : drawn_slowly.sequence.shape[2]] == drawn_slowly.sequence
-            ).all()
-        ),
-        "switches": int((depot_after_depot & changes).sum()),
+        "sampled_other": bool((sequences[:, :STARTS] != sequences[:, STARTS:]).any()),
+        "switches": int((at_depot[..., 1:] & at_depot[..., :-1] & changes).sum()),
         "violations": [str(v.violations) for v, _ in verdicts if v.violations],
         "referee": max(abs(v.cost - cost) for v, cost in verdicts),
     }
 
 
-def network() -> SpaceModel:
+def network(config: ModelConfig) -> SpaceModel:
     """A small network away from its start, so that its choices are no ties."""
     torch.manual_seed(1)
-    model = SpaceModel(NETWORK)
+    model = SpaceModel(config)
     with torch.no_grad():
         for parameter in model.parameters():
             size = parameter.abs().mean() or torch.tensor(0.2)  # what begins at nothing, too
             parameter.add_(0.3 * size * torch.randn_like(parameter))
     return model
+
+
+def exact_gradients(
+    tables: DecoderTables, trace: Trace, coefficient: Tensor
+) -> tuple[dict[str, Tensor], dict[str, Tensor]]:
+    """Gradients in float64, and how far rounding takes the slow twin from them, (B,) a table.
+
+    A gradient may be what is left of terms that cancel, and rounding of its size or above; by
+    chance there may be none. So it is the largest of tables that are nearly equal.
+    """
+
+    def wide(tables: DecoderTables) -> dict[str, Tensor]:
+        assert trace.signals is not None
+        batch = None if tables.batch is None else tables.batch.double()
+        told = replace(trace, signals=trace.signals.double())
+        tables = replace(tables.map(lambda table: table.double()), batch=batch)
+        return replay_gradients(tables, told, coefficient.double())
+
+    generator = torch.Generator().manual_seed(7)
+    exact = wide(tables)
+    rounding = {name: torch.zeros(len(value)) for name, value in exact.items()}
+    for _ in range(NEARLY_EQUAL):
+        near = tables.map(lambda t: t * (1 + 2e-7 * torch.randn(t.shape, generator=generator)))
+        expected = wide(near)
+        for name, value in replay_gradients(near, trace, coefficient).items():
+            error = norms(value - expected[name]).float()
+            rounding[name] = torch.maximum(rounding[name], error)
+    return exact, rounding
+
+
+def norms(values: Tensor) -> Tensor:
+    """Of what belongs to each instance, (B,)."""
+    return values.reshape(len(values), -1).norm(dim=1)
 
 
 def mixing() -> dict[str, float]:
@@ -171,13 +242,11 @@ def mixing() -> dict[str, float]:
     }
 
 
-def main() -> None:
-    torch.set_num_threads(1)
-    problems = cases()
+def compare(config: ModelConfig, problems: dict[str, Problem]) -> dict[str, object]:
+    """How rollouts and gradients of a network compare with their slow twins, by rule."""
     batch = stack(list(problems.values()))
-    model = network()
     with torch.no_grad():
-        tables = model(batch, random_seeds(batch, NETWORK))
+        tables = network(config)(batch, random_seeds(batch, config))
     environment = Environment(batch)
     starts = start_nodes(environment, STARTS)
     options = {"block": BLOCK, "dtype": torch.float32}
@@ -194,10 +263,10 @@ def main() -> None:
     drawn_slowly = rollout(environment, tables, starts, keys=keys)
     coefficient = torch.randn(drawn.action.shape)  # a decision each
     coefficient *= torch.rand(drawn.action.shape) < 0.7  # some of which do not count
-    expected = replay_gradients(tables, drawn, coefficient)
+    exact, rounding = exact_gradients(tables, drawn, coefficient)
     received = fused_replay_gradients(tables, drawn, coefficient, splits=2, **options)
 
-    result = {}
+    result: dict[str, object] = {}
     for row, (name, problem) in enumerate(problems.items()):
         on = active[row]  # (T, P)
         customers = (batch.is_node & ~batch.is_depot)[row]
@@ -246,20 +315,33 @@ def main() -> None:
             "referee": max((abs(v.cost - cost) for v, cost in verdicts), default=0.0),
             "gradients": {
                 table: [
-                    float((received[table][row] - value[row]).norm()),
-                    float(value[row].norm()),
+                    float(norms(received[table] - value)[row]),
+                    float(norms(value)[row]),
+                    float(rounding[table][row]),
                 ]
-                for table, value in expected.items()
+                for table, value in exact.items()
             },
         }
-    paper = replace(NETWORK, signals=1, constraint_aware=False)
+    return result
+
+
+def main() -> None:
+    torch.set_num_threads(1)
+    problems = cases()
+    paper = replace(FOUR_SIGNALS, signals=1)
     config = TrainConfig(variants=("TSP", "CVRPTW"), size=4, batch=2, trajectories=3, model=paper)
-    agreement = measure_agreement(config, torch.device("cpu"), **options)
+    options = {"block": BLOCK, "dtype": torch.float32}
     found = {
-        "cases": result,
+        "rules": list(problems),
+        "cases": {
+            name: compare(config, {rule: problems[rule] for rule in rules})
+            for name, (config, rules, _) in ASKED.items()
+        },
         "mixing": mixing(),
-        "agreement": agreement,
-        "several depots": several_depots(),
+        "agreement": measure_agreement(config, torch.device("cpu"), **options),
+        "several depots": {
+            name: several_depots(config, variants) for name, (config, _, variants) in ASKED.items()
+        },
     }
     print(json.dumps(found))
 

@@ -19,28 +19,54 @@ pytestmark = pytest.mark.skipif(
 )
 
 PROGRAM = Path(__file__).with_name("interpreted.py")
-RULES = (
-    "no depot",
-    "asymmetric",
-    "capacity",
-    "time windows",
-    "length limit",
-    "open, length, windows",
-    "open",
-    "load rule single",
-    "load rule paper",
-    "load rule separate",
-    "backhauls last",
-    "asymmetric backhauls and windows",
-    "orienteering",
-    "prize collecting",
-    "stochastic prizes",
-    "pickup and delivery",
-    "pickup, delivery and capacity",
-    "durations of their own",
-    "few vehicles",
-    "missing arcs",
+# What each kind of network is asked, see ``interpreted.ASKED``.
+ASKED = {
+    "four signals": (
+        "no depot",
+        "asymmetric",
+        "capacity",
+        "time windows",
+        "length limit",
+        "open",
+        "load rule separate",
+        "asymmetric backhauls and windows",
+        "prize collecting",
+        "stochastic prizes",
+        "pickup and delivery",
+        "few vehicles",
+    ),
+    "facts of moves": (
+        "no depot",
+        "capacity",
+        "time windows",
+        "length limit",
+        "open, length, windows",
+        "load rule single",
+        "load rule paper",
+        "load rule separate",
+        "backhauls last",
+        "orienteering",
+        "pickup, delivery and capacity",
+        "durations of their own",
+        "missing arcs",
+    ),
+}
+each_case = pytest.mark.parametrize(
+    ("network", "rule"), [(network, rule) for network, rules in ASKED.items() for rule in rules]
 )
+each_network = pytest.mark.parametrize("network", ASKED)
+TABLES = {
+    "embedding",
+    "keyed",
+    "query_first",
+    "query_last",
+    "state_weight",
+    "read_weight",
+    "match_weight",
+}
+TABLES_OF_FACTS = {"move_first", "move_last", "move_state"}
+# The kernels' tanh is up to so many times less exact than torch's where it saturates.
+TIMES = 8.0
 # Where every unvisited customer may always come next.
 FREE = {"no depot", "asymmetric", "prize collecting", "stochastic prizes"}
 
@@ -56,12 +82,13 @@ def results() -> dict[str, Any]:
 
 
 def test_every_case_is_looked_at(results: dict[str, Any]) -> None:
-    assert tuple(results["cases"]) == RULES
+    assert {network: tuple(cases) for network, cases in results["cases"].items()} == ASKED
+    assert {rule for rules in ASKED.values() for rule in rules} == set(results["rules"])
 
 
-@pytest.mark.parametrize("rule", RULES)
-def test_the_rollout_makes_the_same_moves(results: dict[str, Any], rule: str) -> None:
-    case = results["cases"][rule]
+@each_case
+def test_the_rollout_makes_the_same_moves(results: dict[str, Any], network: str, rule: str) -> None:
+    case = results["cases"][network][rule]
     assert case["masks"]
     assert case["choices"]
     assert case["costs"]
@@ -71,11 +98,11 @@ def test_the_rollout_makes_the_same_moves(results: dict[str, Any], rule: str) ->
     assert (case["forbidden"] == 0) == (rule in FREE)  # the rule had something to say
 
 
-@pytest.mark.parametrize("rule", RULES)
+@each_case
 def test_drawn_solutions_are_legal_and_cost_what_the_referee_says(
-    results: dict[str, Any], rule: str
+    results: dict[str, Any], network: str, rule: str
 ) -> None:
-    case = results["cases"][rule]
+    case = results["cases"][network][rule]
     assert case["drawn_alike"]  # as step by step
     assert case["violations"] == []
     assert case["referee"] < 1e-5
@@ -83,58 +110,57 @@ def test_drawn_solutions_are_legal_and_cost_what_the_referee_says(
     assert case["drawn"] == 4 or (rule == "few vehicles" and case["drawn"] > 0)
 
 
-def test_several_depots_look_ahead_alike(results: dict[str, Any]) -> None:
-    found = results["several depots"]
-    assert found["same_moves"]
+@each_network
+def test_several_depots_look_ahead_alike(results: dict[str, Any], network: str) -> None:
+    found = results["several depots"][network]
+    assert found["same_likeliest"]
+    assert found["same_sampled"]
     assert found["same_costs"]
-    assert found["same_drawn"]
+    assert found["sampled_other"]
     assert found["switches"] > 0  # otherwise the look-ahead had nothing to decide
     assert found["violations"] == []
     assert found["referee"] < 1e-5
 
 
 def test_every_signal_says_something_somewhere(results: dict[str, Any]) -> None:
-    largest = [[size for size, _ in case["signals"]] for case in results["cases"].values()]
-    time, load = ([row[number] > 0 for row in largest] for number in (1, 2))
-    rules = dict(zip(RULES, zip(time, load, strict=True), strict=True))
-    assert {rule for rule, (told, _) in rules.items() if told} == {
+    told: dict[int, set[str]] = {}
+    for cases in results["cases"].values():
+        for rule, case in cases.items():
+            for number, (size, _) in enumerate(case["signals"]):
+                told.setdefault(number, set()).update({rule} if size > 0 else ())
+    assert told[1] == {
         "time windows",
         "open, length, windows",
         "asymmetric backhauls and windows",
         "durations of their own",
     }
-    assert {rule for rule, (_, told) in rules.items() if told} == {
-        "backhauls last",
+    assert told[2] == {"load rule single", "load rule separate", "backhauls last"}
+    assert told[3] == set(results["rules"])
+    assert told[4] == {"length limit", "open, length, windows", "orienteering"}
+    assert told[5] == {
         "load rule single",
+        "load rule paper",
         "load rule separate",
+        "backhauls last",
+        "pickup, delivery and capacity",  # a pickup takes goods on board, too
     }
-    assert all(row[3] > 0 for row in largest)
+    assert told[6] == {"pickup, delivery and capacity"}
 
 
-def test_drawing_is_not_greedy(results: dict[str, Any]) -> None:
-    alike = [case["drawn_like_greedy"] for case in results["cases"].values()]
-    assert alike.count(False) > 5
+@each_network
+def test_drawing_is_not_greedy(results: dict[str, Any], network: str) -> None:
+    alike = [case["drawn_like_greedy"] for case in results["cases"][network].values()]
+    assert alike.count(False) > 3
 
 
-@pytest.mark.parametrize("rule", RULES)
-def test_the_replay_has_the_same_gradient(results: dict[str, Any], rule: str) -> None:
-    tables = results["cases"][rule]["gradients"]
-    assert set(tables) == {
-        "embedding",
-        "keyed",
-        "query_first",
-        "query_last",
-        "state_weight",
-        "read_weight",
-        "match_weight",
-        "move_first",
-        "move_last",
-        "move_state",
-    }
-    largest = max(norm for _, norm in tables.values())
-    assert largest > 1e-3
-    for name, (error, norm) in tables.items():
-        assert error <= 1e-3 * norm + 1e-5 * largest, name  # float32, logits up to 50
+@each_case
+def test_the_replay_has_the_same_gradient(results: dict[str, Any], network: str, rule: str) -> None:
+    """As the slow twin in float64, within what float32 makes of the twin itself."""
+    tables = results["cases"][network][rule]["gradients"]
+    assert set(tables) == TABLES | (TABLES_OF_FACTS if network == "facts of moves" else set())
+    assert max(norm for _, norm, _ in tables.values()) > 1e-3
+    for name, (error, norm, rounding) in tables.items():
+        assert error <= 1e-3 * norm + TIMES * rounding, name
 
 
 def test_the_encoders_kernel_equals_its_twin(results: dict[str, Any]) -> None:
