@@ -49,15 +49,15 @@ def add_lean_option(parser: argparse._ActionsContainer) -> None:
     )
 
 
-def add_protocol_option(parser: argparse._ActionsContainer, usual: str = "default") -> None:
-    """Declare the protocol of inference."""
+def add_protocol_option(parser: argparse._ActionsContainer, usual: str | None = "default") -> None:
+    """Declare the protocol of inference; ``usual`` without this option, None for the default."""
     parser.add_argument(
         "--protocol",
         choices=("paper", "network", "default"),
         default=usual,
         help="paper: greedy rollouts of the base policy from all start nodes, 8 or 128 views, and "
         "nothing else; network: with policy heads, sampling and reductions; default: with the "
-        f"compiled search, too; without this option: {usual}",
+        f"compiled search, too; without this option: {usual or 'default'}",
     )
 
 

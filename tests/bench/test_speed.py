@@ -18,12 +18,12 @@ from spacevrp.bench import memory, neighbours, speed
 from spacevrp.bench.memory import MemoryRow, Probe, exponents
 from spacevrp.bench.records import csv_text
 from spacevrp.cli.main import main
+from spacevrp.engines.settings import Seconds
 from spacevrp.generators import generate
 from spacevrp.model import ModelConfig, SpaceModel
 from spacevrp.model.weights import load_weights, save_weights
 from spacevrp.problems.variants import SEEN_NAMES
 from spacevrp.solver import Solver
-from spacevrp.solver.settings import Seconds
 
 TINY = ModelConfig(width=16, layers=1, feedforward=16, pivots=2, rank=2, heads=1)
 

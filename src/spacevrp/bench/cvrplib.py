@@ -340,8 +340,8 @@ def starts_used(
     problem: Problem, wanted: int | None, solver: Solver, protocol: str = "default"
 ) -> int | None:
     """Start nodes of each view, at most; None for all."""
+    from spacevrp.engines.pruning import choose_search
     from spacevrp.solver import protocol_named
-    from spacevrp.solver.plans import choose_search
 
     if not protocol_named(protocol).pruned:
         return None

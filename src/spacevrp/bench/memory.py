@@ -99,8 +99,8 @@ def in_own_process(work: Callable[[Any], dict[str, Any]], probe: Any) -> dict[st
 
 def memory_needed(probe: Probe) -> int:
     """Bytes that a size takes at most, about."""
+    from spacevrp.engines.memory import Footprint
     from spacevrp.model import ModelConfig
-    from spacevrp.solver.memory import Footprint
 
     nodes = probe.size + 1
     footprint = Footprint.of(nodes, ModelConfig().width).block(1, probe.starts)
@@ -139,11 +139,11 @@ def run_probe(probe: Probe) -> dict[str, Any]:
 
 
 def _measure(model: Any, probe: Probe, peak: Peak) -> dict[str, Any]:
+    from spacevrp.engines.memory import Footprint
+    from spacevrp.engines.search import choose_starts
     from spacevrp.env import Environment
     from spacevrp.generators import generate
     from spacevrp.model import view_seeds
-    from spacevrp.solver.memory import Footprint
-    from spacevrp.solver.search import choose_starts
     from spacevrp.tensors import stack
 
     device = torch.device(probe.device)
@@ -189,8 +189,8 @@ def _decode(
     from spacevrp.decode import rollout, routes_of
     from spacevrp.decode.fused import fused_rollout
     from spacevrp.decode.native_rollout import native_rollout, supports
+    from spacevrp.engines.search import uses_kernel
     from spacevrp.problems.solution import Solution
-    from spacevrp.solver.search import uses_kernel
 
     peak.restart()
     if uses_kernel(environment):

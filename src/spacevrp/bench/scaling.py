@@ -199,8 +199,8 @@ def run(args: argparse.Namespace) -> int:
     from spacevrp.bench.memory import exponents
     from spacevrp.bench.neighbours import load_average
     from spacevrp.bench.weights import load_model
+    from spacevrp.engines.devices import choose_device
     from spacevrp.solver import protocol_named
-    from spacevrp.solver.devices import choose_device
     from spacevrp.train.versions import versions
 
     protocol = protocol_named(args.protocol)
@@ -273,8 +273,8 @@ def predicted(probe: ScalingProbe) -> int:
     """Bytes that a size takes, as the solver sees it."""
     import torch
 
+    from spacevrp.engines.pruning import LargeFootprint, Search
     from spacevrp.model import ModelConfig
-    from spacevrp.solver.plans import LargeFootprint, Search
     from spacevrp.tensors.workers import workers_for
 
     search = Search(probe.starts, probe.candidates)
@@ -324,15 +324,15 @@ def _measure(model: Any, probe: ScalingProbe, peak: Any) -> dict[str, Any]:
     from spacevrp.decode.neighbourhood import neighbourhood
     from spacevrp.decode.pruned import pruned_rollout
     from spacevrp.decode.pruned_graph import walk_for
+    from spacevrp.engines.large import is_adjusted, product_dtype
+    from spacevrp.engines.pruning import Search
+    from spacevrp.engines.search import choose_starts
     from spacevrp.env.narrow import NarrowEnvironment
     from spacevrp.generators import generate
     from spacevrp.model import view_seeds
     from spacevrp.model.blocks import encode_in_blocks
     from spacevrp.model.streaming import survey
     from spacevrp.problems.solution import Solution
-    from spacevrp.solver.large import is_adjusted, product_dtype
-    from spacevrp.solver.plans import Search
-    from spacevrp.solver.search import choose_starts
     from spacevrp.tensors import stack
     from spacevrp.tensors.workers import Workers
 
