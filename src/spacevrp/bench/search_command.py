@@ -62,9 +62,12 @@ out, "-" where there is no plan at all; "gap %" is the mean of the gaps to the b
 instance, be it stored or of this run, over such plans, "worst %" the largest. "seconds" were
 measured for one instance, from the call to the refereed plan, the network's included; libraries and
 weights were loaded before. "iterations" are the search's, the mean over instances. "others" is how
-many cores were busy with other processes meanwhile: where it is 1 and more, runs of all solvers were
-measured side by side. "peak GiB" is the most memory that the process held. Threads of the search:
-{threads}; other solvers have one.
+many cores were busy with other processes meanwhile. "peak GiB" is the most memory that the process
+held. Threads of the search: {threads}; other solvers have one.
+"""
+_SIDE_BY_SIDE = """\
+Joined from several runs, which may have worked side by side on one machine, those of all solvers
+alike: see "others".
 """
 _COLUMNS = (
     ("problem", 16),
@@ -197,6 +200,7 @@ def run(args: argparse.Namespace) -> int:
         record["search_sha256"] = compiled_digest()
         scope = "the whole call" if suite.whole else "the search alone"
         notes = _NOTES.format(scope=scope, threads=count)
+        notes += _SIDE_BY_SIDE if args.stored else ""
         layout = Layout(args.suite, suite.title, _COLUMNS, notes, left=1)
         report = Report(layout, record, args, summary, below=compare_solvers)
         cases = [case for case in suite.cases(args, network) if _wanted(case, args)]

@@ -80,9 +80,7 @@ class Suite:
 # --------------------------------------------------------------------------------- generated cases
 
 
-def _generated(
-    name: str, size: int, args: argparse.Namespace, count: int | None = None
-) -> Case:
+def _generated(name: str, size: int, args: argparse.Namespace, count: int | None = None) -> Case:
     """So many instances of a variant; None for as many as were asked for."""
     count = args.count if count is None else count
     source = generated(parse_variant(name), size, count, args.seed)
