@@ -232,6 +232,11 @@ def test_parts_of_a_suite_make_one_table_without_solving(
     lines = [json.loads(line) for line in kept.splitlines()]
     for line in lines:
         line["key"] |= {"device": "elsewhere, 1 threads", "search_sha256": "0" * 64}
+        line["key"]["solver_version"] = "9.9"
+    # A solver that is not installed here.
+    rival = {**lines[1]["key"], "solver": "lkh", "solver_version": "3.0"}
+    lines.append({"key": rival, "outcome": lines[1]["outcome"]})
+    monkeypatch.setattr(ORACLES["lkh"], "is_installed", classmethod(lambda cls: False))
     whole = tmp_path / "whole"
     whole.mkdir()
     text = "".join(f"{json.dumps(line)}\n" for line in lines)
@@ -239,8 +244,8 @@ def test_parts_of_a_suite_make_one_table_without_solving(
     monkeypatch.setattr("spacevrp.bench.search_command._measure", _never)
     assert main([*command, "--stored", "-o", str(whole)]) == 0
     record = json.loads((whole / "frontier.json").read_text(encoding="utf-8"))
-    found = [(row["problem"], row["solver"], row["solved"]) for row in record["rows"]]
-    assert found == [("ATSP", SEARCH, 1), ("OP", TIMED, 1)]
+    found = [(row["problem"], row["solver"], row["version"]) for row in record["rows"]]
+    assert found == [("ATSP", SEARCH, "9.9"), ("ATSP", "lkh", "3.0"), ("OP", TIMED, "9.9")]
     assert all(row["peak_gib"] > 0 for row in record["rows"])
     assert record["machine"] == {"processor": "elsewhere, 1 threads"}
     assert record["measured_search_sha256"] == ["0" * 64]

@@ -14,7 +14,7 @@ import math
 import sys
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, replace
 from functools import partial
 from itertools import groupby
 from pathlib import Path
@@ -193,7 +193,7 @@ def run(args: argparse.Namespace) -> int:
     count = args.threads or suite.threads
     _, weights = load_model(args.weights)
     network = Network(Solver(args.weights, args.device))
-    ways = make_ways(network, whole=suite.whole, threads=count, seed=args.seed)
+    ways = make_ways(network, whole=suite.whole, threads=count, seed=args.seed, stored=args.stored)
     with _one_thread():
         record = new_record(args.suite, network.solver, weights, None, seed=args.seed)
         record |= {"load_before": load_average(), "search_threads": count}
@@ -316,7 +316,9 @@ def _entries(
         way = ways[name]
         key = settings_key(record, weights if way.ours else {"tensors_sha256": None})
         key |= {"suite": args.suite, "case": case.name, "set": dict(case.key)}
-        key |= {"solver": name, "solver_version": way.version(), "seconds": limit}
+        key |= {"solver": name, "seconds": limit}
+        if not args.stored:  # else what is stored says it
+            key["solver_version"] = way.version()
         if way.ours:
             key |= {name: record[name] for name in ("search_threads", "search_sha256")}
         work = partial(_measure, case, way, limit, args)
@@ -342,7 +344,14 @@ def _stored(
         record.pop(name, None)
     for name in ("version", "search_sha256", "weights", "search_threads"):
         record[f"measured_{name}"] = list(dict.fromkeys(key[name] for key in keys if key.get(name)))
-    return [(entry, outcome) for entry, (_, outcome) in found]
+    return [
+        (_measured_by(entry, key["solver_version"]), outcome) for entry, (key, outcome) in found
+    ]
+
+
+def _measured_by(entry: Entry, version: str) -> Entry:
+    """The entry with the version that was measured in place of the one that is installed here."""
+    return replace(entry, way=replace(entry.way, version=lambda: version))
 
 
 def _known(entry: Entry, held: Mapping[str, Any]) -> bool:

@@ -87,10 +87,13 @@ class Way:
     solve: Callable[[Sequence[Item], float | None], list[Found]]
 
 
-def make_ways(network: Network, *, whole: bool, threads: int, seed: int) -> dict[str, Way]:
+def make_ways(
+    network: Network, *, whole: bool, threads: int, seed: int, stored: bool = False
+) -> dict[str, Way]:
     """All ways by name.
 
-    ``whole``: the seconds are for everything from the call on, and not for the search alone.
+    ``whole``: the seconds are for everything from the call on, and not for the search alone;
+    ``stored``: nothing is solved, so that nothing need be installed.
     """
     how: dict[str, Any] = {"whole": whole, "threads": threads, "seed": seed}
     ways = [
@@ -109,8 +112,10 @@ def make_ways(network: Network, *, whole: bool, threads: int, seed: int) -> dict
     for method, name in (("savings", FROM_SAVINGS), ("insertion", FROM_INSERTION)):
         solve = partial(_search, None, (method,), **how)
         ways.append(Way(name, True, _own_version, _require, _unknown, solve))
-    ways += [_rival(name, name, False, seed) for name in ("pyvrp", "ortools", "vroom", "lkh")]
-    ways.append(_rival(PYVRP_AFTER_NETWORK, "pyvrp", True, seed))
+    ways += [
+        _rival(name, name, False, seed, stored) for name in ("pyvrp", "ortools", "vroom", "lkh")
+    ]
+    ways.append(_rival(PYVRP_AFTER_NETWORK, "pyvrp", True, seed, stored))
     return {way.name: way for way in ways}
 
 
@@ -229,14 +234,14 @@ def _search(
 # ------------------------------------------------------------------------------------------ theirs
 
 
-def _rival(name: str, solver: str, warm: bool, seed: int) -> Way:
+def _rival(name: str, solver: str, warm: bool, seed: int, stored: bool) -> Way:
     """A classical solver with its best settings, from nothing or from the stored first plan."""
     from spacevrp.oracles import make_oracle
 
     oracle = make_oracle(solver)
 
     def refuses(problem: Problem) -> str | None:
-        if solver in _MAY_BE_MISSING and not oracle.is_installed():
+        if not (stored or oracle.is_installed()) and solver in _MAY_BE_MISSING:
             return f"it is not installed (the extra {oracle.extra})"
         if problem.size > _RIVALS_LARGEST:
             return f"{problem.size} nodes take more memory than there is"
