@@ -263,7 +263,7 @@ def test_an_interrupted_table_goes_on(
     assert sorted(path.suffix for path in tmp_path.iterdir()) == [".csv", ".json", ".md"]
 
 
-@pytest.mark.parametrize("verb", ["unseen", "scale", "ablation", "cvrplib", "frontier"])
+@pytest.mark.parametrize("verb", ["unseen", "scale", "ablation", "cvrplib"])
 def test_every_table_explains_itself(verb: str, capsys: pytest.CaptureFixture[str]) -> None:
     assert main(["bench", verb, "--help"]) == 0
     assert f"{verb}.md" in capsys.readouterr().out

@@ -15,9 +15,7 @@ SUBVERBS = (
     Subverb("scale", "gaps with 1,000 customers", "spacevrp.bench.scale"),
     Subverb("cvrplib", "gaps on the sets X and XXL", "spacevrp.bench.cvrplib"),
     Subverb("ablation", "models beside each other", "spacevrp.bench.ablation"),
-    Subverb("frontier", "gap against seconds, beside other solvers", "spacevrp.bench.frontier"),
-    Subverb("anytime", "quality at equal time, beside other solvers", "spacevrp.bench.anytime"),
-    Subverb("search", "the compiled search at equal time", "spacevrp.bench.search_command"),
+    Subverb("search", "solvers at equal time, suite by suite", "spacevrp.bench.search_command"),
     Subverb("references", "what good solvers pay", "spacevrp.bench.references_command"),
 )
 
