@@ -11,6 +11,7 @@ from spacevrp.decode import pruned
 from spacevrp.decode.neighbourhood import neighbourhood
 from spacevrp.decode.pruned import pruned_rollout
 from spacevrp.engines import blocks as blocks_module
+from spacevrp.engines import pruning
 from spacevrp.engines.pruning import (
     SMALL,
     LargeCut,
