@@ -6,7 +6,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from spacevrp.plots.curves import CLASSICAL, OTHER, draw_curve, explain_hollow, finish_axes
-from spacevrp.plots.maps import require_matplotlib
+from spacevrp.plots.style import require_matplotlib
 from spacevrp.plots.records import Rows
 from spacevrp.plots.style import (
     INK,

@@ -5,7 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from spacevrp.plots.maps import require_matplotlib
+from spacevrp.plots.style import require_matplotlib
 from spacevrp.plots.records import GAPS, TO, Rows, choose_gap
 from spacevrp.plots.style import (
     BLUE,

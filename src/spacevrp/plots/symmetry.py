@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from spacevrp.plots.maps import require_matplotlib
+from spacevrp.plots.style import require_matplotlib
 from spacevrp.plots.records import GAPS, TO, Rows, choose_gap
 from spacevrp.plots.style import (
     BLUE,
