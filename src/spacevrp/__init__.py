@@ -12,6 +12,8 @@ from typing import TYPE_CHECKING, Any
 
 __version__ = "0.1.0.dev0"
 
+from spacevrp.problems import drawing
+
 if TYPE_CHECKING:
     from spacevrp import formats as formats
     from spacevrp.anytime import Solver as Solver
@@ -30,6 +32,16 @@ if TYPE_CHECKING:
     from spacevrp.problems.variants import VARIANTS as VARIANTS
     from spacevrp.problems.variants import Variant as Variant
     from spacevrp.problems.variants import parse_variant as parse_variant
+
+
+def _plot(*arguments: Any) -> Any:
+    """Draw a solution; the module that draws is loaded on first use."""
+    from spacevrp.plots.pictures import plot
+
+    return plot(*arguments)
+
+
+drawing.plot = _plot
 
 # Public name -> the module that defines it.
 _HOMES = {

@@ -6,7 +6,6 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from spacevrp.plots.curves import CLASSICAL, OTHER, draw_curve, explain_hollow, finish_axes
-from spacevrp.plots.style import require_matplotlib
 from spacevrp.plots.records import Rows
 from spacevrp.plots.style import (
     INK,
@@ -14,6 +13,7 @@ from spacevrp.plots.style import (
     VERMILION,
     legend_above,
     new_figure,
+    require_matplotlib,
     save_figure,
 )
 from spacevrp.problems.errors import FormatError

@@ -85,8 +85,15 @@ def _look(solution: Solution, position: int, route: RoutePlan) -> RouteLook:
         vehicle=vehicle,
         stops=len(route.visits),
         load=load if problem.loads.any() else "",
-        cost=f"{route.cost:.4g}" if math.isfinite(route.cost) else "no road",
+        cost=_write_cost(route.cost),
     )
+
+
+def _write_cost(cost: float) -> str:
+    """Four digits, or as many as it has before the point."""
+    if not math.isfinite(cost):
+        return "no road"
+    return f"{cost:.0f}" if abs(cost) >= 1000 else f"{cost:.4g}"
 
 
 def _routes(solution: Solution) -> Sequence[RoutePlan]:
@@ -121,11 +128,15 @@ def verdict(solution: Solution) -> list[str]:
         stops = f"{len(unserved)} of {len(problem.customers)} stops unserved"
         lines.append(f"partial: {stops}" if solution.is_legal else stops)
     elif solution.partial:
-        lines.append(f"partial: prize {write_number(solution.plan.prize)} of at least "
-                     f"{write_number(problem.min_prize)}")
-    broken = [] if solution.is_legal else [
-        violation for violation in solution.violations if not is_missing_visit(violation)
-    ]
+        lines.append(
+            f"partial: prize {write_number(solution.plan.prize)} of at least "
+            f"{write_number(problem.min_prize)}"
+        )
+    broken = (
+        []
+        if solution.is_legal
+        else [violation for violation in solution.violations if not is_missing_visit(violation)]
+    )
     lines += [f"breaks a rule: {violation.message}" for violation in broken[:_MOST_RULES]]
     if len(broken) > _MOST_RULES:
         codes = sorted({violation.code for violation in broken[_MOST_RULES:]})

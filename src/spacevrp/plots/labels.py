@@ -67,10 +67,11 @@ class Annotations(Artist):
         if not self.get_visible():
             return
         pixel = renderer.points_to_pixels(1.0)
-        canvas = _Canvas(self.axes, renderer, pixel, self.marks, self.radii)
+        axes: Any = self.axes
+        canvas = _Canvas(axes, renderer, pixel, self.marks, self.radii)
         # Many names would hide the routes: they stay off the lines then.
         canvas.most_crossed = 1 if len(self.marks) <= _MANY else 0
-        paths = [self.axes.transData.transform(line.points) for line in self.lines]
+        paths = [axes.transData.transform(line.points) for line in self.lines]
         self.heads = 0
         for line, path in zip(self.lines, paths, strict=True):
             for tip, way in _heads(path, pixel):
@@ -78,8 +79,10 @@ class Annotations(Artist):
         for line, path in zip(self.lines, paths, strict=True):
             if line.number is not None:
                 canvas.write_number(line, path, self.size + 0.5)
-        segments = np.concatenate([np.stack([p[:-1], p[1:]], axis=1) for p in paths if len(p) > 1]
-                                  or [np.zeros((0, 2, 2))])  # (S, 2, 2)
+        segments = np.concatenate(
+            [np.stack([p[:-1], p[1:]], axis=1) for p in paths if len(p) > 1]
+            or [np.zeros((0, 2, 2))]
+        )  # (S, 2, 2)
         for name in self.names:
             canvas.write_name(name, self.size, segments)
         self.boxes = canvas.placed
@@ -89,8 +92,9 @@ class Annotations(Artist):
         long, wide = _HEAD * pixel, 0.4 * _HEAD * pixel
         corners = np.array([tip, tip - long * way + wide * side, tip - long * way - wide * side])
         head = Polygon(corners, closed=True, facecolor=colour, edgecolor="white", linewidth=0.4)
-        head.set_figure(self.get_figure())
-        head.set_clip_box(self.axes.bbox)
+        axes: Any = self.axes
+        head.set_figure(axes.get_figure())
+        head.set_clip_box(axes.bbox)
         head.draw(renderer)
         self.heads += 1
 
@@ -99,7 +103,7 @@ def _heads(path: Array, pixel: float) -> list[tuple[Array, Array]]:
     """Tips and directions: in the middle of arcs that are long enough, not on every one."""
     legs = np.diff(path, axis=0)
     lengths = np.hypot(legs[:, 0], legs[:, 1]) / pixel
-    found = []
+    found: list[tuple[Array, Array]] = []
     since = 0.6 * _BETWEEN_HEADS  # a short route has one, too
     longest = int(lengths.argmax()) if len(lengths) else 0
     for number, (start, leg, length) in enumerate(zip(path, legs, lengths, strict=False)):
@@ -146,7 +150,10 @@ class _Canvas:
             free = np.flatnonzero(self._free(boxes, self.texts))
         if len(free):
             at = middles[free[0]]
-            shape = {"boxstyle": "round,pad=0.25,rounding_size=0.6", "fc": line.colour}
+            shape: dict[str, Any] = {
+                "boxstyle": "round,pad=0.25,rounding_size=0.6",
+                "fc": line.colour,
+            }
             shape |= {"ec": "white", "lw": 0.6}
             self._write(text, at, size, boxes[free[0]], color="white", weight="bold", bbox=shape)
 
@@ -161,13 +168,18 @@ class _Canvas:
         away = (name.radius + 1.5) * self.pixel * gap
         centres = node + sides * (half + away)
         boxes = np.hstack([centres - half, centres + half])
-        low, high = boxes[:, :2].min(axis=0), boxes[:, 2:].max(axis=0)  # what is further off is free
+        low, high = (
+            boxes[:, :2].min(axis=0),
+            boxes[:, 2:].max(axis=0),
+        )  # what is further off is free
         taken = self.taken
         taken = taken[((taken[:, :2] < high) & (taken[:, 2:] > low)).all(axis=1)]
         free = np.flatnonzero(self._free(boxes, taken))
         if not len(free):
             return
-        ends = segments[((segments.min(axis=1) <= high) & (segments.max(axis=1) >= low)).all(axis=1)]
+        ends = segments[
+            ((segments.min(axis=1) <= high) & (segments.max(axis=1) >= low)).all(axis=1)
+        ]
         crossed = _crossings(boxes[free], ends)
         if crossed.min() > self.most_crossed:
             return
@@ -180,7 +192,8 @@ class _Canvas:
         high = (boxes[:, np.newaxis, 2:] > taken[np.newaxis, :, :2]).all(axis=-1)
         within = (boxes[:, :2] >= self.inside[:2]).all(axis=1)
         within &= (boxes[:, 2:] <= self.inside[2:]).all(axis=1)
-        return np.asarray(within & ~(low & high).any(axis=1))
+        touched: NDArray[np.bool_] = np.logical_and(low, high)
+        return np.asarray(within & ~touched.any(axis=1))
 
     def _measure(self, text: str, size: float, weight: str) -> tuple[float, float]:
         font = FontProperties(size=size, weight=weight)
@@ -200,7 +213,7 @@ class _Canvas:
 
 
 def _crossings(boxes: Array, segments: Array) -> NDArray[np.int64]:
-    """How many segments (S, 2, 2) pass through each box (B, 4): the parts within both slabs meet."""
+    """How many segments (S, 2, 2) pass through each box (B, 4), clipped axis by axis."""
     start, way = segments[:, 0], segments[:, 1] - segments[:, 0]
     with np.errstate(divide="ignore", invalid="ignore"):
         low = (boxes[:, np.newaxis, :2] - start) / way  # (B, S, 2)

@@ -88,6 +88,10 @@ def _plot(problem: Problem, solution: Solution | None, ax: Axes | None) -> Axes:
             lines.append(Line(places[nodes], look.colour, look.number))
             colours[nodes] = look.colour
     radii = _draw_nodes(ax, problem, places, colours, solution)
+    if solution is not None and problem.depots:
+        ends = [route.stops[-1].node for route in solution.plan.routes]
+        ends = [node for node in ends if node not in problem.depots]
+        radii[ends] = np.maximum(radii[ends], 0.5 * math.sqrt(_ring(problem)))
     names = _names(problem, places, radii, () if solution is None else unserved_nodes(solution))
     if len(lines) == 1:
         lines = [Line(lines[0].points, lines[0].colour)]  # one route needs no number
@@ -126,12 +130,13 @@ def _draw_route(
     )
     for end, inside in ((nodes[:2], away[0]), (nodes[-2:], away[-1])):
         if inside:
-            looks = {"color": look.colour, "linewidth": 0.5 * thick, "alpha": 0.75}
+            looks: dict[str, Any] = {"color": look.colour, "linewidth": 0.5 * thick, "alpha": 0.75}
             axes.plot(*places[end].T, linestyle=style, zorder=1, **looks)
     if problem.depots and not away[-1]:
         axes.scatter(
-            *places[nodes[-1]],
-            s=150 if problem.size <= 250 else 60,
+            float(places[nodes[-1], 0]),
+            float(places[nodes[-1], 1]),
+            s=_ring(problem),
             facecolor="none",
             edgecolor=look.colour,
             linewidth=1.3,
@@ -139,6 +144,11 @@ def _draw_route(
             zorder=3,
         )
     return line
+
+
+def _ring(problem: Problem) -> float:
+    """Area of the ring around the last stop of an open route, in square points."""
+    return 150.0 if problem.size <= 250 else 60.0
 
 
 # ------------------------------------------------------------------------------------------- nodes
@@ -157,16 +167,29 @@ def _draw_nodes(
 
     def mark(kind: Kind, area: Any, **looks: Any) -> None:
         there = places[list(kind.nodes)]
-        defaults = {"linewidth": 0.6 * max(crowd, 0.5), "edgecolor": "white", "zorder": 3.5}
-        axes.scatter(*there.T, s=area, marker=kind.marker, label=kind.label, **(defaults | looks))
+        defaults: dict[str, Any] = {
+            "linewidth": 0.6 * max(crowd, 0.5),
+            "edgecolor": "white",
+            "zorder": 3.5,
+        }
+        axes.scatter(
+            there[:, 0],
+            there[:, 1],
+            s=area,
+            marker=kind.marker,
+            label=kind.label,
+            **(defaults | looks),
+        )
 
     for kind in stop_kinds(problem, served):
         nodes = list(kind.nodes)
         mark(kind, areas[nodes], facecolor=list(colours[nodes]))
     for kind in stop_kinds(problem, optional):
         label = f"{kind.label}, skipped ({len(kind.nodes)})"
-        hollow = {"facecolor": "white", "edgecolor": INK, "linewidth": 1.0}
-        mark(Kind(label, kind.marker, kind.nodes), np.maximum(areas[list(kind.nodes)], 18), **hollow)
+        hollow: dict[str, Any] = {"facecolor": "white", "edgecolor": INK, "linewidth": 1.0}
+        mark(
+            Kind(label, kind.marker, kind.nodes), np.maximum(areas[list(kind.nodes)], 18), **hollow
+        )
     if unserved:
         areas[list(unserved)] = max(70.0 * crowd, 34.0)
         label = f"unserved ({len(unserved)})"
@@ -212,7 +235,7 @@ def _names(problem: Problem, places: Array, radii: Array, unserved: Sequence[int
 
 
 def _stretch(problem: Problem, places: Array) -> float:
-    """The length of a unit to the right in units upwards: 1, or less for degrees off the equator."""
+    """The length of a unit to the right in units upwards: 1, or less for degrees."""
     if not problem.geographic:
         return 1.0
     return max(math.cos(math.radians(float(np.mean(places[:, 1])))), 0.01)
@@ -241,7 +264,7 @@ def _add_legends(axes: Axes, routes: list[Any]) -> None:
     for handle, label in zip(*axes.get_legend_handles_labels(), strict=True):
         if handle not in routes:
             labels.setdefault(label, handle)
-    frame = {"frameon": False, "borderaxespad": 0.0}
+    frame: dict[str, Any] = {"frameon": False, "borderaxespad": 0.0}
     if routes:
         most = _LEGEND_ROWS * _LEGEND_COLUMNS
         shown = routes if len(routes) <= most else routes[: most - 1]
@@ -253,7 +276,8 @@ def _add_legends(axes: Axes, routes: list[Any]) -> None:
             shown = [*shown, Line2D([], [], linestyle="none")]
         columns = math.ceil(len(shown) / _LEGEND_ROWS)
         legend = axes.legend(
-            *(shown, texts),
+            shown,
+            texts,
             **frame,
             loc="upper left",
             bbox_to_anchor=(1.01, 1.0),
@@ -266,18 +290,22 @@ def _add_legends(axes: Axes, routes: list[Any]) -> None:
         legend.set_clip_on(False)
     if len(labels) > 1:
         below = axes.legend(
-            *(list(labels.values()), list(labels)),
+            list(labels.values()),
+            list(labels),
             **frame,
             loc="upper center",
             bbox_to_anchor=(0.5, -0.06 if axes.xaxis.get_ticklocs().size else -0.015),
             ncols=min(len(labels), 4),
             fontsize=8.5,
         )
-        for handle in below.legend_handles:
-            if handle is not None and hasattr(handle, "set_sizes"):
-                handle.set_sizes([42.0])
-                if handle.get_label() in ("stop", "pickup", "delivery"):
-                    handle.set_facecolor(INK)  # they have the colours of their routes
+        shown_marks: list[Any] = list(below.legend_handles)
+        for mark in shown_marks:
+            if hasattr(mark, "set_sizes"):
+                mark.set_sizes([42.0])
+                if not mark.get_facecolor().any():
+                    mark.set_edgecolor(INK)
+                if mark.get_label() in ("stop", "pickup", "delivery"):
+                    mark.set_facecolor(INK)  # they have the colours of their routes
 
 
 def _degrees(value: float, positive: str, negative: str) -> str:

@@ -19,6 +19,7 @@ from spacevrp.problems.errors import UnsupportedError
 from spacevrp.problems.plan_documents import places_of
 from spacevrp.problems.problem import Problem
 from spacevrp.problems.solution import Solution
+from spacevrp.writing import replacing
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -41,6 +42,19 @@ def check_picture(path: Path, kind: str = "routes") -> None:
         raise UnsupportedError(f"pictures: expected one of {KINDS}, received {kind!r}")
     if path.suffix.lower() != ".html":
         require_matplotlib()
+
+
+def plot(
+    problem: Problem, solution: Solution, path: str | Path | None, kind: str, ax: Axes | None
+) -> Axes | None:
+    """Into a file where there is a path, else into axes: what ``Solution.plot`` does."""
+    if path is None:
+        return draw(problem, solution, kind, ax)
+    if ax is not None:
+        raise UnsupportedError("plot: expected a path or axes, received both")
+    with replacing(Path(path)) as draft:
+        save_picture(draft, problem, solution, kind)
+    return None
 
 
 def draw(

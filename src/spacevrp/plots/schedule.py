@@ -184,7 +184,14 @@ def _draw_window(
         return start
     width = max(min(closing, max(span[1], opening)) - start, 0.0)
     axes.barh(
-        row, width, left=start, height=height, color=_WINDOW, edgecolor=_EDGE, linewidth=0.4, zorder=1
+        row,
+        width,
+        left=start,
+        height=height,
+        color=_WINDOW,
+        edgecolor=_EDGE,
+        linewidth=0.4,
+        zorder=1,
     )
     return start
 
@@ -214,7 +221,12 @@ def _draw_stop(
         )
     if stop.service > 0:
         begin = stop.reached + stop.waiting
-        looks = {"color": colour, "edgecolor": "white", "linewidth": 0.3, "zorder": 3}
+        looks: dict[str, Any] = {
+            "color": colour,
+            "edgecolor": "white",
+            "linewidth": 0.3,
+            "zorder": 3,
+        }
         axes.barh(row, stop.service, left=begin, height=height, **looks)
     late = stop.late > problem.time_tolerance
     mark, shade = ("x", RED) if late else ("|", colour)
@@ -232,8 +244,9 @@ def _explain(axes: Axes) -> None:
     from matplotlib.lines import Line2D
     from matplotlib.patches import Patch
 
+    figure: Any = axes.get_figure()
     line: dict[str, Any] = {"color": INK, "linestyle": "none"}
-    handles = {
+    handles: dict[str, Any] = {
         "window": Patch(facecolor=_WINDOW, edgecolor=_EDGE),
         "waiting": Patch(facecolor="white", edgecolor=INK, hatch="/////", linewidth=0.4),
         "service": Patch(facecolor=INK),
@@ -245,7 +258,7 @@ def _explain(axes: Axes) -> None:
         list(handles.values()),
         list(handles),
         loc="upper center",
-        bbox_to_anchor=(0.5, -0.45 / max(axes.get_figure().get_figheight() - 1.2, 1.0)),  # type: ignore[union-attr]
+        bbox_to_anchor=(0.5, -0.45 / max(figure.get_figheight() - 1.2, 1.0)),
         ncols=len(handles),
         frameon=False,
         fontsize=7.5,
@@ -265,7 +278,8 @@ def plot_bars(solution: Solution, ax: Axes | None = None) -> Axes:
     plan = solution.plan
     axes = _new_axes(ax, bars_size(solution))
     longest = max((r.cost for r in plan.routes if math.isfinite(r.cost)), default=0.0) or 1.0
-    inch = (axes.get_figure().get_figwidth() - 3.0) / longest  # type: ignore[union-attr]
+    figure: Any = axes.get_figure()
+    inch = (figure.get_figwidth() - 3.0) / longest
     for lane, look, route in _lanes(axes, solution):
         ends = list(accumulate(_finite(stop.leg_cost) for stop in route.stops))
         axes.barh(lane, ends[-1], height=0.6, color=look.colour, zorder=2)
@@ -336,7 +350,11 @@ def plot_load(solution: Solution, ax: Axes | None = None) -> Axes:
     axes.set_ylim(bottom=min(0.0, *(s.load for r in plan.routes for s in r.stops), 0.0))
     axes.xaxis.set_major_locator(MaxNLocator(integer=True))
     if len(plan.routes) > 1:
-        anchor = {"loc": "upper left", "bbox_to_anchor": (1.01, 1.0), "frameon": False}
+        anchor: dict[str, Any] = {
+            "loc": "upper left",
+            "bbox_to_anchor": (1.01, 1.0),
+            "frameon": False,
+        }
         axes.legend(fontsize=7, ncols=1 + len(plan.routes) // 20, **anchor)
     _finish(axes, solution, "load")
     return axes
@@ -383,7 +401,9 @@ def _format_times(axes: Axes, clock: Clock | None) -> None:
     ticks = time_ticks(clock, low, high)
     axes.set_xticks([value for value, _ in ticks], [text for _, text in ticks])
     dated = clock is not None and clock.form in ("datetime", "iso")
-    axes.set_xlabel(str(clock.moment(max(low, 0.0)))[:10] if clock and dated else "time", fontsize=9)
+    axes.set_xlabel(
+        str(clock.moment(max(low, 0.0)))[:10] if clock and dated else "time", fontsize=9
+    )
 
 
 def _round_number(value: float) -> float:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from pathlib import Path
+from textwrap import wrap
 from typing import TYPE_CHECKING, Any
 
 from spacevrp.problems.errors import UnsupportedError
@@ -16,7 +17,7 @@ if TYPE_CHECKING:
 BLUE, VERMILION, GREEN, ORANGE = "#0072B2", "#D55E00", "#009E73", "#E69F00"
 SKY, PURPLE, INK, QUIET = "#56B4E9", "#CC79A7", "#2f3437", "#9aa3a8"
 RED = "#d0021b"  # what is late, unserved or against the rules
-_LONGEST_LINE = 110
+_LONGEST_LINE = 100
 
 
 def require_matplotlib() -> None:
@@ -31,7 +32,7 @@ def require_matplotlib() -> None:
 
 def finish_title(axes: Axes, title: str, warnings: Sequence[str]) -> None:
     """The title; what is wrong with a plan stands below it in red."""
-    lines = [line if len(line) <= _LONGEST_LINE else line[:_LONGEST_LINE] + "…" for line in warnings]
+    lines = [part for line in warnings for part in wrap(line, _LONGEST_LINE, max_lines=2)]
     axes.set_title(title, fontsize=10.5, color=INK, pad=8 + 12 * len(lines), parse_math=False)
     axes.annotate(
         "\n".join(lines),
