@@ -244,7 +244,7 @@ def _stretch(problem: Problem, places: Array) -> float:
 def _finish(axes: Axes, problem: Problem, places: Array) -> None:
     stretch = _stretch(problem, places)
     axes.set_aspect(1.0 / stretch, adjustable="datalim")
-    axes.margins(0.06)
+    axes.margins(0.08)
     for side in axes.spines.values():
         side.set_color("#d5dadd")
     if not problem.geographic:

@@ -347,6 +347,7 @@ def plot_load(solution: Solution, ax: Axes | None = None) -> Axes:
         )
     axes.set_xlabel("stops made", fontsize=9)
     axes.set_ylabel("on board", fontsize=9)
+    axes.tick_params(axis="y", labelsize=8)
     axes.set_ylim(bottom=min(0.0, *(s.load for r in plan.routes for s in r.stops), 0.0))
     axes.xaxis.set_major_locator(MaxNLocator(integer=True))
     if len(plan.routes) > 1:
