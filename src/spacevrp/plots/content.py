@@ -1,4 +1,4 @@
-"""What a picture of a plan says, whoever draws it: colours, titles, the legend, kinds of nodes."""
+"""What pictures of a plan share: colours, titles, the legend, kinds of nodes."""
 
 from __future__ import annotations
 

@@ -47,7 +47,7 @@ class Name:
 class Annotations(Artist):
     """Arrow heads, route numbers and names; what does not fit is left out.
 
-    Whether it fits depends on the size of the picture, so all is placed anew at each drawing.
+    Whether it fits depends on the size of the picture, so all is placed again at each drawing.
     ``boxes`` has what was placed last: a text and its box (left, low, right, high) in pixels.
     """
 

@@ -21,6 +21,8 @@ from spacevrp.plots.content import (
 )
 from spacevrp.plots.schedule import time_ticks
 from spacevrp.problems.clock import Clock
+from spacevrp.problems.deadline import Deadline
+from spacevrp.problems.explanation.reasons import explain_unserved
 from spacevrp.problems.plan import Stop, node_id
 from spacevrp.problems.plan_documents import places_of
 from spacevrp.problems.plan_text import write_moment, write_number, write_span
@@ -28,6 +30,8 @@ from spacevrp.problems.problem import Problem
 from spacevrp.problems.solution import Solution
 
 _TEMPLATE = Path(__file__).with_name("page.html")
+# Hundreds of unserved stops would take minutes to explain; `spacevrp explain` has all reasons.
+_SECONDS_FOR_REASONS = 5.0
 _TITLE, _DATA = "__TITLE__", "__DATA__"
 
 
@@ -151,7 +155,15 @@ def _unserved(solution: Solution) -> list[dict[str, Any]]:
     nodes = unserved_nodes(solution)
     if not nodes:
         return []
-    told = {one.node: one for one in solution.unserved}
+    known = vars(solution).get("explanation")  # where the solver has looked for reasons already
+    found = (
+        known.unserved
+        if known is not None
+        else explain_unserved(
+            solution.plan.problem, solution.routes, deadline=Deadline(_SECONDS_FOR_REASONS)
+        )
+    )
+    told = {one.node: one for one in found}
     return [
         {
             "node": node,
