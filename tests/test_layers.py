@@ -31,7 +31,7 @@ LAW: dict[str, set[str]] = {
     "train": {"decode", "generators"},
     "oracles": {"problems", "writing"},
     "anytime": {"arguments", "solver", "oracles"},
-    "plots": {"problems"},
+    "plots": {"problems", "writing"},
     "bench": {"arguments", "formats", "anytime", "train", "plots"},
     # The package's own __init__ is the public face: no room below the command line may use it.
     "__init__": {"bench"},

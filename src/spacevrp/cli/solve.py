@@ -14,7 +14,7 @@ from spacevrp.arguments import add_protocol_option, at_least, not_negative, pars
 from spacevrp.cli.instances import add_instances, read_instances
 from spacevrp.cli.output import FORMATS, check_format, choose_format, render, summarise
 from spacevrp.cli.output import describe_routes as describe_routes
-from spacevrp.problems.errors import FormatError, SpacevrpError
+from spacevrp.problems.errors import SpacevrpError
 from spacevrp.writing import check_target, replacing, write_whole
 
 if TYPE_CHECKING:
@@ -24,7 +24,7 @@ if TYPE_CHECKING:
 
 SOLVED, NOT_SOLVED = 0, 1
 _ROUNDINGS = ("none", "nearest", "up", "down", "one-decimal")
-_PICTURES = ("routes", "schedule", "load")
+_PICTURES = ("routes", "schedule", "load", "bars")
 # Notes beyond so many are only counted.
 _MOST_NOTES = 3
 
@@ -96,13 +96,13 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         help="write the solutions to a file; - for stdout",
     )
     parser.add_argument(
-        "--plot", metavar="PNG|SVG", type=Path, help="draw one instance's routes into a file"
+        "--plot", metavar="PICTURE", type=Path, help="draw one plan: .html, .png, .svg or .pdf"
     )
     parser.add_argument(
         "--plot-kind",
         choices=_PICTURES,
         default="routes",
-        help="routes on a plane or map, stops beside their windows, or loads; default: routes",
+        help="a map, a timeline of each vehicle, loads, or routes as bars; default: routes",
     )
     parser.add_argument(
         "--plot-index",
@@ -176,11 +176,9 @@ def _check_targets(args: argparse.Namespace, problems: Sequence[Problem]) -> Non
             check_target(path)
     if args.plot is None:
         return
-    from spacevrp.plots import require_matplotlib
+    from spacevrp.plots.pictures import check_picture
 
-    require_matplotlib()
-    if args.plot.suffix.lower() not in (".png", ".svg"):
-        raise FormatError(f"{args.plot}: expected a file name that ends in .png or .svg")
+    check_picture(args.plot, args.plot_kind)
     if args.plot_index >= len(problems):
         raise SpacevrpError(
             f"--plot-index: expected 0 to {len(problems) - 1}, received {args.plot_index}"

@@ -6,7 +6,6 @@ import math
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from spacevrp.plots.maps import require_matplotlib
 from spacevrp.plots.records import Rows
 from spacevrp.plots.style import (
     BLUE,
@@ -18,6 +17,7 @@ from spacevrp.plots.style import (
     VERMILION,
     legend_above,
     new_figure,
+    require_matplotlib,
     save_figure,
     tidy,
 )
