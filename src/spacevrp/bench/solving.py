@@ -33,6 +33,7 @@ class Outcome:
     # Compulsory customers left out, where partial plans count; None where there is no plan at all.
     unserved: tuple[int | None, ...] = ()
     iterations: float | None = None  # of the compiled search, for one instance
+    seconds_least: float | None = None  # of the shortest of several repeats; the others are medians
 
     @property
     def found(self) -> NDArray[np.float64]:
@@ -138,6 +139,7 @@ class Comparison:
     instances: int
     cost: float | None  # mean of the references
     gap: float | None  # percent; mean of the instances' gaps
+    gap_of_means: float | None  # percent
 
 
 def compare(costs: Sequence[float | None], references: Sequence[Paid | None]) -> Comparison:
@@ -151,7 +153,6 @@ def compare(costs: Sequence[float | None], references: Sequence[Paid | None]) ->
     # Of equal frequency, in the order of the alphabet.
     by_frequency = sorted(set(names), key=lambda name: (-names.count(name), name))
     theirs = np.array([reference.cost for _, reference in pairs], dtype=np.float64)
-    gap, _ = gaps(np.array([cost for cost, _ in pairs], dtype=np.float64), theirs)
-    return Comparison(
-        "+".join(by_frequency), len(pairs), float(theirs.mean()) if pairs else None, gap
-    )
+    ours = np.array([cost for cost, _ in pairs], dtype=np.float64)
+    mean = float(theirs.mean()) if pairs else None
+    return Comparison("+".join(by_frequency), len(pairs), mean, *gaps(ours, theirs))
