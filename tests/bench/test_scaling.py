@@ -10,9 +10,10 @@ from pathlib import Path
 import pytest
 import torch
 
-from spacevrp.bench import process, scaling
+from spacevrp.bench import probes, process, scaling
+from spacevrp.bench.probes import Probe
 from spacevrp.bench.process import exponents
-from spacevrp.bench.scaling import GROWING, Probe, ScalingRow
+from spacevrp.bench.scaling import GROWING, ScalingRow
 from spacevrp.cli.main import main
 from spacevrp.generators import generate
 from spacevrp.model import SpaceModel
@@ -60,7 +61,7 @@ def test_the_last_slope_is_that_of_the_two_largest() -> None:
 
 @pytest.mark.parametrize("dense", [False, True])
 def test_a_size_is_really_solved(tiny_weights: Path, dense: bool) -> None:
-    found = scaling.run_probe(probe(40, tiny_weights, dense=dense))
+    found = probes.run_probe(probe(40, tiny_weights, dense=dense))
     assert found["violations"] == 0
     assert found["finite"]
     # The bill of any plan: at least twice the way to the furthest customer.
@@ -72,7 +73,7 @@ def test_a_size_is_really_solved(tiny_weights: Path, dense: bool) -> None:
     assert min(found["cpu_encode"], found["cpu_decode"]) > 0
     assert min(found["seconds_look"], found["seconds_encode"], found["seconds_decode"]) > 0
     # Beyond the limit only encoding is measured.
-    short = scaling.run_probe(probe(40, tiny_weights, dense=dense, decode=False))
+    short = probes.run_probe(probe(40, tiny_weights, dense=dense, decode=False))
     assert short["seconds_encode"] > 0
     assert "seconds_decode" not in short
 
@@ -88,7 +89,7 @@ def test_a_size_in_a_process_of_its_own(tiny_weights: Path) -> None:
     # The same instance and starts in this process give the same plan.
     model, _ = load_weights(tiny_weights)
     with torch.inference_mode():
-        again = scaling.measure_here(model, asked, process.Peak(torch.device("cpu")))
+        again = probes.measure_here(model, asked, process.Peak(torch.device("cpu")))
     assert found.cost == pytest.approx(again["cost"])
 
 
@@ -98,7 +99,7 @@ def test_numbers_that_are_not_finite_are_told(tiny_model: SpaceModel) -> None:
     with torch.no_grad():
         broken.embed_position[0, 0] = math.nan
     with torch.inference_mode():
-        found = scaling.measure_here(
+        found = probes.measure_here(
             broken, probe(10, None, dense=True), process.Peak(torch.device("cpu"))
         )
     assert found["finite"] is False

@@ -259,6 +259,7 @@ class GapTable:
     keep: ClassVar[bool] = True
     left: ClassVar[int] = 1
     noun: ClassVar[str] = "variants"
+    solver_options: ClassVar[tuple[str, ...]] = ("starts", "replan")  # an outcome depends on them
 
     def add_arguments(self, parser: argparse.ArgumentParser) -> None:
         """Declare the options."""
@@ -301,7 +302,6 @@ class GapTable:
     def case(self, source: Source, model: Model, views: int, args: argparse.Namespace) -> Case:
         """A set to be solved by a model."""
         theirs = self.paper_gap(source, model, views)
-        names = ("starts", "replan", "sample")
         return Case(
             label=f"{source.variant.name}, {source.place}",
             key={"set": dict(source.key)},
@@ -312,7 +312,7 @@ class GapTable:
             model=model,
             views=views,
             protocol=args.protocol,
-            options={name: getattr(args, name) for name in names if hasattr(args, name)},
+            options={name: getattr(args, name, None) for name in self.solver_options},
         )
 
     def sources(self, args: argparse.Namespace) -> list[Source]:

@@ -130,11 +130,9 @@ def add_options(parser: argparse._ActionsContainer, **options: Any) -> None:
             told["default"] = given
         default = told.get("default")
         if default is not None:
-            several = isinstance(default, tuple)
-            text = ",".join(map(str, default)) if several else str(default)
-            short = len(text) < 60
-            parts = [told.get("help", ""), f"default: {text}" if short else ""]
-            told["help"] = "; ".join(filter(None, parts))
+            text = ",".join(map(str, default)) if isinstance(default, tuple) else str(default)
+            text = text if len(text) < 60 else f"{len(default)} of them"
+            told["help"] = "; ".join(filter(None, [told.get("help", ""), f"default: {text}"]))
         parser.add_argument(f"--{name.replace('_', '-')}", **told)
 
 

@@ -9,12 +9,8 @@ exponents of a power of the size are fitted to all sizes, and to the two largest
 from __future__ import annotations
 
 import argparse
-import os
-import statistics
-import time
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
-from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -24,19 +20,10 @@ from spacevrp.bench.options import add_options, add_report_options, check_protoc
 from spacevrp.bench.tables import Layout, Report, TableRow, column, mebibytes, new_record
 
 if TYPE_CHECKING:
-    import torch
-
-    from spacevrp.bench.process import Peak
-    from spacevrp.model import SpaceModel
-    from spacevrp.problems.problem import Problem
+    from spacevrp.bench.probes import Probe
 
 SIZES = (100, 300, 1000, 3000, 10_000, 30_000)
-VARIANT = "CVRP"
-_WARM_UP = 50  # customers
 _STARTS, _CANDIDATES = 8, 32
-_ENOUGH_SECONDS = 3.0  # short work is repeated, long work is not
-# Beside the footprint of a dense search: the instance in float64, and one more copy while made.
-_BYTES_OF_INSTANCE = 16
 GROWING = {
     "seconds_look": "looking around (distances and neighbours)",
     "seconds_encode": "encoding",
@@ -93,23 +80,6 @@ class ScalingRow(TableRow):
         return bool(self.note or self.violations or self.finite is False)
 
 
-@dataclass(frozen=True)
-class Probe:
-    """What to measure, for one size; goes to the process that measures."""
-
-    size: int
-    views: int
-    starts: int
-    candidates: int
-    device: str
-    seed: int
-    weights: str | None
-    adjusted: bool = True  # distances, as the solver has it for large instances
-    dense: bool = False
-    decode: bool = True
-    threads: int | None = None
-
-
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Declare the arguments of ``spacevrp bench scaling``."""
     parser.epilog = (
@@ -147,6 +117,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 def run(args: argparse.Namespace) -> int:
     """Measure, print and record, size by size."""
+    from spacevrp.bench.probes import Probe
     from spacevrp.bench.process import exponents
     from spacevrp.bench.runner import load_models
     from spacevrp.solver import protocol_named
@@ -193,6 +164,7 @@ def measure(probe: Probe) -> ScalingRow:
     import torch
 
     from spacevrp.bench import process
+    from spacevrp.bench.probes import needed, run_probe
 
     row = ScalingRow(
         size=probe.size,
@@ -202,9 +174,7 @@ def measure(probe: Probe) -> ScalingRow:
         starts=probe.starts,
         candidates=None if probe.dense else probe.candidates,
     )
-    nodes = probe.size + 1
-    need = predicted(probe) + (_BYTES_OF_INSTANCE * nodes * nodes if probe.dense else 0)
-    free = process.available_memory(probe.device)
+    need, free = needed(probe), process.available_memory(probe.device)
     if free is not None and need > free:
         sizes = f"{need / process.GIB:.1f} GiB, {free / process.GIB:.1f} are free"
         return replace(row, note=f"not measured: needs about {sizes}")
@@ -215,204 +185,6 @@ def measure(probe: Probe) -> ScalingRow:
     own = found.pop("cores_used", 0.0)
     others = None if busy is None else round(max(0.0, busy - own), 3)
     return replace(row, **found, others=others)
-
-
-def predicted(probe: Probe) -> int:
-    """Bytes that a size takes, as the solver sees it."""
-    import torch
-
-    from spacevrp.model import ModelConfig
-    from spacevrp.solver.memory import Footprint
-    from spacevrp.solver.plans import LargeFootprint, Search
-    from spacevrp.tensors.workers import workers_for
-
-    nodes, width = probe.size + 1, ModelConfig().width
-    if probe.dense:
-        return Footprint.of(nodes, width).block(1, min(probe.starts, probe.size))
-    search = Search(probe.starts, probe.candidates)
-    device = torch.device(probe.device).type
-    workers = workers_for(torch.device(device))
-    footprint = LargeFootprint.of(nodes, width, search, device=device, workers=workers)
-    return footprint.block(1, probe.views, probe.starts)
-
-
-def run_probe(probe: Probe) -> dict[str, Any]:
-    """Measure one size in this process, which should be fresh."""
-    import torch
-
-    from spacevrp.bench.process import GIB, Peak
-    from spacevrp.bench.weights import load_model
-
-    if probe.threads is not None:
-        torch.set_num_threads(probe.threads)
-    began, spent = time.perf_counter(), sum(os.times()[:2])
-    device = torch.device(probe.device)
-    model, _ = load_model(probe.weights)
-    model = model.to(device)
-    with torch.inference_mode():
-        measure_here(model, replace(probe, size=_WARM_UP, decode=True), Peak(device))
-        found = measure_here(model, probe, Peak(device))
-    found["predicted_gib"] = predicted(probe) / GIB
-    found["cores_used"] = (sum(os.times()[:2]) - spent) / (time.perf_counter() - began)
-    return found
-
-
-def measure_here(model: SpaceModel, probe: Probe, peak: Peak) -> dict[str, Any]:
-    """Look around, encode and decode one instance, each with its time and its peak."""
-    import torch
-    from torch import Tensor
-
-    from spacevrp.bench.process import Clock
-    from spacevrp.decode import routes_of
-    from spacevrp.generators import generate
-    from spacevrp.problems.solution import Solution
-
-    device = torch.device(probe.device)
-    clock = Clock(device)
-    (problem,) = generate(VARIANT, probe.size, 1, probe.seed)
-    peak.restart()
-    way = (Dense if probe.dense else Blocks)(model, problem, probe, device)
-    seconds, _ = clock.time(way.look)
-    found: dict[str, Any] = {"seconds_look": seconds, "look_gib": peak.growth()}
-    peak.restart()
-    times: list[float] = []
-    begin = time.process_time()
-    tables: Any = None
-    # The last tables are kept: with two copies the decoder's peak would not be its own.
-    while sum(times) < _ENOUGH_SECONDS and len(times) < 5:
-        tables = None
-        seconds, tables = clock.time(way.encode)
-        times.append(seconds)
-    found["cpu_encode"] = (time.process_time() - begin) / len(times)
-    found |= {"seconds_encode": statistics.median(times), "encode_gib": peak.growth()}
-    numbers = [value for value in vars(tables).values() if isinstance(value, Tensor)]
-    found["finite"] = all(bool(torch.isfinite(value).all()) for value in numbers)
-    if not (probe.decode and found["finite"]):
-        return found
-    peak.restart()
-    begin = time.process_time()
-    seconds, (cost, sequence) = clock.time(partial(way.decode, tables))
-    cpu, steps = time.process_time() - begin, sequence.shape[2] - 2
-    best = sequence[0, int(cost[0].argmin())].tolist()
-    plan = Solution.judged(problem, routes_of(problem, best))
-    return found | {
-        "cpu_decode": cpu,
-        "cpu_step_ms": 1000 * cpu / steps,
-        "seconds_decode": seconds,
-        "decode_gib": peak.growth(),
-        "steps": steps,
-        "step_ms": 1000 * seconds / steps,
-        "cost": float(plan.cost),
-        "violations": len(plan.violations),
-    }
-
-
-class Blocks:
-    """As the solver has large instances: in blocks, moves out of lists of neighbours."""
-
-    def __init__(
-        self, model: SpaceModel, problem: Problem, probe: Probe, device: torch.device
-    ) -> None:
-        import torch
-
-        from spacevrp.decode.adjustment import Adjustment
-        from spacevrp.env.narrow import NarrowEnvironment
-        from spacevrp.model import view_seeds
-        from spacevrp.solver.large import is_adjusted
-        from spacevrp.solver.plans import Search
-        from spacevrp.tensors import stack
-
-        self.model, self.probe, self.device = model, probe, device
-        self.search = Search(probe.starts, probe.candidates)
-        self.batch = stack([problem], on_the_fly=True).to(device)
-        self.environment = NarrowEnvironment(self.batch, num_depots=1)
-        self.seeds = view_seeds(self.batch, model.config, probe.views, 0)  # (1, V, M)
-        adjusted = torch.tensor([probe.adjusted and is_adjusted(problem)], device=device)
-        self.adjustment = Adjustment.of(self.batch, adjusted)
-
-    def look(self) -> None:
-        """Scale and neighbours."""
-        from spacevrp.decode.neighbourhood import neighbourhood
-        from spacevrp.model.streaming import survey
-
-        self.known = survey(self.batch)
-        self.near = neighbourhood(self.batch, self.search.listed)
-
-    def encode(self) -> Any:
-        """The decoder's tables."""
-        from spacevrp.model.blocks import encode_in_blocks
-        from spacevrp.solver.large import product_dtype
-
-        tables = encode_in_blocks(
-            self.model, self.batch, self.seeds, dtype=product_dtype(self.device), known=self.known
-        )
-        return replace(tables, nearness=self.adjustment.nearness(0, self.probe.views))
-
-    def decode(self, tables: Any) -> tuple[Any, Any]:
-        """Costs (1, P) and plans (1, P, T)."""
-        from spacevrp.decode.native_pruned import native_pruned_rollout, supports
-        from spacevrp.decode.pruned import pruned_rollout
-        from spacevrp.decode.pruned_graph import walk_for
-        from spacevrp.solver.search import choose_starts
-        from spacevrp.tensors.workers import Workers
-
-        starts = choose_starts(self.environment, self.search.starts).repeat(1, self.probe.views)
-        decode: Any = partial(pruned_rollout, kind=walk_for(self.device))
-        if supports(self.batch):
-            decode = native_pruned_rollout
-        with Workers(1):  # as the solver has it for few trajectories
-            done = decode(
-                self.environment,
-                tables,
-                starts,
-                self.near,
-                choices=self.search.choices,
-                readout=self.search.readout,
-                adjustment=self.adjustment,
-            )
-        return done.cost, done.sequence
-
-
-class Dense:
-    """As the solver has small instances: at once, moves out of all customers."""
-
-    def __init__(
-        self, model: SpaceModel, problem: Problem, probe: Probe, device: torch.device
-    ) -> None:
-        self.model, self.problem, self.probe, self.device = model, problem, probe, device
-
-    def look(self) -> None:
-        """From coordinates to tensors."""
-        from spacevrp.model import view_seeds
-        from spacevrp.tensors import stack
-
-        self.batch = stack([self.problem]).to(self.device)
-        self.seeds = view_seeds(self.batch, self.model.config, 1, 0)[:, 0]  # (1, M)
-
-    def encode(self) -> Any:
-        """The decoder's tables."""
-        import torch
-
-        # Tensor cores want bfloat16; a CPU is as fast in float32. As the solver has it.
-        dtype = torch.bfloat16 if self.device.type == "cuda" else torch.float32
-        return self.model(self.batch, self.seeds, dtype)
-
-    def decode(self, tables: Any) -> tuple[Any, Any]:
-        """Costs (1, P) and plans (1, P, T)."""
-        from spacevrp.decode import rollout
-        from spacevrp.decode.fused import fused_rollout
-        from spacevrp.decode.native_rollout import native_rollout, supports
-        from spacevrp.env import Environment
-        from spacevrp.solver.search import choose_starts, uses_kernel
-
-        environment = Environment(self.batch, num_depots=1)
-        starts = choose_starts(environment, self.probe.starts)
-        if not uses_kernel(environment) and not supports(self.batch):
-            done = rollout(environment, tables, starts)
-            return done.cost, done.sequence
-        decode: Any = fused_rollout if uses_kernel(environment) else native_rollout
-        trace = decode(environment, tables, starts)
-        return trace.cost, trace.sequences()
 
 
 # ---------------------------------------------------------------------------------------- reports

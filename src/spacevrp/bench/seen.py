@@ -51,6 +51,7 @@ class SeenTable(GapTable):
     keep: ClassVar[bool] = False
     left: ClassVar[int] = 2
     noun: ClassVar[str] = "sets"
+    solver_options: ClassVar[tuple[str, ...]] = ("sample",)
 
     def add_arguments(self, parser: argparse.ArgumentParser) -> None:
         """Declare the options."""

@@ -7,7 +7,7 @@ import json
 import sys
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import MISSING, asdict, dataclass, field, fields, replace
-from typing import TYPE_CHECKING, Any, ClassVar, Protocol, TypeVar
+from typing import TYPE_CHECKING, Any, ClassVar, TypeVar
 
 from spacevrp.bench.neighbours import load_average
 from spacevrp.bench.options import SUFFIX
@@ -267,13 +267,6 @@ def work_through(
 # ---------------------------------------------------------------------------------------- reports
 
 
-class Row(Protocol):
-    """A line of a table: a dataclass that can say itself in cells."""
-
-    def cells(self) -> list[str]:
-        """The row as text, a cell a column."""
-
-
 @dataclass(frozen=True)
 class Layout:
     """How a table looks."""
@@ -325,7 +318,7 @@ class Report:
         folder = self.args.output
         return Store(None if folder is None else folder / f"{self.layout.name}{SUFFIX}")
 
-    def add(self, *rows: Row) -> None:
+    def add(self, *rows: Any) -> None:
         """Rows that are known now."""
         self.rows += rows
         if self.args.format == "table":
