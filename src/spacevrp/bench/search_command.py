@@ -24,6 +24,7 @@ import numpy as np
 
 from spacevrp.arguments import at_least
 from spacevrp.bench.neighbours import Neighbours, load_average, wait_for_rest
+from spacevrp.bench.options import SUFFIX
 from spacevrp.bench.records import markdown_table
 from spacevrp.bench.search_suites import SUITES, Case, Suite
 from spacevrp.bench.search_ways import (
@@ -37,7 +38,7 @@ from spacevrp.bench.search_ways import (
     make_ways,
 )
 from spacevrp.bench.solving import Outcome, gaps
-from spacevrp.bench.store import SUFFIX, read_store
+from spacevrp.bench.store import read_store
 from spacevrp.bench.tables import (
     Job,
     Layout,
@@ -390,7 +391,7 @@ def _measure(case: Case, way: Way, limit: float | None, args: argparse.Namespace
     """One instance after the other, each timed from the call to the plan."""
     import torch
 
-    from spacevrp.bench.memory import Peak
+    from spacevrp.bench.process import Peak
     from spacevrp.generators import generate
 
     items = case.items()

@@ -135,27 +135,23 @@ class Network:
             return item.start, 0.0
         if item not in self._made:
             began = time.perf_counter()
-            (plan,) = self.solver.attempt([item.problem], protocol="network").best
+            (plan,) = self.solver.run([item.problem], protocol="network").results
             self._made[item] = plan, time.perf_counter() - began
         return self._made[item]
 
     def solve(self, items: Sequence[Item], seconds: float | None) -> list[Found]:
         """The program as it is, all instances in one call; each takes its part of the time."""
         began = time.perf_counter()
-        best = self.solver.attempt([item.problem for item in items]).best
+        best = self.solver.run([item.problem for item in items]).results
         took = (time.perf_counter() - began) / len(items)
         return [Found(one if one.is_legal else None, took) for one in best]
 
     def solve_in(self, items: Sequence[Item], seconds: float | None, *, seed: int) -> list[Found]:
         """The program with a time, one instance after the other."""
-        from spacevrp.anytime import solve_for
-
         found = []
         for item in items:
             began = time.perf_counter()
-            (plan,) = solve_for(
-                item.problem, seconds or _MOMENT, solver=self.solver, seed=seed
-            ).best
+            (plan,) = self.solver.run(item.problem, time=seconds or _MOMENT, seed=seed).results
             took = time.perf_counter() - began
             found.append(Found(plan if plan.is_legal else None, took))
         return found

@@ -12,7 +12,6 @@ from typing import Any
 from spacevrp.bench.solving import Outcome
 from spacevrp.writing import append_line, read_lines
 
-SUFFIX = ".solved.jsonl"
 _FIELDS = {field.name for field in fields(Outcome)}
 _TUPLES = ("costs", "hindsight", "unserved")
 _REQUIRED = {field.name for field in fields(Outcome) if field.default is MISSING}
