@@ -316,6 +316,8 @@ Options as_options(std::uint64_t seed, std::int64_t iterations, double seconds,
             options.blink = number;
         else if (key == "places")
             options.places = static_cast<int>(number);
+        else if (key == "wide")
+            options.wide = number;
         else if (key == "descent")
             options.descent = number;
         else if (key == "granularity")

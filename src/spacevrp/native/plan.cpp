@@ -270,6 +270,7 @@ bool Plan::assign(int number, int type, const Node *stops, int count) {
 
 bool Plan::refresh(int number) {
     Route &r = route[at(number)];
+    r.version = ++versions_;
     const VehicleType &type = model.vehicles[at(r.type)];
     const int m = r.size;
     r.node[0] = type.start;

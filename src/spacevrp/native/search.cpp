@@ -136,7 +136,7 @@ void Search::touch(int number) {
     touched_[at(number)] = stamp_;
     const Route &r = plan.route[at(number)];
     const int size = r.slot < 0 ? 0 : r.size;
-    saved_.push_back({number, r.type, static_cast<int>(arena_.size()), size});
+    saved_.push_back({number, r.type, static_cast<int>(arena_.size()), size, r.version});
     arena_.insert(arena_.end(), r.node.begin() + (size > 0 ? 1 : 0),
                   r.node.begin() + (size > 0 ? 1 + size : 0));
 }
@@ -153,7 +153,20 @@ void Search::undo() {
             plan.assign(saved.route, plan.route[at(saved.route)].type, nullptr, 0);
     for (const Saved &saved : saved_)
         if (saved.size > 0)
-            plan.assign(saved.route, saved.type, arena_.data() + saved.first, saved.size);
+            put_back(saved);
+}
+
+void Search::put_back(const Saved &saved) {
+    plan.assign(saved.route, saved.type, arena_.data() + saved.first, saved.size);
+    plan.route[at(saved.route)].version = saved.version; // what is known of it is true again
+}
+
+// A route that has become what it was is known.
+void Search::recognise(const Saved &saved) {
+    Route &r = plan.route[at(saved.route)];
+    if (r.slot >= 0 && r.size == saved.size && r.type == saved.type &&
+        std::equal(r.node.begin() + 1, r.node.begin() + 1 + r.size, arena_.begin() + saved.first))
+        r.version = saved.version;
 }
 
 void Search::mark(Node node) {
@@ -258,7 +271,7 @@ bool Search::commit_ruin() {
         if (!plan.assign(saved.route, saved.type, scratch_.data(), left) && left > 0) {
             for (int i = 0; i < saved.size; ++i)
                 gone_[at(arena_[at(saved.first + i)])] = 0;
-            plan.assign(saved.route, saved.type, arena_.data() + saved.first, saved.size);
+            put_back(saved);
             some_stay = true;
         }
     }
@@ -356,7 +369,7 @@ bool Search::recreate(double blink, double limit) {
             if (at(number) >= touched_.size())
                 touched_.resize(plan.route.size(), 0);
             touched_[at(number)] = stamp_;
-            saved_.push_back({number, place.type, 0, 0});
+            saved_.push_back({number, place.type, 0, 0, 0});
         }
         plan.from_bank(head);
         if (gone_[at(head)] != stamp_)
@@ -397,242 +410,6 @@ void Search::retype() {
             plan.assign(number, best, scratch_.data(), static_cast<int>(scratch_.size()));
         }
     }
-}
-
-// ------------------------------------------------------------------------------------- places
-
-void Search::try_place(int number, int after, Node node, double blink, Place &best) {
-    const Route &r = plan.route[at(number)];
-    const Node last = r.node[at(after)], next = r.node[at(after + 1)];
-    // Both from the rows of the node, which are in the cache.
-    const double *from = model_.from(node), *to = model_.to(node);
-    const double extra =
-        (from == nullptr ? model_.distance(last, node) + model_.distance(node, next)
-                         : to[last] + from[next]) -
-        r.arc[at(after)];
-    const double delta = model_.arc_weight * extra;
-    if (!(delta < best.delta) || !plan.fits(r, after, node, extra))
-        return;
-    if (blink > 0.0 && random_.uniform() < blink)
-        return;
-    best = {delta, number, r.type, after, 0};
-}
-
-bool Search::has_room(const Route &r, Node node) const {
-    return !model_.loaded || !model_.plain_load ||
-           std::abs(r.total[0] + model_.demand(node, 0)) <= model_.vehicles[at(r.type)].capacity[0];
-}
-
-void Search::try_route(int number, Node node, double blink, Place &best) {
-    const Route &r = plan.route[at(number)];
-    if (!has_room(r, node))
-        return;
-    if (model_.restricted && !model_.may_serve(r.type, node))
-        return;
-    const double *from = model_.from(node), *to = model_.to(node);
-    if (from == nullptr) {
-        for (int p = r.pinned; p <= r.size; ++p)
-            try_place(number, p, node, blink, best);
-        return;
-    }
-    const Node *nodes = r.node.data();
-    const double *arc = r.arc.data();
-    if (!model_.timed) {
-        double there = to[nodes[r.pinned]];
-        for (int p = r.pinned; p <= r.size; ++p) {
-            const Node next = nodes[p + 1];
-            const double extra = there + from[next] - arc[p];
-            there = to[next];
-            const double delta = model_.arc_weight * extra;
-            if (!(delta < best.delta) || !plan.fits_load(r, p, node, extra))
-                continue;
-            if (blink > 0.0 && random_.uniform() < blink)
-                continue;
-            best = {delta, number, r.type, p, 0};
-        }
-        return;
-    }
-    // Along a route it gets later: the positions that are in time lie side by side, nearly.
-    const double opening = model_.opening[at(node)], closing = model_.closing[at(node)];
-    const double service = model_.service[at(node)];
-    const double *time_from = model_.time_from(node), *time_to = model_.time_to(node);
-    for (int p = r.pinned; p <= r.size; ++p) {
-        if (r.late[at(p + 1)] < opening + service)
-            continue;
-        if (r.leave[at(p)] > closing)
-            break;
-        const Node last = nodes[p], next = nodes[p + 1];
-        const double extra = to[last] + from[next] - arc[p];
-        const double delta = model_.arc_weight * extra;
-        if (!(delta < best.delta))
-            continue;
-        const double arrival = r.leave[at(p)] + time_to[last];
-        if (!(arrival <= closing) ||
-            !(std::max(arrival, opening) + service + time_from[next] <= r.late[at(p + 1)]))
-            continue;
-        if (!plan.fits_load(r, p, node, extra))
-            continue;
-        if (blink > 0.0 && random_.uniform() < blink)
-            continue;
-        best = {delta, number, r.type, p, 0};
-    }
-}
-
-void Search::try_new_route(Node head, double blink, Place &best) {
-    for (int type = 0; type < model_.types(); ++type) {
-        if (!plan.may_open(type))
-            continue;
-        const VehicleType &vehicle = model_.vehicles[at(type)];
-        const Node last = model_.partner[at(head)] < 0 ? head : model_.partner[at(head)];
-        const double fixed = model_.maximise_prize ? 0.0 : vehicle.fixed_cost;
-        const double bound =
-            model_.arc_weight * (model_.distance(vehicle.start, head) +
-                                 (last == head ? 0.0 : model_.distance(head, last)) +
-                                 model_.distance(last, vehicle.end)) +
-            fixed;
-        if (!(bound < best.delta) || model_.alone(type, head) == INFINITE)
-            continue;
-        if (blink > 0.0 && random_.uniform() < blink)
-            continue;
-        best = {bound, -1, type, 0, 0};
-    }
-}
-
-void Search::try_pair(int number, Node pickup, double blink, Place &best) {
-    const Route &r = plan.route[at(number)];
-    const Node delivery = model_.partner[at(pickup)];
-    if (model_.restricted &&
-        (!model_.may_serve(r.type, pickup) || !model_.may_serve(r.type, delivery)))
-        return;
-    const VehicleType &type = model_.vehicles[at(r.type)];
-    const int m = r.size, kinds = model_.kinds();
-    delivery_delta_.resize(at(m + 2));
-    delivery_least_.resize(at(m + 2));
-    delivery_least_[at(m + 1)] = INFINITE;
-    for (int p = m; p >= r.pinned; --p) {
-        const double extra = model_.distance(r.node[at(p)], delivery) +
-                             model_.distance(delivery, r.node[at(p + 1)]) - r.arc[at(p)];
-        delivery_delta_[at(p)] = extra;
-        delivery_least_[at(p)] = std::min(extra, delivery_least_[at(p + 1)]);
-    }
-    const double direct = model_.distance(pickup, delivery);
-    for (int i = r.pinned; i <= m; ++i) {
-        const Node last = r.node[at(i)], next = r.node[at(i + 1)];
-        const double there = model_.distance(last, pickup);
-        const double extra = there + model_.distance(pickup, next) - r.arc[at(i)];
-        const double together = there + direct + model_.distance(delivery, next) - r.arc[at(i)];
-        if (!(model_.arc_weight * std::min(extra + delivery_least_[at(i + 1)], together) <
-              best.delta))
-            continue;
-        // Load on board after the pickup, and the clock there.
-        bool fits = true;
-        if (model_.loaded)
-            for (int kind = 0; kind < kinds && fits; ++kind)
-                fits = -r.handed[at(i * kinds + kind)] - model_.demand(pickup, kind) <=
-                       type.capacity[at(kind)];
-        if (!fits)
-            continue;
-        double clock = 0.0;
-        if (model_.timed) {
-            if (r.leave[at(i)] > model_.closing[at(pickup)])
-                break;
-            clock = r.leave[at(i)] + model_.duration(last, pickup);
-            if (!(clock <= model_.closing[at(pickup)]))
-                continue;
-            clock = std::max(clock, model_.opening[at(pickup)]) + model_.service[at(pickup)];
-        }
-        Node before = pickup;
-        for (int j = i; j <= m; ++j) {
-            if (j > i) {
-                if (!(model_.arc_weight * (extra + delivery_least_[at(j)]) < best.delta))
-                    break;
-                // On with the pickup on board to the next stop of the route.
-                const Node stop = r.node[at(j)];
-                if (model_.loaded)
-                    for (int kind = 0; kind < kinds && fits; ++kind)
-                        fits = -r.handed[at(j * kinds + kind)] - model_.demand(pickup, kind) <=
-                               type.capacity[at(kind)];
-                if (!fits)
-                    break;
-                if (model_.timed) {
-                    clock += model_.duration(before, stop);
-                    if (!(clock <= r.late[at(j)]))
-                        break;
-                    clock = std::max(clock, model_.opening[at(stop)]) + model_.service[at(stop)];
-                }
-                before = stop;
-            }
-            const double more = j == i ? together : extra + delivery_delta_[at(j)];
-            const double delta = model_.arc_weight * more;
-            if (!(delta < best.delta))
-                continue;
-            if (model_.limited_length && !(r.length + more <= type.max_length))
-                continue;
-            if (model_.timed) {
-                double then = clock + model_.duration(before, delivery);
-                if (!(then <= model_.closing[at(delivery)]))
-                    continue;
-                then = std::max(then, model_.opening[at(delivery)]) + model_.service[at(delivery)];
-                if (!(then + model_.duration(delivery, r.node[at(j + 1)]) <= r.late[at(j + 1)]))
-                    continue;
-            }
-            if (blink > 0.0 && random_.uniform() < blink)
-                continue;
-            best = {delta, number, r.type, i, j};
-        }
-    }
-}
-
-Place Search::best_place(Node head, double blink) {
-    Place best;
-    if (model_.partner[at(head)] >= 0) {
-        if (static_cast<int>(model_.customers.size()) > FULL_SCAN) {
-            // The routes that pass near the pickup or the delivery.
-            ++visit_;
-            visited_.resize(plan.route.size(), 0);
-            for (const Node node : {head, model_.partner[at(head)]}) {
-                const Node *near = model_.near(node);
-                const int count = std::min(options_.places, model_.width);
-                for (int i = 0; i < count && near[i] >= 0; ++i) {
-                    const int number = plan.route_of[at(near[i])];
-                    if (number < 0 || visited_[at(number)] == visit_)
-                        continue;
-                    visited_[at(number)] = visit_;
-                    try_pair(number, head, blink, best);
-                }
-            }
-        }
-        if (!best.found())
-            for (const int number : plan.active)
-                try_pair(number, head, blink, best);
-    } else if (options_.places >= model_.width && model_.has_matrix()) {
-        for (const int number : plan.active)
-            try_route(number, head, blink, best);
-    } else {
-        const Node *near = model_.near(head);
-        const int count = std::min(options_.places, model_.width);
-        for (int i = 0; i < count && near[i] >= 0; ++i) {
-            const int number = plan.route_of[at(near[i])];
-            if (number < 0)
-                continue;
-            const Route &r = plan.route[at(number)];
-            if (!has_room(r, head))
-                continue;
-            const int p = plan.position[at(near[i])];
-            if (p - 1 >= r.pinned)
-                try_place(number, p - 1, head, blink, best);
-            if (p >= r.pinned)
-                try_place(number, p, head, blink, best);
-        }
-        // Vehicles are scarce: look everywhere before a customer is left out.
-        if (!best.found())
-            try_new_route(head, blink, best);
-        if (!best.found())
-            for (const int number : plan.active)
-                try_route(number, head, blink, best);
-    }
-    try_new_route(head, blink, best);
-    return best;
 }
 
 // ---------------------------------------------------------------------------------- best plan
@@ -789,6 +566,7 @@ Result Search::run(const Hooks &hooks) {
         ruin();
         commit_ruin();
         order_units();
+        wide_ = options_.places >= model_.width || random_.uniform() < options_.wide;
         const double limit = current - temperature * std::log(random_.uniform() + 1e-300);
         double value = INFINITE;
         if (recreate(options_.blink, limit)) {
@@ -806,8 +584,10 @@ Result Search::run(const Hooks &hooks) {
                 value = objective();
             }
             current = value;
-            for (const Saved &saved : saved_)
+            for (const Saved &saved : saved_) {
+                recognise(saved);
                 set_dirty(saved.route);
+            }
             if (plan.value().better_than(best_value_)) {
                 keep_best();
                 last_gain = iteration;
