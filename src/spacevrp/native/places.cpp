@@ -12,7 +12,7 @@ std::size_t at(int i) { return static_cast<std::size_t>(i); }
 // Sums in another order differ by this share at most.
 constexpr double ROUNDING = 1e-9;
 // Places to remember: 24 bytes each.
-constexpr std::size_t MOST_KNOWN = 2'000'000;
+constexpr std::size_t MOST_KNOWN = 250'000;
 
 } // namespace
 
@@ -237,27 +237,59 @@ void Search::try_route(int number, Node head, double blink, Place &best) {
         best = place;
 }
 
+// The routes that pass near it; near the pickup or the delivery of a pair.
+void Search::try_near_routes(Node head, double blink, Place &best) {
+    ++visit_;
+    visited_.resize(plan.route.size(), 0);
+    for (const Node node : {head, model_.partner[at(head)]}) {
+        if (node < 0)
+            break;
+        const Node *near = model_.near(node);
+        for (int i = 0; i < options_.places && i < model_.width && near[i] >= 0; ++i) {
+            const int number = plan.route_of[at(near[i])];
+            if (number < 0 || visited_[at(number)] == visit_)
+                continue;
+            visited_[at(number)] = visit_;
+            try_route(number, head, blink, best);
+        }
+    }
+}
+
+// Only the places beside its neighbours, where each distance must be computed.
+void Search::try_near_places(Node node, double blink, Place &best) {
+    const Node *near = model_.near(node);
+    for (int i = 0; i < options_.places && i < model_.width && near[i] >= 0; ++i) {
+        const int number = plan.route_of[at(near[i])];
+        if (number < 0)
+            continue;
+        const Route &r = plan.route[at(number)];
+        if (!has_room(r, node))
+            continue;
+        const int here = plan.position[at(near[i])];
+        for (const int after : {here - 1, here}) {
+            if (after < r.pinned)
+                continue;
+            const Node last = r.node[at(after)], next = r.node[at(after + 1)];
+            const double extra =
+                model_.distance(last, node) + model_.distance(node, next) - r.arc[at(after)];
+            const double delta = model_.arc_weight * extra;
+            if (delta < best.delta && plan.fits(r, after, node, extra) &&
+                !(blink > 0.0 && random_.uniform() < blink))
+                best = {delta, number, r.type, after, 0};
+        }
+    }
+}
+
 Place Search::best_place(Node head, double blink) {
     Place best;
     if (wide_) {
         for (const int number : plan.active)
             try_route(number, head, blink, best);
     } else {
-        // The routes that pass near it; near the pickup or the delivery of a pair.
-        ++visit_;
-        visited_.resize(plan.route.size(), 0);
-        for (const Node node : {head, model_.partner[at(head)]}) {
-            if (node < 0)
-                break;
-            const Node *near = model_.near(node);
-            for (int i = 0; i < options_.places && near[i] >= 0; ++i) {
-                const int number = plan.route_of[at(near[i])];
-                if (number < 0 || visited_[at(number)] == visit_)
-                    continue;
-                visited_[at(number)] = visit_;
-                try_route(number, head, blink, best);
-            }
-        }
+        if (model_.has_matrix() || model_.paired)
+            try_near_routes(head, blink, best);
+        else
+            try_near_places(head, blink, best);
         // Vehicles are scarce: look everywhere before a customer is left out.
         if (!best.found())
             try_new_route(head, blink, best);

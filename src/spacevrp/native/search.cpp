@@ -84,6 +84,8 @@ Search::Search(const Model &problem, const Options &options)
     if (options_.places <= 0)
         options_.places =
             static_cast<int>(model_.customers.size()) <= FULL_SCAN ? model_.width : PLACES;
+    tries_all_ = options_.places >= model_.width && (model_.has_matrix() || model_.paired);
+    wide_ = tries_all_;
 }
 
 double Search::objective() const {
@@ -566,7 +568,7 @@ Result Search::run(const Hooks &hooks) {
         ruin();
         commit_ruin();
         order_units();
-        wide_ = options_.places >= model_.width || random_.uniform() < options_.wide;
+        wide_ = tries_all_ || (model_.has_matrix() && random_.uniform() < options_.wide);
         const double limit = current - temperature * std::log(random_.uniform() + 1e-300);
         double value = INFINITE;
         if (recreate(options_.blink, limit)) {

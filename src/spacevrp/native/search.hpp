@@ -135,6 +135,8 @@ private:
     Place scan_route(int number, Node node, double floor, double bound) const;
     Place scan_pair(int number, Node pickup, double floor, double bound);
     void try_route(int number, Node head, double blink, Place &best);
+    void try_near_routes(Node head, double blink, Place &best);
+    void try_near_places(Node node, double blink, Place &best);
     void try_new_route(Node head, double blink, Place &best);
 
     // --- descent
@@ -171,7 +173,8 @@ private:
     std::vector<Node> scratch_;
     std::vector<Known> known_; // (N, known_width_)
     int known_width_ = 0;
-    bool wide_ = true; // insertions try all routes, and not only those near by
+    bool tries_all_ = false; // in every iteration
+    bool wide_ = false;      // insertions try all routes, and not only those near by
     std::vector<double> delivery_delta_, delivery_least_;
 
     std::vector<Node> queue_;
