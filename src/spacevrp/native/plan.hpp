@@ -66,6 +66,9 @@ struct Value {
     }
 };
 
+// What a vehicle must have room for, by the load rule, from the extremes of what it hands over.
+double room_needed(LoadRule rule, double low, double high, double deliveries);
+
 class Plan {
 public:
     explicit Plan(const Model &problem);
