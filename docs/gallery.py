@@ -3,22 +3,18 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Callable
 from pathlib import Path
 
-from matplotlib.axes import Axes
-from matplotlib.backends.backend_agg import FigureCanvasAgg
-from matplotlib.figure import Figure
-
 import spacevrp
-from spacevrp.plots.geographic import plot_geographic
-from spacevrp.plots.maps import plot_solution
-from spacevrp.plots.schedule import plot_load, plot_schedule, schedule_size
+from spacevrp.plots.maps import map_size
+from spacevrp.plots.pictures import draw
+from spacevrp.plots.schedule import schedule_size
+from spacevrp.plots.style import new_figure
 
 DOCS = Path(__file__).parent
 PICTURES = DOCS / "pictures"
 DATA = DOCS.parent / "examples" / "data"
-DOTS_PER_INCH = 100
+DOTS_PER_INCH = 90
 # Name of the picture -> variant, size and seed of the instance.
 VARIANTS = {
     "capacity": ("CVRP", 50, 7),
@@ -27,14 +23,16 @@ VARIANTS = {
     "backhauls-last": ("CVRPBP", 20, 7),
     "orienteering": ("OP", 50, 7),
     "pairs": ("PDTSP", 20, 7),
+    "bars": ("ACVRP", 20, 7),
 }
 
 
-def save(name: str, draw: Callable[[Axes], object], size: tuple[float, float] = (5.0, 5.0)) -> None:
+def save(name: str, solution: spacevrp.Solution, kind: str = "routes") -> None:
     """Draw into docs/pictures, without pyplot: no window, no display."""
-    figure = Figure(figsize=size, layout="constrained")
-    FigureCanvasAgg(figure)
-    draw(figure.add_subplot())
+    problem = solution.plan.problem
+    sizes = {"schedule": schedule_size(solution), "load": (8.0, 4.2), "bars": (8.0, 3.0)}
+    figure = new_figure(*sizes.get(kind) or map_size(problem, solution))
+    draw(problem, solution, kind, figure.add_subplot())
     figure.savefig(PICTURES / f"{name}.png", dpi=DOTS_PER_INCH)
 
 
@@ -44,14 +42,14 @@ def main() -> None:
     solver = spacevrp.Solver(device="cpu")
     for name, (variant, size, seed) in VARIANTS.items():
         (problem,) = spacevrp.generate(variant, size=size, count=1, seed=seed)
-        solution = solver.solve(problem)
-        save(name, lambda ax, p=problem, s=solution: plot_solution(p, s, ax))
+        save(name, solver.solve(problem), "bars" if name == "bars" else "routes")
 
     stops = spacevrp.read(DATA / "stops.csv")
     assert isinstance(stops, spacevrp.Problem)
     morning = solver.solve(stops)
-    save("schedule", lambda ax: plot_schedule(morning, ax), schedule_size(morning))
-    save("load", lambda ax: plot_load(morning, ax), (7.0, 4.2))
+    save("schedule", morning, "schedule")
+    save("load", morning, "load")
+    save("partial", spacevrp.Solution.judged(stops, morning.routes[:-1]))
 
     answer = json.loads((DATA / "osrm_table.json").read_text(encoding="utf-8"))
     town = spacevrp.Problem.from_table(
@@ -60,8 +58,7 @@ def main() -> None:
         demand=[0] + [3, 5, 2, 4] * 3,
         capacity=14,
     )
-    roads = solver.solve(town)
-    save("roads", lambda ax: plot_geographic(town, roads, ax), (9.0, 4.5))
+    save("roads", solver.solve(town))
 
 
 if __name__ == "__main__":

@@ -12,11 +12,10 @@ from typing import TYPE_CHECKING, Any
 
 __version__ = "0.1.0.dev0"
 
+from spacevrp.problems import drawing
+
 if TYPE_CHECKING:
     from spacevrp import formats as formats
-    from spacevrp.anytime import Solver as Solver
-    from spacevrp.anytime import improve as improve
-    from spacevrp.anytime import solve as solve
     from spacevrp.formats import read as read
     from spacevrp.formats.saving import write as write
     from spacevrp.generators import generate as generate
@@ -30,24 +29,39 @@ if TYPE_CHECKING:
     from spacevrp.problems.variants import VARIANTS as VARIANTS
     from spacevrp.problems.variants import Variant as Variant
     from spacevrp.problems.variants import parse_variant as parse_variant
+    from spacevrp.solver import Result as Result
+    from spacevrp.solver import SolveParams as SolveParams
+    from spacevrp.solver import Solver as Solver
+    from spacevrp.solver import solve as solve
+
+
+def _plot(*arguments: Any) -> Any:
+    """Draw a solution; the module that draws is loaded on first use."""
+    from spacevrp.plots.pictures import plot
+
+    return plot(*arguments)
+
+
+drawing.plot = _plot
 
 # Public name -> the module that defines it.
 _HOMES = {
     "Clock": "spacevrp.problems.clock",
     "Plan": "spacevrp.problems.plan",
     "Problem": "spacevrp.problems.problem",
+    "Result": "spacevrp.solver",
     "Solution": "spacevrp.problems.solution",
-    "Solver": "spacevrp.anytime",
+    "SolveParams": "spacevrp.solver",
+    "Solver": "spacevrp.solver",
     "SpacevrpError": "spacevrp.problems.errors",
     "VARIANTS": "spacevrp.problems.variants",
     "Variant": "spacevrp.problems.variants",
     "Vehicle": "spacevrp.problems.fleet",
     "generate": "spacevrp.generators",
-    "improve": "spacevrp.anytime",
     "judge": "spacevrp.problems.referee",
     "parse_variant": "spacevrp.problems.variants",
     "read": "spacevrp.formats",
-    "solve": "spacevrp.anytime",
+    "solve": "spacevrp.solver",
     "write": "spacevrp.formats.saving",
 }
 

@@ -38,38 +38,39 @@ def not_negative(text: str) -> float:
     return value
 
 
-def add_lean_option(parser: argparse._ActionsContainer) -> None:
-    """Declare how far views lean."""
+def add_heads_option(parser: argparse._ActionsContainer) -> None:
+    """Declare the strength of the policy heads."""
     parser.add_argument(
+        "--policy-heads",
         "--lean",
-        metavar="SHARE",
+        metavar="STRENGTH",
         type=not_negative,
         help="strength of the policy heads; 0 for the base policy alone, as in the paper; default: "
-        "0.25",
+        "0.25, or the protocol's",
     )
 
 
-def add_protocol_option(parser: argparse._ActionsContainer, usual: str = "default") -> None:
-    """Declare the protocol of inference."""
+def add_protocol_option(parser: argparse._ActionsContainer, usual: str | None = "default") -> None:
+    """Declare the protocol of inference; ``usual`` without this option, None for the default."""
     parser.add_argument(
         "--protocol",
         choices=("paper", "network", "default"),
         default=usual,
         help="paper: greedy rollouts of the base policy from all start nodes, 8 or 128 views, and "
         "nothing else; network: with policy heads, sampling and reductions; default: with the "
-        f"compiled search, too; without this option: {usual}",
+        f"compiled search, too; without this option: {usual or 'default'}",
     )
 
 
 def add_sample_option(parser: argparse._ActionsContainer) -> None:
-    """Declare how many rounds draw their moves."""
+    """Declare how many rollouts are sampled."""
     parser.add_argument(
         "--sample",
         metavar="ROUNDS",
         type=at_least(0),
-        help="rounds beside the greedy one that draw their moves, from all start nodes or --starts "
-        "of them; 0 as in the paper; default: a quarter of the start nodes, the likeliest, and 3 "
-        "such rounds (none with --starts, without a depot, for fleets, or beyond 200 customers)",
+        help="sampled rollouts beside the greedy one, from all start nodes or --starts of them; 0 "
+        "as in the paper; default: a quarter of the start nodes, the likeliest, and 3 "
+        "samples each (none with --starts, without a depot, for fleets, or beyond 200 customers)",
     )
 
 

@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import argparse
 import json
 from dataclasses import replace
 from pathlib import Path
+from types import SimpleNamespace
 from typing import Any
 
 import pytest
@@ -12,6 +14,7 @@ import torch
 
 from spacevrp.bench import cvrplib, paper
 from spacevrp.bench.solving import Outcome
+from spacevrp.bench.tables import SolvedRow
 from spacevrp.cli.main import main
 from spacevrp.generators import generate
 from spacevrp.problems.errors import FormatError, SpacevrpError
@@ -40,6 +43,7 @@ NODE_COORD_SECTION
 -1
 EOF
 """
+ON_CPU: Any = SimpleNamespace(device=torch.device("cpu"))  # of a solver, all that matters
 SQUARE = "Route #1: 1 2\nRoute #2: 3\nCost 54\n"
 
 
@@ -62,7 +66,6 @@ def write(folder: Path, name: str, solution: str, customers: int = 3, capacity: 
 def result(name: str, customers: int, gap: float | None, papers: float | None) -> cvrplib.Row:
     return cvrplib.Row(
         instance=name,
-        kind=cvrplib.INSTANCE,
         customers=customers,
         views=8,
         starts=None,
@@ -71,12 +74,7 @@ def result(name: str, customers: int, gap: float | None, papers: float | None) -
         gap=gap,
         paper_gap=papers,
         difference=None if gap is None or papers is None else gap - papers,
-        seconds_host=1.0,
-        seconds_model=1.0,
-        seconds_referee=1.0,
-        seconds_search=0.5,
-        violations=int(gap is None),
-        refused=0,
+        **SolvedRow.told(Outcome((gap,), 1.0, 1.0, 1.0, violations=int(gap is None))),
     )
 
 
@@ -84,7 +82,8 @@ def test_the_best_known_cost_is_the_referees(tmp_path: Path) -> None:
     path = write(tmp_path, "square", SQUARE)
     (found,) = cvrplib.list_instances(tmp_path, 1, None)
     assert (found.name, found.customers, found.best_known) == ("square", 3, 54.0)
-    row = found.row(Outcome((60.0,), 0.0, 0.0, 0.0, violations=0), 8, None)
+    args = argparse.Namespace(augment=8, starts=None, protocol="paper")
+    row = found.row(Outcome((60.0,), 0.0, 0.0, 0.0, violations=0), args, ON_CPU)
     assert row.gap == pytest.approx(100 * 6 / 54)
     assert (row.paper_gap, row.difference) == (None, None)
     for text, part in (
@@ -154,13 +153,10 @@ def test_best_known_costs_other_than_the_papers_are_said() -> None:
 
 
 def test_starts_are_those_that_were_used() -> None:
-    class OnCpu:
-        device = torch.device("cpu")
-
-    assert cvrplib.starts_used(generate("CVRP", 100, 1)[0], None, OnCpu()) is None
+    assert cvrplib.starts_used(generate("CVRP", 100, 1)[0], None, ON_CPU) is None
     thousand = generate("CVRP", 1000, 1)[0]
-    assert cvrplib.starts_used(thousand, None, OnCpu()) == 65  # 65,536 / 1,000
-    assert cvrplib.starts_used(thousand, 7, OnCpu()) == 7
+    assert cvrplib.starts_used(thousand, None, ON_CPU) == 65  # 65,536 / 1,000
+    assert cvrplib.starts_used(thousand, 7, ON_CPU) == 7
     all_of_them = result("X-n502-k39", 501, 5.0, 7.0)
     some = replace(all_of_them, starts=9)
     assert (all_of_them.cells()[3], some.cells()[3]) == ("all", "9")

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import argparse
 import csv
 import json
 from collections.abc import Callable
@@ -11,9 +12,12 @@ from typing import Any
 
 import pytest
 
-from spacevrp.bench import ablation, gap_table, paper, references, scale, unseen
-from spacevrp.bench.gap_table import AVERAGE, VARIANT, GapRow
+from spacevrp.bench import ablation, gap_table, paper, references
+from spacevrp.bench.gap_table import AVERAGE, SCALE, UNSEEN, GapRow, GapTable
 from spacevrp.bench.references import Reference
+from spacevrp.bench.runner import Model, label_models
+from spacevrp.bench.solving import Outcome
+from spacevrp.bench.tables import SolvedRow
 from spacevrp.cli.main import main
 from spacevrp.generators import generate
 from spacevrp.model import ModelConfig, SpaceModel
@@ -25,7 +29,6 @@ from spacevrp.solver import Solver
 def row(problem: str, oracle: float | None, best: float | None, papers: float | None) -> GapRow:
     return GapRow(
         problem=problem,
-        kind=VARIANT,
         size=100,
         instances=4,
         views=128 if problem.startswith("A") else 8,
@@ -33,20 +36,13 @@ def row(problem: str, oracle: float | None, best: float | None, papers: float | 
         cost=2.0,
         oracle="ortools" if oracle is not None else "",
         oracle_instances=4 if oracle is not None else 0,
-        oracle_cost=None,
         oracle_gap=oracle,
         best="pyvrp" if best is not None else "",
         best_instances=3 if best is not None else 0,
-        best_cost=None,
         best_gap=best,
         paper_gap=papers,
-        difference=gap_table.difference(oracle, papers),
-        seconds_host=1.0,
-        seconds_model=2.0,
-        seconds_referee=3.0,
-        seconds_search=4.0,
-        violations=1,
-        refused=0,
+        difference=None if oracle is None or papers is None else oracle - papers,
+        **SolvedRow.told(Outcome((2.0,), 1.0, 2.0, 3.0, violations=1)),
     )
 
 
@@ -68,12 +64,14 @@ def known_references(monkeypatch: pytest.MonkeyPatch) -> Callable[[dict[str, lis
             made = [None if v is None else Reference(v, f"by{factor:g}", "1", 20) for v in values]
             return made[:count]
 
-        monkeypatch.setattr(
-            references, "best", lambda name, count, size, seed: held(name, count, 1.0, 10**6)
-        )
-        monkeypatch.setattr(
-            references, "paper_kind", lambda name, count, size, seed: held(name, count, 2.0, 1)
-        )
+        for name, factor, most in (("best", 1.0, 10**6), ("paper_kind", 2.0, 1)):
+
+            def known(
+                variant: str, count: int, *_: int, factor: float = factor, most: int = most
+            ) -> list[Reference | None]:
+                return held(variant, count, factor, most)
+
+            monkeypatch.setattr(references, name, known)
 
     return install
 
@@ -109,7 +107,7 @@ def test_no_average_of_halves_of_which_one_is_missing() -> None:
 
 
 def test_averages_of_the_paper_itself() -> None:
-    rows = [row(n, paper.space_gap(n), None, paper.space_gap(n)) for n in unseen.UNSEEN_NAMES]
+    rows = [row(n, paper.space_gap(n), None, paper.space_gap(n)) for n in UNSEEN.problems]
     symmetric, asymmetric, both = gap_table.symmetric_and_asymmetric(rows)
     gaps = paper.gaps()
     mean = sum(gaps[name] for name in gaps if name not in SEEN_NAMES and name[0] == "A") / 52
@@ -146,32 +144,31 @@ def test_a_row_with_both_gaps(
     plans = solver.solve(generate("CVRPL", 6, 3), augment=2, improve=False)
     costs = [plan.cost for plan in plans]
     known_references({"CVRPL": [costs[0] / 2, None, costs[2] / 1.5]})
-    parser = _parser(unseen)
-    args = parser.parse_args(["--size", "6", "--count", "3", "--augment-symmetric", "2"])
-    (one,) = gap_table.generated_sets(gap_table.list_sources(["CVRPL"], args), args, "cpu")
-    outcome = one._solve(solver, False)
+    args = _parser(UNSEEN).parse_args(["--size", "6", "--count", "3"])
+    (source,) = gap_table.generated_sets(["CVRPL"], args)
+    model = Model(solver, {}, tiny_model.config, "")
+    outcome = UNSEEN.case(source, model, 2, args).solve(show=False)
     assert list(outcome.costs) == pytest.approx(costs)
-    found = one.row(outcome, 30.0)
+    found = GapRow(**gap_table.gap_row(source, model, args, 2, 30.0, outcome))
     assert found.best_gap == pytest.approx((100 + 50) / 2)
     assert found.oracle_gap == pytest.approx(0.0)  # twice half the cost
     assert (found.best, found.best_instances) == ("by1", 2)
     assert (found.oracle, found.oracle_instances) == ("by2", 1)
     assert found.difference == pytest.approx(-30.0)
     assert found.cost == pytest.approx(sum(costs) / 3)
-    cells = dict(zip([name for name, _ in gap_table.COLUMNS], found.cells(), strict=True))
+    cells = dict(zip([title for title, _ in GapRow.columns()], found.cells(), strict=True))
     assert (cells["best"], cells["to best %"], cells["oracle"]) == ("by1 x2", "75.000", "by2 x1")
+    assert (cells["ours - paper"], cells["violations"]) == ("-30.000", "0")
 
 
-def _parser(module: Any) -> Any:
-    import argparse
-
+def _parser(table: GapTable) -> argparse.ArgumentParser:
     parser = argparse.ArgumentParser()
-    module.add_arguments(parser)
+    table.add_arguments(parser)
     return parser
 
 
 def test_the_98_are_the_default() -> None:
-    args = _parser(unseen).parse_args([])
+    args = _parser(UNSEEN).parse_args([])
     assert len(args.problems) == 98
     assert set(args.problems) == set(VARIANTS) - set(SEEN_NAMES)
     asymmetric = [parse_variant(name).features.asymmetric for name in args.problems]
@@ -179,13 +176,12 @@ def test_the_98_are_the_default() -> None:
     assert (args.count, args.size, args.seed) == (32, 100, 1)
     # The paper's views, but on a CPU fewer where they would take too long.
     for device, expected in (("cuda", 128), ("cpu", 8)):
-        sources = gap_table.list_sources(["CVRPL", "ACVRPL"], args)
-        sets = gap_table.generated_sets(sources, args, device)
-        assert [one.views for one in sets] == [8, expected]
+        sources = gap_table.generated_sets(["CVRPL", "ACVRPL"], args)
+        assert [UNSEEN.views(one, device, args) for one in sources] == [[8], [expected]]
 
 
 def test_a_thousand_customers_are_the_papers_six() -> None:
-    args = _parser(scale).parse_args([])
+    args = _parser(SCALE).parse_args([])
     assert args.problems == ("CVRPB", "OCVRP", "CVRPTW", "ACVRPB", "AOCVRP", "ACVRPTW")
     assert (args.size, args.starts) == (1000, None)
 
@@ -263,7 +259,7 @@ def test_an_interrupted_table_goes_on(
     assert sorted(path.suffix for path in tmp_path.iterdir()) == [".csv", ".json", ".md"]
 
 
-@pytest.mark.parametrize("verb", ["unseen", "scale", "ablation", "cvrplib", "frontier"])
+@pytest.mark.parametrize("verb", ["unseen", "scale", "ablation", "cvrplib"])
 def test_every_table_explains_itself(verb: str, capsys: pytest.CaptureFixture[str]) -> None:
     assert main(["bench", verb, "--help"]) == 0
     assert f"{verb}.md" in capsys.readouterr().out
@@ -316,15 +312,16 @@ def test_the_papers_figures_for_a_setting(
 
 
 def test_the_sixteen_and_their_asymmetric_forms() -> None:
-    assert len(ablation.NAMES) == 32
-    assert ["A" + name for name in ablation.NAMES[:16]] == list(ablation.NAMES[16:])
+    names = ablation.ABLATION.problems
+    assert len(names) == 32
+    assert ["A" + name for name in names[:16]] == list(names[16:])
 
 
 def test_labels_tell_models_apart() -> None:
     told = [{"given": "runs/a/last"}, {"given": "runs/b/last"}, {"given": "plain"}]
-    assert ablation.label_models(told) == ["runs/a/last", "runs/b/last", "plain"]
+    assert label_models(told) == ["runs/a/last", "runs/b/last", "plain"]
     with pytest.raises(SpacevrpError, match="expected different models, received plain twice"):
-        ablation.label_models([{"given": "plain"}, {"given": "plain"}])
+        label_models([{"given": "plain"}, {"given": "plain"}])
 
 
 def test_models_beside_each_other(

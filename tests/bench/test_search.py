@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import argparse
 import itertools
 import json
 from pathlib import Path
@@ -15,11 +16,21 @@ from spacevrp.bench.references import References
 from spacevrp.bench.search_command import Entry, Row, compare_solvers, rows_of
 from spacevrp.bench.search_days import KINDS, build_day
 from spacevrp.bench.search_suites import SUITES, Case
-from spacevrp.bench.search_ways import FROM_NETWORK, SEARCH, Found, Item, Network, Way, make_ways
+from spacevrp.bench.search_ways import (
+    FROM_NETWORK,
+    SEARCH,
+    TIMED,
+    Found,
+    Item,
+    Network,
+    Way,
+    make_ways,
+)
 from spacevrp.bench.solving import Outcome
 from spacevrp.bench.tables import Job
 from spacevrp.cli.main import main
 from spacevrp.generators import generate
+from spacevrp.oracles import ORACLES
 from spacevrp.oracles.pyvrp import PyVrpOracle
 from spacevrp.problems.problem import Problem
 from spacevrp.problems.solution import Solution
@@ -162,6 +173,32 @@ def test_no_search_begins_with_a_plan_that_has_reacted_to_the_real_prizes() -> N
     assert ways[SEARCH].refuses(problem.replace(max_length=9.0, variant=None)) is not None
 
 
+def test_lkh_is_left_out_where_it_is_not_installed(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(ORACLES["lkh"], "is_installed", classmethod(lambda cls: False))
+    monkeypatch.setattr(ORACLES["pyvrp"], "is_installed", classmethod(lambda cls: False))
+    ways = make_ways(_SlowNetwork(), whole=True, threads=1, seed=0)
+    (tour,) = generate("TSP", 6, 1, 1)
+    assert "not installed" in (ways["lkh"].refuses(tour) or "")
+    assert ways["pyvrp"].refuses(tour) is None  # what is required is an error, and not left out
+
+
+def test_the_frontier_has_half_as_many_of_the_larger_instances() -> None:
+    args = argparse.Namespace(count=5, seed=1)
+    cases = list(SUITES["frontier"].cases(args, _SlowNetwork()))
+    sizes = [(case.name, case.size, case.count) for case in cases]
+    assert len(sizes) == 11
+    assert sizes[0] == ("CVRP", 100, 5)
+    assert sizes[-2:] == [("CVRP", 500, 2), ("ACVRPTW", 500, 2)]
+
+
+def test_the_suite_beside_ortools_has_what_pyvrp_does_not_model() -> None:
+    args = argparse.Namespace(count=1, seed=1)
+    names = [case.name for case in SUITES["ortools"].cases(args, _SlowNetwork())]
+    assert len(names) == 36
+    assert {"PCTSP", "CVRPB", "AMDOCVRPBLTW"} <= set(names)
+    assert not {"CVRP", "OP", "PDCVRP"} & set(names)
+
+
 # ------------------------------------------------------------------------------------------ command
 
 
@@ -176,6 +213,44 @@ def test_a_suite_writes_its_record(tmp_path: Path, tiny_weights: Path) -> None:
     assert len(record["search_sha256"]) == 64
     assert "## Means over the cases" in (tmp_path / "variants.md").read_text(encoding="utf-8")
     assert main(command) == 0  # from what is kept
+
+
+@compiled
+def test_parts_of_a_suite_make_one_table_without_solving(
+    tmp_path: Path, tiny_weights: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    pytest.importorskip("matplotlib", reason="plots are an extra")
+    command = ["bench", "search", "frontier", "--count", "1", "--seconds", "0.02", "--quiet"]
+    command += ["--weights", str(tiny_weights), "--device", "cpu"]
+    kept = ""
+    for name, solver in (("OP", TIMED), ("ATSP", SEARCH)):
+        part = tmp_path / name
+        chosen = ["--only", f"{name}:100", "--solvers", solver, "-o", str(part)]
+        assert main([*command, *chosen]) == 0
+        kept += (part / "frontier.solved.jsonl").read_text(encoding="utf-8")
+    # Another machine measured it, and another build of the search.
+    lines = [json.loads(line) for line in kept.splitlines()]
+    for line in lines:
+        line["key"] |= {"device": "elsewhere, 1 threads", "search_sha256": "0" * 64}
+        line["key"]["solver_version"] = "9.9"
+    # A solver that is not installed here.
+    rival = {**lines[1]["key"], "solver": "lkh", "solver_version": "3.0"}
+    lines.append({"key": rival, "outcome": lines[1]["outcome"]})
+    monkeypatch.setattr(ORACLES["lkh"], "is_installed", classmethod(lambda cls: False))
+    whole = tmp_path / "whole"
+    whole.mkdir()
+    text = "".join(f"{json.dumps(line)}\n" for line in lines)
+    (whole / "frontier.solved.jsonl").write_text(text, encoding="utf-8")
+    monkeypatch.setattr("spacevrp.bench.search_command._measure", _never)
+    assert main([*command, "--stored", "-o", str(whole)]) == 0
+    record = json.loads((whole / "frontier.json").read_text(encoding="utf-8"))
+    found = [(row["problem"], row["solver"], row["version"]) for row in record["rows"]]
+    assert found == [("ATSP", SEARCH, "9.9"), ("ATSP", "lkh", "3.0"), ("OP", TIMED, "9.9")]
+    assert all(row["peak_gib"] > 0 for row in record["rows"])
+    assert record["machine"] == {"processor": "elsewhere, 1 threads"}
+    assert record["measured_search_sha256"] == ["0" * 64]
+    assert (whole / "frontier.png").read_bytes()[:4] == b"\x89PNG"
+    assert main([*command, "--stored"]) == 2  # of what?
 
 
 @compiled
@@ -205,6 +280,14 @@ def test_a_suite_without_its_data_says_so(
     monkeypatch.delenv("SPACEVRP_DATA", raising=False)
     assert main(["bench", "search", "vrptw", "--weights", str(tiny_weights), "--quiet"]) == 2
     assert "SPACEVRP_DATA" in capsys.readouterr().err
+
+
+@pytest.mark.parametrize("text", ["1,0", "nan", "x"])
+def test_limits_that_are_no_seconds_are_named(
+    text: str, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert main(["bench", "search", "variants", "--seconds", text]) == 2
+    assert "--seconds: expected seconds above 0, received" in capsys.readouterr().err
 
 
 def test_every_name_in_a_suite_is_a_way() -> None:

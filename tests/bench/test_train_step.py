@@ -43,7 +43,7 @@ def test_the_record(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
 @pytest.mark.parametrize(
     ("words", "message"),
     [
-        (["--repeats", "0"], "--repeats: expected at least 1, received 0"),
+        (["--repeats", "0"], "--repeats: expected a whole number of at least 1, received '0'"),
         (["--batch", "0"], "batch: expected a whole number of at least 1"),
         (["-o", "nowhere/record.json"], "nowhere/record.json: cannot be written"),
     ],

@@ -246,7 +246,7 @@ def test_nobody_can_be_served(
     ("text", "arguments", "message"),
     [
         ("x,y\n0,0\n1,1\n", ["--format", "geojson"], "expected longitudes and latitudes"),
-        ("x,y\n0,0\n1,1\n", ["--plot", "a.pdf"], "ends in .png or .svg"),
+        ("x,y\n0,0\n1,1\n", ["--plot", "a.gif"], "ends in .png, .svg, .pdf, .html"),
         ("x,y\n0,0\n1,1\n", ["--plot", "a.png", "--plot-kind", "x"], "invalid choice: 'x'"),
         ("x,y\n0,0\n1,a\n", [], "line 3: coordinates, node 1: expected a number, received 'a'"),
         ("x;y\n0;0\n1\n", [], "line 3: expected 2 cells, received 1"),

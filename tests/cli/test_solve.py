@@ -214,7 +214,7 @@ def test_a_partial_plan_is_drawn(solve: Any, infeasible: Path, tmp_path: Path) -
         (["four.vrp", "--device", "tpu"], "invalid choice: 'tpu'"),
         (["four.vrp", "--weights", "none"], "weights 'none': no bundled weights"),
         (["four.vrp", "-o", "no/out.json"], "no/out.json: cannot be written: there is no folder"),
-        (["four.vrp", "--plot", "a.pdf"], "a.pdf: expected a file name that ends in .png"),
+        (["four.vrp", "--plot", "a.gif"], "a.gif: expected a file name that ends in .png"),
         (
             ["four.vrp", "--plot", "a.png", "--plot-index", "1"],
             "--plot-index: expected 0 to 0, received 1",

@@ -10,13 +10,13 @@ import torch
 
 from spacevrp.cli.main import main
 from spacevrp.cli.solve import shorten
+from spacevrp.engines import blocks as blocks_module
+from spacevrp.engines import native_engine, pruning
 from spacevrp.formats import write
 from spacevrp.generators import generate
 from spacevrp.model import ModelConfig, SpaceModel
 from spacevrp.model.weights import save_weights
 from spacevrp.problems.referee import judge
-from spacevrp.solver import blocks as blocks_module
-from spacevrp.solver import native_engine, plans
 
 
 @pytest.fixture(scope="module")
@@ -66,7 +66,7 @@ def test_what_does_not_fit_is_one_line_and_no_file(
     capsys: pytest.CaptureFixture[str],
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    for module in (blocks_module, native_engine, plans):
+    for module in (blocks_module, native_engine, pruning):
         monkeypatch.setattr(module, "available", lambda device: 1000)
     monkeypatch.setattr(blocks_module, "large_budget", lambda device: 1000)
     write(tmp_path / "many.npz", generate("CVRP", 230, 1))

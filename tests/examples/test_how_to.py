@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from pathlib import Path
+from shutil import copytree
 
 import pytest
 
@@ -13,12 +14,18 @@ PAGES = sorted((ROOT / "docs" / "how-to").glob("*.md"))
 
 @pytest.mark.parametrize("page", PAGES, ids=lambda page: page.stem)
 def test_programs_run(
-    page: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+    page: Path,
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    capsys: pytest.CaptureFixture[str],
 ) -> None:
     programs = re.findall(r"```python\n(.*?)```", page.read_text(encoding="utf-8"), re.S)
     if any("import pandas" in program for program in programs):
         pytest.importorskip("pandas")
-    monkeypatch.chdir(ROOT / "examples")
+    if any(".plot(" in program for program in programs):
+        pytest.importorskip("matplotlib", reason="plots are an extra")
+    copytree(ROOT / "examples" / "data", tmp_path / "data")
+    monkeypatch.chdir(tmp_path)  # where programs may write
     for program in programs:
         exec(compile(program, str(page), "exec"), {})
         assert capsys.readouterr().out

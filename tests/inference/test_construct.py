@@ -9,6 +9,9 @@ import numpy as np
 import pytest
 import torch
 
+from spacevrp.engines.memory import Cut
+from spacevrp.engines.search import search_block
+from spacevrp.engines.settings import Settings
 from spacevrp.generators.testsets import generate
 from spacevrp.inference.construct import Best, Candidate, ConstructParams, construct, first_plans
 from spacevrp.inference.network import Network
@@ -18,9 +21,6 @@ from spacevrp.problems.deadline import Deadline, TimeIsUp
 from spacevrp.problems.problem import Problem
 from spacevrp.problems.referee import judge
 from spacevrp.problems.variants import VARIANTS
-from spacevrp.solver.memory import Cut
-from spacevrp.solver.search import search_block
-from spacevrp.solver.settings import Settings
 
 Of = Callable[[SpaceModel], Network]
 

@@ -9,6 +9,9 @@ import pytest
 import torch
 
 from spacevrp.decode.draws import random_keys
+from spacevrp.engines.fleet import draw_preferences, search_fleets
+from spacevrp.engines.memory import Cut
+from spacevrp.engines.settings import Settings
 from spacevrp.inference.construct import ConstructParams, construct, first_plans
 from spacevrp.inference.fleet import Fleet
 from spacevrp.inference.keys import Mersenne
@@ -16,9 +19,6 @@ from spacevrp.inference.network import Network
 from spacevrp.model import SpaceModel
 from spacevrp.problems.fleet import Vehicle
 from spacevrp.problems.problem import Problem
-from spacevrp.solver.fleet import draw_preferences, search_fleets
-from spacevrp.solver.memory import Cut
-from spacevrp.solver.settings import Settings
 from spacevrp.tensors.fleet import stack_fleets
 
 Of = Callable[[SpaceModel], Network]

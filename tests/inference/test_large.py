@@ -9,6 +9,9 @@ import pytest
 import torch
 
 from spacevrp.arrays import prepare
+from spacevrp.engines.large import Watch, search_large
+from spacevrp.engines.pruning import LargeCut, choose_search
+from spacevrp.engines.settings import Settings
 from spacevrp.generators.testsets import generate
 from spacevrp.inference import large
 from spacevrp.inference.construct import ConstructParams, construct, first_plans
@@ -17,9 +20,6 @@ from spacevrp.inference.network import Network
 from spacevrp.model import SpaceModel
 from spacevrp.problems.errors import UnsupportedError
 from spacevrp.problems.problem import Problem
-from spacevrp.solver.large import Watch, search_large
-from spacevrp.solver.plans import LargeCut, choose_search
-from spacevrp.solver.settings import Settings
 
 Of = Callable[[SpaceModel], Network]
 CPU = torch.device("cpu")

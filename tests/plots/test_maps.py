@@ -1,10 +1,10 @@
-"""Pictures: what is drawn, read back from the axes."""
+"""Maps: what is drawn, read back from the axes."""
 
 from __future__ import annotations
 
 import sys
 from collections.abc import Callable
-from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pytest
@@ -14,38 +14,74 @@ pytest.importorskip("matplotlib", reason="plots are an extra")
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 
-from spacevrp.plots import plot_instance, plot_solution, save_plot
+from spacevrp.plots import plot_instance, plot_solution
+from spacevrp.plots.labels import Annotations
+from spacevrp.plots.maps import map_size
+from spacevrp.plots.style import new_figure
 from spacevrp.problems.errors import UnsupportedError
+from spacevrp.problems.fleet import Vehicle
 from spacevrp.problems.problem import Problem
 from spacevrp.problems.solution import Solution
+
+PLACES = [(13.37, 52.5), (13.4, 52.51), (13.45, 52.52)]
 
 
 @pytest.fixture
 def ax() -> Axes:
-    return Figure().add_subplot()
+    return Figure(figsize=(9, 6)).add_subplot()
 
 
-def labels(ax: Axes) -> list[str]:
-    return ax.get_legend_handles_labels()[1]
+def kinds(ax: Axes) -> dict[str, np.ndarray]:
+    """Label of each kind of mark -> where its marks are."""
+    return {str(one.get_label()): one.get_offsets() for one in ax.collections}
+
+
+def annotations(ax: Axes) -> Annotations:
+    """What is written on the map, once it is drawn."""
+    ax.figure.draw_without_rendering()
+    (found,) = (child for child in ax.get_children() if isinstance(child, Annotations))
+    return found
+
+
+def written(ax: Axes) -> list[str]:
+    return [text for text, _ in annotations(ax).boxes]
+
+
+def warning(ax: Axes) -> str:
+    return "\n".join(text.get_text() for text in ax.texts)
+
+
+def route_lines(ax: Axes) -> list[Any]:
+    """The lines that stand in the legend: one for each route."""
+    return [line for line in ax.get_lines() if not str(line.get_label()).startswith("_")]
 
 
 def test_a_solution(four_customers: Callable[..., Problem], ax: Axes) -> None:
     problem = four_customers(demand=[0, 6, 4, 3, 7], capacity=10)
     solution = Solution.judged(problem, [[0, 1, 2, 0], [0, 3, 4, 0]])
     assert plot_solution(problem, solution, ax) is ax
-    assert ax.get_title() == "CVRP  ·  cost 28  ·  2 routes"
-    # Each route: one line through its customers, two dashed legs; routes differ in colour.
+    assert ax.get_title() == "CVRP  ·  4 stops  ·  2 routes  ·  cost 28"
+    # Each route: one line through its customers, two thin legs; routes differ in colour.
     lines = [line.get_xydata().tolist() for line in ax.get_lines()]
     assert lines[0] == [[3, 0], [3, 4]]
     assert lines[1:3] == [[[0, 0], [3, 0]], [[3, 4], [0, 0]]]
     assert lines[3] == [[0, 4], [0, 8]]
     assert len({line.get_color() for line in ax.get_lines()}) == 2
+    assert [line.get_label() for line in route_lines(ax)] == [
+        "1: 2 stops, load 10/10, cost 12",
+        "2: 2 stops, load 10/10, cost 16",
+    ]
     customers, depots = ax.collections
-    assert labels(ax) == ["customer", "depot"]
+    assert list(kinds(ax)) == ["stop", "depot"]
     assert depots.get_offsets().tolist() == [[0, 0]]
-    # Larger demand, larger mark.
+    # Larger demand, larger mark; stops have the colours of their routes.
     assert np.argsort(customers.get_sizes()).tolist() == np.argsort([6, 4, 3, 7]).tolist()
+    faces = customers.get_facecolor()
+    assert (faces[0] == faces[1]).all()
+    assert (faces[1] != faces[2]).any()
     assert ax.get_aspect() == 1.0
+    assert warning(ax) == ""
+    assert {"1", "2"} <= set(written(ax))
 
 
 def test_a_tour_is_closed_and_has_no_depot(ax: Axes) -> None:
@@ -53,16 +89,15 @@ def test_a_tour_is_closed_and_has_no_depot(ax: Axes) -> None:
     plot_solution(problem, Solution.judged(problem, [[0, 1, 2]]), ax)
     (line,) = ax.get_lines()
     assert line.get_xydata().tolist() == [[0, 0], [3, 0], [3, 4], [0, 0]]
-    assert ax.get_title() == "TSP  ·  cost 12"
-    assert ax.get_legend() is None
+    assert ax.get_title() == "TSP  ·  3 nodes  ·  1 route  ·  cost 12"
 
 
 def test_kinds_of_customers(four_customers: Callable[..., Problem], ax: Axes) -> None:
     problem = four_customers(demand=[0, 6, -4, 3, 7], capacity=10)
     plot_instance(problem, ax)
-    assert labels(ax) == ["customer", "backhaul", "depot"]
-    assert ax.collections[1].get_offsets().tolist() == [[3, 4]]
-    assert ax.get_title() == "CVRPB  ·  4 customers"
+    assert list(kinds(ax)) == ["delivery", "pickup", "depot"]
+    assert kinds(ax)["pickup"].tolist() == [[3, 4]]
+    assert ax.get_title() == "CVRPB  ·  4 stops"
 
 
 def test_skipped_customers_are_hollow(four_customers: Callable[..., Problem], ax: Axes) -> None:
@@ -70,39 +105,116 @@ def test_skipped_customers_are_hollow(four_customers: Callable[..., Problem], ax
         prize=[0, 1, 2, 3, 4], maximise_prize=True, max_length=9.0, max_routes=1
     )
     plot_solution(problem, Solution.judged(problem, [[0, 3, 0]]), ax)
-    assert labels(ax) == ["customer", "customer, skipped", "depot"]
-    assert len(ax.collections[1].get_offsets()) == 3
-    assert ax.get_title() == "OP  ·  prize 3  ·  1 route"
+    assert list(kinds(ax)) == ["stop", "stop, skipped (3)", "depot"]
+    assert (ax.collections[1].get_facecolor() == 1).all()
+    assert ax.get_title() == "OP  ·  4 stops  ·  1 route  ·  prize 3"
+    assert warning(ax) == ""
 
 
 def test_pairs(ax: Axes) -> None:
     problem = Problem.from_coordinates([(0, 0), (1, 0), (2, 0)], pairs=[(2, 1)], max_routes=1)
     plot_instance(problem, ax)
-    assert labels(ax) == ["delivery", "pickup", "depot"]
-    assert ax.collections[1].get_offsets().tolist() == [[2, 0]]
+    assert kinds(ax)["pickup"].tolist() == [[2, 0]]
 
 
-def test_a_matrix_says_that_its_map_is_made_up(ax: Axes) -> None:
-    matrix = [[0, 3, 5], [3, 0, 4], [1, 4, 0]]
-    problem = Problem.from_matrix(matrix, demand=[0, 1, 1], capacity=2)
+def test_unserved_stops_are_as_visible_as_others(
+    four_customers: Callable[..., Problem], ax: Axes
+) -> None:
+    problem = four_customers(demand=[0, 6, 4, 3, 7], capacity=10)
     plot_solution(problem, Solution.judged(problem, [[0, 1, 2, 0]]), ax)
-    assert "no coordinates: nodes placed by scaling the distances" in ax.get_title()
-    assert len(ax.texts) == 3  # an arrowhead on each leg, since direction matters
+    assert warning(ax) == "partial: 2 of 4 stops unserved"
+    assert kinds(ax)["unserved (2)"].tolist() == [[0, 4], [0, 8]]
+    served, unserved, _ = ax.collections
+    assert unserved.get_sizes().min() > served.get_sizes().min()
+    assert (unserved.get_facecolor()[0] != served.get_facecolor()[0]).any()
+    legends = [legend for legend in ax.get_children() if type(legend).__name__ == "Legend"]
+    assert "unserved (2)" in [text.get_text() for one in legends for text in one.get_texts()]
+    assert {"3", "4"} <= set(written(ax))
 
 
-def test_a_bad_plan_is_marked(four_customers: Callable[..., Problem], ax: Axes) -> None:
+def test_a_bad_plan_says_what_it_breaks(four_customers: Callable[..., Problem], ax: Axes) -> None:
     problem = four_customers(demand=[0, 6, 4, 3, 7], capacity=10)
     plot_solution(problem, Solution.judged(problem, [[0, 1, 2, 3, 4, 0]]), ax)
-    assert ax.get_title().endswith("NOT FEASIBLE")
+    assert warning(ax).startswith("breaks a rule: route 1 ")
 
 
-def test_a_picture_file(four_customers: Callable[..., Problem], tmp_path: Path) -> None:
-    problem = four_customers(demand=[0, 6, 4, 3, 7], capacity=10)
-    plain, routes = tmp_path / "plain.png", tmp_path / "routes.png"
-    save_plot(plain, problem)
-    save_plot(routes, problem, Solution.judged(problem, [[0, 1, 2, 0], [0, 3, 4, 0]]))
-    assert plain.read_bytes()[:8] == routes.read_bytes()[:8] == b"\x89PNG\r\n\x1a\n"
-    assert plain.read_bytes() != routes.read_bytes()
+def test_open_routes_end_in_a_ring(four_customers: Callable[..., Problem], ax: Axes) -> None:
+    problem = four_customers(open_routes=True)
+    plot_solution(problem, Solution.judged(problem, [[0, 1, 2], [0, 3, 4]]), ax)
+    rings = [one for one in ax.collections if one.get_label() == "end of an open route"]
+    assert [ring.get_offsets().tolist() for ring in rings] == [[[3, 4]], [[0, 8]]]
+    assert len(ax.get_lines()) == 4  # no way back
+
+
+def test_mixed_fleets_have_closed_and_open_routes(ax: Axes) -> None:
+    vehicles = [Vehicle("van", open_route=True), Vehicle("truck")]
+    problem = Problem.from_coordinates([(0, 0), (1, 0), (2, 1)], vehicles=vehicles)
+    plot_solution(problem, Solution.judged(problem, [[0, 1], [0, 2, 0]], [0, 1]), ax)
+    assert [str(line.get_label()).rpartition(", ")[2] for line in route_lines(ax)] == [
+        "van",
+        "truck",
+    ]
+    assert kinds(ax)["end of an open route"].tolist() == [[1, 0]]
+
+
+def test_a_matrix_has_no_map(ax: Axes) -> None:
+    problem = Problem.from_matrix([[0, 3, 5], [3, 0, 4], [1, 4, 0]], demand=[0, 1, 1], capacity=2)
+    with pytest.raises(UnsupportedError, match="a map needs coordinates"):
+        plot_solution(problem, Solution.judged(problem, [[0, 1, 2, 0]]), ax)
+
+
+def test_a_map_in_degrees(ax: Axes) -> None:
+    problem = Problem.from_lonlat(PLACES, ids=["hub", "$x$ bakery", "dairy"], speed_kmh=30)
+    plot_solution(problem, Solution.judged(problem, [[0, 1, 2, 0]]), ax)
+    route = ax.get_lines()[0].get_xydata().tolist()
+    assert route == [[13.4, 52.51], [13.45, 52.52]]
+    # A degree of longitude at 52.5 degrees is 0.61 of one of latitude.
+    assert ax.get_aspect() == pytest.approx(1 / 0.6087, rel=1e-3)
+    assert "1 km" in warning(ax)
+    assert set(written(ax)) == {"hub", "$x$ bakery", "dairy"}
+    assert ax.xaxis.get_major_formatter()(13.4, 0) == "13.4°E"
+    assert ax.yaxis.get_major_formatter()(-52.5, 0) == "52.5°S"
+
+
+def wedges(customers: int, each: int) -> tuple[Problem, Solution]:
+    """Customers at random, taken by angle around a depot in the middle."""
+    places = np.random.default_rng(customers).uniform(size=(customers + 1, 2))
+    places[0] = 0.5
+    away = places[1:] - places[0]
+    order = 1 + np.argsort(np.arctan2(away[:, 1], away[:, 0]))
+    problem = Problem.from_coordinates(places, demand=[0] + [1] * customers, capacity=each)
+    routes = [[0, *order[i : i + each].tolist(), 0] for i in range(0, customers, each)]
+    return problem, Solution.judged(problem, routes)
+
+
+@pytest.mark.parametrize(
+    ("customers", "each", "fewest"), [(5, 5, 5), (60, 8, 40), (200, 4, 60), (1000, 50, 250)]
+)
+def test_no_text_covers_another(customers: int, each: int, fewest: int) -> None:
+    problem, solution = wedges(customers, each)
+    axes = new_figure(*map_size(problem, solution)).add_subplot()
+    plot_solution(problem, solution, axes)
+    drawn = annotations(axes)
+    assert len(route_lines(axes)) == len(solution.routes)
+    boxes = np.array([box for _, box in drawn.boxes])
+    low, high = boxes[:, :2], boxes[:, 2:]
+    overlap = ((low[:, None] < high[None]) & (high[:, None] > low[None])).all(axis=-1)
+    assert overlap.sum() == len(boxes)  # each with itself
+    frame = axes.get_window_extent()
+    assert frame.x0 <= low[:, 0].min()
+    assert high[:, 0].max() <= frame.x1
+    assert fewest <= len(boxes) <= customers + len(solution.routes)
+    # Every route that is long enough to see shows its direction, though not on every arc.
+    arcs = sum(len(route) - 1 for route in solution.routes)
+    assert 0.9 * len(solution.routes) <= drawn.heads <= (arcs if customers < 10 else 0.7 * arcs)
+
+
+def test_heads_point_in_the_direction_of_travel() -> None:
+    from spacevrp.plots.labels import _heads
+
+    ((tip, way),) = _heads(np.array([[0.0, 0.0], [90.0, 0.0]]), 1.0)
+    assert way.tolist() == [1, 0]
+    assert 45 < tip[0] < 55
 
 
 def test_without_matplotlib_the_error_says_how_to_get_it(

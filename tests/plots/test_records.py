@@ -39,11 +39,14 @@ ROWS = [
 ]
 
 
-def measured(solver: str, setting: str, gap: float | None, seconds: float, solved: int = 10) -> Any:
+def measured(
+    solver: str, limit: float | None, gap: float | None, seconds: float, solved: int = 10
+) -> dict[str, Any]:
     return {
         "problem": "CVRP",
+        "size": 100,
         "solver": solver,
-        "setting": setting,
+        "limit": limit,
         "instances": 10,
         "solved": solved,
         "gap": gap,
@@ -125,24 +128,46 @@ def test_a_dot_a_variant_that_has_both_forms() -> None:
 
 def test_a_line_a_solver_from_quick_to_slow() -> None:
     rows = [
-        measured("spacevrp", "8 views", 2.0, 0.9),
-        measured("spacevrp", "1 view", 3.0, 0.2),
-        measured("pyvrp", "0.1 s", 4.0, 0.11, solved=7),
-        measured("pyvrp", "1 s", 1.0, 1.01),
-        measured("lkh", "1 s", None, 1.0, solved=0),
+        measured("spacevrp", 1.0, 2.0, 0.9),
+        measured("spacevrp", 0.1, 3.0, 0.2),
+        measured("pyvrp", 0.1, 4.0, 0.11, solved=7),
+        measured("pyvrp", 1.0, 1.0, 1.01),
+        measured("lkh", 1.0, None, 1.0, solved=0),
     ]
     figure = plot_frontier(rows)
     (axes,) = [axes for axes in figure.axes if axes.axison]
-    ours, theirs, hollow = axes.lines
+    lines = [line for line in axes.lines if len(line.get_xydata())]
+    ours, theirs, hollow = lines
     assert ours.get_xydata().tolist() == [[0.2, 3.0], [0.9, 2.0]]
     assert theirs.get_xydata().tolist() == [[0.11, 4.0], [1.01, 1.0]]
     assert hollow.get_xydata().tolist() == [[0.11, 4.0]]  # seven of ten
-    assert [text.get_text() for text in axes.texts] == ["x1", "x8", "0.1 s", "1 s"]
+    assert ours.get_linewidth() > theirs.get_linewidth()
+    assert figure._supxlabel.get_text().startswith("hollow")  # type: ignore[attr-defined]
     assert axes.get_xscale() == "log"
+    assert {0.05, 10.0} <= set(axes.get_yticks())
+    low, high = axes.get_ylim()
+    assert low <= 0.0
+    assert high > 10.0
     assert len({ours.get_color(), theirs.get_color()}) == 2
     assert len({ours.get_marker(), theirs.get_marker()}) == 2  # colours are not the only cue
     with pytest.raises(FormatError, match="expected rows with a gap, received none"):
         plot_frontier(rows[-1:])
+
+
+def test_a_panel_a_problem_and_size() -> None:
+    row = measured("pyvrp", 1.0, 2.0, 1.0)
+    panels = [("CVRP", 50), ("CVRP", 100), ("ACVRP", 50), ("ACVRP", 100)]
+    rows = [{**row, "problem": problem, "size": size} for problem, size in panels]
+
+    def titles(some: list[dict[str, Any]]) -> list[str]:
+        return [axes.get_title() for axes in plot_frontier(some).axes]
+
+    assert titles(rows) == [f"{problem}, {size} customers" for problem, size in panels]
+    # A line of panels a problem where all have the same sizes.
+    (first, second, third, _) = plot_frontier(rows).axes
+    assert first.get_subplotspec().rowspan == second.get_subplotspec().rowspan
+    assert first.get_subplotspec().colspan == third.get_subplotspec().colspan
+    assert titles(rows[:3]) == [f"{problem}, {size} customers" for problem, size in panels[:3]]
 
 
 # ---------------------------------------------------------------------------------------- records
@@ -176,7 +201,7 @@ def test_what_is_not_a_record_is_named(tmp_path: Path, text: str, part: str) -> 
 
 @pytest.mark.parametrize("verb", ["gaps", "symmetry", "frontier"])
 def test_the_commands(verb: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    rows = [measured("spacevrp", "1 view", 3.0, 0.2)] if verb == "frontier" else ROWS
+    rows = [measured("spacevrp", 0.1, 3.0, 0.2)] if verb == "frontier" else ROWS
     record, picture = write(tmp_path / "x.json", rows), tmp_path / "x.png"
     assert main(["plot", verb, str(record), "-o", str(picture)]) == 0
     assert picture.read_bytes()[:8] == b"\x89PNG\r\n\x1a\n"

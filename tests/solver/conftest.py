@@ -1,17 +1,29 @@
-"""A small random model: what it proposes is poor, but every rule applies to it all the same."""
+"""A small random model, a clock that only moves with work, and an engine that moves it.
+
+What the model proposes is poor, but every rule applies to it all the same.
+"""
 
 from __future__ import annotations
 
 import weakref
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
+from contextlib import nullcontext
+from dataclasses import dataclass, field
 from typing import Any
 
+import numpy as np
 import pytest
 import torch
 from torch.utils._python_dispatch import TorchDispatchMode
 from torch.utils._pytree import tree_leaves
 
+from spacevrp.engines.devices import Cpu
+from spacevrp.engines.settings import Settings
+from spacevrp.inference.construct import Candidate
 from spacevrp.model import ModelConfig, SpaceModel
+from spacevrp.problems.deadline import TimeIsUp
+from spacevrp.problems.problem import Problem
+from spacevrp.problems.solution import Solution
 from spacevrp.solver import Solver
 
 
@@ -33,7 +45,7 @@ def solver(model: SpaceModel) -> Solver:
 def network_alone() -> Iterator[None]:
     """The plans of the model, whatever the size: no search follows."""
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr("spacevrp.solver.work.can_search", lambda problem: False)
+        patch.setattr("spacevrp.solver.solver.can_search", lambda problem: False)
         yield
 
 
@@ -65,3 +77,78 @@ class LiveBytes(TorchDispatchMode):
 @pytest.fixture(scope="session")
 def live_bytes() -> type[LiveBytes]:
     return LiveBytes
+
+
+@dataclass
+class Clock:
+    """Time that stands still but for work."""
+
+    now: float = 100.0
+
+    def __call__(self) -> float:
+        return self.now
+
+
+@pytest.fixture
+def clock() -> Clock:
+    return Clock()
+
+
+def alone(problem: Problem) -> Solution:
+    """A route for each customer."""
+    return Solution.judged(problem, [(0, node, 0) for node in problem.customers])
+
+
+@dataclass
+class FakeEngine:
+    """Serves each customer alone, and takes ``latency + rate x rollouts`` seconds a problem.
+
+    When the time is up there is no plan.
+    """
+
+    clock: Clock
+    latency: float = 0.0
+    rate: float = 0.0
+    threads: int = 1
+    name: str = "fake"
+    stuck: bool = False
+    device: Cpu = field(default_factory=Cpu)
+    calls: list[Settings] = field(default_factory=list)
+
+    def at_work(self) -> Any:
+        return nullcontext()
+
+    def lacks(self, problem: Problem, settings: Settings) -> str | None:
+        return None
+
+    def search(
+        self, several: Sequence[Problem], shown: Any, settings: Settings, *_: Any
+    ) -> Iterator[list[Candidate]]:
+        self.calls.append(settings)
+        for problem in several:
+            starts = settings.starts or len(problem.customers)
+            rollouts = settings.views * starts * (1 + (settings.samples or 0))
+            needed, left = self.latency + self.rate * rollouts, settings.deadline.left
+            self.clock.now += min(needed, max(left, 0.0) + 1e-9)
+            if needed > left:
+                raise TimeIsUp
+            moves = np.array([node for one in problem.customers for node in (0, one)] + [0])
+            cost = np.inf if self.stuck else alone(problem).cost
+            yield [Candidate(cost, 0, moves[:3] if self.stuck else moves)]
+
+
+@pytest.fixture
+def fake(clock: Clock) -> FakeEngine:
+    return FakeEngine(clock, latency=0.1, rate=0.001)
+
+
+@pytest.fixture
+def solver_of() -> Any:
+    """A solver with another engine."""
+
+    def make(engine: Any) -> Solver:
+        solver = object.__new__(Solver)
+        solver.threads, solver.engine = 1, engine
+        return solver
+
+    return make

@@ -9,6 +9,10 @@ from typing import Any
 import numpy as np
 import pytest
 
+from spacevrp.engines import blocks
+from spacevrp.engines.base import Account
+from spacevrp.engines.progress import Progress
+from spacevrp.engines.settings import Settings
 from spacevrp.generators import generate
 from spacevrp.problems.deadline import Deadline, TimeIsUp
 from spacevrp.problems.problem import Problem
@@ -109,12 +113,12 @@ def test_reasons_are_found_until_then(clock: Clock) -> None:
 def test_rollouts_stop_in_the_middle(solver: Solver, monkeypatch: pytest.MonkeyPatch) -> None:
     """The model has no plan yet, and every problem has one all the same."""
     # Compiled ones look at the clock after some time, not after some moves.
-    monkeypatch.setattr("spacevrp.solver.search.supports_native", lambda _: False)
+    monkeypatch.setattr("spacevrp.engines.search.supports_native", lambda _: False)
     problems = generate("CVRP", 12, 3)
     clock = Clock()
-    attempt = solver.attempt(problems, augment=2, deadline=Deadline(10 * LOOK, clock))
-    assert [plan is None for plan in attempt.solutions] == [True] * 3
-    assert all(plan.is_legal for plan in attempt.best)
+    outcome = solver.run(problems, time=10 * LOOK, search=False, clock=clock)
+    assert [plan is None for plan in outcome.solutions] == [True] * 3
+    assert all(plan.is_legal for plan in outcome.results)
     assert clock.looks < 60
 
 
@@ -122,35 +126,33 @@ def test_rollouts_stop_in_the_middle(solver: Solver, monkeypatch: pytest.MonkeyP
 def test_a_call_stops_wherever_it_is(variant: str, solver: Solver) -> None:
     """After any number of looks, plans are legal, and few more looks are taken."""
     (problem,) = generate(variant, 12, 1)
-    whole = Clock()
-    full = solver.attempt(problem, augment=2, deadline=Deadline(1e9, whole))
-    for looks in (1, whole.looks // 3, 2 * whole.looks // 3):
+    for looks in (1, 40, 120):
         clock = Clock()
-        attempt = solver.attempt(problem, augment=2, deadline=Deadline(looks * LOOK, clock))
-        (best,) = attempt.best
+        outcome = solver.run(problem, time=looks * LOOK, search=False, clock=clock)
+        (best,) = outcome.results
         assert best.is_legal
         assert clock.looks <= looks + 60
-    assert full.solutions == solver.attempt(problem, augment=2).solutions
 
 
 def test_the_views_in_time_count(solver: Solver, monkeypatch: pytest.MonkeyPatch) -> None:
     """One view at a time; the time is up during the second."""
-    from spacevrp.solver import blocks
-
     (problem,) = generate("CVRP", 12, 1)
-    real, clock = blocks.search_block, Clock()
+    real = blocks.search_block
 
     def one_by_one(model: Any, problems: Any, settings: Any, sizes: Any, *more: Any) -> Any:
         return real(model, problems, settings, replace(sizes, views=1), *more)
 
+    def plans(views: int, deadline: Deadline) -> list[list[int]]:
+        settings = Settings(views=views, deadline=deadline)
+        with Progress(1, False) as progress:
+            (found,) = solver.engine.search([problem], [None], settings, progress, Account())
+        return [one.sequence.tolist() for one in found]
+
     monkeypatch.setattr(blocks, "search_block", one_by_one)
-    asked = {"improve": False, "replan": 0, "persist": False}
-    first = solver.attempt(problem, augment=1, deadline=Deadline(1e9, clock), **asked)
-    looks = clock.looks
     clock = Clock()
-    deadline = Deadline((looks + 3) * LOOK, clock)
-    cut = solver.attempt(problem, augment=8, deadline=deadline, **asked)
-    assert cut.solutions == first.solutions
+    first = plans(1, Deadline(1e9, clock))
+    cut = plans(8, Deadline((clock.looks + 3) * LOOK, Clock()))
+    assert cut[0] == first[0]
 
 
 def test_fleets_and_large_instances_stop_too(solver: Solver) -> None:
@@ -160,25 +162,9 @@ def test_fleets_and_large_instances_stop_too(solver: Solver) -> None:
     )
     for one, more in ((fleet, {}), (problem, {"candidates": 4})):
         clock = Clock()
-        deadline = Deadline(10 * LOOK, clock)
-        attempt = solver.attempt(one, augment=2, deadline=deadline, **more)
-        assert attempt.best[0].is_legal
+        outcome = solver.run(one, time=10 * LOOK, search=False, clock=clock, **more)
+        assert outcome.results[0].is_legal
         assert clock.looks < 60
-
-
-def test_a_plan_to_begin_from_is_never_made_worse(solver: Solver) -> None:
-    (problem,) = generate("CVRP", 12, 1)
-    good = solver.attempt(problem, augment=4).best[0]
-    told: list[tuple[int, float]] = []
-    attempt = solver.attempt(
-        problem,
-        augment=1,
-        improve=False,
-        begin={0: good},
-        found=lambda number, plan, _: told.append((number, plan.cost)),
-    )
-    assert attempt.best[0].cost <= good.cost
-    assert told[0][0] == 0
 
 
 def test_time_is_up_is_no_error_of_a_search() -> None:

@@ -15,7 +15,8 @@ from spacevrp.problems.problem import Problem
 from spacevrp.problems.referee import judge
 from spacevrp.problems.solution import Solution
 from spacevrp.search import Improved
-from spacevrp.solver import Solver, effort, work
+from spacevrp.solver import Solver, effort
+from spacevrp.solver import improve as stage
 from spacevrp.solver.effort import can_search, usual_stop
 
 needs_search = pytest.mark.skipif(not native.available(), reason="the search was not compiled")
@@ -36,7 +37,7 @@ def asked(monkeypatch: pytest.MonkeyPatch) -> list[dict[str, Any]]:
         pairs = zip(problems, plans, strict=True)
         return Improved(plan or Solution.judged(one, ()) for one, plan in pairs)
 
-    monkeypatch.setattr(work, "improve", note)
+    monkeypatch.setattr(stage, "improve", note)
     monkeypatch.setattr(native, "core", object())
     return calls
 
@@ -55,12 +56,12 @@ def test_all_plans_are_searched_those_of_one_size_together(
     solver: Solver, asked: list[dict[str, Any]], model: SpaceModel
 ) -> None:
     problems = [*generate("CVRP", 10, 2), *generate("TSP", 12, 1), *generate("MDCVRP", 10, 1)]
-    solver.attempt(problems, augment=1, seed=5)
+    solver.run(problems, augment=1, seed=5)
     assert [call["problems"] for call in asked] == [[*problems[:2], problems[3]], [problems[2]]]
     assert {call["seed"] for call in asked} == {5}
     assert {call["threads"] for call in asked} == {1}
     assert all(plan.feasible for call in asked for plan in call["plans"])
-    Solver(model, "cpu", threads=2).attempt(problems[0], augment=1)
+    Solver(model, "cpu", threads=2).run(problems[0], augment=1)
     assert asked[-1]["threads"] == 2
 
 
@@ -72,10 +73,10 @@ def test_where_visits_reveal_prizes_expectations_are_compared(
     monkeypatch.setattr(native, "core", object())
     (problem,) = generate("SPCTSP", 10, 1)
     assert can_search(problem)
-    alone = solver.attempt(problem, augment=1, improve=False)
+    alone = solver.run(problem, augment=1, improve=False)
     (plan,) = alone.solutions
     assert plan is not None
-    known = alone.expected.get(0, plan.cost)
+    known = plan.cost if plan.expected is None else plan.expected
     everybody = Solution.judged(problem, [(*range(problem.size), 0)])
 
     def note(problems: Any, plans: Any, **more: Any) -> Improved:
@@ -84,10 +85,10 @@ def test_where_visits_reveal_prizes_expectations_are_compared(
         found.expected = {0: known + by}
         return found
 
-    monkeypatch.setattr(work, "improve", note)
-    attempt = solver.attempt(problem, augment=1)
+    monkeypatch.setattr(stage, "improve", note)
+    attempt = solver.run(problem, augment=1)
     assert attempt.solutions == [everybody if by < 0 else plan]
-    assert attempt.expected.get(0, plan.cost) == known + min(by, 0.0)
+    assert attempt.results[0].expected == pytest.approx(known + min(by, 0.0))
 
 
 def test_where_rules_limit_the_visits_as_well_nothing_is_searched(
@@ -106,14 +107,14 @@ def test_large_instances_are_begun_without_the_network(
     for module in ("effort", "solver"):
         monkeypatch.setattr(f"spacevrp.solver.{module}.MOST_FOR_NETWORK", 11)
     small, large = *generate("CVRP", 11, 1), *generate("CVRP", 12, 1)
-    attempt = solver.attempt([small, large.replace(name="town")])
+    attempt = solver.run([small, large.replace(name="town")])
     assert [plan is None for call in asked for plan in call["plans"]] == [False, True]
     (note,) = attempt.notes
     assert note.startswith("'town': 12 customers, begun without the network, which does not pay")
     # What is said of the network's plans asks for them.
-    for more in ({"augment": 1}, {"starts": 1}, {"replan": 0}, {"improve": False}):
+    for more in ({"augment": 1}, {"starts": 1}, {"network": True}, {"improve": False}):
         asked.clear()
-        assert solver.attempt(large, **more).notes == ()
+        assert solver.run(large, **more).notes == ()
         assert all(plan is not None for call in asked for plan in call["plans"])
 
 
@@ -122,10 +123,10 @@ def test_without_the_compiled_module_the_networks_plans_come_with_a_note(
 ) -> None:
     monkeypatch.setattr(native, "core", None)
     problems = generate("CVRP", 10, 2)
-    attempt = solver.attempt(problems)
+    attempt = solver.run(problems)
     assert attempt.notes == (native.MISSING,)
     assert "\n" not in native.MISSING
-    alone = solver.attempt(problems, improve=False)
+    alone = solver.run(problems, improve=False)
     assert attempt.solutions == alone.solutions
     assert alone.notes == ()
     with pytest.warns(RuntimeWarning, match="compiled search") as caught:
@@ -182,7 +183,7 @@ def test_large_instances_get_plans_without_the_network(
 ) -> None:
     for module in ("effort", "solver"):
         monkeypatch.setattr(f"spacevrp.solver.{module}.MOST_FOR_NETWORK", 11)
-    monkeypatch.delattr("spacevrp.solver.blocks.Blocks.search")
+    monkeypatch.delattr("spacevrp.engines.blocks.Blocks.search")
     for name in ("CVRP", "TSP", "OP", "PDCVRP"):
         (problem,) = generate(name, 20, 1)
         assert solver.solve(problem).feasible

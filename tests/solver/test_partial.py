@@ -183,9 +183,9 @@ def test_an_error_carries_the_partial_plan(solver: Solver) -> None:
     partial = caught.value.partial[0]
     assert caught.value.solutions == [None]
     assert len(partial.unserved) == 1
-    attempt = solver.attempt([problem])
+    attempt = solver.run([problem])
     assert attempt.partial == {0: partial}
-    assert attempt.best == [partial]
+    assert attempt.results == [partial]
     assert attempt.solutions == [None]
 
 

@@ -27,7 +27,7 @@ problem = spacevrp.generate("CVRP", 20, 1)[0]
 solver = spacevrp.Solver(device="cpu")
 
 def plan(_=None):
-    return solver.solve(problem, augment=1, replan=0, improve=False).routes
+    return solver.solve(problem, augment=1, improve=False).routes
 
 expected = plan()
 
@@ -94,7 +94,7 @@ def test_the_callers_threads_are_left_as_they_were() -> None:
         for threads, expected in ((1, 1), (2, 2), (None, 3)):
             solver = Solver(device="cpu", threads=threads, engine="torch")
             handle = solver.model.register_forward_pre_hook(note)
-            solver.solve(problem, augment=1, replan=0, improve=False)
+            solver.solve(problem, augment=1, improve=False)
             handle.remove()
             assert set(used) == {expected}
             assert torch.get_num_threads() == 3
@@ -140,7 +140,7 @@ def test_one_solver_serves_several_threads() -> None:
     solver = Solver(device="cpu")
 
     def plan(number: int) -> object:
-        return solver.solve(problems[number], augment=2, replan=0, seed=number)
+        return solver.solve(problems[number], augment=2, seed=number)
 
     expected = [plan(number) for number in range(6)]
     with ThreadPoolExecutor(3) as pool:

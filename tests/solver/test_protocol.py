@@ -9,6 +9,8 @@ import torch
 
 from spacevrp.arguments import add_protocol_option
 from spacevrp.decode import rollout, routes_of
+from spacevrp.engines import blocks
+from spacevrp.engines.settings import Settings
 from spacevrp.env import Environment, start_nodes
 from spacevrp.env.starts import can_start
 from spacevrp.generators import generate
@@ -17,8 +19,7 @@ from spacevrp.problems.errors import SpacevrpError
 from spacevrp.problems.problem import Problem
 from spacevrp.problems.solution import Solution
 from spacevrp.search import Improved
-from spacevrp.solver import PROTOCOLS, Solver, blocks
-from spacevrp.solver.settings import Settings
+from spacevrp.solver import PROTOCOLS, Solver
 from spacevrp.tensors import stack
 
 
@@ -47,7 +48,7 @@ def test_the_papers_is_the_best_greedy_rollout_of_plain_views(
     solver: Solver, model: SpaceModel, name: str, size: int
 ) -> None:
     (problem,) = generate(name, size, 1, 3)
-    (plan,) = solver.attempt([problem], augment=3, protocol="paper").solutions
+    (plan,) = solver.run([problem], augment=3, protocol="paper").solutions
     assert plan is not None
     assert plan.cost == pytest.approx(by_hand(model, problem, 3), abs=1e-6)
 
@@ -62,23 +63,22 @@ def test_nothing_but_the_networks_rollouts_runs(
             called.append(name)
             return answer(*arguments) if callable(answer) else answer
 
-        monkeypatch.setattr(f"spacevrp.solver.work.{name}", noted)
+        monkeypatch.setattr(f"spacevrp.solver.{name}", noted)
 
-    note("other_readings", [])
-    note("districts", None)
-    note("divide", ())
-    note("improve", lambda problems, plans: Improved(plans))
-    monkeypatch.setattr("spacevrp.solver.work.can_search", lambda problem: True)
-    monkeypatch.setattr("spacevrp.solver.work.native.core", object())
-    monkeypatch.setattr("spacevrp.solver.solver.ROUNDS", 1)
+    note("reduce.other_readings", [])
+    note("reduce.districts", None)
+    note("improve.improve", lambda problems, plans: Improved(plans))
+    monkeypatch.setattr("spacevrp.solver.solver.can_search", lambda problem: True)
+    monkeypatch.setattr("spacevrp.native.core", object())
     problems = generate("MDOCVRP", 41, 1)
     options = {"augment": 1}
-    solver.attempt(problems, protocol="paper", **options)
+    solver.run(problems, protocol="paper", **options)
     assert called == []
-    solver.attempt(problems, protocol="network", **options)
-    assert set(called) == {"other_readings", "districts"}
-    solver.attempt(problems, protocol="default", **options)
-    assert set(called) == {"other_readings", "districts", "divide", "improve"}
+    solver.run(problems, protocol="network", **options)
+    assert set(called) == {"reduce.other_readings", "reduce.districts"}
+    called.clear()
+    solver.run(problems, protocol="default", **options)
+    assert set(called) == {"improve.improve"}  # other forms do not pay where the search follows
 
 
 def test_views_follow_the_distances(solver: Solver, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -87,7 +87,7 @@ def test_views_follow_the_distances(solver: Solver, monkeypatch: pytest.MonkeyPa
     def search(
         self: Any, several: list[Problem], shown: Any, settings: Settings, progress: Any
     ) -> Any:
-        seen.append((several[0].variant or "", settings.views, settings.lean))
+        seen.append((several[0].variant or "", settings.views, settings.heads))
         return original(self, several, shown, settings, progress)
 
     original = blocks.Blocks.search
@@ -102,20 +102,20 @@ def test_views_follow_the_distances(solver: Solver, monkeypatch: pytest.MonkeyPa
 def test_an_instance_without_a_plan_is_told_as_such(solver: Solver) -> None:
     # Straight home from customer 1 takes 9; over customer 2, as a second attempt finds out, 2.
     problem = Problem.from_matrix([[0, 1, 9], [9, 0, 1], [1, 9, 0]], max_length=3)
-    attempt = solver.attempt(problem, augment=1, protocol="paper")
+    attempt = solver.run(problem, augment=1, protocol="paper")
     assert attempt.solutions == [None]
     assert attempt.reasons[0]
-    assert solver.attempt(problem, augment=1, protocol="network").reasons == {}
+    assert solver.run(problem, augment=1, protocol="network").reasons == {}
 
 
 def test_large_instances_have_all_starts_and_moves(
     solver: Solver, model: SpaceModel, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("spacevrp.solver.plans.SMALL", 8)
-    monkeypatch.setattr("spacevrp.solver.large.SMALL", 8)
+    monkeypatch.setattr("spacevrp.engines.pruning.SMALL", 8)
+    monkeypatch.setattr("spacevrp.engines.large.SMALL", 8)
     for name in ("CVRP", "AMDOCVRPTW"):
         (problem,) = generate(name, 12, 1)
-        attempt = solver.attempt([problem], augment=2, protocol="paper")
+        attempt = solver.run([problem], augment=2, protocol="paper")
         assert attempt.notes == ()
         assert attempt.solutions[0] is not None
         expected = by_hand(model, problem, 2)
@@ -134,13 +134,11 @@ def test_problems_that_no_variant_is_named_after_are_shown_as_they_are(
 @pytest.mark.parametrize(
     ("protocol", "options"),
     [
-        ("paper", {"sample": 3}),
-        ("paper", {"replan": 1}),
-        ("paper", {"improve": True}),
-        ("paper", {"starts": 4}),
+        ("paper", {"num_samples": 3}),
+        ("paper", {"search": True}),
+        ("paper", {"start_nodes": 4}),
         ("paper", {"candidates": 4}),
-        ("network", {"replan": 2}),
-        ("network", {"improve": True}),
+        ("network", {"search": True}),
     ],
 )
 def test_what_contradicts_a_protocol_is_an_error(
@@ -152,11 +150,11 @@ def test_what_contradicts_a_protocol_is_an_error(
         solver.solve(problem, protocol=protocol, **options)
 
 
-def test_what_agrees_with_a_protocol_is_none(solver: Solver, model: SpaceModel) -> None:
+def test_what_agrees_with_a_protocol_is_none(solver: Solver) -> None:
     (problem,) = generate("TSP", 5, 1)
-    solver.solve(problem, augment=1, sample=0, replan=0, improve=False, protocol="paper")
-    with pytest.raises(SpacevrpError, match=r"lean: expected 0.0 .* protocol paper, received 0.5"):
-        Solver(model, "cpu", lean=0.5).solve(problem, protocol="paper")
+    solver.solve(problem, augment=1, sample=0, improve=False, protocol="paper")
+    with pytest.raises(SpacevrpError, match=r"policy_heads: expected 0.0 .* paper, received 0.5"):
+        solver.solve(problem, protocol="paper", policy_heads=0.5)
     with pytest.raises(SpacevrpError, match="expected one of default, network, paper, received"):
         solver.solve(problem, protocol="papers")
 
@@ -181,12 +179,13 @@ def test_the_time_of_the_search_is_not_the_referees(
         now += 100.0 * len(plans)
         return Improved(plans)
 
-    monkeypatch.setattr("spacevrp.solver.work.improve", searched)
-    monkeypatch.setattr("spacevrp.solver.work.can_search", lambda problem: True)
-    monkeypatch.setattr("spacevrp.solver.work.native.core", object())
-    monkeypatch.setattr("spacevrp.solver.work.time.perf_counter", lambda: now)
-    seconds = solver.attempt(generate("CVRP", 5, 2), augment=1).seconds
+    monkeypatch.setattr("spacevrp.solver.improve.improve", searched)
+    monkeypatch.setattr("spacevrp.solver.solver.can_search", lambda problem: True)
+    monkeypatch.setattr("spacevrp.native.core", object())
+    monkeypatch.setattr("spacevrp.solver.construct.time.perf_counter", lambda: now)
+    seconds = solver.run(generate("CVRP", 5, 2), augment=1, clock=lambda: now).seconds
     assert seconds.improving == 200.0
     assert seconds.judging == 0.0
     assert seconds.total == 200.0
-    assert solver.attempt(generate("CVRP", 5, 2), augment=1, protocol="network").seconds.total == 0
+    network = solver.run(generate("CVRP", 5, 2), protocol="network", clock=lambda: now)
+    assert network.seconds.total == 0

@@ -8,6 +8,7 @@ import numpy as np
 import pytest
 
 import spacevrp
+from spacevrp.engines.grouping import group
 from spacevrp.generators import generate
 from spacevrp.model import SpaceModel
 from spacevrp.problems.errors import SpacevrpError
@@ -15,8 +16,7 @@ from spacevrp.problems.problem import Problem
 from spacevrp.problems.readings import other_readings, plain_reading
 from spacevrp.problems.referee import judge
 from spacevrp.problems.solution import Solution
-from spacevrp.solver import Solver
-from spacevrp.solver.grouping import group
+from spacevrp.solver import SolveParams, Solver
 from spacevrp.solver.settling import settle
 
 # What is looked at here is the search of the model.
@@ -240,7 +240,7 @@ def test_districts_are_taken_where_they_are_better(
     problems = generate("MDCVRPBP", 30, 6)
     found = solver.solve(problems, augment=2)
     assert all(judge(p, s.routes).feasible for p, s in zip(problems, found, strict=True))
-    monkeypatch.setattr("spacevrp.solver.work.districts", lambda problem: None)
+    monkeypatch.setattr("spacevrp.solver.reduce.districts", lambda problem: None)
     without = solver.solve(problems, augment=2)
     costs = [(a.cost, b.cost) for a, b in zip(found, without, strict=True)]
     assert all(a <= b for a, b in costs)
@@ -252,7 +252,7 @@ def test_an_attempt_tells_what_failed_and_where_the_time_went(solver: Solver) ->
     hopeless = Problem.from_coordinates(
         [(0, 0), (0, 1), (1, 0)], demand=[0, 1, 1], capacity=1, max_routes=1
     )
-    attempt = solver.attempt([fine, hopeless], augment=2)
+    attempt = solver.run([fine, hopeless], augment=2)
     assert attempt.solutions == [solver.solve(fine, augment=2), None]
     assert list(attempt.reasons) == [1]
     assert attempt.refused == 0
@@ -277,9 +277,9 @@ def test_instances_of_like_size_and_kind_are_solved_together() -> None:
 @pytest.mark.parametrize(
     ("arguments", "message"),
     [
-        ({"augment": 0}, "augment: expected a whole number of at least 1, received 0"),
-        ({"starts": 0}, "starts: expected a whole number of at least 1, received 0"),
-        ({"sample": -1}, "sample: expected a whole number of at least 0, received -1"),
+        ({"augment": 0}, "augmentations: expected a whole number of at least 1, received 0"),
+        ({"starts": 0}, "start_nodes: expected a whole number of at least 1, received 0"),
+        ({"sample": -1}, "num_samples: expected a whole number of at least 0, received -1"),
         ({"seed": 0.5}, "seed: expected a whole number of at least 0, received 0.5"),
         ({"batch_memory": 0}, "batch_memory: expected a whole number of at least 1, received 0"),
     ],
@@ -303,7 +303,10 @@ def test_what_is_no_problem_is_named(solver: Solver) -> None:
 def test_the_function_takes_what_the_interface_says(model: SpaceModel) -> None:
     problem = generate("CVRP", 10)[0]
     by_name = spacevrp.solve(problem=problem, augment=2, device="cpu", weights=model)
-    assert spacevrp.solve(problem, 2, "cpu", weights=model) == by_name
+    assert (
+        spacevrp.solve(problem, SolveParams(augmentations=2), device="cpu", weights=model)
+        == by_name
+    )
 
 
 # ------------------------------------------------------------------------- the second attempt

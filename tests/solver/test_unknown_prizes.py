@@ -9,11 +9,12 @@ import numpy as np
 import pytest
 import torch
 
+from spacevrp.engines import search
+from spacevrp.engines.search import Moves
 from spacevrp.generators import generate
 from spacevrp.problems.fleet import Vehicle
 from spacevrp.problems.problem import Problem
-from spacevrp.solver import Solver, search
-from spacevrp.solver.search import Moves
+from spacevrp.solver import Solver
 
 # Customer 1 lies 1 to the east of the depot, customers 2 and 3 lie 1 and 2 to the west.
 PLACES = [(0.0, 0.0), (1.0, 0.0), (-1.0, 0.0), (-2.0, 0.0)]
@@ -64,23 +65,24 @@ def test_the_choice_is_by_what_is_expected(solver: Solver, monkeypatch: pytest.M
     # By expected prizes: east and home, 2 + penalties 1 + 1 = 4; west, 3 and 2 and home, 4 + 1 = 5.
     # By the real ones the eastern customer yields nothing: 1, 2, 3 and home make 1 + 2 + 1 + 2 = 6.
     problem = two_ways([0, 0, 0.6, 0.6])
-    attempt = solver.attempt(problem, augment=1, sample=0, protocol="network")
+    attempt = solver.run(problem, augment=1, sample=0, protocol="network")
     (plan,) = attempt.solutions
     assert plan is not None
     assert plan.routes == ((0, 1, 2, 3, 0),)
     assert plan.cost == pytest.approx(6)
-    assert attempt.expected == {0: pytest.approx(4)}
-    assert attempt.hindsight == {0: pytest.approx(5)}
+    assert plan.expected == pytest.approx(4)
+    assert plan.hindsight == pytest.approx(5)
     # Where all comes as expected there is nothing to regret.
-    attempt = solver.attempt(two_ways([0, 1, 0.6, 0.6]), augment=1, sample=0, protocol="network")
+    attempt = solver.run(two_ways([0, 1, 0.6, 0.6]), augment=1, sample=0, protocol="network")
     assert attempt.solutions[0] is not None
     assert attempt.solutions[0].cost == pytest.approx(4)
-    assert attempt.expected == attempt.hindsight == {0: pytest.approx(4)}
+    assert attempt.solutions[0].expected == pytest.approx(4)
+    assert attempt.solutions[0].hindsight == pytest.approx(4)
 
 
 def test_known_prizes_need_no_such_care(solver: Solver) -> None:
-    attempt = solver.attempt(two_ways(None), augment=1, protocol="network")
-    assert attempt.expected == attempt.hindsight == {}
+    plan = solver.solve(two_ways(None), augment=1, protocol="network")
+    assert plan.expected is plan.hindsight is None
 
 
 def test_a_tour_of_everybody_is_compared_with_what_is_expected(
@@ -89,12 +91,12 @@ def test_a_tour_of_everybody_is_compared_with_what_is_expected(
     monkeypatch.setattr(search, "_roll_out", go_straight)
     # East, or west, and home is expected to cost 2 + 9 + 9; the tour of everybody costs 6.
     problem = two_ways([0, 1, 1, 1]).replace(penalty=[0, 9, 9, 9], variant=None)
-    attempt = solver.attempt(problem, augment=1, sample=0, protocol="network")
+    attempt = solver.run(problem, augment=1, sample=0, protocol="network")
     (plan,) = attempt.solutions
     assert plan is not None
     assert plan.cost == pytest.approx(6)
-    assert attempt.expected == {}  # nothing can surprise it
-    assert attempt.hindsight == {0: pytest.approx(6)}
+    assert plan.expected is None  # nothing can surprise it
+    assert plan.hindsight == pytest.approx(6)
 
 
 @pytest.mark.parametrize("options", [{}, {"candidates": 4}])
@@ -108,19 +110,19 @@ def test_the_same_policy_is_chosen_whatever_is_revealed(
         for number, problem in enumerate(problems)
     ]
     some, others = (
-        solver.attempt(each, augment=2, protocol="network", **options)
-        for each in (problems, doubled)
+        solver.run(each, augment=2, protocol="network", **options) for each in (problems, doubled)
     )
     for number, problem in enumerate(problems):
-        plan = solver.attempt(problem.as_expected(), augment=2, protocol="network", **options)
+        plan = solver.run(problem.as_expected(), augment=2, protocol="network", **options)
         assert plan.solutions[0] is not None
         known = pytest.approx(plan.solutions[0].cost, rel=1e-5)
         for attempt in (some, others):
-            assert attempt.solutions[number] is not None
-            assert attempt.solutions[number].feasible
-            assert attempt.hindsight[number] <= attempt.solutions[number].cost + 1e-9
-            # A tour of everybody may be in its place, which nothing can surprise.
-            assert attempt.expected.get(number, attempt.solutions[number].cost) == known
+            found = attempt.results[number]
+            assert found.feasible
+            assert found.hindsight is not None
+            assert found.hindsight <= found.cost + 1e-9
+            # A tour of all customers may be in its place, which nothing can surprise.
+            assert (found.cost if found.expected is None else found.expected) == known
 
 
 def test_vehicles_that_differ_visit_everybody(solver: Solver) -> None:

@@ -8,29 +8,36 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from functools import partial
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, ClassVar
 
 import numpy as np
 
 from spacevrp.arguments import at_least
 from spacevrp.bench import paper
-from spacevrp.bench.sets import data_folder
-from spacevrp.bench.solving import Outcome, gaps, solve_set, warm_up
-from spacevrp.bench.tables import (
-    Job,
-    Layout,
-    Report,
-    add_replan_option,
+from spacevrp.bench.options import (
+    EXIT_CODES,
+    add_options,
     add_report_options,
     add_weights_options,
     check_protocol,
-    new_record,
-    number,
-    settings_key,
-    time_text,
-    work_through,
 )
-from spacevrp.bench.weights import load_model
+from spacevrp.bench.runner import Case, load_models, run_cases
+from spacevrp.bench.sets import data_folder
+from spacevrp.bench.solving import Outcome, gaps, warm_up
+from spacevrp.bench.tables import (
+    NOTES_ON_TIMES,
+    Layout,
+    Report,
+    SolvedRow,
+    average,
+    column,
+    conclusion,
+    difference,
+    mean,
+    most,
+    new_record,
+    same,
+)
 from spacevrp.problems.errors import FormatError, SpacevrpError
 
 if TYPE_CHECKING:
@@ -41,160 +48,86 @@ _DATA_FOLDER = "cvrplib"  # below the folder that SPACEVRP_DATA names
 INSTANCE, AVERAGE = "instance", "average"
 # Customers: more than, at most; the last is beyond what the paper has.
 _CLASSES = ((0, 500), (500, 1000), (1000, 5000), (5000, 7000), (7000, 10**9))
-_PAPERS_LARGEST = 7000
-_NOTES = """\
+_NOTES = (
+    """\
 Costs are the referee's, with distances rounded as the instances demand. "best known" is the cost
 of the plan in the .sol file, by the referee, too; it is the reference of both the paper and ours,
 so that there is one gap only: (cost - best known) / best known. "paper %" is what the paper prints
 for SPACE, "ours - paper" is in percentage points. Averages are over the instances that have a plan,
 by the number of customers as in the paper; the paper's are over the same instances. Where an
-instance has no plan, "note" says why, and "violations" counts it. "starts" are those of a view.
-"peak GiB" is the most memory held: by the tensors on a GPU, weights and all, or by the process.
+instance has no plan, "note" says why. "starts" are those of a view. "peak GiB" is the most memory
+held: by the tensors on a GPU, weights and all, or by the process.
 """
-LAYOUT = Layout(
-    "cvrplib",
-    "CVRPLIB",
-    (
-        ("instance", 22),
-        ("customers", 9),
-        ("views", 5),
-        ("starts", 6),
-        ("cost", 10),
-        ("best known", 10),
-        ("gap %", 8),
-        ("paper %", 8),
-        ("ours - paper", 12),
-        ("host s", 8),
-        ("model s", 8),
-        ("referee s", 9),
-        ("search s", 8),
-        ("peak GiB", 8),
-        ("violations", 10),
-        ("note", 4),
-    ),
-    _NOTES,
+    + NOTES_ON_TIMES
 )
 
 
-@dataclass(frozen=True)
-class Row:
+@dataclass(frozen=True, kw_only=True)
+class Row(SolvedRow):
     """What an instance came to, or the average over several."""
 
-    instance: str
-    kind: str  # INSTANCE or AVERAGE
-    customers: int | None
-    views: int
-    starts: int | None  # start nodes a view; None for all (of an average: where they differ)
-    cost: float | None
-    best_known: float | None
-    gap: float | None  # percent
-    paper_gap: float | None  # percent
-    difference: float | None  # percentage points
-    seconds_host: float
-    seconds_model: float
-    seconds_referee: float
-    seconds_search: float
-    violations: int
-    refused: int
-    note: str = ""
-    peak_gib: float | None = None  # of an average: the highest
+    ORDER: ClassVar[tuple[str, ...]] = (
+        *("instance", "customers", "views", "starts", "cost", "best_known", "gap", "paper_gap"),
+        *("difference", *SolvedRow.TIMES, "peak_gib", "violations", "note"),
+    )
 
-    def cells(self) -> list[str]:
-        """The row as text, a cell a column."""
-        return [
-            self.instance,
-            number(self.customers, 0),
-            str(self.views),
-            "all" if self.starts is None and self.kind == INSTANCE else number(self.starts, 0),
-            number(self.cost, 0),
-            number(self.best_known, 0),
-            number(self.gap, 3),
-            number(self.paper_gap, 3),
-            number(self.difference, 3, sign=True),
-            number(self.seconds_host, 2),
-            number(self.seconds_model, 2),
-            number(self.seconds_referee, 2),
-            number(self.seconds_search, 2),
-            number(self.peak_gib, 2),
-            str(self.violations),
-            self.note,
-        ]
+    instance: str = column("instance", 22)
+    kind: str = INSTANCE  # or AVERAGE
+    customers: int | None = column("customers", 9)
+    views: int = column("views", 5, over=same)
+    starts: int | None = column("starts", 6, over=same)  # of an augmentation; None for all
+    cost: float | None = column("cost", 10, ".0f")
+    best_known: float | None = column("best known", 10, ".0f")
+    gap: float | None = column("gap %", 8, ".3f", over=mean)
+    paper_gap: float | None = column("paper %", 8, ".3f", over=mean)
+    difference: float | None = column("ours - paper", 12, "+.3f", over=mean)  # percentage points
+    peak_gib: float | None = column("peak GiB", 8, ".2f", over=most, default=None)
+
+    def text(self, name: str, form: Any) -> str:
+        """Of an instance, no number of start nodes is all of them."""
+        every = name == "starts" and self.starts is None and self.kind == INSTANCE
+        return "all" if every else super().text(name, form)
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Declare the arguments of ``spacevrp bench cvrplib``."""
-    parser.epilog = (
-        "Exit code 0: every instance has a plan that the referee passes; 1: some have none, as "
-        "where memory does not suffice; 2: bad usage or a file that cannot be read."
+    parser.epilog = EXIT_CODES
+    data = "instances NAME.vrp, each with its best known plan NAME.sol; default: "
+    count = {"metavar": "N", "type": at_least(1)}
+    add_options(
+        parser,
+        data={"help": f"{data}{_DATA_FOLDER} in the folder SPACEVRP_DATA"},
+        min_size={**count, "default": 500, "help": "no instance with fewer customers"},
+        max_size={**count, "help": "no instance with more customers"},
+        augment=8,
+        starts=None,
     )
-    parser.add_argument(
-        "--data",
-        metavar="FOLDER",
-        type=Path,
-        help="instances NAME.vrp, each with its best known plan NAME.sol; default: "
-        f"{_DATA_FOLDER} in the folder SPACEVRP_DATA",
-    )
-    parser.add_argument(
-        "--min-size",
-        metavar="N",
-        type=at_least(1),
-        default=500,
-        help="no instance with fewer customers; default: 500",
-    )
-    parser.add_argument(
-        "--max-size", metavar="N", type=at_least(1), help="no instance with more customers"
-    )
-    parser.add_argument(
-        "--augment", metavar="VIEWS", type=at_least(1), default=8, help="default: 8"
-    )
-    parser.add_argument(
-        "--starts",
-        metavar="N",
-        type=at_least(1),
-        help="start nodes of each view, spread evenly; default: as solve has it, fewer the more "
-        "customers there are",
-    )
-    add_replan_option(parser)
     add_weights_options(parser, protocol="default")
-    add_report_options(parser, LAYOUT.name)
+    add_report_options(parser, "cvrplib")
 
 
 def run(args: argparse.Namespace) -> int:
     """Solve instance by instance, the smallest first, and report."""
-    from spacevrp.solver import Solver
-
     check_protocol(args)
     instances = list_instances(args.data, args.min_size, args.max_size)
-    model, weights = load_model(args.weights)
-    solver = Solver(model, args.device, args.lean, threads=None)
-    record = new_record(LAYOUT.name, solver, weights, args.protocol)
-    report = Report(LAYOUT, record, args, summary, averages=averages, below=slips_text)
-    jobs = []
-    for one in instances:
-        key = settings_key(
-            record,
-            weights,
-            file_sha256=one.digest,
+    (model,) = load_models(args)
+    record = new_record("cvrplib", model.solver, model.told, args.protocol, args.policy_heads)
+    layout = Layout("cvrplib", "CVRPLIB", Row.columns(), _NOTES)
+    report = Report(layout, record, args, summary, averages, slips_text)
+    cases = [
+        InstanceCase(
+            label=one.name,
+            key={"file_sha256": one.digest},
+            load=partial(read_all, one.path),
+            row=partial(one.row, args=args, solver=model.solver),
+            model=model,
             views=args.augment,
-            starts=args.starts,
-            replan=args.replan,
-        )
-        solve = partial(
-            solve_or_say_why,
-            solver,
-            one,
-            args.augment,
-            starts=args.starts,
-            replan=args.replan,
             protocol=args.protocol,
-            show=not args.quiet,
+            options={"starts": args.starts},
         )
-        jobs.append(Job(one.name, key, solve))
-    done = work_through(jobs, report.store(), quiet=args.quiet)
-    for one, (_, outcome) in zip(instances, done, strict=True):
-        used = starts_used(read_instance(one.path), args.starts, solver, args.protocol)
-        report.add(one.row(outcome, args.augment, used))
-    return report.finish()
+        for one in instances
+    ]
+    return run_cases(report, cases)
 
 
 # ------------------------------------------------------------------------------------------- files
@@ -218,31 +151,23 @@ class Instance:
         """Tells its content from any other."""
         return hashlib.sha256(self.path.read_bytes()).hexdigest()
 
-    def row(self, outcome: Outcome, views: int, starts: int | None) -> Row:
+    def row(self, outcome: Outcome, args: argparse.Namespace, solver: Solver) -> Row:
         """The instance beside its best known cost and the paper's figure."""
         (cost,) = outcome.costs
-        gap = None
-        if cost is not None:
-            gap, _ = gaps(np.array([cost]), np.array([self.best_known]))
+        known = np.array([self.best_known])
+        gap = None if cost is None else gaps(np.array([cost]), known)[0]
         theirs = papers_gap(self.name)
         return Row(
+            **SolvedRow.told(outcome),
             instance=self.name,
-            kind=INSTANCE,
             customers=self.customers,
-            views=views,
-            starts=starts,
+            views=args.augment,
+            starts=starts_used(read_instance(self.path), args.starts, solver, args.protocol),
             cost=cost,
             best_known=self.best_known,
             gap=gap,
             paper_gap=theirs,
-            difference=None if gap is None or theirs is None else gap - theirs,
-            seconds_host=outcome.seconds_host,
-            seconds_model=outcome.seconds_model,
-            seconds_referee=outcome.seconds_referee,
-            seconds_search=outcome.seconds_search,
-            violations=outcome.violations,
-            refused=outcome.refused,
-            note=outcome.note,
+            difference=difference(gap, theirs),
             peak_gib=outcome.peak_gib,
         )
 
@@ -278,6 +203,11 @@ def read_instance(path: Path) -> Problem:
     return read_vrplib(path)
 
 
+def read_all(path: Path) -> list[Problem]:
+    """The only one, as a set."""
+    return [read_instance(path)]
+
+
 def best_known(path: Path, problem: Problem) -> float:
     """The cost of the plan in a .sol file: the referee's, which must be what the file says."""
     from spacevrp.formats import read_solution
@@ -300,48 +230,35 @@ def best_known(path: Path, problem: Problem) -> float:
 # ------------------------------------------------------------------------------------------- work
 
 
-def solve_or_say_why(
-    solver: Solver,
-    instance: Instance,
-    views: int,
-    *,
-    starts: int | None,
-    replan: int | None,
-    protocol: str,
-    show: bool,
-) -> Outcome:
-    """The instance solved; where it cannot be, as for want of memory, an outcome that says so."""
-    import torch
+@dataclass(frozen=True)
+class InstanceCase(Case):
+    """An instance, which memory may not suffice for."""
 
-    from spacevrp.bench.memory import Peak
-    from spacevrp.generators import generate
+    def solve(self, *, show: bool) -> Outcome:
+        """Solve it; where it cannot be, as for want of memory, an outcome that says so."""
+        import torch
 
-    warm_up(solver, generate("CVRP", 100, 2), protocol)
-    try:
-        problem = read_instance(instance.path)
-        peak = Peak(torch.device(str(solver.device)))
-        peak.restart()
-        outcome = solve_set(
-            solver,
-            [problem],
-            views,
-            starts=starts,
-            replan=replan,
-            protocol=protocol,
-            show=show,
-        )
-        return replace(outcome, peak_gib=peak.height())
-    except (SpacevrpError, MemoryError) as error:
-        note = str(error) or "not enough memory"
-        return Outcome((None,), 0.0, 0.0, 0.0, violations=1, note=note)
+        from spacevrp.bench.process import Peak
+        from spacevrp.generators import generate
+
+        # Kernels are compiled on small instances: a large one takes long, and its memory counts.
+        warm_up(self.model.solver, generate("CVRP", 100, 2), self.protocol)
+        try:
+            problems = self.load()
+            peak = Peak(torch.device(str(self.model.solver.device)))
+            peak.restart()
+            return replace(self.solve_once(problems, show=show), peak_gib=peak.height())
+        except (SpacevrpError, MemoryError) as error:
+            note = str(error) or "not enough memory"
+            return Outcome((None,), 0.0, 0.0, 0.0, violations=1, note=note)
 
 
 def starts_used(
     problem: Problem, wanted: int | None, solver: Solver, protocol: str = "default"
 ) -> int | None:
-    """Start nodes of each view, at most; None for all."""
+    """Start nodes of each augmentation, at most; None for all."""
+    from spacevrp.engines.pruning import choose_search
     from spacevrp.solver import protocol_named
-    from spacevrp.solver.plans import choose_search
 
     if not protocol_named(protocol).pruned:
         return None
@@ -352,10 +269,8 @@ def starts_used(
 def papers_gap(name: str) -> float | None:
     """What the paper prints for SPACE on an instance; None where it has none."""
     held = paper.table("cvrplib")
-    if name in held["X"]["method"]["SPACE"]:
-        gap: float | None = held["X"]["method"]["SPACE"][name]["gap"]
-        return gap
-    return held["XXL"]["gap"]["SPACE"].get(name)
+    printed = held["X"]["method"]["SPACE"].get(name, {}).get("gap")
+    return held["XXL"]["gap"]["SPACE"].get(name) if printed is None else printed
 
 
 # ------------------------------------------------------------------------------------------- texts
@@ -363,48 +278,21 @@ def papers_gap(name: str) -> float | None:
 
 def averages(rows: Sequence[Row]) -> list[Row]:
     """By the number of customers, and over all that the paper has."""
-    found = []
-    for above, most in _CLASSES:
-        some = [row for row in rows if above < (row.customers or 0) <= most]
-        if some:
-            name = f"more than {above:,}" if most == _CLASSES[-1][1] else f"{above:,} to {most:,}"
-            found.append(_average(f"average {name}", some))
-    theirs = [row for row in rows if row.paper_gap is not None]
-    if theirs:
-        found.append(_average("average, the paper's", theirs))
-    return found
+    groups = []
+    for above, highest in _CLASSES:
+        last = highest == _CLASSES[-1][1]
+        name = f"more than {above:,}" if last else f"{above:,} to {highest:,}"
+        some = [row for row in rows if above < (row.customers or 0) <= highest]
+        groups.append((f"average {name}", some))
+    groups.append(("average, the paper's", [row for row in rows if row.paper_gap is not None]))
+    return [_average(label, some) for label, some in groups if some]
 
 
 def _average(label: str, rows: Sequence[Row]) -> Row:
     solved = [row for row in rows if row.gap is not None]
-    first = rows[0]
-    alike = len({row.starts for row in rows}) == 1
-    return Row(
-        instance=label,
-        kind=AVERAGE,
-        customers=None,
-        views=first.views,
-        starts=first.starts if alike else None,
-        cost=None,
-        best_known=None,
-        gap=_mean(solved, "gap"),
-        paper_gap=_mean(solved, "paper_gap"),
-        difference=_mean(solved, "difference"),
-        seconds_host=sum(row.seconds_host for row in rows),
-        seconds_model=sum(row.seconds_model for row in rows),
-        seconds_referee=sum(row.seconds_referee for row in rows),
-        seconds_search=sum(row.seconds_search for row in rows),
-        violations=sum(row.violations for row in rows),
-        refused=sum(row.refused for row in rows),
-        note=f"{len(solved)} of {len(rows)} solved",
-        peak_gib=max((row.peak_gib for row in rows if row.peak_gib is not None), default=None),
-    )
-
-
-def _mean(rows: Sequence[Row], name: str) -> float | None:
-    values: list[Any] = [getattr(row, name) for row in rows]
-    known = [value for value in values if value is not None]
-    return float(np.mean(known)) if known else None
+    note = f"{len(solved)} of {len(rows)} solved"
+    theirs = mean([row.paper_gap for row in solved])
+    return average(rows, instance=label, kind=AVERAGE, note=note, paper_gap=theirs)
 
 
 def slips_text(rows: Sequence[Row]) -> str:
@@ -420,15 +308,5 @@ def slips_text(rows: Sequence[Row]) -> str:
 
 def summary(rows: Sequence[Row]) -> str:
     """One line: how the instances compare with the paper, what it took."""
-    solved = [row for row in rows if row.gap is not None]
-    parts = [f"{len(solved)} of {len(rows)} instances solved"]
-    compared = [row.difference for row in rows if row.difference is not None]
-    if compared:
-        better = sum(points <= 0 for points in compared)
-        parts.append(
-            f"at least as good as the paper on {better} of {len(compared)}, mean difference "
-            f"{np.mean(compared):+.3f} points"
-        )
-    parts.append(time_text(rows))
-    parts.append(f"{sum(row.violations for row in rows)} violations")
-    return "; ".join(parts)
+    solved = sum(row.gap is not None for row in rows)
+    return conclusion(rows, f"{solved} of {len(rows)} instances solved")

@@ -1,4 +1,4 @@
-"""Tables of generated sets with two gaps each: to the paper's kind of oracle, and to the best.
+"""Tables of sets with two gaps each: to the paper's kind of oracle, and to the best known cost.
 
 OR-Tools alone is weak on asymmetric data, so that the gap to it flatters; the paper's figures are
 against such oracles, and ours stand beside them for comparison. The second gap is the honest one.
@@ -7,40 +7,44 @@ against such oracles, and ours stand beside them for comparison. The second gap 
 from __future__ import annotations
 
 import argparse
-from collections.abc import Sequence
-from dataclasses import dataclass, fields
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
 from functools import partial
-from typing import TYPE_CHECKING, Any
+from typing import Any, ClassVar
 
-import numpy as np
-
-from spacevrp.arguments import at_least
 from spacevrp.bench import paper, references
-from spacevrp.bench.sets import Source, generated
-from spacevrp.bench.solving import Outcome, compare, solve_set, warm_up
-from spacevrp.bench.tables import (
-    Job,
-    Layout,
-    Report,
+from spacevrp.bench.options import (
+    EXIT_CODES,
+    add_options,
     add_report_options,
-    add_view_options,
     add_weights_options,
     check_protocol,
+    views_for,
+)
+from spacevrp.bench.runner import Case, Model, load_models, run_cases
+from spacevrp.bench.sets import GENERATED, Source, generated
+from spacevrp.bench.solving import Outcome, compare
+from spacevrp.bench.tables import (
+    NOTES_ON_TIMES,
+    Layout,
+    Report,
+    SolvedRow,
+    average,
+    column,
+    complete_mean,
+    conclusion,
+    difference,
+    mean,
     new_record,
     number,
-    settings_key,
-    time_text,
-    views_for,
-    work_through,
+    same,
 )
-from spacevrp.bench.weights import load_model
-from spacevrp.problems.variants import parse_variant
-
-if TYPE_CHECKING:
-    from spacevrp.solver import Solver
+from spacevrp.problems.variants import VARIANTS, parse_variant
 
 VARIANT, AVERAGE = "variant", "average"
-NOTES = """\
+GAPS = ("oracle_gap", "best_gap", "paper_gap", "difference")
+NOTES = (
+    """\
 Every cost is the referee's, in float64; for OP it is minus the prize. "to oracle %" is the mean
 over the instances of (cost - reference) / |reference|, the reference being what the paper's kind of
 oracle found in the paper's time; "to best %" is the same for the best cost known. Below zero is
@@ -49,280 +53,120 @@ many instances the gap is taken. "paper %" is what the paper prints for SPACE wi
 where distances are asymmetric) on its own instances, against its own oracle; "ours - paper" is in
 percentage points, from "to oracle %". Averages are over variants, each with the same weight, and
 "average" is the mean of the symmetric and the asymmetric one, as in the paper; the paper's are over
-the variants that are compared. "host s" is the time from problems to tensors, "model s" encoding
-and decoding, "referee s" the judging, "search s" local search. "violations" counts rules broken by
-the plans that are reported, and instances without a plan.
+the variants that are compared.
 """
-COLUMNS = (
-    ("problem", 18),
-    ("instances", 9),
-    ("views", 5),
-    ("cost", 10),
-    ("oracle", 18),
-    ("to oracle %", 11),
-    ("best", 18),
-    ("to best %", 9),
-    ("paper %", 7),
-    ("ours - paper", 12),
-    ("host s", 7),
-    ("model s", 7),
-    ("referee s", 9),
-    ("search s", 8),
-    ("violations", 10),
+    + NOTES_ON_TIMES
 )
 
 
-@dataclass(frozen=True)
-class GapRow:
+@dataclass(frozen=True, kw_only=True)
+class GapRow(SolvedRow):
     """What a set came to, or the average over several."""
 
-    problem: str
-    kind: str  # VARIANT or AVERAGE
-    size: int
-    instances: int
-    views: int | None
-    starts: int | None  # start nodes a view; None for all
-    cost: float | None  # mean of the referee's
-    oracle: str  # of the paper's kind; of an average: over how many variants
-    oracle_instances: int
-    oracle_cost: float | None
-    oracle_gap: float | None  # percent; mean of the instances' gaps
-    best: str
-    best_instances: int
-    best_cost: float | None
-    best_gap: float | None  # percent
-    paper_gap: float | None  # percent; the paper's
-    difference: float | None  # oracle_gap - paper_gap, percentage points
-    seconds_host: float
-    seconds_model: float
-    seconds_referee: float
-    seconds_search: float
-    violations: int
-    refused: int  # plans that the search proposed and the referee refused
-    note: str = ""  # why an instance has no plan
+    ORDER: ClassVar[tuple[str, ...]] = (
+        *("problem", "instances", "views", "cost", "oracle", "oracle_gap", "best", "best_gap"),
+        *("paper_gap", "difference", *SolvedRow.TIMES, "violations"),
+    )
+
+    problem: str = column("problem", 18)
+    kind: str = VARIANT  # or AVERAGE
+    set: str = column("set", 11, default=GENERATED, over=same)  # where the instances come from
+    size: int = column(over=same)
+    instances: int = column("instances", 9, over=sum)
+    views: int | None = column("views", 5, over=same)
+    starts: int | None = column(over=same)  # start nodes of an augmentation; None for all
+    cost: float | None = column("cost", 10, ".5f")  # mean of the referee's
+    oracle: str = column("oracle", 18)  # of the paper's kind; an average: over how many variants
+    oracle_instances: int = column(over=sum)
+    oracle_cost: float | None = None
+    oracle_gap: float | None = column("to oracle %", 11, ".3f", over=mean)  # mean over instances
+    best: str = column("best", 18)
+    best_instances: int = column(over=sum)
+    best_cost: float | None = None
+    best_gap: float | None = column("to best %", 9, ".3f", over=mean)
+    gap_of_means: float | None = column("gap of means %", 14, ".3f", default=None)  # to the best
+    paper_gap: float | None = column("paper %", 7, ".2f", over=mean)  # the paper's own
+    difference: float | None = column("ours - paper", 12, "+.3f", over=mean)  # from oracle_gap
     # Where visits reveal prizes, as if these had been known when plans were chosen.
     hindsight_cost: float | None = None
-    hindsight_oracle_gap: float | None = None  # percent
-    hindsight_best_gap: float | None = None  # percent
+    hindsight_oracle_gap: float | None = None
+    hindsight_best_gap: float | None = None
 
-    def cells(self) -> list[str]:
-        """The row as text, a cell a column."""
-        return [
-            self.problem,
-            str(self.instances),
-            number(self.views, 0),
-            number(self.cost, 5),
-            self._who(self.oracle, self.oracle_instances),
-            number(self.oracle_gap, 3),
-            self._who(self.best, self.best_instances),
-            number(self.best_gap, 3),
-            number(self.paper_gap, 2),
-            number(self.difference, 3, sign=True),
-            number(self.seconds_host, 2),
-            number(self.seconds_model, 2),
-            number(self.seconds_referee, 2),
-            number(self.seconds_search, 2),
-            str(self.violations),
-        ]
-
-    def _who(self, solvers: str, instances: int) -> str:
-        return f"{solvers} x{instances}" if instances and self.kind == VARIANT else solvers
-
-
-# ------------------------------------------------------------------------------------------- work
-
-
-@dataclass(frozen=True)
-class GeneratedSet:
-    """Generated instances of a variant, and how they are to be solved."""
-
-    source: Source
-    size: int
-    count: int
-    seed: int
-    views: int
-    starts: int | None = None
-    replan: int | None = None
-    protocol: str = "network"
+    def text(self, name: str, form: Any) -> str:
+        """With each solver of references, over how many instances the gap is taken."""
+        held = super().text(name, form)
+        over = getattr(self, f"{name}_instances", 0)
+        return f"{held} x{over}" if over and self.kind == VARIANT else held
 
     @property
-    def variant(self) -> str:
-        """Its name."""
-        return self.source.variant.name
-
-    def job(
-        self, solver: Solver, record: dict[str, Any], weights: dict[str, Any], *, show: bool
-    ) -> Job:
-        """Solving it."""
-        key = settings_key(
-            record,
-            weights,
-            set=dict(self.source.key),
-            views=self.views,
-            starts=self.starts,
-            replan=self.replan,
-        )
-        return Job(self.variant, key, partial(self._solve, solver, show))
-
-    def _solve(self, solver: Solver, show: bool) -> Outcome:
-        problems = self.source.load().problems
-        warm_up(solver, problems, self.protocol)
-        return solve_set(
-            solver,
-            problems,
-            self.views,
-            starts=self.starts,
-            replan=self.replan,
-            protocol=self.protocol,
-            show=show,
-        )
-
-    def row(self, outcome: Outcome, paper_gap: float | None) -> GapRow:
-        """The set beside its references and the paper's figure."""
-        which = {"size": self.size, "seed": self.seed}
-        theirs = references.paper_kind(self.variant, self.count, **which)
-        known = references.best(self.variant, self.count, **which)
-        oracle, best = compare(outcome.costs, theirs), compare(outcome.costs, known)
-        after = [cost for cost in outcome.hindsight if cost is not None]
-        return GapRow(
-            problem=self.variant,
-            kind=VARIANT,
-            size=self.size,
-            instances=self.count,
-            views=self.views,
-            starts=self.starts,
-            cost=outcome.mean,
-            oracle=oracle.solvers,
-            oracle_instances=oracle.instances,
-            oracle_cost=oracle.cost,
-            oracle_gap=oracle.gap,
-            best=best.solvers,
-            best_instances=best.instances,
-            best_cost=best.cost,
-            best_gap=best.gap,
-            paper_gap=paper_gap,
-            difference=difference(oracle.gap, paper_gap),
-            seconds_host=outcome.seconds_host,
-            seconds_model=outcome.seconds_model,
-            seconds_referee=outcome.seconds_referee,
-            seconds_search=outcome.seconds_search,
-            violations=outcome.violations,
-            refused=outcome.refused,
-            note=outcome.note,
-            hindsight_cost=float(np.mean(after)) if after else None,
-            hindsight_oracle_gap=compare(outcome.hindsight, theirs).gap if after else None,
-            hindsight_best_gap=compare(outcome.hindsight, known).gap if after else None,
-        )
+    def asymmetric(self) -> bool:
+        """Whether it is of a variant with asymmetric distances."""
+        return parse_variant(self.problem).features.asymmetric
 
 
-def list_sources(names: Sequence[str], args: argparse.Namespace) -> list[Source]:
-    """Sets of these variants; a size that one of them cannot have is found before the work."""
-    return [generated(parse_variant(name), args.size, args.count, args.seed) for name in names]
-
-
-def generated_sets(
-    sources: Sequence[Source], args: argparse.Namespace, device: str
-) -> list[GeneratedSet]:
-    """The sets with the views that they get on such a device."""
-    return [
-        GeneratedSet(
-            source,
-            args.size,
-            args.count,
-            args.seed,
-            views_for(args, device, asymmetric=source.asymmetric),
-            getattr(args, "starts", None),
-            getattr(args, "replan", None),
-            args.protocol,
-        )
-        for source in sources
-    ]
+def gap_row(
+    source: Source, model: Model, args: argparse.Namespace, views: int, theirs: Any, out: Outcome
+) -> dict[str, Any]:
+    """The fields of a row: a set beside its references and the paper's figure."""
+    known, of_paper = source.references()
+    oracle, best = compare(out.costs, of_paper), compare(out.costs, known)
+    after = [cost for cost in out.hindsight if cost is not None]
+    return {
+        **SolvedRow.told(out),
+        "problem": source.variant.name,
+        "set": source.place,
+        "size": source.size,
+        "instances": len(out.costs),
+        "views": views,
+        "starts": getattr(args, "starts", None),
+        "cost": out.mean,
+        "oracle": oracle.solvers,
+        "oracle_instances": oracle.instances,
+        "oracle_cost": oracle.cost,
+        "oracle_gap": oracle.gap,
+        "best": best.solvers,
+        "best_instances": best.instances,
+        "best_cost": best.cost,
+        "best_gap": best.gap,
+        "gap_of_means": best.gap_of_means,
+        "paper_gap": theirs,
+        "difference": difference(oracle.gap, theirs),
+        "hindsight_cost": mean(after),
+        "hindsight_oracle_gap": compare(out.hindsight, of_paper).gap if after else None,
+        "hindsight_best_gap": compare(out.hindsight, known).gap if after else None,
+    }
 
 
 # --------------------------------------------------------------------------------------- averages
 
 
-def is_asymmetric(row: GapRow) -> bool:
-    """Whether a row is of a variant with asymmetric distances."""
-    return parse_variant(row.problem).features.asymmetric
-
-
 def symmetric_and_asymmetric(rows: Sequence[GapRow]) -> list[GapRow]:
     """Averages over the symmetric and over the asymmetric variants, and the mean of these two."""
     halves = [
-        average(f"{label} average", [row for row in rows if is_asymmetric(row) == asymmetric])
+        average_over(f"{label} average", some)
         for label, asymmetric in (("symmetric", False), ("asymmetric", True))
-        if any(is_asymmetric(row) == asymmetric for row in rows)
+        if (some := [row for row in rows if row.asymmetric == asymmetric])
     ]
-    return [*halves, average("average", halves, complete=True)] if len(halves) == 2 else halves
+    return [*halves, mean_of_both("average", halves)] if len(halves) == 2 else halves
 
 
-def average(label: str, rows: Sequence[GapRow], *, complete: bool = False) -> GapRow:
-    """Means over the rows that have a figure; ``complete``: only where all of them have it.
-
-    The paper's is over those that are compared with it, or over all where none is.
-    """
-    compared = [row for row in rows if row.difference is not None]
-    first = rows[0]
-    same_views = len({row.views for row in rows}) == 1
-    values = {
-        "oracle_gap": _mean(rows, "oracle_gap", complete),
-        "best_gap": _mean(rows, "best_gap", complete),
-        "paper_gap": _mean(rows if complete else compared or rows, "paper_gap", complete),
-        "difference": _mean(rows, "difference", complete),
-    }
-    totals = {
-        name: sum(getattr(row, name) for row in rows)
-        for name in (
-            "instances",
-            "oracle_instances",
-            "best_instances",
-            "seconds_host",
-            "seconds_model",
-            "seconds_referee",
-            "seconds_search",
-            "violations",
-            "refused",
-        )
-    }
-    return type(first)(
-        **{
-            **{field.name: getattr(first, field.name) for field in fields(first)},
-            "problem": label,
-            "kind": AVERAGE,
-            "views": first.views if same_views else None,
-            "cost": None,
-            "oracle": _over(rows, "oracle_gap"),
-            "oracle_cost": None,
-            "best": _over(rows, "best_gap"),
-            "best_cost": None,
-            "note": "",
-            "hindsight_cost": None,
-            "hindsight_oracle_gap": None,
-            "hindsight_best_gap": None,
-            **values,
-            **totals,
-        }
+def average_over(label: str, rows: Sequence[GapRow]) -> GapRow:
+    """Means over the rows that have a figure; the paper's is over those that are compared."""
+    compared = [row for row in rows if row.difference is not None] or rows
+    return average(
+        rows,
+        problem=label,
+        kind=AVERAGE,
+        oracle=f"{sum(row.oracle_gap is not None for row in rows)} of {len(rows)} variants",
+        best=f"{sum(row.best_gap is not None for row in rows)} of {len(rows)} variants",
+        paper_gap=mean([row.paper_gap for row in compared]),
     )
 
 
-def _mean(rows: Sequence[GapRow], name: str, complete: bool) -> float | None:
-    values = [value for row in rows if (value := getattr(row, name)) is not None]
-    if not values or (complete and len(values) < len(rows)):
-        return None
-    return float(np.mean(values))
-
-
-def _over(rows: Sequence[GapRow], name: str) -> str:
-    if rows[0].kind == AVERAGE:  # they say themselves what they are over
-        return ""
-    known = sum(getattr(row, name) is not None for row in rows)
-    return f"{known} of {len(rows)} variants"
-
-
-def difference(ours: float | None, theirs: float | None) -> float | None:
-    """Percentage points, where there are both."""
-    return None if ours is None or theirs is None else ours - theirs
+def mean_of_both(label: str, rows: Sequence[GapRow]) -> GapRow:
+    """Of a symmetric and an asymmetric row: a figure only where both have it."""
+    whole = dict.fromkeys(GAPS, complete_mean)
+    return average(rows, whole, problem=label, kind=AVERAGE, oracle="", best="")
 
 
 # ------------------------------------------------------------------------------------------ texts
@@ -337,9 +181,8 @@ def pairs_text(rows: Sequence[GapRow]) -> str:
     for name, row in by_name.items():
         other = by_name.get(f"A{name}")
         if other is not None:
-            three = (row, other, average(name, [row, other], complete=True))
-            kinds = ("oracle_gap", "best_gap", "paper_gap")
-            cells.append([name, *(number(getattr(r, kind), 2) for kind in kinds for r in three)])
+            three = (row, other, mean_of_both(name, [row, other]))
+            cells.append([name, *(number(getattr(r, kind), 2) for kind in GAPS[:3] for r in three)])
     if not any(any(row[1:]) for row in cells):
         return ""
     columns = ["problem"] + [
@@ -351,13 +194,13 @@ def pairs_text(rows: Sequence[GapRow]) -> str:
 
 
 def views_text(rows: Sequence[GapRow]) -> str:
-    """Where our views are not the paper's."""
+    """Where our augmentations are not the paper's."""
     lines = []
     for label, asymmetric in (("Symmetric", False), ("Asymmetric", True)):
         theirs = paper.views(asymmetric=asymmetric)
-        ours = {row.views for row in rows if is_asymmetric(row) == asymmetric}
+        ours = {row.views for row in rows if row.asymmetric == asymmetric}
         if ours - {theirs}:
-            views = ", ".join(str(number_of) for number_of in sorted(ours, key=lambda v: v or 0))
+            views = ", ".join(map(str, sorted(ours, key=lambda one: one or 0)))
             noun = "view" if views == "1" else "views"
             lines.append(
                 f"{label} instances were solved with {views} {noun}; the paper's {theirs}."
@@ -378,97 +221,150 @@ def hindsight_text(rows: Sequence[GapRow]) -> str:
     return head + "".join(lines) if lines else ""
 
 
-def notes_text(rows: Sequence[GapRow], count: int, size: int, seed: int) -> str:
+def notes_text(rows: Sequence[GapRow], args: argparse.Namespace) -> str:
     """What a reader of the references must know, and which variants it concerns."""
-    found: dict[str, list[str]] = {}
+    found: dict[str, dict[str, None]] = {}
     for row in rows:
-        for reference in (
-            *references.paper_kind(row.problem, count, size=size, seed=seed),
-            *references.best(row.problem, count, size=size, seed=seed),
-        ):
-            if reference is not None and reference.note:
-                names = found.setdefault(f"{reference.solver}: {reference.note}", [])
-                if row.problem not in names:
-                    names.append(row.problem)
+        which = (row.problem, args.count, args.size, args.seed)
+        for one in (*references.paper_kind(*which), *references.best(*which)):
+            if one is not None and one.note:
+                found.setdefault(f"{one.solver}: {one.note}", {})[row.problem] = None
     lines = [f"- {note} ({', '.join(names)})\n" for note, names in found.items()]
     return "\nOn the references:\n\n" + "".join(lines) if lines else ""
-
-
-def summary(rows: Sequence[GapRow]) -> str:
-    """One line: how the variants compare with the paper, what it took."""
-    compared = [row.difference for row in rows if row.difference is not None]
-    parts = [f"{len(rows)} variants"]
-    if compared:
-        better = sum(points <= 0 for points in compared)
-        parts.append(
-            f"at least as good as the paper on {better} of {len(compared)}, mean difference "
-            f"{np.mean(compared):+.3f} points"
-        )
-    else:
-        parts.append("nothing to compare with the paper")
-    parts.append(time_text(rows))
-    parts.append(f"{sum(row.violations for row in rows)} violations")
-    return "; ".join(parts)
 
 
 # ---------------------------------------------------------------------------------------- command
 
 
-def add_arguments(
-    parser: argparse.ArgumentParser,
-    name: str,
-    *,
-    count: int,
-    size: int,
-    several_weights: bool = False,
-    protocol: str = "network",
-) -> None:
-    """Arguments of a table of generated sets."""
-    parser.epilog = (
-        "Exit code 0: every instance has a plan that the referee passes; 1: some have none; "
-        "2: bad usage or a file that cannot be read."
-    )
-    parser.add_argument(
-        "--count",
-        metavar="N",
-        type=at_least(1),
-        default=count,
-        help=f"instances of each variant; default: {count}",
-    )
-    parser.add_argument(
-        "--size", metavar="N", type=at_least(4), default=size, help=f"customers; default: {size}"
-    )
-    parser.add_argument("--seed", metavar="SEED", type=at_least(0), default=1, help="default: 1")
-    add_view_options(parser)
-    add_weights_options(parser, several=several_weights, protocol=protocol)
-    add_report_options(parser, name)
+def generated_sets(names: Sequence[str], args: argparse.Namespace) -> list[Source]:
+    """Sets of these variants; a size that one of them cannot have is an error."""
+    return [generated(parse_variant(name), args.size, args.count, args.seed) for name in names]
 
 
-def run(layout: Layout, names: Sequence[str], args: argparse.Namespace) -> int:
-    """Solve generated sets of these variants with one model, and report."""
-    from spacevrp.solver import Solver
+@dataclass(frozen=True)
+class GapTable:
+    """A command: which sets, how they are solved, and what the page says."""
 
-    check_protocol(args)
-    sources = list_sources(names, args)
-    model, weights = load_model(args.weights)
-    solver = Solver(model, args.device, args.lean, threads=None)
-    sets = generated_sets(sources, args, solver.device.type)
-    record = new_record(layout.name, solver, weights, args.protocol, seed=args.seed)
-    report = Report(
-        layout,
-        record,
-        args,
-        summary,
-        averages=symmetric_and_asymmetric,
-        below=lambda rows: (
-            views_text(rows)
-            + pairs_text(rows)
-            + hindsight_text(rows)
-            + notes_text(rows, args.count, args.size, args.seed)
-        ),
-    )
-    jobs = [one.job(solver, record, weights, show=not args.quiet) for one in sets]
-    done = work_through(jobs, report.store(), quiet=args.quiet)
-    for one, (_, outcome) in zip(sets, done, strict=True):
-        report.add(one.row(outcome, paper.space_gap(one.variant, args.size)))
-    return report.finish()
+    name: str
+    title: str
+    problems: tuple[str, ...]
+    count: int
+    size: int = 100
+    protocol: str = "network"
+    options: Mapping[str, Any] = field(default_factory=dict)  # further ones
+    notes: str = NOTES
+
+    row_type: ClassVar[type[GapRow]] = GapRow
+    several_weights: ClassVar[bool] = False
+    keep: ClassVar[bool] = True
+    left: ClassVar[int] = 1
+    noun: ClassVar[str] = "variants"
+    solver_options: ClassVar[tuple[str, ...]] = ("starts",)  # an outcome depends on them
+
+    def add_arguments(self, parser: argparse.ArgumentParser) -> None:
+        """Declare the options."""
+        parser.epilog = EXIT_CODES
+        usual: dict[str, Any] = {
+            "count": self.count,
+            "size": self.size,
+            "seed": 1,
+            "augment_symmetric": 8,
+            "augment_asymmetric": None,
+            "problems": self.problems,
+        }
+        add_options(parser, **{**usual, **self.options})
+        add_weights_options(parser, several=self.several_weights, protocol=self.protocol)
+        add_report_options(parser, self.name)
+
+    def run(self, args: argparse.Namespace) -> int:
+        """Solve set by set, with one model after the other, and report."""
+        check_protocol(args)
+        sources = self.sources(args)
+        models = load_models(args)
+        told: Any = [
+            {**model.told, "label": model.label, "config": model.config.to_dict()}
+            for model in models
+        ]
+        told = told if self.several_weights else models[0].told
+        record = new_record(
+            self.name, models[0].solver, told, args.protocol, args.policy_heads, seed=args.seed
+        )
+        record |= {"sample": args.sample} if hasattr(args, "sample") else {}
+        layout = Layout(self.name, self.title, self.row_type.columns(), self.notes, self.left)
+        below = partial(self.below, args=args)
+        report = Report(layout, record, args, self.summary, self.averages, below)
+        cases = [
+            self.case(source, model, views, args)
+            for model in models
+            for source in sources
+            for views in self.views(source, model.solver.device.type, args)
+        ]
+        return run_cases(report, cases, keep=self.keep)
+
+    def case(self, source: Source, model: Model, views: int, args: argparse.Namespace) -> Case:
+        """A set to be solved by a model."""
+        theirs = self.paper_gap(source, model, views)
+        return Case(
+            label=f"{source.variant.name}, {source.place}",
+            key={"set": dict(source.key)},
+            load=lambda: source.load().problems,
+            row=lambda out: self.row_type(
+                **gap_row(source, model, args, views, theirs, out), **self.more(model)
+            ),
+            model=model,
+            views=views,
+            protocol=args.protocol,
+            options={name: getattr(args, name, None) for name in self.solver_options},
+        )
+
+    def sources(self, args: argparse.Namespace) -> list[Source]:
+        """The sets; what cannot be right is found before the work begins."""
+        return generated_sets(args.problems, args)
+
+    def views(self, source: Source, device: str, args: argparse.Namespace) -> list[int]:
+        """The numbers of augmentations that a set is solved with."""
+        return [views_for(args, device, asymmetric=source.asymmetric)]
+
+    def paper_gap(self, source: Source, model: Model, views: int) -> float | None:
+        """What the paper prints for such a set."""
+        return paper.space_gap(source.variant.name, source.size)
+
+    def more(self, model: Model) -> dict[str, Any]:
+        """Fields that only rows of this table have."""
+        return {}
+
+    def averages(self, rows: Sequence[Any]) -> Sequence[GapRow]:
+        """Further rows."""
+        return symmetric_and_asymmetric(rows)
+
+    def below(self, rows: Sequence[Any], args: argparse.Namespace) -> str:
+        """What else the page says."""
+        return views_text(rows) + pairs_text(rows) + hindsight_text(rows) + notes_text(rows, args)
+
+    def summary(self, rows: Sequence[Any]) -> str:
+        """The last line."""
+        compared = any(row.difference is not None for row in rows)
+        nothing = () if compared else ("nothing to compare with the paper",)
+        return conclusion(rows, f"{len(rows)} {self.noun}", *nothing)
+
+
+def _symmetric_first(names: Sequence[str]) -> tuple[str, ...]:
+    """As the averages below them are taken."""
+    return tuple(sorted(names, key=lambda name: parse_variant(name).features.asymmetric))
+
+
+UNSEEN = GapTable(
+    "unseen",
+    "Variants not trained on",
+    _symmetric_first([variant.name for variant in VARIANTS.values() if not variant.seen]),
+    count=32,
+)
+SCALE = GapTable(
+    "scale",
+    "A thousand customers",
+    _symmetric_first(list(paper.gaps("SPACE", 1000))),
+    count=16,
+    size=1000,
+    protocol="default",
+    options={"starts": None},
+)

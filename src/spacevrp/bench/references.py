@@ -3,7 +3,7 @@
 An instance is named by (variant, size, seed, index) and generated anew wherever it is needed; the
 file holds costs only. Two kinds of entry:
 
-- ``best``: the best known cost, whoever found it;
+- ``best``: the best known cost, by any solver;
 - ``paper``: what the paper's kind of oracle finds in the paper's time.
 
 Other benchmarks read them with :func:`best` and :func:`paper_kind`.
@@ -13,6 +13,7 @@ from __future__ import annotations
 
 import json
 import math
+from collections.abc import Sequence
 from dataclasses import dataclass, field
 from functools import cache
 from pathlib import Path
@@ -73,22 +74,20 @@ class References:
     def __init__(self) -> None:
         self.sets: dict[SetName, ReferenceSet] = {}
 
-    # ------------------------------------------------------------------------------------ reading
-
     def best(self, name: SetName, count: int) -> list[Reference | None]:
         """The best known of instances 0 to count - 1."""
-        return _first(self.sets.get(name, ReferenceSet()).best, count)
+        return [_at(self._held(name).best, index) for index in range(count)]
 
     def paper(self, name: SetName, count: int) -> list[Reference | None]:
         """Those of the paper's kind of instances 0 to count - 1."""
-        return _first(self.sets.get(name, ReferenceSet()).paper, count)
+        return [_at(self._held(name).paper, index) for index in range(count)]
 
     def seconds_tried(self, name: SetName, index: int, solver: str) -> float:
         """The most time that a solver was given for an instance."""
-        tried = self.sets.get(name, ReferenceSet()).tried.get(solver, [])
-        return tried[index] if index < len(tried) else 0.0
+        return _at(self._held(name).tried.get(solver, []), index) or 0.0
 
-    # ----------------------------------------------------------------------------------- changing
+    def _held(self, name: SetName) -> ReferenceSet:
+        return self.sets.get(name, ReferenceSet())
 
     def offer(
         self, name: SetName, index: int, reference: Reference, *, paper: Reference | None = None
@@ -98,19 +97,9 @@ class References:
         ``paper`` is the same result as one of the paper's kind, where it is one.
         """
         held = self.sets.setdefault(name, ReferenceSet())
-        tried = held.tried.setdefault(reference.solver, [])
-        _put(
-            tried,
-            index,
-            max(reference.seconds, self.seconds_tried(name, index, reference.solver)),
-            0.0,
-        )
-        if paper is not None and _is_better(paper, _first(held.paper, index + 1)[index]):
-            _put(held.paper, index, paper, None)
-        better = _is_better(reference, _first(held.best, index + 1)[index])
-        if better:
-            _put(held.best, index, reference, None)
-        return better
+        _take_more(held.tried.setdefault(reference.solver, []), index, reference.seconds)
+        _take_better(held.paper, index, paper)
+        return _take_better(held.best, index, reference)
 
     def take_in(self, other: References) -> None:
         """Everything of another file that is better."""
@@ -118,12 +107,10 @@ class References:
             held = self.sets.setdefault(name, ReferenceSet())
             for mine, offered in ((held.best, theirs.best), (held.paper, theirs.paper)):
                 for index, entry in enumerate(offered):
-                    if entry is not None and _is_better(entry, _first(mine, index + 1)[index]):
-                        _put(mine, index, entry, None)
+                    _take_better(mine, index, entry)
             for solver, seconds in theirs.tried.items():
-                tried = held.tried.setdefault(solver, [])
                 for index, value in enumerate(seconds):
-                    _put(tried, index, max(value, self.seconds_tried(name, index, solver)), 0.0)
+                    _take_more(held.tried.setdefault(solver, []), index, value)
 
     # -------------------------------------------------------------------------------------- files
 
@@ -174,7 +161,7 @@ class References:
         return "{\n" + "\n".join(lines) + "\n}\n"
 
     def save(self, path: Path) -> None:
-        """Write the file, with what somebody else may have found meanwhile."""
+        """Write the file, with what another process may have found meanwhile."""
         if path.exists():
             self.take_in(References.load(path))
         write_whole(path, self.text().encode())
@@ -209,8 +196,8 @@ def _set_name(variant: str | Variant, size: int, seed: int) -> SetName:
 # ----------------------------------------------------------------------------------------- entries
 
 
-def _first(entries: list[Reference | None], count: int) -> list[Reference | None]:
-    return [entries[index] if index < len(entries) else None for index in range(count)]
+def _at(values: Sequence[Any], index: int) -> Any:
+    return values[index] if index < len(values) else None
 
 
 def _put(values: list[Any], index: int, value: Any, filling: Any) -> None:
@@ -218,8 +205,16 @@ def _put(values: list[Any], index: int, value: Any, filling: Any) -> None:
     values[index] = value
 
 
-def _is_better(offered: Reference, held: Reference | None) -> bool:
-    return held is None or offered.cost < held.cost
+def _take_better(held: list[Reference | None], index: int, offered: Reference | None) -> bool:
+    known = _at(held, index)
+    better = offered is not None and (known is None or offered.cost < known.cost)
+    if better:
+        _put(held, index, offered, None)
+    return better
+
+
+def _take_more(tried: list[float], index: int, seconds: float) -> None:
+    _put(tried, index, max(seconds, _at(tried, index) or 0.0), 0.0)
 
 
 def _entry(values: Any, solvers: list[tuple[str, ...]]) -> Reference | None:

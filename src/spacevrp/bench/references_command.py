@@ -5,17 +5,18 @@ from __future__ import annotations
 import argparse
 import json
 import math
-import re
 import signal
 import sys
 import time
 from collections import Counter
 from collections.abc import Iterator
 from contextlib import contextmanager
+from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from spacevrp.arguments import at_least
+from spacevrp.arguments import at_least, parse_duration
+from spacevrp.bench.options import above, add_options, variant_names
 from spacevrp.bench.references import (
     PACKAGED,
     PAPER_SECONDS,
@@ -25,16 +26,16 @@ from spacevrp.bench.references import (
     ReferenceSet,
     SetName,
 )
+from spacevrp.bench.tables import TableRow, column, mean, print_rows
 from spacevrp.problems.errors import SpacevrpError
-from spacevrp.problems.variants import VARIANTS, parse_variant
+from spacevrp.problems.variants import VARIANTS
 
 if TYPE_CHECKING:
-    from spacevrp.bench.references_work import Family, Report
+    from spacevrp.bench.references_work import Report
 
 DONE, SOME_FAILED, INTERRUPTED = 0, 1, 130
 _SECONDS = 10.0
-_COUNT = 32
-_UNITS = {"": 1.0, "s": 1.0, "m": 60.0, "h": 3600.0}
+_N = {"metavar": "N", "type": at_least(1)}
 _SHOWN_FAILURES = 10
 
 
@@ -45,106 +46,77 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         "instances have no plan, or the referee refused some; 2: bad usage, a file that cannot be "
         "read, a solver that is not installed."
     )
-    parser.add_argument(
-        "--format",
-        choices=("table", "json"),
-        default="table",
-        help="json: how many instances of each variant have a reference; default: table",
-    )
-    parser.add_argument(
-        "--file",
-        metavar="PATH",
-        type=Path,
-        default=PACKAGED,
-        help="the references to read and to improve; default: those of the package",
-    )
-    parser.add_argument(
-        "--variants", metavar="NAMES", type=_names, help="only these, such as CVRP,TSP"
-    )
-    parser.add_argument(
-        "--size", metavar="N", type=at_least(4), default=SIZE, help=f"customers; default: {SIZE}"
-    )
-    parser.add_argument(
-        "--seed",
-        metavar="SEED",
-        type=at_least(0),
-        default=SEED,
-        help=f"series of the instances; default: {SEED}",
+    counts = "json: how many instances of each variant have a reference"
+    add_options(
+        parser,
+        format={"choices": ("table", "json"), "default": "table", "help": counts},
+        file={
+            "metavar": "PATH",
+            "type": Path,
+            "help": "the references to read and to improve; default: those of the package",
+        },
+        variants={"metavar": "NAMES", "type": variant_names, "help": "only these: CVRP,TSP"},
+        size=SIZE,
+        seed={"default": SEED, "help": "series of the instances"},
     )
     work = parser.add_argument_group("computing")
     what = work.add_mutually_exclusive_group()
-    what.add_argument("--extend", action="store_true", help="solve what is not known as well yet")
-    what.add_argument(
-        "--merge",
-        metavar="FILE",
-        type=Path,
-        nargs="+",
-        help="take in records of other runs, every plan judged again",
+    add_options(
+        what,
+        extend={"action": "store_true", "help": "solve what is not known as well yet"},
+        merge={
+            "metavar": "FILE",
+            "type": Path,
+            "nargs": "+",
+            "help": "take in records of other runs, every plan judged again",
+        },
+        check={
+            "metavar": "FACTOR",
+            "type": above(1),
+            "help": "solve some again with so many times the seconds, and say how much better they "
+            "get",
+        },
     )
-    what.add_argument(
-        "--check",
-        metavar="FACTOR",
-        type=_factor,
-        help="solve some again with so many times the seconds, and say how much better they get",
+    add_options(
+        work,
+        solver={
+            "metavar": "NAME",
+            "type": _solver,
+            "default": "auto",
+            "help": "auto: the strongest exact one, and for prize thresholds the approximate one "
+            f"too; paper: of the paper's kind, {PAPER_SECONDS:g} s; or a name",
+        },
+        seconds={
+            "metavar": "SECONDS",
+            "type": _duration,
+            "help": f"for each instance; default: {_SECONDS:g}, for paper {PAPER_SECONDS:g}",
+        },
+        count=32,
+        check_count={**_N, "default": 22, "help": "instances to check, over all variants"},
+        jobs={**_N, "metavar": "PROCESSES", "default": 1, "help": "solved at the same time"},
+        seed_of_solver={"metavar": "SEED", "type": at_least(0), "default": 0},
+        time={
+            "metavar": "TIME",
+            "type": _duration,
+            "help": "stop after this long, such as 90s, 20m or 2h, and keep everything",
+        },
+        record={
+            "metavar": "FILE.jsonl",
+            "type": Path,
+            "help": "append every result with its routes at once; what it holds is not computed "
+            "again",
+        },
+        again={
+            "action": "store_true",
+            "help": "also where the same solver had as much time before",
+        },
+        quiet=None,
     )
-    work.add_argument(
-        "--solver",
-        metavar="NAME",
-        type=_solver,
-        default="auto",
-        help="auto: the strongest exact one, and for prize thresholds the approximate one too; "
-        f"paper: of the paper's kind, {PAPER_SECONDS:g} s; or a name; default: auto",
-    )
-    work.add_argument(
-        "--seconds",
-        metavar="SECONDS",
-        type=_duration,
-        help=f"for each instance; default: {_SECONDS:g}, for paper {PAPER_SECONDS:g}",
-    )
-    work.add_argument(
-        "--count",
-        metavar="N",
-        type=at_least(1),
-        default=_COUNT,
-        help=f"instances of each variant; default: {_COUNT}",
-    )
-    work.add_argument(
-        "--check-count",
-        metavar="N",
-        type=at_least(1),
-        default=22,
-        help="how many instances to check, over all variants; default: 22",
-    )
-    work.add_argument(
-        "--jobs",
-        metavar="PROCESSES",
-        type=at_least(1),
-        default=1,
-        help="instances solved at the same time; default: 1",
-    )
-    work.add_argument(
-        "--seed-of-solver", metavar="SEED", type=at_least(0), default=0, help="default: 0"
-    )
-    work.add_argument(
-        "--time",
-        metavar="TIME",
-        type=_duration,
-        help="stop after this long, such as 90s, 20m or 2h, and keep everything",
-    )
-    work.add_argument(
-        "--record",
-        metavar="FILE.jsonl",
-        type=Path,
-        help="append every result with its routes at once; what it holds is not computed again",
-    )
-    work.add_argument(
-        "--again", action="store_true", help="also where the same solver had as much time before"
-    )
-    work.add_argument("--quiet", action="store_true", help="no progress bar")
 
 
 def run(args: argparse.Namespace) -> int:
     """Show, or compute and then say what came of it."""
+    args.file = args.file or PACKAGED
     computes = args.extend or args.merge or args.check
     if computes and not args.file.exists():
         references = References()
@@ -187,7 +159,8 @@ def _compute(references: References, args: argparse.Namespace) -> int:
         if not jobs:
             raise SpacevrpError(f"{args.file}: expected references to check, found none of these")
         families, report = work.compare(references, jobs, **options)
-        _show_families(families, args.check)
+        print(f"cost with {args.check:g} times the seconds against the best known before")
+        print_rows(families)
     else:
         seconds = _seconds(args)
         _tell_refused(names, args.solver)
@@ -204,22 +177,6 @@ def _tell_refused(names: list[SetName], solver: str) -> None:
     refused = [name.variant for name in names if not solvers_for(name.variant, solver)]
     if refused and len(refused) < len(names):
         print(f"spacevrp: left out, as {solver} cannot model them: {', '.join(refused)}")
-
-
-def _show_families(families: list[Family], factor: float) -> None:
-    print(f"cost with {factor:g} times the seconds against the best known before")
-    rows = [
-        [
-            family.solver,
-            "asymmetric" if family.asymmetric else "symmetric",
-            str(len(family.changes)),
-            str(family.better),
-            f"{family.mean:+.3f}",
-            f"{min(family.changes):+.3f}",
-        ]
-        for family in families
-    ]
-    _print_table(["solver", "distances", "instances", "better", "mean %", "least %"], rows)
 
 
 def _conclude(report: Report, args: argparse.Namespace, what: str) -> int:
@@ -253,6 +210,19 @@ def _set_names(args: argparse.Namespace) -> list[SetName]:
     return [SetName(variant, args.size, args.seed) for variant in args.variants or VARIANTS]
 
 
+@dataclass(frozen=True, kw_only=True)
+class SeriesRow(TableRow):
+    """What is known of a series."""
+
+    variant: str = column("variant", 14)
+    found_by: str = column("found by", 50)
+    best: int = column("best", 5)
+    cost: float | None = column("mean cost", 10, ".5f")
+    paper: int = column("paper's kind", 12)
+    paper_cost: float | None = column("mean cost", 10, ".5f")
+    above: float | None = column("above %", 8, ".3f")
+
+
 def _show(references: References, args: argparse.Namespace) -> None:
     held = {name: references.sets.get(name, ReferenceSet()) for name in _set_names(args)}
     if args.format == "json":
@@ -264,18 +234,17 @@ def _show(references: References, args: argparse.Namespace) -> None:
         best, of_paper = each.known("best"), each.known("paper")
         by = Counter(f"{entry.solver} {entry.seconds:g} s" for entry in best)
         rows.append(
-            [
-                name.variant,
-                ", ".join(f"{number} {solver}" for solver, number in by.most_common()),
-                str(len(best)),
-                _mean([entry.cost for entry in best], 5),
-                str(len(of_paper)),
-                _mean([entry.cost for entry in of_paper], 5),
-                _mean(_above(each), 3),
-            ]
+            SeriesRow(
+                variant=name.variant,
+                found_by=", ".join(f"{number} {solver}" for solver, number in by.most_common()),
+                best=len(best),
+                cost=mean([entry.cost for entry in best]),
+                paper=len(of_paper),
+                paper_cost=mean([entry.cost for entry in of_paper]),
+                above=mean(_above(each)),
+            )
         )
-    columns = ["variant", "found by", "best", "mean cost", "paper's kind", "mean cost", "above %"]
-    _print_table(columns, rows)
+    print_rows(rows)
 
 
 def _above(held: ReferenceSet) -> list[float]:
@@ -285,21 +254,6 @@ def _above(held: ReferenceSet) -> list[float]:
         for of_paper, best in zip(held.paper, held.best, strict=False)
         if of_paper is not None and best is not None and best.cost != 0
     ]
-
-
-def _mean(values: list[float], digits: int) -> str:
-    return f"{math.fsum(values) / len(values):.{digits}f}" if values else ""
-
-
-def _print_table(columns: list[str], rows: list[list[str]]) -> None:
-    """Columns as wide as they must be; the first two to the left."""
-    widths = [max(map(len, column)) for column in zip(columns, *rows, strict=True)]
-    for cells in (columns, *rows):
-        padded = [
-            cell.ljust(width) if position < 2 else cell.rjust(width)
-            for position, (cell, width) in enumerate(zip(cells, widths, strict=True))
-        ]
-        print("  ".join(padded).rstrip())
 
 
 # --------------------------------------------------------------------------------------- arguments
@@ -317,13 +271,6 @@ def _seconds(args: argparse.Namespace) -> float:
     return seconds
 
 
-def _names(text: str) -> tuple[str, ...]:
-    try:
-        return tuple(dict.fromkeys(parse_variant(name.strip()).name for name in text.split(",")))
-    except SpacevrpError as error:
-        raise argparse.ArgumentTypeError(str(error)) from None
-
-
 def _solver(text: str) -> str:
     from spacevrp.oracles import APPROXIMATE, AUTO, ORACLES
 
@@ -334,20 +281,12 @@ def _solver(text: str) -> str:
 
 
 def _duration(text: str) -> float:
-    match = re.fullmatch(r"(\d+(?:\.\d+)?)([smh]?)", text)
-    seconds = float(match[1]) * _UNITS[match[2]] if match else 0.0
-    if not (0 < seconds < math.inf):
+    try:
+        seconds = parse_duration(text)
+    except argparse.ArgumentTypeError:
+        seconds = 0.0
+    if not 0 < seconds < math.inf:
         raise argparse.ArgumentTypeError(
             f"expected a time above 0, such as 90s, 20m or 2h, received {text[:40]!r}"
         )
     return seconds
-
-
-def _factor(text: str) -> float:
-    try:
-        value = float(text)
-    except ValueError:
-        value = 0.0
-    if not (1 < value < math.inf):
-        raise argparse.ArgumentTypeError(f"expected a number above 1, received {text[:40]!r}")
-    return value

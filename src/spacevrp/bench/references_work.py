@@ -15,6 +15,7 @@ from tqdm import tqdm
 
 from spacevrp.bench import paper
 from spacevrp.bench.references import PAPER_SECONDS, Reference, References, ReferenceSet, SetName
+from spacevrp.bench.tables import TableRow, column
 from spacevrp.generators import generate
 from spacevrp.oracles import (
     APPROXIMATE,
@@ -343,23 +344,31 @@ def _job_of(path: Path, line: dict[str, Any]) -> Job:
 # ----------------------------------------------------------------------------------------- checking
 
 
-@dataclass
-class Family:
-    """What more time brought to the instances of one solver, asymmetric ones apart."""
+@dataclass(frozen=True, kw_only=True)
+class Family(TableRow):
+    """What more time brought to the instances of one solver, asymmetric ones apart.
 
-    solver: str
-    asymmetric: bool
-    changes: list[float] = field(default_factory=list)  # percent; below zero is better
+    Changes are in percent; below zero is better.
+    """
 
-    @property
-    def mean(self) -> float:
-        """Mean change in percent."""
-        return math.fsum(self.changes) / len(self.changes)
+    solver: str = column("solver", 17)
+    distances: str = column("distances", 10)
+    instances: int = column("instances", 9)
+    better: int = column("better", 6)
+    mean: float = column("mean %", 7, "+.3f")
+    least: float = column("least %", 7, "+.3f")
 
-    @property
-    def better(self) -> int:
-        """How many got better."""
-        return sum(change < 0 for change in self.changes)
+    @classmethod
+    def of(cls, solver: str, distances: str, changes: Sequence[float]) -> Family:
+        """From the change of each instance."""
+        return cls(
+            solver=solver,
+            distances=distances,
+            instances=len(changes),
+            better=sum(change < 0 for change in changes),
+            mean=math.fsum(changes) / len(changes),
+            least=min(changes),
+        )
 
 
 def plan_check(
@@ -383,18 +392,17 @@ def compare(
 ) -> tuple[list[Family], Report]:
     """Solve a sample again, and by how much its costs differ from the best known before."""
     before = {job: references.sets[job.name].best[job.index] for job in jobs}
-    families: dict[tuple[str, bool], Family] = {}
+    changes: dict[tuple[str, str], list[float]] = {}
 
     def found(job: Job, result: OracleResult) -> None:
         known = before[job]
-        if known is None or known.cost == 0:
-            return
-        family = (job.solver, _is_asymmetric(job))
-        change = 100.0 * (result.solution.cost - known.cost) / abs(known.cost)
-        families.setdefault(family, Family(*family)).changes.append(change)
+        if known is not None and known.cost != 0:
+            family = (job.solver, "asymmetric" if _is_asymmetric(job) else "symmetric")
+            change = 100.0 * (result.solution.cost - known.cost) / abs(known.cost)
+            changes.setdefault(family, []).append(change)
 
     report = extend(jobs, references, found=found, **options)
-    return [families[key] for key in sorted(families)], report
+    return [Family.of(*family, each) for family, each in sorted(changes.items())], report
 
 
 def _is_asymmetric(job: Job) -> bool:

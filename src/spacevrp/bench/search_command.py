@@ -1,17 +1,20 @@
 """``spacevrp bench search``: the compiled search beside other solvers at equal time.
 
 Everything happens in one process, one instance after the other, so that nothing that is timed runs
-beside anything else that is.
+beside anything else that is. Several processes may measure parts of a suite on a machine with many
+cores; ``--stored`` makes one table of what they kept.
 """
 
 from __future__ import annotations
 
 import argparse
 import fnmatch
+import json
 import math
 import sys
-from collections.abc import Sequence
-from dataclasses import dataclass
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from dataclasses import asdict, dataclass, replace
 from functools import partial
 from itertools import groupby
 from pathlib import Path
@@ -20,8 +23,8 @@ from typing import Any
 import numpy as np
 
 from spacevrp.arguments import at_least
-from spacevrp.bench.contest import draw, limits, threads
 from spacevrp.bench.neighbours import Neighbours, load_average, wait_for_rest
+from spacevrp.bench.options import SUFFIX
 from spacevrp.bench.records import markdown_table
 from spacevrp.bench.search_suites import SUITES, Case, Suite
 from spacevrp.bench.search_ways import (
@@ -35,6 +38,7 @@ from spacevrp.bench.search_ways import (
     make_ways,
 )
 from spacevrp.bench.solving import Outcome, gaps
+from spacevrp.bench.store import read_store
 from spacevrp.bench.tables import (
     Job,
     Layout,
@@ -45,20 +49,26 @@ from spacevrp.bench.tables import (
     settings_key,
     work_through,
 )
-from spacevrp.problems.errors import SpacevrpError
+from spacevrp.problems.errors import SpacevrpError, UnsupportedError
 from spacevrp.writing import append_line
 
 BETTER = "better.jsonl"
 _LEVEL = 0.01  # percentage points
 _NOTES = """\
-Every cost is the referee's. "solver" names the start, too: "search" takes the better of savings and
-insertion, "network + search" the network's first plan. "limit s" are the seconds given for {scope}.
+Every cost is the referee's. "spacevrp" is the whole call of a loaded Solver with a time; otherwise
+"solver" names the start: "search" takes the better of savings and insertion, "network + search" the
+network's first plan. "limit s" are the seconds given for {scope}.
 "plans" have as few customers unserved as the best known plan; "unserved" counts all that are left
 out, "-" where there is no plan at all; "gap %" is the mean of the gaps to the best known cost of an
 instance, be it stored or of this run, over such plans, "worst %" the largest. "seconds" were
 measured for one instance, from the call to the refereed plan, the network's included; libraries and
 weights were loaded before. "iterations" are the search's, the mean over instances. "others" is how
-many cores were busy with other processes meanwhile. Threads: {threads}; other solvers have one.
+many cores were busy with other processes meanwhile. "peak GiB" is the most memory that the process
+held. Threads of the search: {threads}; other solvers have one.
+"""
+_SIDE_BY_SIDE = """\
+Joined from several runs, which may have worked side by side on one machine, those of all solvers
+alike: see "others".
 """
 _COLUMNS = (
     ("problem", 16),
@@ -74,6 +84,7 @@ _COLUMNS = (
     ("seconds", 9),
     ("iterations", 10),
     ("others", 6),
+    ("peak GiB", 8),
 )
 
 
@@ -97,6 +108,7 @@ class Row:
     violations: int  # instances for which the search has no plan
     others: float | None
     note: str = ""
+    peak_gib: float | None = None
 
     def cells(self) -> list[str]:
         """The row as text, a cell a column."""
@@ -114,6 +126,7 @@ class Row:
             number(self.seconds, 3),
             number(self.iterations, 0),
             number(self.others, 2),
+            number(self.peak_gib, 2),
         ]
 
 
@@ -158,6 +171,12 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         default=0,
         help="wait up to so long before each row until other processes rest; default: 0",
     )
+    parser.add_argument(
+        "--stored",
+        action="store_true",
+        help=f"solve nothing: make the table of what FOLDER/SUITE{SUFFIX} holds, wherever it was "
+        "measured; files of several runs may be joined there",
+    )
     parser.add_argument("--weights", metavar="NAME|PATH", help="of the network")
     parser.add_argument("--device", choices=("auto", "cpu", "cuda"), default="auto")
     add_report_options(parser, "SUITE")
@@ -166,21 +185,23 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 def run(args: argparse.Namespace) -> int:
     """Measure case by case, and report each when all are through with it."""
     from spacevrp.bench.weights import load_model
-    from spacevrp.plots.anytime import save_anytime_plot
     from spacevrp.solver import Solver
 
     suite = SUITES[args.suite]
+    if args.stored and args.output is None:
+        raise SpacevrpError("--stored: expected -o FOLDER with what is stored, received none")
     args.count = args.count or suite.count
     count = args.threads or suite.threads
     _, weights = load_model(args.weights)
     network = Network(Solver(args.weights, args.device))
-    ways = make_ways(network, whole=suite.whole, threads=count, seed=args.seed)
-    with threads(1):
+    ways = make_ways(network, whole=suite.whole, threads=count, seed=args.seed, stored=args.stored)
+    with _one_thread():
         record = new_record(args.suite, network.solver, weights, None, seed=args.seed)
         record |= {"load_before": load_average(), "search_threads": count}
         record["search_sha256"] = compiled_digest()
         scope = "the whole call" if suite.whole else "the search alone"
         notes = _NOTES.format(scope=scope, threads=count)
+        notes += _SIDE_BY_SIDE if args.stored else ""
         layout = Layout(args.suite, suite.title, _COLUMNS, notes, left=1)
         report = Report(layout, record, args, summary, below=compare_solvers)
         cases = [case for case in suite.cases(args, network) if _wanted(case, args)]
@@ -189,17 +210,50 @@ def run(args: argparse.Namespace) -> int:
         entries = [
             entry for case in cases for entry in _entries(case, suite, ways, args, record, weights)
         ]
-        for way in {entry.solver: entry.way for entry in entries}.values():
-            way.require()
-        done = work_through([entry.job for entry in entries], report.store(), quiet=args.quiet)
-        measured = zip(entries, (outcome for _, outcome in done), strict=True)
+        measured: Iterator[tuple[Entry, Outcome]]
+        if args.stored:
+            measured = iter(_stored(entries, args.output / f"{args.suite}{SUFFIX}", record))
+        else:
+            for way in {entry.solver: entry.way for entry in entries}.values():
+                way.require()
+            done = work_through([entry.job for entry in entries], report.store(), quiet=args.quiet)
+            measured = zip(entries, (outcome for _, outcome in done), strict=True)
         for case, group in groupby(measured, key=lambda pair: pair[0].case):
             report.add(*rows_of(case, list(group)))
-        record["load_after"] = load_average()
+        if not args.stored:
+            record["load_after"] = load_average()
     code = report.finish()
-    if suite.plot:
-        draw(args.output, report, save_anytime_plot)
+    if suite.plot and args.output is not None and report.rows:
+        _draw(args.output / f"{args.suite}.png", report.rows)
     return code
+
+
+@contextmanager
+def _one_thread() -> Iterator[None]:
+    """Have torch use one thread of a CPU."""
+    import torch
+
+    before = torch.get_num_threads()
+    torch.set_num_threads(1)
+    try:
+        yield
+    finally:
+        torch.set_num_threads(before)
+
+
+def _draw(path: Path, rows: Sequence[Row]) -> None:
+    """The picture of the table beside it, or why there is none."""
+    from spacevrp.plots import require_matplotlib
+    from spacevrp.plots.frontier import save_frontier_plot
+    from spacevrp.writing import replacing
+
+    try:
+        require_matplotlib()
+    except UnsupportedError as error:
+        print(f"no picture: {error}", file=sys.stderr)
+        return
+    with replacing(path) as draft:
+        save_frontier_plot(draft, [asdict(row) for row in rows])
 
 
 def _wanted(case: Case, args: argparse.Namespace) -> bool:
@@ -207,6 +261,20 @@ def _wanted(case: Case, args: argparse.Namespace) -> bool:
     return args.only is None or any(
         fnmatch.fnmatchcase(name, pattern) for name in names for pattern in args.only
     )
+
+
+def limits(text: str) -> tuple[float, ...]:
+    """Seconds separated by commas, for ``type=`` of an argument."""
+    found = set()
+    for item in text.split(","):
+        try:
+            value = float(item)
+        except ValueError:
+            value = 0.0
+        if not (value > 0 and math.isfinite(value)):
+            raise argparse.ArgumentTypeError(f"expected seconds above 0, received {item[:40]!r}")
+        found.add(value)
+    return tuple(sorted(found))
 
 
 # --------------------------------------------------------------------------------------------- work
@@ -249,7 +317,9 @@ def _entries(
         way = ways[name]
         key = settings_key(record, weights if way.ours else {"tensors_sha256": None})
         key |= {"suite": args.suite, "case": case.name, "set": dict(case.key)}
-        key |= {"solver": name, "solver_version": way.version(), "seconds": limit}
+        key |= {"solver": name, "seconds": limit}
+        if not args.stored:  # else what is stored says it
+            key["solver_version"] = way.version()
         if way.ours:
             key |= {name: record[name] for name in ("search_threads", "search_sha256")}
         work = partial(_measure, case, way, limit, args)
@@ -257,6 +327,42 @@ def _entries(
         weight = (limit or suite.limits[-1]) * case.count
         entries.append(Entry(case, name, way, limit, Job(label, key, work, weight)))
     return entries
+
+
+def _stored(
+    entries: Sequence[Entry], path: Path, record: dict[str, Any]
+) -> list[tuple[Entry, Outcome]]:
+    """Those entries that were measured anywhere, and in the record where that was.
+
+    Of several outcomes the last one counts.
+    """
+    held = {_subject(key): (key, outcome) for key, outcome in read_store(path)}
+    found = [(entry, held[_subject(entry.job.key)]) for entry in entries if _known(entry, held)]
+    keys = [key for _, (key, _) in found]
+    places = list(dict.fromkeys(key["device"] for key in keys))
+    record["machine"] = {"processor": "; ".join(places) or "none"}
+    for name in ("load_before", "search_sha256"):
+        record.pop(name, None)
+    for name in ("version", "search_sha256", "weights", "search_threads"):
+        record[f"measured_{name}"] = list(dict.fromkeys(key[name] for key in keys if key.get(name)))
+    return [
+        (_measured_by(entry, key["solver_version"]), outcome) for entry, (key, outcome) in found
+    ]
+
+
+def _measured_by(entry: Entry, version: str) -> Entry:
+    """The entry with the version that was measured in place of the one that is installed here."""
+    return replace(entry, way=replace(entry.way, version=lambda: version))
+
+
+def _known(entry: Entry, held: Mapping[str, Any]) -> bool:
+    return _subject(entry.job.key) in held
+
+
+def _subject(key: Mapping[str, Any]) -> str:
+    """What was measured, whatever it was measured on."""
+    names = ("suite", "case", "set", "solver", "seconds")
+    return json.dumps([key.get(name) for name in names], sort_keys=True)
 
 
 def _first_able(
@@ -283,13 +389,17 @@ def _first_able(
 
 def _measure(case: Case, way: Way, limit: float | None, args: argparse.Namespace) -> Outcome:
     """One instance after the other, each timed from the call to the plan."""
+    import torch
+
+    from spacevrp.bench.process import Peak
     from spacevrp.generators import generate
 
     items = case.items()
     way.solve([Item(generate("CVRP", 10, 1)[0])], 0.01)  # loads libraries
     if args.wait:
         wait_for_rest(args.wait)
-    neighbours = Neighbours()
+    neighbours, peak = Neighbours(), Peak(torch.device("cpu"))
+    peak.restart()
     found = way.solve(items, limit)
     others = neighbours.busy()
     if way.ours and args.output is not None:
@@ -305,6 +415,7 @@ def _measure(case: Case, way: Way, limit: float | None, args: argparse.Namespace
         violations=sum(way.ours and one.solution is None and not one.note for one in found),
         note=next((one.note for one in found if one.note), ""),
         others=others,
+        peak_gib=peak.height(),
         unserved=tuple(one.unserved for one in found),
         iterations=sum(counted) / len(counted) if counted else None,
     )
@@ -383,6 +494,7 @@ def _row(
         violations=outcome.violations,
         others=outcome.others,
         note=outcome.note,
+        peak_gib=outcome.peak_gib,
     )
 
 

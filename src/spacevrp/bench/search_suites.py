@@ -21,6 +21,7 @@ from spacevrp.bench.search_ways import (
     PYVRP_AFTER_NETWORK,
     SEARCH,
     SOLVE,
+    TIMED,
     Item,
     Network,
 )
@@ -79,8 +80,10 @@ class Suite:
 # --------------------------------------------------------------------------------- generated cases
 
 
-def _generated(name: str, size: int, args: argparse.Namespace) -> Case:
-    source = generated(parse_variant(name), size, args.count, args.seed)
+def _generated(name: str, size: int, args: argparse.Namespace, count: int | None = None) -> Case:
+    """So many instances of a variant; None for as many as were asked for."""
+    count = args.count if count is None else count
+    source = generated(parse_variant(name), size, count, args.seed)
 
     def make() -> list[Item]:
         test_set = source.load()
@@ -90,7 +93,7 @@ def _generated(name: str, size: int, args: argparse.Namespace) -> Case:
             for index, problem in enumerate(test_set.problems)
         ]
 
-    return Case(name, size, source.key, make, args.count, small=partial(_example, name))
+    return Case(name, size, source.key, make, count, small=partial(_example, name))
 
 
 def _example(name: str) -> Item:
@@ -107,13 +110,40 @@ def _variants(args: argparse.Namespace, network: Network) -> Iterator[Case]:
     yield from (_generated(name, 100, args) for name in VARIANTS)
 
 
+def _without_pyvrp(args: argparse.Namespace, network: Network) -> Iterator[Case]:
+    """The variants that PyVRP does not model exactly."""
+    from spacevrp.oracles import make_oracle
+
+    pyvrp = make_oracle("pyvrp")
+    for name in VARIANTS:
+        if pyvrp.supports(_example(name).problem) is not None:
+            yield _generated(name, 100, args)
+
+
+_OF_FRONTIER = ("CVRP", "CVRPTW", "ACVRP", "ATSP", "OCVRP", "CVRPB", "MDCVRP", "PDCVRP", "OP")
+_LARGER_OF_FRONTIER = ("CVRP", "ACVRPTW")
+_MANY = 500  # customers from which on half as many instances are taken
+
+
+def _frontier(args: argparse.Namespace, network: Network) -> Iterator[Case]:
+    yield from (_generated(name, 100, args) for name in _OF_FRONTIER)
+    for name in _LARGER_OF_FRONTIER:
+        yield _generated(name, _MANY, args, _half(args.count))
+
+
+def _half(count: int) -> int:
+    return max(1, count // 2)
+
+
 _SIZES = (50, 100, 200, 500, 1000, 3000)
 _OF_STARTS = ("CVRP", "CVRPTW", "ACVRP", "OCVRP", "MDCVRP", "PDCVRP")
 
 
 def _starts(args: argparse.Namespace, network: Network) -> Iterator[Case]:
     for name in _OF_STARTS:
-        yield from (_generated(name, size, args) for size in _SIZES)
+        for size in _SIZES:
+            count = args.count if size < _MANY else _half(args.count)
+            yield _generated(name, size, args, count)
 
 
 _OF_SMALL = ("CVRP", "CVRPTW", "OCVRPTW", "MDCVRP", "PDCVRP", "ACVRPTW", "CVRPL", "TSP")
@@ -278,6 +308,21 @@ SUITES: dict[str, Suite] = {
         16,
         (1.0, 5.0),
         ((SEARCH,), (FROM_NETWORK,), _MODELLED),
+    ),
+    "frontier": Suite(
+        "Gap against seconds",
+        _frontier,
+        8,
+        (0.03, 0.1, 0.3, 1.0, 3.0, 10.0, 30.0),
+        ((TIMED,), (SEARCH,), ("pyvrp",), ("vroom",), ("ortools",), ("lkh",)),
+        plot=True,
+    ),
+    "ortools": Suite(
+        "Beside OR-Tools, where PyVRP has no model",
+        _without_pyvrp,
+        4,
+        (1.0, 10.0),
+        ((TIMED,), ((SEARCH, 1.0),), (("ortools", 10.0),)),
     ),
     "variants": Suite("All variants", _variants, 32, (1.0,), ((SEARCH,),)),
     "vrptw": Suite(

@@ -26,10 +26,14 @@ SEARCH, SOLVE, FROM_NETWORK, FROM_SAVINGS, FROM_INSERTION = (
     f"{OURS} {how}"
     for how in ("search", "solve", "network + search", "savings + search", "insertion + search")
 )
+# A loaded ``Solver`` with a time, as its users call it.
+TIMED = OURS
 PYVRP_AFTER_NETWORK = "pyvrp from the first plan"
 # Beyond, the matrices of other solvers take more memory than usual machines have.
 _RIVALS_LARGEST = 7001  # nodes
 _MOMENT = 1e-3  # seconds
+# Left out where they are not installed: their licence is not for everybody.
+_MAY_BE_MISSING = ("lkh",)
 
 
 @dataclass(frozen=True, eq=False)
@@ -83,10 +87,13 @@ class Way:
     solve: Callable[[Sequence[Item], float | None], list[Found]]
 
 
-def make_ways(network: Network, *, whole: bool, threads: int, seed: int) -> dict[str, Way]:
+def make_ways(
+    network: Network, *, whole: bool, threads: int, seed: int, stored: bool = False
+) -> dict[str, Way]:
     """All ways by name.
 
-    ``whole``: the seconds are for everything from the call on, and not for the search alone.
+    ``whole``: the seconds are for everything from the call on, and not for the search alone;
+    ``stored``: nothing is solved, so that nothing need be installed.
     """
     how: dict[str, Any] = {"whole": whole, "threads": threads, "seed": seed}
     ways = [
@@ -100,12 +107,15 @@ def make_ways(network: Network, *, whole: bool, threads: int, seed: int) -> dict
             partial(_search, network, (), **how),
         ),
         Way(SOLVE, True, _own_version, lambda: None, _none, network.solve),
+        Way(TIMED, True, _own_version, _require, _none, partial(network.solve_in, seed=seed)),
     ]
     for method, name in (("savings", FROM_SAVINGS), ("insertion", FROM_INSERTION)):
         solve = partial(_search, None, (method,), **how)
         ways.append(Way(name, True, _own_version, _require, _unknown, solve))
-    ways += [_rival(name, name, False, seed) for name in ("pyvrp", "ortools", "vroom")]
-    ways.append(_rival(PYVRP_AFTER_NETWORK, "pyvrp", True, seed))
+    ways += [
+        _rival(name, name, False, seed, stored) for name in ("pyvrp", "ortools", "vroom", "lkh")
+    ]
+    ways.append(_rival(PYVRP_AFTER_NETWORK, "pyvrp", True, seed, stored))
     return {way.name: way for way in ways}
 
 
@@ -125,16 +135,26 @@ class Network:
             return item.start, 0.0
         if item not in self._made:
             began = time.perf_counter()
-            (plan,) = self.solver.attempt([item.problem], protocol="network").best
+            (plan,) = self.solver.run([item.problem], protocol="network").results
             self._made[item] = plan, time.perf_counter() - began
         return self._made[item]
 
     def solve(self, items: Sequence[Item], seconds: float | None) -> list[Found]:
         """The program as it is, all instances in one call; each takes its part of the time."""
         began = time.perf_counter()
-        best = self.solver.attempt([item.problem for item in items]).best
+        best = self.solver.run([item.problem for item in items]).results
         took = (time.perf_counter() - began) / len(items)
         return [Found(one if one.is_legal else None, took) for one in best]
+
+    def solve_in(self, items: Sequence[Item], seconds: float | None, *, seed: int) -> list[Found]:
+        """The program with a time, one instance after the other."""
+        found = []
+        for item in items:
+            began = time.perf_counter()
+            (plan,) = self.solver.run(item.problem, time=seconds or _MOMENT, seed=seed).results
+            took = time.perf_counter() - began
+            found.append(Found(plan if plan.is_legal else None, took))
+        return found
 
 
 def _own_version() -> str:
@@ -210,13 +230,15 @@ def _search(
 # ------------------------------------------------------------------------------------------ theirs
 
 
-def _rival(name: str, solver: str, warm: bool, seed: int) -> Way:
+def _rival(name: str, solver: str, warm: bool, seed: int, stored: bool) -> Way:
     """A classical solver with its best settings, from nothing or from the stored first plan."""
     from spacevrp.oracles import make_oracle
 
     oracle = make_oracle(solver)
 
     def refuses(problem: Problem) -> str | None:
+        if not (stored or oracle.is_installed()) and solver in _MAY_BE_MISSING:
+            return f"it is not installed (the extra {oracle.extra})"
         if problem.size > _RIVALS_LARGEST:
             return f"{problem.size} nodes take more memory than there is"
         return oracle.supports(problem)

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import argparse
 import hashlib
 import os
 from collections.abc import Callable, Mapping, Sequence
@@ -15,7 +14,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from spacevrp.bench import paper, references
-from spacevrp.problems.errors import FormatError, SpacevrpError
+from spacevrp.bench.options import variant_names as variant_names  # contest imports it from here
+from spacevrp.bench.references import Reference
+from spacevrp.problems.errors import FormatError
 from spacevrp.problems.variants import Variant, parse_variant
 
 if TYPE_CHECKING:
@@ -23,20 +24,23 @@ if TYPE_CHECKING:
 
 GENERATED = "generated"
 REFERENCE_PREFIX = "ref_"
-BEST_KNOWN = "best known"  # of the references that come with the package
+Costs = Sequence[Reference | None]  # (B,); minus the prize for OP; None where none is known
 
 
 @dataclass(frozen=True)
 class TestSet:
-    """Instances of one variant, and what another solver paid for each."""
+    """Instances of one variant, and what other solvers paid for each."""
 
-    variant: Variant
-    place: str  # where the instances come from
     problems: list[Problem]
-    reference: NDArray[np.float64] | None = None  # (B,) costs; minus the prize for OP; nan: unknown
-    reference_name: str | None = None
-    # (B,) costs by the kind of oracle that the paper compares with; nan: unknown
-    oracle: NDArray[np.float64] | None = None
+    best: Costs  # the best known
+    oracle: Costs  # by the kind of oracle that the paper compares with
+
+    @property
+    def reference(self) -> NDArray[np.float64] | None:
+        """The best known costs (B,), nan where there is none; None where there are none at all."""
+        if not any(self.best):
+            return None
+        return np.array([np.nan if one is None else one.cost for one in self.best])
 
 
 @dataclass(frozen=True, eq=False)
@@ -47,15 +51,25 @@ class Source:
     place: str
     key: Mapping[str, Any]  # what tells its instances from those of all other sets
     make: Callable[[], TestSet]
+    known: Callable[[], tuple[Costs, Costs]] | None = None  # where the instances are not needed
 
     @property
     def asymmetric(self) -> bool:
         """Whether its distances are."""
         return self.variant.features.asymmetric
 
+    @property
+    def size(self) -> int:
+        """Customers."""
+        return self.key["size"] if "size" in self.key else len(self.load().problems[0].customers)
+
     def load(self) -> TestSet:
         """The set; the one that was loaded last is at hand."""
         return _load(self)
+
+    def references(self) -> tuple[Costs, Costs]:
+        """The best known costs, and those of the paper's kind of oracle."""
+        return (self.load().best, self.load().oracle) if self.known is None else self.known()
 
 
 @lru_cache(maxsize=1)  # a set that is solved several times is made once
@@ -65,43 +79,24 @@ def _load(source: Source) -> TestSet:
 
 def generated(variant: Variant, size: int, count: int, seed: int) -> Source:
     """The first instances of a series; a size that the variant cannot have is found at once."""
-    from spacevrp.generators import recipe
+    from spacevrp.generators import generate, recipe
 
     recipe.check_size(variant.features, size)
-    return Source(
-        variant,
-        GENERATED,
-        {"variant": variant.name, "size": size, "count": count, "seed": seed},
-        lambda: _generate(variant, size, count, seed),
-    )
 
+    def known() -> tuple[Costs, Costs]:
+        which = (variant.name, count, size, seed)
+        return references.best(*which), references.paper_kind(*which)
 
-def _generate(variant: Variant, size: int, count: int, seed: int) -> TestSet:
-    """The instances, with the best known costs and the oracle's of those that have them."""
-    from spacevrp.generators import generate
-
-    problems = generate(variant, size, count, seed)
-    best = _costs(references.best(variant, count, size, seed))
-    oracle = _costs(references.paper_kind(variant, count, size, seed))
-    name = None if best is None else BEST_KNOWN
-    return TestSet(variant, GENERATED, problems, best, name, oracle)
-
-
-def _costs(known: Sequence[references.Reference | None]) -> NDArray[np.float64] | None:
-    if not any(known):
-        return None
-    return np.array([np.nan if one is None else one.cost for one in known])
+    key = {"variant": variant.name, "size": size, "count": count, "seed": seed}
+    make = lambda: TestSet(generate(variant, size, count, seed), *known())  # noqa: E731
+    return Source(variant, GENERATED, key, make, known)
 
 
 def from_file(variant: Variant, path: Path, count: int) -> Source:
     """The first ``count`` instances of a batch (0: all)."""
     content = hashlib.sha256(path.read_bytes()).hexdigest()
-    return Source(
-        variant,
-        path.parent.name,
-        {"variant": variant.name, "file_sha256": content, "count": count},
-        lambda: read_set(path, count),
-    )
+    key = {"variant": variant.name, "file_sha256": content, "count": count}
+    return Source(variant, path.parent.name, key, lambda: read_set(path, count))
 
 
 def data_folder(name: str) -> Path | None:
@@ -122,41 +117,33 @@ def variant_of(path: Path) -> Variant:
 
 
 def read_set(path: Path, count: int = 0) -> TestSet:
-    """The first ``count`` instances of a batch (0: all) with the reference to compare with.
+    """The first ``count`` instances of a batch (0: all) with the references that it holds.
 
-    Of several references the one that the paper compares with is taken, or else the cheapest.
+    The best is the one that the paper compares with, or else the cheapest.
     """
     from spacevrp.formats import read_npz
     from spacevrp.formats.archive import Archive
 
     problems = read_npz(path)
-    variant = parse_variant(problems[0].variant_name)
-    with Archive(path) as archive:
-        held = {key: archive[key] for key in archive.keys if key.startswith(REFERENCE_PREFIX)}
-    found = {}
-    for key, values in held.items():
-        if values.shape != (len(problems),) or values.dtype.kind not in "iuf":
-            raise FormatError(
-                f"{path}: key {key}: expected {len(problems)} numbers, received shape "
-                f"{values.shape} of type {values.dtype}"
-            )
-        cost = np.array(values, dtype=np.float64)
-        found[key] = -np.abs(cost) if variant.features.orienteering else cost
     count = count or len(problems)
+    variant = parse_variant(problems[0].variant_name)
+    found: dict[str, list[Reference]] = {}
+    with Archive(path) as archive:
+        for key in archive.keys:
+            if not key.startswith(REFERENCE_PREFIX):
+                continue
+            values = archive[key]
+            if values.shape != (len(problems),) or values.dtype.kind not in "iuf":
+                raise FormatError(
+                    f"{path}: key {key}: expected {len(problems)} numbers, received shape "
+                    f"{values.shape} of type {values.dtype}"
+                )
+            cost = np.array(values[:count], dtype=np.float64)
+            cost = -np.abs(cost) if variant.features.orienteering else cost
+            name = key.removeprefix(REFERENCE_PREFIX)
+            found[key] = [Reference(float(one), name, "", 0.0) for one in cost]
     problems = problems[:count]
-    if not found:
-        return TestSet(variant, path.parent.name, problems)
-    found = {key: costs[:count] for key, costs in found.items()}
-    name = paper.reference_key(variant.name)
-    oracle = found.get(name)
-    if oracle is None:
-        name = min(found, key=lambda key: float(found[key].mean()))
-    return TestSet(variant, path.parent.name, problems, found[name], name, oracle)
-
-
-def variant_names(text: str) -> tuple[str, ...]:
-    """Names separated by commas, for ``type=`` of an argument."""
-    try:
-        return tuple(dict.fromkeys(parse_variant(name.strip()).name for name in text.split(",")))
-    except SpacevrpError as error:
-        raise argparse.ArgumentTypeError(str(error)) from None
+    none: Costs = [None] * len(problems)
+    oracle = found.get(paper.reference_key(variant.name), none)
+    cheapest = min(found.values(), key=lambda each: sum(r.cost for r in each), default=none)
+    return TestSet(problems, oracle if any(oracle) else cheapest, oracle)

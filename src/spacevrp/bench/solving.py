@@ -11,7 +11,8 @@ from numpy.typing import NDArray
 
 if TYPE_CHECKING:
     from spacevrp.problems.problem import Problem
-    from spacevrp.solver import Attempt, Solver
+    from spacevrp.solver import Outcome as Solved
+    from spacevrp.solver import Solver
 
 
 @dataclass(frozen=True)
@@ -33,6 +34,7 @@ class Outcome:
     # Compulsory customers left out, where partial plans count; None where there is no plan at all.
     unserved: tuple[int | None, ...] = ()
     iterations: float | None = None  # of the compiled search, for one instance
+    seconds_least: float | None = None  # of the shortest of several repeats; the others are medians
 
     @property
     def found(self) -> NDArray[np.float64]:
@@ -54,7 +56,7 @@ class Outcome:
 def warm_up(solver: Solver, problems: Sequence[Problem], protocol: str = "network") -> None:
     """On a GPU, compile the kernels before anything is timed."""
     if solver.device.type == "cuda":
-        solver.attempt(problems[:2], augment=1, replan=0, protocol=protocol)
+        solver.run(problems[:2], augmentations=1, protocol=protocol)
 
 
 def solve_set(
@@ -64,7 +66,7 @@ def solve_set(
     *,
     starts: int | None = None,
     sample: int | None = None,
-    replan: int | None = None,
+    heads: float | None = None,
     protocol: str = "network",
     show: bool = False,
 ) -> Outcome:
@@ -72,13 +74,13 @@ def solve_set(
     from spacevrp.bench.neighbours import Neighbours
 
     neighbours = Neighbours()
-    attempt = solver.attempt(
+    attempt = solver.run(
         problems,
-        augment=views,
-        starts=starts,
-        sample=sample,
+        augmentations=views,
+        start_nodes=starts,
+        num_samples=sample,
         progress=show,
-        replan=replan,
+        policy_heads=heads,
         protocol=protocol,
     )
     plans = [plan for plan in attempt.solutions if plan is not None]
@@ -96,10 +98,9 @@ def solve_set(
     )
 
 
-def _hindsight(attempt: Attempt) -> tuple[float | None, ...]:
-    if not attempt.hindsight:
-        return ()
-    return tuple(attempt.hindsight.get(number) for number in range(len(attempt.solutions)))
+def _hindsight(outcome: Solved) -> tuple[float | None, ...]:
+    found = tuple(one.hindsight for one in outcome.results)
+    return found if any(one is not None for one in found) else ()
 
 
 # ------------------------------------------------------------------------------------------- gaps
@@ -138,6 +139,7 @@ class Comparison:
     instances: int
     cost: float | None  # mean of the references
     gap: float | None  # percent; mean of the instances' gaps
+    gap_of_means: float | None  # percent
 
 
 def compare(costs: Sequence[float | None], references: Sequence[Paid | None]) -> Comparison:
@@ -151,7 +153,6 @@ def compare(costs: Sequence[float | None], references: Sequence[Paid | None]) ->
     # Of equal frequency, in the order of the alphabet.
     by_frequency = sorted(set(names), key=lambda name: (-names.count(name), name))
     theirs = np.array([reference.cost for _, reference in pairs], dtype=np.float64)
-    gap, _ = gaps(np.array([cost for cost, _ in pairs], dtype=np.float64), theirs)
-    return Comparison(
-        "+".join(by_frequency), len(pairs), float(theirs.mean()) if pairs else None, gap
-    )
+    ours = np.array([cost for cost, _ in pairs], dtype=np.float64)
+    mean = float(theirs.mean()) if pairs else None
+    return Comparison("+".join(by_frequency), len(pairs), mean, *gaps(ours, theirs))

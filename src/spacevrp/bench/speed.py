@@ -1,472 +1,245 @@
-"""``spacevrp bench speed``: how long solving takes, how many instances a second, how much memory.
+"""``spacevrp bench speed``: how long solving takes, and how many instances a second.
 
 Three parts: the latency of one CVRP100, the throughput of CVRP100 and of the twelve problems mixed,
-and time and memory against the size. All times are medians after a warm-up; what else ran on the
-machine at the time stands beside them. A fourth, with a table of its own, is measured only if asked
-for: seconds for 1,000 instances of each problem (``thousand.py``).
+and, only if asked for, seconds for 1,000 instances of each problem beside the paper's. Time and
+memory against the size are what ``spacevrp bench scaling`` measures.
 """
 
 from __future__ import annotations
 
 import argparse
 import os
-import statistics
-from collections.abc import Callable, Sequence
-from dataclasses import asdict, dataclass
-from pathlib import Path
-from typing import Any
+from dataclasses import dataclass, replace
+from functools import partial
+from typing import Any, ClassVar
 
-from spacevrp.arguments import add_protocol_option, at_least
-from spacevrp.bench import thousand
-from spacevrp.bench.neighbours import Neighbours, load_average, wait_for_rest
-from spacevrp.problems.variants import SEEN_NAMES
+from spacevrp.arguments import add_protocol_option
+from spacevrp.bench import paper
+from spacevrp.bench.neighbours import wait_for_rest
+from spacevrp.bench.options import (
+    EXIT_CODES,
+    add_options,
+    add_report_options,
+    names_out_of,
+    numbers,
+    views_for,
+)
+from spacevrp.bench.runner import Case, Model, load_models, run_cases
+from spacevrp.bench.solving import Outcome, warm_up
+from spacevrp.bench.tables import (
+    Layout,
+    Report,
+    SolvedRow,
+    column,
+    conclusion,
+    new_record,
+)
+from spacevrp.problems.variants import SEEN_NAMES, parse_variant
 
-DONE, NEGATIVE = 0, 1
-PARTS = ("latency", "throughput", "memory")
 THOUSAND = "thousand"
-SIZES = (100, 300, 1000, 3000, 10000)
-VIEWS = (1, 8)
+PARTS = ("latency", "throughput")
 MIXED = "twelve mixed"
 _VARIANT = "CVRP"
-_REPEATS = {"latency": 15, "throughput": 3}
-_COUNT = {"cpu": 32, "cuda": 1000}
-
-_SOLVE_COLUMNS = (
-    "part",
-    "problem",
-    "instances",
-    "views",
-    "threads",
-    "repeats",
-    "prepare ms",
-    "search ms",
-    "referee ms",
-    "local search ms",
-    "total ms",
-    "least ms",
-    "instances/s",
-    "cost",
-    "violations",
-    "others",
-)
-_MEMORY_COLUMNS = (
-    "customers",
-    "starts",
-    "encode s",
-    "decode s",
-    "steps",
-    "prepare MiB",
-    "encode MiB",
-    "decode MiB",
-    "predicted MiB",
-    "finite",
-    "cost",
-    "violations",
-    "note",
-)
+_REPEATS = {"latency": 15, "throughput": 3, THOUSAND: 1}
+_COUNT = {
+    "latency": {"cpu": 1, "cuda": 1},
+    "throughput": {"cpu": 32, "cuda": 1000},
+    THOUSAND: {"cpu": 8, "cuda": 1000},
+}
+_WHOLE = 1000  # instances in a test set of the paper
 _NOTES = """\
-Times are medians over the repeats after one warm-up, "least" the shortest total. "prepare" is the
-time from problems to tensors, "search" encoding and decoding, "referee" the judging. "cost" is the
-mean of the referee's costs; of the mix it says nothing but that it is the same again. "others" is
-how many cores were busy with other processes meanwhile.
+All instances of a row are solved together, so many times ("repeats") after a warm-up; times are
+those of the repeat whose total is the median, "least s" is the shortest total. "host s" is the time
+from problems to tensors, "model s" encoding and decoding, "referee s" the judging, "search s" local
+search. "per 1,000 s" is the total in proportion; "paper s" is what the paper prints for SPACE on
+its own 1,000 instances with x8 views (x128 where distances are asymmetric), on one RTX 4090;
+"faster" is how many times ours goes into that: other machine, other views, for orientation only.
+"cost" is the mean of the referee's; of the mix it says nothing but that it is the same again.
+"others" is how many cores were busy with other processes meanwhile.
 """
-_MEMORY_NOTES = """\
-One CVRP, one view, a fresh process each. Peaks are above what the process held before it saw the
-instance; "predicted" is what the solver cuts its batches by (encoding and decoding, without the
-instance itself). "finite" says whether every number of the decoder's tables is.
-"""
+
+
+@dataclass(frozen=True, kw_only=True)
+class SpeedRow(SolvedRow):
+    """Some instances with one number of augmentations and of threads."""
+
+    ORDER: ClassVar[tuple[str, ...]] = (
+        *("part", "problem", "instances", "views", "threads", "repeats", *SolvedRow.TIMES),
+        *("seconds_total", "seconds_least", "instances_per_second", "seconds_thousand"),
+        *("paper_seconds", "faster", "cost", "violations", "others"),
+    )
+
+    part: str = column("part", 10)
+    problem: str = column("problem", 14)
+    size: int = column()
+    instances: int = column("instances", 9)
+    views: int = column("views", 5)
+    threads: int = column("threads", 7)
+    repeats: int = column("repeats", 7)
+    seconds_total: float = column("total s", 8, ".4f")
+    seconds_least: float = column("least s", 8, ".4f")
+    instances_per_second: float = column("instances/s", 11, ".2f")
+    seconds_thousand: float = column("per 1,000 s", 11, ".2f")
+    paper_seconds: float | None = column("paper s", 7, ".1f")
+    faster: float | None = column("faster", 7, ".2f")  # times that ours goes into the paper's
+    cost: float | None = column("cost", 10, ".5f")
+    others: float | None = column("others", 6, ".2f")
+
+    def text(self, name: str, form: Any) -> str:
+        """One instance takes milliseconds."""
+        return super().text(name, ".4f" if name in self.TIMES else form)
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Declare the arguments of ``spacevrp bench speed``."""
-    parser.epilog = (
-        "Exit code 0: every plan passed the referee and every number is finite; 1: not so, or a "
-        "size could not be measured; 2: bad usage."
-    )
-    parser.add_argument(
-        "--part",
-        metavar="NAMES",
-        type=_parts,
-        default=PARTS,
-        help=f"of {', '.join((*PARTS, THOUSAND))}; default: all but {THOUSAND}, which takes long",
-    )
-    parser.add_argument(
-        "--count",
-        metavar="N",
-        type=at_least(1),
-        help="instances of the throughput part (default: 32 on a CPU, 1000 on a GPU), and of each "
-        "problem of the part thousand (default: 8 on a CPU, 1000 on a GPU)",
-    )
-    parser.add_argument(
-        "--size",
-        metavar="N",
-        type=at_least(4),
-        default=100,
-        help="customers, where latency and throughput are measured; default: 100",
-    )
-    parser.add_argument(
-        "--sizes",
-        metavar="NUMBERS",
-        type=_numbers(4),
-        default=SIZES,
-        help="customers, where memory is measured; default: " + ",".join(map(str, SIZES)),
-    )
-    parser.add_argument(
-        "--views", metavar="NUMBERS", type=_numbers(1), default=VIEWS, help="default: 1,8"
-    )
-    parser.add_argument(
-        "--starts",
-        metavar="N",
-        type=at_least(1),
-        default=2,
-        help="start nodes, where memory is measured; default: 2",
-    )
-    parser.add_argument(
-        "--decode-limit",
-        metavar="N",
-        type=at_least(0),
-        default=1000,
-        help="beyond so many customers only encoding is measured; default: 1000",
-    )
-    parser.add_argument(
-        "--threads",
-        metavar="NUMBERS",
-        type=_numbers(1),
-        help="threads of the CPU, such as 1,2 to measure with both (memory: with the most); "
-        "default: torch's own choice",
-    )
-    parser.add_argument(
-        "--repeats",
-        metavar="N",
-        type=at_least(1),
-        help="default: " + ", ".join(f"{number} for {part}" for part, number in _REPEATS.items()),
-    )
-    parser.add_argument(
-        "--wait",
-        metavar="SECONDS",
-        type=at_least(0),
-        default=0,
-        help="before every row wait, at most so long, until other processes rest; default: 0",
-    )
-    parser.add_argument("--seed", metavar="SEED", type=at_least(0), default=1, help="default: 1")
-    parser.add_argument(
-        "--weights",
-        metavar="NAME|PATH",
-        help="bundled weights, a .safetensors file, or the folder of a training run or checkpoint",
-    )
-    parser.add_argument(
-        "--device", choices=("auto", "cpu", "cuda"), default="auto", help="default: auto"
-    )
-    parser.add_argument(
-        "-o",
-        "--output",
-        metavar="FOLDER",
-        type=Path,
-        help="write speed.md, speed.csv and speed.json (and thousand.md and its like)",
+    parser.epilog = EXIT_CODES
+    known = (*PARTS, THOUSAND)
+    add_options(
+        parser,
+        part={
+            "metavar": "NAMES",
+            "type": names_out_of(*known),
+            "default": PARTS,
+            "help": f"of {', '.join(known)}",
+        },
+        count={"help": "instances; default: as the part and the device have it"},
+        size=100,
+        views=(1, 8),
+        threads={
+            "metavar": "NUMBERS",
+            "type": numbers(1),
+            "help": "of the CPU, such as 1,2 to measure with both; default: torch's own choice",
+        },
+        repeats={
+            "help": "default: " + ", ".join(f"{count} for {one}" for one, count in _REPEATS.items())
+        },
+        wait=0,
+        seed=1,
+        weights=None,
+        device="auto",
     )
     add_protocol_option(parser, "network")
-    thousand.add_arguments(parser)
+    group = parser.add_argument_group(f"part {THOUSAND}")
+    add_options(group, problems=SEEN_NAMES, augment_symmetric=8, augment_asymmetric=None)
+    add_report_options(parser, "speed")
 
 
 def run(args: argparse.Namespace) -> int:
     """Measure, print and record, row by row."""
     import torch
 
-    from spacevrp.bench import records
-    from spacevrp.bench.memory import MemoryRow, Probe, exponents, measure_size
-    from spacevrp.bench.weights import load_model
-    from spacevrp.solver import Solver
-    from spacevrp.train.versions import versions
-
-    model, weights = load_model(args.weights)
-    solver = Solver(model, args.device, threads=None)
-    workloads = _workloads(args, solver.device.type)
-    before = torch.get_num_threads()
-    threads = args.threads or (before,)
-    record: dict[str, Any] = {
-        "benchmark": "speed",
-        "command": records.command_line(),
-        "versions": versions(),
-        "machine": records.machine(solver.device),
-        "threads": list(threads),
-        "environment": {
-            name: os.environ[name]
-            for name in ("OMP_NUM_THREADS", "OMP_WAIT_POLICY", "MKL_NUM_THREADS")
-            if name in os.environ
-        },
-        "protocol": args.protocol,
-        "seed": args.seed,
-        "weights": weights,
-        "load_average": {"begin": load_average(), "end": None},
-        "exponents": {},
-    }
-    rows: list[SolveRow | MemoryRow] = []
-
-    def keep(row: SolveRow | MemoryRow) -> None:
-        rows.append(row)
-        print(row.line() if isinstance(row, SolveRow) else memory_line(row), flush=True)
-        measured = [row for row in rows if isinstance(row, MemoryRow)]
-        record["exponents"] = exponents(measured)
-        record["load_average"]["end"] = load_average()
-        if args.output is not None:  # after every row: a long run may be cut short
-            _write(args.output, record, rows)
-
-    place = record["machine"]
-    print(f"{place.get('gpu', place['processor'])}, threads: {', '.join(map(str, threads))}")
-    try:
-        for number in threads:
-            torch.set_num_threads(number)
-            for part, problem, instances in workloads:
-                for views in args.views:
-                    repeats = args.repeats or _REPEATS[part]
-                    wait_for_rest(args.wait)
-                    keep(measure(solver, part, problem, instances, views, repeats, args.protocol))
-    finally:
-        torch.set_num_threads(before)
-    if "memory" in args.part:
-        for size in sorted(args.sizes):
-            decode = size <= args.decode_limit
-            wait_for_rest(args.wait)
-            probe = Probe(
-                size,
-                args.weights,
-                str(solver.device),
-                args.starts,
-                decode,
-                args.seed,
-                max(threads) if args.threads else None,
-            )
-            keep(measure_size(probe))
-        print(exponents_text(record["exponents"]), end="")
-    good = all(_is_good(row) for row in rows)
-    if THOUSAND in args.part:
-        good = thousand.run(args, solver, weights) == DONE and good
-    return DONE if good else NEGATIVE
+    (model,) = load_models(args)
+    args.threads = args.threads or (torch.get_num_threads(),)
+    record = new_record(
+        "speed", model.solver, model.told, args.protocol, args.policy_heads, seed=args.seed
+    )
+    names = ("OMP_NUM_THREADS", "OMP_WAIT_POLICY", "MKL_NUM_THREADS")
+    record["environment"] = {name: os.environ[name] for name in names if name in os.environ}
+    layout = Layout("speed", "Speed", SpeedRow.columns(), _NOTES, left=2)
+    report = Report(layout, record, args, lambda rows: conclusion(rows, f"{len(rows)} rows"))
+    return run_cases(report, list_cases(args, model), keep=False)
 
 
-def _is_good(row: Any) -> bool:
-    if isinstance(row, SolveRow):
-        return row.violations == 0
-    return bool(row.finite) and not row.violations and row.note is None
-
-
-# --------------------------------------------------------------------------- latency and throughput
+# -------------------------------------------------------------------------------------------- cases
 
 
 @dataclass(frozen=True)
-class SolveRow:
-    """Some instances with one number of views. Seconds are medians over the repeats."""
+class SpeedCase(Case):
+    """Instances that are solved again and again."""
 
-    part: str
-    problem: str
-    size: int
-    instances: int
-    views: int
-    threads: int | None
-    repeats: int
-    seconds_prepare: float
-    seconds_search: float
-    seconds_referee: float
-    seconds_improve: float
-    seconds_total: float
-    seconds_least: float
-    instances_per_second: float
-    cost: float | None
-    violations: int  # rules broken by the plans, and instances without a plan
-    others: float | None  # cores busy with other processes meanwhile
+    part: str = ""
+    problem: str = ""
+    threads: int = 1
+    repeats: int = 1
+    wait: float = 0.0
 
-    def cells(self) -> list[str]:
-        """The row as text, a cell a column."""
-        milliseconds = (
-            self.seconds_prepare,
-            self.seconds_search,
-            self.seconds_referee,
-            self.seconds_improve,
-            self.seconds_total,
-            self.seconds_least,
-        )
-        return [
-            self.part,
-            self.problem,
-            str(self.instances),
-            str(self.views),
-            _text(self.threads, "d"),
-            str(self.repeats),
-            *(f"{1000 * value:.1f}" for value in milliseconds),
-            f"{self.instances_per_second:.2f}",
-            _text(self.cost, ".5f"),
-            str(self.violations),
-            _text(self.others, ".2f"),
-        ]
+    def solve(self, *, show: bool) -> Outcome:
+        """The repeat in the middle, by its total."""
+        import torch
 
-    def line(self) -> str:
-        """The row as a line to read."""
-        return "  ".join(
-            f"{name} {cell}" for name, cell in zip(_SOLVE_COLUMNS, self.cells(), strict=True)
-        )
+        problems, solver = self.load(), self.model.solver
+        wait_for_rest(self.wait)
+        before = torch.get_num_threads()
+        torch.set_num_threads(self.threads)
+        try:
+            warm_up(solver, problems, self.protocol)
+            if self.part != THOUSAND:
+                # A GPU has to see the real sizes once, for kernels and memory; a CPU only wakes.
+                some = problems if solver.device.type == "cuda" else problems[:1]
+                solver.run(some, augmentations=self.views, protocol=self.protocol)
+            done = [self.solve_once(problems, show=show) for _ in range(self.repeats)]
+        finally:
+            torch.set_num_threads(before)
+        done.sort(key=lambda one: one.seconds)
+        return replace(done[(len(done) - 1) // 2], seconds_least=done[0].seconds)
 
 
-def _workloads(args: argparse.Namespace, device: str) -> list[tuple[str, str, list[Any]]]:
-    """(part, what it is, instances) of everything to be solved."""
-    from spacevrp.generators import generate
-
-    work: list[tuple[str, str, list[Any]]] = []
-    if "latency" in args.part:
-        work.append(("latency", _VARIANT, generate(_VARIANT, args.size, 1, args.seed)))
-    if "throughput" in args.part:
-        count = args.count or _COUNT[device]
-        each = -(-count // len(SEEN_NAMES))  # rounded up: every problem is there
-        mixed = [p for name in SEEN_NAMES for p in generate(name, args.size, each, args.seed)]
-        work.append(("throughput", _VARIANT, generate(_VARIANT, args.size, count, args.seed)))
-        work.append(("throughput", MIXED, mixed))
-    return work
-
-
-def measure(
-    solver: Any,
-    part: str,
-    problem: str,
-    instances: list[Any],
-    views: int,
-    repeats: int,
-    protocol: str = "network",
-) -> SolveRow:
-    """Solve the same instances again and again after a warm-up."""
-    import torch
-
-    # A GPU has to see the real sizes once, for kernels and memory; a CPU only wakes its threads.
-    some = instances if solver.device.type == "cuda" else instances[:1]
-    solver.attempt(some, augment=views, protocol=protocol)
-    neighbours = Neighbours()
-    attempts = [solver.attempt(instances, augment=views, protocol=protocol) for _ in range(repeats)]
-    others = neighbours.busy()
-    plans = [solution for solution in attempts[0].solutions if solution is not None]
-    spent = [attempt.seconds for attempt in attempts]
-    total = statistics.median(seconds.total for seconds in spent)
-    return SolveRow(
-        part=part,
-        problem=problem,
-        size=len(instances[0].customers),
-        instances=len(instances),
-        views=views,
-        threads=torch.get_num_threads(),
-        repeats=repeats,
-        seconds_prepare=statistics.median(seconds.preparing for seconds in spent),
-        seconds_search=statistics.median(seconds.searching for seconds in spent),
-        seconds_referee=statistics.median(seconds.judging for seconds in spent),
-        seconds_improve=statistics.median(seconds.improving for seconds in spent),
-        seconds_total=total,
-        seconds_least=min(seconds.total for seconds in spent),
-        instances_per_second=len(instances) / total,
-        cost=statistics.fmean(plan.cost for plan in plans) if plans else None,
-        violations=sum(len(plan.violations) for plan in plans) + len(attempts[0].reasons),
-        others=others,
-    )
+def list_cases(args: argparse.Namespace, model: Model) -> list[SpeedCase]:
+    """Everything to be solved, threads by threads."""
+    device, cases = model.solver.device.type, []
+    for threads in args.threads:
+        for part in args.part:
+            count = args.count if args.count and part != "latency" else _COUNT[part][device]
+            repeats = args.repeats or _REPEATS[part]
+            for problem, views in _workloads(part, args, device):
+                key = {"part": part, "problem": problem, "size": args.size, "count": count}
+                key |= {"seed": args.seed, "threads": threads, "repeats": repeats}
+                about = {"part": part, "problem": problem, "threads": threads, "repeats": repeats}
+                cases.append(
+                    SpeedCase(
+                        label=f"{part}, {problem}",
+                        key=key,
+                        load=partial(instances, problem, args.size, count, args.seed),
+                        row=partial(row_of, size=args.size, views=views, **about),
+                        model=model,
+                        views=views,
+                        protocol=args.protocol,
+                        wait=args.wait,
+                        **about,
+                    )
+                )
+    return cases
 
 
-# ---------------------------------------------------------------------------------------- reports
-
-
-def memory_cells(row: Any) -> list[str]:
-    """A row of the memory part as text, a cell a column."""
+def _workloads(part: str, args: argparse.Namespace, device: str) -> list[tuple[str, int]]:
+    """(problem, augmentations) of a part."""
+    if part != THOUSAND:
+        problems = (_VARIANT,) if part == "latency" else (_VARIANT, MIXED)
+        return [(problem, views) for problem in problems for views in args.views]
     return [
-        str(row.size),
-        str(row.starts),
-        _text(row.seconds_encode, ".3f"),
-        _text(row.seconds_decode, ".2f"),
-        _text(row.decode_steps, "d"),
-        _mebibytes(row.prepare_gib),
-        _mebibytes(row.encode_gib),
-        _mebibytes(row.decode_gib),
-        _mebibytes(row.predicted_gib),
-        "" if row.finite is None else "yes" if row.finite else "no",
-        _text(row.cost, ".4f"),
-        _text(row.violations, "d"),
-        row.note or "",
+        (name, views_for(args, device, asymmetric=parse_variant(name).features.asymmetric))
+        for name in args.problems
     ]
 
 
-def memory_line(row: Any) -> str:
-    """The row as a line to read; what is missing is left out."""
-    pairs = zip(_MEMORY_COLUMNS, memory_cells(row), strict=True)
-    return "memory  " + "  ".join(f"{name} {cell}" for name, cell in pairs if cell)
+def instances(problem: str, size: int, count: int, seed: int) -> list[Any]:
+    """Of a variant, or of the twelve, in equal parts."""
+    from spacevrp.generators import generate
+
+    if problem != MIXED:
+        return generate(problem, size, count, seed)
+    each = -(-count // len(SEEN_NAMES))  # rounded up: every problem is there
+    return [one for name in SEEN_NAMES for one in generate(name, size, each, seed)]
 
 
-def exponents_text(found: dict[str, dict[str, float]]) -> str:
-    """One line for each thing that grows."""
-    words = {
-        "seconds_encode": "encoding",
-        "seconds_decode": "decoding",
-        "encode_gib": "the encoder's peak",
-    }
-    lines = []
-    for name, slopes in found.items():
-        last = f"; {slopes['last']:.2f} between the two largest" if "last" in slopes else ""
-        lines.append(f"{words[name]} grows like n to the power {slopes['fitted']:.2f}{last}")
-    return "".join(f"{line}\n" for line in lines)
-
-
-def markdown(record: dict[str, Any], rows: Sequence[Any]) -> str:
-    """The record as a page."""
-    from spacevrp.bench.records import markdown_table
-
-    weights, place, load = record["weights"], record["machine"], record["load_average"]
-    torch_version = record["versions"]["torch"]
-    text = (
-        "# Speed\n\n"
-        f"`{record['command']}`\n\n"
-        f"Weights: {weights['given']} (tensors {weights['tensors_sha256'][:12]}). "
-        f"Device: {place.get('gpu', place['processor'])}, {place['cores']} cores, torch "
-        f"{torch_version}. Seed: {record['seed']}. Protocol: {record['protocol']}. "
-        f"Load average (1, 5, 15 minutes, this benchmark included): {_load_text(load['begin'])} at "
-        f"the beginning, {_load_text(load['end'])} at the end.\n"
+def row_of(outcome: Outcome, *, problem: str, size: int, **about: Any) -> SpeedRow:
+    """The row of what was solved."""
+    count, total = len(outcome.costs), outcome.seconds
+    held = paper.table("gaps")
+    theirs = held["seconds"]["SPACE"].get(problem) if size == held["customers"] else None
+    whole = total * _WHOLE / count
+    return SpeedRow(
+        **SolvedRow.told(outcome),
+        **about,
+        problem=problem,
+        size=size,
+        instances=count,
+        seconds_total=total,
+        seconds_least=total if outcome.seconds_least is None else outcome.seconds_least,
+        instances_per_second=count / total,
+        seconds_thousand=whole,
+        paper_seconds=theirs,
+        faster=None if theirs is None else theirs / whole,
+        cost=outcome.mean,
+        others=outcome.others,
     )
-    solved = [row.cells() for row in rows if isinstance(row, SolveRow)]
-    if solved:
-        text += f"\n{markdown_table(_SOLVE_COLUMNS, solved)}\n{_NOTES}"
-    sized = [memory_cells(row) for row in rows if not isinstance(row, SolveRow)]
-    if sized:
-        text += f"\n{markdown_table(_MEMORY_COLUMNS, sized)}\n{_MEMORY_NOTES}"
-        text += "".join(f"- {line}\n" for line in exponents_text(record["exponents"]).splitlines())
-    return text
-
-
-def _load_text(load: list[float] | None) -> str:
-    return "unknown" if load is None else ", ".join(f"{value:.2f}" for value in load)
-
-
-def _write(folder: Path, record: dict[str, Any], rows: Sequence[Any]) -> None:
-    from spacevrp.bench.records import write_record
-
-    write_record(folder, "speed", record, [asdict(row) for row in rows], markdown(record, rows))
-
-
-def _mebibytes(gib: float | None) -> str:
-    return "" if gib is None else f"{1024 * gib:.1f}"
-
-
-def _text(value: float | None, form: str) -> str:
-    return "" if value is None else format(value, form)
-
-
-# -------------------------------------------------------------------------------------- arguments
-
-
-def _numbers(lowest: int) -> Callable[[str], tuple[int, ...]]:
-    parse_one = at_least(lowest)
-
-    def parse(text: str) -> tuple[int, ...]:
-        return tuple(dict.fromkeys(parse_one(item) for item in text.split(",")))
-
-    return parse
-
-
-def _parts(text: str) -> tuple[str, ...]:
-    names = tuple(dict.fromkeys(name.strip() for name in text.split(",")))
-    for name in names:
-        if name not in (*PARTS, THOUSAND):
-            known = ", ".join((*PARTS, THOUSAND))
-            raise argparse.ArgumentTypeError(
-                f"expected names out of {known}, received {name[:40]!r}"
-            )
-    return names

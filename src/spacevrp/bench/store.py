@@ -12,7 +12,6 @@ from typing import Any
 from spacevrp.bench.solving import Outcome
 from spacevrp.writing import append_line, read_lines
 
-SUFFIX = ".solved.jsonl"
 _FIELDS = {field.name for field in fields(Outcome)}
 _TUPLES = ("costs", "hindsight", "unserved")
 _REQUIRED = {field.name for field in fields(Outcome) if field.default is MISSING}
@@ -26,7 +25,7 @@ class Store:
 
     def __init__(self, path: Path | None) -> None:
         self._path = path
-        self._known = {} if path is None else dict(read_lines(path, _parse, "the outcome of a set"))
+        self._known = {} if path is None else {_digest(key): one for key, one in read_store(path)}
 
     def get(self, key: Mapping[str, Any]) -> Outcome | None:
         """The outcome that was kept under the same settings."""
@@ -46,13 +45,18 @@ class Store:
             self._path.unlink(missing_ok=True)
 
 
+def read_store(path: Path) -> list[tuple[dict[str, Any], Outcome]]:
+    """What was kept, with all that it depends on; nothing where there is no file."""
+    return list(read_lines(path, _parse, "the outcome of a set"))
+
+
 def _digest(key: Mapping[str, Any]) -> str:
     return hashlib.sha256(json.dumps(dict(key), sort_keys=True).encode()).hexdigest()
 
 
-def _parse(line: dict[str, Any]) -> tuple[str, Outcome]:
+def _parse(line: dict[str, Any]) -> tuple[dict[str, Any], Outcome]:
     held = line["outcome"]
     if not _REQUIRED <= set(held) <= _FIELDS:
         raise KeyError
     tuples = {name: tuple(held.get(name, ())) for name in _TUPLES}
-    return _digest(line["key"]), Outcome(**{**held, **tuples})
+    return dict(line["key"]), Outcome(**{**held, **tuples})

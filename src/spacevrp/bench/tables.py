@@ -1,113 +1,186 @@
-"""What all tables share: options, a record, a loop over sets with a bar, and three files."""
+"""Tables: rows that know their columns, what a record says, jobs with a bar, and three files."""
 
 from __future__ import annotations
 
 import argparse
 import json
 import sys
-from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import asdict, dataclass, field
-from pathlib import Path
-from typing import TYPE_CHECKING, Any, Protocol
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from dataclasses import MISSING, asdict, dataclass, field, fields, replace
+from typing import TYPE_CHECKING, Any, ClassVar, TypeVar
 
-from spacevrp.arguments import add_lean_option, add_protocol_option, at_least
+from spacevrp.bench.neighbours import load_average
+from spacevrp.bench.options import SUFFIX
+
+# `search_command` imports these from here.
+from spacevrp.bench.options import add_report_options as add_report_options
+from spacevrp.bench.options import add_weights_options as add_weights_options
+from spacevrp.bench.options import check_protocol as check_protocol
 from spacevrp.bench.solving import Outcome
-from spacevrp.bench.store import SUFFIX, Store
+from spacevrp.bench.store import Store
 
 if TYPE_CHECKING:
     from spacevrp.solver import Solver
 
 DONE, SOME_UNSOLVED = 0, 1
-FORMATS = ("table", "json", "markdown")
-SYMMETRIC_VIEWS = 8  # as in the paper
-# The paper's number takes a GPU: on a CPU an instance with several depots would take a minute.
-ASYMMETRIC_VIEWS = {"cuda": 128, "cpu": 8}
 
 
-# ---------------------------------------------------------------------------------------- options
+# ------------------------------------------------------------------------------------------ columns
 
 
-def add_view_options(parser: argparse._ActionsContainer) -> None:
-    """Views by kind of distances."""
-    parser.add_argument(
-        "--augment-symmetric",
-        metavar="VIEWS",
-        type=at_least(1),
-        default=SYMMETRIC_VIEWS,
-        help=f"default: {SYMMETRIC_VIEWS}",
-    )
-    parser.add_argument(
-        "--augment-asymmetric",
-        metavar="VIEWS",
-        type=at_least(1),
-        help="default: {cuda} on a GPU, as in the paper, and {cpu} on a CPU; with --protocol paper "
-        "{cuda} on both".format(**ASYMMETRIC_VIEWS),
-    )
+def column(
+    title: str = "",
+    width: int = 0,
+    form: str | Callable[[Any], str] = "",
+    *,
+    over: Callable[[Sequence[Any]], Any] | None = None,
+    **default: Any,
+) -> Any:
+    """A field of a row; with a title it is a column of the table.
+
+    Parameters
+    ----------
+    form
+        What ``format`` takes, or a function from the value to its text.
+    over
+        How an average comes from the values of several rows.
+    """
+    told = {"title": title, "width": width, "form": form, "over": over}
+    return field(metadata=told, **default)
 
 
-def add_replan_option(parser: argparse.ArgumentParser) -> None:
-    """Declare how often plans are planned anew."""
-    parser.add_argument(
-        "--replan",
-        metavar="ROUNDS",
-        type=at_least(0),
-        help="rounds at most of the neural large neighbourhood search; default: 0, as solve has it",
-    )
+def mean(values: Sequence[float | None]) -> float | None:
+    """Of those that are known."""
+    known = [value for value in values if value is not None]
+    return sum(known) / len(known) if known else None
 
 
-def add_weights_options(
-    parser: argparse.ArgumentParser, *, several: bool = False, protocol: str | None = "network"
-) -> None:
-    """Which model, where it runs, and by which protocol; None where that has no meaning."""
-    described = (
-        "bundled weights, a .safetensors file, or the folder of a training run or checkpoint"
-    )
-    if several:
-        parser.add_argument(
-            "--weights",
-            metavar="NAME|PATH",
-            action="append",
-            help=f"{described}; once for each model to compare",
+def complete_mean(values: Sequence[float | None]) -> float | None:
+    """Where all are known."""
+    return None if None in values else mean(values)
+
+
+def same(values: Sequence[Any]) -> Any:
+    """The value that all share; None where they differ."""
+    return values[0] if len(set(values)) == 1 else None
+
+
+def most(values: Sequence[float | None]) -> float | None:
+    """The largest of those that are known."""
+    return max((value for value in values if value is not None), default=None)
+
+
+def difference(ours: float | None, theirs: float | None) -> float | None:
+    """Percentage points, where there are both."""
+    return None if ours is None or theirs is None else ours - theirs
+
+
+def mebibytes(gib: float) -> str:
+    """As a cell."""
+    return f"{1024 * gib:.1f}"
+
+
+R = TypeVar("R", bound="TableRow")
+
+
+@dataclass(frozen=True, kw_only=True)
+class TableRow:
+    """A line of a table: its fields are the JSON and the CSV, those with a title the text."""
+
+    ORDER: ClassVar[tuple[str, ...]] = ()  # of the columns; empty for that of the fields
+
+    @classmethod
+    def shown(cls) -> list[Any]:
+        """The fields that are columns."""
+        titled = {each.name: each for each in fields(cls) if each.metadata.get("title")}
+        return [titled[name] for name in cls.ORDER or titled]
+
+    @classmethod
+    def columns(cls) -> tuple[tuple[str, int], ...]:
+        """Titles and widths."""
+        return tuple((each.metadata["title"], each.metadata["width"]) for each in cls.shown())
+
+    def cells(self) -> list[str]:
+        """The row as text, a cell a column."""
+        return [self.text(each.name, each.metadata["form"]) for each in self.shown()]
+
+    def text(self, name: str, form: str | Callable[[Any], str]) -> str:
+        """One cell; nothing where there is no value."""
+        value = getattr(self, name)
+        if value is None:
+            return ""
+        return form(value) if callable(form) else format(value, form)
+
+
+def average(rows: Sequence[R], over: Mapping[str, Any] | None = None, **values: Any) -> R:
+    """A row over several: each field as its column says (``over``: otherwise), or as given."""
+    for each in fields(rows[0]):
+        if each.name in values:
+            continue
+        how = (over or {}).get(each.name, each.metadata.get("over"))
+        if how is not None:
+            values[each.name] = how([getattr(row, each.name) for row in rows])
+        else:
+            values[each.name] = None if each.default is MISSING else each.default
+    return replace(rows[0], **values)
+
+
+def print_rows(rows: Iterable[TableRow]) -> None:
+    """A table at once, its columns as wide as they must be; text to the left."""
+    held = list(rows)
+    if not held:
+        return
+    lines = [[title for title, _ in held[0].columns()], *(row.cells() for row in held)]
+    widths = [max(map(len, cells)) for cells in zip(*lines, strict=True)]
+    texts = [isinstance(getattr(held[0], each.name), str) for each in held[0].shown()]
+    for line in lines:
+        padded = [
+            cell.ljust(width) if text else cell.rjust(width)
+            for cell, width, text in zip(line, widths, texts, strict=True)
+        ]
+        print("  ".join(padded).rstrip())
+
+
+@dataclass(frozen=True, kw_only=True)
+class SolvedRow(TableRow):
+    """What every row of instances that were solved says."""
+
+    TIMES: ClassVar = ("seconds_host", "seconds_model", "seconds_referee", "seconds_search")
+
+    seconds_host: float = column("host s", 8, ".2f", over=sum)
+    seconds_model: float = column("model s", 8, ".2f", over=sum)
+    seconds_referee: float = column("referee s", 9, ".2f", over=sum)
+    seconds_search: float = column("search s", 8, ".2f", over=sum)
+    violations: int = column("violations", 10, over=sum)
+    refused: int = column(over=sum)  # plans that the search proposed and the referee refused
+    note: str = column("note", 4, default="")  # why an instance has no plan
+
+    @staticmethod
+    def told(outcome: Outcome) -> dict[str, Any]:
+        """These fields, from what came of the instances."""
+        return {each.name: getattr(outcome, each.name) for each in fields(SolvedRow)}
+
+
+NOTES_ON_TIMES = """\
+"host s" is the time from problems to tensors, "model s" encoding and decoding, "referee s" the
+judging, "search s" local search. "violations" counts rules broken by the plans that are reported,
+and instances without a plan.
+"""
+
+
+def conclusion(rows: Sequence[Any], *first: str) -> str:
+    """One line: how the rows compare with the paper, what they took."""
+    points = [p for row in rows if (p := getattr(row, "difference", None)) is not None]
+    parts = [*first]
+    if points:
+        better = sum(p <= 0 for p in points)
+        parts.append(
+            f"at least as good as the paper on {better} of {len(points)}, mean difference "
+            f"{sum(points) / len(points):+.3f} points"
         )
-    else:
-        parser.add_argument("--weights", metavar="NAME|PATH", help=described)
-    parser.add_argument(
-        "--device", choices=("auto", "cpu", "cuda"), default="auto", help="default: auto"
-    )
-    add_lean_option(parser)
-    if protocol is not None:
-        add_protocol_option(parser, protocol)
-
-
-def check_protocol(args: argparse.Namespace) -> None:
-    """Raise for options that contradict the protocol, before the work begins."""
-    from spacevrp.solver import protocol_named
-
-    options = ("lean", "sample", "replan", "starts")
-    asked = {name: getattr(args, name) for name in options if hasattr(args, name)}
-    protocol_named(args.protocol).check(**asked)
-
-
-def add_report_options(parser: argparse.ArgumentParser, name: str) -> None:
-    """Where the table goes."""
-    parser.add_argument(
-        "-o",
-        "--output",
-        metavar="FOLDER",
-        type=Path,
-        help=f"write {name}.md, {name}.csv and {name}.json, and keep in {name}{SUFFIX} what is "
-        "solved: the same command goes on where it was interrupted",
-    )
-    parser.add_argument("--format", choices=FORMATS, default="table", help="default: table")
-    parser.add_argument("--quiet", action="store_true", help="no progress bar")
-
-
-def views_for(args: argparse.Namespace, device: str, *, asymmetric: bool) -> int:
-    """Views of a set, by its distances and the kind of device."""
-    if not asymmetric:
-        return int(args.augment_symmetric)
-    kind = "cuda" if args.protocol == "paper" else device
-    return int(args.augment_asymmetric or ASYMMETRIC_VIEWS[kind])
+    words = zip(("host", "model", "referee", "local search"), SolvedRow.TIMES, strict=True)
+    seconds = [f"{word} {sum(getattr(row, name) for row in rows):.1f} s" for word, name in words]
+    return "; ".join([*parts, ", ".join(seconds), f"{sum(r.violations for r in rows)} violations"])
 
 
 # ----------------------------------------------------------------------------------------- record
@@ -118,6 +191,7 @@ def new_record(
     solver: Solver,
     weights: dict[str, Any] | list[dict[str, Any]],
     protocol: str | None,
+    heads: float | None = None,
     **more: Any,
 ) -> dict[str, Any]:
     """All that it takes to repeat a measurement; ``protocol`` is None where it has no meaning."""
@@ -133,7 +207,7 @@ def new_record(
         "machine": records.machine(solver.device),
         "engine": solver.engine.name,
         "protocol": protocol,
-        "lean": protocol_named(protocol).decide("lean", solver.lean, LEAN),
+        "policy_heads": protocol_named(protocol).decide("policy_heads", heads, LEAN),
         **more,
         "weights": weights,
     }
@@ -151,7 +225,7 @@ def settings_key(
         "weights": weights["tensors_sha256"],
         "version": record["versions"]["spacevrp"],
         "protocol": record["protocol"],
-        "lean": record["lean"],
+        "policy_heads": record["policy_heads"],
         "device": machine.get("gpu", f"{machine['processor']}, {machine['threads']} threads"),
         **set_and_views,
     }
@@ -194,13 +268,6 @@ def work_through(
 # ---------------------------------------------------------------------------------------- reports
 
 
-class Row(Protocol):
-    """A line of a table: a dataclass that can say itself in cells."""
-
-    def cells(self) -> list[str]:
-        """The row as text, a cell a column."""
-
-
 @dataclass(frozen=True)
 class Layout:
     """How a table looks."""
@@ -230,7 +297,7 @@ class Report:
     """A table that grows: printed row by row, and written after each, as a run may be cut short.
 
     ``below`` is what else the page says, ``summary`` its last line; ``averages`` are further rows
-    that follow from those there are.
+    that follow from those there are, ``figures`` what the record holds beside them.
     """
 
     layout: Layout
@@ -240,8 +307,10 @@ class Report:
     averages: Callable[[Sequence[Any]], Sequence[Any]] = lambda rows: ()
     below: Callable[[Sequence[Any]], str] = lambda rows: ""
     rows: list[Any] = field(default_factory=list)
+    figures: Callable[[Sequence[Any]], Mapping[str, Any]] = lambda rows: {}
 
     def __post_init__(self) -> None:
+        self.record["load_average"] = {"begin": load_average(), "end": None}
         if self.args.format == "table":
             self._print(self.layout.names)
 
@@ -250,7 +319,7 @@ class Report:
         folder = self.args.output
         return Store(None if folder is None else folder / f"{self.layout.name}{SUFFIX}")
 
-    def add(self, *rows: Row) -> None:
+    def add(self, *rows: Any) -> None:
         """Rows that are known now."""
         self.rows += rows
         if self.args.format == "table":
@@ -260,18 +329,17 @@ class Report:
 
     def finish(self) -> int:
         """Print what is left; the exit code."""
-        last = self.averages(self.rows)
+        self.write()
         if self.args.format == "json":
-            document = {**self.record, "rows": [asdict(row) for row in (*self.rows, *last)]}
-            print(json.dumps(document, indent=1))
+            print(json.dumps({**self.record, "rows": self._dicts()}, indent=1))
         elif self.args.format == "markdown":
             print(self.body(), end="")
         elif self.rows:
-            for row in last:
+            for row in self.averages(self.rows):
                 self._print(row.cells())
             print(self.summary(self.rows))
-        self.write()
-        return SOME_UNSOLVED if any(row.violations for row in self.rows) else DONE
+        failed = any(getattr(row, "failed", row.violations) for row in self.rows)
+        return SOME_UNSOLVED if failed else DONE
 
     def body(self) -> str:
         """The table with its explanation, as Markdown."""
@@ -285,10 +353,14 @@ class Report:
         """The three files, where there is a folder for them."""
         from spacevrp.bench.records import write_record
 
+        self.record |= self.figures(self.rows)
+        self.record["load_average"]["end"] = load_average()
         if self.args.output is not None:
-            rows = [asdict(row) for row in (*self.rows, *self.averages(self.rows))]
             text = _head(self.layout.title, self.record) + self.body()
-            write_record(self.args.output, self.layout.name, self.record, rows, text)
+            write_record(self.args.output, self.layout.name, self.record, self._dicts(), text)
+
+    def _dicts(self) -> list[dict[str, Any]]:
+        return [asdict(row) for row in (*self.rows, *self.averages(self.rows))]
 
     def _print(self, cells: Sequence[str]) -> None:
         from tqdm import tqdm
@@ -304,25 +376,17 @@ def _head(title: str, record: Mapping[str, Any]) -> str:
     told = [weights] if isinstance(weights, dict) else weights
     seed = f" Seed: {record['seed']}." if "seed" in record else ""
     protocol = f" Protocol: {record['protocol']}." if record["protocol"] else ""
+    load = {when: ", ".join(map(str, told or ())) for when, told in record["load_average"].items()}
     return (
         f"# {title}\n\n"
         f"`{record['command']}`\n\n"
         f"Weights: {'; '.join(map(describe, told))}. "
-        f"Device: {place.get('gpu', place['processor'])}.{seed}{protocol}\n\n"
+        f"Device: {place.get('gpu', place['processor'])}, {place['cores']} cores, torch "
+        f"{record['versions']['torch']}.{seed}{protocol} Load average (1, 5, 15 minutes): "
+        f"{load['begin'] or 'unknown'} at first, {load['end'] or 'unknown'} at last.\n\n"
     )
 
 
 def number(value: float | None, digits: int, *, sign: bool = False) -> str:
     """A number as a cell; nothing where there is none."""
-    if value is None:
-        return ""
-    return f"{value:+.{digits}f}" if sign else f"{value:.{digits}f}"
-
-
-def time_text(rows: Sequence[Any]) -> str:
-    """What the rows took, in words."""
-    seconds = [
-        sum(getattr(row, f"seconds_{part}") for row in rows)
-        for part in ("host", "model", "referee", "search")
-    ]
-    return "host {:.1f} s, model {:.1f} s, referee {:.1f} s, local search {:.1f} s".format(*seconds)
+    return "" if value is None else f"{value:{'+' if sign else ''}.{digits}f}"

@@ -19,9 +19,10 @@ from typing import Any
 
 import torch
 
+from spacevrp.arguments import at_least
 from spacevrp.bench.agreement import measure_agreement
+from spacevrp.bench.options import add_options
 from spacevrp.model.weights import DEFAULT_WEIGHTS, load_weights
-from spacevrp.problems.errors import SpacevrpError
 from spacevrp.train.config import TrainConfig
 from spacevrp.train.naive import naive_accumulate
 from spacevrp.train.parallel import choose_device
@@ -29,6 +30,7 @@ from spacevrp.train.state import TrainState
 from spacevrp.train.step import TrainStep
 from spacevrp.train.versions import device_name, versions
 from spacevrp.train.work import CapturedWork, EagerWork, Shards
+from spacevrp.writing import check_target, write_whole
 
 PARTS = ("draw", "encoder_forward", "rollout", "replay", "encoder_backward", "update")
 _WARM_UP = 3
@@ -38,32 +40,31 @@ Piece = Callable[[], None]
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Declare the arguments of ``spacevrp bench train-step``."""
-    parser.add_argument(
-        "--batch",
-        metavar="INSTANCES",
-        type=int,
-        action="append",
-        help="instances of a step; may be repeated; default: 128 and 512",
-    )
-    parser.add_argument("--size", type=int, default=100, help="customers; default: 100")
-    parser.add_argument("--layers", type=int, default=12, help="of the encoder; default: 12")
-    parser.add_argument("--repeats", type=int, default=50, help="steps timed; default: 50")
-    parser.add_argument(
-        "--device", choices=("auto", "cpu", "cuda"), default="auto", help="default: auto"
-    )
-    parser.add_argument(
-        "--no-eager", action="store_true", help="leave out automatic differentiation, the slow way"
+    one = {"metavar": "N", "type": at_least(1)}
+    add_options(
+        parser,
+        batch={
+            **one,
+            "metavar": "INSTANCES",
+            "action": "append",
+            "help": "instances of a step; may be repeated; default: 128 and 512",
+        },
+        size={**one, "default": 100},
+        layers={**one, "default": 12, "help": "of the encoder"},
+        repeats={"default": 50, "help": "steps timed"},
+        device="auto",
+        no_eager={
+            "action": "store_true",
+            "help": "leave out automatic differentiation, the slow way",
+        },
     )
     parser.add_argument("-o", "--output", metavar="JSON", type=Path, help="write the record here")
 
 
 def run(args: argparse.Namespace) -> int:
     """Measure, print and record."""
-    for name in ("size", "layers", "repeats"):
-        if getattr(args, name) < 1:
-            raise SpacevrpError(f"--{name}: expected at least 1, received {getattr(args, name)}")
-    if args.output is not None and not args.output.parent.is_dir():
-        raise SpacevrpError(f"{args.output}: cannot be written: there is no such folder")
+    if args.output is not None:
+        check_target(args.output)
     batches = args.batch or [128, 512]
     device = choose_device(args.device)
     if device.type == "cuda":
@@ -94,10 +95,9 @@ def run(args: argparse.Namespace) -> int:
         }
     if not args.no_eager:
         record["eager_autograd"] = _eager(replace(base, batch=batches[0]), device, rows[0])
-    text = json.dumps(record, indent=1) + "\n"
     print(_table(record), end="")
     if args.output is not None:
-        args.output.write_text(text, encoding="utf-8")
+        write_whole(args.output, json.dumps(record, indent=1).encode() + b"\n")
     return 0
 
 
@@ -132,10 +132,15 @@ class _Clock:
 
 
 def _peak(device: torch.device) -> float | None:
-    return torch.cuda.max_memory_allocated(device) / _GIB if device.type == "cuda" else None
+    return (
+        round(torch.cuda.max_memory_allocated(device) / _GIB, 3) if device.type == "cuda" else None
+    )
 
 
 def _new_step(config: TrainConfig, device: torch.device) -> TrainStep:
+    if device.type == "cuda":
+        torch.cuda.empty_cache()
+        torch.cuda.reset_peak_memory_stats(device)
     state = TrainState(config, device)
     on_gpu = device.type == "cuda"
     encode = torch.compile(state.model, dynamic=False) if on_gpu else None
@@ -147,9 +152,6 @@ def _new_step(config: TrainConfig, device: torch.device) -> TrainStep:
 
 def _row(config: TrainConfig, device: torch.device, repeats: int) -> dict[str, Any]:
     """One line of the record."""
-    if device.type == "cuda":
-        torch.cuda.empty_cache()
-        torch.cuda.reset_peak_memory_stats(device)
     clock = _Clock(device)
     step, shards = _new_step(config, device), Shards(config, device)
     captured = device.type == "cuda"
@@ -169,7 +171,7 @@ def _row(config: TrainConfig, device: torch.device, repeats: int) -> dict[str, A
         "step_ms": round(step_ms, 4),
         "breakdown": {part: round(value, 4) for part, value in breakdown.items()},
         "instances_per_second": round(1000 * config.batch / step_ms, 1),
-        "peak_memory_gib": None if peak is None else round(peak, 3),
+        "peak_memory_gib": peak,
         "captured": captured,
         "preparation_s": round(preparation, 1),
     }
@@ -240,9 +242,6 @@ def _captured_pieces(step: TrainStep, shards: Shards) -> list[Piece]:
 
 def _eager(config: TrainConfig, device: torch.device, row: dict[str, Any]) -> dict[str, Any]:
     """The same step by automatic differentiation through the rollout, launched from Python."""
-    if device.type == "cuda":
-        torch.cuda.empty_cache()
-        torch.cuda.reset_peak_memory_stats(device)
     step, shards = _new_step(config, device), Shards(config, device)
 
     def whole() -> None:
@@ -254,12 +253,11 @@ def _eager(config: TrainConfig, device: torch.device, row: dict[str, Any]) -> di
     clock.times([whole], 1)
     repeats = 5
     (step_ms,) = clock.times([whole], repeats)
-    peak = _peak(device)
     return {
         "batch": config.batch,
         "step_ms": round(step_ms, 4),
         "repeats": repeats,
-        "peak_memory_gib": None if peak is None else round(peak, 3),
+        "peak_memory_gib": _peak(device),
         "ratio": round(step_ms / row["step_ms"], 2),
     }
 

@@ -8,16 +8,14 @@ from spacevrp.cli.subverbs import Subverb, add_subverbs, run_subverb
 
 SUBVERBS = (
     Subverb("train-step", "time a training step and its parts", "spacevrp.bench.train_step"),
-    Subverb("speed", "time and memory of solving", "spacevrp.bench.speed"),
+    Subverb("speed", "time of solving, instances a second", "spacevrp.bench.speed"),
     Subverb("scaling", "time and memory against the size", "spacevrp.bench.scaling"),
-    Subverb("seen", "costs on the problems trained on", "spacevrp.bench.seen"),
-    Subverb("unseen", "gaps on the 98 variants not trained on", "spacevrp.bench.unseen"),
-    Subverb("scale", "gaps with 1,000 customers", "spacevrp.bench.scale"),
+    Subverb("seen", "costs on the problems trained on", "spacevrp.bench.seen:SEEN"),
+    Subverb("unseen", "gaps on the 98 variants not trained on", "spacevrp.bench.gap_table:UNSEEN"),
+    Subverb("scale", "gaps with 1,000 customers", "spacevrp.bench.gap_table:SCALE"),
     Subverb("cvrplib", "gaps on the sets X and XXL", "spacevrp.bench.cvrplib"),
-    Subverb("ablation", "models beside each other", "spacevrp.bench.ablation"),
-    Subverb("frontier", "gap against seconds, beside other solvers", "spacevrp.bench.frontier"),
-    Subverb("anytime", "quality at equal time, beside other solvers", "spacevrp.bench.anytime"),
-    Subverb("search", "the compiled search at equal time", "spacevrp.bench.search_command"),
+    Subverb("ablation", "models beside each other", "spacevrp.bench.ablation:ABLATION"),
+    Subverb("search", "solvers at equal time, suite by suite", "spacevrp.bench.search_command"),
     Subverb("references", "what good solvers pay", "spacevrp.bench.references_command"),
 )
 

@@ -24,7 +24,7 @@ def run(args: argparse.Namespace) -> int:
     # Imported here, so that help stays instant.
     from spacevrp.cli.solve import describe_routes
     from spacevrp.formats import read_json
-    from spacevrp.plots import require_matplotlib, save_plot
+    from spacevrp.plots import require_matplotlib, save_picture
     from spacevrp.solver import Solver
 
     problem = read_json(INSTANCE)
@@ -41,6 +41,6 @@ def run(args: argparse.Namespace) -> int:
     except UnsupportedError as error:
         print(f"no picture: {error}")
     else:
-        save_plot(PICTURE, problem, solution)
+        save_picture(PICTURE, problem, solution)
         print(f"the routes are drawn in {PICTURE}")
     return 0

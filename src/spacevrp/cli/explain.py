@@ -40,9 +40,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         "--format", choices=("table", "json"), default="table", help="default: table"
     )
     solving = parser.add_argument_group("without SOLUTION", "as in 'spacevrp solve'")
-    solving.add_argument(
-        "--augment", metavar="VIEWS", type=at_least(1), default=8, help="default: 8"
-    )
+    solving.add_argument("--augment", metavar="VIEWS", type=at_least(1), help="default: 1")
     solving.add_argument("--seed", metavar="SEED", type=at_least(0), default=0, help="default: 0")
     solving.add_argument(
         "--device", choices=("auto", "cpu", "cuda"), default="auto", help="default: auto"
@@ -89,10 +87,9 @@ def _solved(args: argparse.Namespace, problems: list[Problem]) -> list[Routes]:
     from spacevrp.solver import Solver
 
     solver = Solver(args.weights, args.device)
-    attempt = solver.attempt(
-        problems, augment=args.augment, seed=args.seed, progress=not args.quiet
-    )
-    return [solution.routes for solution in attempt.best]
+    options = {"augmentations": args.augment, "seed": args.seed}
+    outcome = solver.run(problems, progress=not args.quiet, explain=False, **options)
+    return [result.routes for result in outcome.results]
 
 
 def _explain(

@@ -41,7 +41,7 @@ VERBS = (
     Verb("oracle", "solve with a classical solver", "spacevrp.cli.oracle"),
     Verb("train", "train a model", "spacevrp.cli.train"),
     Verb("bench", "measure speed and quality", "spacevrp.cli.bench"),
-    Verb("plot", "draw what was recorded", "spacevrp.cli.plot"),
+    Verb("plot", "draw a plan, or what was recorded", "spacevrp.cli.plot"),
     Verb("completion", "print a completion script for a shell", "spacevrp.cli.completion"),
 )
 

@@ -10,7 +10,7 @@ from spacevrp.writing import check_target, replacing
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Declare the arguments of ``spacevrp plot frontier``."""
-    parser.add_argument("record", metavar="RECORD", type=Path, help="frontier.json")
+    parser.add_argument("record", metavar="RECORD", type=Path, help="frontier.json or starts.json")
     parser.add_argument(
         "-o", "--output", metavar="PNG", type=Path, required=True, help="the picture"
     )
@@ -24,7 +24,7 @@ def run(args: argparse.Namespace) -> int:
     from spacevrp.plots.records import read_rows
 
     require_matplotlib()
-    rows = read_rows(args.record, FIELDS, "the record of spacevrp bench frontier")
+    rows = read_rows(args.record, FIELDS, "the record of spacevrp bench search")
     check_target(args.output, ".png")
     with replacing(args.output) as draft:
         save_frontier_plot(draft, rows)

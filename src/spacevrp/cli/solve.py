@@ -10,28 +10,21 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from spacevrp.arguments import (
-    add_lean_option,
-    add_protocol_option,
-    add_sample_option,
-    at_least,
-    parse_duration,
-)
+from spacevrp.arguments import add_protocol_option, at_least, not_negative, parse_duration
 from spacevrp.cli.instances import add_instances, read_instances
 from spacevrp.cli.output import FORMATS, check_format, choose_format, render, summarise
 from spacevrp.cli.output import describe_routes as describe_routes
-from spacevrp.cli.timed import describe, more_keys
-from spacevrp.problems.errors import FormatError, SpacevrpError
+from spacevrp.problems.errors import SpacevrpError
 from spacevrp.writing import check_target, replacing, write_whole
 
 if TYPE_CHECKING:
     from spacevrp.problems.problem import Problem
     from spacevrp.problems.solution import Solution
-    from spacevrp.solver import Attempt, Solver
+    from spacevrp.solver import Outcome, Result, SolveParams
 
 SOLVED, NOT_SOLVED = 0, 1
 _ROUNDINGS = ("none", "nearest", "up", "down", "one-decimal")
-_PICTURES = ("routes", "schedule", "load")
+_PICTURES = ("routes", "schedule", "load", "bars")
 # Notes beyond so many are only counted.
 _MOST_NOTES = 3
 
@@ -46,52 +39,23 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     )
     add_instances(parser)
     parser.add_argument(
-        "--augment",
-        metavar="VIEWS",
-        type=at_least(1),
-        help="views of each instance; more take longer and make a better first plan; default: 8, "
-        "and with --protocol paper 128 where distances are asymmetric",
-    )
-    parser.add_argument(
         "--time",
         metavar="TIME",
         type=parse_duration,
         help="spend this long, and no longer, on all instances together, for instance 5s or 2m: "
         "the network, then the search from its plans on; Ctrl-C writes the best plans so far",
     )
+    add_protocol_option(parser, None)
     parser.add_argument(
-        "--no-improve",
-        action="store_true",
-        help="the plans of the network alone, without the search; with and without --time",
-    )
-    parser.add_argument(
-        "--starts",
-        metavar="K",
+        "--augment",
+        metavar="VIEWS",
         type=at_least(1),
-        help="start nodes of each view; default: every customer that can come first, fewer beyond "
-        "200 customers",
+        help="augmentations of each instance for the network; more make a better first plan",
     )
-    parser.add_argument(
-        "--candidates",
-        metavar="K",
-        type=at_least(1),
-        help="nearest customers that a move chooses from; default: all, and 32 or 64 beyond 200 "
-        "customers",
-    )
-    parser.add_argument(
-        "--replan",
-        metavar="ROUNDS",
-        type=at_least(0),
-        help="times at most that plans of 40 customers or more are planned anew by the network, "
-        "region by region, before the search; default: 0",
-    )
-    add_protocol_option(parser)
-    add_lean_option(parser)
-    add_sample_option(parser)
-    parser.add_argument("--seed", metavar="SEED", type=at_least(0), default=0, help="default: 0")
     parser.add_argument(
         "--device", choices=("auto", "cpu", "cuda"), default="auto", help="default: auto"
     )
+    parser.add_argument("--seed", metavar="SEED", type=at_least(0), help="default: 0")
     parser.add_argument(
         "--threads",
         metavar="N",
@@ -102,6 +66,17 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "--weights", metavar="NAME|PATH", help="bundled weights by name, or a .safetensors file"
     )
+    parser.add_argument(
+        "--set",
+        metavar="KEY=VALUE",
+        action="append",
+        default=[],
+        help="a field of SolveParams, such as search=false or num_samples=3; may be repeated",
+    )
+    parser.add_argument(
+        "--params", metavar="FILE.toml", type=Path, help="a file with fields of SolveParams"
+    )
+    _add_older_options(parser)
     parser.add_argument(
         "--rounding",
         choices=_ROUNDINGS,
@@ -121,13 +96,13 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         help="write the solutions to a file; - for stdout",
     )
     parser.add_argument(
-        "--plot", metavar="PNG|SVG", type=Path, help="draw one instance's routes into a file"
+        "--plot", metavar="PICTURE", type=Path, help="draw one plan: .html, .png, .svg or .pdf"
     )
     parser.add_argument(
         "--plot-kind",
         choices=_PICTURES,
         default="routes",
-        help="routes on a plane or map, stops beside their windows, or loads; default: routes",
+        help="a map, a timeline of each vehicle, loads, or routes as bars; default: routes",
     )
     parser.add_argument(
         "--plot-index",
@@ -138,6 +113,21 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     )
     parser.add_argument(
         "--quiet", action="store_true", help="no progress bar, and no summary beside OUT"
+    )
+    parser.add_argument(
+        "--verbose", action="store_true", help="what each stage took and gained, on stderr"
+    )
+
+
+def _add_older_options(parser: argparse.ArgumentParser) -> None:
+    """Options that are fields of SolveParams by other names; they stay, and are not shown."""
+    hidden = argparse.SUPPRESS
+    parser.add_argument("--starts", dest="start_nodes", type=at_least(1), help=hidden)
+    parser.add_argument("--candidates", type=at_least(1), help=hidden)
+    parser.add_argument("--sample", dest="num_samples", type=at_least(0), help=hidden)
+    parser.add_argument("--lean", dest="policy_heads", type=not_negative, help=hidden)
+    parser.add_argument(
+        "--no-improve", dest="search", action="store_const", const=False, help=hidden
     )
 
 
@@ -150,33 +140,28 @@ def run(args: argparse.Namespace) -> int:
     problems = read_instances(args, rounding=args.rounding, lenient=True)
     check_format(chosen, problems)
     _check_targets(args, problems)
-    _check_time(args)
+    params = _params(args)
     # Only now: a mistyped name need not wait for it, least of all where torch is loaded.
     from spacevrp.solver import Solver
 
-    solver = Solver(args.weights, args.device, args.lean, threads=args.threads)
+    solver = Solver(args.weights, args.device, threads=args.threads)
     device = str(solver.device)
-    if args.time is not None and not args.no_improve:
-        from spacevrp.anytime import load_engines
-
-        load_engines(problems)  # as with the weights, before the clock starts
     began = time.perf_counter()
-    attempt = _solve(solver, problems, args)
+    # The reasons for customers who are left out are part of what is written.
+    outcome = solver.run(problems, params, time=args.time, progress=not args.quiet, explain=True)
     seconds = time.perf_counter() - began
+    _tell(args, outcome)
 
-    solutions, reasons = attempt.best, attempt.reasons
-    text = render(chosen, problems, solutions, seconds, device, more_keys(attempt))
-    told = "".join(f"{line}\n" for line in describe(attempt))
-    if chosen == "table":
-        text += told
+    results, reasons = outcome.results, outcome.reasons
+    text = render(chosen, problems, results, seconds, device, _more_keys(outcome))
     if args.output is None:
         print(text, end="")
     else:
         write_whole(args.output, text.encode())
         if not args.quiet:
-            print(f"{args.output}: {summarise(solutions, seconds, device)}\n{told}", end="")
+            print(f"{args.output}: {summarise(results, seconds, device)}")
     if args.plot is not None:
-        _plot(args, problems, solutions)
+        _plot(args, problems, results)
     for number, reason in reasons.items():
         print(f"spacevrp: instance {number}: no complete plan found: {reason}", file=sys.stderr)
     return NOT_SOLVED if reasons else SOLVED
@@ -191,64 +176,80 @@ def _check_targets(args: argparse.Namespace, problems: Sequence[Problem]) -> Non
             check_target(path)
     if args.plot is None:
         return
-    from spacevrp.plots import require_matplotlib
+    from spacevrp.plots.pictures import check_picture
 
-    require_matplotlib()
-    if args.plot.suffix.lower() not in (".png", ".svg"):
-        raise FormatError(f"{args.plot}: expected a file name that ends in .png or .svg")
+    check_picture(args.plot, args.plot_kind)
     if args.plot_index >= len(problems):
         raise SpacevrpError(
             f"--plot-index: expected 0 to {len(problems) - 1}, received {args.plot_index}"
         )
 
 
-def _check_time(args: argparse.Namespace) -> None:
-    if args.time is None:
-        return
-    if not 0 < args.time < math.inf:
-        raise SpacevrpError(f"--time: expected a time above 0, received {args.time:g} s")
-    for name in ("augment", "sample", "replan"):
-        if getattr(args, name) is not None:
-            raise SpacevrpError(f"--{name}: expected none with --time, which decides it")
-    if args.protocol != "default":
-        raise SpacevrpError(f"--time: expected none with --protocol {args.protocol}")
+def _params(args: argparse.Namespace) -> SolveParams:
+    """From the file, then the options, then ``--set``; what contradicts is found here."""
+    from spacevrp.solver import SolveParams
 
-
-def _solve(solver: Solver, problems: list[Problem], args: argparse.Namespace) -> Attempt:
-    """The best plans, and why some are not complete."""
-    limits: dict[str, Any] = {
-        "starts": args.starts,
+    params = SolveParams() if args.params is None else SolveParams.from_toml(args.params)
+    said = {
+        "protocol": args.protocol,
+        "augmentations": args.augment,
+        "start_nodes": args.start_nodes,
+        "num_samples": args.num_samples,
         "candidates": args.candidates,
+        "policy_heads": args.policy_heads,
+        "search": args.search,
         "seed": args.seed,
-        "progress": not args.quiet,
     }
-    attempt: Attempt
-    if args.time is None:
-        attempt = solver.attempt(
-            problems,
-            augment=args.augment,
-            sample=args.sample,
-            replan=args.replan,
-            improve=False if args.no_improve else None,
-            protocol=args.protocol,
-            **limits,
-        )
-    else:
-        from spacevrp.anytime import solve_for
+    changes = {name: value for name, value in said.items() if value is not None}
+    params = params.changed(**changes, **_settings(args.set))
+    if args.time is not None:
+        if not 0 < args.time < math.inf:
+            raise SpacevrpError(f"--time: expected a time above 0, received {args.time:g} s")
+        params.check_time()
+    return params
 
-        # The reasons for customers who are left out are part of what is written.
-        attempt = solve_for(
-            problems,
-            args.time,
-            solver=solver,
-            improve=not args.no_improve,
-            explain=True,
-            **limits,
-        )
+
+def _settings(given: Sequence[str]) -> dict[str, Any]:
+    """What ``--set`` says: values as in TOML, words without quotes."""
+    import tomllib
+
+    settled: dict[str, Any] = {}
+    for text in given:
+        key, equals, value = text.partition("=")
+        if not (key and equals and value):
+            raise SpacevrpError(f"--set: expected KEY=VALUE, received {text[:40]!r}")
+        try:
+            settled[key.strip()] = tomllib.loads(f"value = {value}")["value"]
+        except tomllib.TOMLDecodeError:
+            settled[key.strip()] = value.strip()
+    return settled
+
+
+# ------------------------------------------------------------------------------------ what it says
+
+
+def _tell(args: argparse.Namespace, outcome: Outcome) -> None:
+    """The notes and, where they are wanted, the stages."""
     if not args.quiet:
-        for note in shorten(attempt.notes):
+        for note in shorten(outcome.notes):
             print(f"spacevrp: note: {note}", file=sys.stderr)
-    return attempt
+    if args.verbose:
+        for number, result in enumerate(outcome.results):
+            label = f"{number}  " if len(outcome.results) > 1 else ""
+            for line in result.describe_stages():
+                print(f"spacevrp: {label}{line}", file=sys.stderr)
+
+
+def _more_keys(outcome: Outcome) -> list[dict[str, Any]]:
+    """What the document says of each instance beside the fixed keys."""
+    return [{"stages": _stages(one)} for one in outcome.results]
+
+
+def _stages(result: Result) -> list[dict[str, Any]]:
+    return [
+        {"name": one.name, "seconds": round(one.seconds, 4), "cost": one.cost}
+        for one in result.stages
+    ]
 
 
 def shorten(notes: Sequence[str]) -> list[str]:

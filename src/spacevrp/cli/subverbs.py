@@ -9,7 +9,11 @@ from typing import Any, NamedTuple
 
 
 class Subverb(NamedTuple):
-    """A verb below a verb. Its module has ``add_arguments(parser)`` and ``run(args) -> int``."""
+    """A verb below a verb.
+
+    Its module, or what stands behind a colon in it, has ``add_arguments(parser)`` and
+    ``run(args) -> int``.
+    """
 
     name: str
     help: str
@@ -24,9 +28,11 @@ def add_subverbs(parser: argparse.ArgumentParser, subverbs: Sequence[Subverb]) -
 
         def parse_known_args(self, args: Any = None, namespace: Any = None) -> Any:
             if self.module is not None:
-                module = import_module(self.module)
-                module.add_arguments(self)
-                self.set_defaults(run_subverb=module.run)
+                name, _, inside = self.module.partition(":")
+                module = import_module(name)
+                verb: Any = getattr(module, inside) if inside else module
+                verb.add_arguments(self)
+                self.set_defaults(run_subverb=verb.run)
                 self.module = None
             return super().parse_known_args(args, namespace)
 

@@ -10,12 +10,6 @@
 namespace spacevrp {
 namespace {
 
-// Neighbours kept of each node: enough for the ruin to find strings in several routes.
-constexpr int WIDTH = 100, WIDTH_LARGE = 40;
-constexpr int LARGE = 5000;
-// How much a minute of certain waiting or lateness counts beside a minute of distance.
-constexpr double WAITING_WEIGHT = 0.2, LATENESS_WEIGHT = 1.0;
-
 [[noreturn]] void refuse(const std::string &field, const std::string &expected,
                          const std::string &received) {
     throw std::invalid_argument(field + ": expected " + expected + ", received " + received);
@@ -85,77 +79,6 @@ double geo(const double *a, const double *b) {
     return 6378.388 * std::acos(std::clamp(cosine, -1.0, 1.0)) + 1.0;
 }
 
-// A k-d tree over points, for the nearest of each in O(log n).
-class Tree {
-public:
-    Tree(const std::vector<double> &points, std::vector<Node> nodes)
-        : points_(points), nodes_(std::move(nodes)) {
-        split(0, static_cast<int>(nodes_.size()), 0);
-    }
-
-    // The `count` nodes nearest to a point, nearest first; ties by number.
-    void nearest(const double *point, int count, Node except,
-                 std::vector<std::pair<double, Node>> &found) const {
-        found.clear();
-        if (count < 1)
-            return;
-        look(0, static_cast<int>(nodes_.size()), 0, point, static_cast<std::size_t>(count), except,
-             found);
-        std::sort_heap(found.begin(), found.end());
-    }
-
-private:
-    void split(int first, int last, int axis) {
-        if (last - first <= 1)
-            return;
-        const int middle = (first + last) / 2;
-        std::nth_element(nodes_.begin() + first, nodes_.begin() + middle, nodes_.begin() + last,
-                         [&](Node a, Node b) {
-                             const double x = coordinate(a, axis), y = coordinate(b, axis);
-                             return x != y ? x < y : a < b;
-                         });
-        split(first, middle, 1 - axis);
-        split(middle + 1, last, 1 - axis);
-    }
-
-    void look(int first, int last, int axis, const double *point, std::size_t count, Node except,
-              std::vector<std::pair<double, Node>> &found) const {
-        if (first >= last)
-            return;
-        const int middle = (first + last) / 2;
-        const Node node = nodes_[static_cast<std::size_t>(middle)];
-        if (node != except) {
-            const double dx = coordinate(node, 0) - point[0], dy = coordinate(node, 1) - point[1];
-            const std::pair<double, Node> entry{dx * dx + dy * dy, node};
-            if (found.size() < count) {
-                found.push_back(entry);
-                std::push_heap(found.begin(), found.end());
-            } else if (entry < found.front()) {
-                std::pop_heap(found.begin(), found.end());
-                found.back() = entry;
-                std::push_heap(found.begin(), found.end());
-            }
-        }
-        const double gap = point[axis] - coordinate(node, axis);
-        const bool left_first = gap < 0.0;
-        for (int side = 0; side < 2; ++side) {
-            if (side == 1 && found.size() >= count && gap * gap > found.front().first)
-                return;
-            if ((side == 0) == left_first)
-                look(first, middle, 1 - axis, point, count, except, found);
-            else
-                look(middle + 1, last, 1 - axis, point, count, except, found);
-        }
-    }
-
-    double coordinate(Node node, int axis) const {
-        return points_[2 * static_cast<std::size_t>(node) + static_cast<std::size_t>(axis)];
-    }
-
-    const std::vector<double> &points_;
-    std::vector<Node> nodes_;
-};
-
 } // namespace
 
 Model::Model(Input input) {
@@ -217,6 +140,13 @@ Model::Model(Input input) {
     maximise_prize = input.maximise_prize;
     read_vehicles(input);
     read_units(input);
+    if (input.candidate_width > 0) {
+        check_length("candidates", input.candidates.size(),
+                     n * static_cast<std::size_t>(input.candidate_width));
+        for (const Node node : input.candidates)
+            if (node >= size_ || (node >= 0 && !is_customer[at(node)]))
+                refuse("candidates", "customers, or -1", std::to_string(node));
+    }
     find_neighbours(input);
 }
 
@@ -474,112 +404,6 @@ double Model::alone(int type, Node first) const {
     if (!(length <= vehicle.max_length) || !std::isfinite(length))
         return INFINITE;
     return length;
-}
-
-// ------------------------------------------------------------------------------------ neighbours
-
-void Model::find_neighbours(const Input &input) {
-    const auto n = static_cast<std::size_t>(size_);
-    const int others = std::max(static_cast<int>(customers.size()) - 1, 0);
-    width = std::min(others, has_matrix() && size_ <= LARGE ? WIDTH : WIDTH_LARGE);
-    if (input.candidate_width > 0) {
-        check_length("candidates", input.candidates.size(),
-                     n * static_cast<std::size_t>(input.candidate_width));
-        width = input.candidate_width;
-        neighbours = input.candidates;
-        for (Node &node : neighbours)
-            if (node >= size_ || (node >= 0 && !is_customer[at(node)]))
-                refuse("candidates", "customers, or -1", std::to_string(node));
-            else if (node < 0)
-                node = -1;
-    } else if (has_matrix() || geometry_ == Geometry::geo) {
-        near_by_matrix();
-    } else {
-        near_by_coordinates();
-    }
-    std::vector<double> near_ones;
-    for (const Node node : customers) {
-        const int fifth = std::min(width, 5) - 1;
-        if (fifth >= 0 && near(node)[fifth] >= 0) {
-            const double length = distance(node, near(node)[fifth]);
-            if (std::isfinite(length))
-                near_ones.push_back(length);
-        }
-    }
-    if (!near_ones.empty()) {
-        const auto middle = near_ones.begin() + static_cast<std::ptrdiff_t>(near_ones.size() / 2);
-        std::nth_element(near_ones.begin(), middle, near_ones.end());
-        typical_arc = *middle;
-    }
-    reach.assign(n, 0.0);
-    double farthest = 0.0;
-    for (const Node node : customers) {
-        double nearest = INFINITE;
-        for (const VehicleType &type : vehicles)
-            nearest = std::min(nearest, distance(type.start, node) + distance(node, type.end));
-        reach[at(node)] = nearest;
-        if (std::isfinite(nearest))
-            farthest = std::max(farthest, nearest);
-    }
-    if (!(typical_arc > 0.0))
-        typical_arc = farthest > 0.0 ? farthest / 10.0 : 1.0;
-    if (maximise_prize) {
-        double sum = 0.0;
-        for (const Node node : customers)
-            sum += prize[at(node)];
-        const double mean = customers.empty() ? 0.0 : sum / static_cast<double>(customers.size());
-        arc_weight = mean > 0.0 ? 0.1 * mean / typical_arc : 1.0;
-    }
-}
-
-void Model::near_by_matrix() {
-    const auto n = static_cast<std::size_t>(size_);
-    neighbours.assign(n * static_cast<std::size_t>(width), -1);
-    std::vector<std::pair<double, Node>> found;
-    for (const Node node : customers) {
-        found.clear();
-        for (const Node other : customers) {
-            if (other == node)
-                continue;
-            double there = distance(node, other), back = distance(other, node);
-            if (timed) {
-                // How far apart two are in time, too: certain waiting, certain lateness.
-                const auto apart = [&](Node a, Node b) {
-                    const double travel = service[at(a)] + duration(a, b);
-                    const double wait = opening[at(b)] - closing[at(a)] - travel;
-                    const double late = opening[at(a)] + travel - closing[at(b)];
-                    return WAITING_WEIGHT * std::max(wait, 0.0) +
-                           LATENESS_WEIGHT * std::max(late, 0.0);
-                };
-                there += apart(node, other);
-                back += apart(other, node);
-            }
-            // A pair of opposite arcs is as near as the shorter, mostly.
-            const double low = std::min(there, back), high = std::max(there, back);
-            const double near_by = timed ? low : low + 0.25 * std::min(high - low, low);
-            found.emplace_back(std::isnan(near_by) ? INFINITE : near_by, other);
-        }
-        const auto end = found.begin() + std::min<std::ptrdiff_t>(width, std::ssize(found));
-        if (end != found.end())
-            std::nth_element(found.begin(), end, found.end());
-        std::sort(found.begin(), end);
-        Node *list = neighbours.data() + at(node) * static_cast<std::size_t>(width);
-        for (auto entry = found.begin(); entry != end; ++entry)
-            *list++ = entry->second;
-    }
-}
-
-void Model::near_by_coordinates() {
-    const auto n = static_cast<std::size_t>(size_);
-    neighbours.assign(n * static_cast<std::size_t>(width), -1);
-    const Tree tree(points_, customers);
-    std::vector<std::pair<double, Node>> found;
-    for (const Node node : customers) {
-        tree.nearest(points_.data() + 2 * at(node), width, node, found);
-        Node *list = neighbours.data() + at(node) * static_cast<std::size_t>(width);
-        for (const auto &entry : found)
-            *list++ = entry.second;
-    }
 }
 
 } // namespace spacevrp

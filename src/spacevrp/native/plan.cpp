@@ -12,19 +12,6 @@ std::size_t at(int i) { return static_cast<std::size_t>(i); }
 // A length this many times what is left loses too many digits of it.
 constexpr double MOST_LOST = 1e6;
 
-// What a vehicle must have room for, by the load rule, from the extremes of what it hands over.
-double room_needed(LoadRule rule, double low, double high, double deliveries) {
-    switch (rule) {
-    case LoadRule::single:
-        return high - low;
-    case LoadRule::separate:
-        return deliveries - low;
-    case LoadRule::pairs:
-        return -low;
-    }
-    return INFINITE;
-}
-
 } // namespace
 
 Plan::Plan(const Model &problem)
@@ -270,6 +257,7 @@ bool Plan::assign(int number, int type, const Node *stops, int count) {
 
 bool Plan::refresh(int number) {
     Route &r = route[at(number)];
+    r.version = ++versions_;
     const VehicleType &type = model.vehicles[at(r.type)];
     const int m = r.size;
     r.node[0] = type.start;
@@ -391,56 +379,6 @@ bool Plan::refresh_time(Route &r) const {
     return legal;
 }
 
-// ------------------------------------------------------------------------------ single checks
-
-bool Plan::fits_load(const Route &r, int after, Node node, double extra) const {
-    const VehicleType &type = model.vehicles[at(r.type)];
-    if (model.restricted && !model.may_serve(r.type, node))
-        return false;
-    if (model.limited_length && !(r.length + extra <= type.max_length))
-        return false;
-    if (model.loaded) {
-        const int kinds = model.kinds();
-        for (int kind = 0; kind < kinds; ++kind) {
-            const double amount = model.demand(node, kind);
-            const double capacity = type.capacity[at(kind)];
-            if (model.plain_load) {
-                if (!(std::abs(r.total[at(kind)] + amount) <= capacity))
-                    return false;
-                continue;
-            }
-            const auto cell = [&](int p) { return at(p * kinds + kind); };
-            const double here = r.handed[cell(after)] + amount;
-            const double high =
-                std::max({r.highest[cell(after)], here, r.highest_after[cell(after + 1)] + amount});
-            const double low =
-                std::min({r.lowest[cell(after)], here, r.lowest_after[cell(after + 1)] + amount});
-            const double deliveries = r.deliveries[at(kind)] + std::max(amount, 0.0);
-            if (!(room_needed(model.load_rule, low, high, deliveries) <= capacity))
-                return false;
-        }
-    }
-    if (model.backhaul_last) {
-        if (model.sign[at(node)] > 0 && after >= r.first_backhaul)
-            return false;
-        if (model.sign[at(node)] < 0 && after < r.last_linehaul)
-            return false;
-    }
-    return true;
-}
-
-bool Plan::fits(const Route &r, int after, Node node, double extra) const {
-    if (model.timed) {
-        double clock = r.leave[at(after)] + model.duration(r.node[at(after)], node);
-        if (!(clock <= model.closing[at(node)]))
-            return false;
-        clock = std::max(clock, model.opening[at(node)]) + model.service[at(node)];
-        if (!(clock + model.duration(node, r.node[at(after + 1)]) <= r.late[at(after + 1)]))
-            return false;
-    }
-    return fits_load(r, after, node, extra);
-}
-
 int Plan::insert(Node head, const Place &place) {
     const Node other = model.partner[at(head)];
     int number = place.route;
@@ -463,79 +401,6 @@ int Plan::insert(Node head, const Place &place) {
         refresh(number);
     }
     return number;
-}
-
-bool Plan::pairs_in_order(const Node *stops, int count) const {
-    ++stamp_;
-    int open = 0;
-    for (int i = 0; i < count; ++i) {
-        const Node node = stops[i], other = model.partner[at(node)];
-        if (other < 0)
-            continue;
-        if (model.is_pickup[at(node)]) {
-            ++open;
-        } else {
-            if (seen_[at(other)] != stamp_)
-                return false;
-            --open;
-        }
-        seen_[at(node)] = stamp_;
-    }
-    return open == 0;
-}
-
-double Plan::checked_length(int type, const Node *stops, int count) const {
-    const VehicleType &vehicle = model.vehicles[at(type)];
-    Node last = vehicle.start;
-    double sum = 0.0, clock = vehicle.leaves;
-    bool collecting = false;
-    for (int i = 0; i < count; ++i) {
-        const Node node = stops[i];
-        if (model.restricted && !model.may_serve(type, node))
-            return INFINITE;
-        sum += model.distance(last, node);
-        if (model.timed) {
-            clock += model.duration(last, node);
-            if (!(clock <= model.closing[at(node)]))
-                return INFINITE;
-            clock = std::max(clock, model.opening[at(node)]) + model.service[at(node)];
-        }
-        if (model.backhaul_last) {
-            if (model.sign[at(node)] < 0)
-                collecting = true;
-            else if (model.sign[at(node)] > 0 && collecting)
-                return INFINITE;
-        }
-        last = node;
-    }
-    if (count > 0) {
-        sum += model.distance(last, vehicle.end);
-        if (model.timed && !(clock + model.duration(last, vehicle.end) <= vehicle.back_by))
-            return INFINITE;
-    }
-    if (!(sum <= vehicle.max_length) || !std::isfinite(sum))
-        return INFINITE;
-    if (model.loaded) {
-        const int kinds = model.kinds();
-        for (int kind = 0; kind < kinds; ++kind) {
-            double carried = 0.0, high = 0.0, low = 0.0, deliveries = 0.0;
-            for (int i = 0; i < count; ++i) {
-                const double amount = model.demand(stops[i], kind);
-                carried += amount;
-                deliveries += std::max(amount, 0.0);
-                high = std::max(high, carried);
-                low = std::min(low, carried);
-            }
-            const double room = model.plain_load
-                                    ? std::abs(carried)
-                                    : room_needed(model.load_rule, low, high, deliveries);
-            if (!(room <= vehicle.capacity[at(kind)]))
-                return INFINITE;
-        }
-    }
-    if (model.paired && !pairs_in_order(stops, count))
-        return INFINITE;
-    return sum;
 }
 
 } // namespace spacevrp

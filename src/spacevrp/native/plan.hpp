@@ -17,10 +17,11 @@ struct Routes {
 
 struct Route {
     int type = 0;
-    int size = 0;        // customers
-    int pinned = 0;      // the first of them that stay where they are
-    int slot = -1;       // in the list of routes that are used
-    bool listed = false; // as one that is free
+    int size = 0;              // customers
+    int pinned = 0;            // the first of them that stay where they are
+    int slot = -1;             // in the list of routes that are used
+    bool listed = false;       // as one that is free
+    std::uint64_t version = 0; // another one after every change
     double length = 0.0;
     int first_backhaul = 0, last_linehaul = 0; // positions; size + 1 and 0 without
     // Position 0 is the start, size + 1 the end.
@@ -64,6 +65,9 @@ struct Value {
         return length < other.length * (1.0 - 1e-9);
     }
 };
+
+// What a vehicle must have room for, by the load rule, from the extremes of what it hands over.
+double room_needed(LoadRule rule, double low, double high, double deliveries);
 
 class Plan {
 public:
@@ -124,6 +128,7 @@ private:
     bool refresh_time(Route &r) const;
     bool pairs_in_order(const Node *stops, int count) const;
 
+    std::uint64_t versions_ = 0;
     std::vector<int> free_;
     std::vector<char> known_;       // (N,) in a route that was taken over
     mutable std::vector<int> seen_; // (N,) stamps of a check of pairs

@@ -24,6 +24,7 @@ struct Options {
     double longest_string = 10.0;
     double blink = 0.01;   // share of places that an insertion overlooks
     int places = 0;        // neighbours beside which to insert; 0 chooses by size
+    double wide = 0.2;     // share of iterations that try all routes nevertheless
     double descent = 0.01; // share of iterations with a descent around what changed
     int granularity = 12;  // neighbours that the descent looks at
     double progress_from = 0.0, progress_to = 1.0; // part of a longer annealing
@@ -97,6 +98,7 @@ private:
 
     struct Saved {
         int route, type, first, size;
+        std::uint64_t version;
     };
     struct Piece {
         int route, from, to;
@@ -114,14 +116,28 @@ private:
     void retype();
     void touch(int number);
     void undo();
+    void put_back(const Saved &saved);
+    void recognise(const Saved &saved);
     bool better_elsewhere(Node head, double delta) const;
 
     // --- places
-    bool has_room(const Route &r, Node node) const; // a quick look at the first kind of load
-    void try_place(int number, int after, Node node, double blink, Place &best);
-    void try_route(int number, Node node, double blink, Place &best);
+    // The best place of a unit in a route at a version of it, its delivery after `second`; or, with
+    // `first` below 0, a bound that no place falls below.
+    struct Known {
+        std::uint64_t version = 0;
+        double delta = 0.0;
+        int first = -1, second = -1;
+    };
+    Known *known(Node head, int number); // null where memory would not do
+    bool has_room(const Route &r, Node node) const;
+    // The best place in a route that costs more than the floor and less than the bound; the bound
+    // itself, in no route, if there is none.
+    Place scan_route(int number, Node node, double floor, double bound) const;
+    Place scan_pair(int number, Node pickup, double floor, double bound);
+    void try_route(int number, Node head, double blink, Place &best);
+    void try_near_routes(Node head, double blink, Place &best);
+    void try_near_places(Node node, double blink, Place &best);
     void try_new_route(Node head, double blink, Place &best);
-    void try_pair(int number, Node pickup, double blink, Place &best);
 
     // --- descent
     bool weigh(const Piece *first, int first_count, const Piece *second, int second_count,
@@ -155,6 +171,10 @@ private:
     std::vector<int> ruined_;
     std::vector<std::pair<double, Node>> keys_;
     std::vector<Node> scratch_;
+    std::vector<Known> known_; // (N, known_width_)
+    int known_width_ = 0;
+    bool tries_all_ = false; // in every iteration
+    bool wide_ = false;      // insertions try all routes, and not only those near by
     std::vector<double> delivery_delta_, delivery_least_;
 
     std::vector<Node> queue_;

@@ -1,4 +1,4 @@
-"""Gap against seconds: a line a solver, a panel a problem."""
+"""Gap against seconds: a panel a problem and size, a line a solver."""
 
 from __future__ import annotations
 
@@ -6,16 +6,20 @@ import math
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from spacevrp.plots.curves import CLASSICAL, OTHER, draw_curve, explain_hollow, finish_axes
-from spacevrp.plots.maps import require_matplotlib
 from spacevrp.plots.records import Rows
 from spacevrp.plots.style import (
+    BLUE,
+    GREEN,
     INK,
+    ORANGE,
     PURPLE,
+    SKY,
     VERMILION,
     legend_above,
     new_figure,
+    require_matplotlib,
     save_figure,
+    tidy,
 )
 from spacevrp.problems.errors import FormatError
 
@@ -23,56 +27,96 @@ if TYPE_CHECKING:
     from matplotlib.axes import Axes
     from matplotlib.figure import Figure
 
-FIELDS = ("problem", "solver", "setting", "instances", "solved", "gap", "seconds")
-# Ours stands out; marks differ as well as colours.
+FIELDS = ("problem", "size", "limit", "solver", "instances", "solved", "gap", "seconds")
+# Ours stand out; marks differ as well as colours.
 _LOOKS = {
     "spacevrp": (VERMILION, "o"),
-    **CLASSICAL,
-    "lkh": (PURPLE, "v"),
+    "spacevrp search": (PURPLE, "v"),
+    "spacevrp network + search": (VERMILION, "o"),
+    "spacevrp savings + search": (PURPLE, "v"),
+    "spacevrp insertion + search": (INK, "X"),
+    "pyvrp": (BLUE, "s"),
+    "ortools": (GREEN, "^"),
+    "vroom": (ORANGE, "D"),
+    "lkh": (INK, "*"),
 }
-_COLUMNS = 2
+_OTHER = (SKY, "P")
+_COLUMNS = 4
+_MARK = 4.5
+# Percent. Logarithmic from the first on, so that a gap of nothing has its place; what is above the
+# last is outside.
+_TICKS = (0.0, 0.05, 0.1, 0.2, 0.5, 1.0, 2.0, 5.0, 10.0)
+_LINEAR, _HIGHEST = 0.05, 15.0
 
 
 def plot_frontier(rows: Rows) -> Figure:
-    """Seconds an instance from left to right on a logarithmic scale, gap upwards."""
+    """Measured seconds an instance from left to right, gap upwards, both logarithmic."""
     require_matplotlib()
-    problems = list(dict.fromkeys(row["problem"] for row in rows if row["gap"] is not None))
-    if not problems:
+    held = [row for row in rows if row["gap"] is not None]
+    if not held:
         raise FormatError("gap against seconds: expected rows with a gap, received none")
-    columns = min(_COLUMNS, len(problems))
-    lines = math.ceil(len(problems) / columns)
-    figure = new_figure(5.4 * columns, 0.6 + 3.7 * lines)
-    grid = figure.subplots(lines, columns, squeeze=False).flatten()
-    for axes, problem in zip(grid, problems, strict=False):
-        _draw(axes, [row for row in rows if row["problem"] == problem and row["gap"] is not None])
-        axes.set_title(problem, fontsize=11, color=INK)
-    for axes in grid[len(problems) :]:
+    panels = list(dict.fromkeys((row["problem"], row["size"]) for row in held))
+    sizes = len({size for _, size in panels})
+    full = len(panels) == sizes * len({problem for problem, _ in panels})
+    columns = sizes if full and sizes > 1 else min(_COLUMNS, len(panels))
+    lines = math.ceil(len(panels) / columns)
+    figure = new_figure(3.5 * columns + 0.4, 0.8 + 2.9 * lines)
+    grid = figure.subplots(lines, columns, squeeze=False, sharey=True).flatten()
+    for axes, panel in zip(grid, panels, strict=False):
+        _draw(axes, [row for row in held if (row["problem"], row["size"]) == panel])
+        axes.set_title(f"{panel[0]}, {panel[1]} customers", fontsize=10, color=INK)
+    for axes in grid[len(panels) :]:
         axes.set_axis_off()
-    legend_above(figure, list(grid[: len(problems)]))
-    explain_hollow(figure, [row for row in rows if row["gap"] is not None])
+    for axes in grid[::columns]:
+        axes.set_ylabel("gap to the best known, percent", fontsize=8)
+    legend_above(figure, list(grid[: len(panels)]))
+    if any(row["solved"] < row["instances"] for row in held):
+        figure.supxlabel("hollow: not all instances solved in time", fontsize=8, color=INK)
     return figure
 
 
 def save_frontier_plot(path: str | Path, rows: Rows) -> None:
-    """Draw the lines into a picture file."""
+    """Draw the panels into a picture file."""
     save_figure(plot_frontier(rows), path)
 
 
 def _draw(axes: Axes, rows: Rows) -> None:
+    axes.set_xscale("log")
+    axes.set_yscale("symlog", linthresh=_LINEAR, linscale=0.4)
     for solver in dict.fromkeys(row["solver"] for row in rows):
-        look = _LOOKS.get(solver, OTHER)
-        some = sorted((r for r in rows if r["solver"] == solver), key=lambda row: row["seconds"])
-        ours = solver == "spacevrp"
-        draw_curve(axes, some, look, bold=ours, size=6)
-        for row in some:
-            axes.annotate(
-                f"x{row['setting'].split()[0]}" if ours else row["setting"],
-                (row["seconds"], row["gap"]),
-                (4, 4),
-                textcoords="offset points",
-                fontsize=6.5,
-                color=look[0],
-            )
-    axes.set_ylim(bottom=min(0.0, min(row["gap"] for row in rows)) - 0.15)
-    axes.margins(x=0.1)
-    finish_axes(axes, 9)
+        some = [row for row in rows if row["solver"] == solver]
+        # Without a limit it takes as long as it takes.
+        _draw_line(axes, sorted(some, key=lambda row: row["limit"] or row["seconds"]))
+    axes.set_ylim(-0.005, _HIGHEST)
+    axes.set_yticks(_TICKS, [f"{tick:g}" for tick in _TICKS])
+    axes.minorticks_off()
+    axes.xaxis.set_major_formatter("{x:g}")
+    axes.set_xlabel("seconds an instance", fontsize=8)
+    tidy(axes)
+
+
+def _draw_line(axes: Axes, rows: Rows) -> None:
+    solver = rows[0]["solver"]
+    colour, marker = _LOOKS.get(solver, _OTHER)
+    ours = solver.startswith("spacevrp")
+    axes.plot(
+        [row["seconds"] for row in rows],
+        [row["gap"] for row in rows],
+        color=colour,
+        linewidth=2.0 if ours else 1.25,
+        marker=marker,
+        markersize=_MARK,
+        label=solver,
+        zorder=3 if ours else 2,
+    )
+    partly = [row for row in rows if row["solved"] < row["instances"]]  # not the same thing
+    axes.plot(
+        [row["seconds"] for row in partly],
+        [row["gap"] for row in partly],
+        linestyle="",
+        marker=marker,
+        markersize=_MARK - 2,
+        markeredgewidth=0.0,
+        color="white",
+        zorder=4,
+    )

@@ -5,7 +5,6 @@ from __future__ import annotations
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from spacevrp.plots.maps import require_matplotlib
 from spacevrp.plots.records import GAPS, TO, Rows, choose_gap
 from spacevrp.plots.style import (
     BLUE,
@@ -13,6 +12,7 @@ from spacevrp.plots.style import (
     VERMILION,
     legend_above,
     new_figure,
+    require_matplotlib,
     save_figure,
     tidy,
 )

@@ -1,207 +1,338 @@
-"""Maps: depots as squares, customers sized by demand or prize, routes as coloured lines."""
+"""Maps: depots, stops and routes, on a plane or at longitudes and latitudes."""
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
-from itertools import pairwise
-from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from spacevrp.plots.layout import positions
+from spacevrp.plots.content import (
+    UNSERVED,
+    Kind,
+    RouteLook,
+    depot_kinds,
+    headline,
+    looks_of,
+    short,
+    stop_kinds,
+    unserved_nodes,
+    verdict,
+)
+from spacevrp.plots.style import INK, QUIET, finish_title, require_matplotlib
 from spacevrp.problems.distances import Array
 from spacevrp.problems.errors import UnsupportedError
+from spacevrp.problems.globe import EARTH_RADIUS
+from spacevrp.problems.plan import RoutePlan, node_id
+from spacevrp.problems.plan_documents import places_of
 from spacevrp.problems.problem import Problem
 from spacevrp.problems.solution import Solution
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
-_INK = "#2f3437"
-_QUIET = "#9aa3a8"
-# Colours that stay apart on white, in an order that keeps neighbours unlike.
-_COLOURS = (
-    "#1f77b4",
-    "#e4572e",
-    "#2ca05a",
-    "#8e5cc2",
-    "#d9a400",
-    "#17a2b8",
-    "#c2407e",
-    "#7a5230",
-    "#5a7d00",
-    "#34495e",
+_SMALLEST, _LARGEST = 16.0, 80.0  # areas of the marks of 100 stops, in square points
+_LEGEND_ROWS, _LEGEND_COLUMNS = 40, 3
+# Inches of a map's longer side, of a large one's, and of a column of the legend.
+_MAP, _LARGEST_MAP, _LEGEND = 7.0, 11.0, 2.5
+_METRES_OF_DEGREE = EARTH_RADIUS * math.pi / 180.0
+NO_PLACES = (
+    "a map needs coordinates, and this problem has distances alone; give places=..., or draw the "
+    "routes as bars (kind='bars')"
 )
-_SMALLEST, _LARGEST = 14.0, 90.0  # areas of customers' marks, in square points
-
-
-def require_matplotlib() -> None:
-    """Raise an error that says how to get matplotlib, if it is not there."""
-    try:
-        import matplotlib  # noqa: F401
-    except ImportError:
-        raise UnsupportedError(
-            "plots need matplotlib, which is not installed: pip install 'spacevrp[plots]'"
-        ) from None
 
 
 def plot_instance(problem: Problem, ax: Axes | None = None) -> Axes:
     """Draw the nodes of an instance; returns the axes (new ones where none are given)."""
-    axes = _axes(ax)
-    points = positions(problem)
-    _draw_nodes(axes, problem, points, visited=frozenset(problem.customers))
-    nodes = f"{len(problem.customers)} customers" if problem.depots else f"{problem.size} nodes"
-    _finish(axes, problem, [problem.variant_name, nodes])
-    return axes
+    return _plot(problem, None, ax)
 
 
 def plot_solution(problem: Problem, solution: Solution, ax: Axes | None = None) -> Axes:
-    """Draw an instance with its routes, the ways from and to the depots thin and dashed."""
-    axes = _axes(ax)
-    points = positions(problem)
-    for number, route in enumerate(solution.routes):
-        _draw_route(axes, problem, points, route, _COLOURS[number % len(_COLOURS)])
-    visited = frozenset(node for route in solution.routes for node in route)
-    _draw_nodes(axes, problem, points, visited)
-    worth = f"prize {-solution.cost:.6g}" if problem.maximise_prize else f"cost {solution.cost:.6g}"
-    parts = [problem.variant_name, worth]
-    if problem.depots:
-        count = len(solution.routes)
-        parts.append("1 route" if count == 1 else f"{count} routes")
-    if not solution.feasible:
-        parts.append("NOT FEASIBLE")
-    _finish(axes, problem, parts)
-    return axes
+    """Draw an instance with its routes, the arcs from and to the depots thin.
+
+    Arrow heads show the direction of travel. The legend has number, stops, load, cost and vehicle
+    of each route. Unserved stops are red crosses, and the title counts them; a plan that breaks a
+    rule says which. Lines are straight: a plan knows how long roads are, not where they run.
+    """
+    return _plot(problem, solution, ax)
 
 
-def save_plot(path: str | Path, problem: Problem, solution: Solution | None = None) -> None:
-    """Draw an instance, with its solution where there is one, into a picture file."""
+def map_size(problem: Problem, solution: Solution | None = None) -> tuple[float, float]:
+    """Width and height in inches that suit the map and its legend."""
+    places = _places(problem)
+    width, height = np.ptp(places, axis=0) * (_stretch(problem, places), 1.0)
+    share = min(max(width / height if height > 0 else 2.0, 0.7), 1.6)
+    count = 0 if solution is None else len(solution.plan.routes)
+    columns = min(math.ceil(count / _LEGEND_ROWS), _LEGEND_COLUMNS)
+    side = min(max(_MAP, 0.35 * math.sqrt(problem.size)), _LARGEST_MAP)
+    scale = side / max(share, 1.0)
+    return scale * share + columns * _LEGEND, scale + 0.6
+
+
+def _plot(problem: Problem, solution: Solution | None, ax: Axes | None) -> Axes:
     require_matplotlib()
-    # Without pyplot: no window, no display, no state left behind.
-    from matplotlib.backends.backend_agg import FigureCanvasAgg
-    from matplotlib.figure import Figure
+    places = _places(problem)
+    if ax is None:
+        import matplotlib.pyplot as plt
 
-    figure = Figure(figsize=(7.0, 7.0), layout="constrained")
-    FigureCanvasAgg(figure)
-    axes = figure.add_subplot()
-    if solution is None:
-        plot_instance(problem, axes)
-    else:
-        plot_solution(problem, solution, axes)
-    figure.savefig(path, dpi=160)
+        ax = plt.subplots(figsize=map_size(problem, solution), layout="constrained")[1]
+    from spacevrp.plots.labels import Annotations, Line
+
+    colours = np.full(problem.size, INK, dtype=object)
+    lines, handles = [], []
+    if solution is not None:
+        for look, route in zip(looks_of(solution), solution.plan.routes, strict=True):
+            nodes = [stop.node for stop in route.stops]
+            handles.append(_draw_route(ax, problem, places, look, route))
+            lines.append(Line(places[nodes], look.colour, look.number))
+            colours[nodes] = look.colour
+    radii = _draw_nodes(ax, problem, places, colours, solution)
+    if solution is not None and problem.depots:
+        ends = [route.stops[-1].node for route in solution.plan.routes]
+        ends = [node for node in ends if node not in problem.depots]
+        radii[ends] = np.maximum(radii[ends], 0.5 * math.sqrt(_ring(problem)))
+    names = _names(problem, places, radii, () if solution is None else unserved_nodes(solution))
+    if len(lines) == 1:
+        lines = [Line(lines[0].points, lines[0].colour)]  # one route needs no number
+    size = 7.0 if problem.size <= 250 else 5.5
+    ax.add_artist(Annotations(lines, names, places, radii, size))
+    _finish(ax, problem, places)
+    finish_title(ax, headline(problem, solution), [] if solution is None else verdict(solution))
+    _add_legends(ax, handles)
+    return ax
 
 
-def _axes(ax: Axes | None) -> Axes:
-    require_matplotlib()
-    if ax is not None:
-        return ax
-    import matplotlib.pyplot as plt
-
-    return plt.subplots(figsize=(7.0, 7.0), layout="constrained")[1]
+def _places(problem: Problem) -> Array:
+    places = places_of(problem)
+    if places is None:
+        raise UnsupportedError(NO_PLACES)
+    return places
 
 
 def _draw_route(
-    axes: Axes, problem: Problem, points: Array, route: Sequence[int], colour: str
-) -> None:
-    nodes = list(route)
-    if not problem.depots:
-        nodes.append(nodes[0])
-    depots = set(problem.depots)
-    customers = [node for node in nodes if node not in depots]
-    axes.plot(*points[customers].T, color=colour, linewidth=1.6, solid_joinstyle="round", zorder=2)
-    for origin, target in pairwise(nodes):
-        if origin in depots or target in depots:
-            ends = points[[origin, target]]
-            axes.plot(*ends.T, color=colour, linewidth=0.8, linestyle=(0, (4, 3)), zorder=1)
-        if not problem.distances.is_symmetric:
-            _draw_arrow(axes, points[origin], points[target], colour)
-
-
-def _draw_arrow(axes: Axes, origin: Array, target: Array, colour: str) -> None:
-    """An arrowhead half way, where the direction matters."""
-    before, after = origin + 0.48 * (target - origin), origin + 0.56 * (target - origin)
-    axes.annotate(
-        "",
-        xy=(after[0], after[1]),
-        xytext=(before[0], before[1]),
-        arrowprops={"arrowstyle": "-|>", "color": colour, "linewidth": 0.8, "mutation_scale": 9},
+    axes: Axes, problem: Problem, places: Array, look: RouteLook, route: RoutePlan
+) -> Any:
+    """One route; returns the line that stands for it in the legend."""
+    thick = 1.7 if problem.size <= 250 else 1.1
+    style: Any = (0, look.dashes) if look.dashes else "-"
+    nodes = [stop.node for stop in route.stops]
+    away = [node in problem.depots for node in nodes]
+    inner = [node for node, at_depot in zip(nodes, away, strict=True) if not at_depot]
+    (line,) = axes.plot(
+        *places[inner].T,
+        color=look.colour,
+        linewidth=thick,
+        linestyle=style,
+        solid_joinstyle="round",
+        label=look.label,
         zorder=2,
     )
+    for end, inside in ((nodes[:2], away[0]), (nodes[-2:], away[-1])):
+        if inside:
+            looks: dict[str, Any] = {"color": look.colour, "linewidth": 0.5 * thick, "alpha": 0.75}
+            axes.plot(*places[end].T, linestyle=style, zorder=1, **looks)
+    if problem.depots and not away[-1]:
+        axes.scatter(
+            float(places[nodes[-1], 0]),
+            float(places[nodes[-1], 1]),
+            s=_ring(problem),
+            facecolor="none",
+            edgecolor=look.colour,
+            linewidth=1.3,
+            label="end of an open route",
+            zorder=3,
+        )
+    return line
 
 
-def _draw_nodes(axes: Axes, problem: Problem, points: Array, visited: frozenset[int]) -> None:
-    customers = np.array(problem.customers)
-    areas = _areas(problem, customers)
-    demand = problem.demand[customers]
-    is_visited = np.array([node in visited for node in problem.customers])
-    first = np.isin(customers, [pickup for pickup, _ in problem.pairs])
-    collects = first if problem.pairs else demand < 0
-    kinds = [
-        ("delivery" if problem.pairs else "customer", "o", ~collects),
-        ("pickup" if problem.pairs else "backhaul", "^", collects),
-    ]
-    for label, marker, member in kinds:
-        for skipped, chosen in ((False, member & is_visited), (True, member & ~is_visited)):
-            if not chosen.any():
-                continue
-            there = points[customers[chosen]]
-            axes.scatter(
-                there[:, 0],
-                there[:, 1],
-                s=areas[chosen],
-                marker=marker,
-                facecolor="white" if skipped else _INK,
-                edgecolor=_QUIET if skipped else "white",
-                linewidth=1.0 if skipped else 0.6,
-                label=f"{label}, skipped" if skipped else label,
-                zorder=3,
-            )
-    if problem.depots:
-        there = points[list(problem.depots)]
+def _ring(problem: Problem) -> float:
+    """Area of the ring around the last stop of an open route, in square points."""
+    return 150.0 if problem.size <= 250 else 60.0
+
+
+# ------------------------------------------------------------------------------------------- nodes
+
+
+def _draw_nodes(
+    axes: Axes, problem: Problem, places: Array, colours: Any, solution: Solution | None
+) -> Array:
+    """Draw all marks; returns their radii in points, (N,)."""
+    skipped = frozenset() if solution is None else frozenset(solution.plan.skipped)
+    unserved = () if solution is None else unserved_nodes(solution)
+    crowd = min(1.0, math.sqrt(100.0 / max(problem.size, 1)))
+    areas = _areas(problem) * crowd
+    served = [node for node in problem.customers if node not in skipped]
+    optional = [node for node in problem.customers if node in skipped and node not in unserved]
+
+    def mark(kind: Kind, area: Any, **looks: Any) -> None:
+        there = places[list(kind.nodes)]
+        defaults: dict[str, Any] = {
+            "linewidth": 0.6 * max(crowd, 0.5),
+            "edgecolor": "white",
+            "zorder": 3.5,
+        }
         axes.scatter(
             there[:, 0],
             there[:, 1],
-            s=110,
-            marker="s",
-            facecolor="#d62728",
-            edgecolor="white",
-            linewidth=1.2,
-            label="depot" if len(problem.depots) == 1 else "depots",
-            zorder=4,
+            s=area,
+            marker=kind.marker,
+            label=kind.label,
+            **(defaults | looks),
         )
 
+    for kind in stop_kinds(problem, served):
+        nodes = list(kind.nodes)
+        mark(kind, areas[nodes], facecolor=list(colours[nodes]))
+    for kind in stop_kinds(problem, optional):
+        label = f"{kind.label}, skipped ({len(kind.nodes)})"
+        hollow: dict[str, Any] = {"facecolor": "white", "edgecolor": INK, "linewidth": 1.0}
+        mark(
+            Kind(label, kind.marker, kind.nodes), np.maximum(areas[list(kind.nodes)], 18), **hollow
+        )
+    if unserved:
+        areas[list(unserved)] = max(70.0 * crowd, 34.0)
+        label = f"unserved ({len(unserved)})"
+        mark(Kind(label, "X", unserved), areas[list(unserved)], facecolor=UNSERVED, zorder=4)
+    for kind in depot_kinds(problem):
+        area = 110.0 if problem.size <= 250 else 70.0
+        areas[list(kind.nodes)] = area
+        face, edge = ("white", INK) if kind.hollow else (INK, "white")
+        mark(kind, area, facecolor=face, edgecolor=edge, linewidth=1.2, zorder=5)
+    return 0.5 * np.sqrt(areas)
 
-def _areas(problem: Problem, customers: np.ndarray[Any, Any]) -> Array:
+
+def _areas(problem: Problem) -> Array:
     """Areas of the marks: by demand, else by prize, else all alike."""
-    for amounts in (np.abs(problem.demand[customers]), problem.prize[customers]):
-        if amounts.max(initial=0.0) > 0:
-            share = amounts / amounts.max()
-            return np.asarray(_SMALLEST + (_LARGEST - _SMALLEST) * share)
-    return np.full(len(customers), 30.0)
+    customers = list(problem.customers)
+    for amounts in (np.abs(problem.demand), problem.prize):
+        most = amounts[customers].max(initial=0.0)
+        if most > 0:
+            return np.asarray(_SMALLEST + (_LARGEST - _SMALLEST) * np.minimum(amounts / most, 1.0))
+    return np.full(problem.size, 30.0)
 
 
-def _finish(axes: Axes, problem: Problem, parts: list[str]) -> None:
-    title = "  ·  ".join(parts)
-    if problem.distances.coordinates is None:
-        title += "\nno coordinates: nodes placed by scaling the distances to two dimensions"
-    axes.set_title(title, fontsize=11, color=_INK)
-    axes.set_aspect("equal", adjustable="datalim")
-    axes.margins(0.06)
-    axes.set_xticks([])
-    axes.set_yticks([])
+def _names(problem: Problem, places: Array, radii: Array, unserved: Sequence[int]) -> list[Any]:
+    """The ids in the order of their weight: depots, unserved stops, all others."""
+    from spacevrp.plots.labels import Name
+
+    bold = dict.fromkeys([*problem.depots, *unserved])
+    order = [*bold, *(node for node in range(problem.size) if node not in bold)]
+    named = problem.ids is not None
+    return [
+        Name(
+            short(node_id(problem, node)),
+            (float(places[node, 0]), float(places[node, 1])),
+            float(radii[node]),
+            bold=node in bold,
+        )
+        for node in order
+        if named or node not in problem.depots  # a square with a number says nothing
+    ]
+
+
+# -------------------------------------------------------------------------------------------- axes
+
+
+def _stretch(problem: Problem, places: Array) -> float:
+    """The length of a unit to the right in units upwards: 1, or less for degrees."""
+    if not problem.geographic:
+        return 1.0
+    return max(math.cos(math.radians(float(np.mean(places[:, 1])))), 0.01)
+
+
+def _finish(axes: Axes, problem: Problem, places: Array) -> None:
+    stretch = _stretch(problem, places)
+    axes.set_aspect(1.0 / stretch, adjustable="datalim")
+    axes.margins(0.08)
     for side in axes.spines.values():
         side.set_color("#d5dadd")
-    handles, labels = axes.get_legend_handles_labels()
-    if len(set(labels)) > 1:
-        # Below the map, where it cannot cover anything.
-        axes.legend(
-            handles,
-            labels,
-            loc="upper center",
-            bbox_to_anchor=(0.5, -0.01),
-            ncols=len(labels),
-            frameon=False,
-            fontsize=9,
-            markerscale=0.8,
+    if not problem.geographic:
+        axes.set_xticks([])
+        axes.set_yticks([])
+        return
+    axes.xaxis.set_major_formatter(lambda value, _: _degrees(value, "E", "W"))
+    axes.yaxis.set_major_formatter(lambda value, _: _degrees(value, "N", "S"))
+    axes.tick_params(labelsize=7, colors=INK)
+    axes.grid(color=QUIET, alpha=0.25, lw=0.5)
+    _draw_scale(axes, places, stretch * _METRES_OF_DEGREE)
+
+
+def _add_legends(axes: Axes, routes: list[Any]) -> None:
+    """Routes to the right of the map, kinds of nodes below it, where they cover nothing."""
+    labels: dict[str, Any] = {}
+    for handle, label in zip(*axes.get_legend_handles_labels(), strict=True):
+        if handle not in routes:
+            labels.setdefault(label, handle)
+    frame: dict[str, Any] = {"frameon": False, "borderaxespad": 0.0}
+    if routes:
+        most = _LEGEND_ROWS * _LEGEND_COLUMNS
+        shown = routes if len(routes) <= most else routes[: most - 1]
+        texts = [line.get_label() for line in shown]
+        if len(shown) < len(routes):
+            from matplotlib.lines import Line2D
+
+            texts.append(f"and {len(routes) - len(shown)} more routes")
+            shown = [*shown, Line2D([], [], linestyle="none")]
+        columns = math.ceil(len(shown) / _LEGEND_ROWS)
+        legend = axes.legend(
+            shown,
+            texts,
+            **frame,
+            loc="upper left",
+            bbox_to_anchor=(1.01, 1.0),
+            ncols=columns,
+            fontsize=7.5 if len(shown) <= _LEGEND_ROWS else 6.5,
+            labelspacing=0.35,
         )
+        axes.add_artist(legend)
+        legend.set_clip_path(None)  # it lies outside
+        legend.set_clip_on(False)
+    if len(labels) > 1:
+        below = axes.legend(
+            list(labels.values()),
+            list(labels),
+            **frame,
+            loc="upper center",
+            bbox_to_anchor=(0.5, -0.06 if axes.xaxis.get_ticklocs().size else -0.015),
+            ncols=min(len(labels), 4),
+            fontsize=8.5,
+        )
+        shown_marks: list[Any] = list(below.legend_handles)
+        for mark in shown_marks:
+            if hasattr(mark, "set_sizes"):
+                mark.set_sizes([42.0])
+                if not mark.get_facecolor().any():
+                    mark.set_edgecolor(INK)
+                if mark.get_label() in ("stop", "pickup", "delivery"):
+                    mark.set_facecolor(INK)  # they have the colours of their routes
+
+
+def _degrees(value: float, positive: str, negative: str) -> str:
+    return f"{abs(value):.6g}°{positive if value >= 0 else negative}"
+
+
+def _draw_scale(axes: Axes, places: Array, metres_of_degree: float) -> None:
+    """A bar of a round length, about a quarter of the map."""
+    width = float(np.ptp(places[:, 0])) or float(np.ptp(places[:, 1])) or 1.0
+    metres = _round_length(0.25 * width * metres_of_degree)
+    left, low = float(places[:, 0].min()), float(places[:, 1].min())
+    low -= 0.05 * max(float(np.ptp(places[:, 1])), 0.2 * width)
+    degrees = metres / metres_of_degree
+    axes.plot([left, left + degrees], [low, low], color=INK, linewidth=2.0, solid_capstyle="butt")
+    label = f"{metres / 1000:g} km" if metres >= 1000 else f"{metres:g} m"
+    axes.annotate(
+        label,
+        (left + degrees / 2, low),
+        xytext=(0, 3),
+        textcoords="offset points",
+        ha="center",
+        fontsize=7,
+        color=INK,
+    )
+
+
+def _round_length(metres: float) -> float:
+    """The largest of 1, 2, 5, 10, 20, 50, ... that is not longer."""
+    power = 10.0 ** math.floor(math.log10(metres)) if metres > 0 else 1.0
+    return max(step * power for step in (1, 2, 5) if step * power <= max(metres, power))

@@ -4,7 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from pathlib import Path
+from textwrap import wrap
 from typing import TYPE_CHECKING, Any
+
+from spacevrp.problems.errors import UnsupportedError
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -13,6 +16,36 @@ if TYPE_CHECKING:
 # The palette of Okabe and Ito: apart for every kind of colour vision, and in grey by lightness.
 BLUE, VERMILION, GREEN, ORANGE = "#0072B2", "#D55E00", "#009E73", "#E69F00"
 SKY, PURPLE, INK, QUIET = "#56B4E9", "#CC79A7", "#2f3437", "#9aa3a8"
+RED = "#d0021b"  # what is late, unserved or against the rules
+_LONGEST_LINE = 100
+
+
+def require_matplotlib() -> None:
+    """Raise an error that says how to get matplotlib, if it is not there."""
+    try:
+        import matplotlib  # noqa: F401
+    except ImportError:
+        raise UnsupportedError(
+            "plots need matplotlib, which is not installed: pip install 'spacevrp[plots]'"
+        ) from None
+
+
+def finish_title(axes: Axes, title: str, warnings: Sequence[str]) -> None:
+    """The title; what is wrong with a plan stands below it in red."""
+    lines = [part for line in warnings for part in wrap(line, _LONGEST_LINE, max_lines=2)]
+    axes.set_title(title, fontsize=10.5, color=INK, pad=8 + 12 * len(lines), parse_math=False)
+    axes.annotate(
+        "\n".join(lines),
+        (0.5, 1.0),
+        xycoords="axes fraction",
+        xytext=(0, 5),
+        textcoords="offset points",
+        ha="center",
+        va="bottom",
+        fontsize=8.5,
+        color=RED,
+        parse_math=False,
+    )
 
 
 def new_figure(width: float, height: float) -> Figure:

@@ -6,7 +6,6 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from spacevrp.plots.maps import require_matplotlib
 from spacevrp.plots.records import GAPS, TO, Rows, choose_gap
 from spacevrp.plots.style import (
     BLUE,
@@ -15,6 +14,7 @@ from spacevrp.plots.style import (
     VERMILION,
     legend_above,
     new_figure,
+    require_matplotlib,
     save_figure,
     tidy,
 )

@@ -8,7 +8,7 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from spacevrp.plots.maps import require_matplotlib
+from spacevrp.plots.style import require_matplotlib
 from spacevrp.problems.errors import FormatError
 
 if TYPE_CHECKING:

@@ -50,9 +50,12 @@ def refuse_not_modelled(where: str, name: object) -> None:
 
 def naming_arguments(function: Callable[P, R]) -> Callable[P, R]:
     """The same function, which refuses arguments it does not know by :func:`refuse_unknown`."""
+    parameters = signature(function).parameters
+    if any(one.kind is Parameter.VAR_KEYWORD for one in parameters.values()):
+        return function  # which looks at the other names itself
     known = [
         name
-        for name, parameter in signature(function).parameters.items()
+        for name, parameter in parameters.items()
         if parameter.kind in (Parameter.POSITIONAL_OR_KEYWORD, Parameter.KEYWORD_ONLY)
     ]
 

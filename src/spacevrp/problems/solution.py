@@ -10,6 +10,7 @@ from importlib import import_module
 from pathlib import Path
 from typing import Any
 
+from spacevrp.problems import drawing
 from spacevrp.problems.assignment import FleetRoutes
 from spacevrp.problems.deadline import Deadline
 from spacevrp.problems.errors import FormatError, SolutionError, UnsupportedError
@@ -150,6 +151,21 @@ class Solution:
     def to_vroom(self) -> dict[str, Any]:
         """The document that VROOM would answer with."""
         return plan_vroom(self.plan)
+
+    def plot(self, path: str | Path | None = None, *, kind: str = "routes", ax: Any = None) -> Any:
+        """Draw the plan into a file, or into axes of matplotlib, which are returned.
+
+        Parameters
+        ----------
+        path
+            ``.png``, ``.svg``, ``.pdf`` (with the extra ``plots``), or ``.html``: a page with a map
+            to pan and zoom, which needs nothing else.
+        kind
+            ``routes``, ``schedule``, ``load`` or ``bars``; a page has the first two.
+        ax
+            Axes to draw into instead of new ones.
+        """
+        return drawing.plot(self._problem, self, path, kind, ax)
 
     def save(self, path: str | Path) -> None:
         """Write the solution in the format that the suffix says.

@@ -7,12 +7,9 @@ from spacevrp.problems.problem import Problem
 from spacevrp.problems.recourse import can_plan_ahead
 from spacevrp.search import Stop
 
-# Views of each instance, and start nodes of each view; None for all that can come first, or for as
-# many as suit the size.
-VIEWS = 8
-STARTS: int | None = None
-# Rounds of the neural large neighbourhood search.
-ROUNDS = 0
+# Augmentations of each instance where the search follows: a second one, or another form of the
+# problem, buys less than the same time of search (records/2026-11-17-starts).
+SEARCHED_AUGMENTATIONS = 1
 # Iterations of the search: reproducible, unlike seconds. Each of a hundred customers gets so many;
 # those of a small problem need fewer for the same plans, those of a large one up to twice as many.
 ITERATIONS_PER_CUSTOMER, FEWEST_ITERATIONS = 800, 2_000
@@ -49,5 +46,5 @@ def without_network(problem: Problem) -> str:
     label = f"{problem.name!r}" if problem.name else "an instance"
     return (
         f"{label}: {len(problem.customers)} customers, {BY_DESIGN}, which does not pay beyond "
-        f"{MOST_FOR_NETWORK} (--starts asks for it)"
+        f"{MOST_FOR_NETWORK} (network=true asks for it)"
     )

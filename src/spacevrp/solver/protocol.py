@@ -10,7 +10,6 @@ from dataclasses import dataclass
 from typing import Any
 
 from spacevrp.problems.errors import SpacevrpError
-from spacevrp.solver.effort import VIEWS
 
 # Views of each instance: symmetric distances, and asymmetric ones.
 _PAPERS_VIEWS = (8, 128)
@@ -25,13 +24,11 @@ class Protocol:
     ----------
     views
         Of instances with symmetric and with asymmetric distances, where the caller says nothing.
-    lean
+    policy_heads
         The strength of the policy heads; 0 for the base policy in every view.
-    sample
-        Rounds that sample their moves; 0 for greedy rollouts alone.
-    replan
-        Rounds of the neural large neighbourhood search.
-    improve
+    num_samples
+        Sampled rollouts from each start node; 0 for greedy rollouts alone.
+    search
         Whether the compiled search follows.
     reductions
         Whether the network may see a problem in another form, or depot by depot.
@@ -43,10 +40,9 @@ class Protocol:
 
     name: str
     views: tuple[int, int] = _NETWORKS_VIEWS
-    lean: float | None = None
-    sample: int | None = None
-    replan: int | None = None
-    improve: bool | None = None
+    policy_heads: float | None = None
+    num_samples: int | None = None
+    search: bool | None = None
     reductions: bool = True
     pruned: bool = True
     persist: bool = True
@@ -68,7 +64,7 @@ class Protocol:
     def check(self, **asked: Any) -> None:
         """Raise for the first option that contradicts the protocol."""
         for option, value in asked.items():
-            if option in ("starts", "candidates"):
+            if option in ("start_nodes", "candidates"):
                 if value is not None and not self.pruned:
                     raise SpacevrpError(
                         f"{option}: expected none with protocol {self.name}, which takes all, "
@@ -85,16 +81,15 @@ PROTOCOLS = {
         Protocol(
             "paper",
             views=_PAPERS_VIEWS,
-            lean=0.0,
-            sample=0,
-            replan=0,
-            improve=False,
+            policy_heads=0.0,
+            num_samples=0,
+            search=False,
             reductions=False,
             pruned=False,
             persist=False,
         ),
-        Protocol("network", replan=0, improve=False),
-        Protocol(DEFAULT, views=(VIEWS, VIEWS)),
+        Protocol("network", search=False),
+        Protocol(DEFAULT),
     )
 }
 

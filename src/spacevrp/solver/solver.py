@@ -1,116 +1,67 @@
-"""The inference door: problems in, refereed solutions out."""
+"""Problems in, plans out: reduce, construct, improve, judge.
+
+:class:`Call` is the recipe. The network constructs plans of the problems, or of other forms of them
+(``reduce``); the compiled search improves them; the referee has judged every plan that is returned.
+Each stage offers its plans to one pool, so that a call can end at any time with the best so far.
+"""
 
 from __future__ import annotations
 
-import math
-from collections.abc import Callable, Iterable, Mapping, Sequence
+import time as clocks
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, overload
 
+from spacevrp import native
+from spacevrp.engines.choosing import EngineName, choose_engine
+from spacevrp.engines.progress import ShowProgress
+from spacevrp.engines.settings import Settings
 from spacevrp.inference.heads import STRENGTH
-from spacevrp.problems.conversion import as_number, as_whole
-from spacevrp.problems.deadline import NEVER, Deadline
-from spacevrp.problems.errors import InfeasibleError, SpacevrpError
+from spacevrp.problems.conversion import as_whole
+from spacevrp.problems.deadline import NEVER, Clock, Deadline, stopping_on_interrupt
+from spacevrp.problems.errors import SpacevrpError
 from spacevrp.problems.inputs import as_problems, is_one
 from spacevrp.problems.problem import Problem
-from spacevrp.problems.readings import as_it_is
+from spacevrp.problems.recourse import can_plan_ahead
 from spacevrp.problems.solution import Solution
-from spacevrp.solver.choosing import EngineName, choose_engine
-from spacevrp.solver.effort import MOST_FOR_NETWORK, ROUNDS, STARTS
-from spacevrp.solver.protocol import protocol_named
-from spacevrp.solver.settings import Seconds, Settings
-from spacevrp.solver.work import ShowProgress, Work
+from spacevrp.problems.warning import warn
+from spacevrp.solver.budget import as_seconds
+from spacevrp.solver.construct import Construct
+from spacevrp.solver.effort import (
+    BY_DESIGN,
+    MOST_FOR_NETWORK,
+    SEARCHED_AUGMENTATIONS,
+    can_search,
+    without_network,
+)
+from spacevrp.solver.improve import Improve
+from spacevrp.solver.params import SolveParams
+from spacevrp.solver.pool import Callback, Pool, as_starts
+from spacevrp.solver.protocol import Protocol, protocol_named
+from spacevrp.solver.reasons import tell
+from spacevrp.solver.result import NoPlanError, Outcome, Result, Stage
+from spacevrp.solver.timebar import TimeBar
 
 if TYPE_CHECKING:
     import torch
 
+    from spacevrp.engines.base import Engine
+    from spacevrp.engines.devices import Device
     from spacevrp.model import SpaceModel
-    from spacevrp.solver.devices import Device
 
 # What Problem.from_data takes: another program's keys here, and data frames, which have no type.
 AnyProblem = Problem | Mapping[str, Any]
-# An error names this many of the instances without a plan.
-_MOST_NAMED = 3
-
-
-class NoPlanError(InfeasibleError):
-    """Some instances got no complete plan.
-
-    Attributes
-    ----------
-    reasons
-        Number of the instance -> which of its customers cannot be served, and why.
-    solutions
-        One entry an instance, None where there is no complete plan.
-    partial
-        Number of the instance -> its best partial plan: it keeps every rule, except that somebody
-        is left out, and its ``unserved`` says who and why.
-    """
-
-    def __init__(
-        self,
-        reasons: dict[int, str],
-        solutions: list[Solution | None],
-        partial: dict[int, Solution] | None = None,
-    ) -> None:
-        named = [
-            f"instance {number}: no complete plan found: {reason}"
-            for number, reason in list(reasons.items())[:_MOST_NAMED]
-        ]
-        if len(reasons) > _MOST_NAMED:
-            named.append(f"and {len(reasons) - _MOST_NAMED} more instances")
-        super().__init__("; ".join(named))
-        self.reasons = reasons
-        self.solutions = solutions
-        self.partial = partial or {}
-
-
-@dataclass(frozen=True)
-class Attempt:
-    """What came of a call, and what it took.
-
-    Attributes
-    ----------
-    solutions
-        One entry an instance, None where there is no complete plan.
-    reasons
-        Number of the instance -> why it has no complete plan.
-    seconds
-        Time spent on preparing tensors, by the network, by the referee and by the search.
-    refused
-        Plans that the search held for complete and the referee refused.
-    notes
-        What was left out for large instances, or for want of the compiled search, a line each.
-    partial
-        Number of the instance -> the best partial plan where there is no complete one.
-    expected
-        Number of the instance -> what its plan was expected to cost when it was chosen, where
-        prizes are revealed by the visits (see ``docs/concepts/prizes.md``).
-    hindsight
-        The same for the cost of the plan that would have been chosen, had the prizes been known.
-    """
-
-    solutions: list[Solution | None]
-    reasons: dict[int, str]
-    seconds: Seconds
-    refused: int = 0
-    notes: tuple[str, ...] = field(default=())
-    partial: dict[int, Solution] = field(default_factory=dict)
-    expected: dict[int, float] = field(default_factory=dict)
-    hindsight: dict[int, float] = field(default_factory=dict)
-
-    @property
-    def best(self) -> list[Solution]:
-        """One plan an instance, partial where there is no complete one."""
-        return [
-            self.partial[number] if solution is None else solution
-            for number, solution in enumerate(self.solutions)
-        ]
+# Of a time, for the network at the most, where the search follows.
+NETWORK_SHARE = 0.25
+# Of a time, for the reasons why customers are left out, at the most; and seconds for each.
+_REASONS_SHARE, _REASON = 0.15, 0.05
+# Beyond so much more than was given, it is said.
+_TOLERANCE, _MOMENT = 0.05, 0.2
 
 
 class Solver:
-    """A model on a device, loaded once and ready for any number of problems.
+    """A network on a device, loaded once and ready for any number of problems.
 
     Parameters
     ----------
@@ -119,9 +70,6 @@ class Solver:
         device); None for the default.
     device
         ``auto`` (a GPU where there is one and torch is installed), ``cpu`` or ``cuda``.
-    lean
-        Strength of the policy heads (see ``docs/concepts/views.md``); 0 for views that differ in
-        nothing but their pivots, as in the paper. None for what the protocol has: 0.25, or 0.
     threads
         Threads of a CPU that the network and the search use here, whatever libraries are set to
         otherwise. With one, a solver may be made before a fork, and other programs hardly slow it
@@ -139,14 +87,17 @@ class Solver:
         self,
         weights: str | Path | SpaceModel | None = None,
         device: str | torch.device = "auto",
-        lean: float | None = None,
         *,
         threads: int | None = 1,
         engine: EngineName = "auto",
     ) -> None:
-        self.lean = None if lean is None else _as_lean(lean)
-        self.threads = None if threads is None else _at_least("threads", threads, 1)
-        self.engine = choose_engine(weights, device, self.threads, engine)
+        if threads is not None:
+            expected = "a whole number of at least 1"
+            threads = as_whole("threads", threads, expected)
+            if threads < 1:
+                raise SpacevrpError(f"threads: expected {expected}, received {threads}")
+        self.threads = threads
+        self.engine: Engine = choose_engine(weights, device, threads, engine)
 
     @property
     def device(self) -> Device:
@@ -163,56 +114,22 @@ class Solver:
 
     @overload
     def solve(
-        self,
-        problem: AnyProblem,
-        *,
-        augment: int | None = ...,
-        starts: int | None = ...,
-        candidates: int | None = ...,
-        sample: int | None = ...,
-        seed: int = ...,
-        progress: ShowProgress = ...,
-        batch_memory: int | None = ...,
-        partial: bool = ...,
-        improve: bool | None = ...,
-        replan: int | None = ...,
-        protocol: str | None = ...,
-    ) -> Solution: ...
+        self, problem: AnyProblem, params: SolveParams | None = ..., **options: Any
+    ) -> Result: ...
 
     @overload
     def solve(
-        self,
-        problem: Iterable[AnyProblem],
-        *,
-        augment: int | None = ...,
-        starts: int | None = ...,
-        candidates: int | None = ...,
-        sample: int | None = ...,
-        seed: int = ...,
-        progress: ShowProgress = ...,
-        batch_memory: int | None = ...,
-        partial: bool = ...,
-        improve: bool | None = ...,
-        replan: int | None = ...,
-        protocol: str | None = ...,
-    ) -> list[Solution]: ...
+        self, problem: Iterable[AnyProblem], params: SolveParams | None = ..., **options: Any
+    ) -> list[Result]: ...
 
     def solve(
         self,
         problem: AnyProblem | Iterable[AnyProblem],
+        params: SolveParams | None = None,
         *,
-        augment: int | None = None,
-        starts: int | None = None,
-        candidates: int | None = None,
-        sample: int | None = None,
-        seed: int = 0,
-        progress: ShowProgress = False,
-        batch_memory: int | None = None,
         partial: bool = False,
-        improve: bool | None = None,
-        replan: int | None = None,
-        protocol: str | None = None,
-    ) -> Solution | list[Solution]:
+        **options: Any,
+    ) -> Result | list[Result]:
         """Solve one problem, or many of any variants and sizes; a batch in, a batch out.
 
         Parameters
@@ -220,46 +137,15 @@ class Solver:
         problem
             One problem, or several. The order is kept. A :class:`Problem`, or what
             :meth:`Problem.from_data` takes: a data frame, or a table of keys of another program.
-        augment
-            Views of each instance: a pivot set and a policy head each. More views take longer, and
-            the network's first plan is never worse for them; the improved plan may be, as the
-            search ends elsewhere from another first plan. None for what the protocol has: 8, and
-            with ``paper`` 128 where distances are asymmetric; and for none beyond 1,000 customers,
-            where the search begins without the network, if nothing else is said of its plans.
-        starts
-            Start nodes of each view, the likeliest ones (beyond 200 customers, spread evenly). None
-            for as many as suit ``sample`` or, beyond 200 customers, for a number that falls with
-            the size.
-        candidates
-            The nearest customers that a move chooses from; None for all or, beyond 200 customers,
-            for 32 (64 where directions or windows count). Routes begin anywhere, and a legal move
-            is never lost (see ``docs/concepts/large.md``).
-        sample
-            Further rounds from every start of every view that draw their moves at random instead of
-            taking the likeliest. None for three from a quarter of the customers that can come
-            first, so that a view has as many plans as there are customers; with ``starts``, for
-            tours without a depot, fleets, and beyond 200 customers, for none. 0 for one plan from
-            every customer, as in the paper.
-        seed
-            Decides the views and the draws. The plan of an instance does not depend on what is
-            solved beside it, unless moves are drawn for fleets or beyond 200 customers.
-        progress
-            Show a bar where stderr is a terminal; ``"always"`` shows it anyway.
-        batch_memory
-            Bytes that the working set may take; by default 80% of what is free on a GPU, and 512
-            MiB (2 GiB beyond 200 customers, or a quarter of the machine's memory) on a CPU.
+        params
+            How they are solved. Single fields of :class:`SolveParams` can be given by name instead,
+            or beside it, as in ``solve(problem, seed=1, search=False)``.
         partial
             Where an instance gets no complete plan, return the best partial one instead of raising:
-            its ``unserved`` says who is left out, why, and what would let them in.
-        improve
-            Improve the plans by the compiled search (see ``docs/concepts/search.md``). False for
-            the plans of the model alone, and for those who want thousands of plans at once.
-        replan
-            Times at most that plans of 40 customers or more are planned anew by the model, region
-            by region, before they are improved; None for none (see ``docs/concepts/regions.md``).
-        protocol
-            ``"paper"``, ``"network"`` or ``"default"`` (see ``docs/concepts/protocols.md``). What
-            contradicts it is an error.
+            its ``unserved`` says which customers are left out, why, and what would let them in.
+        options
+            ``time``, ``start``, ``callback`` and ``progress`` as in :meth:`run`, and fields of
+            :class:`SolveParams`.
 
         Raises
         ------
@@ -267,138 +153,283 @@ class Solver:
             If an instance gets no complete plan: which customers are left out, and why. (It is a
             :class:`NoPlanError`, which carries the partial plans, and the solutions of the other
             instances.) Not with ``partial``.
+        SolutionError
+            If ``start`` breaks a rule, or is no plan of the problem.
         """
-        attempt = self.attempt(
-            problem,
-            augment=augment,
-            starts=starts,
-            candidates=candidates,
-            sample=sample,
-            seed=seed,
-            progress=progress,
-            batch_memory=batch_memory,
-            improve=improve,
-            replan=replan,
-            protocol=protocol,
-        )
-        if attempt.reasons and not partial:
-            raise NoPlanError(attempt.reasons, attempt.solutions, attempt.partial)
-        return attempt.best[0] if is_one(problem) else attempt.best
+        outcome = self.run(problem, params, **options)
+        timed = options.get("time") is not None
+        for note in outcome.notes:  # others say what large instances do without, as they should
+            if note == native.MISSING or (timed and BY_DESIGN not in note):
+                warn(note, RuntimeWarning)
+        if outcome.reasons and not partial:
+            raise NoPlanError(outcome.reasons, outcome.solutions, outcome.partial)
+        return outcome.results[0] if is_one(problem) else outcome.results
 
-    def attempt(
+    def run(
         self,
         problem: AnyProblem | Iterable[AnyProblem],
+        params: SolveParams | None = None,
         *,
-        augment: int | None = None,
-        starts: int | None = None,
-        candidates: int | None = None,
-        sample: int | None = None,
-        seed: int = 0,
+        time: float | str | None = None,
+        start: Any = None,
+        callback: Callback | None = None,
         progress: ShowProgress = False,
-        batch_memory: int | None = None,
-        persist: bool = True,
-        improve: bool | None = None,
-        replan: int | None = None,
-        first_view: int = 0,
-        protocol: str | None = None,
-        deadline: Deadline = NEVER,
-        found: Callable[[int, Solution, float | None], object] | None = None,
-        begin: Mapping[int, Solution] | None = None,
-        explain: bool = True,
-    ) -> Attempt:
-        """The same, with an account of the time, and no error where no plan is complete.
+        explain: bool | None = None,
+        clock: Clock = clocks.perf_counter,
+        **changes: Any,
+    ) -> Outcome:
+        """The same with an account of it, and no error where no plan is complete.
 
-        Without ``persist`` the network tries nothing more for an instance that comes to dead ends,
-        and the reason is left empty. Views are counted from ``first_view`` on; all but view 0 have
-        a policy head. When the ``deadline`` is over the best plans so far are taken. ``found`` is
-        told the number of an instance, its plan and, where visits reveal prizes, what was expected
-        of it, whenever there is one that may be better. Plans in ``begin`` compete with those of
-        the model. Without ``explain`` the reasons for customers who are left out are not looked
-        for.
+        Parameters
+        ----------
+        time
+            Spend so long, seconds or such as ``"5s"`` or ``"2m"``, on all problems together. It is
+            a limit: every stage looks at it, and what cannot be interrupted is not begun unless it
+            is expected to fit. The network has a quarter of it at the most, the search the rest.
+        start
+            A feasible plan to begin from, a :class:`Solution` or its routes; for several problems
+            one each, None where there is none. The result is never worse.
+        callback
+            Called with every new best plan, judged by the referee. Raise ``StopIteration`` to stop
+            with the best plans so far; other exceptions end the call.
+        progress
+            Show a bar where stderr is a terminal; ``"always"`` shows it anyway.
+        explain
+            Look for the reasons why customers are left out. None for yes, and with a time for the
+            first few alone; the others are found when they are asked for.
+        clock
+            Tells the time in seconds.
+
+        Raises
+        ------
+        KeyboardInterrupt
+            If it comes before there is any plan. Later it ends the call: the best plans so far are
+            returned, with a note.
         """
-        ruled = protocol_named(protocol)
-        ruled.check(starts=starts, candidates=candidates)
-        improving = ruled.decide("improve", improve, True)
-        # What is said of the network's plans asks for them.
-        asked = any(one is not None for one in (augment, starts, candidates, sample, replan))
-        if improving and not asked:
-            starts = STARTS
-        sample = ruled.decide("sample", sample, None)
-        symmetric, asymmetric = ruled.views if augment is None else (augment, augment)
+        settled = SolveParams() if params is None else params
+        if changes:
+            settled = settled.changed(**changes)
+        seconds = None if time is None else as_seconds(time)
+        if seconds is not None:
+            settled.check_time()
+        problems, _ = as_problems(problem)
+        given = as_starts(start, problem, problems)
+        deadline = Deadline(clock=clock) if seconds is None else Deadline(seconds, clock)
+        call = Call(self.engine, problems, settled, deadline, given, callback, progress)
+        with self.engine.at_work():
+            return call.run(explain)
+
+
+@dataclass
+class Call:
+    """One call: the four stages, and the pool of plans between them."""
+
+    engine: Engine
+    problems: list[Problem]
+    params: SolveParams
+    deadline: Deadline
+    given: dict[int, Solution]
+    callback: Callback | None
+    show: ShowProgress
+    stages: list[tuple[str, float, list[float | None]]] = field(default_factory=list)
+
+    def __post_init__(self) -> None:
+        self.protocol: Protocol = protocol_named(self.params.protocol)
+        self.timed = self.deadline.seconds < NEVER.seconds
+        self.bar = TimeBar(self.deadline, self.show if self.timed else False)
+        listens = self.callback is not None or self.bar.visible
+        self.pool = Pool(self.problems, self.deadline, self._tell if listens else None)
+        wanted = self.protocol.decide("search", self.params.search, True)
+        everything = range(len(self.problems))
+        self.searched = [n for n in everything if wanted and can_search(self.problems[n])]
+        show = False if self.timed else self.show
+        self.construct = Construct(
+            self.engine, self.pool, self.protocol, self.deadline, self.params.batch_memory, show
+        )
+        self.improve = Improve(
+            self.pool, self.given, self.params.seed, self.engine.threads, self.deadline, show
+        )
+        if wanted and not native.available() and any(map(can_plan_ahead, self.problems)):
+            self.construct.notes.append(native.MISSING)
+
+    def run(self, explain: bool | None) -> Outcome:
+        """All stages, or as many as there is time for."""
+        began = self.deadline.spent
+        with self.bar, stopping_on_interrupt(self.deadline, lambda: self.pool.any):
+            try:
+                self._stage("start", self._begin)
+                self._stage("construct", self._construct)
+                self._stage("improve", self._improve)
+            except KeyboardInterrupt:
+                if not self.pool.any:
+                    raise
+                self.deadline.interrupt()
+            return self._judge(began, explain)
+
+    def _stage(self, name: str, work: Callable[[], None]) -> None:
+        began = self.deadline.spent
+        self.bar.stage(name)
+        work()
+        took, plans = self.deadline.spent - began, map(self.pool.of, range(len(self.problems)))
+        costs = [plan.cost if plan is not None and plan.feasible else None for plan in plans]
+        self.stages.append((name, took, costs))
+
+    def _begin(self) -> None:
+        """The caller's plans; within a time also what the search constructs in a moment."""
+        self.pool.begin(self.given)
+        if self.timed:
+            self.improve.construct(self.searched)
+
+    def _construct(self) -> None:
+        """The network's plans, of problems reduced to forms that it knows."""
+        params, stage = self.params, self.construct
+        planned = self._planned()
+        alone = [n for n in planned if n not in set(self.searched)]
         settings = Settings(
-            views=_at_least("augment", symmetric, 1),
-            asymmetric_views=None if asymmetric == symmetric else asymmetric,
-            starts=None if starts is None else _at_least("starts", starts, 1),
-            choices=None if candidates is None else _at_least("candidates", candidates, 1),
-            samples=None if sample is None else _at_least("sample", sample, 0),
-            seed=_at_least("seed", seed, 0),
-            persist=persist and ruled.persist,
-            explain=persist and explain,
-            improve=improving,
-            threads=self.engine.threads,
-            most_customers=MOST_FOR_NETWORK if improving and not asked else math.inf,
-            replan=_at_least("replan", ruled.decide("replan", replan, ROUNDS), 0),
-            lean=ruled.decide("lean", self.lean, STRENGTH),
-            first_view=_at_least("first_view", first_view, 0),
-            reductions=ruled.reductions,
-            pruned=ruled.pruned,
-            deadline=deadline,
+            starts=params.start_nodes,
+            samples=self.protocol.decide("num_samples", params.num_samples, None),
+            seed=params.seed,
+            choices=params.candidates,
+            heads=self.protocol.decide("policy_heads", params.policy_heads, STRENGTH),
+            pruned=self.protocol.pruned,
+            deadline=self.deadline if self.timed or self.callback is not None else NEVER,
         )
-        if batch_memory is not None:
-            _at_least("batch_memory", batch_memory, 1)
-        problems = as_problems(problem)[0]
-        readings = [] if ruled.reductions else [as_it_is(one) for one in problems]
-        with self.engine.at_work():
-            work = Work(self.engine, problems, batch_memory, readings=readings)
-            work.found, work.starts = found, dict(begin or {})
-            solutions, reasons = work.run(settings, progress)
-        reasons = dict(sorted(reasons.items()))
-        notes = tuple(work.notes)
-        return Attempt(
-            solutions,
-            reasons,
-            work.seconds,
-            work.refused,
-            notes,
-            work.partial,
-            work.expected,
-            work.hindsight,
-        )
+        stage.retry = self.protocol.persist
+        for numbers, searched in (([n for n in planned if n not in alone], True), (alone, False)):
+            stage.searched = searched
+            if not numbers or self.deadline.over:
+                continue
+            if not self.timed:
+                views = self.protocol.views
+                if searched:
+                    views = (SEARCHED_AUGMENTATIONS, SEARCHED_AUGMENTATIONS)
+                if params.augmentations is not None:
+                    views = (params.augmentations, params.augmentations)
+                stage.run(numbers, settings, views)
+                continue
+            until = NETWORK_SHARE * self.deadline.seconds
+            if not searched:  # to each its part of what is left
+                working = self._working
+                until = working.spent + working.left * len(alone) / len(self.problems)
+            stage.deadline = self.deadline.until(until)
+            # A quick round, and whole views.
+            most = 1 + SEARCHED_AUGMENTATIONS if searched else None
+            stage.run_in_time(numbers, settings, most)
+            stage.deadline = self.deadline
 
-    def plan_anew(
-        self,
-        problems: Sequence[Problem],
-        plans: Sequence[Solution],
-        *,
-        rounds: int = 1,
-        first: int = 0,
-        seed: int = 0,
-        batch_memory: int | None = None,
-        deadline: Deadline = NEVER,
-    ) -> Attempt:
-        """The plans, planned anew region by region; those that cannot be divided stay.
+    def _planned(self) -> list[int]:
+        """The problems that the network plans: not those so large that it does not pay."""
+        if self.params.network is False:
+            return [n for n in range(len(self.problems)) if n not in set(self.searched)]
+        if self.params.asks_for_network:
+            return list(range(len(self.problems)))
+        large = {n for n in self.searched if len(self.problems[n].customers) > MOST_FOR_NETWORK}
+        self.construct.notes += [without_network(self.problems[number]) for number in sorted(large)]
+        return [number for number in range(len(self.problems)) if number not in large]
 
-        Every round, by its number from ``first`` on, divides them otherwise.
-        """
-        lean = STRENGTH if self.lean is None else self.lean
-        settings = Settings(1, None, 0, seed, replan=rounds, lean=lean, deadline=deadline)
-        solutions: list[Solution | None] = list(plans)
-        with self.engine.at_work():
-            work = Work(self.engine, list(problems), batch_memory)
-            work.plan_anew(solutions, settings, False, first)
-        return Attempt(solutions, {}, work.seconds, work.refused)
+    def _improve(self) -> None:
+        """The compiled search, from the best plans on."""
+        began = self.deadline.spent
+        if self.timed:
+            self.improve.deadline = self._working
+            self.improve.run_in_time(self.searched)
+        else:
+            self.improve.run(self.searched, self.params.iterations)
+        self.construct.seconds.improving += self.deadline.spent - began
+
+    @property
+    def _working(self) -> Deadline:
+        """The deadline of all but the reasons for customers who are left out."""
+        if not self.timed:
+            return self.deadline
+        plans = [self.pool.of(number) for number in range(len(self.problems))]
+        left = sum(_left_out(plan) for plan in plans if plan is not None)
+        seconds = self.deadline.seconds
+        return self.deadline.until(seconds - min(_REASONS_SHARE * seconds, _REASON * left))
+
+    def _judge(self, began: float, explain: bool | None) -> Outcome:
+        """The plans as the referee has judged them, and the reasons for partial ones."""
+        plans, stage = self.pool.finish(), self.construct
+        judging = self.deadline.spent
+        reasons = {}
+        for number, plan in enumerate(plans):
+            if plan.feasible:
+                continue
+            reason = stage.reasons.get(number, "")
+            if explain is False:
+                reasons[number] = reason
+                continue
+            named = plan.explain_until(self.deadline).unserved if explain and self.timed else None
+            reasons[number] = tell(plan, reason, self.deadline, named)
+        costs = [plan.cost if plan.feasible else None for plan in plans]
+        self.stages.append(("judge", self.deadline.spent - judging, costs))
+        stage.seconds.judging += self.deadline.spent - judging
+        spent = self.deadline.spent - began
+        notes = (*stage.notes, *self._late(spent))
+        results = [
+            Result.of(
+                plan,
+                stages=tuple(Stage(name, took, cost[number]) for name, took, cost in self.stages),
+                notes=notes,
+                expected=self.pool.expected.get(number),
+                hindsight=self.pool.hindsight.get(number),
+            )
+            for number, plan in enumerate(plans)
+        ]
+        views = sum(one.views for one in stage.rounds)
+        return Outcome(results, reasons, stage.seconds, stage.refused, notes, spent, views)
+
+    def _late(self, spent: float) -> tuple[str, ...]:
+        """Whether the call was interrupted, or took longer than it should have."""
+        given = self.deadline.seconds
+        if self.deadline.interrupted:
+            of = f" of {given:g} s" if self.timed else ""
+            return (f"interrupted after {spent:.2f} s{of}: the best plans so far",)
+        if not self.timed or spent <= given + max(_TOLERANCE * given, _MOMENT):
+            return ()
+        return (f"{spent:.2f} s were spent, {given:g} s given",)
+
+    def _tell(self, plan: Solution) -> None:
+        if self.bar.visible:
+            self.bar.cost(self.pool.cost(range(len(self.problems))) or plan.cost)
+        if self.callback is not None:
+            self.callback(plan)
 
 
-def _as_lean(value: float) -> float:
-    number = as_number("lean", value)
-    if not 0 <= number < math.inf:
-        raise SpacevrpError(f"lean: expected a number of at least 0, received {value!r}")
-    return number
+def _left_out(plan: Solution) -> int:
+    return sum(violation.code == "visit" for violation in plan.violations)
 
 
-def _at_least(name: str, value: int, lowest: int) -> int:
-    expected = f"a whole number of at least {lowest}"
-    number = as_whole(name, value, expected)
-    if number < lowest:
-        raise SpacevrpError(f"{name}: expected {expected}, received {number}")
-    return number
+@overload
+def solve(problem: AnyProblem, params: SolveParams | None = ..., **options: Any) -> Result: ...
+
+
+@overload
+def solve(
+    problem: Iterable[AnyProblem], params: SolveParams | None = ..., **options: Any
+) -> list[Result]: ...
+
+
+def solve(
+    problem: AnyProblem | Iterable[AnyProblem],
+    params: SolveParams | None = None,
+    *,
+    device: str | torch.device = "auto",
+    weights: str | Path | SpaceModel | None = None,
+    threads: int | None = 1,
+    **options: Any,
+) -> Result | list[Result]:
+    """Solve one problem or many.
+
+    Parameters
+    ----------
+    device, weights, threads
+        As of :class:`Solver`, which loads the weights once for many calls.
+    params, options
+        As of :meth:`Solver.solve`: ``time``, ``start``, ``callback``, ``progress``, ``partial``,
+        and fields of :class:`SolveParams` by name.
+    """
+    time = options.get("time")
+    if time is not None:  # before the weights are loaded
+        as_seconds(time)
+    return Solver(weights, device, threads=threads).solve(problem, params, **options)

@@ -1,0 +1,178 @@
+"""The options of the benchmarks, each declared once, and what an option's text becomes."""
+
+from __future__ import annotations
+
+import argparse
+import math
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+from spacevrp.arguments import add_heads_option, add_protocol_option, at_least
+from spacevrp.problems.errors import SpacevrpError
+from spacevrp.problems.variants import parse_variant
+
+FORMATS = ("table", "json", "markdown")
+SUFFIX = ".solved.jsonl"
+# The paper's number takes a GPU: on a CPU an instance with several depots would take a minute.
+ASYMMETRIC_VIEWS = {"cuda": 128, "cpu": 8}
+EXIT_CODES = (
+    "Exit code 0: every instance has a plan that the referee passes; 1: some have none, as where "
+    "memory does not suffice; 2: bad usage or a file that cannot be read."
+)
+
+
+# ------------------------------------------------------------------------------------------- types
+
+
+def numbers(lowest: int) -> Callable[[str], tuple[int, ...]]:
+    """A parser of whole numbers from ``lowest`` on, separated by commas."""
+    parse_one = at_least(lowest)
+    return lambda text: tuple(dict.fromkeys(parse_one(item) for item in text.split(",")))
+
+
+def names_out_of(*known: str) -> Callable[[str], tuple[str, ...]]:
+    """A parser of names separated by commas."""
+
+    def parse(text: str) -> tuple[str, ...]:
+        names = tuple(dict.fromkeys(name.strip() for name in text.split(",")))
+        for name in names:
+            if name not in known:
+                raise argparse.ArgumentTypeError(
+                    f"expected names out of {', '.join(known)}, received {name[:40]!r}"
+                )
+        return names
+
+    return parse
+
+
+def variant_names(text: str) -> tuple[str, ...]:
+    """Names of variants separated by commas."""
+    try:
+        return tuple(dict.fromkeys(parse_variant(name.strip()).name for name in text.split(",")))
+    except SpacevrpError as error:
+        raise argparse.ArgumentTypeError(str(error)) from None
+
+
+def above(lowest: float) -> Callable[[str], float]:
+    """A parser of numbers greater than ``lowest``."""
+
+    def parse(text: str) -> float:
+        try:
+            value = float(text)
+        except ValueError:
+            value = math.nan
+        if not lowest < value < math.inf:
+            raise argparse.ArgumentTypeError(
+                f"expected a number above {lowest:g}, received {text[:40]!r}"
+            )
+        return value
+
+    return parse
+
+
+# ------------------------------------------------------------------------------------- declarations
+
+_N: dict[str, Any] = {"metavar": "N", "type": at_least(1)}
+_VIEWS = {"metavar": "VIEWS", "type": at_least(1)}
+_CATALOGUE: dict[str, dict[str, Any]] = {
+    "augment": {**_VIEWS, "help": "augmentations"},
+    "augment_symmetric": {**_VIEWS, "help": "augmentations where distances are symmetric"},
+    "augment_asymmetric": {
+        **_VIEWS,
+        "help": "the same where they are not; default: {cuda} on a GPU, as in the paper, and {cpu} "
+        "on a CPU; with --protocol paper {cuda} on both".format(**ASYMMETRIC_VIEWS),
+    },
+    "count": {**_N, "help": "instances of each problem"},
+    "data": {"metavar": "FOLDER", "type": Path},
+    "device": {"choices": ("auto", "cpu", "cuda")},
+    "format": {"choices": FORMATS},
+    "problems": {"metavar": "NAMES", "type": variant_names, "help": "such as CVRP,ACVRPTW"},
+    "quiet": {"action": "store_true", "help": "no progress bar"},
+    "repeats": _N,
+    "seed": {"metavar": "SEED", "type": at_least(0)},
+    "size": {"metavar": "N", "type": at_least(4), "help": "customers"},
+    "sizes": {"metavar": "NUMBERS", "type": numbers(4), "help": "customers"},
+    "starts": {
+        **_N,
+        "help": "start nodes of each augmentation, spread evenly; default: as solve has it, fewer "
+        "the more customers there are on a CPU; with --protocol paper all",
+    },
+    "threads": _N,
+    "views": {"metavar": "NUMBERS", "type": numbers(1), "help": "augmentations"},
+    "wait": {
+        "metavar": "SECONDS",
+        "type": at_least(0),
+        "help": "before every row wait, at most so long, until other processes rest",
+    },
+    "weights": {
+        "metavar": "NAME|PATH",
+        "help": "bundled weights, a .safetensors file, or the folder of a training run or "
+        "checkpoint",
+    },
+}
+
+
+def add_options(parser: argparse._ActionsContainer, **options: Any) -> None:
+    """Declare options of the catalogue, in this order.
+
+    A value is the default, or what differs from the catalogue. The help ends with the default.
+    """
+    for name, given in options.items():
+        told = {**_CATALOGUE.get(name, {}), **(given if isinstance(given, dict) else {})}
+        if not isinstance(given, dict) and "action" not in told:
+            told["default"] = given
+        default = told.get("default")
+        if default is not None:
+            text = ",".join(map(str, default)) if isinstance(default, tuple) else str(default)
+            text = text if len(text) < 60 else f"{len(default)} of them"
+            told["help"] = "; ".join(filter(None, [told.get("help", ""), f"default: {text}"]))
+        parser.add_argument(f"--{name.replace('_', '-')}", **told)
+
+
+def add_weights_options(
+    parser: argparse.ArgumentParser, *, several: bool = False, protocol: str | None = "network"
+) -> None:
+    """Which model, where it runs, and by which protocol; None where that has no meaning."""
+    each = _CATALOGUE["weights"]["help"] + "; once for each model to compare"
+    add_options(
+        parser, weights={"action": "append", "help": each} if several else None, device="auto"
+    )
+    add_heads_option(parser)
+    if protocol is not None:
+        add_protocol_option(parser, protocol)
+
+
+def add_report_options(
+    parser: argparse.ArgumentParser, name: str, *, more: str = "", kept: bool = True
+) -> None:
+    """Where the table goes; ``kept`` where a command goes on after an interruption."""
+    going_on = (
+        f", and keep in {name}{SUFFIX} what is solved: the same command goes on where it was "
+        "interrupted"
+    )
+    parser.add_argument(
+        "-o",
+        "--output",
+        metavar="FOLDER",
+        type=Path,
+        help=f"write {name}.md, {name}.csv and {name}.json{more}" + (going_on if kept else ""),
+    )
+    add_options(parser, format="table", quiet=None)
+
+
+def check_protocol(args: argparse.Namespace) -> None:
+    """Raise for options that contradict the protocol, before the work begins."""
+    from spacevrp.solver import protocol_named
+
+    options = {"policy_heads": "policy_heads", "sample": "num_samples", "starts": "start_nodes"}
+    asked = {to: getattr(args, name) for name, to in options.items() if hasattr(args, name)}
+    protocol_named(args.protocol).check(**asked)
+
+
+def views_for(args: argparse.Namespace, device: str, *, asymmetric: bool) -> int:
+    """Augmentations of a set, by its distances and the kind of device."""
+    if not asymmetric:
+        return int(args.augment_symmetric)
+    kind = "cuda" if args.protocol == "paper" else device
+    return int(args.augment_asymmetric or ASYMMETRIC_VIEWS[kind])

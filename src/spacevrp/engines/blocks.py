@@ -1,0 +1,185 @@
+"""Searching a group of instances in blocks that fit the memory."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass, field
+
+import torch
+
+from spacevrp.engines.fleet import search_fleets
+from spacevrp.engines.grouping import count_rollouts, note_left_out, search_of
+from spacevrp.engines.large import Watch, search_large
+from spacevrp.engines.memory import (
+    Cut,
+    Footprint,
+    available,
+    cut,
+    default_budget,
+    too_large,
+)
+from spacevrp.engines.progress import Progress
+from spacevrp.engines.pruning import (
+    LargeCut,
+    cut_large,
+    footprint_of,
+    large_budget,
+    too_large_at_all,
+)
+from spacevrp.engines.search import search_block
+from spacevrp.engines.settings import Seconds, Settings
+from spacevrp.inference.construct import Candidate
+from spacevrp.model import SpaceModel
+from spacevrp.problems.deadline import NEVER
+from spacevrp.problems.familiar import needs_fleet_rules
+from spacevrp.problems.problem import Problem
+from spacevrp.tensors.workers import workers_for
+
+# Instances of a block where there is a deadline: when it is over, the block has no plans yet. (A
+# GPU makes those of thousands in a moment.)
+_TIMED_INSTANCES = 16
+
+
+@dataclass
+class Blocks:
+    """Where instances are searched, and how much memory a block may take.
+
+    What it takes is added to the seconds, and what was left out for the size is noted.
+    """
+
+    model: SpaceModel
+    device: torch.device
+    batch_memory: int | None
+    seconds: Seconds
+    notes: list[str] = field(default_factory=list)
+
+    def search(
+        self,
+        several: Sequence[Problem],
+        shown: Sequence[Problem | None],
+        settings: Settings,
+        progress: Progress,
+    ) -> Iterator[list[Candidate]]:
+        """The candidates of each, in order, block by block; smaller ones if memory ends.
+
+        They belong to one group. ``shown`` is what the network sees in their place, where that is
+        something else.
+        """
+        if search_of(several[0], settings, self.device) is not None:
+            yield from self._search_large(several, settings, progress)
+            return
+        size = max(problem.size for problem in several)
+        own_durations = any(problem.durations is not problem.distances for problem in several)
+        width = self.model.config.width
+        footprint = Footprint.of(size, width, own_durations=own_durations)
+        rollouts = count_rollouts(several, settings, self.device)
+        budget = self.batch_memory or default_budget(self.device)
+        if footprint.block(1, 1) > max(budget, available(self.device)):
+            raise too_large(size, width, self.device, available(self.device))
+        position = 0
+        while position < len(several):
+            sizes = cut(footprint, views=settings.views, starts=rollouts, budget=budget)
+            most = sizes.instances
+            if settings.deadline is not NEVER and self.device.type == "cpu":
+                most = min(most, _TIMED_INSTANCES)
+            block = several[position : position + most]
+            progress.begin(len(block) * settings.views * rollouts)
+            seen = shown[position : position + len(block)]
+            found = self._guarded(
+                self._search_block, block, seen, settings, sizes, progress.advance
+            )
+            if found is None:
+                if sizes.smallest:
+                    raise too_large(size, width, self.device, budget)
+                progress.take_back()
+                budget = _next_budget(footprint, settings.views, rollouts, budget)
+                continue
+            progress.end()
+            yield from found
+            position += len(block)
+
+    def _search_block(
+        self,
+        block: Sequence[Problem],
+        seen: Sequence[Problem | None],
+        settings: Settings,
+        sizes: Cut,
+        report: Callable[[int], None],
+    ) -> list[list[Candidate]]:
+        model, device, seconds = self.model, self.device, self.seconds
+        if needs_fleet_rules(block[0]):
+            return search_fleets(model, block, settings, sizes, device, report, seconds)
+        shown = None
+        if any(seen):
+            shown = [one or problem for one, problem in zip(seen, block, strict=True)]
+        return search_block(model, block, settings, sizes, device, report, seconds, shown)
+
+    def _search_large(
+        self, several: Sequence[Problem], settings: Settings, progress: Progress
+    ) -> Iterator[list[Candidate]]:
+        """The same for large instances."""
+        search = search_of(several[0], settings, self.device)
+        assert search is not None  # those of a group are large together
+        note_left_out(several, settings, search, self.notes)
+        width, workers = self.model.config.width, workers_for(self.device)
+        footprint = footprint_of(several, width, search, self.device, workers)
+        budget = self.batch_memory or large_budget(self.device)
+        if footprint.block(1, 1, 1) > max(budget, available(self.device)):
+            raise too_large_at_all(several, width, search, self.device, workers)
+        watch = Watch(progress.advance, progress.stage)
+        position = 0
+        while position < len(several):
+            wanted = LargeCut(len(several) - position, settings.views, search.starts)
+            sizes = cut_large(footprint, wanted, budget, self.device.type)
+            block = several[position : position + sizes.instances]
+            progress.begin(len(block) * settings.views * settings.rounds * search.starts)
+            found = self._guarded(
+                search_large,
+                self.model,
+                block,
+                settings,
+                search,
+                sizes,
+                self.device,
+                watch,
+                self.seconds,
+            )
+            if found is None:
+                if sizes.smallest:
+                    raise too_large_at_all(several, width, search, self.device, workers)
+                progress.take_back()
+                while cut_large(footprint, wanted, budget, self.device.type) == sizes:
+                    budget //= 2
+                continue
+            progress.end()
+            yield from found
+            position += len(block)
+
+    def _guarded(
+        self, search: Callable[..., list[list[Candidate]]], *arguments: object
+    ) -> list[list[Candidate]] | None:
+        """The candidates of a block, or None where memory ran out."""
+        try:
+            return search(*arguments)
+        except (RuntimeError, MemoryError) as error:
+            if not _is_out_of_memory(error):
+                raise
+        # Only here, with the error and all that it held on to gone.
+        if self.device.type == "cuda":
+            torch.cuda.empty_cache()
+        return None
+
+
+def _next_budget(footprint: Footprint, views: int, starts: int, budget: int) -> int:
+    """Halved until the blocks become smaller."""
+    before = cut(footprint, views=views, starts=starts, budget=budget)
+    while cut(footprint, views=views, starts=starts, budget=budget) == before:
+        budget //= 2
+    return budget
+
+
+def _is_out_of_memory(error: BaseException) -> bool:
+    if isinstance(error, torch.OutOfMemoryError | MemoryError):
+        return True
+    # What torch's allocator for the CPU says.
+    return "not enough memory" in str(error) or "can't allocate memory" in str(error)

@@ -1,0 +1,248 @@
+"""The search of large instances: blocked encoding, pruned decoding, on all cores."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, replace
+
+import torch
+from torch import Tensor
+
+from spacevrp.decode.adjustment import Adjustment
+from spacevrp.decode.native_pruned import native_pruned_rollout
+from spacevrp.decode.native_pruned import supports as supports_native
+from spacevrp.decode.neighbourhood import Neighbourhood, neighbourhood
+from spacevrp.decode.pruned import Drawing, Walk, pruned_rollout
+from spacevrp.decode.pruned_graph import walk_for
+from spacevrp.decode.rollout import Rollout
+from spacevrp.engines.pruning import SMALL, LargeCut, Search
+from spacevrp.engines.search import (
+    Foreseen,
+    Moves,
+    choose_starts,
+    seeds_of_views,
+    stack_expected,
+    view_by_view,
+)
+from spacevrp.engines.settings import Seconds, Settings
+from spacevrp.env.narrow import NarrowEnvironment
+from spacevrp.inference.construct import Candidate
+from spacevrp.inference.keys import random_state
+from spacevrp.model import SpaceModel
+from spacevrp.model.blocks import encode_in_blocks
+from spacevrp.model.candidates import NodeTables
+from spacevrp.model.streaming import survey
+from spacevrp.problems.problem import Problem
+from spacevrp.tensors import Batch, stack
+from spacevrp.tensors.workers import Workers, workers_for
+
+# With fewer trajectories a worker would mostly wait for Python.
+_FEWEST_OF_A_WORKER = 64
+
+
+@dataclass(frozen=True)
+class Watch:
+    """Whom to tell how far the work is."""
+
+    plans: Callable[[float], None]  # plans made since the last time, fractions included
+    stage: Callable[[str], None]  # what is being done
+
+
+def search_large(
+    model: SpaceModel,
+    problems: Sequence[Problem],
+    settings: Settings,
+    search: Search,
+    cut: LargeCut,
+    device: torch.device,
+    watch: Watch,
+    seconds: Seconds | None = None,
+) -> list[list[Candidate]]:
+    """Candidates of each instance, best first. What the block takes is added to ``seconds``.
+
+    When the deadline is over these are of the starts that were in time; where there are none,
+    ``TimeIsUp`` is raised.
+    """
+    began = time.perf_counter()
+    batch = stack(problems, on_the_fly=True)
+    expected = stack_expected(problems, on_the_fly=True)
+    prepared = time.perf_counter()
+    with torch.inference_mode():
+        work = _Large(model, problems, settings, search, cut, watch)
+        found = work.run(batch.to(device), None if expected is None else expected.to(device))
+    if seconds is not None:
+        seconds.preparing += prepared - began
+        seconds.searching += time.perf_counter() - prepared
+    return found
+
+
+@dataclass
+class _Large:
+    """One block of instances."""
+
+    model: SpaceModel
+    problems: Sequence[Problem]
+    settings: Settings
+    search: Search
+    cut: LargeCut
+    watch: Watch
+
+    def run(self, batch: Batch, expected: Batch | None) -> list[list[Candidate]]:
+        """All views from all starts; ``expected`` as in :func:`stack_expected`."""
+        settings = self.settings
+        self.watch.stage("looking around")
+        num_depots = max(len(p.depots) for p in self.problems)
+        environment = NarrowEnvironment(batch, num_depots)
+        planned = None if expected is None else NarrowEnvironment(expected, num_depots)
+        starts = choose_starts(environment, self.search.starts)  # (I, P)
+        seeds = seeds_of_views(self.model, batch, self.problems, settings)  # (I, V, M)
+        near = neighbourhood(batch, self.search.listed)
+        known = survey(batch)
+        adjusted = torch.tensor(
+            [settings.pruned and is_adjusted(problem) for problem in self.problems]
+        )
+        adjustment = Adjustment.of(batch, adjusted.to(batch.device))
+        best = Foreseen(batch, environment.max_steps + 2, known=expected is None)
+
+        def search_views(first_view: int) -> None:
+            some = seeds[:, first_view : first_view + self.cut.views]
+            tables = encode_in_blocks(
+                self.model,
+                batch,
+                some,
+                dtype=product_dtype(batch.device),
+                known=known,
+                report=self._stages("encoding"),
+            )
+            numbers = settings.numbered(first_view, some.shape[1])
+            nearness = adjustment.nearness(numbers.start, len(numbers))
+            tables = replace(tables, nearness=nearness)
+            tables = tables.leaning(self.model, batch, numbers, settings.heads)
+            self.watch.stage("decoding")
+            for number in range(settings.rounds):
+                for first in range(0, starts.shape[1], self.cut.starts):
+                    piece = starts[:, first : first + self.cut.starts]
+                    place = (first_view, number, first)
+                    turn = (tables, piece, near, adjustment, place)
+                    done = self._roll_out(environment, *turn)
+                    cost = done.cost if planned is None else self._roll_out(planned, *turn).cost
+                    best.add(done, cost, self._ranks(place, some.shape[1], piece, starts.shape[1]))
+
+        view_by_view(search_views, best, settings, self.cut.views)
+        return best.candidates()
+
+    def _stages(self, name: str) -> Callable[[float], None]:
+        """Tells the stage with its share."""
+        done = 0.0
+
+        def report(share: float) -> None:
+            nonlocal done
+            self.settings.deadline.check()
+            done += share
+            self.watch.stage(f"{name} {done:.0%}")
+
+        report(0.0)
+        return report
+
+    def _roll_out(
+        self,
+        environment: NarrowEnvironment,
+        tables: NodeTables,
+        starts: Tensor,
+        near: Neighbourhood,
+        adjustment: Adjustment,
+        place: tuple[int, int, int],
+    ) -> Moves:
+        """Complete a plan from each start (I, P) of every view, all workers at once."""
+        size, count = starts.shape
+        plans = size * count * tables.views
+        workers = min(workers_for(starts.device), -(-plans // _FEWEST_OF_A_WORKER), count)
+        drawn = place[1] > 0
+        if self.settings.compiled and not drawn and supports_native(environment.batch):
+            done = native_pruned_rollout(
+                environment,
+                tables,
+                starts.repeat(1, tables.views),
+                near,
+                choices=self.search.choices,
+                readout=self.search.readout,
+                adjustment=adjustment,
+                report=lambda share: self.watch.plans(share * plans),
+                look=self.settings.deadline.check,
+                threads=workers,
+            )
+            return _joined([done], tables.views)
+        shares = starts.chunk(workers, dim=1)
+
+        def work(number: int) -> Rollout:
+            some = shares[number]
+            drawing = None
+            if drawn:
+                state = random_state(self.settings.seed, (*place, number))
+                generator = torch.Generator(some.device).manual_seed(state)
+                drawing = Drawing(generator, self.settings.temperature(place[1]))
+            return pruned_rollout(
+                environment,
+                tables,
+                some.repeat(1, tables.views),
+                near,
+                choices=self.search.choices,
+                readout=self.search.readout,
+                drawing=drawing,
+                adjustment=adjustment,
+                report=lambda share: self.watch.plans(share * some.numel() * tables.views),
+                look=self.settings.deadline.check,
+                kind=walk_for(some.device) if drawing is None else Walk,
+            )
+
+        with Workers(len(shares)) as pool:
+            parts = list(pool.map(work, range(len(shares))))
+        return _joined(parts, tables.views)
+
+    def _ranks(self, place: tuple[int, int, int], views: int, piece: Tensor, starts: int) -> Tensor:
+        """The rank (1, V P) of every plan: by view, then round, then start."""
+        first_view, number, first_start = place
+        view = torch.arange(first_view, first_view + views, device=piece.device)
+        order = torch.arange(piece.shape[1], device=piece.device) + first_start
+        turn = (view * self.settings.rounds + number)[:, None] * starts
+        return (turn + order).view(1, -1)
+
+
+def _joined(parts: list[Rollout], views: int) -> Moves:
+    """The plans of all workers, (I, V P): the starts of each view in a row, as they were given."""
+    longest = max(part.sequence.shape[2] for part in parts)
+
+    def padded(sequence: Tensor) -> Tensor:
+        # A finished solution rests where it is.
+        rest = sequence[..., -1:].expand(-1, -1, longest - sequence.shape[2])
+        return torch.cat([sequence, rest], dim=2).unflatten(1, (views, -1))
+
+    sequence = torch.cat([padded(part.sequence) for part in parts], dim=2).flatten(1, 2)
+    cost = torch.cat([part.cost.unflatten(1, (views, -1)) for part in parts], dim=2).flatten(1, 2)
+
+    def take(order: Tensor) -> Tensor:
+        index = order.unsqueeze(-1).expand(-1, -1, longest)
+        return sequence.gather(1, index).long()
+
+    return Moves(cost, take)
+
+
+def is_adjusted(problem: Problem) -> bool:
+    """Whether the decoder is told of an instance otherwise than it is (see ``Adjustment``).
+
+    Not where distances are asymmetric, or between several depots: there it was no better.
+    """
+    large = len(problem.customers) > SMALL
+    return large and len(problem.depots) <= 1 and not problem.features.asymmetric
+
+
+def product_dtype(device: torch.device) -> torch.dtype:
+    """The type of the encoder's matrix products: bfloat16 wherever there are units for it.
+
+    On a CPU those are AMX tiles, where a product takes a third to a sixth of the time; without
+    them bfloat16 is no faster than float32.
+    """
+    if device.type == "cuda" or torch.cpu.get_capabilities().get("amx_bf16", False):
+        return torch.bfloat16
+    return torch.float32

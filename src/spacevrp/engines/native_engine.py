@@ -1,0 +1,161 @@
+"""The network by the compiled module, on a CPU, without torch.
+
+Instances are worked on one after the other, so that there are no blocks to be cut. What it does not
+do, samples of large instances and matrices of very large ones, torch does where it is installed.
+"""
+
+from __future__ import annotations
+
+import os
+import time
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import AbstractContextManager, nullcontext
+from functools import cached_property
+from pathlib import Path
+
+from spacevrp import native
+from spacevrp.engines.base import Account, Engine
+from spacevrp.engines.devices import Cpu, has_torch
+from spacevrp.engines.grouping import count_rollouts, note_left_out, search_of
+from spacevrp.engines.memory import Footprint, available, too_large
+from spacevrp.engines.progress import Progress
+from spacevrp.engines.pruning import Search, footprint_of, too_large_at_all
+from spacevrp.engines.settings import Settings
+from spacevrp.inference.construct import Candidate, ConstructParams, construct
+from spacevrp.inference.large import MOST_NODES
+from spacevrp.inference.network import load_network
+from spacevrp.problems.errors import TORCH_MISSING, SpacevrpError, UnsupportedError
+from spacevrp.problems.problem import Problem
+
+
+class NativeEngine:
+    """The network of some weights; ``wanted`` threads, None for one a core."""
+
+    name = "native"
+
+    def __init__(self, weights: str | Path, wanted: int | None = 1) -> None:
+        if native.network is None:
+            raise SpacevrpError(native.NETWORK_MISSING)
+        self._weights, self._wanted = weights, wanted
+        self._network, _ = load_network(weights)
+        self.device = Cpu()
+
+    @property
+    def threads(self) -> int:
+        """Of a CPU that it uses."""
+        return self._wanted or _cores()
+
+    def at_work(self) -> AbstractContextManager[None]:
+        """During a call: the encoder sets the threads of its products itself."""
+        return nullcontext()
+
+    def lacks(self, problem: Problem, settings: Settings) -> str | None:
+        """Why it has no plans of a problem with these settings; None where it has."""
+        reason = None if has_torch() else self._why_torch(problem, settings)
+        return None if reason is None else f"{reason}: {TORCH_MISSING}"
+
+    def search(
+        self,
+        several: Sequence[Problem],
+        shown: Sequence[Problem | None],
+        settings: Settings,
+        progress: Progress,
+        account: Account,
+    ) -> Iterator[list[Candidate]]:
+        """The candidates of each, one after the other.
+
+        Raises
+        ------
+        UnsupportedError
+            Where torch is needed and not installed.
+        """
+        large = search_of(several[0], settings, self.device)
+        if large is not None:
+            note_left_out(several, settings, large, account.notes)
+        for problem, seen in zip(several, shown, strict=True):
+            lacking = self.lacks(problem, settings)
+            if lacking is not None:
+                raise UnsupportedError(lacking)
+            if self._why_torch(problem, settings) is None:
+                yield self._searched(problem, seen, settings, progress, account)
+                continue
+            with self._twin.at_work():
+                (found,) = self._twin.search([problem], [seen], settings, progress, account)
+            yield found
+
+    def _searched(
+        self,
+        problem: Problem,
+        seen: Problem | None,
+        settings: Settings,
+        progress: Progress,
+        account: Account,
+    ) -> list[Candidate]:
+        """The candidates of one."""
+        large = search_of(problem, settings, self.device)
+        need, error = self._needs(problem, large)
+        if need > available(self.device):
+            raise error()
+        params = ConstructParams(
+            views=settings.views,
+            first_view=settings.first_view,
+            starts=settings.starts if large is None else large.starts,
+            samples=settings.samples,
+            seed=settings.seed,
+            strength=settings.heads,
+            choices=settings.choices if large is None else large.choices,
+            adjusted=settings.pruned,
+            direct_return=settings.direct_return,
+            temperature=tuple(settings.temperature(turn) for turn in range(1 + settings.draws)),
+            threads=self.threads,
+            deadline=settings.deadline,
+        )
+        progress.begin(settings.views * count_rollouts([problem], settings, self.device))
+        began = time.perf_counter()
+        try:
+            (found,) = construct(
+                self._network, [problem], params, shown=[seen], report=progress.advance
+            )
+        except MemoryError:
+            raise error() from None
+        account.seconds.searching += time.perf_counter() - began
+        progress.end()
+        return found
+
+    def _needs(
+        self, problem: Problem, large: Search | None
+    ) -> tuple[int, Callable[[], SpacevrpError]]:
+        """Bytes of one view from one start, by the formulas of torch, and the error if too many."""
+        width, device = self._network.config.width, self.device
+        if large is None:
+            need = Footprint.of(problem.size, width).block(1, 1)
+            return need, lambda: too_large(problem.size, width, device, available(device))
+        of = ([problem], width, large, device, self.threads)
+        return footprint_of(*of).block(1, 1, 1), lambda: too_large_at_all(*of)
+
+    def _why_torch(self, problem: Problem, settings: Settings) -> str | None:
+        """What the compiled network cannot do; None where it can."""
+        if search_of(problem, settings, self.device) is None:
+            return None
+        if settings.samples:
+            return f"samples of an instance with {len(problem.customers)} customers"
+        lengths = (problem.distances, problem.durations)
+        if problem.size > MOST_NODES and any(one.coordinates is not None for one in lengths):
+            return f"the network's plans of an instance with {problem.size} nodes"
+        return None
+
+    @cached_property
+    def _twin(self) -> Engine:
+        from spacevrp.engines.torch_engine import TorchEngine
+
+        return TorchEngine.load(self._weights, "cpu", self._wanted)
+
+
+def _cores() -> int:
+    """As many as this process may use; fewer where OMP_NUM_THREADS says so, as libraries do."""
+    said = os.environ.get("OMP_NUM_THREADS", "")
+    if said.isdecimal() and int(said):
+        return int(said)
+    if hasattr(os, "sched_getaffinity"):
+        return len(os.sched_getaffinity(0))
+    return os.cpu_count() or 1

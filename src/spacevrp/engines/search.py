@@ -1,0 +1,437 @@
+"""The search proper: every view of every instance from every start node, in one block at a time.
+
+Costs and moves stay on the device while the block is worked on: of all its rollouts only the few
+best of each instance come back.
+"""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass, replace
+from functools import cache, partial
+from importlib.util import find_spec
+from typing import Any
+
+import torch
+from torch import Tensor
+
+from spacevrp.decode import rollout
+from spacevrp.decode.first import likeliest_first
+from spacevrp.decode.fused import fused_rollout, supports
+from spacevrp.decode.native_rollout import native_rollout
+from spacevrp.decode.native_rollout import supports as supports_native
+from spacevrp.decode.rollout import Move, advance
+from spacevrp.decode.trace import Trace
+from spacevrp.engines.memory import Cut
+from spacevrp.engines.settings import Seconds, Settings
+from spacevrp.engines.turns import Turns
+from spacevrp.env import Environment, start_nodes
+from spacevrp.env.starts import can_start
+from spacevrp.inference.construct import Candidate
+from spacevrp.model import DecoderTables, SpaceModel, view_seeds
+from spacevrp.problems.deadline import NEVER, Deadline, TimeIsUp
+from spacevrp.problems.problem import Problem
+from spacevrp.problems.warning import warn
+from spacevrp.tensors import Batch, stack
+
+# Beside the best plan, some of the next best: the referee has the last word.
+_CANDIDATES = 16
+
+
+def search_block(
+    model: SpaceModel,
+    problems: Sequence[Problem],
+    settings: Settings,
+    cut: Cut,
+    device: torch.device,
+    report: Callable[[int], None],
+    seconds: Seconds | None = None,
+    shown: Sequence[Problem] | None = None,
+) -> list[list[Candidate]]:
+    """Candidates of each instance, best first; those of the views that were in time.
+
+    Raises
+    ------
+    TimeIsUp
+        When the deadline is over before there are any.
+
+    Where prizes are revealed by the visits, a rollout is what a policy does about the real ones,
+    and its cost here is what the same policy would pay for the expected ones: a choice by the real
+    costs would know the prizes beforehand. What that would choose comes last, marked as hindsight.
+
+    Parameters
+    ----------
+    report
+        Called with the number of rollouts whenever some are finished.
+    seconds
+        What the block takes is added here.
+    shown
+        What the network sees in place of the problems, whose rules and costs hold all the same.
+    """
+    began = time.perf_counter()
+    batch = stack(problems)
+    seen = batch if shown is None else stack(shown)
+    foreseen = stack_expected(problems)
+    prepared = time.perf_counter()
+    with torch.inference_mode():
+        there = batch.to(device)
+        seen = there if seen is batch else seen.to(device)
+        expected = None if foreseen is None else foreseen.to(device)
+        best = _search(model, there, seen, expected, problems, settings, cut, report)
+        found = best.candidates()  # waits for the device
+    if seconds is not None:
+        seconds.preparing += prepared - began
+        seconds.searching += time.perf_counter() - prepared
+    return found
+
+
+def _search(
+    model: SpaceModel,
+    batch: Batch,
+    seen: Batch,
+    expected: Batch | None,
+    problems: Sequence[Problem],
+    settings: Settings,
+    cut: Cut,
+    report: Callable[[int], None],
+) -> Foreseen:
+    num_depots = max(len(problem.depots) for problem in problems)
+    environment = Environment(batch, num_depots, direct_return=settings.direct_return)
+    turns = Turns.of(environment, settings.wanted)
+    degrees = torch.tensor([settings.temperature(number) for number in range(1 + turns.draws)])
+    temperature = degrees.to(batch.device)[turns.rounds]  # (R,)
+    seeds = seeds_of_views(model, batch, problems, settings)  # (I, V, M)
+    decode: Callable[..., Moves] = partial(_roll_out, deadline=settings.deadline)
+    if uses_kernel(environment):
+        decode = partial(_roll_out_fused, missing_arcs=_misses_arcs(problems))
+    elif settings.compiled and supports_native(batch):
+        decode = partial(_roll_out_native, deadline=settings.deadline)
+    best = Foreseen(batch, environment.max_steps + 2, known=expected is None)
+
+    def with_views(batch: Batch, views: int) -> Environment:
+        repeated = batch.repeat_interleave(views) if views > 1 else batch
+        return Environment(repeated, num_depots, direct_return=settings.direct_return)
+
+    def search_views(first_view: int) -> None:
+        some = seeds[:, first_view : first_view + cut.views]  # (I, v, M)
+        views = some.shape[1]
+        there = environment if views == 1 else with_views(batch, views)
+        repeated = there.batch
+        planned = None if expected is None else with_views(expected, views)
+        visible = repeated if seen is batch else seen.repeat_interleave(views)
+        numbers = settings.numbered(first_view, views)
+        tables = encode(model, visible, some.flatten(0, 1), settings, numbers)
+        nodes = likeliest_first(there, tables)  # (I v, N)
+        begin = nodes.gather(1, turns.start.repeat_interleave(views, dim=0))  # (I v, R)
+        keys = turns.keys(settings.seed, numbers)
+        view = torch.arange(first_view, first_view + views, device=batch.device)
+        for first in range(0, begin.shape[1], cut.starts):
+            piece = slice(first, first + cut.starts)
+            drawn = None if keys is None else keys[:, piece]
+            turn = (tables, begin[:, piece], drawn, temperature[piece])
+            done = decode(there, *turn)
+            cost = done.cost if planned is None else decode(planned, *turn).cost
+            order = torch.arange(done.cost.shape[1], device=batch.device) + first
+            best.add(done, cost, view[:, None] * begin.shape[1] + order)
+            report(done.cost.numel())
+
+    view_by_view(search_views, best, settings, cut.views)
+    return best
+
+
+def view_by_view(
+    search: Callable[[int], None], best: Foreseen, settings: Settings, at_once: int
+) -> None:
+    """Search some views after the other, by the number of the first, until the time is up.
+
+    Raises
+    ------
+    TimeIsUp
+        When that is so before there are any candidates.
+    """
+    for first_view in range(0, settings.views, at_once):
+        try:
+            settings.deadline.check()
+            search(first_view)
+        except TimeIsUp:
+            if best.is_empty:
+                raise
+            break
+
+
+def stack_expected(problems: Sequence[Problem], *, on_the_fly: bool = False) -> Batch | None:
+    """The batch with the prizes that are expected; None where nothing is unknown."""
+    if not any(problem.has_unknown_prizes for problem in problems):
+        return None
+    return stack([problem.as_expected() for problem in problems], on_the_fly=on_the_fly)
+
+
+def uses_kernel(environment: Environment) -> bool:
+    """Whether the rollouts run in one launch: on a GPU, few nodes and depots, Triton."""
+    if not environment.home.direct:
+        return False  # the kernel looks at direct arcs alone
+    if environment.batch.device.type != "cuda" or not supports(environment):
+        return False
+    return _has_triton()
+
+
+@cache
+def _has_triton() -> bool:
+    if find_spec("triton") is not None:
+        return True
+    warn("Triton is not installed: plans are decoded step by step, which is slower", RuntimeWarning)
+    return False
+
+
+def seeds_of_views(
+    model: SpaceModel, batch: Batch, problems: Sequence[Problem], settings: Settings
+) -> Tensor:
+    """Pivot seeds of every view, (I, V, M). They depend on the numbers of nodes and depots only."""
+    kinds = [(len(problem.depots), problem.size) for problem in problems]
+    row_of = {kind: row for row, kind in enumerate(dict.fromkeys(kinds))}
+    examples = torch.tensor([kinds.index(kind) for kind in row_of], device=batch.device)
+    rows = numbered_seeds(model, batch[examples], settings)
+    return rows[torch.tensor([row_of[kind] for kind in kinds], device=batch.device)]
+
+
+def numbered_seeds(model: SpaceModel, batch: Batch, settings: Settings) -> Tensor:
+    """Pivot seeds of the views that are looked through, (B, V, M)."""
+    last = settings.first_view + settings.views
+    return view_seeds(batch, model.config, last, settings.seed)[:, settings.first_view :]
+
+
+def choose_starts(environment: Environment, limit: int | None) -> Tensor:
+    """Start nodes, (B, P): all that can start, or ``limit`` of them spread evenly.
+
+    P is the number that the instance with the most of them needs; the others repeat theirs.
+    """
+    number = can_start(environment).sum(dim=1, keepdim=True).clamp(min=1)  # (B, 1)
+    most = int(number.max())
+    every = start_nodes(environment, most)  # (B, most)
+    if limit is None or limit >= most:
+        return every
+    turn = torch.arange(limit, device=every.device).unsqueeze(0)  # (1, limit)
+    return every.gather(1, turn * number // limit)
+
+
+def encode(
+    model: SpaceModel, batch: Batch, seeds: Tensor, settings: Settings, views: range
+) -> DecoderTables:
+    """The tables of the decoder for every view, those of an instance in a row."""
+    # Tensor cores want bfloat16; a CPU is as fast in float32.
+    dtype = torch.bfloat16 if batch.device.type == "cuda" else torch.float32
+    with looking_between_layers(model, settings.deadline):
+        tables: DecoderTables = model(batch, seeds, dtype)
+    return model.lean(tables, batch, views, settings.heads)
+
+
+@contextmanager
+def looking_between_layers(model: SpaceModel, deadline: Deadline) -> Iterator[None]:
+    """Have the encoder look at the deadline before each layer, where there is one."""
+    if deadline is NEVER:
+        yield
+        return
+    handles = [
+        layer.register_forward_pre_hook(lambda *_: deadline.check())
+        for layer in model.encoder.layers
+    ]
+    try:
+        yield
+    finally:
+        for handle in handles:
+            handle.remove()
+
+
+# --------------------------------------------------------------------------------------- rollouts
+
+
+@dataclass(frozen=True)
+class Moves:
+    """Finished rollouts, their sequences (B, P, T) on demand."""
+
+    cost: Tensor  # (B, P)
+    take: Callable[[Tensor], Tensor]  # (B, k) positions among P -> (B, k, T)
+
+
+def _roll_out(
+    environment: Environment,
+    tables: DecoderTables,
+    starts: Tensor,
+    keys: Tensor | None,
+    temperature: Tensor,
+    deadline: Deadline,
+) -> Moves:
+    """Complete a plan from each start (B, P), drawn with keys (B, P) at temperatures (P,)."""
+
+    def step(*state: Any, **more: Any) -> Move:
+        deadline.check()
+        return advance(*state, **more)
+
+    done = rollout(environment, tables, starts, keys=keys, temperature=temperature, one_step=step)
+
+    def take(order: Tensor) -> Tensor:
+        index = order.unsqueeze(-1).expand(-1, -1, done.sequence.shape[2])
+        return done.sequence.gather(1, index)
+
+    return Moves(done.cost, take)
+
+
+def _roll_out_fused(
+    environment: Environment,
+    tables: DecoderTables,
+    starts: Tensor,
+    keys: Tensor | None,
+    temperature: Tensor,
+    *,
+    missing_arcs: bool,
+) -> Moves:
+    """The same in one launch. It is always at 1: who looks for hard ones has no direct ways."""
+    del temperature
+    trace = fused_rollout(environment, tables, starts, keys, missing_arcs=missing_arcs)
+    return Moves(trace.cost, lambda order: narrow(trace, order).sequences())
+
+
+def _roll_out_native(
+    environment: Environment,
+    tables: DecoderTables,
+    starts: Tensor,
+    keys: Tensor | None,
+    temperature: Tensor,
+    deadline: Deadline,
+) -> Moves:
+    """The same in one call, on a CPU."""
+    trace = native_rollout(
+        environment, tables, starts, keys, temperature=temperature, look=deadline.check
+    )
+    return Moves(trace.cost, lambda order: narrow(trace, order).sequences())
+
+
+def narrow(trace: Trace, order: Tensor) -> Trace:
+    """Some of the rollouts: those at positions ``order`` (B, k)."""
+    along = order.unsqueeze(1).expand(-1, trace.action.shape[1], -1)  # (B, T, k)
+    return Trace(
+        trace.starts.gather(1, order),
+        trace.origin.gather(1, order),
+        trace.action.gather(2, along),
+        trace.steps.gather(1, order),
+        trace.cost.gather(1, order),
+    )
+
+
+def _misses_arcs(problems: Sequence[Problem]) -> bool:
+    return any(
+        problem.distances.has_missing_arcs or problem.durations.has_missing_arcs
+        for problem in problems
+    )
+
+
+# ------------------------------------------------------------------------------------------- best
+
+
+class Best:
+    """The best rollouts of each instance so far, on the device.
+
+    Cheaper is better; among the stuck, to have served more; then the first in rank. As ranks differ
+    it makes no difference how the rollouts were cut into pieces, nor in which order these come.
+    """
+
+    def __init__(self, batch: Batch, length: int) -> None:
+        self._nodes, self._length = batch.num_nodes, length
+        shape = (batch.size, 0)
+        self._cost = batch.distance.new_empty(shape)  # (I, k)
+        self._served = torch.empty(shape, dtype=torch.int64, device=batch.device)  # (I, k)
+        self._rank = torch.empty(shape, dtype=torch.int64, device=batch.device)  # (I, k)
+        self._moves = torch.empty((*shape, length), dtype=torch.int32, device=batch.device)
+
+    @property
+    def is_empty(self) -> bool:
+        """Whether there are none yet."""
+        return not self._cost.shape[1]
+
+    def add(self, done: Moves, rank: Tensor) -> None:
+        """Rollouts of some views (I v, P) with their ranks (v, P), which grow along P."""
+        views = rank.shape[0]
+        rank = rank.repeat(done.cost.shape[0] // views, 1)  # (I v, P)
+        kept = min(_CANDIDATES, rank.shape[1])
+        key = torch.where(torch.isfinite(done.cost), 0.0, 1.0)
+        if bool(key.amin(dim=1).any()):  # somewhere all are stuck: now it matters who served more
+            everything = torch.arange(rank.shape[1], device=rank.device).expand_as(rank)
+            served = self._count(done.take(everything))
+        else:
+            served = torch.zeros_like(rank)
+        order = _best_first(done.cost, served, rank)[:, :kept]
+        items = self._cost.shape[0]
+
+        def merged(old: Tensor, new: Tensor) -> Tensor:
+            return torch.cat([old, new.gather(1, order).reshape(items, -1)], dim=1)
+
+        cost, served = merged(self._cost, done.cost), merged(self._served, served)
+        rank = merged(self._rank, rank)
+        final = _best_first(cost, served, rank)[:, :_CANDIDATES]
+        self._cost, self._served = cost.gather(1, final), served.gather(1, final)
+        self._rank = rank.gather(1, final)
+        moves = done.take(order).to(torch.int32)  # (I v, kept, T)
+        # A finished solution rests where it is.
+        rest = moves[..., -1:].expand(-1, -1, self._length - moves.shape[2])
+        moves = torch.cat([moves, rest], dim=2).view(items, -1, self._length)
+        index = final.unsqueeze(-1).expand(-1, -1, self._length)
+        self._moves = torch.cat([self._moves, moves], dim=1).gather(1, index)
+
+    def _count(self, moves: Tensor) -> Tensor:
+        """Distinct nodes of sequences (B, P, T), (B, P)."""
+        visited = torch.zeros(
+            (*moves.shape[:2], self._nodes), dtype=torch.bool, device=moves.device
+        )
+        return visited.scatter(2, moves, True).sum(dim=2)
+
+    def candidates(self) -> list[list[Candidate]]:
+        """All that is left, best first, on the host."""
+        costs, ranks = self._cost.tolist(), self._rank.tolist()
+        moves = self._moves.cpu().numpy()
+        return [
+            [Candidate(*one) for one in zip(*columns, strict=True)]
+            for columns in zip(costs, ranks, moves, strict=True)
+        ]
+
+
+class Foreseen:
+    """The best rollouts by what is known beforehand, and beside them the best in hindsight."""
+
+    def __init__(self, batch: Batch, length: int, *, known: bool) -> None:
+        self._chosen = Best(batch, length)
+        self._afterwards = None if known else Best(batch, length)
+
+    @property
+    def is_empty(self) -> bool:
+        """Whether there are none yet."""
+        return self._chosen.is_empty
+
+    def add(self, done: Moves, expected: Tensor, rank: Tensor) -> None:
+        """Rollouts, and what each of the policies would have paid for the expected prizes."""
+        if self._afterwards is None:
+            self._chosen.add(done, rank)
+            return
+        self._afterwards.add(done, rank)
+        cost = torch.where(torch.isfinite(done.cost), expected, torch.inf)
+        self._chosen.add(replace(done, cost=cost), rank)
+
+    def candidates(self) -> list[list[Candidate]]:
+        """Those chosen, best first, and then those in hindsight, on the host."""
+        chosen = self._chosen.candidates()
+        if self._afterwards is None:
+            return chosen
+        afterwards = self._afterwards.candidates()
+        return [
+            [*some, *(replace(one, hindsight=True) for one in others)]
+            for some, others in zip(chosen, afterwards, strict=True)
+        ]
+
+
+def _best_first(cost: Tensor, served: Tensor, rank: Tensor) -> Tensor:
+    """Positions (B, P) sorted by cost, then (where it is infinite) by most served, then by rank."""
+    order = rank.argsort(dim=1, stable=True)
+    served = torch.where(torch.isfinite(cost), 0, served).gather(1, order)
+    order = order.gather(1, served.argsort(dim=1, stable=True, descending=True))
+    return order.gather(1, cost.gather(1, order).argsort(dim=1, stable=True))

@@ -1,0 +1,304 @@
+// One iteration: what is taken out, in which order it goes back, and how all of it is undone.
+#include "search.hpp"
+
+#include <algorithm>
+#include <cmath>
+
+namespace spacevrp {
+namespace {
+
+std::size_t at(int i) { return static_cast<std::size_t>(i); }
+
+// Units of the bank that an iteration tries, beside those just taken out.
+constexpr int FROM_BANK = 12;
+constexpr double NEAR_BANK = 0.5, BY_WORTH = 0.6;
+// Share of ruins that take the nearest customers instead of strings.
+constexpr double RADIAL = 0.1;
+
+} // namespace
+
+void Search::touch(int number) {
+    if (at(number) >= touched_.size())
+        touched_.resize(plan.route.size(), 0);
+    if (touched_[at(number)] == stamp_)
+        return;
+    touched_[at(number)] = stamp_;
+    const Route &r = plan.route[at(number)];
+    const int size = r.slot < 0 ? 0 : r.size;
+    saved_.push_back({number, r.type, static_cast<int>(arena_.size()), size, r.version});
+    arena_.insert(arena_.end(), r.node.begin() + (size > 0 ? 1 : 0),
+                  r.node.begin() + (size > 0 ? 1 + size : 0));
+}
+
+void Search::undo() {
+    // Those taken from the bank go back to it, those taken out go back to their routes.
+    for (const Node head : taken_from_bank_)
+        plan.to_bank(head);
+    for (const Node head : removed_)
+        plan.from_bank(head);
+    // New routes are emptied first: then there are vehicles for the old ones.
+    for (const Saved &saved : saved_)
+        if (plan.route[at(saved.route)].slot >= 0)
+            plan.assign(saved.route, plan.route[at(saved.route)].type, nullptr, 0);
+    for (const Saved &saved : saved_)
+        if (saved.size > 0)
+            put_back(saved);
+}
+
+void Search::put_back(const Saved &saved) {
+    plan.assign(saved.route, saved.type, arena_.data() + saved.first, saved.size);
+    plan.route[at(saved.route)].version = saved.version; // what is known of it is true again
+}
+
+// A route that has become what it was is known.
+void Search::recognise(const Saved &saved) {
+    Route &r = plan.route[at(saved.route)];
+    if (r.slot >= 0 && r.size == saved.size && r.type == saved.type &&
+        std::equal(r.node.begin() + 1, r.node.begin() + 1 + r.size, arena_.begin() + saved.first))
+        r.version = saved.version;
+}
+
+void Search::mark(Node node) {
+    if (plan.is_fixed[at(node)] || gone_[at(node)] == stamp_)
+        return;
+    gone_[at(node)] = stamp_;
+    removed_.push_back(model_.head(node));
+    const Node other = model_.partner[at(node)];
+    if (other >= 0)
+        gone_[at(other)] = stamp_;
+}
+
+void Search::take_string(Node node, int length) {
+    const int number = plan.route_of[at(node)];
+    const Route &r = plan.route[at(number)];
+    touch(number);
+    int kept = 0;
+    if (length > 1 && length < r.size && random_.uniform() < 0.5) {
+        kept = 1;
+        while (length + kept < r.size && random_.uniform() < 0.01)
+            ++kept;
+    }
+    const int window = length + kept;
+    const int here = plan.position[at(node)];
+    const int low = std::max(1, here - window + 1), high = std::min(here, r.size - window + 1);
+    const int first = low + random_.below(std::max(high - low + 1, 1));
+    const int gap = kept > 0 ? first + random_.below(length + 1) : first + window;
+    for (int p = first; p < first + window && p <= r.size; ++p)
+        if (p < gap || p >= gap + kept)
+            mark(r.node[at(p)]);
+}
+
+void Search::take_radius(Node seed, int count) {
+    const auto take = [&](Node node) {
+        if (plan.route_of[at(node)] < 0 || gone_[at(node)] == stamp_)
+            return;
+        touch(plan.route_of[at(node)]);
+        mark(node);
+        --count;
+    };
+    take(seed);
+    const Node *near = model_.near(seed);
+    for (int i = 0; i < model_.width && near[i] >= 0 && count > 0; ++i)
+        if (random_.uniform() < 0.7)
+            take(near[i]);
+}
+
+void Search::ruin() {
+    ++stamp_;
+    saved_.clear();
+    arena_.clear();
+    removed_.clear();
+    taken_from_bank_.clear();
+    const int routes = static_cast<int>(plan.active.size());
+    if (units_.empty() || routes == 0)
+        return;
+    const Node seed = seed_ = units_[at(random_.below(static_cast<int>(units_.size())))];
+    const double served = static_cast<double>(units_.size());
+    const double longest = std::min(options_.longest_string, std::max(served / routes, 1.0));
+    const double most = 4.0 * options_.removed / (1.0 + longest) - 1.0;
+    const int strings = static_cast<int>(std::floor(random_.uniform() * most + 1.0));
+    if (random_.uniform() < RADIAL) {
+        take_radius(seed, 1 + random_.below(static_cast<int>(2.0 * options_.removed)));
+        return;
+    }
+    // With few routes several strings may come from one.
+    const bool repeat = routes < 2 * strings;
+    int done = 0;
+    const Node *near = model_.near(seed);
+    for (int i = -1; i < model_.width && done < strings; ++i) {
+        const Node node = i < 0 ? seed : near[i];
+        if (node < 0)
+            break;
+        const int number = plan.route_of[at(node)];
+        if (number < 0 || gone_[at(node)] == stamp_)
+            continue;
+        if (at(number) >= touched_.size())
+            touched_.resize(plan.route.size(), 0);
+        if (touched_[at(number)] == stamp_ && (!repeat || random_.uniform() < 0.5))
+            continue;
+        const int size = plan.route[at(number)].size;
+        const double limit = std::min(longest, static_cast<double>(size));
+        const int length = std::min(size, static_cast<int>(random_.uniform() * limit) + 1);
+        take_string(node, length);
+        ++done;
+    }
+}
+
+bool Search::commit_ruin() {
+    bool some_stay = false;
+    for (const Saved &saved : saved_) {
+        const Route &r = plan.route[at(saved.route)];
+        scratch_.clear();
+        for (int p = 1; p <= r.size; ++p)
+            if (gone_[at(r.node[at(p)])] != stamp_)
+                scratch_.push_back(r.node[at(p)]);
+        const int left = static_cast<int>(scratch_.size());
+        if (left == saved.size)
+            continue;
+        // Without the customers taken out a rule may be broken that was not: an arc may be
+        // missing, or a pickup that made room. Then the route stays as it was.
+        if (!plan.assign(saved.route, saved.type, scratch_.data(), left) && left > 0) {
+            for (int i = 0; i < saved.size; ++i)
+                gone_[at(arena_[at(saved.first + i)])] = 0;
+            put_back(saved);
+            some_stay = true;
+        }
+    }
+    if (some_stay)
+        std::erase_if(removed_, [&](Node head) { return gone_[at(head)] != stamp_; });
+    for (const Node head : removed_)
+        plan.to_bank(head);
+    return !removed_.empty();
+}
+
+void Search::order_units() {
+    todo_ = removed_;
+    // Some of those left out before get a chance, too: the nearest, or any.
+    const int waiting = static_cast<int>(plan.bank.size() - removed_.size());
+    const auto is_waiting = [&](Node head) {
+        return plan.bank_slot[at(head)] >= 0 && gone_[at(head)] != stamp_ &&
+               !plan.is_fixed[at(head)];
+    };
+    if (waiting > FROM_BANK && random_.uniform() < NEAR_BANK) {
+        const Node *near = model_.near(seed_);
+        for (int i = -1, count = 0; i < model_.width && count < FROM_BANK; ++i) {
+            const Node node = i < 0 ? seed_ : near[i];
+            if (node < 0)
+                break;
+            if (model_.is_head(node) && is_waiting(node)) {
+                todo_.push_back(node);
+                ++count;
+            }
+        }
+    } else if (waiting > 0) {
+        const double share = static_cast<double>(FROM_BANK) / waiting;
+        for (const Node head : plan.bank)
+            if (is_waiting(head) && (share >= 1.0 || random_.uniform() < share))
+                todo_.push_back(head);
+    }
+    if (todo_.size() < 2)
+        return;
+    const int draw = random_.below(model_.timed ? 17 : 11);
+    const double choice = model_.has_optional ? random_.uniform() : 1.0;
+    const bool by_price = choice < 0.15, by_worth = !by_price && choice < BY_WORTH;
+    const double unit = model_.arc_weight * model_.typical_arc;
+    keys_.clear();
+    for (const Node head : todo_) {
+        double key = 0.0;
+        if (by_worth)
+            key = -model_.skip[at(head)] * (0.5 + random_.uniform()) /
+                  std::max(best_place(head, 0.0).delta, 1e-3 * unit);
+        else if (by_price)
+            key = -model_.skip[at(head)] / (0.1 + random_.uniform());
+        else if (draw < 4)
+            key = random_.uniform();
+        else if (draw < 8)
+            for (int kind = 0; kind < model_.kinds(); ++kind)
+                key -= std::abs(model_.demand(head, kind));
+        else if (draw < 10)
+            key = -model_.reach[at(head)];
+        else if (draw < 11)
+            key = model_.reach[at(head)];
+        else if (draw < 13)
+            key = model_.closing[at(head)] - model_.opening[at(head)];
+        else if (draw < 15)
+            key = model_.opening[at(head)];
+        else
+            key = -model_.closing[at(head)];
+        keys_.emplace_back(key, head);
+    }
+    std::sort(keys_.begin(), keys_.end());
+    for (std::size_t i = 0; i < keys_.size(); ++i)
+        todo_[i] = keys_[i].second;
+}
+
+bool Search::better_elsewhere(Node head, double delta) const {
+    if (model_.compulsory[at(head)])
+        return false;
+    double price = model_.skip[at(head)];
+    if (model_.min_prize > 0.0)
+        price += shortage_price_ * std::min(model_.unit_prize[at(head)], plan.shortage());
+    return !(delta < price);
+}
+
+bool Search::recreate(double blink, double limit) {
+    // Where all must be served and were, costs only rise from here on: what is too dear already
+    // is given up.
+    const bool may_give_up = !model_.has_optional && plan.bank.size() == removed_.size();
+    for (const Node head : todo_) {
+        const Place place = best_place(head, blink);
+        if (!place.found() && may_give_up && limit < INFINITE)
+            return false;
+        if (!place.found() || better_elsewhere(head, place.delta))
+            continue;
+        if (place.route >= 0)
+            touch(place.route);
+        const int number = plan.insert(head, place);
+        if (place.route < 0 && (at(number) >= touched_.size() || touched_[at(number)] != stamp_)) {
+            if (at(number) >= touched_.size())
+                touched_.resize(plan.route.size(), 0);
+            touched_[at(number)] = stamp_;
+            saved_.push_back({number, place.type, 0, 0, 0});
+        }
+        plan.from_bank(head);
+        if (gone_[at(head)] != stamp_)
+            taken_from_bank_.push_back(head);
+        if (may_give_up && model_.arc_weight * plan.length + plan.fixed > limit)
+            return false;
+    }
+    return true;
+}
+
+// A vehicle of another type may drive a changed route for less.
+void Search::retype() {
+    for (std::size_t i = 0; i < saved_.size(); ++i) {
+        const int number = saved_[i].route;
+        const Route &r = plan.route[at(number)];
+        if (r.slot < 0 || r.pinned > 0)
+            continue;
+        const double weight = model_.maximise_prize ? 0.0 : 1.0;
+        double least =
+            model_.arc_weight * r.length + weight * model_.vehicles[at(r.type)].fixed_cost - 1e-9;
+        int best = -1;
+        for (int type = 0; type < model_.types(); ++type) {
+            if (type == r.type || plan.available[at(type)] <= 0 ||
+                !model_.vehicles[at(type)].pinned.empty())
+                continue;
+            const double fixed = weight * model_.vehicles[at(type)].fixed_cost;
+            if (fixed >= least)
+                continue;
+            const double total =
+                model_.arc_weight * plan.checked_length(type, r.node.data() + 1, r.size) + fixed;
+            if (total < least) {
+                least = total;
+                best = type;
+            }
+        }
+        if (best >= 0) {
+            scratch_.assign(r.node.begin() + 1, r.node.begin() + 1 + r.size);
+            plan.assign(number, best, scratch_.data(), static_cast<int>(scratch_.size()));
+        }
+    }
+}
+
+} // namespace spacevrp

@@ -1,0 +1,304 @@
+// Where a unit goes: the best place in each route, remembered until the route changes.
+#include "search.hpp"
+
+#include <algorithm>
+#include <cmath>
+
+namespace spacevrp {
+namespace {
+
+std::size_t at(int i) { return static_cast<std::size_t>(i); }
+
+// Sums in another order differ by this share at most.
+constexpr double ROUNDING = 1e-9;
+// Places to remember: 24 bytes each.
+constexpr std::size_t MOST_KNOWN = 250'000;
+
+} // namespace
+
+// A quick look at the first kind of load, for no place in particular.
+bool Search::has_room(const Route &r, Node node) const {
+    if (!model_.loaded || model_.paired)
+        return true;
+    const double amount = model_.demand(node, 0),
+                 capacity = model_.vehicles[at(r.type)].capacity[0];
+    if (model_.plain_load)
+        return std::abs(r.total[0] + amount) <= capacity;
+    const double most = capacity + ROUNDING * std::abs(capacity);
+    if (model_.load_rule == LoadRule::single && !model_.backhaul_last)
+        return std::abs(r.total[0] + amount) <= most;
+    return amount > 0.0 ? r.deliveries[0] + amount <= most
+                        : r.deliveries[0] - r.total[0] - amount <= most;
+}
+
+Place Search::scan_route(int number, Node node, double floor, double bound) const {
+    const Route &r = plan.route[at(number)];
+    Place best;
+    best.delta = bound;
+    // Linehauls come before backhauls.
+    int low = r.pinned, high = r.size;
+    if (model_.backhaul_last) {
+        if (model_.sign[at(node)] > 0)
+            high = std::min(high, r.first_backhaul - 1);
+        else if (model_.sign[at(node)] < 0)
+            low = std::max(low, r.last_linehaul);
+    }
+    const double weight = model_.arc_weight;
+    const double *from = model_.from(node), *to = model_.to(node);
+    const Node *nodes = r.node.data();
+    const double *arc = r.arc.data();
+    if (from == nullptr) {
+        for (int p = low; p <= high; ++p) {
+            const double extra =
+                model_.distance(nodes[p], node) + model_.distance(node, nodes[p + 1]) - arc[p];
+            const double delta = weight * extra;
+            if (delta < best.delta && delta > floor && plan.fits(r, p, node, extra))
+                best = {delta, number, r.type, p, 0};
+        }
+    } else if (!model_.timed) {
+        double there = to[nodes[low]];
+        for (int p = low; p <= high; ++p) {
+            const Node next = nodes[p + 1];
+            const double extra = there + from[next] - arc[p];
+            there = to[next];
+            const double delta = weight * extra;
+            if (delta < best.delta && delta > floor && plan.fits_load(r, p, node, extra))
+                best = {delta, number, r.type, p, 0};
+        }
+    } else {
+        // Along a route it gets later: the positions that are in time lie side by side, nearly.
+        const double opening = model_.opening[at(node)], closing = model_.closing[at(node)];
+        const double service = model_.service[at(node)];
+        const double *time_from = model_.time_from(node), *time_to = model_.time_to(node);
+        const double *leave = r.leave.data(), *late = r.late.data();
+        while (low <= high && late[low + 1] < opening + service)
+            ++low;
+        for (int p = low; p <= high && leave[p] <= closing; ++p) {
+            const Node last = nodes[p], next = nodes[p + 1];
+            const double extra = to[last] + from[next] - arc[p];
+            const double delta = weight * extra;
+            if (!(delta < best.delta))
+                continue;
+            const double arrival = leave[p] + time_to[last];
+            if (!(arrival <= closing) ||
+                !(std::max(arrival, opening) + service + time_from[next] <= late[p + 1]))
+                continue;
+            if (delta > floor && plan.fits_load(r, p, node, extra))
+                best = {delta, number, r.type, p, 0};
+        }
+    }
+    return best;
+}
+
+Place Search::scan_pair(int number, Node pickup, double floor, double bound) {
+    const Route &r = plan.route[at(number)];
+    const Node delivery = model_.partner[at(pickup)];
+    Place best;
+    best.delta = bound;
+    const VehicleType &type = model_.vehicles[at(r.type)];
+    const int m = r.size, kinds = model_.kinds();
+    delivery_delta_.resize(at(m + 2));
+    delivery_least_.resize(at(m + 2));
+    delivery_least_[at(m + 1)] = INFINITE;
+    for (int p = m; p >= r.pinned; --p) {
+        const double extra = model_.distance(r.node[at(p)], delivery) +
+                             model_.distance(delivery, r.node[at(p + 1)]) - r.arc[at(p)];
+        delivery_delta_[at(p)] = extra;
+        delivery_least_[at(p)] = std::min(extra, delivery_least_[at(p + 1)]);
+    }
+    const double direct = model_.distance(pickup, delivery);
+    for (int i = r.pinned; i <= m; ++i) {
+        const Node last = r.node[at(i)], next = r.node[at(i + 1)];
+        const double there = model_.distance(last, pickup);
+        const double extra = there + model_.distance(pickup, next) - r.arc[at(i)];
+        const double together = there + direct + model_.distance(delivery, next) - r.arc[at(i)];
+        if (!(model_.arc_weight * std::min(extra + delivery_least_[at(i + 1)], together) <
+              best.delta))
+            continue;
+        // Load on board after the pickup, and the clock there.
+        bool fits = true;
+        if (model_.loaded)
+            for (int kind = 0; kind < kinds && fits; ++kind)
+                fits = -r.handed[at(i * kinds + kind)] - model_.demand(pickup, kind) <=
+                       type.capacity[at(kind)];
+        if (!fits)
+            continue;
+        double clock = 0.0;
+        if (model_.timed) {
+            if (r.leave[at(i)] > model_.closing[at(pickup)])
+                break;
+            clock = r.leave[at(i)] + model_.duration(last, pickup);
+            if (!(clock <= model_.closing[at(pickup)]))
+                continue;
+            clock = std::max(clock, model_.opening[at(pickup)]) + model_.service[at(pickup)];
+        }
+        Node before = pickup;
+        for (int j = i; j <= m; ++j) {
+            if (j > i) {
+                if (!(model_.arc_weight * (extra + delivery_least_[at(j)]) < best.delta))
+                    break;
+                // On with the pickup on board to the next stop of the route.
+                const Node stop = r.node[at(j)];
+                if (model_.loaded)
+                    for (int kind = 0; kind < kinds && fits; ++kind)
+                        fits = -r.handed[at(j * kinds + kind)] - model_.demand(pickup, kind) <=
+                               type.capacity[at(kind)];
+                if (!fits)
+                    break;
+                if (model_.timed) {
+                    clock += model_.duration(before, stop);
+                    if (!(clock <= r.late[at(j)]))
+                        break;
+                    clock = std::max(clock, model_.opening[at(stop)]) + model_.service[at(stop)];
+                }
+                before = stop;
+            }
+            const double more = j == i ? together : extra + delivery_delta_[at(j)];
+            const double delta = model_.arc_weight * more;
+            if (!(delta < best.delta) || !(delta > floor))
+                continue;
+            if (model_.limited_length && !(r.length + more <= type.max_length))
+                continue;
+            if (model_.timed) {
+                double then = clock + model_.duration(before, delivery);
+                if (!(then <= model_.closing[at(delivery)]))
+                    continue;
+                then = std::max(then, model_.opening[at(delivery)]) + model_.service[at(delivery)];
+                if (!(then + model_.duration(delivery, r.node[at(j + 1)]) <= r.late[at(j + 1)]))
+                    continue;
+            }
+            best = {delta, number, r.type, i, j};
+        }
+    }
+    return best;
+}
+
+void Search::try_new_route(Node head, double blink, Place &best) {
+    for (int type = 0; type < model_.types(); ++type) {
+        if (!plan.may_open(type))
+            continue;
+        const VehicleType &vehicle = model_.vehicles[at(type)];
+        const Node last = model_.partner[at(head)] < 0 ? head : model_.partner[at(head)];
+        const double fixed = model_.maximise_prize ? 0.0 : vehicle.fixed_cost;
+        const double bound =
+            model_.arc_weight * (model_.distance(vehicle.start, head) +
+                                 (last == head ? 0.0 : model_.distance(head, last)) +
+                                 model_.distance(last, vehicle.end)) +
+            fixed;
+        if (!(bound < best.delta) || model_.alone(type, head) == INFINITE)
+            continue;
+        if (blink > 0.0 && random_.uniform() < blink)
+            continue;
+        best = {bound, -1, type, 0, 0};
+    }
+}
+
+Search::Known *Search::known(Node head, int number) {
+    if (number >= known_width_) {
+        const int width = std::max(2 * number, 16);
+        if (at(width) * at(model_.size()) > MOST_KNOWN)
+            return nullptr;
+        known_width_ = width;
+        known_.assign(at(width) * at(model_.size()), Known{});
+    }
+    return &known_[at(head) * at(known_width_) + at(number)];
+}
+
+void Search::try_route(int number, Node head, double blink, Place &best) {
+    const Route &r = plan.route[at(number)];
+    const Node other = model_.partner[at(head)];
+    if (!has_room(r, head))
+        return;
+    if (model_.restricted &&
+        (!model_.may_serve(r.type, head) || (other >= 0 && !model_.may_serve(r.type, other))))
+        return;
+    const auto scan = [&](double floor) {
+        return other < 0 ? scan_route(number, head, floor, best.delta)
+                         : scan_pair(number, head, floor, best.delta);
+    };
+    Known *known_here = known(head, number);
+    Place place;
+    if (known_here != nullptr && known_here->version == r.version) {
+        // Either the best place, or a bound that all of them exceed.
+        if (!(known_here->delta < best.delta))
+            return;
+        if (known_here->first >= 0)
+            place = {known_here->delta, number, r.type, known_here->first, known_here->second};
+    }
+    if (place.route < 0) {
+        place = scan(-INFINITE);
+        if (known_here != nullptr)
+            *known_here = {r.version, place.delta, place.route < 0 ? -1 : place.first,
+                           place.second};
+    }
+    while (place.route >= 0 && blink > 0.0 && random_.uniform() < blink)
+        place = scan(place.delta);
+    if (place.route >= 0)
+        best = place;
+}
+
+// The routes that pass near it; near the pickup or the delivery of a pair.
+void Search::try_near_routes(Node head, double blink, Place &best) {
+    ++visit_;
+    visited_.resize(plan.route.size(), 0);
+    for (const Node node : {head, model_.partner[at(head)]}) {
+        if (node < 0)
+            break;
+        const Node *near = model_.near(node);
+        for (int i = 0; i < options_.places && i < model_.width && near[i] >= 0; ++i) {
+            const int number = plan.route_of[at(near[i])];
+            if (number < 0 || visited_[at(number)] == visit_)
+                continue;
+            visited_[at(number)] = visit_;
+            try_route(number, head, blink, best);
+        }
+    }
+}
+
+// Only the places beside its neighbours, where each distance must be computed.
+void Search::try_near_places(Node node, double blink, Place &best) {
+    const Node *near = model_.near(node);
+    for (int i = 0; i < options_.places && i < model_.width && near[i] >= 0; ++i) {
+        const int number = plan.route_of[at(near[i])];
+        if (number < 0)
+            continue;
+        const Route &r = plan.route[at(number)];
+        if (!has_room(r, node))
+            continue;
+        const int here = plan.position[at(near[i])];
+        for (const int after : {here - 1, here}) {
+            if (after < r.pinned)
+                continue;
+            const Node last = r.node[at(after)], next = r.node[at(after + 1)];
+            const double extra =
+                model_.distance(last, node) + model_.distance(node, next) - r.arc[at(after)];
+            const double delta = model_.arc_weight * extra;
+            if (delta < best.delta && plan.fits(r, after, node, extra) &&
+                !(blink > 0.0 && random_.uniform() < blink))
+                best = {delta, number, r.type, after, 0};
+        }
+    }
+}
+
+Place Search::best_place(Node head, double blink) {
+    Place best;
+    if (wide_) {
+        for (const int number : plan.active)
+            try_route(number, head, blink, best);
+    } else {
+        if (model_.has_matrix() || model_.paired)
+            try_near_routes(head, blink, best);
+        else
+            try_near_places(head, blink, best);
+        // Vehicles are scarce: look everywhere before a customer is left out.
+        if (!best.found())
+            try_new_route(head, blink, best);
+        if (!best.found())
+            for (const int number : plan.active)
+                try_route(number, head, blink, best);
+    }
+    try_new_route(head, blink, best);
+    return best;
+}
+
+} // namespace spacevrp

@@ -1,0 +1,97 @@
+"""The third stage: the compiled search improves the plans, or makes those that there are not."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from contextlib import suppress
+from dataclasses import dataclass
+from itertools import islice
+
+from spacevrp.engines.progress import Progress, ShowProgress
+from spacevrp.problems.deadline import NEVER, Deadline, TimeIsUp
+from spacevrp.problems.solution import Solution
+from spacevrp.search import Stop, improve
+from spacevrp.search.improve import CONSTRUCTIONS
+from spacevrp.solver.effort import usual_stop
+from spacevrp.solver.pool import Pool
+
+# Instances that are searched in one go, for each thread; between them the bar moves.
+_TOGETHER = 16
+
+
+@dataclass
+class Improve:
+    """The stage: whose plans are improved, and with what."""
+
+    pool: Pool
+    starts: dict[int, Solution]  # the caller's own plans
+    seed: int
+    threads: int
+    deadline: Deadline
+    show: ShowProgress = False
+
+    def construct(self, numbers: Sequence[int]) -> None:
+        """Plans of the search's own, which take a moment."""
+        self._search(numbers, Stop(iterations=0), self.deadline)
+
+    def run(self, numbers: Sequence[int], iterations: int | None) -> None:
+        """So many iterations for each problem; None for the number that suits its size."""
+        alike: dict[Stop, list[int]] = {}
+        for number in numbers:
+            stop = Stop(iterations=iterations)
+            if iterations is None:
+                stop = usual_stop(self.pool.problems[number])
+            alike.setdefault(stop, []).append(number)
+        with Progress(len(numbers), self.show) as progress:
+            progress.stage("search")
+            for stop, some in alike.items():
+                rest = iter(some)
+                while several := list(islice(rest, _TOGETHER * self.threads)):
+                    self._search(several, stop, self.deadline, constructions=CONSTRUCTIONS)
+                    progress.advance(len(several))
+
+    def run_in_time(self, numbers: Sequence[int]) -> None:
+        """Until the deadline, in equal parts for all problems."""
+        self._search(numbers, Stop(), self.deadline)
+
+    def _search(
+        self,
+        numbers: Sequence[int],
+        stop: Stop,
+        deadline: Deadline,
+        constructions: Sequence[str] | None = None,
+    ) -> None:
+        if not numbers or deadline.over:
+            return
+        pool, timed = self.pool, stop.is_empty or deadline.seconds < NEVER.seconds
+
+        def found(place: int, plan: Solution, expected: float | None) -> None:
+            pool.offer(numbers[place], plan, expected)
+            deadline.check()
+
+        with suppress(TimeIsUp):  # the call was stopped: what was offered is kept
+            plans = improve(
+                [pool.problems[number] for number in numbers],
+                [self._begin(number) for number in numbers],
+                stop=stop,
+                seed=self.seed,
+                threads=self.threads,
+                found=found if timed or pool.hears else None,
+                starts=constructions,
+                deadline=None if deadline is NEVER else deadline,  # Ctrl-C interrupts it
+            )
+            for place, (number, plan) in enumerate(zip(numbers, plans, strict=True)):
+                pool.offer(number, plan, plans.expected.get(place))
+            if plans.interrupted and deadline is NEVER:
+                raise KeyboardInterrupt
+
+    def _begin(self, number: int) -> Solution | None:
+        """The plan that a search begins with: a partial one only where it serves a customer.
+
+        Where visits reveal prizes the network's plans have reacted to them, and no search may begin
+        there; what was expected of the plans decides.
+        """
+        if self.pool.problems[number].has_unknown_prizes:
+            return self.starts.get(number)
+        plan = self.pool.of(number)
+        return plan if plan is not None and (plan.routes or plan.feasible) else None

@@ -1,0 +1,147 @@
+"""The best plan of each problem so far: every stage offers plans, and the best ones stay."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Sequence
+from typing import Any
+
+from spacevrp.problems.comparison import better_of
+from spacevrp.problems.deadline import Deadline
+from spacevrp.problems.errors import SolutionError, SpacevrpError
+from spacevrp.problems.inputs import is_one
+from spacevrp.problems.problem import Problem
+from spacevrp.problems.recourse import expected_cost
+from spacevrp.problems.solution import Solution
+
+Callback = Callable[[Solution], object]
+
+
+class Pool:
+    """The best plan of each problem: fewest customers left out first, then cheapest.
+
+    Parameters
+    ----------
+    deadline
+        Interrupted when the callback raises ``StopIteration``.
+    callback
+        Told every new best plan. Its other exceptions are the caller's own.
+    """
+
+    def __init__(
+        self,
+        problems: Sequence[Problem],
+        deadline: Deadline,
+        callback: Callback | None = None,
+    ) -> None:
+        self.problems = problems
+        self._deadline, self._callback = deadline, callback
+        self._best: dict[int, Solution] = {}
+        # Where visits reveal prizes: what was expected of the plan when it was chosen, and what
+        # the best one would have cost in hindsight.
+        self.expected: dict[int, float] = {}
+        self.hindsight: dict[int, float] = {}
+
+    @property
+    def any(self) -> bool:
+        """Whether there is a plan that serves a customer."""
+        return any(self.serves(number) for number in self._best)
+
+    @property
+    def hears(self) -> bool:
+        """Whether plans found during a search are wanted, too."""
+        return self._callback is not None
+
+    def of(self, number: int) -> Solution | None:
+        """The best plan of a problem, complete or not."""
+        return self._best.get(number)
+
+    def serves(self, number: int) -> bool:
+        """Whether there is a plan that is complete, or serves some customers."""
+        plan = self._best.get(number)
+        return plan is not None and (plan.feasible or any(plan.routes))
+
+    def complete(self, number: int) -> bool:
+        """Whether the best plan of a problem serves all that it must."""
+        plan = self._best.get(number)
+        return plan is not None and plan.feasible
+
+    def cost(self, numbers: Iterable[int]) -> float | None:
+        """Mean cost of the complete plans; None where there is none."""
+        plans = [self._best[number] for number in numbers if self.complete(number)]
+        return sum(plan.cost for plan in plans) / len(plans) if plans else None
+
+    def offer(self, number: int, plan: Solution, expected: float | None = None) -> bool:
+        """Keep a plan if it is the best so far, and say whether it is.
+
+        Where visits reveal prizes, plans are compared by what was ``expected`` of them.
+        """
+        if plan.feasible and number in self.hindsight:
+            self.hindsight[number] = min(plan.cost, self.hindsight[number])
+        if not plan.is_legal or not self._is_better(number, plan, expected):
+            return False
+        self.expected.pop(number, None)
+        if expected is not None:
+            self.expected[number] = expected
+        self._best[number] = plan
+        if self._callback is not None:
+            try:
+                self._callback(plan)
+            except StopIteration:
+                self._deadline.interrupt()
+        return True
+
+    def _is_better(self, number: int, plan: Solution, expected: float | None) -> bool:
+        held = self._best.get(number)
+        if held is None:
+            return True
+        if held.feasible and plan.feasible:
+            cost = plan.cost if expected is None else expected
+            return cost < self.expected.get(number, held.cost)
+        return better_of(held, plan) is plan
+
+    def begin(self, starts: dict[int, Solution]) -> None:
+        """Offer the caller's own plans."""
+        for number, plan in starts.items():
+            self.offer(number, plan, expected_cost(self.problems[number], plan))
+
+    def finish(self) -> list[Solution]:
+        """One plan a problem, the empty one where there is no other."""
+        return [
+            self._best.get(number) or Solution.judged(problem, ())
+            for number, problem in enumerate(self.problems)
+        ]
+
+
+def as_starts(given: Any, problem: Any, problems: Sequence[Problem]) -> dict[int, Solution]:
+    """Plans to begin with, by the number of their problem.
+
+    Raises
+    ------
+    SpacevrpError
+        Not one plan for each problem.
+    SolutionError
+        A plan that cannot be judged, or that breaks a rule.
+    """
+    if given is None:
+        return {}
+    plans = [given] if is_one(problem) else list(given)
+    if len(plans) != len(problems):
+        raise SpacevrpError(
+            f"start: expected one plan for each of {len(problems)} problems, received {len(plans)}"
+        )
+    starts = {}
+    for number, (one, plan) in enumerate(zip(problems, plans, strict=True)):
+        if plan is None:
+            continue  # of this problem there is none
+        where = "start" if is_one(problem) else f"start, number {number}"
+        try:
+            judged = Solution.judged(one, plan.routes if isinstance(plan, Solution) else plan)
+        except (SolutionError, TypeError) as error:
+            raise SolutionError(f"{where}: {error}") from None
+        if not judged.feasible:
+            message = judged.violations[0].message
+            raise SolutionError(
+                f"{where}: expected a feasible plan, received one in which {message}"
+            )
+        starts[number] = judged
+    return starts

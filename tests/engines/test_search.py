@@ -1,0 +1,401 @@
+"""Start nodes, devices and the progress bar."""
+
+from __future__ import annotations
+
+import os
+import subprocess
+import sys
+import warnings
+from dataclasses import replace
+from importlib.util import find_spec
+from typing import Any
+
+import pytest
+import torch
+
+from spacevrp.decode import rollout, routes_of
+from spacevrp.decode.draws import LIKELIEST, random_keys
+from spacevrp.decode.first import likeliest_first
+from spacevrp.decode.trace import Trace
+from spacevrp.engines import search
+from spacevrp.engines.devices import choose_device
+from spacevrp.engines.memory import Cut
+from spacevrp.engines.progress import Progress
+from spacevrp.engines.search import (
+    Best,
+    Moves,
+    choose_starts,
+    narrow,
+    search_block,
+    uses_kernel,
+)
+from spacevrp.engines.settings import Settings, Wanted
+from spacevrp.engines.turns import Turns
+from spacevrp.env import Environment
+from spacevrp.env.ways import ways_home
+from spacevrp.generators import generate
+from spacevrp.model import ModelConfig, SpaceModel, view_seeds
+from spacevrp.problems.errors import SpacevrpError
+from spacevrp.problems.problem import Problem
+from spacevrp.problems.readings import other_readings
+from spacevrp.problems.referee import judge
+from spacevrp.solver import Solver
+from spacevrp.tensors import stack
+
+
+def test_all_starts_and_some_spread_evenly() -> None:
+    # Customers of CVRP are nodes 1 to 12, pickups of PDTSP are nodes 1 to 6.
+    problems = [generate("CVRP", 12)[0], generate("PDTSP", 12)[0]]
+    environment = Environment(stack(problems))
+    every = choose_starts(environment, None)
+    assert every[0].tolist() == list(range(1, 13))
+    assert every[1].tolist() == 2 * list(range(1, 7))
+    assert choose_starts(environment, 4).tolist() == [[1, 4, 7, 10], [1, 2, 4, 5]]
+    assert choose_starts(environment, 99).tolist() == every.tolist()
+
+
+def test_as_many_starts_as_there_are_whatever_the_company() -> None:
+    pairs = generate("PDTSP", 12)[0]
+    alone = choose_starts(Environment(stack([pairs])), 8)
+    among = choose_starts(Environment(stack([generate("CVRP", 12)[0], pairs])), 8)[1]
+    assert alone.shape[1] == 6
+    assert set(alone[0].tolist()) == set(among.tolist()) == set(range(1, 7))
+
+
+def test_what_the_network_is_shown_changes_moves_and_not_costs(model: SpaceModel) -> None:
+    """Shown the same it does the same; shown something else it is charged what is."""
+    problems = generate("PDCVRP", 20, 2)
+    settings = Settings(views=2, starts=None, samples=0, seed=0)
+    block = (problems, settings, Cut(2, 2, 20), torch.device("cpu"), lambda done: None)
+
+    def routes(shown: list[Problem] | None) -> list[list[tuple[float, list[int]]]]:
+        found = search_block(model, *block, shown=shown)
+        return [[(c.cost, c.sequence.tolist()) for c in some] for some in found]
+
+    plain = routes(None)
+    assert routes(list(problems)) == plain
+    near = [reading.shown for p in problems for reading in other_readings(p)[1:]]
+    other = routes([one for one in near if one is not None])
+    assert other != plain
+    for problem, some in zip(problems, other, strict=True):
+        for cost, sequence in some:
+            judged = judge(problem, routes_of(problem, sequence))
+            assert judged.feasible
+            assert judged.cost == pytest.approx(cost * problem.unit, rel=1e-5)
+
+
+def test_the_device_is_checked(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(torch.cuda, "is_available", lambda: False)
+    assert choose_device("auto") == torch.device("cpu")
+    assert choose_device("cpu") == torch.device("cpu")
+    with pytest.raises(SpacevrpError, match="expected a CUDA device for 'cuda', found none"):
+        choose_device("cuda")
+    for wrong in ("gpu", "mps", 1.5, ""):
+        with pytest.raises(SpacevrpError, match="device: expected auto, cpu or cuda"):
+            choose_device(wrong)  # type: ignore[arg-type]
+    monkeypatch.setattr(torch.cuda, "is_available", lambda: True)
+    monkeypatch.setattr(torch.cuda, "device_count", lambda: 2)
+    assert choose_device("auto") == torch.device("cuda")
+    assert choose_device("cuda:1") == torch.device("cuda:1")
+    with pytest.raises(SpacevrpError, match="expected cuda:0 to cuda:1, received 'cuda:2'"):
+        choose_device("cuda:2")
+
+
+@pytest.mark.usefixtures("network_alone")
+def test_the_bar_shows_where_somebody_watches(
+    solver: Solver, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    # Under the rule `paper` backhauls cannot come first: fewer plans than first expected.
+    problem = Problem.from_coordinates(
+        [(0, 0), (0, 1), (1, 0), (1, 1)], demand=[0, 1, 2, -3], capacity=4, load_rule="paper"
+    )
+    counts = []
+
+    class Watched(Progress):
+        def __exit__(self, *args: Any) -> None:
+            counts.append((self._bar.n, self._bar.total))
+            super().__exit__(*args)
+
+    monkeypatch.setattr("spacevrp.solver.construct.Progress", Watched)
+    monkeypatch.setattr("spacevrp.engines.progress.DELAY", 0.0)
+    solver.solve(problem, augment=2)
+    solver.solve(problem, augment=2, progress=True)  # stderr is no terminal here
+    assert capsys.readouterr().err == ""
+    solver.solve(problem, augment=2, progress="always")
+    assert " plans/s" in capsys.readouterr().err
+    assert counts[-1] == (16, 16)  # two starts of two views, four plans from each
+
+
+# ------------------------------------------------------------------------------- the best of many
+
+
+def moves_of(cost: torch.Tensor, sequence: torch.Tensor) -> Moves:
+    def take(order: torch.Tensor) -> torch.Tensor:
+        return sequence.gather(1, order.unsqueeze(-1).expand(-1, -1, sequence.shape[2]))
+
+    return Moves(cost, take)
+
+
+def test_the_best_are_the_same_however_they_are_cut() -> None:
+    batch = stack(generate("CVRP", 6, 2))
+    generator = torch.Generator().manual_seed(3)
+    # 3 views, 20 starts; few distinct costs, so that ranks decide; the second is often stuck.
+    cost = torch.randint(0, 5, (2, 3, 20), generator=generator).float()
+    cost[1, torch.rand((3, 20), generator=generator) < 0.95] = torch.inf
+    sequence = torch.randint(0, 7, (2, 3, 20, 5), generator=generator)
+    rank = torch.arange(60).view(3, 20)
+
+    def served(item: int, position: int) -> int:
+        return len(set(sequence[item].flatten(0, 1)[position].tolist()))
+
+    expected = []
+    for item in range(2):
+        costs = cost[item].flatten().tolist()
+        keys = [
+            (value, -served(item, i) if value == float("inf") else 0, i)
+            for i, value in enumerate(costs)
+        ]
+        expected.append([key[2] for key in sorted(keys)][:16])
+    for views, starts in ((3, 20), (1, 20), (2, 7), (3, 16)):
+        best = Best(batch, 6)
+        pieces = [(v, p) for v in range(0, 3, views) for p in range(0, 20, starts)]
+        for view, start in reversed(pieces):  # the order of the pieces does not matter either
+            part = (slice(None), slice(view, view + views), slice(start, start + starts))
+            done = moves_of(cost[part].flatten(0, 1), sequence[part].flatten(0, 1))
+            best.add(done, rank[part[1:]])
+        found = best.candidates()
+        finite = int(torch.isfinite(cost[1]).sum())
+        assert [one.rank for one in found[0]] == expected[0]
+        assert [one.rank for one in found[1]][:finite] == expected[1][:finite]
+        for item in range(2):
+            for one in found[item]:
+                row = sequence[item].flatten(0, 1)[one.rank].tolist()
+                assert one.cost == cost[item].flatten()[one.rank]
+                assert one.sequence.tolist() == [*row, row[-1]]  # it rests where it stopped
+
+
+def test_of_stuck_rollouts_those_that_served_most_are_kept() -> None:
+    batch = stack(generate("CVRP", 6))
+    sequence = torch.tensor([[[0, 1, 1, 1], [0, 2, 3, 4], [0, 5, 6, 6]]])
+    best = Best(batch, 4)
+    best.add(moves_of(torch.full((1, 3), torch.inf), sequence), torch.arange(3).view(1, 3))
+    (found,) = best.candidates()
+    assert [one.rank for one in found] == [1, 2, 0]
+
+
+def test_only_the_moves_of_the_winners_are_gathered() -> None:
+    trace = Trace(
+        starts=torch.tensor([[1, 2, 3], [4, 5, 1]]),
+        origin=torch.zeros((2, 3), dtype=torch.int64),
+        action=torch.arange(2 * 4 * 3, dtype=torch.int32).view(2, 4, 3) % 6,
+        steps=torch.tensor([[4, 2, 3], [1, 0, 4]], dtype=torch.int32),
+        cost=torch.rand(2, 3),
+    )
+    order = torch.tensor([[2, 0], [1, 2]])
+    every = trace.sequences()
+    some = narrow(trace, order).sequences()
+    assert some.tolist() == [[every[0, 2].tolist(), every[0, 0].tolist()], [*every[1, 1:].tolist()]]
+    assert narrow(trace, order).cost.tolist() == trace.cost.gather(1, order).tolist()
+
+
+def test_seeds_of_views_do_not_depend_on_the_company(model: SpaceModel) -> None:
+    from spacevrp.model import view_seeds
+
+    problems = [*generate("CVRP", 8, 2), *generate("TSP", 9), *generate("CVRP", 10, 2)]
+    settings = search.Settings(views=5, starts=None, samples=0, seed=4)
+    batch = stack(problems)
+    quick = search.seeds_of_views(model, batch, problems, settings)
+    assert torch.equal(quick, view_seeds(batch, model.config, 5, 4))
+
+
+# ----------------------------------------------------------------------------------- the kernel
+
+KERNEL_CHECK = """
+from functools import partial
+import torch
+from spacevrp.generators import generate
+from spacevrp.model import ModelConfig, SpaceModel
+from spacevrp.problems.problem import Problem
+from spacevrp.problems.readings import other_readings
+from spacevrp.problems.referee import judge
+from spacevrp.engines import search
+from spacevrp.solver import Solver
+
+torch.manual_seed(0)
+config = ModelConfig(width=16, layers=1, feedforward=16, pivots=2, rank=2, heads=1)
+solver = Solver(SpaceModel(config), "cpu")
+problems = [p for n in ("CVRPTW", "ATSP", "PDTSP", "OP") for p in generate(n, 6, 1)]
+slow = solver.solve(problems, augment=2)
+search.uses_kernel = lambda environment: True
+search.fused_rollout = partial(search.fused_rollout, dtype=torch.float32)
+assert solver.solve(problems, augment=2) == slow
+short = Problem.from_coordinates(
+    [(0, 0), (0, 1), (1, 0), (1, 1)], demand=[0, 2, 2, 2], capacity=3, max_routes=2
+)
+reason = solver.run([short], augment=1).reasons[0]
+assert reason.startswith("1 of 3 customers left out: all 2 routes that are allowed"), reason
+print("equal")
+"""
+
+
+@pytest.mark.slow
+@pytest.mark.skipif(find_spec("triton") is None, reason="needs triton")
+def test_the_kernel_finds_the_same_plans_in_the_interpreter() -> None:
+    done = subprocess.run(
+        [sys.executable, "-W", "ignore", "-c", KERNEL_CHECK],
+        env={**os.environ, "TRITON_INTERPRET": "1"},
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+    assert (done.stdout, done.returncode) == ("equal\n", 0), done.stderr
+
+
+def test_draws_are_as_the_model_states_unless_plans_are_hard_to_find() -> None:
+    usual = Settings(views=1, starts=None, samples=9, seed=0)
+    assert {usual.temperature(number) for number in range(1, 10)} == {1.0}
+    hard = replace(usual, direct_return=False)
+    degrees = [hard.temperature(number) for number in range(1, 10)]
+    assert degrees == [1, 2, 4, 8, 16, 32, 64, 128, 1]
+    assert hard.temperature(0) == 1.0  # the greedy round
+
+
+def test_a_view_has_about_as_many_plans_as_starts() -> None:
+    usual = Wanted(starts=None, samples=None)
+    counts = {starts: usual.rollouts(starts) for starts in (1, 10, 16, 20, 64, 98, 100, 127)}
+    # Four from each of a quarter, but not from fewer than sixteen starts if there are as many.
+    assert counts == {1: 4, 10: 40, 16: 64, 20: 64, 64: 64, 98: 100, 100: 100, 127: 128}
+    assert Wanted(None, 0).rollouts(100) == 100
+    assert Wanted(None, 2).rollouts(100) == 300
+    assert Wanted(5, None).rollouts(5) == 5
+
+
+def test_tours_without_a_depot_begin_greedily_everywhere() -> None:
+    environment = Environment(stack([*generate("TSP", 70), *generate("CVRP", 69)]))
+    turns = Turns.of(environment, Wanted(None, None))
+    assert turns.start[0].tolist() == [*range(70), 0, 1]
+    assert not turns.draw[0].any()
+    assert turns.start[1].tolist() == [*range(18)] * 4
+    assert turns.draw[1].tolist() == [draw for draw in range(4) for _ in range(18)]
+    keys = turns.keys(0, range(2))
+    assert keys is not None
+    tour, route = keys.view(2, 2, 72)
+    assert (tour == LIKELIEST).all()
+    assert ((route == LIKELIEST) == (turns.draw[1] == 0)).all()
+    assert route[route != LIKELIEST].unique().numel() == 2 * 54
+    # Asked for, draws are made without a depot, too.
+    assert Turns.of(environment, Wanted(None, 2)).draw[0].tolist() == [0] * 70 + [1] * 70 + [2] * 70
+
+
+def test_rollouts_are_the_likeliest_starts_once_greedily_and_three_times_drawn(
+    model: SpaceModel, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    problems = [*generate("CVRP", 70, 1), *generate("CVRP", 68, 1)]
+    asked = []
+
+    def watched(environment, tables, starts, *, keys, temperature, **_):  # type: ignore[no-untyped-def]
+        asked.append((starts, keys, likeliest_first(environment, tables)))
+        return rollout(environment, tables, starts, keys=keys, temperature=temperature)
+
+    monkeypatch.setattr(search, "supports_native", lambda _: False)
+    monkeypatch.setattr(search, "rollout", watched)
+    Solver(model, "cpu").solve(problems, augment=1, improve=False)
+    ((starts, keys, order),) = asked
+    assert starts.shape == keys.shape == (2, 4 * 18)  # a quarter of 70 and of 68
+    turn = torch.arange(18)
+    for row, own in enumerate((17, 18)):  # the smaller one comes first
+        assert torch.equal(starts[row, :18], order[row, turn % own])
+        assert torch.equal(starts[row], starts[row, :18].repeat(4))
+        assert (keys[row, :18] == LIKELIEST).all()
+        assert (keys[row, 18:] >= 0).all()
+    # It repeats its first start, with the numbers this was drawn with.
+    drawn = keys[:, 18:].unflatten(1, (3, 18))
+    assert torch.equal(drawn[0, :, 17], drawn[0, :, 0])
+    assert drawn[1].unique().numel() == 54
+    assert torch.equal(drawn[0, :, :17], drawn[1, :, :17])
+
+
+def test_heat_makes_all_moves_alike(model: SpaceModel) -> None:
+    batch = stack(generate("TSP", 5))
+    tables = model(batch, view_seeds(batch, model.config, 1, 0)[:, 0])
+    starts = torch.zeros((1, 4000), dtype=torch.int64)
+    keys = random_keys(starts.shape, starts.device, torch.Generator().manual_seed(1))
+    heat = torch.full((4000,), 1e6)
+    done = rollout(Environment(batch), tables, starts, keys=keys, temperature=heat)
+    # Four moves, each with a chance of 1/4: a deviation of 0.0068.
+    shares = torch.bincount(done.sequence[0, :, 2], minlength=5) / 4000
+    assert shares.tolist() == pytest.approx([0, 0.25, 0.25, 0.25, 0.25], abs=0.03)
+
+
+def test_the_kernel_is_for_gpus_and_few_nodes(monkeypatch: pytest.MonkeyPatch) -> None:
+    class OnGpu:
+        """A batch that says it lies on a GPU."""
+
+        def __init__(self, name: str, size: int) -> None:
+            self.batch = self
+            real = stack(generate(name, size))
+            self.num_nodes, self.num_depots = real.num_nodes, int(real.is_depot.sum())
+            self.device = torch.device("cuda")
+            self.home = ways_home(real, direct=True)
+
+    monkeypatch.setattr(search, "_has_triton", lambda: True)
+    assert uses_kernel(OnGpu("CVRP", 127))  # type: ignore[arg-type]
+    assert uses_kernel(OnGpu("TSP", 128))  # type: ignore[arg-type]
+    assert not uses_kernel(OnGpu("CVRP", 128))  # type: ignore[arg-type]
+    assert uses_kernel(OnGpu("MDCVRP", 125))  # type: ignore[arg-type]
+    detours = OnGpu("CVRP", 10)
+    detours.home = ways_home(stack(generate("CVRP", 10)), direct=False)
+    assert not uses_kernel(detours)  # type: ignore[arg-type]
+    many = OnGpu("MDCVRP", 20)
+    many.num_depots = 9
+    assert not uses_kernel(many)  # type: ignore[arg-type]
+    assert not uses_kernel(Environment(stack(generate("CVRP", 10))))
+    monkeypatch.setattr(search, "_has_triton", lambda: False)
+    assert not uses_kernel(OnGpu("CVRP", 10))  # type: ignore[arg-type]
+
+
+def test_a_missing_triton_is_told_once(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(search, "find_spec", lambda name: None)
+    search._has_triton.cache_clear()
+    try:
+        with pytest.warns(RuntimeWarning, match="Triton is not installed: .* step by step"):
+            assert not search._has_triton()
+        with warnings.catch_warnings():
+            warnings.simplefilter("error")
+            assert not search._has_triton()
+    finally:
+        search._has_triton.cache_clear()
+
+
+@pytest.mark.gpu
+@pytest.mark.skipif(not torch.cuda.is_available(), reason="needs a CUDA device")
+def test_a_gpu_finds_plans_about_as_good() -> None:
+    with torch.random.fork_rng():
+        torch.manual_seed(0)
+        config = ModelConfig(width=64, layers=3, feedforward=128)
+        on_cpu, on_gpu = Solver(SpaceModel(config), "cpu"), Solver(SpaceModel(config), "cuda")
+    on_gpu.model.load_state_dict(on_cpu.model.state_dict())
+    names = ("CVRP", "AMDOCVRPBPLTW", "PDTSP", "OP")
+    problems = [problem for name in names for problem in generate(name, 20, 5)]
+    expected = sum(solution.cost for solution in on_cpu.solve(problems, sample=1))
+    received = on_gpu.solve(problems, sample=1)
+    assert all(solution.feasible for solution in received)
+    # bfloat16 may turn a close decision, not the overall result.
+    assert sum(solution.cost for solution in received) == pytest.approx(expected, rel=0.03)
+
+
+@pytest.mark.gpu
+@pytest.mark.skipif(not torch.cuda.is_available(), reason="needs a CUDA device")
+@pytest.mark.parametrize("name", ["CVRP", "ATSP", "OP", "PCTSP", "PDTSP", "CVRPB", "ACVRPBTW"])
+def test_the_kernel_is_as_good_as_single_steps(name: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    with torch.random.fork_rng():
+        torch.manual_seed(0)
+        solver = Solver(SpaceModel(ModelConfig(width=64, layers=3, feedforward=128)), "cuda")
+    problems = generate(name, 50, 32)
+    fast = solver.run(problems, augment=4)
+    monkeypatch.setattr(search, "uses_kernel", lambda environment: False)
+    slow = solver.run(problems, augment=4)
+    assert fast.reasons == slow.reasons == {}
+    assert fast.refused == 0
+    costs = [sum(one.cost for one in attempt.solutions if one) for attempt in (fast, slow)]
+    assert costs[0] == pytest.approx(costs[1], rel=0.02)

@@ -1,0 +1,136 @@
+"""What pictures say: colours that stay apart, verdicts in words, the legend."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+import numpy as np
+import pytest
+
+from spacevrp.plots.content import (
+    COLOURS,
+    colour_of,
+    dashes_of,
+    depot_kinds,
+    headline,
+    looks_of,
+    unserved_nodes,
+    verdict,
+)
+from spacevrp.problems.fleet import Vehicle
+from spacevrp.problems.problem import Problem
+from spacevrp.problems.solution import Solution
+
+Build = Callable[..., Problem]
+# Apart in OKLab by more than these; 0.02 is about what a reader just notices.
+FLOOR, FLOOR_WITHOUT_RED_OR_GREEN = 0.08, 0.045
+# What light does without cones for green or for red (Machado, Oliveira and Fernandes, 2009).
+NO_GREEN = [
+    [0.367322, 0.860646, -0.227968],
+    [0.280085, 0.672501, 0.047413],
+    [-0.011820, 0.042940, 0.968881],
+]
+NO_RED = [
+    [0.152286, 1.052583, -0.204868],
+    [0.114503, 0.786281, 0.099216],
+    [-0.003882, -0.048116, 1.051998],
+]
+
+
+def linear_light(colours: tuple[str, ...]) -> np.ndarray:
+    rgb = np.array([[int(c[i : i + 2], 16) for i in (1, 3, 5)] for c in colours]) / 255
+    return np.where(rgb <= 0.04045, rgb / 12.92, ((rgb + 0.055) / 1.055) ** 2.4)
+
+
+def oklab(light: np.ndarray) -> np.ndarray:
+    """Björn Ottosson's perceptual space, from linear light."""
+    cones = light @ np.transpose(
+        [
+            [0.4122214708, 0.5363325363, 0.0514459929],
+            [0.2119034982, 0.6806995451, 0.1073969566],
+            [0.0883024619, 0.2817188376, 0.6299787005],
+        ]
+    )
+    return np.cbrt(np.clip(cones, 0, None)) @ np.transpose(
+        [
+            [0.2104542553, 0.7936177850, -0.0040720468],
+            [1.9779984951, -2.4285922050, 0.4505937099],
+            [0.0259040371, 0.7827717662, -0.8086757660],
+        ]
+    )
+
+
+@pytest.mark.parametrize(
+    ("eyes", "floor"),
+    [
+        (np.eye(3), FLOOR),
+        (NO_GREEN, FLOOR_WITHOUT_RED_OR_GREEN),
+        (NO_RED, FLOOR_WITHOUT_RED_OR_GREEN),
+    ],
+)
+def test_thirty_colours_stay_apart_and_dark_enough_for_paper(eyes: object, floor: float) -> None:
+    points = oklab(np.clip(linear_light(COLOURS) @ np.transpose(eyes), 0, 1))
+    apart = np.linalg.norm(points[:, None] - points[None], axis=-1)
+    assert len(COLOURS) >= 30
+    assert apart[~np.eye(len(COLOURS), dtype=bool)].min() > floor
+    assert points[:, 0].max() < 0.85  # white is 1
+
+
+def test_a_hundred_routes_differ_by_colour_or_dashes() -> None:
+    assert len({(colour_of(r), dashes_of(r)) for r in range(100)}) == 100
+    assert not any(dashes_of(r) for r in range(30))  # the second cue comes with the second round
+
+
+def test_a_partial_plan_is_called_partial(four_customers: Build) -> None:
+    problem = four_customers(demand=[0, 6, 4, 3, 7], capacity=10)
+    solution = Solution.judged(problem, [[0, 1, 2, 0]])
+    assert verdict(solution) == ["partial: 2 of 4 stops unserved"]
+    assert unserved_nodes(solution) == (3, 4)
+    assert headline(problem, solution) == "CVRP  ·  4 stops  ·  1 route  ·  cost 12"
+
+
+def test_a_plan_that_breaks_rules_says_which(four_customers: Build) -> None:
+    problem = four_customers(demand=[0, 6, 4, 3, 7], capacity=10)
+    (line,) = verdict(Solution.judged(problem, [[0, 1, 2, 3, 4, 0]]))
+    assert line.startswith("breaks a rule: route 1 ")
+    assert "20" in line
+    both = verdict(Solution.judged(problem, [[0, 1, 2, 3, 0]]))
+    assert both[0] == "1 of 4 stops unserved"  # not partial: it would not be legal without
+    assert both[1].startswith("breaks a rule: route 1 ")
+    assert verdict(Solution.judged(problem, [[0, 1, 2, 0], [0, 3, 4, 0]])) == []
+
+
+def test_many_broken_rules_are_counted(four_customers: Build) -> None:
+    problem = four_customers(windows=[(0, 99)] + [(0, 0.5)] * 4, allow_unservable=True)
+    lines = verdict(Solution.judged(problem, [[0, 1, 0], [0, 2, 0], [0, 3, 0], [0, 4, 0]]))
+    assert len(lines) == 4
+    assert lines[-1] == "and 1 more times: window"
+
+
+def test_too_little_prize_is_partial(four_customers: Build) -> None:
+    problem = four_customers(
+        prize=[0, 1, 2, 3, 4], penalty=[0, 1, 1, 1, 1], min_prize=5.0, max_routes=1
+    )
+    solution = Solution.judged(problem, [[0, 1, 0]])
+    assert verdict(solution) == ["partial: prize 1 of at least 5"]
+    assert unserved_nodes(solution) == ()  # all may be skipped
+
+
+def test_the_legend_has_stops_load_cost_and_vehicle(four_customers: Build) -> None:
+    problem = four_customers(demand=[0, 6, 4, 3, 7], capacity=10, vehicles=[Vehicle("van")])
+    looks = looks_of(Solution.judged(problem, [[0, 1, 2, 0], [0, 4, 0]]))
+    assert [look.label for look in looks] == [
+        "1: 2 stops, load 10/10, cost 12, van",
+        "2: 1 stop, load 7/10, cost 16, van",
+    ]
+
+
+def test_kinds_of_depots() -> None:
+    problem = Problem.from_coordinates(
+        [(0, 0), (1, 0), (2, 0), (3, 0)],
+        depots=[0, 1, 2],
+        vehicles=[Vehicle("a", start=0), Vehicle("b", start=1, end=2)],
+    )
+    kinds = {kind.label: kind.nodes for kind in depot_kinds(problem)}
+    assert kinds == {"depot": (0,), "depot, start only": (1,), "depot, end only": (2,)}
+    assert len({kind.marker for kind in depot_kinds(problem)}) == 3

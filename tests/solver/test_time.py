@@ -1,0 +1,298 @@
+"""Calls with a time: who gets how much of it, and that it is a limit."""
+
+from __future__ import annotations
+
+import signal
+import warnings
+from collections.abc import Iterator
+from itertools import pairwise
+from typing import Any
+
+import pytest
+
+import spacevrp
+from spacevrp import native
+from spacevrp.generators import generate
+from spacevrp.problems.deadline import Deadline, stopping_on_interrupt
+from spacevrp.problems.errors import SpacevrpError
+from spacevrp.problems.solution import Solution
+from spacevrp.solver import NoPlanError, solver
+from spacevrp.solver.construct import MOST_AUGMENTATIONS, Round, rounds_in_time
+from spacevrp.solver.pool import Pool
+
+from .conftest import Clock, FakeEngine, alone
+
+needs_search = pytest.mark.skipif(not native.available(), reason="needs the compiled search")
+
+
+# ------------------------------------------------------------------------------- rounds in time
+
+
+def rounds(
+    clock: Clock, seconds: float, latency: float, rate: float, most: int | None = None
+) -> list[Round]:
+    """Those of 100 start nodes, of which each takes ``latency + rate x rollouts`` seconds."""
+    done = []
+    for one in rounds_in_time(Deadline(seconds, clock), few=8, every=100, most=most):
+        done.append(one)
+        clock.now += latency + rate * one.rollouts
+        assert len(done) < 1000
+    return done
+
+
+def test_no_round_is_begun_that_is_not_expected_to_end_in_time(clock: Clock) -> None:
+    began = clock.now
+    done = rounds(clock, 10.0, latency=0.2, rate=0.001)
+    assert clock.now - began <= 10.0
+    assert done[0] == Round(1, 8)
+    assert all(b.rollouts <= 4 * a.rollouts for a, b in pairwise(done))
+    assert sum(one.rollouts for one in done) * 0.001 > 7.0  # most of the time is used
+
+
+def test_views_come_first_and_then_samples(clock: Clock) -> None:
+    done = rounds(clock, 100.0, latency=0.0, rate=0.001)
+    greedy = [one for one in done if not one.samples]
+    assert sum(one.views for one in greedy) >= MOST_AUGMENTATIONS
+    sampled = [one for one in done if one.samples]
+    assert done[: done.index(sampled[0])] == greedy[: done.index(sampled[0])]
+    assert max(one.samples for one in sampled) == 7
+
+
+def test_so_many_views_and_no_more(clock: Clock) -> None:
+    assert rounds(clock, 100.0, latency=0.1, rate=0.0, most=1) == [Round(1, 8)]
+    # Four times as many start nodes fit into the next round at most.
+    assert rounds(clock, 100.0, latency=0.1, rate=0.0, most=2) == [Round(1, 8), Round(1, 32)]
+
+
+# ------------------------------------------------------------------------------- the whole call
+
+
+@needs_search
+def test_the_search_goes_on_from_the_best_plan(solver_of: Any, fake: FakeEngine) -> None:
+    """Each instance has a part of the time; the network serves each customer alone."""
+    problems = generate("CVRP", 8, 2)
+    told: list[Solution] = []
+    fake.latency = 0.01
+    outcome = solver_of(fake).run(problems, time=0.4, callback=told.append)
+    for problem, plan in zip(problems, outcome.results, strict=True):
+        assert plan.feasible
+        assert plan.cost < alone(problem).cost
+        assert any(one.problem is problem for one in told)
+        assert [stage.name for stage in plan.stages] == ["start", "construct", "improve", "judge"]
+    assert outcome.notes == ()
+
+
+def test_the_network_alone_uses_the_time(solver_of: Any, fake: FakeEngine, clock: Clock) -> None:
+    (problem,) = generate("CVRP", 20, 1)
+    began = clock.now
+    outcome = solver_of(fake).run(problem, time=3.0, search=False, clock=clock)
+    assert outcome.results == [alone(problem)]
+    assert 2.0 < clock.now - began <= 3.0
+    assert outcome.augmentations == sum(call.views for call in fake.calls) > 8
+    first = [call.first_view for call in fake.calls]
+    assert first == sorted(set(first))  # views of its own in every round
+    assert len({call.seed for call in fake.calls}) == len(fake.calls)
+
+
+def test_the_network_has_a_quarter_of_the_time_where_the_search_follows(
+    solver_of: Any, fake: FakeEngine, clock: Clock, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(solver, "can_search", lambda problem: True)
+    monkeypatch.setattr("spacevrp.solver.improve.Improve._search", lambda *_, **__: None)
+    (problem,) = generate("CVRP", 100, 1)
+    began = clock.now
+    fake.rate = 0.01
+    outcome = solver_of(fake).run(problem, time=2.0, clock=clock)
+    # Eight start nodes take 0.18 s. As many more are expected to fit into the rest of 0.5 s, and
+    # fourteen do.
+    assert 0.18 <= clock.now - began <= 0.5
+    assert [call.starts for call in fake.calls] == [8, 14]
+    assert outcome.augmentations == 2
+
+
+@needs_search
+def test_a_time_too_short_for_the_network_still_gives_a_plan(
+    solver_of: Any, fake: FakeEngine, clock: Clock
+) -> None:
+    """The search constructs one at once."""
+    fake.latency = 1.0
+    outcome = solver_of(fake).run(generate("CVRP", 20, 1), time=0.2)
+    assert outcome.results[0].feasible
+    assert outcome.notes[0].startswith("begun without the network: the time was too short")
+
+
+@needs_search
+@pytest.mark.parametrize("starts", [None, 2])
+def test_large_instances_go_without_the_network(
+    solver_of: Any, fake: FakeEngine, monkeypatch: pytest.MonkeyPatch, starts: int | None
+) -> None:
+    """Unless something is said of its plans."""
+    monkeypatch.setattr(solver, "MOST_FOR_NETWORK", 10)
+    outcome = solver_of(fake).run(generate("CVRP", 12, 1), time=0.6, start_nodes=starts)
+    assert outcome.results[0].feasible
+    assert bool(fake.calls) == (starts is not None)
+    assert any("12 customers, begun without" in note for note in outcome.notes) == (starts is None)
+
+
+def test_without_the_compiled_search_a_note_says_so(
+    solver_of: Any, fake: FakeEngine, monkeypatch: pytest.MonkeyPatch, clock: Clock
+) -> None:
+    monkeypatch.setattr(native, "core", None)
+    problems, call = generate("CVRP", 20, 1), solver_of(fake)
+    assert call.run(problems, time=1.0, clock=clock).notes == (native.MISSING,)
+    assert call.run(problems, time=1.0, search=False, clock=clock).notes == ()
+
+
+def test_a_partial_plan_says_why(solver_of: Any, fake: FakeEngine, clock: Clock) -> None:
+    """The network comes to dead ends only, and the fleet is too small for all customers."""
+    fake.stuck = True
+    problem = generate("CVRP", 20, 1)[0].replace(max_routes=1, variant=None)
+    outcome = solver_of(fake).run(problem, time=2.0, search=False, clock=clock)
+    assert "the fleet is too small" in outcome.reasons[0]
+    assert outcome.solutions == [None]
+    assert outcome.results[0].partial
+    with pytest.raises(NoPlanError, match="the fleet is too small") as caught:
+        solver_of(fake).solve(problem, time=1, search=False, clock=clock)
+    assert list(caught.value.partial) == [0]
+
+
+# --------------------------------------------------------------- interrupted, told, and begun from
+
+
+def test_an_interruption_keeps_the_best_plan(
+    solver_of: Any, fake: FakeEngine, clock: Clock, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Ctrl-C during the search, before it has found anything."""
+
+    def interrupted(*_: Any, **__: Any) -> None:
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr("spacevrp.solver.improve.Improve.run_in_time", interrupted)
+    monkeypatch.setattr("spacevrp.solver.improve.Improve.run", interrupted)
+    monkeypatch.setattr("spacevrp.solver.improve.Improve.construct", lambda *_: None)
+    (problem,) = generate("CVRP", 20, 1)
+    for time, of in ((5.0, " of 5 s"), (None, "")):
+        outcome = solver_of(fake).run(problem, time=time, clock=clock)
+        assert outcome.results == [alone(problem)]
+        (note,) = outcome.notes
+        assert note.startswith("interrupted after 0.")
+        assert note.endswith(f" s{of}: the best plans so far")
+
+
+def test_an_interruption_without_a_plan_is_one(solver_of: Any, fake: FakeEngine) -> None:
+    class Interrupted(FakeEngine):
+        def search(self, *_: Any) -> Any:
+            raise KeyboardInterrupt
+
+    problems = generate("CVRP", 20, 1)
+    with pytest.raises(KeyboardInterrupt):
+        solver_of(Interrupted(fake.clock)).run(problems, time=5.0, search=False)
+
+
+@pytest.fixture
+def usual_interrupt() -> Iterator[None]:
+    """Ctrl-C as in a terminal: what starts in the background ignores it."""
+    before = signal.signal(signal.SIGINT, signal.default_int_handler)
+    yield
+    signal.signal(signal.SIGINT, before)
+
+
+@pytest.mark.usefixtures("usual_interrupt")
+def test_ctrl_c_ends_the_time_once_there_is_a_plan(clock: Clock) -> None:
+    """The handler of the signal; a second one interrupts at once."""
+    (problem,) = generate("CVRP", 6, 1)
+    deadline = Deadline(10.0, clock)
+    plans = Pool([problem], deadline)
+    before = signal.getsignal(signal.SIGINT)
+    with stopping_on_interrupt(deadline, lambda: plans.any):
+        with pytest.raises(KeyboardInterrupt):
+            signal.raise_signal(signal.SIGINT)  # there is none yet
+        plans.offer(0, alone(problem))
+        signal.raise_signal(signal.SIGINT)
+        assert (deadline.interrupted, deadline.left) == (True, 0.0)
+        with pytest.raises(KeyboardInterrupt):
+            signal.raise_signal(signal.SIGINT)
+    assert signal.getsignal(signal.SIGINT) is before
+
+
+def test_a_callback_may_stop_the_call(solver_of: Any, fake: FakeEngine, clock: Clock) -> None:
+    (problem,) = generate("CVRP", 20, 1)
+
+    def stop(plan: Solution) -> None:
+        raise StopIteration
+
+    def fail(plan: Solution) -> None:
+        raise RuntimeError("the caller's own")
+
+    outcome = solver_of(fake).run(problem, time=5.0, search=False, callback=stop, clock=clock)
+    assert outcome.results == [alone(problem)]
+    assert len(fake.calls) == 1
+    with pytest.raises(RuntimeError, match="the caller's own"):
+        solver_of(fake).run(problem, time=5.0, callback=fail)
+
+
+def test_no_plan_is_worse_than_the_start(solver_of: Any, fake: FakeEngine, clock: Clock) -> None:
+    """The network serves each customer alone; the start has two in one route."""
+    (problem,) = generate("CVRP", 20, 1)
+    together = [(0, 1, 2, 0), *((0, node, 0) for node in problem.customers[2:])]
+    asked: dict[str, Any] = {"time": 5.0, "search": False, "clock": clock}
+    for start in (together, Solution.judged(problem, together)):
+        outcome = solver_of(fake).run(problem, start=start, **asked)
+        assert outcome.results[0].routes == tuple(together)
+    several = solver_of(fake).run([problem, problem], start=[None, together], **asked)
+    assert [len(one.routes) for one in several.results] == [20, 19]
+
+
+@pytest.mark.parametrize(
+    ("start", "message"),
+    [
+        ([(0, 1, 0)], "^start: expected a feasible plan, received one in which customer 2 is"),
+        ([(0, 1, 99, 0)], "^start: .*99"),
+        ("soon", "^start: "),
+        (7, "^start: "),
+    ],
+)
+def test_a_start_that_is_none_is_an_error(
+    solver_of: Any, fake: FakeEngine, start: Any, message: str
+) -> None:
+    with pytest.raises(SpacevrpError, match=message):
+        solver_of(fake).run(generate("CVRP", 20, 1)[0], time=5.0, start=start)
+
+
+def test_a_start_for_each_problem(solver_of: Any, fake: FakeEngine) -> None:
+    with pytest.raises(SpacevrpError, match=r"^start: expected one plan for each of 2 problems"):
+        solver_of(fake).run(generate("CVRP", 20, 2), time=5.0, start=[[]])
+
+
+def test_no_problems_are_no_trouble(solver_of: Any, fake: FakeEngine) -> None:
+    assert solver_of(fake).run([], time=1.0).results == []
+
+
+# ------------------------------------------------------------------------------- the public face
+
+
+def test_what_the_time_was_too_short_for_is_a_warning(
+    solver_of: Any, fake: FakeEngine, clock: Clock
+) -> None:
+    (problem,) = generate("CVRP", 20, 1)
+    asked: dict[str, Any] = {"search": False, "partial": True, "clock": clock}
+    with pytest.warns(RuntimeWarning, match="the time was too short for the network") as caught:
+        solver_of(fake).solve(problem, time=0.01, **asked)
+    assert caught[0].filename == __file__  # where the call is
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        assert solver_of(fake).solve(problem, time="3s", **asked).feasible
+
+
+@pytest.mark.parametrize("name", ["augmentations", "num_samples", "iterations"])
+def test_what_the_time_decides_cannot_be_said(name: str) -> None:
+    with pytest.raises(SpacevrpError, match=f"^{name}: expected none with a time"):
+        spacevrp.solve(generate("CVRP", 6, 1)[0], time=1, **{name: 3})
+
+
+def test_a_bad_time_is_found_before_the_weights_are_loaded(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setattr(solver, "Solver", None)
+    with pytest.raises(SpacevrpError, match=r"^time: expected a time such as 90s"):
+        spacevrp.solve(generate("CVRP", 6, 1)[0], time="5 minutes")
