@@ -57,6 +57,17 @@ def random_model() -> Callable[..., SpaceModel]:
 
 
 @pytest.fixture(scope="session")
+def told_more(random_model: Callable[..., SpaceModel]) -> SpaceModel:
+    """A small model that counts facts of moves, with much weight, and sees bits of the problem."""
+    model = random_model(signals=7, constraint_aware=True, problem_bits=True)
+    assert model.moves is not None
+    with torch.no_grad():
+        for parameter in model.moves.parameters():
+            parameter *= 20.0
+    return model
+
+
+@pytest.fixture(scope="session")
 def as_decoder_tables() -> Callable[[Sequence[Tables], int], DecoderTables]:
     """Tables of instances as the padded tensors of all their views in a row."""
 
@@ -78,6 +89,10 @@ def as_decoder_tables() -> Callable[[Sequence[Tables], int], DecoderTables]:
         for square, one in zip(squares, tables, strict=True):
             assert one.zscore is not None
             square[: len(one.zscore), : len(one.zscore)] = one.zscore
+        facts = {}
+        if tables[0].move_first is not None:
+            facts = {name: padded(name) for name in ("move_first", "move_last")}
+            facts["move_state"] = per_view([one.move_state for one in tables])
         return DecoderTables(
             embedding=padded("embedding"),
             keyed=padded("keyed"),
@@ -88,6 +103,7 @@ def as_decoder_tables() -> Callable[[Sequence[Tables], int], DecoderTables]:
             read_weight=per_view([one.read_weight for one in tables]),
             match_weight=per_view([one.match_weight for one in tables]),
             clipping=tables[0].clipping,
+            **facts,
         )
 
     return build

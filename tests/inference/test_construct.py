@@ -4,23 +4,32 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Sequence
+from typing import Literal
 
 import numpy as np
 import pytest
 import torch
 
+from spacevrp.arrays import prepare
+from spacevrp.decode.signal import problem_signals
 from spacevrp.engines.memory import Cut
 from spacevrp.engines.search import search_block
 from spacevrp.engines.settings import Settings
+from spacevrp.env import Environment
 from spacevrp.generators.testsets import generate
 from spacevrp.inference.construct import Best, Candidate, ConstructParams, construct, first_plans
+from spacevrp.inference.moves import facts_at_depots
 from spacevrp.inference.network import Network
 from spacevrp.inference.rollouts import RolloutPlan, Trajectories
 from spacevrp.model import SpaceModel
+from spacevrp.model.geometry import normalise
+from spacevrp.model.moves import move_facts
 from spacevrp.problems.deadline import Deadline, TimeIsUp
 from spacevrp.problems.problem import Problem
 from spacevrp.problems.referee import judge
 from spacevrp.problems.variants import VARIANTS
+from spacevrp.tensors import stack
+from spacevrp.tensors.lengths import columns_of
 
 Of = Callable[[SpaceModel], Network]
 
@@ -73,6 +82,50 @@ def test_all_variants(bundled: SpaceModel, network_of: Of) -> None:
         assert judge(problem, plan.routes).feasible
 
 
+@pytest.mark.parametrize("rule", ["single", "paper", "separate"])
+def test_facts_at_depots_are_those_of_torch(rule: Literal["single", "paper", "separate"]) -> None:
+    told = np.zeros(5)
+    for variant in VARIANTS:
+        (problem,) = generate(variant, 8, 1, 4)
+        problem = problem.replace(load_rule=rule)
+        if not problem.depots:
+            continue
+        (instance,), batch = prepare([problem]), stack([problem])
+        environment = Environment(batch)
+        depots = torch.arange(environment.num_depots).unsqueeze(0)
+        signals = problem_signals(batch, environment.standing(depots), 7)
+        zscore = normalise(batch).zscore
+        far = columns_of(zscore, depots)
+        (wanted,) = move_facts(batch, depots, depots, signals, far).numpy()
+        got = facts_at_depots(instance, signals[0].numpy(), zscore[0].numpy())
+        assert np.allclose(got, wanted, rtol=1e-5, atol=1e-6), variant
+        told += np.abs(got).max(axis=(0, 1)) > 0
+    assert told.min() > 10
+
+
+@pytest.mark.parametrize("compiled", [True, False])
+def test_facts_of_moves(told_more: SpaceModel, network_of: Of, compiled: bool) -> None:
+    """The likeliest starts and the moves count them, by torch step by step or compiled."""
+    names = [name for name in VARIANTS if compiled or len(name) % 3 == 0]
+    problems = [generate(variant, 8, 1, 4)[0] for variant in names]
+    settings = Settings(views=2, starts=3, samples=1, seed=3, compiled=compiled)
+    wanted = by_torch(told_more, problems, settings)
+    params = ConstructParams(views=2, starts=3, samples=1, seed=3)
+    assert_same_best(wanted, list(construct(network_of(told_more), problems, params)), ties=2)
+
+
+def test_facts_where_there_is_no_way_home(told_more: SpaceModel, network_of: Of) -> None:
+    """Open routes need none: what it would be must not count, nor make scores of nothing."""
+    matrix = np.random.default_rng(1).random((7, 7)) + 0.2
+    matrix[1::2, 0] = np.inf
+    problem = Problem.from_matrix(
+        matrix, depots=[0], demand=[0] + [1] * 6, capacity=3, max_length=2.5, open_routes=True
+    )
+    wanted = by_torch(told_more, [problem], Settings(views=1, starts=2, samples=1, seed=0))
+    params = ConstructParams(starts=2, samples=1)
+    assert_same_best(wanted, list(construct(network_of(told_more), [problem], params)))
+
+
 @pytest.mark.slow
 def test_all_variants_step_by_step(bundled: SpaceModel, network_of: Of) -> None:
     """The torch path in its slowest form."""
@@ -92,7 +145,7 @@ def test_all_variants_step_by_step(bundled: SpaceModel, network_of: Of) -> None:
             {"starts": 2, "samples": 1, "first_view": 5},
             {"starts": 2, "samples": 1, "first_view": 5},
         ),
-        ({"starts": None, "samples": None, "lean": 0.0}, {"strength": 0.0}),
+        ({"starts": None, "samples": None, "heads": 0.0}, {"strength": 0.0}),
     ],
 )
 def test_starts_samples_and_heads(

@@ -36,6 +36,7 @@ from spacevrp.tensors.fleet import stack_fleets
 # away from the same network in float64, so that distance counts, too.
 CLOSE, TIMES = 3e-5, 8.0
 FIELDS = ("embedding", "keyed", "query_first", "query_last", "state_weight", "zscore")
+FIELDS_OF_FACTS = ("move_first", "move_last", "move_state")
 As = Callable[[Sequence[Tables], int], DecoderTables]
 Of = Callable[[SpaceModel], Network]
 
@@ -76,13 +77,14 @@ def assert_close(got: DecoderTables, expected: Expected, is_node: torch.Tensor) 
     """On real nodes; of padding the network without torch knows nothing."""
     wanted = expected.tables
     real = is_node.repeat_interleave(len(wanted.embedding) // len(is_node), dim=0)
-    for name in FIELDS:
+    fields = FIELDS if wanted.move_first is None else (*FIELDS, *FIELDS_OF_FACTS)
+    for name in fields:
         one, other, exact = (getattr(each, name) for each in (got, wanted, expected.exact))
         assert one.shape == other.shape, name
         counts: torch.Tensor | float = 1.0
         if name == "zscore":
             counts = real.unsqueeze(1) & real.unsqueeze(2)
-        elif name != "state_weight":
+        elif name not in ("state_weight", "move_state"):
             counts = real.unsqueeze(-1)
         rounding = float(((other - exact) * counts).abs().max())
         close = max(CLOSE * float((other * counts).abs().max()), TIMES * rounding)
@@ -158,6 +160,7 @@ def test_heads_of_any_numbers_and_none(
         {"representation": "identifiers"},
         {"pivot_choice": "random", "depot_seed": False},
         {"projections": "hypernetwork", "pivots": 9},
+        {"signals": 7, "constraint_aware": True, "problem_bits": True},
     ],
 )
 def test_every_configuration(
@@ -167,10 +170,11 @@ def test_every_configuration(
     changes: dict[str, str | int],
 ) -> None:
     model = random_model(**changes)
-    names = ("TSP", "ACVRPTW", "PDTSP", "MDCVRPB", "PCTSP")
+    names = ("TSP", "ACVRPTW", "PDTSP", "MDCVRPB", "PCTSP", "OP", "OCVRPBPL")
     problems = [
-        generate(name, size, 1, 2)[0] for name, size in zip(names, range(4, 14, 2), strict=True)
+        generate(name, size, 1, 2)[0] for name, size in zip(names, range(4, 18, 2), strict=True)
     ]
+    problems.append(problems[-1].replace(max_routes=9, load_rule="separate"))
     batch = stack(problems)
     got = tables_of(network_of(model), prepare(problems), 3, range(3))
     wanted = expected(model, batch, 3, range(3))

@@ -43,6 +43,11 @@ def test_the_same_plans(bundled: SpaceModel, network_of: Of, variant: str) -> No
     assert plan.feasible
 
 
+@pytest.mark.parametrize("variant", ["OCVRPBLTW", "ACVRPBPTW", "PDCVRP", "MDCVRPL", "TSP", "OP"])
+def test_facts_of_moves(told_more: SpaceModel, network_of: Of, variant: str) -> None:
+    test_the_same_plans(told_more, network_of, variant)
+
+
 @pytest.mark.slow
 def test_beyond_two_hundred_customers(bundled: SpaceModel, network_of: Of) -> None:
     """With adjusted distances and demands that fill half a vehicle."""

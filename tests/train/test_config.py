@@ -170,7 +170,7 @@ def test_what_is_no_setting(setting: str) -> None:
         ({"extra": ["CVRPL"]}, "extra: expected some of ATSP, TSP.*received 'CVRPL'"),
         ({"extra": "OP"}, "extra: expected a list of names, received 'OP'"),
         ({"model": {"signals": 0}}, "model.signals: expected a whole number >= 1, received 0"),
-        ({"model": {"signals": 5}}, "model.signals: expected at most 4, received 5"),
+        ({"model": {"signals": 8}}, "model.signals: expected at most 7, received 8"),
         ({"sizes": 20}, "sizes: expected a list of numbers"),
         ({"sizes": [20, 2]}, "size: expected a whole number of at least 4"),
         ({"size": 7}, "size: expected an even number"),

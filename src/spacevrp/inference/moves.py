@@ -35,7 +35,7 @@ def facts_at_depots(instance: Instance, signals: Array, zscore: Array) -> Array:
             goods = one.demand / np.float32(one.capacity)
             facts[..., 2] = np.clip(1.0 - _peak(one, 1.0 - resource, credit, goods), 0.0, 1.0)
         if math.isfinite(one.max_length):
-            home = distance[:, :depots].T * np.float32(not one.open_routes)
+            home = 0.0 if one.open_routes else distance[:, :depots].T
             length = reach - (distance[:depots] + home) / np.float32(one.max_length)
             facts[..., 3] = np.clip(length, 0.0, 1.0)
     facts[..., 4] = np.clip(zscore[:, :depots].T, -FARTHEST, FARTHEST)
