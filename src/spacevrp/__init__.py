@@ -12,8 +12,6 @@ from typing import TYPE_CHECKING, Any
 
 __version__ = "0.1.0.dev0"
 
-from spacevrp.problems import drawing
-
 if TYPE_CHECKING:
     from spacevrp import formats as formats
     from spacevrp.formats import read as read
@@ -33,16 +31,6 @@ if TYPE_CHECKING:
     from spacevrp.solver import SolveParams as SolveParams
     from spacevrp.solver import Solver as Solver
     from spacevrp.solver import solve as solve
-
-
-def _plot(*arguments: Any) -> Any:
-    """Draw a solution; the module that draws is loaded on first use."""
-    from spacevrp.plots.pictures import plot
-
-    return plot(*arguments)
-
-
-drawing.plot = _plot
 
 # Public name -> the module that defines it.
 _HOMES = {

@@ -10,7 +10,6 @@ from importlib import import_module
 from pathlib import Path
 from typing import Any
 
-from spacevrp.problems import drawing
 from spacevrp.problems.assignment import FleetRoutes
 from spacevrp.problems.deadline import Deadline
 from spacevrp.problems.errors import FormatError, SolutionError, UnsupportedError
@@ -165,7 +164,9 @@ class Solution:
         ax
             Axes to draw into instead of new ones.
         """
-        return drawing.plot(self._problem, self, path, kind, ax)
+        # By name: pictures know of plans, and plans do not depend on pictures.
+        pictures = import_module("spacevrp.plots.pictures")
+        return pictures.plot(self._problem, self, path, kind, ax)
 
     def save(self, path: str | Path) -> None:
         """Write the solution in the format that the suffix says.
