@@ -65,14 +65,12 @@ def run(folder: Path, *arguments: str, **environment: str) -> subprocess.Complet
 
 
 def copy_checkout(folder: Path) -> Path:
-    """What the build reads, and of the package what ``import spacevrp.native`` loads."""
+    """What the build reads, with none of the modules of the package but the compiled one's."""
     for name in ("pyproject.toml", "setup.py", "README.md", "LICENSE"):
         shutil.copy(ROOT / name, folder / name)
     package = folder / "src" / "spacevrp"
-    for name in ("native", "problems"):
-        (package / name).mkdir(parents=True)
-    loaded = ("native/__init__.py", "problems/__init__.py", "problems/drawing.py")
-    for name in ("__init__.py", "py.typed", *loaded):
+    (package / "native").mkdir(parents=True)
+    for name in ("__init__.py", "py.typed", "native/__init__.py"):
         shutil.copy(NATIVE.parent / name, package / name)
     for name in STUBS:
         shutil.copy(NATIVE / name, package / "native" / name)
