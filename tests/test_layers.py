@@ -28,7 +28,7 @@ LAW: dict[str, set[str]] = {
     "model": {"inference", "tensors", "writing"},
     "decode": {"native", "env", "model"},
     "engines": {"decode"},
-    "solver": {"arguments", "engines", "search"},
+    "solver": {"arguments", "engines", "search", "plots"},
     "train": {"decode", "generators"},
     "oracles": {"problems", "writing"},
     "plots": {"problems", "writing"},

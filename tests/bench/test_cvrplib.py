@@ -174,14 +174,14 @@ def test_the_whole_command(
     five = "Route #1: 1 4 5 2\nRoute #2: 3\nCost 54\n"
     write(tmp_path / "cvrplib", "five", five, customers=5, capacity=4)
     monkeypatch.setenv("SPACEVRP_DATA", str(tmp_path))
-    whole = Solver.attempt
+    whole = Solver.run
 
     def small_memory(self: Solver, problem: Any, **options: Any) -> Any:
         if problem[0].size > 4:
             raise SpacevrpError("out of memory on cpu: there are only 4 places")
         return whole(self, problem, **options)
 
-    monkeypatch.setattr(Solver, "attempt", small_memory)
+    monkeypatch.setattr(Solver, "run", small_memory)
     command = ["bench", "cvrplib", "--min-size", "1", "--augment", "2", "--device", "cpu"]
     command += ["--weights", str(tiny_weights), "-o", str(tmp_path / "out")]
     # What does not fit is a row with the reason, and the answer is negative.
@@ -201,7 +201,7 @@ def test_the_whole_command(
         assert problem[0].size > 4
         return whole(self, problem, **options)
 
-    monkeypatch.setattr(Solver, "attempt", large_memory)
+    monkeypatch.setattr(Solver, "run", large_memory)
     assert main(command) == 0
     record = json.loads((tmp_path / "out" / "cvrplib.json").read_text())
     assert [row["violations"] for row in record["rows"][:2]] == [0, 0]

@@ -217,7 +217,7 @@ def test_the_whole_command_and_again(
     ]
     prizes = next(x["outcome"]["costs"] for x in held if x["key"]["set"]["variant"] == "AOP")
     known_references({"AOP": [prizes[0] / 0.8, prizes[1]]})
-    monkeypatch.setattr(Solver, "attempt", None)
+    monkeypatch.setattr(Solver, "run", None)
     assert main(command) == 0
     second = json.loads((tmp_path / "unseen.json").read_text())
     assert second["rows"][1]["best_gap"] == pytest.approx((20.0 + 0.0) / 2)
@@ -238,15 +238,15 @@ def test_an_interrupted_table_goes_on(
     tiny_weights: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.delenv("SPACEVRP_DATA", raising=False)
-    whole, solved = Solver.attempt, []
+    whole, solved = Solver.run, []
 
-    def attempt(self: Solver, problem: Any, **options: Any) -> Any:
+    def run(self: Solver, problem: Any, **options: Any) -> Any:
         if len(solved) == 1:
             raise KeyboardInterrupt
         solved.append(problem[0].variant_name)
         return whole(self, problem, **options)
 
-    monkeypatch.setattr(Solver, "attempt", attempt)
+    monkeypatch.setattr(Solver, "run", run)
     command = ["bench", "seen", "--count", "1", "--size", "6", "--problems", "TSP,CVRP", "--quiet"]
     command += ["--augment-symmetric", "1", "--weights", str(tiny_weights), "--device", "cpu"]
     command += ["-o", str(tmp_path)]

@@ -18,13 +18,13 @@ SMALL = ["--count", "1", "--size", "5", "--quiet", "--device", "cpu", "--problem
 def calls(monkeypatch: pytest.MonkeyPatch) -> list[tuple[int, str]]:
     """(views, protocol) of every call."""
     noted: list[tuple[int, str]] = []
-    original = Solver.attempt
+    original = Solver.run
 
-    def attempt(self: Solver, problem: Any, **options: Any) -> Any:
-        noted.append((options["augment"], options["protocol"]))
-        return original(self, problem, **{**options, "augment": 1})
+    def run(self: Solver, problem: Any, **options: Any) -> Any:
+        noted.append((options["augmentations"], options["protocol"]))
+        return original(self, problem, **{**options, "augmentations": 1})
 
-    monkeypatch.setattr(Solver, "attempt", attempt)
+    monkeypatch.setattr(Solver, "run", run)
     return noted
 
 
@@ -58,15 +58,19 @@ def test_every_table_takes_a_protocol_and_says_which(
 
 
 @pytest.mark.parametrize(
-    ("table", "option"),
-    [("seen", "--sample"), ("unseen", "--lean"), ("scale", "--replan"), ("scale", "--starts")],
+    ("table", "option", "name"),
+    [
+        ("seen", "--sample", "num_samples"),
+        ("unseen", "--lean", "policy_heads"),
+        ("scale", "--starts", "start_nodes"),
+    ],
 )
 def test_what_contradicts_the_protocol_is_refused(
-    tiny_weights: Path, table: str, option: str, capsys: pytest.CaptureFixture[str]
+    tiny_weights: Path, table: str, option: str, name: str, capsys: pytest.CaptureFixture[str]
 ) -> None:
     command = ["bench", table, "--weights", str(tiny_weights), *SMALL, "TSP"]
     assert main([*command, "--protocol", "paper", option, "3"]) == 2
     error = capsys.readouterr().err
-    assert f"{option[2:]}: expected" in error
+    assert f"{name}: expected" in error
     assert "with protocol paper" in error
     assert "received 3" in error

@@ -29,9 +29,9 @@ class SlowSolver:
     def __init__(self, solver: Solver, claims: list[tuple[float, float, float]]) -> None:
         self.device, self._solver, self._claims = solver.device, solver, iter(claims)
 
-    def attempt(self, problems: Any, **asked: Any) -> Any:
-        found = self._solver.attempt(problems, **asked)
-        return type(found)(found.solutions, found.reasons, Seconds(*next(self._claims)))
+    def run(self, problems: Any, **asked: Any) -> Any:
+        found = self._solver.run(problems, **asked)
+        return replace(found, seconds=Seconds(*next(self._claims)))
 
 
 def solve(solver: Any, problems: list[Any], repeats: int) -> Outcome:
@@ -89,15 +89,15 @@ def test_the_whole_command(
     command += ["--count", "3", "--problems", "CVRP,ATSP", "--augment-asymmetric", "3", "--quiet"]
     command += ["--views", "2", "--repeats", "1", "--threads", "1", "--device", "cpu"]
     command += ["--weights", str(tiny_weights), "-o", str(tmp_path)]
-    whole, calls = Solver.attempt, []
+    whole, calls = Solver.run, []
 
-    def attempt(self: Solver, problems: Any, **options: Any) -> Any:
+    def run(self: Solver, problems: Any, **options: Any) -> Any:
         calls.append(len(problems))
         if len(calls) == 6:
             raise KeyboardInterrupt
         return whole(self, problems, **options)
 
-    monkeypatch.setattr(Solver, "attempt", attempt)
+    monkeypatch.setattr(Solver, "run", run)
     assert main(command) == 130
     # Latency and throughput of CVRP are kept: the rest follows, each after a warm-up but the last.
     assert len((tmp_path / "speed.solved.jsonl").read_text().splitlines()) == 2

@@ -35,7 +35,7 @@ def test_the_note_and_the_plan(
     (problem,) = generate("CVRP", 230, 1)
     write(tmp_path / "many.npz", [problem])
     command = ["solve", str(tmp_path / "many.npz"), "--weights", weights, "--device", "cpu"]
-    few = ["--augment", "1", "--starts", "2", "--replan", "0", "--no-improve"]
+    few = ["--augment", "1", "--starts", "2", "--no-improve"]
     assert main([*command, *few, "--format", "json"]) == 0
     output = capsys.readouterr()
     assert output.err == (

@@ -25,6 +25,7 @@ from spacevrp.problems.clock import Clock
 from spacevrp.problems.errors import UnsupportedError
 from spacevrp.problems.problem import Problem
 from spacevrp.problems.solution import Solution
+from spacevrp.solver import Result
 
 Build = Callable[..., Problem]
 PLACES = [(13.37, 52.5), (13.4, 52.51), (13.45, 52.52)]
@@ -189,15 +190,16 @@ def test_pictures_that_cannot_be(four_customers: Build, tmp_path: Path) -> None:
             save_picture(tmp_path / path, problem, solution, kind)
 
 
-def test_a_solution_draws_itself(timed: Solution, tmp_path: Path, ax: Axes) -> None:
-    assert timed.plot(ax=ax, kind="load") is ax
-    assert timed.plot(tmp_path / "plan.html") is None
-    assert timed.plot(tmp_path / "plan.svg", kind="schedule") is None
+def test_a_result_draws_itself(timed: Solution, tmp_path: Path, ax: Axes) -> None:
+    result = Result.of(timed)
+    assert result.plot(ax=ax, kind="load") is ax
+    assert result.plot(tmp_path / "plan.html") is None
+    assert result.plot(tmp_path / "plan.svg", kind="schedule") is None
     assert {path.name for path in tmp_path.iterdir()} == {"plan.html", "plan.svg"}
     with pytest.raises(UnsupportedError, match="a path or axes"):
-        timed.plot(tmp_path / "plan.png", ax=ax)
+        result.plot(tmp_path / "plan.png", ax=ax)
     with pytest.raises(UnsupportedError, match="ends in"):
-        timed.plot(tmp_path / "plan.doc")
+        result.plot(tmp_path / "plan.doc")
 
 
 def test_tall_plans_get_tall_charts() -> None:

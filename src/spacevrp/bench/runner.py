@@ -39,10 +39,9 @@ def load_models(args: argparse.Namespace) -> list[Model]:
     several = isinstance(args.weights, list)
     loaded = [load_model(one) for one in (args.weights if several else [args.weights])]
     labels = label_models([told for _, told in loaded])
+    heads = getattr(args, "policy_heads", None)
     return [
-        Model(
-            Solver(model, args.device, threads=None), told, model.config, label, args.policy_heads
-        )
+        Model(Solver(model, args.device, threads=None), told, model.config, label, heads)
         for (model, told), label in zip(loaded, labels, strict=True)
     ]
 

@@ -130,9 +130,7 @@ def run(args: argparse.Namespace) -> int:
 
     (model,) = load_models(args)
     args.threads = args.threads or (torch.get_num_threads(),)
-    record = new_record(
-        "speed", model.solver, model.told, args.protocol, args.policy_heads, seed=args.seed
-    )
+    record = new_record("speed", model.solver, model.told, args.protocol, seed=args.seed)
     names = ("OMP_NUM_THREADS", "OMP_WAIT_POLICY", "MKL_NUM_THREADS")
     record["environment"] = {name: os.environ[name] for name in names if name in os.environ}
     layout = Layout("speed", "Speed", SpeedRow.columns(), _NOTES, left=2)

@@ -381,8 +381,8 @@ def _head(title: str, record: Mapping[str, Any]) -> str:
         f"# {title}\n\n"
         f"`{record['command']}`\n\n"
         f"Weights: {'; '.join(map(describe, told))}. "
-        f"Device: {place.get('gpu', place['processor'])}, {place['cores']} cores, torch "
-        f"{record['versions']['torch']}.{seed}{protocol} Load average (1, 5, 15 minutes): "
+        f"Device: {place.get('gpu', place['processor'])}, {place.get('cores', 'unknown')} cores, "
+        f"torch {record['versions']['torch']}.{seed}{protocol} Load average (1, 5, 15 minutes): "
         f"{load['begin'] or 'unknown'} at first, {load['end'] or 'unknown'} at last.\n\n"
     )
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import sys
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -71,9 +71,8 @@ def render(
     solutions: Sequence[Solution],
     seconds: float,
     device: str,
-    more: Sequence[Mapping[str, Any]] = (),
 ) -> str:
-    """The solutions as text, partial plans among them; ``more`` keys an instance for the JSON."""
+    """The solutions as text, partial plans among them."""
     from spacevrp.formats import solution_document, solution_json, solution_sol
     from spacevrp.problems.explanation.documents import unserved_document
     from spacevrp.problems.plan_documents import plan_csv
@@ -91,8 +90,6 @@ def render(
         ):
             if not solution.feasible:
                 entry["unserved"] = unserved_document(problem, solution.unserved)
-        for entry, keys in zip(document["instances"], more, strict=False):
-            entry.update(keys)
         if len(solutions) == 1:  # a batch would grow tenfold
             document["instances"][0]["plan"] = solutions[0].to_dict()
         return solution_json(document)

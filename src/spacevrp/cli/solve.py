@@ -20,7 +20,7 @@ from spacevrp.writing import check_target, replacing, write_whole
 if TYPE_CHECKING:
     from spacevrp.problems.problem import Problem
     from spacevrp.problems.solution import Solution
-    from spacevrp.solver import Outcome, Result, SolveParams
+    from spacevrp.solver import Outcome, SolveParams
 
 SOLVED, NOT_SOLVED = 0, 1
 _ROUNDINGS = ("none", "nearest", "up", "down", "one-decimal")
@@ -153,7 +153,7 @@ def run(args: argparse.Namespace) -> int:
     _tell(args, outcome)
 
     results, reasons = outcome.results, outcome.reasons
-    text = render(chosen, problems, results, seconds, device, _more_keys(outcome))
+    text = render(chosen, problems, results, seconds, device)
     if args.output is None:
         print(text, end="")
     else:
@@ -238,18 +238,6 @@ def _tell(args: argparse.Namespace, outcome: Outcome) -> None:
             label = f"{number}  " if len(outcome.results) > 1 else ""
             for line in result.describe_stages():
                 print(f"spacevrp: {label}{line}", file=sys.stderr)
-
-
-def _more_keys(outcome: Outcome) -> list[dict[str, Any]]:
-    """What the document says of each instance beside the fixed keys."""
-    return [{"stages": _stages(one)} for one in outcome.results]
-
-
-def _stages(result: Result) -> list[dict[str, Any]]:
-    return [
-        {"name": one.name, "seconds": round(one.seconds, 4), "cost": one.cost}
-        for one in result.stages
-    ]
 
 
 def shorten(notes: Sequence[str]) -> list[str]:

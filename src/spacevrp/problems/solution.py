@@ -151,23 +151,6 @@ class Solution:
         """The document that VROOM would answer with."""
         return plan_vroom(self.plan)
 
-    def plot(self, path: str | Path | None = None, *, kind: str = "routes", ax: Any = None) -> Any:
-        """Draw the plan into a file, or into axes of matplotlib, which are returned.
-
-        Parameters
-        ----------
-        path
-            ``.png``, ``.svg``, ``.pdf`` (with the extra ``plots``), or ``.html``: a page with a map
-            to pan and zoom, which needs nothing else.
-        kind
-            ``routes``, ``schedule``, ``load`` or ``bars``; a page has the first two.
-        ax
-            Axes to draw into instead of new ones.
-        """
-        # By name: pictures know of plans, and plans do not depend on pictures.
-        pictures = import_module("spacevrp.plots.pictures")
-        return pictures.plot(self._problem, self, path, kind, ax)
-
     def save(self, path: str | Path) -> None:
         """Write the solution in the format that the suffix says.
 

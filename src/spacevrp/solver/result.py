@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass, field, fields
 from html import escape
+from pathlib import Path
 from typing import Any
 
 from spacevrp.engines.settings import Seconds
@@ -89,13 +90,22 @@ class Result(Solution):
             lines.append(line)
         return lines
 
-    def to_dict(self) -> dict[str, Any]:
-        """The plan as plain values, with the stages."""
-        stages = [
-            {"name": one.name, "seconds": round(one.seconds, 4), "cost": one.cost}
-            for one in self.stages
-        ]
-        return super().to_dict() | {"stages": stages}
+    def plot(self, path: str | Path | None = None, *, kind: str = "routes", ax: Any = None) -> Any:
+        """Draw the plan into a file, or into axes of matplotlib, which are returned.
+
+        Parameters
+        ----------
+        path
+            ``.png``, ``.svg``, ``.pdf`` (with the extra ``plots``), or ``.html``: a page with a map
+            to pan and zoom, which needs nothing else.
+        kind
+            ``routes``, ``schedule``, ``load`` or ``bars``; a page has the first two.
+        ax
+            Axes to draw into instead of new ones.
+        """
+        from spacevrp.plots.pictures import plot
+
+        return plot(self._problem, self, path, kind, ax)
 
     def _repr_html_(self) -> str:
         """A table of the routes, for notebooks."""
