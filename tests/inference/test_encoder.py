@@ -21,6 +21,7 @@ from spacevrp.inference.encoder import encode
 from spacevrp.inference.geometry import seeds_of_views
 from spacevrp.inference.network import Network, load_network
 from spacevrp.inference.tables import Tables
+from spacevrp.inference.weights import DEFAULT_WEIGHTS
 from spacevrp.model import LEAN, DecoderTables, SpaceModel, view_seeds
 from spacevrp.model.blocks import encode_in_blocks
 from spacevrp.model.decoder import logits
@@ -118,7 +119,7 @@ def test_all_variants_in_one_mixed_group(bundled: SpaceModel, as_decoder_tables:
     assert len(problems) == 110
     batch = stack(problems)
     network, card = load_network()
-    assert card["name"] == "space-100-v10"
+    assert card["name"] == DEFAULT_WEIGHTS
     got = tables_of(network, prepare(problems), 2, range(2))
     assert [one.embedding.shape[1] for one in got] == [problem.size for problem in problems]
     wanted = expected(bundled, batch, 2, range(2))

@@ -149,6 +149,7 @@ def solver_of() -> Any:
     def make(engine: Any) -> Solver:
         solver = object.__new__(Solver)
         solver.threads, solver.engine = 1, engine
+        solver._asked, solver._others = ("fake", "cpu", "auto"), {}
         return solver
 
     return make

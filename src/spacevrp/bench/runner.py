@@ -37,7 +37,9 @@ def load_models(args: argparse.Namespace) -> list[Model]:
     from spacevrp.solver import Solver
 
     several = isinstance(args.weights, list)
-    loaded = [load_model(one) for one in (args.weights if several else [args.weights])]
+    protocol = getattr(args, "protocol", None)
+    asked = args.weights if several else [args.weights]
+    loaded = [load_model(one, protocol) for one in asked]
     labels = label_models([told for _, told in loaded])
     heads = getattr(args, "policy_heads", None)
     return [

@@ -11,12 +11,18 @@ if TYPE_CHECKING:
 _TOLD = ("name", "sha256", "step", "group", "train_seconds")
 
 
-def load_model(weights: str | None) -> tuple[SpaceModel, dict[str, Any]]:
-    """A model and what is to be told of it, from bundled weights, a file or a training run."""
-    from spacevrp.bench.records import checksum
-    from spacevrp.model.weights import DEFAULT_WEIGHTS, load_weights
+def load_model(
+    weights: str | None, protocol: str | None = None
+) -> tuple[SpaceModel, dict[str, Any]]:
+    """A model and what is to be told of it, from bundled weights, a file or a training run.
 
-    name = DEFAULT_WEIGHTS if weights is None else weights
+    None for the weights that belong to a protocol.
+    """
+    from spacevrp.bench.records import checksum
+    from spacevrp.model.weights import load_weights
+    from spacevrp.solver import protocol_named
+
+    name = protocol_named(protocol).weights if weights is None else weights
     model, card = load_weights(name)
     told = {key: card[key] for key in _TOLD if key in card}
     return model, {"given": str(name), **told, "tensors_sha256": checksum(model)}

@@ -9,6 +9,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Any
 
+from spacevrp.inference.weights import DEFAULT_WEIGHTS, PAPER_WEIGHTS
 from spacevrp.problems.errors import SpacevrpError
 
 # Views of each instance: symmetric distances, and asymmetric ones.
@@ -36,6 +37,8 @@ class Protocol:
         Whether large instances have fewer start nodes and moves to near customers alone.
     persist
         Whether more is tried where no rollout is complete.
+    weights
+        The bundled weights that are used where the caller names none.
     """
 
     name: str
@@ -46,6 +49,7 @@ class Protocol:
     reductions: bool = True
     pruned: bool = True
     persist: bool = True
+    weights: str = DEFAULT_WEIGHTS
 
     def decide(self, option: str, asked: Any, usual: Any) -> Any:
         """The value of an option: the protocol's, or else the caller's, or else the usual one.
@@ -87,6 +91,7 @@ PROTOCOLS = {
             reductions=False,
             pruned=False,
             persist=False,
+            weights=PAPER_WEIGHTS,
         ),
         Protocol("network", search=False),
         Protocol(DEFAULT),

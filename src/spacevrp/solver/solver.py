@@ -18,6 +18,7 @@ from spacevrp.engines.choosing import EngineName, choose_engine
 from spacevrp.engines.progress import ShowProgress
 from spacevrp.engines.settings import Settings
 from spacevrp.inference.heads import STRENGTH
+from spacevrp.inference.weights import DEFAULT_WEIGHTS
 from spacevrp.problems.conversion import as_whole
 from spacevrp.problems.deadline import NEVER, Clock, Deadline, stopping_on_interrupt
 from spacevrp.problems.errors import SpacevrpError
@@ -67,7 +68,8 @@ class Solver:
     ----------
     weights
         Name of bundled weights, path of a ``.safetensors`` file, or a model (which moves to the
-        device); None for the default.
+        device); None for ``space-110-v1``, and with the protocol ``paper`` for the ones that were
+        trained as the paper says, ``space-100-v10``.
     device
         ``auto`` (a GPU where there is one and torch is installed), ``cpu`` or ``cuda``.
     threads
@@ -98,6 +100,8 @@ class Solver:
                 raise SpacevrpError(f"threads: expected {expected}, received {threads}")
         self.threads = threads
         self.engine: Engine = choose_engine(weights, device, threads, engine)
+        self._asked = (weights, device, engine)
+        self._others: dict[str, Engine] = {}  # by the weights of other protocols
 
     @property
     def device(self) -> Device:
@@ -215,9 +219,21 @@ class Solver:
         problems, _ = as_problems(problem)
         given = as_starts(start, problem, problems)
         deadline = Deadline(clock=clock) if seconds is None else Deadline(seconds, clock)
-        call = Call(self.engine, problems, settled, deadline, given, callback, progress)
-        with self.engine.at_work():
+        engine = self._engine_for(protocol_named(settled.protocol))
+        call = Call(engine, problems, settled, deadline, given, callback, progress)
+        with engine.at_work():
             return call.run(explain)
+
+    def _engine_for(self, protocol: Protocol) -> Engine:
+        """With the weights of a protocol, where the caller named none."""
+        weights, device, engine = self._asked
+        if weights is not None or protocol.weights == DEFAULT_WEIGHTS:
+            return self.engine
+        if protocol.weights not in self._others:
+            self._others[protocol.weights] = choose_engine(
+                protocol.weights, device, self.threads, engine
+            )
+        return self._others[protocol.weights]
 
 
 @dataclass
