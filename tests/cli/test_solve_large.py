@@ -40,7 +40,7 @@ def test_the_note_and_the_plan(
     output = capsys.readouterr()
     assert output.err == (
         "spacevrp: note: 'many[0]': at most 2 start nodes a view, 32 nearest "
-        "customers a move (see --starts, --candidates)\n"
+        "customers a move (see --set start_nodes, candidates)\n"
     )
     plan = json.loads(output.out)["instances"][0]
     assert judge(problem, plan["routes"]).violations == ()

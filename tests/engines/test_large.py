@@ -127,7 +127,7 @@ def test_a_note_says_what_was_left_out(solver: Solver) -> None:
     attempt = solver.run([named], augment=1, starts=2)
     assert attempt.notes == (
         "'many': at most 2 start nodes a view, 64 nearest customers a move "
-        "(see --starts, --candidates)",
+        "(see --set start_nodes, candidates)",
     )
     assert attempt.solutions[0] is not None
     assert attempt.solutions[0].feasible

@@ -105,7 +105,7 @@ def describe(search: Search, problem: Problem) -> str:
     label = f"{problem.name!r}" if problem.name else f"an instance of {customers} customers"
     return (
         f"{label}: at most {search.starts} start nodes a view, {search.choices} nearest customers "
-        f"a move (see --starts, --candidates)"
+        f"a move (see --set start_nodes, candidates)"
     )
 
 

@@ -34,8 +34,8 @@ _SECOND_SAMPLES, _SECOND_SAMPLES_LARGE = 32, 8
 _JUDGED_TOGETHER = 256
 # Within a time: start nodes of the first round, and of large instances.
 FIRST_STARTS, FIRST_STARTS_LARGE = 8, 1
-# A large instance goes without the network if there are fewer seconds than this for each pair of
-# nodes: it looks at all of them, and a single layer cannot be interrupted.
+# An instance goes without the network if there are fewer seconds than this for each pair of nodes:
+# it looks at all of them, and a single layer cannot be interrupted.
 _SECONDS_A_PAIR = 1e-6
 # Augmentations at the most where there is time for more; then moves are sampled.
 MOST_AUGMENTATIONS = 128
@@ -264,9 +264,13 @@ class Construct:
             self.notes.append(note)
 
     def _first_needs(self, number: int) -> float:
-        """Seconds of the first round, at the least."""
-        problem = self.pool.problems[number]
-        return _SECONDS_A_PAIR * problem.size**2 if is_large(problem, None) else 0.0
+        """Seconds of the first round, at the least.
+
+        A plan of the search's own is there already; less time than this is better left to it.
+        """
+        if not self.searched and not is_large(self.pool.problems[number], None):
+            return 0.0
+        return _SECONDS_A_PAIR * self.pool.problems[number].size ** 2
 
 
 @dataclass(frozen=True)
