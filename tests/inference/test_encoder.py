@@ -97,6 +97,7 @@ def assert_close(got: DecoderTables, expected: Expected, is_node: torch.Tensor) 
 
 def assert_same_moves(batch: Batch, got: DecoderTables, wanted: DecoderTables) -> None:
     """Along the greedy plans of one, the other would move alike, but for ties."""
+    got, wanted = (replace(tables, batch=batch) for tables in (got, wanted))
     environment = Environment(batch)
     state = environment.begin(start_nodes(environment, 3))
     for _ in range(environment.max_steps):

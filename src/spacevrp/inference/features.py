@@ -57,7 +57,11 @@ def node_features(instance: Instance, scale: float, mean: float | None = None) -
 def problem_bits(instance: Instance, mean: float) -> Array:
     """What the ten attributes do not say of a problem, (8,); see ``model/features.py``."""
     one = instance
-    span = float(horizon(one)) if one.windowed else math.inf
+    same = one.duration is one.distance or (
+        type(one.duration) is type(one.distance) and bool(np.all(one.duration == one.distance))
+    )
+    # Where durations differ from distances, times have a unit of their own.
+    span = float(horizon(one)) if one.windowed and same else math.inf
     return np.array(
         [
             one.backhaul_last,

@@ -109,7 +109,8 @@ def problem_bits(batch: Batch, mean: Tensor) -> Tensor:
 
     Linehauls before backhauls; several depots; orienteering; loads of a vehicle that carries goods
     for delivery and collected ones apart; the same if it leaves full; a limited fleet; the mean
-    distance over the length limit, and over the horizon.
+    distance over the length limit, and over the horizon. The last is 0 where durations differ from
+    distances: times have a unit of their own then.
     """
     several = batch.is_depot.sum(dim=1) > 1
     separate = batch.backhaul & (batch.load_rule == LOAD_RULE_CODES["separate"])
@@ -117,5 +118,15 @@ def problem_bits(batch: Batch, mean: Tensor) -> Tensor:
     customers = (batch.is_node & ~batch.is_depot).sum(dim=1)
     fleet = batch.several_routes & (batch.max_routes < customers)
     bits = [batch.backhaul_last, several, batch.orienteering, separate, paper, fleet]
-    shares = [(mean / batch.max_length).clamp(max=1.0), (mean * per_horizon(batch)).clamp(max=1.0)]
+    hours = torch.where(_one_metric(batch), mean * per_horizon(batch), 0.0)
+    shares = [(mean / batch.max_length).clamp(max=1.0), hours.clamp(max=1.0)]
     return torch.stack([*(bit.to(mean.dtype) for bit in bits), *shares], dim=1)
+
+
+def _one_metric(batch: Batch) -> Tensor:
+    """Whether durations are distances, (B,)."""
+    if batch.duration is batch.distance:
+        return torch.ones_like(batch.windowed)
+    if type(batch.duration) is not type(batch.distance):  # one of them is computed from places
+        return torch.zeros_like(batch.windowed)
+    return (batch.duration == batch.distance).flatten(1).all(dim=1)
