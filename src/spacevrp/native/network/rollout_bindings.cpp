@@ -182,8 +182,7 @@ py::tuple rollout(const Floats &embedding, const Floats &keyed, const Floats &qu
                   float clipping, bool direct, int threads, const std::string &instructions,
                   const py::object &look, const std::optional<py::dict> &fleet, py::ssize_t views,
                   const std::optional<py::dict> &lists, const std::optional<Floats> &move_first,
-                  const std::optional<Floats> &move_last,
-                  const std::optional<Floats> &move_state) {
+                  const std::optional<Floats> &move_last, const std::optional<Floats> &move_state) {
     if (embedding.ndim() != 3 || state_weight.ndim() != 3 || starts.ndim() != 2 ||
         home_distance.ndim() != 3)
         throw py::value_error("expected embedding (B, N, d), state_weight (B, S, d), starts (B, P) "

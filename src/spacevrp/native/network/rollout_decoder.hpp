@@ -110,17 +110,16 @@ public:
         if (row.far != nullptr)
             total = fill(weight_[4]) * load(row.far + j);
         if (task_.own[per_horizon] > 0.0f) {
-            const Floats arrival =
-                fill(told_.at[1]) +
-                load_some(row.durations + j, row.count - j) * fill(task_.own[per_horizon]);
+            const Floats arrival = fill(told_.at[1]) + load_some(row.durations + j, row.count - j) *
+                                                           fill(task_.own[per_horizon]);
             total = total + fill(weight_[0]) * share(load(row.opening + j) - arrival);
             total = total + fill(weight_[1]) * share(load(row.closing + j) - arrival);
         }
         if (task_.is(limited))
             total = total + fill(weight_[2]) * share(one - peak(load(row.goods + j)));
         if (task_.is(bounded)) {
-            Floats way = load_some(row.distances + j, row.count - j) *
-                         fill(1.0f / task_.own[max_length]);
+            Floats way =
+                load_some(row.distances + j, row.count - j) * fill(1.0f / task_.own[max_length]);
             if (row.home != nullptr)
                 way = way + load(row.home + j);
             total = total + fill(weight_[3]) * share(fill(told_.at[4]) - way);

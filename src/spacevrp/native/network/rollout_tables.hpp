@@ -42,7 +42,7 @@ struct Tables {
     std::int32_t *open_at_first;                 // (wide,) mask: customers but deliveries
     // What facts of moves follow from, where they count: (wide,), and (depots, wide) of ways home.
     float *fact_opening, *fact_closing, *fact_goods, *fact_home, *fact_far;
-    double penalties;                            // of all customers
+    double penalties; // of all customers
 };
 
 void pack_keyed(const Instance &task, const Tables &tables) {
