@@ -15,7 +15,6 @@ from spacevrp.oracles.choice import (
     AUTO,
     ORACLES,
     choose_oracle,
-    improvers,
     make_oracle,
     strongest,
 )
@@ -33,7 +32,6 @@ __all__ = [
     "OracleResult",
     "SolverOracle",
     "choose_oracle",
-    "improvers",
     "make_oracle",
     "solve_many",
     "strongest",

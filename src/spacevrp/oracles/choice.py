@@ -25,9 +25,6 @@ APPROXIMATE: dict[str, type[SolverOracle]] = {"pyvrp-approximate": PrizeSearchOr
 # The first that models a problem exactly is the strongest at a given time; the last models all
 # but vehicles that differ.
 _BY_STRENGTH = ("lkh", "pyvrp", "ortools-ils", "ortools")
-# These search on from a given plan, the stronger first. (LKH takes no plan to start from, and its
-# licence is not for everybody; VROOM has ended long before the time is up.)
-_IMPROVERS = ("pyvrp", "ortools")
 
 
 def make_oracle(name: str) -> SolverOracle:
@@ -45,17 +42,6 @@ def strongest(problem: Problem) -> str:
             return name
     reason = ORACLES[_BY_STRENGTH[-1]]().supports(problem)
     raise UnsupportedError(f"no solver can model {reason} exactly ({problem.variant_name})")
-
-
-def improvers(problem: Problem) -> list[SolverOracle]:
-    """The installed oracles that model the problem exactly and search on from a given plan.
-
-    The strongest comes first. Prizes that show only on the visit nobody models.
-    """
-    if problem.revealed_prize is not None:
-        return []
-    several = [ORACLES[name]() for name in _IMPROVERS]
-    return [one for one in several if one.is_installed() and one.supports(problem) is None]
 
 
 def choose_oracle(problem: Problem, solver: str = AUTO) -> SolverOracle:
