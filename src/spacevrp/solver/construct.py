@@ -44,6 +44,9 @@ _SAMPLES = 7
 _GROWTH = 4.0
 _SHORTEST = 1e-6  # seconds, where a clock did not move
 
+# The problem itself as a task, and its rollouts that came to dead ends.
+Stuck = tuple[Task, list[Candidate]]
+
 
 @dataclass
 class Construct:
@@ -81,7 +84,7 @@ class Construct:
             largest=SMALL if settings.choices is None else min(SMALL, settings.choices),
         )
         self.seconds.preparing += time.perf_counter() - began
-        stuck: dict[int, list[tuple[Task, list[Candidate]]]] = {}
+        stuck: dict[int, Stuck] = {}
         parts = [part for _, _, some in tasks.parts for part in some]
         plans: list[Solution | None] = [None] * len(parts)
         for place, plan, reason, candidates in self._plan([*tasks.whole, *parts], settings):
@@ -92,8 +95,8 @@ class Construct:
             self.reached.add(task.number)
             if plan is not None:
                 self._offer(task, plan, candidates)
-            else:
-                stuck.setdefault(task.number, []).append((task, candidates))
+            elif task.plain:
+                stuck[task.number] = task, candidates
                 self.reasons.setdefault(task.number, reason)
         rest = iter(plans)
         for number, split, some in tasks.parts:
@@ -101,7 +104,7 @@ class Construct:
             if len(own) == len(some):
                 self.pool.offer(number, Solution.judged(problems[number], split.together(own)))
         hard = [n for n in stuck if not self.pool.complete(n) and self._needs_chance(n)]
-        self._try_again([task for n in hard for task, _ in stuck[n][:1]], settings, stuck)
+        self._try_again([stuck[number][0] for number in hard], settings, stuck)
         self._settle_for_less(numbers, stuck)
 
     def _offer(self, task: Task, plan: Solution, candidates: Sequence[Candidate]) -> None:
@@ -128,10 +131,7 @@ class Construct:
         )
 
     def _try_again(
-        self,
-        tasks: Sequence[Task],
-        settings: Settings,
-        stuck: dict[int, list[tuple[Task, list[Candidate]]]],
+        self, tasks: Sequence[Task], settings: Settings, stuck: dict[int, Stuck]
     ) -> None:
         """One view once more: other moves come from the samples."""
         for large, samples in ((False, _SECOND_SAMPLES), (True, _SECOND_SAMPLES_LARGE)):
@@ -153,11 +153,9 @@ class Construct:
                 if plan is not None:
                     self._offer(able[place], plan, candidates)
                 else:
-                    stuck[able[place].number].append((able[place], candidates))
+                    stuck[able[place].number][1].extend(candidates)
 
-    def _settle_for_less(
-        self, numbers: Sequence[int], stuck: dict[int, list[tuple[Task, list[Candidate]]]]
-    ) -> None:
+    def _settle_for_less(self, numbers: Sequence[int], stuck: dict[int, Stuck]) -> None:
         """Offer what is legal of the rollouts where none is complete."""
         began = time.perf_counter()
         for number in numbers:
@@ -165,14 +163,11 @@ class Construct:
                 self.reasons.pop(number, None)
                 continue
             problem = self.pool.problems[number]
-            found = stuck.get(number, []) if not self.deadline.over else []
-            plain = [(task, some) for task, some in found if task.reading.exact]
-            form = plain[0][0].form if plain else problem
+            form, some = problem, list[Candidate]()
+            if number in stuck and not self.deadline.over:
+                form, some = stuck[number][0].form, stuck[number][1]
             # The sort is stable: of two that served as many, the better one stays first.
-            candidates = sorted(
-                (one for _, some in plain for one in some),
-                key=lambda one: -len(np.unique(one.sequence)),
-            )
+            candidates = sorted(some, key=lambda one: -len(np.unique(one.sequence)))
             self.pool.offer(number, best_partial(problem, candidates, form, self.deadline))
         self.seconds.judging += time.perf_counter() - began
 

@@ -24,6 +24,7 @@ class Task:
     problem: Problem  # whose referee judges the plans
     reading: Reading
     views: int
+    plain: bool = False  # the problem itself, or the same in other words
 
     @property
     def form(self) -> Problem:
@@ -60,7 +61,7 @@ def reduce(
         others = _others(problem, largest) if reductions else []
         # Another form is mostly planned better than the problem itself, which keeps one view.
         own = 1 if any(one.in_place for one in others) else count
-        tasks.whole.append(Task(number, problem, exactly(problem), own))
+        tasks.whole.append(Task(number, problem, exactly(problem), own, plain=True))
         tasks.whole += [Task(number, problem, one, count) for one in others]
         split = districts(problem) if reductions else None
         if split is not None:
