@@ -54,11 +54,3 @@ def test_without_a_limit_it_is_over_when_it_is_interrupted() -> None:
     endless.interrupt()
     assert endless.over
     assert not NEVER.over
-
-
-def test_progress_is_complete_when_the_time_is_up() -> None:
-    clock = Clock()
-    progress = Deadline(3.0, clock).bound(lambda done: done / 4)
-    assert [progress(done) for done in (0, 1, 4)] == [0.0, 0.25, 1.0]
-    clock.now += 3.0
-    assert progress(0) == 1.0

@@ -11,8 +11,6 @@ from contextlib import contextmanager
 from types import FrameType
 
 Clock = Callable[[], float]
-# Part of the work that is done after so many rounds; at 1 a search is over.
-Progress = Callable[[int], float]
 
 
 class TimeIsUp(Exception):
@@ -79,14 +77,6 @@ class Deadline:
         part.seconds, part.clock = min(self.seconds, spent), self.clock
         part._began, part._stop = self._began, self._stop
         return part
-
-    def bound(self, progress: Progress) -> Progress:
-        """The same progress, which is complete when the time is up."""
-
-        def bounded(done: int) -> float:
-            return 1.0 if self.over else progress(done)
-
-        return bounded
 
 
 # For calls without a limit.
