@@ -29,9 +29,9 @@ settings.load_profile("any machine")
 FOUR_CUSTOMERS = ((0.0, 0.0), (3.0, 0.0), (3.0, 4.0), (0.0, 4.0), (0.0, 8.0))
 
 
-# `make test-core` sets this: what an installation without PyTorch can do is tested without it. A module
-# of tests that imports PyTorch, by itself or through the package, is then skipped as a whole; a test
-# that comes upon it only while it runs fails, so that the core cannot begin to need it unnoticed.
+# `make test-core` sets this: what an installation without PyTorch can do is tested without it. A
+# module of tests that imports PyTorch, by itself or through the package, is then skipped whole;
+# a test that imports it while it runs fails, so that the core cannot begin to need it unnoticed.
 WITHOUT_TORCH = bool(os.environ.get("SPACEVRP_TEST_WITHOUT_TORCH"))
 if WITHOUT_TORCH:
     for absent in ("torch", "triton"):
