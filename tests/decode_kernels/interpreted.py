@@ -113,7 +113,7 @@ ASKED = {
             "pickup and delivery",
             "few vehicles",
         ),
-        ("MDCVRP", "MDCVRPBPTW", "MDOCVRPTW", "TSP"),
+        ("MDCVRP", "MDCVRPBPTW", "MDOCVRPTW", "AMDCVRPB", "TSP"),
     ),
     "facts of moves": (
         MOVE_FACTS,
@@ -132,7 +132,7 @@ ASKED = {
             "durations of their own",
             "missing arcs",
         ),
-        ("MDCVRP", "AMDOCVRPLTW", "AMDCVRPB", "CVRP", "TSP"),
+        ("MDCVRP", "AMDOCVRPLTW", "MDCVRPBL", "CVRP", "TSP"),
     ),
 }
 

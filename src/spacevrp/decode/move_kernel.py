@@ -177,9 +177,9 @@ def fact_gradient_kernel(
         if DEPOTS > 1:
             # Without depots, whose routes begin anywhere, all rows are 0.
             first = tl.load(depot_ptr + b * total + row, mask=valid, other=0)
-            ways = node + (tl.minimum(first, DEPOTS - 1) + F_HOME)[:, None] * BLOCK_N
-            home = tl.load(ways + cols[None, :])
-            far = tl.load(ways + DEPOTS * BLOCK_N + cols[None, :])
+            of_depot = node + (tl.minimum(first, DEPOTS - 1) + F_HOME)[:, None] * BLOCK_N
+            home = tl.load(of_depot + cols[None, :])
+            far = tl.load(of_depot + DEPOTS * BLOCK_N + cols[None, :])
         out = out_ptr + (b * total + place) * GRADIENT_COLUMNS
         zero = tl.zeros([BLOCK_R], dtype=tl.float32)
         waits = zero
