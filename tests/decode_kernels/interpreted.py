@@ -138,7 +138,7 @@ ASKED = {
 
 
 def several_depots(config: ModelConfig, names: Sequence[str]) -> dict[str, object]:
-    """Instances with three depots beside others: look-ahead, free switches, and what is recorded."""
+    """Instances with three depots beside others: look-ahead, free switches, and the record."""
     problems = [
         instance(name, capacity=12.0) if "CVRP" in name else instance(name) for name in names
     ]
@@ -163,9 +163,7 @@ def several_depots(config: ModelConfig, names: Sequence[str]) -> dict[str, objec
         for sequence, cost in zip(sequences[row].tolist(), fast.cost[row], strict=True)
     ]
     length_of_record = slow.trace.action.shape[1]
-    part = replace(
-        fast, **{name: getattr(fast, name)[:, :length_of_record] for name in HISTORIES}
-    )
+    part = replace(fast, **{name: getattr(fast, name)[:, :length_of_record] for name in HISTORIES})
     kept = zip(decisions(part), decisions(slow.trace), strict=True)
     active = slow.trace.active
     coefficient = torch.randn(fast.action.shape)  # a decision each
