@@ -9,10 +9,12 @@ from numpy.typing import NDArray
 from spacevrp.generators import generate
 from spacevrp.problems.errors import SpacevrpError
 from spacevrp.problems.problem import Problem
-from spacevrp.search import Stop, improve
+from spacevrp.search import Stop, improve, native_model
+from spacevrp.search import model as search_model
 
 # Neighbours that the search keeps of each customer where there is a matrix.
 WIDTH = 100
+WIDTH_OF_POINTS = 40  # and where there are coordinates alone
 STOP = Stop(iterations=1500)
 
 
@@ -37,6 +39,20 @@ def test_the_nearest_as_candidates_change_nothing() -> None:
     (usual,) = improve([problem], [None], stop=STOP, seed=4)
     (given,) = improve([problem], [None], stop=STOP, seed=4, candidates=[nearest(problem, WIDTH)])
     assert given.routes == usual.routes
+
+
+def test_places_that_cannot_be_better_are_passed_over(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Beside its own lists the search skips places by a bound; beside given ones it tries all."""
+    monkeypatch.setattr(search_model, "MATRIX_NODES", 100)
+    problem = problem_of(300)
+    usual, slow = native_model(problem), native_model(problem, nearest(problem, WIDTH_OF_POINTS))
+    start = usual.model.construct("savings", 1)
+    plans = [
+        one.model.search(*start, seed=3, iterations=3000, tuning={"blink": 0.0})
+        for one in (usual, slow)
+    ]
+    assert plans[0].routes == plans[1].routes
+    assert plans[0].cost < usual.model.evaluate(*start)["cost"]
 
 
 def test_other_candidates_are_used_and_keep_the_rules() -> None:
