@@ -147,7 +147,7 @@ def test_a_plan_that_the_referee_refuses_is_dropped(
         evaluate=lambda *_: {"feasible": True, "unserved": [], "cost": 20.0},
     )
     stage = sys.modules["spacevrp.search.improve"]
-    monkeypatch.setattr(stage, "native_model", lambda one: Native(one, model))
+    monkeypatch.setattr(stage, "native_model", lambda one, _: Native(one, model))
     with pytest.warns(RefusedWarning, match=r"problem 0 \(monday\).*capacity"):
         (found,) = improve([problem], [start], stop=SHORT)
     assert found is start

@@ -38,8 +38,7 @@ void Search::construct_by_insertion(int tries) {
             }
         }
         ++stamp_;
-        saved_.clear();
-        arena_.clear();
+        forget_saved();
         removed_.clear();
         taken_from_bank_.clear();
         for (const Node head : plan.bank)
@@ -60,8 +59,7 @@ void Search::construct_by_insertion(int tries) {
 
 void Search::construct_by_savings() {
     ++stamp_;
-    saved_.clear();
-    arena_.clear();
+    forget_saved();
     // Each unit in a route of its own, by the vehicle that serves it best; vehicles that there are
     // not are taken back at the end.
     const std::vector<Node> units = plan.bank;

@@ -258,6 +258,7 @@ void Search::try_near_routes(Node head, double blink, Place &best) {
 // Only the places beside its neighbours, where each distance must be computed.
 void Search::try_near_places(Node node, double blink, Place &best) {
     const Node *near = model_.near(node);
+    const double *lengths = model_.near_length(node);
     for (int i = 0; i < options_.places && i < model_.width && near[i] >= 0; ++i) {
         const int number = plan.route_of[at(near[i])];
         if (number < 0)
@@ -266,12 +267,17 @@ void Search::try_near_places(Node node, double blink, Place &best) {
         if (!has_room(r, node))
             continue;
         const int here = plan.position[at(near[i])];
+        const double beside = lengths ? lengths[i] : model_.distance(near[i], node);
         for (const int after : {here - 1, here}) {
             if (after < r.pinned)
                 continue;
-            const Node last = r.node[at(after)], next = r.node[at(after + 1)];
-            const double extra =
-                model_.distance(last, node) + model_.distance(node, next) - r.arc[at(after)];
+            // The other end is no nearer, or this place has been tried; only a depot may be.
+            const double arc = r.arc[at(after)];
+            if (lengths && after > 0 && after < r.size &&
+                !(model_.arc_weight * (2.0 * beside - arc) < best.delta))
+                continue;
+            const Node other = r.node[at(after < here ? after : after + 1)];
+            const double extra = beside + model_.distance(node, other) - arc;
             const double delta = model_.arc_weight * extra;
             if (delta < best.delta && plan.fits(r, after, node, extra) &&
                 !(blink > 0.0 && random_.uniform() < blink))

@@ -85,9 +85,8 @@ public:
     double shortage() const { return std::max(model.min_prize - collected, 0.0); }
 
     // Replaces the stops of a route, its customers' places included. Whether the rules are kept.
-    bool assign(int number, int type, const Node *stops, int count);
-    // The same for stops that were written into the route already, by insertion or removal.
-    bool refresh(int number);
+    // Its arcs (count + 1) are measured where they are not given.
+    bool assign(int number, int type, const Node *stops, int count, const double *arcs = nullptr);
     int empty_route();
 
     // Whether a customer may be inserted there, which makes the route longer by `extra`: all rules,
@@ -121,6 +120,9 @@ public:
 private:
     bool take(int type, const std::vector<Node> &stops);
     void reserve(Route &r, int count) const;
+    // For stops and arcs that were written into the route already: all is as it was before `from`,
+    // and one customer was added, or -1.
+    bool refresh(int number, int from, Node added);
     void count_in(int number);
     void count_out(int number);
     void change_length(double more, double less);

@@ -97,7 +97,7 @@ private:
     void begin_here();
 
     struct Saved {
-        int route, type, first, size;
+        int route, type, first, size, first_arc;
         std::uint64_t version;
     };
     struct Piece {
@@ -115,6 +115,7 @@ private:
     void order_units();
     void retype();
     void touch(int number);
+    void forget_saved();
     void undo();
     void put_back(const Saved &saved);
     void recognise(const Saved &saved);
@@ -144,7 +145,10 @@ private:
                double bound, Proposal &out);
     void descend();
     bool improve(Node u);
+    void enqueue(Node node);
     void enqueue_route(int number);
+    void enqueue_beside(Node node); // with its neighbours on the route
+    void enqueue_changed();
 
     // --- best plan
     void set_dirty(int number);
@@ -166,7 +170,8 @@ private:
     Node seed_ = 0; // of the last ruin
     std::vector<Saved> saved_;
     std::vector<Node> arena_;
-    std::vector<int> gone_; // (N,) stamp
+    std::vector<double> arcs_, scratch_arcs_; // of the routes in the arena: one more than stops
+    std::vector<int> gone_;                   // (N,) stamp
     std::vector<Node> removed_, todo_, taken_from_bank_;
     std::vector<int> ruined_;
     std::vector<std::pair<double, Node>> keys_;
@@ -196,7 +201,9 @@ private:
 bool is_divisible(const Model &model);
 Result search_divided(const Model &model, const Routes &start, const Options &options, int threads,
                       const Hooks &hooks);
-// The temperature to start with, in typical arcs, if each customer gets so many iterations.
-double heat_for(const Model &model, double iterations_per_customer);
+// The temperature to start with, in typical arcs, if each customer gets so many iterations and
+// a plan of so many customers has so many routes.
+double heat_for(const Model &model, double iterations_per_customer, double customers,
+                double routes);
 
 } // namespace spacevrp

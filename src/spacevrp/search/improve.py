@@ -9,6 +9,9 @@ from dataclasses import dataclass
 from types import MappingProxyType
 from typing import Any
 
+import numpy as np
+from numpy.typing import NDArray
+
 from spacevrp import native
 from spacevrp.problems.conversion import show
 from spacevrp.problems.deadline import Deadline, stopping_on_interrupt
@@ -103,6 +106,7 @@ def improve(
     found: Found | None = None,
     starts: Sequence[str] | None = None,
     deadline: Deadline | None = None,
+    candidates: Sequence[NDArray[np.int32] | None] | None = None,
 ) -> Improved:
     """Improve a plan for each problem, or construct one and improve it.
 
@@ -139,6 +143,9 @@ def improve(
     deadline
         For all of it. The problems share what is left of it equally. Ctrl-C interrupts it: the best
         plans so far are returned.
+    candidates
+        For each problem None, or the customers (N, C) that each node is tried next to, best first,
+        in place of the nearest ones; -1 ends a list.
 
     Raises
     ------
@@ -151,7 +158,9 @@ def improve(
         raise UnsupportedError(native.MISSING)
     until = Deadline() if deadline is None else deadline
     _check(problems, plans, stop, seed, threads, starts, until)
-    stage = _Stage(problems, stop, seed, threads, found, starts, until)
+    lists = [None] * len(problems) if candidates is None else list(candidates)
+    _check_candidates(problems, lists)
+    stage = _Stage(problems, stop, seed, threads, found, starts, until, lists)
     with stopping_on_interrupt(until):
         stage.best.update(_refereed(problems, plans))
         for numbers in _portions(problems, threads, until):
@@ -190,6 +199,29 @@ def _check(
             raise SpacevrpError(
                 f"starts: expected some of {CONSTRUCTIONS}, received {show(method)}"
             )
+
+
+def _check_candidates(
+    problems: Sequence[Problem], candidates: Sequence[NDArray[np.int32] | None]
+) -> None:
+    if len(candidates) != len(problems):
+        raise SpacevrpError(
+            f"candidates: expected one for each of {len(problems)} problems, "
+            f"received {len(candidates)}"
+        )
+    for number, (problem, given) in enumerate(zip(problems, candidates, strict=True)):
+        if given is None:
+            continue
+        lists, where = np.asarray(given), f"candidates, number {number}"
+        if lists.ndim != 2 or lists.shape[0] != problem.size or lists.shape[1] < 1:
+            expected = f"a list for each of {problem.size} nodes, (N, C)"
+            raise SpacevrpError(f"{where}: expected {expected}, received shape {lists.shape}")
+        if not np.issubdtype(lists.dtype, np.integer):
+            raise SpacevrpError(f"{where}: expected whole numbers, received {lists.dtype}")
+        wrong = ~np.isin(lists, [-1, *problem.customers])
+        if wrong.any():
+            expected = "customers, or -1 behind the last"
+            raise SpacevrpError(f"{where}: expected {expected}, received {lists[wrong][0]}")
 
 
 def _refereed(problems: Sequence[Problem], plans: Sequence[Solution | None]) -> dict[int, Solution]:
@@ -241,7 +273,9 @@ class _Stage:
         found: Found | None,
         starts: Sequence[str] | None,
         deadline: Deadline,
+        candidates: Sequence[NDArray[np.int32] | None],
     ) -> None:
+        self.candidates = candidates
         self.problems, self.stop, self.seed, self.threads = problems, stop, seed, threads
         self.found, self.starts, self.deadline = found, starts, deadline
         self.best: dict[int, Solution] = {}
@@ -253,7 +287,7 @@ class _Stage:
         """Search for these problems, one or several at the same time."""
         until = self._until(len(numbers))
         wanted = [number for number in numbers if can_plan_ahead(self.problems[number])]
-        models = [native_model(self.problems[number]) for number in wanted]
+        models = [native_model(self.problems[n], self.candidates[n]) for n in wanted]
         for number, one in zip(wanted, models, strict=True):
             self._expect(number, one.problem)
         begins = [self._begin(number, one) for number, one in zip(wanted, models, strict=True)]
