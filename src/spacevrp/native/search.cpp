@@ -15,14 +15,6 @@ constexpr int CLOCK_EVERY = 8;
 // Temperature at the start, in typical arcs, by the iterations that each customer gets.
 constexpr double HEAT = 0.08, HEAT_POWER = 0.3, HOTTEST = 2.0;
 
-// By how much an iteration raises the price of those left out, of a large detour, and until which
-// share of the whole: large days need slow steps, small ones quick ones. Then prices are settled.
-struct Phase {
-    double rise, until;
-};
-constexpr Phase PHASES[] = {{0.001, 0.25}, {0.03, 0.5}};
-constexpr int SETTLED = 2;
-
 // The rougher the landscape, the hotter: where rules forbid most moves, the way to a better plan
 // leads over worse ones. Measured; see records/.
 struct Annealing {
@@ -213,7 +205,7 @@ Result Search::run(const Hooks &hooks) {
     };
     heat(options_.iterations > 0 ? static_cast<double>(options_.iterations) : 100.0 * customers);
     std::int64_t iteration = 0, last_gain = 0;
-    int phase = 0;
+    bool settled = false; // the prices of those left out no longer rise
     const auto note = [&](double clock) {
         result.trace.push_back({clock - began, iteration, best_value_});
     };
@@ -272,9 +264,9 @@ Result Search::run(const Hooks &hooks) {
                     hooks.found(best_routes(), best_value_);
                 }
             }
-            if (phase < SETTLED && share_done_ > PHASES[phase].until && plan.missing > 0) {
-                // In the end, cost counts among plans that leave out as few.
-                ++phase;
+            if (!settled && share_done_ > 0.5 && plan.missing > 0) {
+                // From here on, cost counts among plans that leave out as few.
+                settled = true;
                 std::fill(price_.begin(), price_.end(), price_.back());
                 restore_best();
                 current = objective();
@@ -314,12 +306,12 @@ Result Search::run(const Hooks &hooks) {
                     note(now());
             }
         }
-        if (phase < SETTLED && plan.missing > 0) {
+        if (!settled && plan.missing > 0) {
             // Those who are left out again and again become dearer, so that others make room.
             for (const Node head : plan.bank)
                 if (model_.compulsory[at(head)]) {
                     ++absent_[at(head)];
-                    price_[at(head)] += PHASES[phase].rise * price_.back();
+                    price_[at(head)] += 0.001 * price_.back();
                 }
             current = objective();
         }

@@ -21,7 +21,7 @@ MOST_ITERATIONS = 20_000_000
 NO_GAIN_PER_CUSTOMER: int | None = None
 # Customers from which on and up to which the network's plans are worth their time as a start for
 # the search.
-LEAST_FOR_NETWORK, MOST_FOR_NETWORK = 40, 1_000
+LEAST_FOR_NETWORK, MOST_FOR_NETWORK = 51, 1_000
 # What a note on that says.
 BY_DESIGN = "begun without the network"
 

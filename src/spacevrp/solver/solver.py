@@ -353,6 +353,7 @@ class Call:
         """Small problems that the search cannot begin with, so that the network has to."""
         if self.params.network is False:
             return []
+        self.construct.searched = True
         without = {n for n in self.searched if self._is_small(n)}.difference(planned)
         return [
             number
