@@ -113,6 +113,13 @@ bool Search::propose(int kind, Node u, Node v, double bound, Proposal &out) {
         return false;
     const Route &ra = plan.route[at(a)], &rb = plan.route[at(b)];
     const int pu = plan.position[at(u)], pv = plan.position[at(v)];
+    const Node other = model_.partner[at(u)];
+    if (a != b && other >= 0 && kind < TWO_OPT_STAR) {
+        // The two stops of a pair go together, if they follow each other closely.
+        const int apart = plan.position[at(other)] - pu;
+        if (kind < RELOCATE_TWO || kind > RELOCATE_THREE || apart < 1 || apart > 2)
+            return false;
+    }
     out.route[0] = a;
     out.route[1] = a == b ? -1 : b;
     switch (kind) {

@@ -290,6 +290,34 @@ bool Search::recreate(double blink, double limit) {
     return true;
 }
 
+// What a route costs with a vehicle of another type, below a bound; its order in `turned_`. On a
+// round trip without windows or pairs the vehicle may begin at any of its stops.
+double Search::cheapest_cut(const Route &r, int type, double bound) {
+    const VehicleType &vehicle = model_.vehicles[at(type)];
+    const double fixed = model_.maximise_prize ? 0.0 : vehicle.fixed_cost;
+    const int m = r.size, cuts = model_.timed || model_.paired || model_.backhaul_last ? 1 : m;
+    const double inner = r.so_far[at(m)] - r.so_far[1];
+    double least = bound;
+    for (int first = 1; first <= cuts; ++first) {
+        const Node head = r.node[at(first)], tail = r.node[at(first == 1 ? m : first - 1)];
+        double length =
+            model_.distance(vehicle.start, head) + inner + model_.distance(tail, vehicle.end);
+        if (first > 1)
+            length += model_.distance(r.node[at(m)], r.node[1]) - r.arc[at(first - 1)];
+        if (!(model_.arc_weight * length + fixed < least))
+            continue;
+        scratch_.assign(r.node.begin() + first, r.node.begin() + 1 + m);
+        scratch_.insert(scratch_.end(), r.node.begin() + 1, r.node.begin() + first);
+        const double cost =
+            model_.arc_weight * plan.checked_length(type, scratch_.data(), m) + fixed;
+        if (cost < least) {
+            least = cost;
+            turned_ = scratch_;
+        }
+    }
+    return least;
+}
+
 // A vehicle of another type may drive a changed route for less.
 void Search::retype() {
     for (std::size_t i = 0; i < saved_.size(); ++i) {
@@ -305,20 +333,14 @@ void Search::retype() {
             if (type == r.type || plan.available[at(type)] <= 0 ||
                 !model_.vehicles[at(type)].pinned.empty())
                 continue;
-            const double fixed = weight * model_.vehicles[at(type)].fixed_cost;
-            if (fixed >= least)
-                continue;
-            const double total =
-                model_.arc_weight * plan.checked_length(type, r.node.data() + 1, r.size) + fixed;
-            if (total < least) {
-                least = total;
+            const double cost = cheapest_cut(r, type, least);
+            if (cost < least) {
+                least = cost;
                 best = type;
             }
         }
-        if (best >= 0) {
-            scratch_.assign(r.node.begin() + 1, r.node.begin() + 1 + r.size);
-            plan.assign(number, best, scratch_.data(), static_cast<int>(scratch_.size()));
-        }
+        if (best >= 0)
+            plan.assign(number, best, turned_.data(), static_cast<int>(turned_.size()));
     }
 }
 

@@ -3,6 +3,8 @@
 
 #include <algorithm>
 #include <cmath>
+#include <stdexcept>
+#include <string>
 
 namespace spacevrp {
 namespace {
@@ -204,6 +206,18 @@ Search::Known *Search::known(Node head, int number) {
     return &known_[at(head) * at(known_width_) + at(number)];
 }
 
+// The slow twin of what is remembered: a route that has not changed has the same best place.
+void Search::check_known(const Known &held, int number, Node head) {
+    const Place fresh = model_.partner[at(head)] < 0 ? scan_route(number, head, -INFINITE, INFINITE)
+                                                     : scan_pair(number, head, -INFINITE, INFINITE);
+    const bool same = held.first < 0 ? !(fresh.delta < held.delta)
+                                     : fresh.delta == held.delta && fresh.first == held.first &&
+                                           fresh.second == held.second;
+    if (!same)
+        throw std::logic_error("expected the remembered place of node " + std::to_string(head) +
+                               " in route " + std::to_string(number) + ", found another");
+}
+
 void Search::try_route(int number, Node head, double blink, Place &best) {
     const Route &r = plan.route[at(number)];
     const Node other = model_.partner[at(head)];
@@ -219,6 +233,8 @@ void Search::try_route(int number, Node head, double blink, Place &best) {
     Known *known_here = known(head, number);
     Place place;
     if (known_here != nullptr && known_here->version == r.version) {
+        if (options_.check)
+            check_known(*known_here, number, head);
         // Either the best place, or a bound that all of them exceed.
         if (!(known_here->delta < best.delta))
             return;
@@ -289,8 +305,12 @@ void Search::try_near_places(Node node, double blink, Place &best) {
 Place Search::best_place(Node head, double blink) {
     Place best;
     if (wide_) {
+        // Most routes are full: one number says so before anything else is looked at.
+        const bool sums = model_.loaded && model_.plain_load && !model_.paired;
+        const double amount = sums ? std::abs(model_.demand(head, 0)) : -INFINITE;
         for (const int number : plan.active)
-            try_route(number, head, blink, best);
+            if (!(amount > plan.route[at(number)].spare))
+                try_route(number, head, blink, best);
     } else {
         if (model_.has_matrix() || model_.paired)
             try_near_routes(head, blink, best);

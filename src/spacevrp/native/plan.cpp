@@ -11,6 +11,8 @@ std::size_t at(int i) { return static_cast<std::size_t>(i); }
 
 // A length this many times what is left loses too many digits of it.
 constexpr double MOST_LOST = 1e6;
+// Sums in another order differ by this share at most.
+constexpr double ROUNDING = 1e-9;
 
 } // namespace
 
@@ -325,6 +327,8 @@ bool Plan::refresh_load(Route &r) const {
                 sum += model.demand(r.node[at(p)], kind);
             r.total[at(kind)] = sum;
             legal = legal && std::abs(sum) <= capacity[at(kind)];
+            if (kind == 0)
+                r.spare = capacity[0] * (1.0 + ROUNDING) - std::abs(sum);
             continue;
         }
         double high = 0.0, low = 0.0, deliveries = 0.0;

@@ -23,6 +23,7 @@ struct Route {
     bool listed = false;       // as one that is free
     std::uint64_t version = 0; // another one after every change
     double length = 0.0;
+    double spare = INFINITE; // no customer with more of the first kind fits; of plain loads only
     int first_backhaul = 0, last_linehaul = 0; // positions; size + 1 and 0 without
     // Position 0 is the start, size + 1 the end.
     std::vector<Node> node;

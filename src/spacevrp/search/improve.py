@@ -7,7 +7,7 @@ import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from types import MappingProxyType
-from typing import Any
+from typing import Any, Literal
 
 import numpy as np
 from numpy.typing import NDArray
@@ -24,8 +24,12 @@ from spacevrp.problems.solution import Solution
 from spacevrp.problems.warning import RefusedWarning, warn
 from spacevrp.search.model import Native, Plan, native_model, solution_of, solutions_of
 
-# How plans are constructed where none is given.
-CONSTRUCTIONS = ("savings", "insertion")
+# How plans can be constructed; the last takes least time.
+CONSTRUCTIONS = ("savings", "regret", "insertion")
+# Those that suit a problem.
+USUAL = "usual"
+# Customers up to which insertion by regret takes milliseconds.
+_MOST_FOR_REGRET = 300
 # Told of every better plan: the number of the problem, the plan, and what was expected of it where
 # only visits reveal prizes.
 Found = Callable[[int, Solution, float | None], object]
@@ -104,7 +108,7 @@ def improve(
     seed: int = 0,
     threads: int = 1,
     found: Found | None = None,
-    starts: Sequence[str] | None = None,
+    starts: Sequence[str] | Literal["usual"] | None = None,
     deadline: Deadline | None = None,
     candidates: Sequence[NDArray[np.int32] | None] | None = None,
 ) -> Improved:
@@ -138,8 +142,9 @@ def improve(
         prizes (else None), whenever there is a better one. An exception in it ends the search and
         is raised.
     starts
-        Constructions to begin with as well, where they are better than the plan: ``savings``,
-        ``insertion``. By default both where there is no plan, and none otherwise.
+        Constructions to begin with as well, where they are better than the plan: some of
+        ``savings``, ``regret`` and ``insertion``, or ``"usual"`` for those that suit the problem.
+        By default the usual ones where there is no plan, and none otherwise.
     deadline
         For all of it. The problems share what is left of it equally. Ctrl-C interrupts it: the best
         plans so far are returned.
@@ -174,7 +179,7 @@ def _check(
     stop: Stop,
     seed: int,
     threads: int,
-    starts: Sequence[str] | None,
+    starts: Sequence[str] | Literal["usual"] | None,
     deadline: Deadline,
 ) -> None:
     if len(plans) != len(problems):
@@ -194,7 +199,7 @@ def _check(
         if not is_whole or not least <= value < 2**63:
             expected = f"a whole number of at least {least}"
             raise SpacevrpError(f"{name}: expected {expected}, received {show(value)}")
-    for method in starts or ():
+    for method in () if starts is None or starts == USUAL else starts:
         if method not in CONSTRUCTIONS:
             raise SpacevrpError(
                 f"starts: expected some of {CONSTRUCTIONS}, received {show(method)}"
@@ -255,6 +260,15 @@ def _portions(problems: Sequence[Problem], threads: int, deadline: Deadline) -> 
         yield portion
 
 
+def usual_starts(problem: Problem) -> Sequence[str]:
+    """By regret only where it is quick and better than other insertion: where rules bind."""
+    features = problem.features
+    binding = features.time_windows or features.pickup_delivery or bool(problem.vehicles)
+    if binding and len(problem.customers) <= _MOST_FOR_REGRET:
+        return CONSTRUCTIONS
+    return [method for method in CONSTRUCTIONS if method != "regret"]
+
+
 def rank(plan: Solution) -> tuple[bool, int, float]:
     """What makes a plan better: no broken rule, then little left undone, then less cost."""
     left = sum(is_missing_visit(one) or one.code == "prize" for one in plan.violations)
@@ -271,7 +285,7 @@ class _Stage:
         seed: int,
         threads: int,
         found: Found | None,
-        starts: Sequence[str] | None,
+        starts: Sequence[str] | Literal["usual"] | None,
         deadline: Deadline,
         candidates: Sequence[NDArray[np.int32] | None],
     ) -> None:
@@ -339,8 +353,9 @@ class _Stage:
         given = self._held(number)
         begins = [] if given is None else [one.start_of(given)]
         methods = self.starts
-        if methods is None:
-            methods = CONSTRUCTIONS if given is None else ()
+        if methods == USUAL or (methods is None and given is None):
+            methods = usual_starts(one.problem)
+        methods = methods or ()
         if self.deadline.over and not begins:
             methods = methods[-1:] or CONSTRUCTIONS[-1:]  # a plan there must be
         begins += [one.model.construct(method, self.seed) for method in methods]
