@@ -131,21 +131,21 @@ def test_weights_of_another_model(cli: Cli, recipe: str, tmp_path: Path) -> None
     assert "model.width: expected 16, that of the weights, received 32" in err
 
 
-def test_weights_learn_to_lean(cli: Cli, recipe: str, tmp_path: Path) -> None:
+def test_policy_heads_are_trained(cli: Cli, recipe: str, tmp_path: Path) -> None:
     old, new = tmp_path / "old", tmp_path / "new"
     assert cli("train", "--config", recipe, "-o", old, "--quiet")[0] == 0
-    lean = ("--set", "model.leanings=2", "--set", "views=3", "--set", "average=0")
-    words = ("train", "--config", recipe, "--weights", old, *lean, "-o", new, "--quiet")
+    heads = ("--set", "model.policy_heads=2", "--set", "views=3", "--set", "average=0")
+    words = ("train", "--config", recipe, "--weights", old, *heads, "-o", new, "--quiet")
     assert cli(*words) == (0, "", "")
     before, after = checkpoint.load(old)[1]["average"], checkpoint.load(new)[1]["weights"]
     for name, tensor in before.items():
         assert torch.equal(after[name], tensor), name
-    assert float(after["leanings.last"].norm()) > 0
+    assert float(after["policy_heads.last"].norm()) > 0
     # Later runs keep what was learned, and may not ask for more of it.
     network = load_weights(new)[0].config
-    assert network.leanings == 2
-    with pytest.raises(SpacevrpError, match=r"model.leanings: expected 2.*received 5"):
-        settle_config(None, None, ["model.leanings=5"], network)
+    assert network.policy_heads == 2
+    with pytest.raises(SpacevrpError, match=r"model.policy_heads: expected 2.*received 5"):
+        settle_config(None, None, ["model.policy_heads=5"], network)
     code, _, err = cli("train", "--resume", new, "--set", "views=1", "--quiet")
     assert code == 2
     assert "views: expected 3" in err

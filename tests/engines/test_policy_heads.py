@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 
 from spacevrp.generators import generate
-from spacevrp.model import LEAN
+from spacevrp.model import HEAD_STRENGTH
 from spacevrp.problems.errors import SpacevrpError
 from spacevrp.problems.fleet import Vehicle
 from spacevrp.problems.problem import Problem
@@ -62,5 +62,5 @@ def test_their_strength_is_checked(solver: Solver, value: Any) -> None:
 def test_without_a_number_the_protocol_decides(solver: Solver) -> None:
     problems, options = SETS["usual"]
     options = {"augment": 3, **options, **ALONE}
-    usual = solver.solve(problems, policy_heads=LEAN, **options)
+    usual = solver.solve(problems, policy_heads=HEAD_STRENGTH, **options)
     assert solver.solve(problems, **options) == usual

@@ -22,7 +22,7 @@ from spacevrp.inference.geometry import seeds_of_views
 from spacevrp.inference.network import Network, load_network
 from spacevrp.inference.tables import Tables
 from spacevrp.inference.weights import DEFAULT_WEIGHTS
-from spacevrp.model import LEAN, DecoderTables, SpaceModel, view_seeds
+from spacevrp.model import HEAD_STRENGTH, DecoderTables, SpaceModel, view_seeds
 from spacevrp.model.blocks import encode_in_blocks
 from spacevrp.model.decoder import logits
 from spacevrp.problems.distances import Metric
@@ -60,7 +60,9 @@ class Expected(NamedTuple):
 def expected(model: SpaceModel, batch: Batch, views: int, heads: range) -> Expected:
     seeds = view_seeds(batch, model.config, views, 0).flatten(0, 1)
     repeated = batch.repeat_interleave(views)
-    tables = model.lean(model(repeated, seeds, torch.float32), repeated, heads, LEAN)
+    tables = model.apply_heads(
+        model(repeated, seeds, torch.float32), repeated, heads, HEAD_STRENGTH
+    )
     values = {field.name: getattr(repeated, field.name) for field in fields(repeated)}
     wide = replace(
         repeated,
@@ -71,7 +73,9 @@ def expected(model: SpaceModel, batch: Batch, views: int, heads: range) -> Expec
         },
     )
     double = deepcopy(model).double()
-    return Expected(tables, double.lean(double(wide, seeds, torch.float64), wide, heads, LEAN))
+    return Expected(
+        tables, double.apply_heads(double(wide, seeds, torch.float64), wide, heads, HEAD_STRENGTH)
+    )
 
 
 def assert_close(got: DecoderTables, expected: Expected, is_node: torch.Tensor) -> None:
@@ -158,7 +162,7 @@ def test_heads_of_any_numbers_and_none(
     "changes",
     [
         {},
-        {"representation": "averaged", "signals": 4, "leanings": 2},
+        {"representation": "averaged", "signals": 4, "policy_heads": 2},
         {"representation": "identifiers"},
         {"pivot_choice": "random", "depot_seed": False},
         {"projections": "hypernetwork", "pivots": 9},
@@ -246,7 +250,7 @@ def test_without_a_matrix(
 ) -> None:
     """Coordinates and a few rows at a time say the same as the whole matrix."""
     monkeypatch.setattr(encoder, "_TILE", 7 * 31)
-    model = random_model(leanings=2)
+    model = random_model(policy_heads=2)
     rng = np.random.default_rng(2)
     problem = Problem.from_coordinates(
         rng.random((31, 2)) * 40,
@@ -258,7 +262,7 @@ def test_without_a_matrix(
     batch = stack([problem], on_the_fly=True)
     with torch.no_grad():
         wanted = encode_in_blocks(model, batch, view_seeds(batch, model.config, 2, 0))
-        wanted = wanted.leaning(model, batch, range(2), LEAN)
+        wanted = wanted.with_heads(model, batch, range(2), HEAD_STRENGTH)
     (got,) = tables_of(network_of(model), prepare([problem], on_the_fly=True), 2, range(2))
     (whole,) = tables_of(network_of(model), prepare([problem]), 2, range(2))
     assert got.zscore is None

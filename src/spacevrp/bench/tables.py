@@ -196,7 +196,7 @@ def new_record(
 ) -> dict[str, Any]:
     """All that it takes to repeat a measurement; ``protocol`` is None where it has no meaning."""
     from spacevrp.bench import records
-    from spacevrp.model import LEAN
+    from spacevrp.model import HEAD_STRENGTH
     from spacevrp.solver import protocol_named
     from spacevrp.train.versions import versions
 
@@ -207,7 +207,7 @@ def new_record(
         "machine": records.machine(solver.device),
         "engine": solver.engine.name,
         "protocol": protocol,
-        "policy_heads": protocol_named(protocol).decide("policy_heads", heads, LEAN),
+        "policy_heads": protocol_named(protocol).decide("policy_heads", heads, HEAD_STRENGTH),
         **more,
         "weights": weights,
     }

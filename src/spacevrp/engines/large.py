@@ -118,7 +118,7 @@ class _Large:
             numbers = settings.numbered(first_view, some.shape[1])
             nearness = adjustment.nearness(numbers.start, len(numbers))
             tables = replace(tables, nearness=nearness)
-            tables = tables.leaning(self.model, batch, numbers, settings.heads)
+            tables = tables.with_heads(self.model, batch, numbers, settings.heads)
             self.watch.stage("decoding")
             for number in range(settings.rounds):
                 for first in range(0, starts.shape[1], self.cut.starts):

@@ -224,7 +224,7 @@ def encode(
     dtype = torch.bfloat16 if batch.device.type == "cuda" else torch.float32
     with looking_between_layers(model, settings.deadline):
         tables: DecoderTables = model(batch, seeds, dtype)
-    return model.lean(tables, batch, views, settings.heads)
+    return model.apply_heads(tables, batch, views, settings.heads)
 
 
 @contextmanager

@@ -1,6 +1,6 @@
 """Policy heads: augmentations whose queries differ, so that each prefers other plans.
 
-The twin of ``model/leanings.py`` for one instance. Head 0 is the base policy. The first heads are
+The twin of ``model/policy_heads.py`` for one instance. Head 0 is the base policy. The first heads are
 learned, where the weights know any; all further ones go through the learned heads in turn and add
 a vector that is drawn once for the number of the head.
 """

@@ -16,8 +16,8 @@ from torch import Tensor
 
 from spacevrp.model.attention import gated_ratio, keyed_values
 from spacevrp.model.decoder import DecoderTables
-from spacevrp.model.leanings import Queries, lean
 from spacevrp.model.moves import MoveTables, move_facts
+from spacevrp.model.policy_heads import Queries, apply_heads
 from spacevrp.model.streaming import Scale
 from spacevrp.tensors import Batch
 from spacevrp.tensors.lengths import between, columns_of
@@ -117,8 +117,10 @@ class NodeTables:
             batch=None if tables.batch is None else tables.batch[::views],
         )
 
-    def leaning(self, model: SpaceModel, batch: Batch, views: range, how_far: float) -> NodeTables:
-        """The tables as the views of these numbers want them."""
+    def with_heads(
+        self, model: SpaceModel, batch: Batch, views: range, strength: float
+    ) -> NodeTables:
+        """The tables with the queries of the policy heads of these numbers."""
         queries = Queries(
             embedding=self.embedding,
             first=self.query_first,
@@ -126,7 +128,7 @@ class NodeTables:
             is_node=batch.is_node.unsqueeze(1),
             attributes=batch.attributes,
         )
-        first, last = lean(queries, views, how_far, model.leanings)
+        first, last = apply_heads(queries, views, strength, model.policy_heads)
         return replace(self, query_first=first, query_last=last)
 
 

@@ -16,7 +16,7 @@ from spacevrp.decode.rollout import choose
 from spacevrp.decode.signal import problem_signals
 from spacevrp.env import Environment, start_nodes
 from spacevrp.env.rules import at
-from spacevrp.model import LEAN, random_seeds
+from spacevrp.model import HEAD_STRENGTH, random_seeds
 from spacevrp.model.decoder import logits
 from spacevrp.tensors import Batch
 from spacevrp.train.advantage import coefficients
@@ -37,7 +37,9 @@ def naive_accumulate(
     starts = start_nodes(environment, trajectories)
     tables = step.model(batch, random_seeds(batch, step.model.config), step.dtype)
     if views > 1:
-        tables = step.model.lean(tables.map(torch.Tensor.detach), batch, range(views), LEAN)
+        tables = step.model.apply_heads(
+            tables.map(torch.Tensor.detach), batch, range(views), HEAD_STRENGTH
+        )
     keys = random_keys(starts.shape, starts.device)
     state = environment.begin(starts)
     chances, arcs, facts = [], [], []  # of every step: (B, P), (B, P, 2) and (B, P, F)

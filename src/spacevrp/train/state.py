@@ -42,7 +42,7 @@ class TrainState:
             self.model = self.model.double()
         if weights is not None:
             named: dict[str, Tensor] = dict(self.model.named_parameters())
-            # Leanings that are yet to be learned begin as drawn ones, added signals at nothing.
+            # New policy heads begin at random shifts, added signals at 0.
             fresh = {n: p.detach() for n, p in named.items() if is_addition(n)}
             _fill(named, {**fresh, **_widened(weights, named)}, "weights")
         self.optimizer = MuonAdamW(self.model, config)

@@ -13,7 +13,7 @@ from spacevrp.decode.replay import fused_replay_gradients, replay_gradients, tra
 from spacevrp.decode.rollout import advance, rollout
 from spacevrp.decode.trace import Trace
 from spacevrp.env import Environment, start_nodes
-from spacevrp.model import LEAN, SpaceModel, random_seeds
+from spacevrp.model import HEAD_STRENGTH, SpaceModel, random_seeds
 from spacevrp.model.decoder import DecoderTables
 from spacevrp.tensors import Batch
 from spacevrp.train.advantage import coefficients, contributions
@@ -128,11 +128,11 @@ class TrainStep:
     def forward(self, batch: Batch, related_rows: Tensor | None = None) -> DecoderTables:
         """Encode a shard with fresh pivots."""
         seeds = random_seeds(batch, self.model.config)
-        if not self.config.learns_to_lean:
+        if not self.config.trains_heads:
             return self.encode(batch, seeds, self.dtype, related_rows)
         with torch.no_grad():
             tables = self.encode(batch, seeds, self.dtype, related_rows)
-        return self.model.lean(tables, batch, range(self.config.views), LEAN)
+        return self.model.apply_heads(tables, batch, range(self.config.views), HEAD_STRENGTH)
 
     @torch.no_grad()
     def roll_out(self, environment: Environment, tables: DecoderTables, starts: Tensor) -> Trace:
@@ -168,7 +168,7 @@ class TrainStep:
     @torch.no_grad()
     def weigh(self, batch: Batch, trace: Trace, problem_of: Tensor) -> Tensor:
         """Coefficients of the trajectories, (B, P), or of decisions, (B, T, P); counts costs."""
-        if self.config.learns_to_lean:
+        if self.config.trains_heads:
             cost = trace.cost.unflatten(0, (-1, self.config.views))  # (I, V, P)
             coefficient, mean = contributions(cost, self.config)
             coefficient = coefficient.flatten(0, 1)

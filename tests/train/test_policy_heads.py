@@ -29,12 +29,12 @@ NewStep = Callable[[TrainConfig], TrainStep]
 
 
 @pytest.fixture
-def leaning(tiny: Build) -> Build:
+def heads(tiny: Build) -> Build:
     """A tiny run whose three views learn together."""
 
     def build(**changes: Any) -> TrainConfig:
         config = tiny(**changes)
-        return replace(config, model=replace(config.model, leanings=2), views=3)
+        return replace(config, model=replace(config.model, policy_heads=2), views=3)
 
     return build
 
@@ -43,9 +43,9 @@ def leaning(tiny: Build) -> Build:
 
 
 def test_a_trajectory_is_paid_for_what_it_saves_over_the_best_of_the_other_views(
-    leaning: Build,
+    heads: Build,
 ) -> None:
-    config = leaning(batch=1)
+    config = heads(batch=1)
     cost = torch.tensor([[[5.0, 9.0], [7.0, 6.0], [8.0, 6.0]]], dtype=torch.float64)
     found, mean = contributions(cost, config)
     deviation = cost.std(correction=0)
@@ -55,8 +55,8 @@ def test_a_trajectory_is_paid_for_what_it_saves_over_the_best_of_the_other_views
     assert mean.item() == pytest.approx(41 / 6)
 
 
-def test_with_all_as_rivals_only_the_best_plans_of_the_best_view_are_paid(leaning: Build) -> None:
-    config = replace(leaning(batch=1), rivals=0)
+def test_with_all_as_rivals_only_the_best_plans_of_the_best_view_are_paid(heads: Build) -> None:
+    config = replace(heads(batch=1), rivals=0)
     cost = torch.tensor([[[5.0, 9.0, 5.5], [7.0, 6.0, 8.0], [8.0, 7.0, 9.0]]]).double()
     found, _ = contributions(cost, config)
     deviation = cost.std(correction=0)
@@ -65,8 +65,8 @@ def test_with_all_as_rivals_only_the_best_plans_of_the_best_view_are_paid(leanin
     torch.testing.assert_close(found, expected)
 
 
-def test_unfinished_plans_neither_win_nor_lose(leaning: Build) -> None:
-    config = leaning(batch=1)
+def test_unfinished_plans_neither_win_nor_lose(heads: Build) -> None:
+    config = heads(batch=1)
     cost = torch.tensor([[[INF, 4.0, 3.0], [INF, INF, 5.0], [2.0, INF, 6.0]]]).double()
     found, mean = contributions(cost, config)
     # Alone at its start a plan has beaten nobody.
@@ -77,20 +77,20 @@ def test_unfinished_plans_neither_win_nor_lose(leaning: Build) -> None:
 
 
 @pytest.mark.parametrize("rivals", [0, 1, 2, 3, 5, 99])
-def test_contributions_equal_those_of_the_definition(leaning: Build, rivals: int) -> None:
+def test_contributions_equal_those_of_the_definition(heads: Build, rivals: int) -> None:
     generator = torch.Generator().manual_seed(rivals)
     cost = torch.rand(4, 3, 5, generator=generator, dtype=torch.float64)
     cost[1, 2, 3] = cost[2, :, 1] = INF
-    config = replace(leaning(batch=12), rivals=rivals)
+    config = replace(heads(batch=12), rivals=rivals)
     found, _ = contributions(cost, config)
     slow = ahead_of_rivals(cost.flatten(0, 1), 3, rivals) / 12
     torch.testing.assert_close(found.flatten(0, 1), slow)
     assert (found < 0).any()
 
 
-def test_the_replay_equals_autograd_through_the_rollout(leaning: Build, new_step: NewStep) -> None:
+def test_the_replay_equals_autograd_through_the_rollout(heads: Build, new_step: NewStep) -> None:
     for changes in ({}, {"rivals": 2}, {"sure": 0.9}):
-        config = replace(leaning(precision="float64"), **changes)
+        config = replace(heads(precision="float64"), **changes)
         step, shards = new_step(config), Shards(config, CPU)
         torch.manual_seed(5)
         batch = shards.samplers[0].draw(None)
@@ -102,7 +102,7 @@ def test_the_replay_equals_autograd_through_the_rollout(leaning: Build, new_step
         naive = _taken(step)
         assert cost.shape == (36, 6)
         assert set(naive) == {
-            f"leanings.{name}" for name in ("first", "last", "shift", "shift_of_attributes")
+            f"policy_heads.{name}" for name in ("first", "last", "shift", "shift_of_attributes")
         }
         for name, expected in naive.items():
             assert float(expected.norm()) > 1e-9
@@ -122,8 +122,8 @@ def _taken(step: TrainStep) -> dict[str, Tensor]:
 # ------------------------------------------------------------------------------------------- runs
 
 
-def test_a_run_changes_the_leanings_and_nothing_else(leaning: Build, tmp_path: Path) -> None:
-    config = leaning(steps=3, average=0.0)
+def test_a_run_changes_the_policy_heads_and_nothing_else(heads: Build, tmp_path: Path) -> None:
+    config = heads(steps=3, average=0.0)
     before = TrainState(config, CPU).model.state_dict()
     train(config, tmp_path / "run", device="cpu", progress=False)
     after, card = load_weights(tmp_path / "run")
@@ -131,45 +131,45 @@ def test_a_run_changes_the_leanings_and_nothing_else(leaning: Build, tmp_path: P
         name for name, value in after.state_dict().items() if not torch.equal(value, before[name])
     }
     assert changed == {
-        f"leanings.{name}" for name in ("first", "last", "shift", "shift_of_attributes")
+        f"policy_heads.{name}" for name in ("first", "last", "shift", "shift_of_attributes")
     }
-    assert card["config"]["leanings"] == 2
+    assert card["config"]["policy_heads"] == 2
 
 
-def test_a_run_of_the_network_leaves_its_leanings_alone(leaning: Build, tmp_path: Path) -> None:
-    config = replace(leaning(steps=2, average=0.0), views=1)
+def test_a_run_of_the_network_leaves_its_policy_heads_alone(heads: Build, tmp_path: Path) -> None:
+    config = replace(heads(steps=2, average=0.0), views=1)
     before = TrainState(config, CPU).model.state_dict()
     train(config, tmp_path / "run", device="cpu", progress=False)
     after, _ = load_weights(tmp_path / "run")
     for name, value in after.state_dict().items():
-        if name.startswith("leanings."):
+        if name.startswith("policy_heads."):
             assert torch.equal(value, before[name]), name
     assert not torch.equal(after.query_last.base, before["query_last.base"])
 
 
-def test_weights_that_lean_are_written_and_read(tmp_path: Path) -> None:
-    config = ModelConfig(width=16, layers=1, feedforward=32, pivots=4, rank=2, leanings=3)
+def test_weights_with_policy_heads_are_written_and_read(tmp_path: Path) -> None:
+    config = ModelConfig(width=16, layers=1, feedforward=32, pivots=4, rank=2, policy_heads=3)
     model = SpaceModel(config)
     with torch.no_grad():
         for parameter in model.parameters():
             parameter.copy_(torch.randn_like(parameter).half())
     read, card = load_weights(save_weights(tmp_path / "w", model, {}))
-    assert read.leanings is not None
-    assert read.leanings.count == 3
-    assert card["config"]["leanings"] == 3
+    assert read.policy_heads is not None
+    assert read.policy_heads.count == 3
+    assert card["config"]["policy_heads"] == 3
     for name, value in model.state_dict().items():
         assert torch.equal(read.state_dict()[name], value), name
 
 
-def test_a_network_without_leanings_can_learn_some(leaning: Build) -> None:
-    config = leaning()
-    plain = SpaceModel(replace(config.model, leanings=0))
+def test_a_network_without_policy_heads_can_learn_some(heads: Build) -> None:
+    config = heads()
+    plain = SpaceModel(replace(config.model, policy_heads=0))
     state = TrainState(config, CPU, dict(plain.state_dict()))
     assert torch.equal(state.model.query_last.base, plain.query_last.base)
-    assert state.model.leanings is not None
-    assert float(state.model.leanings.shift.detach().norm()) > 0
+    assert state.model.policy_heads is not None
+    assert float(state.model.policy_heads.shift.detach().norm()) > 0
 
 
-def test_as_many_views_as_leanings_and_one(tiny: Build) -> None:
+def test_as_many_views_as_policy_heads_and_one(tiny: Build) -> None:
     with pytest.raises(SpacevrpError, match=r"views: expected 1, or 1, one more.*received 8"):
         tiny(views=8)

@@ -1,14 +1,13 @@
-"""Views that lean: in each the same network wants something slightly different.
+"""Policy heads: augmentations whose queries differ, so that each prefers other plans.
 
-Views differ in their pivots, and a network that has learned well plans much alike whatever these
-are: the best of eight such plans is little better than one. So every view but the first changes
-the queries of the decoder in its own way, so that it prefers other plans, all of them about as
-good; the best of these is better.
+Augmentations that differ in their pivots alone yield much the same plans: the best of eight is
+little better than one. So every augmentation but the first changes the queries of the decoder in
+its own way, as the ensembles of policies of Poppy (Grinsztajn et al. 2023) and PolyNet (Hottung et
+al. 2025) do. All these plans are about as good, and the best of them is better.
 
-The first views lean as they have learned to, where the weights know how: each was trained to find
-what the others miss. All views after those begin the round of learned leanings anew, and have a
-vector added that is drawn once for the view; so have all views but the first where nothing was
-learned.
+Head 0 is the base policy. The next heads are learned, where the weights hold any: each is trained
+to find what the others miss. Further heads go through the learned ones in turn and add a random
+vector that depends on the number of the head; so do all heads but the first where none is learned.
 """
 
 from __future__ import annotations
@@ -21,28 +20,28 @@ from torch import Tensor, nn
 from spacevrp.inference.heads import STRENGTH, drawn_shifts
 from spacevrp.problems.features import ATTRIBUTE_NAMES
 
-# How far views lean by default (see inference/heads.py).
-LEAN = STRENGTH
+# The default strength (see inference/heads.py).
+HEAD_STRENGTH = STRENGTH
 
 
-def leanings(views: range, width: int, first: int = 1) -> Tensor:
-    """What each view adds to queries, in their deviation, (V, d) float32; 0 before the first.
+def head_shifts(heads: range, width: int, first: int = 1) -> Tensor:
+    """What each head adds to queries, in their deviation, (V, d) float32; 0 before the first.
 
-    A view of one number leans alike whatever the seed, which decides its pivots.
+    The vector of a head depends on its number alone, not on the seed, which decides its pivots.
     """
-    return torch.from_numpy(drawn_shifts(views, width, first))
+    return torch.from_numpy(drawn_shifts(heads, width, first))
 
 
-class LearnedLeanings(nn.Module):
-    """What some views have learned to want: projections and a vector of their own.
+class LearnedHeads(nn.Module):
+    """What the learned heads add: projections and a vector each.
 
-    At first the projections are zero and the vectors those that would be drawn, so that learning
-    begins at views that lean already.
+    The projections start at zero and the vectors at random ones, so that heads differ from the
+    first step.
 
     Parameters
     ----------
     count
-        Views that lean so: those numbered from 1 on.
+        Learned heads: those numbered from 1 on.
     width
         Width of the queries.
     """
@@ -51,22 +50,22 @@ class LearnedLeanings(nn.Module):
         super().__init__()
         self.first = nn.Parameter(torch.zeros(count, width, width))
         self.last = nn.Parameter(torch.zeros(count, width, width))
-        self.shift = nn.Parameter(LEAN * leanings(range(1, count + 1), width))
+        self.shift = nn.Parameter(HEAD_STRENGTH * head_shifts(range(1, count + 1), width))
         self.shift_of_attributes = nn.Parameter(torch.zeros(count, len(ATTRIBUTE_NAMES), width))
 
     @property
     def count(self) -> int:
-        """Views that lean so."""
+        """Learned heads."""
         return len(self.shift)
 
-    def of(self, views: range, attributes: Tensor) -> tuple[Tensor, Tensor, Tensor]:
-        """What those views add.
+    def of(self, heads: range, attributes: Tensor) -> tuple[Tensor, Tensor, Tensor]:
+        """What those heads add.
 
         To the projections of the first and the last node, (V, d, d) each, and to all queries, in
         their deviation, (I, V, d), for problem representations (I, 10).
         """
-        numbers = torch.arange(views.start, views.stop, device=attributes.device)
-        turn = numbers % (self.count + 1)  # 0, a row of zeros, for views that do not lean
+        numbers = torch.arange(heads.start, heads.stop, device=attributes.device)
+        turn = numbers % (self.count + 1)  # 0, a row of zeros, for the base policy
 
         def chosen(table: Tensor) -> Tensor:
             return torch.cat([torch.zeros_like(table[:1]), table])[turn]
@@ -87,29 +86,29 @@ class Queries:
     attributes: Tensor  # (I, 10) representations of the problems
 
 
-def lean(
-    queries: Queries, views: range, how_far: float, learned: LearnedLeanings | None = None
+def apply_heads(
+    queries: Queries, heads: range, strength: float, learned: LearnedHeads | None = None
 ) -> tuple[Tensor, Tensor]:
-    """The queries of first and last nodes as the views of these numbers want them.
+    """The queries of first and last nodes, changed by the heads of these numbers.
 
     How large vectors are is measured in the deviation of all numbers of the last nodes' queries,
     one for each view of each instance. Padding does not count.
     """
     first, last = queries.first, queries.last
-    if not how_far or views == range(1):
+    if not strength or heads == range(1):
         return first, last
     shift = torch.zeros_like(last[..., 0, :])  # (I, V, d)
     drawn_from = 1
     deviation = _deviation(last, queries.is_node)  # (I, V, 1, 1)
     if learned is not None:
         drawn_from = learned.count + 1
-        part = how_far / LEAN
-        to_first, to_last, own = learned.of(views, queries.attributes.to(last))
+        part = strength / HEAD_STRENGTH
+        to_first, to_last, own = learned.of(heads, queries.attributes.to(last))
         first = first + part * (queries.embedding @ to_first.transpose(1, 2))
         last = last + part * (queries.embedding @ to_last.transpose(1, 2))
         shift = shift + part * own
-    if views.stop > drawn_from:
-        shift = shift + how_far * leanings(views, last.shape[-1], drawn_from).to(last)
+    if heads.stop > drawn_from:
+        shift = shift + strength * head_shifts(heads, last.shape[-1], drawn_from).to(last)
     return first, last + deviation * shift.unsqueeze(-2)
 
 
