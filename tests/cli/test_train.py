@@ -134,7 +134,7 @@ def test_weights_of_another_model(cli: Cli, recipe: str, tmp_path: Path) -> None
 def test_policy_heads_are_trained(cli: Cli, recipe: str, tmp_path: Path) -> None:
     old, new = tmp_path / "old", tmp_path / "new"
     assert cli("train", "--config", recipe, "-o", old, "--quiet")[0] == 0
-    heads = ("--set", "model.policy_heads=2", "--set", "views=3", "--set", "average=0")
+    heads = ("--set", "model.policy_heads=2", "--set", "augmentations=3", "--set", "average=0")
     words = ("train", "--config", recipe, "--weights", old, *heads, "-o", new, "--quiet")
     assert cli(*words) == (0, "", "")
     before, after = checkpoint.load(old)[1]["average"], checkpoint.load(new)[1]["weights"]
@@ -146,9 +146,9 @@ def test_policy_heads_are_trained(cli: Cli, recipe: str, tmp_path: Path) -> None
     assert network.policy_heads == 2
     with pytest.raises(SpacevrpError, match=r"model.policy_heads: expected 2.*received 5"):
         settle_config(None, None, ["model.policy_heads=5"], network)
-    code, _, err = cli("train", "--resume", new, "--set", "views=1", "--quiet")
+    code, _, err = cli("train", "--resume", new, "--set", "augmentations=1", "--quiet")
     assert code == 2
-    assert "views: expected 3" in err
+    assert "augmentations: expected 3" in err
 
 
 def test_weights_are_told_more(cli: Cli, recipe: str, tmp_path: Path) -> None:

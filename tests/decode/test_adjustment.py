@@ -87,7 +87,7 @@ def test_distances_make_up_for_some_of_how_near_neighbours_come() -> None:
     assert weights[1].eq(1).all()
 
 
-def test_a_view_weighs_distances_alike_however_the_views_are_cut() -> None:
+def test_a_augmentation_weighs_distances_alike_however_the_augmentations_are_cut() -> None:
     batch = batch_of(*generate("CVRP", 120, 2))
     adjustment = Adjustment.of(batch, yes(batch))
     whole = adjustment.nearness(0, 7)

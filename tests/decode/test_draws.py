@@ -10,7 +10,7 @@ from spacevrp.decode.signal import problem_signals
 from spacevrp.env import Environment
 from spacevrp.env.starts import can_start
 from spacevrp.generators.testsets import generate
-from spacevrp.model import ModelConfig, SpaceModel, view_seeds
+from spacevrp.model import ModelConfig, SpaceModel, augmentation_seeds
 from spacevrp.model.decoder import logits
 from spacevrp.problems.problem import Problem
 from spacevrp.tensors import stack
@@ -53,7 +53,7 @@ def test_without_a_key_nothing_is_drawn():
     assert uniform(torch.tensor([LIKELIEST, 5]), 3)[1] >= 0
 
 
-def test_keys_follow_from_the_numbers_of_view_and_trajectory():
+def test_keys_follow_from_the_numbers_of_augmentation_and_trajectory():
     many = numbered_keys(3, range(2, 6), 40)
     assert many.shape == (4, 40)
     assert torch.equal(numbered_keys(3, range(4, 5), 7), many[2:3, :7])
@@ -73,7 +73,7 @@ def tables_for(problems: list[Problem]):
     with torch.no_grad():
         for parameter in model.parameters():
             parameter.add_(0.3 * torch.randn_like(parameter))
-        tables = model(batch, view_seeds(batch, config, 1, 0)[:, 0])
+        tables = model(batch, augmentation_seeds(batch, config, 1, 0)[:, 0])
     return Environment(batch), tables
 
 

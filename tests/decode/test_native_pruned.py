@@ -19,7 +19,7 @@ from spacevrp.decode.rollout import Rollout
 from spacevrp.env import start_nodes
 from spacevrp.env.narrow import NarrowEnvironment
 from spacevrp.generators.testsets import generate
-from spacevrp.model import ModelConfig, SpaceModel, view_seeds
+from spacevrp.model import ModelConfig, SpaceModel, augmentation_seeds
 from spacevrp.model.candidates import NodeTables
 from spacevrp.model.streaming import survey
 from spacevrp.problems.problem import Problem
@@ -28,7 +28,7 @@ from spacevrp.tensors import stack
 
 pytestmark = pytest.mark.skipif(native.network is None, reason=native.NETWORK_MISSING)
 
-VIEWS, STARTS = 2, 3
+AUGMENTATIONS, STARTS = 2, 3
 CONFIG = ModelConfig(
     width=20,
     layers=1,
@@ -53,14 +53,14 @@ class World:
             for parameter in model.parameters():
                 parameter.add_(0.05 * torch.randn_like(parameter))
             matrices = stack(problems)
-            seeds = view_seeds(matrices, CONFIG, VIEWS, 1)
-            plain = model(matrices.repeat_interleave(VIEWS), seeds.flatten(0, 1))
+            seeds = augmentation_seeds(matrices, CONFIG, AUGMENTATIONS, 1)
+            plain = model(matrices.repeat_interleave(AUGMENTATIONS), seeds.flatten(0, 1))
         self.batch = stack(problems, on_the_fly=on_the_fly)
-        self.tables = NodeTables.of_decoder(plain, VIEWS, survey(self.batch).scale)
+        self.tables = NodeTables.of_decoder(plain, AUGMENTATIONS, survey(self.batch).scale)
         self.near: Neighbourhood = neighbourhood(self.batch, listed)
         self.environment = NarrowEnvironment(self.batch)
         starts = start_nodes(self.environment, STARTS)
-        self.starts = starts.repeat(1, VIEWS)
+        self.starts = starts.repeat(1, AUGMENTATIONS)
 
     def both(self, **options: Any) -> tuple[Rollout, Rollout]:
         """By single steps, and in one call."""
@@ -199,5 +199,5 @@ def test_wrong_lists_are_named(everything: World, monkeypatch: pytest.MonkeyPatc
     for more in ({"zscore": taken["distance"]}, {"lists": None}, {"keys": taken["starts"]}):
         with pytest.raises(ValueError, match="expected"):
             real(**taken | more)
-    with pytest.raises(ValueError, match="views: expected"):
+    with pytest.raises(ValueError, match="augmentations: expected"):
         real(**taken | {"views": 3})

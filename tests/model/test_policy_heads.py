@@ -1,4 +1,4 @@
-"""What views add to queries: vectors in the queries' deviation, and what they have learned."""
+"""What policy heads add to queries: vectors in the queries' deviation, and what is learned."""
 
 from __future__ import annotations
 
@@ -59,7 +59,7 @@ def test_heads_do_not_depend_on_each_other(count: int) -> None:
     queries = some_queries(last, is_node.unsqueeze(1))
     together = apply_heads(queries, range(2, 5), 0.3, learned)
     for item in range(2):
-        for place, view in enumerate(range(2, 5)):
+        for place, augmentation in enumerate(range(2, 5)):
             one = Queries(
                 queries.embedding[item : item + 1, place : place + 1],
                 queries.first[item : item + 1, place : place + 1],
@@ -67,7 +67,7 @@ def test_heads_do_not_depend_on_each_other(count: int) -> None:
                 is_node[item].view(1, 1, 5),
                 queries.attributes[item : item + 1],
             )
-            alone = apply_heads(one, range(view, view + 1), 0.3, learned)
+            alone = apply_heads(one, range(augmentation, augmentation + 1), 0.3, learned)
             for whole, part in zip(together, alone, strict=True):
                 torch.testing.assert_close(whole[item, place], part[0, 0])
 
@@ -90,7 +90,7 @@ def test_learning_begins_at_the_random_shifts() -> None:
         torch.testing.assert_close(a, b)
 
 
-def test_what_a_view_has_learned_is_added_to_its_queries() -> None:
+def test_what_a_augmentation_has_learned_is_added_to_its_queries() -> None:
     last = torch.tensor([[[[1.0, 3.0], [5.0, 7.0]]]])
     queries = some_queries(last, torch.ones(1, 1, 2, dtype=torch.bool))
     learned = taught(3, 2)

@@ -93,19 +93,19 @@ def test_the_function_and_the_class_agree(model: SpaceModel) -> None:
     assert spacevrp.solve(problem, weights=model, device="cpu", augment=2) == expected
 
 
-def test_more_views_are_never_worse_and_sometimes_better(solver: Solver) -> None:
+def test_more_augmentations_are_never_worse_and_sometimes_better(solver: Solver) -> None:
     """The plans of the network; a local search ends elsewhere from other plans."""
     problems = generate("CVRP", 14, 6)
     costs = [
-        [one.cost for one in solver.solve(problems, augment=views, improve=False)]
-        for views in (1, 4, 20)
+        [one.cost for one in solver.solve(problems, augment=augmentations, improve=False)]
+        for augmentations in (1, 4, 20)
     ]
     for fewer, more in pairwise(costs):
         assert all(b <= a + 1e-6 for a, b in zip(fewer, more, strict=True))
         assert sum(more) < sum(fewer) - 1e-3
 
 
-def test_the_seed_decides_the_views(solver: Solver) -> None:
+def test_the_seed_decides_the_augmentations(solver: Solver) -> None:
     problems = generate("CVRP", 14, 6)
     first = solver.solve(problems, augment=1, seed=1)
     assert solver.solve(problems, augment=1, seed=1) == first

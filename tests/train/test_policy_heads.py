@@ -1,4 +1,4 @@
-"""Views that learn together: each is paid for what the others miss, and nothing else changes."""
+"""Policy heads that learn together: each is paid for what the others miss."""
 
 from __future__ import annotations
 
@@ -30,11 +30,11 @@ NewStep = Callable[[TrainConfig], TrainStep]
 
 @pytest.fixture
 def heads(tiny: Build) -> Build:
-    """A tiny run whose three views learn together."""
+    """A tiny run whose three augmentations learn together."""
 
     def build(**changes: Any) -> TrainConfig:
         config = tiny(**changes)
-        return replace(config, model=replace(config.model, policy_heads=2), views=3)
+        return replace(config, model=replace(config.model, policy_heads=2), augmentations=3)
 
     return build
 
@@ -42,7 +42,7 @@ def heads(tiny: Build) -> Build:
 # ------------------------------------------------------------------------------- what is paid for
 
 
-def test_a_trajectory_is_paid_for_what_it_saves_over_the_best_of_the_other_views(
+def test_a_trajectory_is_paid_for_what_it_saves_over_the_best_of_the_other_augmentations(
     heads: Build,
 ) -> None:
     config = heads(batch=1)
@@ -55,7 +55,9 @@ def test_a_trajectory_is_paid_for_what_it_saves_over_the_best_of_the_other_views
     assert mean.item() == pytest.approx(41 / 6)
 
 
-def test_with_all_as_rivals_only_the_best_plans_of_the_best_view_are_paid(heads: Build) -> None:
+def test_with_all_as_rivals_only_the_best_plans_of_the_best_augmentation_are_paid(
+    heads: Build,
+) -> None:
     config = replace(heads(batch=1), rivals=0)
     cost = torch.tensor([[[5.0, 9.0, 5.5], [7.0, 6.0, 8.0], [8.0, 7.0, 9.0]]]).double()
     found, _ = contributions(cost, config)
@@ -137,7 +139,7 @@ def test_a_run_changes_the_policy_heads_and_nothing_else(heads: Build, tmp_path:
 
 
 def test_a_run_of_the_network_leaves_its_policy_heads_alone(heads: Build, tmp_path: Path) -> None:
-    config = replace(heads(steps=2, average=0.0), views=1)
+    config = replace(heads(steps=2, average=0.0), augmentations=1)
     before = TrainState(config, CPU).model.state_dict()
     train(config, tmp_path / "run", device="cpu", progress=False)
     after, _ = load_weights(tmp_path / "run")
@@ -171,5 +173,7 @@ def test_a_network_without_policy_heads_can_learn_some(heads: Build) -> None:
 
 
 def test_as_many_views_as_policy_heads_and_one(tiny: Build) -> None:
-    with pytest.raises(SpacevrpError, match=r"views: expected 1, or 1, one more.*received 8"):
-        tiny(views=8)
+    with pytest.raises(
+        SpacevrpError, match=r"augmentations: expected 1, or 1, one more.*received 8"
+    ):
+        tiny(augmentations=8)

@@ -214,7 +214,7 @@ def new_record(
 
 
 def settings_key(
-    record: Mapping[str, Any], weights: Mapping[str, Any], **set_and_views: Any
+    record: Mapping[str, Any], weights: Mapping[str, Any], **set_and_augmentations: Any
 ) -> dict[str, Any]:
     """What an outcome depends on: times too, hence the machine."""
     machine = record["machine"]
@@ -227,7 +227,7 @@ def settings_key(
         "protocol": record["protocol"],
         "policy_heads": record["policy_heads"],
         "device": machine.get("gpu", f"{machine['processor']}, {machine['threads']} threads"),
-        **set_and_views,
+        **set_and_augmentations,
     }
 
 

@@ -40,7 +40,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         "--format", choices=("table", "json"), default="table", help="default: table"
     )
     solving = parser.add_argument_group("without SOLUTION", "as in 'spacevrp solve'")
-    solving.add_argument("--augment", metavar="VIEWS", type=at_least(1), help="default: 1")
+    solving.add_argument("--augment", metavar="N", type=at_least(1), help="default: 1")
     solving.add_argument("--seed", metavar="SEED", type=at_least(0), default=0, help="default: 0")
     solving.add_argument(
         "--device", choices=("auto", "cpu", "cuda"), default="auto", help="default: auto"

@@ -48,7 +48,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     add_protocol_option(parser, None)
     parser.add_argument(
         "--augment",
-        metavar="VIEWS",
+        metavar="N",
         type=at_least(1),
         help="augmentations of each instance for the network; more make a better first plan",
     )

@@ -39,9 +39,9 @@ def random_keys(
     return torch.randint(NUM_KEYS, shape, device=device, generator=generator)
 
 
-def numbered_keys(seed: int, views: range, count: int) -> Tensor:
-    """Keys of the first ``count`` trajectories of some views, (V, count) int64.
+def numbered_keys(seed: int, augmentations: range, count: int) -> Tensor:
+    """Keys of the first ``count`` trajectories of some augmentations, (V, count) int64.
 
-    They follow from the seed, the number of the view and that of the trajectory.
+    They follow from the seed, the number of the augmentation and that of the trajectory.
     """
-    return torch.from_numpy(keys.numbered_keys(seed, views, count))
+    return torch.from_numpy(keys.numbered_keys(seed, augmentations, count))

@@ -61,7 +61,7 @@ def pruned_rollout(
     look: Callable[[], None] = lambda: None,
     kind: type[Walk] | None = None,
 ) -> Rollout:
-    """Complete a solution from each start node (B, V P), the starts of each view in a row.
+    """Complete a solution from each start node (B, V P), the starts of each augmentation in a row.
 
     Parameters
     ----------
@@ -114,7 +114,9 @@ class Walk:
         self.choices = min(choices, self.readout)
         self.drawing, self.adjustment = drawing, adjustment
         order = torch.arange(starts.shape[1], device=starts.device)
-        self.view = (order // (starts.shape[1] // tables.views)).expand_as(starts)  # (B, V P)
+        self.augmentation = (order // (starts.shape[1] // tables.augmentations)).expand_as(
+            starts
+        )  # (B, V P)
         self.state = environment.begin(starts)
         origin = torch.where(batch.has_depot.unsqueeze(1), environment.first_depots(starts), starts)
         length = environment.max_steps + 2
@@ -157,7 +159,7 @@ class Walk:
         distance = torch.cat([back.unsqueeze(-1), distance], dim=-1)
         scores = option_scores(
             self.tables,
-            self.view,
+            self.augmentation,
             state.origin,
             state.current,
             problem_signals(self.environment.batch, state, self.tables.num_signals),
@@ -172,17 +174,20 @@ class Walk:
 
     def look_at_all(self) -> None:
         """Those who wait choose from all customers."""
-        views = self.tables.views
-        waits = self.waits.unflatten(1, (views, -1))  # (B, V, P)
+        augmentations = self.tables.augmentations
+        waits = self.waits.unflatten(1, (augmentations, -1))  # (B, V, P)
         count = int(waits.sum(dim=2).max())
         if count == 0:
             return
         batch = self.environment.batch
-        # Those who wait come first; where a view has fewer, others are looked at for nothing.
+        # Those who wait come first; where an augmentation has fewer, others are looked at for
+        # nothing.
         order = waits.int().argsort(dim=2, descending=True, stable=True)[..., :count]
-        order = order + torch.arange(views, device=order.device).unsqueeze(1) * waits.shape[2]
+        order = (
+            order + torch.arange(augmentations, device=order.device).unsqueeze(1) * waits.shape[2]
+        )
         most = _MOST_LOOKED_AT[order.device.type]
-        together = max(1, most // (batch.num_nodes * batch.size * views))
+        together = max(1, most // (batch.num_nodes * batch.size * augmentations))
         action = self.state.current.clone()
         for index in order.split(together, dim=2):
             some = select(self.state, index.flatten(1))
@@ -228,7 +233,7 @@ class Walk:
     # --------------------------------------------------------------------------------- decisions
 
     def _choose_of_all(self, state: State) -> Tensor:
-        """The next node (B, V P) out of all, as many partial solutions of every view."""
+        """The next node (B, V P) out of all, as many partial solutions of every augmentation."""
         environment = self.environment
         allowed = environment.mask(state)
         action = self._choose(self._scores_of_all(state, allowed))
@@ -243,7 +248,7 @@ class Walk:
         if self.adjustment is not None:
             zscore = self.adjustment.zscore(zscore, at_depot)
         parted = (
-            values.unflatten(1, (self.tables.views, -1))
+            values.unflatten(1, (self.tables.augmentations, -1))
             for values in (
                 state.origin,
                 state.current,

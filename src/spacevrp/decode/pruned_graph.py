@@ -27,7 +27,7 @@ class GraphedWalk(Walk):
         super().__init__(*arguments)
         if self.drawing is not None:
             raise ValueError("expected no drawing where steps are captured")
-        # Some of the state may be views of one number for all, which cannot be written to.
+        # Some of the state may be augmentations of one number for all, which cannot be written to.
         names = [field.name for field in fields(State)]
         self.state = State(**{name: getattr(self.state, name).clone() for name in names})
         self._fixed = self._tensors()

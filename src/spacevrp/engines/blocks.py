@@ -78,12 +78,14 @@ class Blocks:
             raise too_large(size, width, self.device, available(self.device))
         position = 0
         while position < len(several):
-            sizes = cut(footprint, views=settings.views, starts=rollouts, budget=budget)
+            sizes = cut(
+                footprint, augmentations=settings.augmentations, starts=rollouts, budget=budget
+            )
             most = sizes.instances
             if settings.deadline is not NEVER and self.device.type == "cpu":
                 most = min(most, _TIMED_INSTANCES)
             block = several[position : position + most]
-            progress.begin(len(block) * settings.views * rollouts)
+            progress.begin(len(block) * settings.augmentations * rollouts)
             seen = shown[position : position + len(block)]
             found = self._guarded(
                 self._search_block, block, seen, settings, sizes, progress.advance
@@ -92,7 +94,7 @@ class Blocks:
                 if sizes.smallest:
                     raise too_large(size, width, self.device, budget)
                 progress.take_back()
-                budget = _next_budget(footprint, settings.views, rollouts, budget)
+                budget = _next_budget(footprint, settings.augmentations, rollouts, budget)
                 continue
             progress.end()
             yield from found
@@ -129,10 +131,10 @@ class Blocks:
         watch = Watch(progress.advance, progress.stage)
         position = 0
         while position < len(several):
-            wanted = LargeCut(len(several) - position, settings.views, search.starts)
+            wanted = LargeCut(len(several) - position, settings.augmentations, search.starts)
             sizes = cut_large(footprint, wanted, budget, self.device.type)
             block = several[position : position + sizes.instances]
-            progress.begin(len(block) * settings.views * settings.rounds * search.starts)
+            progress.begin(len(block) * settings.augmentations * settings.rounds * search.starts)
             found = self._guarded(
                 search_large,
                 self.model,
@@ -170,10 +172,10 @@ class Blocks:
         return None
 
 
-def _next_budget(footprint: Footprint, views: int, starts: int, budget: int) -> int:
+def _next_budget(footprint: Footprint, augmentations: int, starts: int, budget: int) -> int:
     """Halved until the blocks become smaller."""
-    before = cut(footprint, views=views, starts=starts, budget=budget)
-    while cut(footprint, views=views, starts=starts, budget=budget) == before:
+    before = cut(footprint, augmentations=augmentations, starts=starts, budget=budget)
+    while cut(footprint, augmentations=augmentations, starts=starts, budget=budget) == before:
         budget //= 2
     return budget
 

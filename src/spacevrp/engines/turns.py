@@ -1,9 +1,9 @@
-"""From which starts a view is searched, how often, and whether moves are drawn.
+"""From which starts an augmentation is searched, how often, and whether moves are drawn.
 
 By default one of four parts of all start nodes is used, the likeliest, and each of them four times:
-once greedily, else with draws. So a view has as many rollouts as there are starts, and those that
-begin with a customer whom no good plan serves first are spent better. Tours without a depot visit
-every node, so that no start is better than another: they begin greedily at all.
+once greedily, else with draws. So an augmentation has as many rollouts as there are starts, and
+those that begin with a customer whom no good plan serves first are spent better. Tours without a
+depot visit every node, so that no start is better than another: they begin greedily at all.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ from spacevrp.inference.rollouts import FEWEST, PARTS
 
 @dataclass(frozen=True)
 class Turns:
-    """The rollouts of a view of each instance, in rounds of which the first is greedy.
+    """The rollouts of an augmentation of each instance, in rounds of which the first is greedy.
 
     R is what the instance with the most starts needs; the others repeat some of theirs.
     """
@@ -51,16 +51,16 @@ class Turns:
             draw = torch.where(has_depot, draw, 0)
         return cls(start, draw, rounds, wanted.draws)
 
-    def keys(self, seed: int, views: range) -> Tensor | None:
-        """Of the random numbers of some views, (I v, R); None where nothing is drawn.
+    def keys(self, seed: int, augmentations: range) -> Tensor | None:
+        """Of the random numbers of some augmentations, (I v, R); None where nothing is drawn.
 
-        They depend on the view, the start and the draw alone, not on what is solved beside.
+        They depend on the augmentation, the start and the draw alone, not on what is solved beside.
         """
         if not self.draws:
             return None
         place = torch.where(self.draw > 0, self.start * self.draws + self.draw - 1, 0)  # (I, R)
         count = int(place.max()) + 1
-        table = numbered_keys(seed, views, count).to(place.device)  # (v, count)
-        shape = (len(place), len(views), -1)
+        table = numbered_keys(seed, augmentations, count).to(place.device)  # (v, count)
+        shape = (len(place), len(augmentations), -1)
         own = table.expand(*shape).gather(2, place.unsqueeze(1).expand(*shape))  # (I, v, R)
         return torch.where(self.draw.unsqueeze(1) > 0, own, LIKELIEST).flatten(0, 1)

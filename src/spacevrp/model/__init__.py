@@ -5,7 +5,7 @@ The model knows tensors and never the environment: to it a mask is a bool tensor
 
 from spacevrp.inference.config import ModelConfig
 from spacevrp.model.decoder import DecoderTables
-from spacevrp.model.pivots import random_seeds, view_seeds
+from spacevrp.model.pivots import augmentation_seeds, random_seeds
 from spacevrp.model.policy_heads import (
     HEAD_STRENGTH,
     LearnedHeads,
@@ -23,7 +23,7 @@ __all__ = [
     "Queries",
     "SpaceModel",
     "apply_heads",
+    "augmentation_seeds",
     "head_shifts",
     "random_seeds",
-    "view_seeds",
 ]

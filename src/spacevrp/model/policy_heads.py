@@ -77,7 +77,7 @@ class LearnedHeads(nn.Module):
 
 @dataclass(frozen=True)
 class Queries:
-    """The queries of all nodes for V views of each of I instances, and what they come from."""
+    """The queries of all nodes for V augmentations of I instances, and what they come from."""
 
     embedding: Tensor  # (I, V, N, d)
     first: Tensor  # (I, V, N, d) as the first node of a route
@@ -92,7 +92,7 @@ def apply_heads(
     """The queries of first and last nodes, changed by the heads of these numbers.
 
     How large vectors are is measured in the deviation of all numbers of the last nodes' queries,
-    one for each view of each instance. Padding does not count.
+    one for each augmentation of each instance. Padding does not count.
     """
     first, last = queries.first, queries.last
     if not strength or heads == range(1):

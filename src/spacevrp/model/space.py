@@ -147,21 +147,21 @@ class SpaceModel(nn.Module):
         return weight.transpose(1, 2).contiguous()
 
     def apply_heads(
-        self, tables: DecoderTables, batch: Batch, views: range, strength: float
+        self, tables: DecoderTables, batch: Batch, augmentations: range, strength: float
     ) -> DecoderTables:
         """The tables with the queries of the policy heads; those of an instance stand in a row."""
 
         def parted(table: Tensor) -> Tensor:
-            return table.unflatten(0, (-1, len(views)))
+            return table.unflatten(0, (-1, len(augmentations)))
 
         queries = Queries(
             embedding=parted(tables.embedding),
             first=parted(tables.query_first),
             last=parted(tables.query_last),
             is_node=parted(batch.is_node),
-            attributes=batch.attributes[:: len(views)],
+            attributes=batch.attributes[:: len(augmentations)],
         )
-        first, last = apply_heads(queries, views, strength, self.policy_heads)
+        first, last = apply_heads(queries, augmentations, strength, self.policy_heads)
         return replace(tables, query_first=first.flatten(0, 1), query_last=last.flatten(0, 1))
 
     @torch.no_grad()

@@ -23,7 +23,7 @@ class Task:
     number: int  # of the problem of the call that it is done for
     problem: Problem  # whose referee judges the plans
     reading: Reading
-    views: int
+    augmentations: int
     plain: bool = False  # the problem itself, or the same in other words
 
     @property
@@ -43,23 +43,24 @@ class Tasks:
 def reduce(
     problems: Sequence[Problem],
     numbers: Sequence[int],
-    views: Sequence[int],
+    augmentations: Sequence[int],
     protocol: Protocol,
     *,
     reductions: bool,
     largest: int,
 ) -> Tasks:
-    """The tasks for some problems, each with its number of ``views``.
+    """The tasks for some problems, each with its number of ``augmentations``.
 
     Without ``reductions`` each is planned as it is alone. Beyond ``largest`` customers the network
     sees no other distances than those of the problem.
     """
     tasks = Tasks()
-    for number, count in zip(numbers, views, strict=True):
+    for number, count in zip(numbers, augmentations, strict=True):
         problem = problems[number]
         exactly = plain_reading if protocol.reductions else as_it_is
         others = _others(problem, largest) if reductions else []
-        # Another form is mostly planned better than the problem itself, which keeps one view.
+        # Another form is mostly planned better than the problem itself, which keeps one
+        # augmentation.
         own = 1 if any(one.in_place for one in others) else count
         tasks.whole.append(Task(number, problem, exactly(problem), own, plain=True))
         tasks.whole += [Task(number, problem, one, count) for one in others]
@@ -78,8 +79,8 @@ def _others(problem: Problem, largest: int) -> list[Reading]:
     ]
 
 
-def _part(number: int, part: Problem, views: int, largest: int) -> Task:
+def _part(number: int, part: Problem, augmentations: int, largest: int) -> Task:
     """A district, in the form that takes its place if there is one."""
     usual = plain_reading(part)
     reading = next((one for one in _others(part, largest) if one.in_place), usual)
-    return Task(number, part, reading, views)
+    return Task(number, part, reading, augmentations)

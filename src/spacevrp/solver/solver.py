@@ -316,19 +316,19 @@ class Call:
             if not numbers or self.deadline.over:
                 continue
             if not self.timed:
-                views = self.protocol.views
+                augmentations = self.protocol.augmentations
                 if searched:
-                    views = (SEARCHED_AUGMENTATIONS, SEARCHED_AUGMENTATIONS)
+                    augmentations = (SEARCHED_AUGMENTATIONS, SEARCHED_AUGMENTATIONS)
                 if params.augmentations is not None:
-                    views = (params.augmentations, params.augmentations)
-                stage.run(numbers, settings, views)
+                    augmentations = (params.augmentations, params.augmentations)
+                stage.run(numbers, settings, augmentations)
                 continue
             until = NETWORK_SHARE * self.deadline.seconds
             if not searched:  # to each its part of what is left
                 working = self._working
                 until = working.spent + working.left * len(alone) / len(self.problems)
             stage.deadline = self.deadline.until(until)
-            # A quick round, and whole views.
+            # A quick round, and whole augmentations.
             most = 1 + SEARCHED_AUGMENTATIONS if searched else None
             stage.run_in_time(numbers, settings, most)
             stage.deadline = self.deadline
@@ -392,8 +392,8 @@ class Call:
             )
             for number, plan in enumerate(plans)
         ]
-        views = sum(one.views for one in stage.rounds)
-        return Outcome(results, reasons, stage.seconds, stage.refused, notes, spent, views)
+        augmentations = sum(one.augmentations for one in stage.rounds)
+        return Outcome(results, reasons, stage.seconds, stage.refused, notes, spent, augmentations)
 
     def _late(self, spent: float) -> tuple[str, ...]:
         """Whether the call was interrupted, or took longer than it should have."""

@@ -101,7 +101,7 @@ class Batch:
         return self._map(lambda tensor: tensor[index])
 
     def repeat_interleave(self, times: int) -> Batch:
-        """Each instance ``times`` times in a row (for views)."""
+        """Each instance ``times`` times in a row (for augmentations)."""
         return self._map(lambda tensor: tensor.repeat_interleave(times, dim=0))
 
     def double(self) -> Batch:

@@ -112,7 +112,7 @@ def resumed_config(path: Path, settings: list[str]) -> TrainConfig:
 def _settled_keys(config: TrainConfig) -> dict[str, Any]:
     """What the stored tensors and the log hang on."""
     model = {f"model.{name}": value for name, value in config.model.to_dict().items()}
-    own = {name: getattr(config, name) for name in ("optimizer", "variants", "views")}
+    own = {name: getattr(config, name) for name in ("optimizer", "variants", "augmentations")}
     return {**model, **own}
 
 

@@ -107,12 +107,12 @@ class TrainStep:
 
         ``related_rows`` are the instances that may have pairs; a captured graph must be told.
         """
-        views = self.config.views
-        if views > 1:
-            batch = batch.repeat_interleave(views)
+        augmentations = self.config.augmentations
+        if augmentations > 1:
+            batch = batch.repeat_interleave(augmentations)
             if related_rows is not None:
-                each = torch.arange(views, device=related_rows.device)
-                related_rows = (related_rows[:, None] * views + each).flatten()
+                each = torch.arange(augmentations, device=related_rows.device)
+                related_rows = (related_rows[:, None] * augmentations + each).flatten()
         environment, starts = self.begin(batch, trajectories)
         tables = self.forward(batch, related_rows)
         trace = self.roll_out(environment, tables, starts)
@@ -132,7 +132,9 @@ class TrainStep:
             return self.encode(batch, seeds, self.dtype, related_rows)
         with torch.no_grad():
             tables = self.encode(batch, seeds, self.dtype, related_rows)
-        return self.model.apply_heads(tables, batch, range(self.config.views), HEAD_STRENGTH)
+        return self.model.apply_heads(
+            tables, batch, range(self.config.augmentations), HEAD_STRENGTH
+        )
 
     @torch.no_grad()
     def roll_out(self, environment: Environment, tables: DecoderTables, starts: Tensor) -> Trace:
@@ -169,7 +171,7 @@ class TrainStep:
     def weigh(self, batch: Batch, trace: Trace, problem_of: Tensor) -> Tensor:
         """Coefficients of the trajectories, (B, P), or of decisions, (B, T, P); counts costs."""
         if self.config.trains_heads:
-            cost = trace.cost.unflatten(0, (-1, self.config.views))  # (I, V, P)
+            cost = trace.cost.unflatten(0, (-1, self.config.augmentations))  # (I, V, P)
             coefficient, mean = contributions(cost, self.config)
             coefficient = coefficient.flatten(0, 1)
             self.tally.add_costs(problem_of, mean, cost.flatten(1))

@@ -1,4 +1,4 @@
-"""Seeds of pivots: one customer for training, a fixed schedule of views for solving."""
+"""Seeds of pivots: one customer for training, a fixed schedule of augmentations for solving."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ import pytest
 import torch
 
 from spacevrp.generators.testsets import generate
-from spacevrp.model import ModelConfig, random_seeds, view_seeds
+from spacevrp.model import ModelConfig, augmentation_seeds, random_seeds
 from spacevrp.model.pivots import NO_SEED
 from spacevrp.problems.problem import Problem
 from spacevrp.tensors import stack
@@ -22,8 +22,8 @@ MIXED = ("CVRP", "MDCVRP", "TSP")
 DEPOTS = {"CVRP": 1, "MDCVRP": 3, "TSP": 0}
 
 
-def test_the_first_views_take_one_customer_each_and_all_of_them():
-    seeds = view_seeds(stack(instances(*MIXED)), CONFIG, 8, seed=1)
+def test_the_first_augmentations_take_one_customer_each_and_all_of_them():
+    seeds = augmentation_seeds(stack(instances(*MIXED)), CONFIG, 8, seed=1)
     for row, name in enumerate(MIXED):
         depots = DEPOTS[name]
         assert (seeds[row, :, :depots] == torch.arange(depots)).all()
@@ -32,8 +32,8 @@ def test_the_first_views_take_one_customer_each_and_all_of_them():
         assert (seeds[row, :, depots + 1 :] == NO_SEED).all()
 
 
-def test_later_views_take_two_customers():
-    seeds = view_seeds(stack(instances(*MIXED)), CONFIG, 30, seed=1)
+def test_later_augmentations_take_two_customers():
+    seeds = augmentation_seeds(stack(instances(*MIXED)), CONFIG, 30, seed=1)
     for row, name in enumerate(MIXED):
         depots = DEPOTS[name]
         assert (seeds[row, :, :depots] == torch.arange(depots)).all()
@@ -45,29 +45,31 @@ def test_later_views_take_two_customers():
         assert len({tuple(pair) for pair in pairs.tolist()}) > 10
 
 
-def test_the_same_seed_gives_the_same_views_whatever_the_batch():
+def test_the_same_seed_gives_the_same_augmentations_whatever_the_batch():
     problems = instances(*MIXED)
-    together = view_seeds(stack(problems, 20), CONFIG, 20, seed=5)
+    together = augmentation_seeds(stack(problems, 20), CONFIG, 20, seed=5)
     for row, problem in enumerate(problems):
-        assert torch.equal(view_seeds(stack([problem]), CONFIG, 20, seed=5)[0], together[row])
-    assert not torch.equal(view_seeds(stack(problems), CONFIG, 20, seed=6), together)
+        assert torch.equal(
+            augmentation_seeds(stack([problem]), CONFIG, 20, seed=5)[0], together[row]
+        )
+    assert not torch.equal(augmentation_seeds(stack(problems), CONFIG, 20, seed=6), together)
 
 
-def test_fewer_views_are_the_first_of_more():
+def test_fewer_augmentations_are_the_first_of_more():
     batch = stack(instances(*MIXED))
-    many = view_seeds(batch, CONFIG, 20, seed=5)
-    assert torch.equal(view_seeds(batch, CONFIG, 3, seed=5), many[:, :3])
+    many = augmentation_seeds(batch, CONFIG, 20, seed=5)
+    assert torch.equal(augmentation_seeds(batch, CONFIG, 3, seed=5), many[:, :3])
 
 
-@pytest.mark.parametrize("views", [1, 8])
-def test_a_single_customer_has_views_too(views):
+@pytest.mark.parametrize("augmentations", [1, 8])
+def test_a_single_customer_has_augmentations_too(augmentations):
     problem = Problem.from_coordinates([(0.0, 0.0), (1.0, 0.0)])
-    seeds = view_seeds(stack([problem]), CONFIG, views, seed=1)
+    seeds = augmentation_seeds(stack([problem]), CONFIG, augmentations, seed=1)
     assert (seeds[0, :, :2] == torch.tensor([0, 1])).all()
 
 
 def test_there_is_room_for_a_customer_among_many_depots():
-    seeds = view_seeds(stack(instances("MDCVRP")), ModelConfig(pivots=2), 4, seed=1)
+    seeds = augmentation_seeds(stack(instances("MDCVRP")), ModelConfig(pivots=2), 4, seed=1)
     assert (seeds[0, :, 0] == 0).all()
     assert (seeds[0, :, 1] >= 3).all()
 
@@ -93,7 +95,7 @@ def test_random_pivots_are_distinct_nodes_and_never_padding():
     config = ModelConfig(pivots=6, pivot_choice="random")
     small = Problem.from_coordinates([(0.0, 0.0), (1.0, 0.0), (0.0, 1.0), (1.0, 1.0)])
     batch = stack([*instances(*MIXED), small], 14)
-    for seeds in (random_seeds(batch, config), view_seeds(batch, config, 1, 0)[:, 0]):
+    for seeds in (random_seeds(batch, config), augmentation_seeds(batch, config, 1, 0)[:, 0]):
         for row, size in enumerate((9, 11, 8, 4)):
             chosen = [seed for seed in seeds[row].tolist() if seed != NO_SEED]
             assert len(set(chosen)) == len(chosen) == min(6, size)
@@ -105,25 +107,28 @@ def test_random_pivots_begin_with_the_depots_where_depots_are_seeds():
     batch = stack(instances("MDCVRP", "CVRP", "TSP"))
     config = ModelConfig(pivots=6, pivot_choice="random")
     drawn = [random_seeds(batch, config, torch.Generator().manual_seed(i)) for i in range(40)]
-    for seeds in (torch.stack(drawn, dim=1), view_seeds(batch, config, 40, 0)):  # (3, 40, 6)
+    for seeds in (
+        torch.stack(drawn, dim=1),
+        augmentation_seeds(batch, config, 40, 0),
+    ):  # (3, 40, 6)
         assert (seeds[0, :, :3] == torch.arange(3)).all()
         assert (seeds[0, :, 3:] >= 3).all()
         assert (seeds[1, :, 0] == 0).all()
         assert set(seeds[1, :, 1].tolist()) == set(range(1, 9))  # any customer comes next
         assert set(seeds[2, :, 0].tolist()) == set(range(8))  # no depot: any node is the first
     few = ModelConfig(pivots=2, pivot_choice="random")
-    for seeds in (random_seeds(batch, few), view_seeds(batch, few, 1, 0)[:, 0]):
+    for seeds in (random_seeds(batch, few), augmentation_seeds(batch, few, 1, 0)[:, 0]):
         assert int(seeds[0, 0]) == 0
         assert int(seeds[0, 1]) >= 3  # room for a customer
     free = ModelConfig(pivots=6, pivot_choice="random", depot_seed=False)
     drawn = [random_seeds(batch, free, torch.Generator().manual_seed(i)) for i in range(40)]
-    for seeds in (torch.stack(drawn, dim=1), view_seeds(batch, free, 40, 0)):
+    for seeds in (torch.stack(drawn, dim=1), augmentation_seeds(batch, free, 40, 0)):
         assert set(seeds[1, :, 0].tolist()) >= {0, 1, 2}  # a depot is a node like others
 
 
 def test_without_depot_seeds_only_customers_are_seeds():
     config = ModelConfig(pivots=6, depot_seed=False)
     batch = stack(instances("MDCVRP"))
-    for seeds in (random_seeds(batch, config), view_seeds(batch, config, 1, 0)[:, 0]):
+    for seeds in (random_seeds(batch, config), augmentation_seeds(batch, config, 1, 0)[:, 0]):
         assert int(seeds[0, 0]) >= 3
         assert (seeds[0, 1:] == NO_SEED).all()
