@@ -14,7 +14,7 @@ import torch
 from torch import Tensor
 
 from spacevrp.decode import Rollout, rollout, routes_of
-from spacevrp.decode.draws import random_keys
+from spacevrp.decode.random_numbers import random_keys
 from spacevrp.env import Environment, State, start_nodes
 from spacevrp.generators.testsets import generate
 from spacevrp.model import ModelConfig, SpaceModel, augmentation_seeds

@@ -10,9 +10,9 @@ import torch
 from torch import Tensor
 
 from spacevrp import native
-from spacevrp.decode.draws import random_keys, uniform
 from spacevrp.decode.fleet import fleet_rollout
 from spacevrp.decode.native_fleet import native_fleet_rollout
+from spacevrp.decode.random_numbers import random_keys, uniform
 from spacevrp.decode.rollout import Rollout
 from spacevrp.decode.signal import problem_signals
 from spacevrp.env.environment import at_node

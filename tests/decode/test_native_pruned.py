@@ -17,7 +17,7 @@ from spacevrp.decode.neighbourhood import Neighbourhood, neighbourhood
 from spacevrp.decode.pruned import pruned_rollout
 from spacevrp.decode.rollout import Rollout
 from spacevrp.env import start_nodes
-from spacevrp.env.narrow import NarrowEnvironment
+from spacevrp.env.candidates import CandidateEnvironment
 from spacevrp.generators.testsets import generate
 from spacevrp.model import ModelConfig, SpaceModel, augmentation_seeds
 from spacevrp.model.candidates import NodeTables
@@ -58,14 +58,14 @@ class World:
         self.batch = stack(problems, on_the_fly=on_the_fly)
         self.tables = NodeTables.of_decoder(plain, AUGMENTATIONS, survey(self.batch).scale)
         self.near: Neighbourhood = neighbourhood(self.batch, listed)
-        self.environment = NarrowEnvironment(self.batch)
+        self.environment = CandidateEnvironment(self.batch)
         starts = start_nodes(self.environment, STARTS)
         self.starts = starts.repeat(1, AUGMENTATIONS)
 
     def both(self, **options: Any) -> tuple[Rollout, Rollout]:
         """By single steps, and in one call."""
         given = (self.tables, self.starts, self.near)
-        slow = pruned_rollout(NarrowEnvironment(self.batch), *given, **options)
+        slow = pruned_rollout(CandidateEnvironment(self.batch), *given, **options)
         return slow, native_pruned_rollout(self.environment, *given, **options)
 
 

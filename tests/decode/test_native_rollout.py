@@ -12,8 +12,8 @@ from torch import Tensor
 
 from spacevrp import native
 from spacevrp.decode import packing
-from spacevrp.decode.draws import random_keys, uniform
 from spacevrp.decode.native_rollout import native_rollout, supports
+from spacevrp.decode.random_numbers import random_keys, uniform
 from spacevrp.decode.rollout import rollout
 from spacevrp.decode.signal import problem_signals
 from spacevrp.decode.trace import Trace

@@ -12,7 +12,7 @@ from spacevrp.decode.neighbourhood import neighbourhood
 from spacevrp.decode.pruned import Drawing, Walk, pruned_rollout
 from spacevrp.decode.pruned_graph import GraphedWalk
 from spacevrp.env import Environment, start_nodes
-from spacevrp.env.narrow import NarrowEnvironment
+from spacevrp.env.candidates import CandidateEnvironment
 from spacevrp.generators.testsets import generate
 from spacevrp.model import ModelConfig, SpaceModel, augmentation_seeds
 from spacevrp.model.candidates import NodeTables
@@ -56,7 +56,7 @@ class World:
         self.tables = NodeTables.of_decoder(plain, AUGMENTATIONS, survey(self.batch).scale)
 
     def pruned(self, listed: int, **options):
-        environment = NarrowEnvironment(self.batch)
+        environment = CandidateEnvironment(self.batch)
         near = neighbourhood(self.batch, listed)
         starts = self.starts.repeat(1, AUGMENTATIONS)
         return pruned_rollout(environment, self.tables, starts, near, **options)
@@ -212,7 +212,7 @@ def test_captured_steps_are_the_plain_ones(size: str, request: pytest.FixtureReq
 # ------------------------------------------------------------------------- by distance, by hand
 
 
-def distance_only(problem: Problem) -> tuple[NarrowEnvironment, NodeTables]:
+def distance_only(problem: Problem) -> tuple[CandidateEnvironment, NodeTables]:
     """Tables that see nothing but distances: the nearest option is taken."""
     batch = stack([problem], dtype=torch.float64, on_the_fly=True)
     flat = torch.zeros(1, 1, problem.size, 2, dtype=torch.float64)
@@ -220,7 +220,7 @@ def distance_only(problem: Problem) -> tuple[NarrowEnvironment, NodeTables]:
     keyed = torch.cat([flat, flat + 1], dim=-1)
     zeros = torch.zeros(1, 1, 2, dtype=torch.float64)
     tables = NodeTables(flat, keyed, flat, flat, zeros, one, one, survey(batch).scale, 50.0)
-    return NarrowEnvironment(batch), tables
+    return CandidateEnvironment(batch), tables
 
 
 def plan(problem: Problem, start: int, listed: int, choices: int) -> list[int]:
@@ -274,6 +274,6 @@ def test_near_nodes_of_a_large_instance_are_not_all_alike() -> None:
         clipping=50.0,
     )
     near = neighbourhood(batch, 9)
-    environment = NarrowEnvironment(batch)
+    environment = CandidateEnvironment(batch)
     result = pruned_rollout(environment, tables, torch.tensor([[0]]), near, choices=9)
     assert result.sequence[0, 0, 1:].tolist() == [0, 9, 8, 7, 6, 5, 4, 3, 2, 1]

@@ -9,7 +9,7 @@ import pytest
 import torch
 
 from spacevrp.decode import rollout
-from spacevrp.decode.draws import random_keys
+from spacevrp.decode.random_numbers import random_keys
 from spacevrp.decode.replay import decisions
 from spacevrp.decode.rollout import advance, choose, look_ahead
 from spacevrp.decode.signal import problem_signals

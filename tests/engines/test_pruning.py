@@ -24,7 +24,7 @@ from spacevrp.engines.pruning import (
     largest_large_size,
 )
 from spacevrp.engines.search import choose_starts
-from spacevrp.env.narrow import NarrowEnvironment
+from spacevrp.env.candidates import CandidateEnvironment
 from spacevrp.generators import generate
 from spacevrp.model import ModelConfig, SpaceModel, augmentation_seeds, streaming
 from spacevrp.model.blocks import Blocks, encode_in_blocks
@@ -107,7 +107,7 @@ def test_the_estimate_covers_what_is_live(
 
     with torch.no_grad(), live_bytes() as live:
         batch = stack([problem], on_the_fly=True)
-        environment = NarrowEnvironment(batch)
+        environment = CandidateEnvironment(batch)
         near = neighbourhood(batch, search.listed)
         seeds = augmentation_seeds(batch, model.config, augmentations, 0)
         held, live.peak = live.now, live.now

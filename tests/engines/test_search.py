@@ -14,13 +14,14 @@ import pytest
 import torch
 
 from spacevrp.decode import rollout, routes_of
-from spacevrp.decode.draws import LIKELIEST, random_keys
 from spacevrp.decode.first import likeliest_first
+from spacevrp.decode.random_numbers import LIKELIEST, random_keys
 from spacevrp.decode.trace import Trace
 from spacevrp.engines import search
 from spacevrp.engines.devices import choose_device
 from spacevrp.engines.memory import Cut
 from spacevrp.engines.progress import Progress
+from spacevrp.engines.rollout_plan import Turns
 from spacevrp.engines.search import (
     Best,
     Moves,
@@ -30,14 +31,13 @@ from spacevrp.engines.search import (
     uses_kernel,
 )
 from spacevrp.engines.settings import Settings, Wanted
-from spacevrp.engines.turns import Turns
 from spacevrp.env import Environment
-from spacevrp.env.ways import ways_home
+from spacevrp.env.returns import return_paths
 from spacevrp.generators import generate
 from spacevrp.model import ModelConfig, SpaceModel, augmentation_seeds
 from spacevrp.problems.errors import SpacevrpError
 from spacevrp.problems.problem import Problem
-from spacevrp.problems.readings import other_readings
+from spacevrp.problems.reductions import other_reductions
 from spacevrp.problems.referee import judge
 from spacevrp.solver import Solver
 from spacevrp.tensors import stack
@@ -74,7 +74,7 @@ def test_what_the_network_is_shown_changes_moves_and_not_costs(model: SpaceModel
 
     plain = routes(None)
     assert routes(list(problems)) == plain
-    near = [reading.shown for p in problems for reading in other_readings(p)[1:]]
+    near = [reduction.shown for p in problems for reduction in other_reductions(p)[1:]]
     other = routes([one for one in near if one is not None])
     assert other != plain
     for problem, some in zip(problems, other, strict=True):
@@ -223,7 +223,7 @@ import torch
 from spacevrp.generators import generate
 from spacevrp.model import ModelConfig, SpaceModel
 from spacevrp.problems.problem import Problem
-from spacevrp.problems.readings import other_readings
+from spacevrp.problems.reductions import other_readings
 from spacevrp.problems.referee import judge
 from spacevrp.engines import search
 from spacevrp.solver import Solver
@@ -343,7 +343,7 @@ def test_the_kernel_is_for_gpus_and_few_nodes(monkeypatch: pytest.MonkeyPatch) -
             real = stack(generate(name, size))
             self.num_nodes, self.num_depots = real.num_nodes, int(real.is_depot.sum())
             self.device = torch.device("cuda")
-            self.home = ways_home(real, direct=True)
+            self.home = return_paths(real, direct=True)
 
     monkeypatch.setattr(search, "_has_triton", lambda: True)
     assert uses_kernel(OnGpu("CVRP", 127))  # type: ignore[arg-type]
@@ -351,7 +351,7 @@ def test_the_kernel_is_for_gpus_and_few_nodes(monkeypatch: pytest.MonkeyPatch) -
     assert not uses_kernel(OnGpu("CVRP", 128))  # type: ignore[arg-type]
     assert uses_kernel(OnGpu("MDCVRP", 125))  # type: ignore[arg-type]
     detours = OnGpu("CVRP", 10)
-    detours.home = ways_home(stack(generate("CVRP", 10)), direct=False)
+    detours.home = return_paths(stack(generate("CVRP", 10)), direct=False)
     assert not uses_kernel(detours)  # type: ignore[arg-type]
     many = OnGpu("MDCVRP", 20)
     many.num_depots = 9

@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 import torch
 
-from spacevrp.decode.draws import random_keys
+from spacevrp.decode.random_numbers import random_keys
 from spacevrp.engines.fleet import draw_preferences, search_fleets
 from spacevrp.engines.memory import Cut
 from spacevrp.engines.settings import Settings

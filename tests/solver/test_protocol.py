@@ -67,8 +67,8 @@ def test_nothing_but_the_networks_rollouts_runs(
 
         monkeypatch.setattr(f"spacevrp.solver.{name}", noted)
 
-    note("reduce.other_readings", [])
-    note("reduce.districts", None)
+    note("reduce.other_reductions", [])
+    note("reduce.decompose", None)
     note("improve.improve", lambda problems, plans: Improved(plans))
     monkeypatch.setattr("spacevrp.solver.solver.can_search", lambda problem: True)
     monkeypatch.setattr("spacevrp.native.core", object())
@@ -77,7 +77,7 @@ def test_nothing_but_the_networks_rollouts_runs(
     solver.run(problems, protocol="paper", **options)
     assert called == []
     solver.run(problems, protocol="network", **options)
-    assert set(called) == {"reduce.other_readings", "reduce.districts"}
+    assert set(called) == {"reduce.other_reductions", "reduce.decompose"}
     called.clear()
     solver.run(problems, protocol="default", **options)
     assert set(called) == {"improve.improve"}  # other forms do not pay where the search follows

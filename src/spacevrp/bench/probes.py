@@ -31,7 +31,7 @@ from spacevrp.engines.memory import Footprint
 from spacevrp.engines.pruning import LargeFootprint, Search
 from spacevrp.engines.search import choose_starts, uses_kernel
 from spacevrp.env import Environment
-from spacevrp.env.narrow import NarrowEnvironment
+from spacevrp.env.candidates import CandidateEnvironment
 from spacevrp.generators import generate
 from spacevrp.model import ModelConfig, SpaceModel, augmentation_seeds
 from spacevrp.model.blocks import encode_in_blocks
@@ -150,7 +150,7 @@ class Blocks:
         self.model, self.probe, self.device = model, probe, device
         self.search = Search(probe.starts, probe.candidates)
         self.batch = stack([problem], on_the_fly=True).to(device)
-        self.environment = NarrowEnvironment(self.batch, num_depots=1)
+        self.environment = CandidateEnvironment(self.batch, num_depots=1)
         self.seeds = augmentation_seeds(
             self.batch, model.config, probe.augmentations, 0
         )  # (1, V, M)

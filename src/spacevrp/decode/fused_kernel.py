@@ -14,7 +14,6 @@ from __future__ import annotations
 import triton
 import triton.language as tl
 
-from spacevrp.decode.draws import FIRST, SECOND, WEYL
 from spacevrp.decode.fused_layout import (
     BIG,
     CLOSING,
@@ -51,6 +50,7 @@ from spacevrp.decode.fused_layout import (
     SERVICE,
 )
 from spacevrp.decode.move_kernel import F_HOME, F_INSTANCE, FACTS, counted_facts
+from spacevrp.decode.random_numbers import FIRST, SECOND, WEYL
 from spacevrp.model.kernel_arithmetic import exponential, inverse, tanh
 
 _WEYL, _FIRST, _SECOND = tl.constexpr(WEYL), tl.constexpr(FIRST), tl.constexpr(SECOND)

@@ -14,8 +14,8 @@ from spacevrp.decode.adjustment import Adjustment
 from spacevrp.decode.native_rollout import floats, problem_arrays
 from spacevrp.decode.neighbourhood import Neighbourhood
 from spacevrp.decode.rollout import Rollout
-from spacevrp.env.narrow import NarrowEnvironment
-from spacevrp.env.ways import WaysHome
+from spacevrp.env.candidates import CandidateEnvironment
+from spacevrp.env.returns import ReturnPaths
 from spacevrp.model.candidates import NodeTables
 from spacevrp.native import NETWORK_MISSING, network
 from spacevrp.tensors import Batch
@@ -35,7 +35,7 @@ def supports(batch: Batch) -> bool:
 
 
 def native_pruned_rollout(
-    environment: NarrowEnvironment,
+    environment: CandidateEnvironment,
     tables: NodeTables,
     starts: Tensor,
     near: Neighbourhood,
@@ -119,14 +119,14 @@ class _Limits:
 
 
 def _arrays(
-    environment: NarrowEnvironment, batch: Batch, tables: NodeTables, number: int
+    environment: CandidateEnvironment, batch: Batch, tables: NodeTables, number: int
 ) -> dict[str, Any]:
     """What the compiled network has to know of one instance with all its augmentations."""
     distance = _matrix(batch.distance)
     shared = environment.batch.duration is environment.batch.distance
     duration = distance if shared else _matrix(batch.duration)
     batch = batch.replace(distance=distance, duration=duration)
-    home = WaysHome(distance, duration, direct=True)
+    home = ReturnPaths(distance, duration, direct=True)
     here = slice(number, number + 1)
     moves = {}
     if tables.moves is not None:

@@ -23,7 +23,7 @@ from spacevrp.decode.adjustment import Adjustment
 from spacevrp.decode.neighbourhood import Neighbourhood
 from spacevrp.decode.rollout import Rollout, choose
 from spacevrp.decode.signal import problem_signals
-from spacevrp.env.narrow import NarrowEnvironment, select
+from spacevrp.env.candidates import CandidateEnvironment, select
 from spacevrp.env.rules import at
 from spacevrp.env.state import State
 from spacevrp.model.candidates import NodeTables, node_scores, option_scores
@@ -48,7 +48,7 @@ class Drawing:
 
 @torch.no_grad()
 def pruned_rollout(
-    environment: NarrowEnvironment,
+    environment: CandidateEnvironment,
     tables: NodeTables,
     starts: Tensor,
     near: Neighbourhood,
@@ -99,7 +99,7 @@ class Walk:
 
     def __init__(
         self,
-        environment: NarrowEnvironment,
+        environment: CandidateEnvironment,
         tables: NodeTables,
         starts: Tensor,
         near: Neighbourhood,

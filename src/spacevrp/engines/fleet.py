@@ -18,10 +18,10 @@ from torch import Tensor
 
 from spacevrp.arrays.fleet import ANY_NUMBER
 from spacevrp.arrays.routes import routes_of
-from spacevrp.decode.draws import random_keys
 from spacevrp.decode.fleet import fleet_rollout
 from spacevrp.decode.native_fleet import native_fleet_rollout
 from spacevrp.decode.native_rollout import supports as supports_native
+from spacevrp.decode.random_numbers import random_keys
 from spacevrp.decode.rollout import Rollout
 from spacevrp.engines.memory import Cut
 from spacevrp.engines.search import (

@@ -7,7 +7,7 @@ from collections.abc import Callable, Iterable, Sequence
 from spacevrp.engines.devices import Device
 from spacevrp.engines.pruning import Search, choose_search, describe
 from spacevrp.engines.settings import Settings
-from spacevrp.problems.familiar import needs_fleet_rules
+from spacevrp.problems.canonical import needs_fleet_rules
 from spacevrp.problems.problem import Problem
 
 # Instances share a batch up to this ratio of their sizes: padding costs its square.

@@ -26,7 +26,7 @@ from spacevrp.engines.search import (
     stack_expected,
 )
 from spacevrp.engines.settings import Seconds, Settings
-from spacevrp.env.narrow import NarrowEnvironment
+from spacevrp.env.candidates import CandidateEnvironment
 from spacevrp.inference.construct import Candidate
 from spacevrp.inference.keys import random_state
 from spacevrp.model import SpaceModel
@@ -93,8 +93,8 @@ class _Large:
         settings = self.settings
         self.watch.stage("looking around")
         num_depots = max(len(p.depots) for p in self.problems)
-        environment = NarrowEnvironment(batch, num_depots)
-        planned = None if expected is None else NarrowEnvironment(expected, num_depots)
+        environment = CandidateEnvironment(batch, num_depots)
+        planned = None if expected is None else CandidateEnvironment(expected, num_depots)
         starts = choose_starts(environment, self.search.starts)  # (I, P)
         seeds = seeds_of_augmentations(self.model, batch, self.problems, settings)  # (I, V, M)
         near = neighbourhood(batch, self.search.listed)
@@ -147,7 +147,7 @@ class _Large:
 
     def _roll_out(
         self,
-        environment: NarrowEnvironment,
+        environment: CandidateEnvironment,
         tables: NodeTables,
         starts: Tensor,
         near: Neighbourhood,

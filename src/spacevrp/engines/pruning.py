@@ -26,8 +26,8 @@ from dataclasses import dataclass
 from spacevrp.engines.devices import Cpu, Device
 from spacevrp.engines.memory import GIB, available, machine_memory
 from spacevrp.inference.large import CHOICES, LISTED, MORE_CHOICES, READOUT, SMALL, WORK
+from spacevrp.problems.canonical import needs_fleet_rules
 from spacevrp.problems.errors import SpacevrpError
-from spacevrp.problems.familiar import needs_fleet_rules
 from spacevrp.problems.problem import Problem
 
 # Starts of an augmentation times customers: about the work of an augmentation. A GPU moves many

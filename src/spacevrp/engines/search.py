@@ -25,8 +25,8 @@ from spacevrp.decode.native_rollout import supports as supports_native
 from spacevrp.decode.rollout import Move, advance
 from spacevrp.decode.trace import Trace
 from spacevrp.engines.memory import Cut
+from spacevrp.engines.rollout_plan import Turns
 from spacevrp.engines.settings import Seconds, Settings
-from spacevrp.engines.turns import Turns
 from spacevrp.env import Environment, start_nodes
 from spacevrp.env.starts import can_start
 from spacevrp.inference.construct import Candidate

@@ -17,9 +17,9 @@ from spacevrp.arrays.limits import TOLERANCE
 from spacevrp.env import rules
 from spacevrp.env.environment import at_node, only
 from spacevrp.env.load import load_after
+from spacevrp.env.returns import return_paths
 from spacevrp.env.rules import Limits, at
 from spacevrp.env.state import State
-from spacevrp.env.ways import ways_home
 from spacevrp.tensors import Batch
 from spacevrp.tensors.fleet import Fleet, rule_codes
 from spacevrp.tensors.lengths import between, rows_of
@@ -76,7 +76,7 @@ class FleetEnvironment:
 
     def __init__(self, batch: Batch, fleet: Fleet, *, direct_return: bool = True) -> None:
         self.batch, self.fleet = batch, fleet
-        self.home = ways_home(batch, direct=direct_return)
+        self.home = return_paths(batch, direct=direct_return)
         self._rule = rule_codes(batch)
         self._pins = (fleet.pinned >= 0).sum(dim=2)  # (B, K)
         types = torch.arange(fleet.num_types, device=batch.device).expand_as(fleet.depot)

@@ -25,9 +25,9 @@ from spacevrp.inference.network import Network
 from spacevrp.inference.rollouts import RolloutPlan, Trajectories, roll_out
 from spacevrp.inference.starts import Starts
 from spacevrp.inference.tables import Tables
+from spacevrp.problems.canonical import needs_fleet_rules
 from spacevrp.problems.deadline import NEVER, Deadline, TimeIsUp
 from spacevrp.problems.errors import UnsupportedError
-from spacevrp.problems.familiar import needs_fleet_rules
 from spacevrp.problems.problem import Problem
 from spacevrp.problems.referee import judge
 from spacevrp.problems.solution import Solution

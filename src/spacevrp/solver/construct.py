@@ -17,7 +17,7 @@ from spacevrp.engines.pruning import SMALL, is_large
 from spacevrp.engines.settings import Seconds, Settings
 from spacevrp.inference.construct import Candidate
 from spacevrp.problems.deadline import Deadline
-from spacevrp.problems.explanation.ways import Ways, missing
+from spacevrp.problems.explanation.insertions import Insertions, missing
 from spacevrp.problems.problem import Problem
 from spacevrp.problems.solution import Solution
 from spacevrp.solver.effort import BY_DESIGN, can_search
@@ -26,7 +26,7 @@ from spacevrp.solver.pool import Pool
 from spacevrp.solver.protocol import Protocol
 from spacevrp.solver.reasons import fleet_too_small
 from spacevrp.solver.reduce import Task, reduce
-from spacevrp.solver.settling import settle, settle_all
+from spacevrp.solver.selection import settle, settle_all
 
 # Sampled rollouts of the second attempt, where the first came to dead ends only.
 _SECOND_SAMPLES, _SECOND_SAMPLES_LARGE = 32, 8
@@ -111,7 +111,7 @@ class Construct:
 
     def _offer(self, task: Task, plan: Solution, candidates: Sequence[Candidate]) -> None:
         expected = None
-        if task.problem.has_unknown_prizes and task.reading.exact:
+        if task.problem.has_unknown_prizes and task.reduction.exact:
             # Candidates are settled in their order: the first that passes is the plan.
             expected = candidates[0].cost * task.problem.unit
         self.pool.offer(task.number, plan, expected)
@@ -127,9 +127,10 @@ class Construct:
             return False
         if not (self.searched and can_search(problem)):
             return True
-        alone = Ways(problem, ())
+        alone = Insertions(problem, ())
         return any(
-            not any(way.fits for way in alone.own_routes(stops)) for stops in missing(problem, ())
+            not any(insertion.fits for insertion in alone.own_routes(stops))
+            for stops in missing(problem, ())
         )
 
     def _try_again(
@@ -199,7 +200,7 @@ class Construct:
             for augmentations, places in groups:
                 here = replace(settings, augmentations=augmentations)
                 some = [forms[place] for place in places]
-                shown = [tasks[place].reading.shown for place in places]
+                shown = [tasks[place].reduction.shown for place in places]
                 found = in_time(self.engine.search(some, shown, here, progress, account))
                 pairs = zip(places, found, strict=False)
                 while several := list(islice(pairs, _JUDGED_TOGETHER)):
@@ -213,7 +214,7 @@ class Construct:
         cases = []
         for place, candidates in found:
             task = tasks[place]
-            cases.append((task.problem, self._without_hindsight(task, candidates), task.reading))
+            cases.append((task.problem, self._without_hindsight(task, candidates), task.reduction))
         settled = settle_all(cases)
         self.seconds.judging += time.perf_counter() - began
         for (place, _), (_, some, _), (plan, reason, refused) in zip(
@@ -226,7 +227,7 @@ class Construct:
         """Those to choose from; what the best of the others costs is noted."""
         others = [candidate for candidate in candidates if candidate.hindsight]
         if others:
-            best = settle(task.problem, others, task.reading)[0]
+            best = settle(task.problem, others, task.reduction)[0]
             if best is not None:
                 known = self.pool.hindsight.get(task.number, math.inf)
                 self.pool.hindsight[task.number] = min(best.cost, known)

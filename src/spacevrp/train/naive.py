@@ -11,7 +11,7 @@ from itertools import product
 import torch
 from torch import Tensor
 
-from spacevrp.decode.draws import random_keys, uniform
+from spacevrp.decode.random_numbers import random_keys, uniform
 from spacevrp.decode.rollout import choose
 from spacevrp.decode.signal import problem_signals
 from spacevrp.env import Environment, start_nodes

@@ -7,8 +7,8 @@ from collections.abc import Callable
 import torch
 from torch import Tensor
 
-from spacevrp.decode.draws import random_keys
 from spacevrp.decode.fused import fused_rollout, supports
+from spacevrp.decode.random_numbers import random_keys
 from spacevrp.decode.replay import fused_replay_gradients, replay_gradients, trained_tables
 from spacevrp.decode.rollout import advance, rollout
 from spacevrp.decode.trace import Trace

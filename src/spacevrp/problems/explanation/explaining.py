@@ -13,10 +13,10 @@ from typing import Any
 
 from spacevrp.problems.deadline import NEVER, Deadline
 from spacevrp.problems.explanation.documents import limits_document, unserved_document
+from spacevrp.problems.explanation.insertions import Route
 from spacevrp.problems.explanation.reasons import Unserved, explain_unserved
 from spacevrp.problems.explanation.routes import RouteLimits, limits_of
 from spacevrp.problems.explanation.text import describe_limits
-from spacevrp.problems.explanation.ways import Route
 from spacevrp.problems.plan import make_plan
 from spacevrp.problems.plan_text import count, write_number
 from spacevrp.problems.problem import Problem

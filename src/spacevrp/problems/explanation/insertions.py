@@ -21,7 +21,7 @@ _MOST_HELD = 2_000
 
 
 @dataclass(frozen=True)
-class Way:
+class Insertion:
     """A route that serves customers whom the plan leaves out.
 
     Attributes
@@ -53,7 +53,7 @@ class Way:
         return not self.faults
 
 
-class Ways:
+class Insertions:
     """A plan, and every way into it.
 
     Routes that break a rule as they are take nobody in.
@@ -102,7 +102,7 @@ class Ways:
         depots = set(self.problem.depots)
         return sum(not depots.issuperset(route) for route in self.routes)
 
-    def insertions(self, stops: Route) -> Iterator[Way]:
+    def into_routes(self, stops: Route) -> Iterator[Insertion]:
         """Every way into the routes there are."""
         depots = set(self.problem.depots)
         for number, route in enumerate(self.routes, start=1):
@@ -113,15 +113,15 @@ class Ways:
                     return
                 yield self._judged(stops, number, nodes)
 
-    def _judged(self, stops: Route, number: int, nodes: Route) -> Way:
+    def _judged(self, stops: Route, number: int, nodes: Route) -> Insertion:
         cost, faults = self.judge_alone(nodes)
-        way = Way(stops, number, nodes, cost - self._costs[number - 1], faults)
-        if way.fits and self.problem.vehicles is not None:
+        insertion = Insertion(stops, number, nodes, cost - self._costs[number - 1], faults)
+        if insertion.fits and self.problem.vehicles is not None:
             # The route may need another vehicle now, which another route has.
-            way = replace(way, faults=self._fleet_faults(self.plan_with(way)))
-        return way
+            insertion = replace(insertion, faults=self._fleet_faults(self.plan_with(insertion)))
+        return insertion
 
-    def own_routes(self, stops: Route) -> Iterator[Way]:
+    def own_routes(self, stops: Route) -> Iterator[Insertion]:
         """A route of their own by every type of vehicle and from every depot.
 
         Without a depot, a tour where there is none yet.
@@ -136,19 +136,19 @@ class Ways:
             cost, faults = self.judge_alone(nodes)
             bound, others = self._by_type(nodes) if faults else ((), {})
             if bound:
-                yield Way(stops, None, nodes, cost, bound)
+                yield Insertion(stops, None, nodes, cost, bound)
                 for vehicle, own in others.items():
-                    yield Way(stops, None, nodes, cost, own, vehicle)
+                    yield Insertion(stops, None, nodes, cost, own, vehicle)
                 continue
             # Each for itself: what a small vehicle lacks says little where there is a large one.
             own_types = [t.number for t in self.problem.fleet if (t.start, t.end) == (start, end)]
             if others and others.keys() >= set(own_types):
                 for vehicle in own_types:
-                    yield Way(stops, None, nodes, cost, others[vehicle], vehicle)
+                    yield Insertion(stops, None, nodes, cost, others[vehicle], vehicle)
                 continue
             if not faults or self.problem.vehicles is None:
                 faults += self._fleet_faults([*self.routes, nodes])
-            yield Way(stops, None, nodes, cost, faults)
+            yield Insertion(stops, None, nodes, cost, faults)
 
     def _by_type(
         self, nodes: Route
@@ -177,17 +177,17 @@ class Ways:
             faults = (Violation("vehicle", text),)
         return faults
 
-    def all_of(self, stops: Route) -> Iterator[Way]:
+    def all_of(self, stops: Route) -> Iterator[Insertion]:
         """Every way there is."""
-        yield from self.insertions(stops)
+        yield from self.into_routes(stops)
         yield from self.own_routes(stops)
 
-    def plan_with(self, way: Way) -> tuple[Route, ...]:
+    def plan_with(self, insertion: Insertion) -> tuple[Route, ...]:
         """All routes, with the customers served that way."""
-        if way.route is None:
-            return (*self.routes, way.nodes)
-        before, after = self.routes[: way.route - 1], self.routes[way.route :]
-        return (*before, way.nodes, *after)
+        if insertion.route is None:
+            return (*self.routes, insertion.nodes)
+        before, after = self.routes[: insertion.route - 1], self.routes[insertion.route :]
+        return (*before, insertion.nodes, *after)
 
     def _with(self, route: Route, stops: Route) -> Iterator[Route]:
         """The route with the stops in every place, in their order."""

@@ -66,7 +66,7 @@ class Found:
 
 
 @dataclass(frozen=True)
-class Way:
+class Method:
     """How plans are made.
 
     Attributes
@@ -87,18 +87,18 @@ class Way:
     solve: Callable[[Sequence[Item], float | None], list[Found]]
 
 
-def make_ways(
+def make_methods(
     network: Network, *, whole: bool, threads: int, seed: int, stored: bool = False
-) -> dict[str, Way]:
+) -> dict[str, Method]:
     """All ways by name.
 
     ``whole``: the seconds are for everything from the call on, and not for the search alone;
     ``stored``: nothing is solved, so that nothing need be installed.
     """
     how: dict[str, Any] = {"whole": whole, "threads": threads, "seed": seed}
-    ways = [
-        Way(SEARCH, True, _own_version, _require, _unknown, partial(_search, None, None, **how)),
-        Way(
+    methods = [
+        Method(SEARCH, True, _own_version, _require, _unknown, partial(_search, None, None, **how)),
+        Method(
             FROM_NETWORK,
             True,
             _own_version,
@@ -106,17 +106,17 @@ def make_ways(
             _revealing,
             partial(_search, network, (), **how),
         ),
-        Way(SOLVE, True, _own_version, lambda: None, _none, network.solve),
-        Way(TIMED, True, _own_version, _require, _none, partial(network.solve_in, seed=seed)),
+        Method(SOLVE, True, _own_version, lambda: None, _none, network.solve),
+        Method(TIMED, True, _own_version, _require, _none, partial(network.solve_in, seed=seed)),
     ]
     for method, name in (("savings", FROM_SAVINGS), ("insertion", FROM_INSERTION)):
         solve = partial(_search, None, (method,), **how)
-        ways.append(Way(name, True, _own_version, _require, _unknown, solve))
-    ways += [
+        methods.append(Method(name, True, _own_version, _require, _unknown, solve))
+    methods += [
         _rival(name, name, False, seed, stored) for name in ("pyvrp", "ortools", "vroom", "lkh")
     ]
-    ways.append(_rival(PYVRP_AFTER_NETWORK, "pyvrp", True, seed, stored))
-    return {way.name: way for way in ways}
+    methods.append(_rival(PYVRP_AFTER_NETWORK, "pyvrp", True, seed, stored))
+    return {method.name: method for method in methods}
 
 
 # -------------------------------------------------------------------------------------------- ours
@@ -230,7 +230,7 @@ def _search(
 # ------------------------------------------------------------------------------------------ theirs
 
 
-def _rival(name: str, solver: str, warm: bool, seed: int, stored: bool) -> Way:
+def _rival(name: str, solver: str, warm: bool, seed: int, stored: bool) -> Method:
     """A classical solver with its best settings, from nothing or from the stored first plan."""
     from spacevrp.oracles import make_oracle
 
@@ -258,4 +258,4 @@ def _rival(name: str, solver: str, warm: bool, seed: int, stored: bool) -> Way:
     def solve_each(items: Sequence[Item], seconds: float | None) -> list[Found]:
         return [solve(item, seconds or _MOMENT) for item in items]
 
-    return Way(name, False, oracle.version, oracle.require, refuses, solve_each)
+    return Method(name, False, oracle.version, oracle.require, refuses, solve_each)

@@ -19,7 +19,7 @@ from spacevrp.problems.variants import name_features
 Routes = Sequence[Sequence[int]]
 
 
-def familiar(problem: Problem) -> Problem:
+def canonical(problem: Problem) -> Problem:
     """A problem with the same nodes, of which every plan is a plan of this one at the same cost.
 
     See :func:`restore` for the way back. The problem itself, where it is familiar already.

@@ -13,7 +13,7 @@ from dataclasses import dataclass
 import torch
 from torch import Tensor
 
-from spacevrp.decode.draws import LIKELIEST, numbered_keys
+from spacevrp.decode.random_numbers import LIKELIEST, numbered_keys
 from spacevrp.engines.settings import Wanted
 from spacevrp.env import Environment
 from spacevrp.env.starts import can_start

@@ -11,33 +11,33 @@ from spacevrp.arrays.routes import routes_of
 from spacevrp.inference.construct import Candidate
 from spacevrp.problems.judging import judge_all
 from spacevrp.problems.problem import Problem
-from spacevrp.problems.readings import Reading, Routes
+from spacevrp.problems.reductions import Reduction, Routes
 from spacevrp.problems.solution import Solution
 
 # The best candidate that the referee passes; why it passes none that is whole; the refused.
 Settled = tuple[Solution | None, str, int]
 
 
-def settle(problem: Problem, candidates: Sequence[Candidate], reading: Reading) -> Settled:
+def settle(problem: Problem, candidates: Sequence[Candidate], reduction: Reduction) -> Settled:
     """The best candidate that the referee passes; why it passes none that is whole; the refused.
 
     Where all candidates are stuck there is no reason yet: the best partial plan tells it.
     ``reading`` is the problem as the model saw it.
     Where all customers are optional, no route at all is a candidate, too: no rollout proposes it.
     """
-    return settle_all([(problem, candidates, reading)])[0]
+    return settle_all([(problem, candidates, reduction)])[0]
 
 
-def settle_all(cases: Sequence[tuple[Problem, Sequence[Candidate], Reading]]) -> list[Settled]:
+def settle_all(cases: Sequence[tuple[Problem, Sequence[Candidate], Reduction]]) -> list[Settled]:
     """The same for several problems with their candidates, whose plans are judged together."""
     # The best come first, the stuck ones last.
     whole = [list(takewhile(_is_whole, candidates)) for _, candidates, _ in cases]
     rows, plans = list[int](), list[Routes]()
-    for row, (some, (_, _, reading)) in enumerate(zip(whole, cases, strict=True)):
+    for row, (some, (_, _, reduction)) in enumerate(zip(whole, cases, strict=True)):
         # An exact reading tells what plans cost: if the first of them passes, it is the best.
-        for candidate in some[:1] if reading.exact else some:
+        for candidate in some[:1] if reduction.exact else some:
             rows.append(row)
-            plans.append(_routes(candidate, reading))
+            plans.append(_routes(candidate, reduction))
     optional = [row for row, (problem, _, _) in enumerate(cases) if _may_rest(problem)]
     judged = judge_all(
         [cases[row][0] for row in (*rows, *optional)], [*plans, *[()] * len(optional)]
@@ -46,21 +46,22 @@ def settle_all(cases: Sequence[tuple[Problem, Sequence[Candidate], Reading]]) ->
     for row, solution in zip(rows, judged, strict=False):
         verdicts[row].append(solution)
     idle = dict(zip(optional, judged[len(rows) :], strict=True))
-    for row, (problem, _, reading) in enumerate(cases):
+    for row, (problem, _, reduction) in enumerate(cases):
         for candidate in whole[row][len(verdicts[row]) :]:  # of an exact reading, after the first
             if any(one.feasible for one in verdicts[row]):
                 break
-            verdicts[row].append(Solution.judged(problem, _routes(candidate, reading)))
+            verdicts[row].append(Solution.judged(problem, _routes(candidate, reduction)))
     return [
-        _chosen(verdicts[row], reading, idle.get(row)) for row, (_, _, reading) in enumerate(cases)
+        _chosen(verdicts[row], reduction, idle.get(row))
+        for row, (_, _, reduction) in enumerate(cases)
     ]
 
 
-def _chosen(judged: Sequence[Solution], reading: Reading, idle: Solution | None) -> Settled:
+def _chosen(judged: Sequence[Solution], reduction: Reduction, idle: Solution | None) -> Settled:
     passed = [one for one in judged if one.feasible]
     refused = [one for one in judged if not one.feasible]
     # Where the model saw another problem, to be refused is no surprise.
-    surprises = len(refused) if reading.exact else 0
+    surprises = len(refused) if reduction.exact else 0
     best = min(passed, key=lambda solution: solution.cost, default=None)
     if idle is not None and idle.feasible and (best is None or idle.cost < best.cost):
         return idle, "", surprises
@@ -74,8 +75,8 @@ def _is_whole(candidate: Candidate) -> bool:
     return candidate.cost != float("inf")
 
 
-def _routes(candidate: Candidate, reading: Reading) -> Routes:
-    return reading.bring_back(routes_of(reading.problem, candidate.sequence.tolist()))
+def _routes(candidate: Candidate, reduction: Reduction) -> Routes:
+    return reduction.map_back(routes_of(reduction.problem, candidate.sequence.tolist()))
 
 
 def _may_rest(problem: Problem) -> bool:

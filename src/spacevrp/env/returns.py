@@ -11,7 +11,7 @@ from spacevrp.tensors import Batch
 
 
 @dataclass(frozen=True)
-class WaysHome:
+class ReturnPaths:
     """What the look-ahead takes for the way from any node to any other."""
 
     distance: Tensor  # (B, N, N); inf where there is none
@@ -19,7 +19,7 @@ class WaysHome:
     direct: bool  # a vehicle that may go on can always go straight home
 
 
-def ways_home(batch: Batch, *, direct: bool) -> WaysHome:
+def return_paths(batch: Batch, *, direct: bool) -> ReturnPaths:
     """Direct arcs: a customer without one is out of reach. Otherwise the shortest paths.
 
     With shortest paths a customer may be served whose way home leads over others. They bound what
@@ -27,13 +27,13 @@ def ways_home(batch: Batch, *, direct: bool) -> WaysHome:
     route may come to a dead end; with direct arcs none ever does.
     """
     if direct:
-        return WaysHome(batch.distance, batch.duration, direct)
+        return ReturnPaths(batch.distance, batch.duration, direct)
     exists = torch.isfinite(batch.distance) & torch.isfinite(batch.duration)
     distance = _shortest(torch.where(exists, batch.distance, torch.inf), batch)
     if batch.duration is batch.distance:
-        return WaysHome(distance, distance, direct)
+        return ReturnPaths(distance, distance, direct)
     duration = _shortest(torch.where(exists, batch.duration, torch.inf), batch)
-    return WaysHome(distance, duration, direct)
+    return ReturnPaths(distance, duration, direct)
 
 
 def _shortest(lengths: Tensor, batch: Batch) -> Tensor:

@@ -9,7 +9,7 @@ import pytest
 import torch
 
 from spacevrp.env import Environment, State, start_nodes
-from spacevrp.env.narrow import NarrowEnvironment, select
+from spacevrp.env.candidates import CandidateEnvironment, select
 from spacevrp.generators.testsets import generate
 from spacevrp.problems.problem import Problem
 from spacevrp.problems.variants import VARIANTS
@@ -29,7 +29,7 @@ BATCHES = {
 UNASKED = {"credit", "clock", "length", "pending", "backhauled", "linehauls", "collected"}
 
 
-def walk(narrow: NarrowEnvironment, plain: Environment, seed: int):
+def walk(narrow: CandidateEnvironment, plain: Environment, seed: int):
     """The same random moves through both, at every step."""
     generator = torch.Generator().manual_seed(seed)
     starts = start_nodes(plain, 3)
@@ -45,8 +45,8 @@ def walk(narrow: NarrowEnvironment, plain: Environment, seed: int):
     raise AssertionError("expected the walk to end")
 
 
-def twins(batch: Batch) -> tuple[NarrowEnvironment, Environment]:
-    return NarrowEnvironment(batch), Environment(batch)
+def twins(batch: Batch) -> tuple[CandidateEnvironment, Environment]:
+    return CandidateEnvironment(batch), Environment(batch)
 
 
 @pytest.mark.parametrize("names", BATCHES.values(), ids=BATCHES)
@@ -99,7 +99,7 @@ def test_missing_arcs_are_seen_in_distances_and_durations() -> None:
     by_distance = Problem.from_matrix(distances)
     by_duration = Problem.from_matrix(np.ones((5, 5)), durations=durations)
     for problem, barred in ((by_distance, 2), (by_duration, 3)):
-        environment = NarrowEnvironment(stack([problem]))
+        environment = CandidateEnvironment(stack([problem]))
         state = environment.begin(torch.tensor([[1]]))
         legal = environment.prospect(state, torch.arange(5).expand(1, 1, -1)).legal
         expected = [node not in (0, 1, barred) for node in range(5)]
@@ -107,7 +107,7 @@ def test_missing_arcs_are_seen_in_distances_and_durations() -> None:
 
 
 def test_chosen_solutions_are_those_at_their_places() -> None:
-    environment = NarrowEnvironment(stack(generate("CVRPTW", 8, 2)))
+    environment = CandidateEnvironment(stack(generate("CVRPTW", 8, 2)))
     state = environment.begin(torch.tensor([[1, 2, 3], [4, 5, 6]]))
     some = select(state, torch.tensor([[2, 0], [1, 1]]))
     assert some.current.tolist() == [[3, 1], [5, 5]]
@@ -116,7 +116,7 @@ def test_chosen_solutions_are_those_at_their_places() -> None:
 
 
 def test_whoever_is_done_stays_as_they_are() -> None:
-    environment = NarrowEnvironment(stack(generate("CVRP", 6)))
+    environment = CandidateEnvironment(stack(generate("CVRP", 6)))
     state = environment.begin(torch.tensor([[1, 2]]))
     before = state.visited.clone()
     after = environment.step(

@@ -30,8 +30,8 @@ from spacevrp.engines.search import search_block
 from spacevrp.engines.settings import Seconds, Settings
 from spacevrp.inference.construct import Candidate
 from spacevrp.model import SpaceModel
+from spacevrp.problems.canonical import needs_fleet_rules
 from spacevrp.problems.deadline import NEVER
-from spacevrp.problems.familiar import needs_fleet_rules
 from spacevrp.problems.problem import Problem
 from spacevrp.tensors.workers import workers_for
 

@@ -7,8 +7,8 @@ import pytest
 import torch
 
 from spacevrp.env import Environment
+from spacevrp.env.returns import return_paths
 from spacevrp.env.starts import can_start
-from spacevrp.env.ways import ways_home
 from spacevrp.generators import generate
 from spacevrp.problems.problem import Problem
 from spacevrp.tensors import stack
@@ -18,7 +18,7 @@ INF = np.inf
 
 def test_direct_ways_are_the_arcs_themselves() -> None:
     batch = stack(generate("ACVRP", 6))
-    home = ways_home(batch, direct=True)
+    home = return_paths(batch, direct=True)
     assert home.distance is batch.distance
     assert home.duration is batch.duration
 
@@ -33,7 +33,7 @@ def test_shortest_ways_pass_customers_but_no_depot() -> None:
         [2, INF, INF, 0],
     ]
     batch = stack([Problem.from_matrix(matrix, depots=(0, 1))], 6)
-    home = ways_home(batch, direct=False)
+    home = return_paths(batch, direct=False)
     assert home.duration is home.distance
     expected = torch.tensor(matrix, dtype=torch.float32)
     expected[2, 0] = 6
@@ -46,7 +46,7 @@ def test_an_arc_without_a_duration_is_none() -> None:
     distances = [[0, 1, 1], [1, 0, 1], [1, 1, 0]]
     durations = [[0, 1, 1], [INF, 0, 1], [1, 1, 0]]
     problem = Problem.from_matrix(distances, durations=durations)
-    home = ways_home(stack([problem]), direct=False)
+    home = return_paths(stack([problem]), direct=False)
     assert home.distance[0, 1, 0] == 2
     assert home.duration[0, 1, 0] == 2
 

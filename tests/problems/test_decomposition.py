@@ -8,7 +8,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from spacevrp.generators import generate
-from spacevrp.problems.districts import districts
+from spacevrp.problems.decomposition import decompose
 from spacevrp.problems.problem import Problem
 from spacevrp.problems.referee import judge
 from spacevrp.problems.variants import VARIANTS
@@ -30,11 +30,11 @@ def test_who_is_planned_by_districts(name: str) -> None:
     expected = features.multi_depot and not features.asymmetric
     expected = expected and (not features.open_routes or features.backhaul_last)
     (problem,) = generate(name, 20, 1)
-    assert (districts(problem) is not None) == expected
+    assert (decompose(problem) is not None) == expected
 
 
 def test_everybody_belongs_to_the_nearest_depot() -> None:
-    found = districts(on_the_line(max_length=9.0))
+    found = decompose(on_the_line(max_length=9.0))
     assert found is not None
     assert [nodes.tolist() for nodes in found.nodes] == [[0, 2, 4], [1, 3, 5]]
     left, right = found.problems
@@ -55,7 +55,7 @@ def test_a_depot_without_customers_has_no_district() -> None:
     problem = Problem.from_coordinates(
         beyond, depots=(0, 1, 2), demand=[0, 0, 0, 1, 1, 1, 1], capacity=4
     )
-    found = districts(problem)
+    found = decompose(problem)
     assert found is not None
     assert [nodes.tolist() for nodes in found.nodes] == [[0, 3, 5], [1, 4, 6]]
     near_one = Problem.from_coordinates(
@@ -64,17 +64,17 @@ def test_a_depot_without_customers_has_no_district() -> None:
         demand=[0, 0, 1, 1],
         capacity=4,
     )
-    assert districts(near_one) is None  # nothing to be planned apart
+    assert decompose(near_one) is None  # nothing to be planned apart
 
 
 def test_who_cannot_be_planned_apart() -> None:
-    assert districts(on_the_line(max_routes=2)) is None  # they share the vehicles
-    assert districts(on_the_line(open_routes=True)) is None
+    assert decompose(on_the_line(max_routes=2)) is None  # they share the vehicles
+    assert decompose(on_the_line(open_routes=True)) is None
     prizes = on_the_line(prize=[0, 0, 1, 1, 1, 1], maximise_prize=True, max_length=20.0)
-    assert districts(prizes) is None
+    assert decompose(prizes) is None
     unlike = np.tile([0.0, 100.0], (6, 1))
     unlike[1] = [5.0, 100.0]
-    assert districts(on_the_line(windows=unlike)) is None  # one of the depots opens later
+    assert decompose(on_the_line(windows=unlike)) is None  # one of the depots opens later
 
 
 @pytest.mark.parametrize("name", ["MDCVRP", "MDCVRPBLTW", "MDOCVRPBP"])
@@ -83,7 +83,7 @@ def test_who_cannot_be_planned_apart() -> None:
 def test_plans_of_districts_are_a_plan(name: str, seed: int) -> None:
     """A route for each customer: legal in the district is legal in the whole, at the same cost."""
     (problem,) = generate(name, 8, 1, seed)
-    found = districts(problem)
+    found = decompose(problem)
     if found is None:  # all are nearest to the same depot
         return
     plans = []

@@ -23,8 +23,8 @@ from functools import partial
 
 import numpy as np
 
+from spacevrp.problems.canonical import canonical, needs_fleet_rules, restore
 from spacevrp.problems.distances import NO_MAP, Distances
-from spacevrp.problems.familiar import familiar, needs_fleet_rules, restore
 from spacevrp.problems.problem import Problem
 from spacevrp.problems.referee import around, judge_route
 
@@ -42,7 +42,7 @@ _HIGH = 1.5
 
 
 @dataclass(frozen=True)
-class Reading:
+class Reduction:
     """What the model sees, and the way back.
 
     Attributes
@@ -62,27 +62,27 @@ class Reading:
     """
 
     problem: Problem
-    bring_back: Callable[[Routes], Routes]
+    map_back: Callable[[Routes], Routes]
     exact: bool = True
     shown: Problem | None = None
     in_place: bool = True
 
 
-def plain_reading(problem: Problem) -> Reading:
+def plain_reduction(problem: Problem) -> Reduction:
     """The problem as it is, or in a form that differs in nothing but words."""
-    return Reading(familiar(problem), partial(restore, problem))
+    return Reduction(canonical(problem), partial(restore, problem))
 
 
-def as_it_is(problem: Problem) -> Reading:
+def as_it_is(problem: Problem) -> Reduction:
     """The problem itself, in every respect."""
-    return Reading(problem, _unchanged)
+    return Reduction(problem, _unchanged)
 
 
 def _unchanged(routes: Routes) -> Routes:
     return routes
 
 
-def other_readings(problem: Problem) -> list[Reading]:
+def other_reductions(problem: Problem) -> list[Reduction]:
     """In which other ways to plan it."""
     if may_collect(problem):
         return [everybody_served(problem)] if pays_to_serve(problem) else []
@@ -93,20 +93,20 @@ def other_readings(problem: Problem) -> list[Reading]:
         return []
     if not has_one_metric(problem):
         return []
-    reading = plain_reading(problem)
-    plain = reading.problem
+    reduction = plain_reduction(problem)
+    plain = reduction.problem
     if len(problem.depots) > 1:
         if problem.pairs or not depots_are_alike(problem):
             return []
-        reading = _merged(problem)
+        reduction = _merged(problem)
     elif problem.open_routes and has_no_map(problem):
-        reading = _closed(problem)
-    if problem.backhaul_last and not reading.problem.open_routes:
-        reading = replace(reading, problem=_over_the_depot(reading.problem))
-    readings = [] if reading.problem is plain else [reading]
+        reduction = _closed(problem)
+    if problem.backhaul_last and not reduction.problem.open_routes:
+        reduction = replace(reduction, problem=_over_the_depot(reduction.problem))
+    reductions = [] if reduction.problem is plain else [reduction]
     if problem.pairs and _carries_few(problem):
-        readings += [_with_deliveries_near(reading, by) for by in _NEARER]
-    return readings
+        reductions += [_with_deliveries_near(reduction, by) for by in _NEARER]
+    return reductions
 
 
 def has_one_metric(problem: Problem) -> bool:
@@ -132,7 +132,7 @@ def depots_are_alike(problem: Problem) -> bool:
 # --------------------------------------------------------------------------------- free ways home
 
 
-def _closed(problem: Problem) -> Reading:
+def _closed(problem: Problem) -> Reduction:
     """With ways home that cost nothing."""
     (depot,) = problem.depots
     length = problem.distances.matrix().copy()
@@ -144,7 +144,7 @@ def _closed(problem: Problem) -> Reading:
         open_routes=False,
         variant=None,
     )
-    return Reading(form, partial(_without_the_way_home, depot))
+    return Reduction(form, partial(_without_the_way_home, depot))
 
 
 def _never_closing(problem: Problem) -> np.ndarray:
@@ -165,7 +165,7 @@ def _without_the_way_home(depot: int, routes: Routes) -> Routes:
 # --------------------------------------------------------------------------------------- one depot
 
 
-def _merged(problem: Problem) -> Reading:
+def _merged(problem: Problem) -> Reduction:
     """With one depot where all are."""
     depots = list(problem.depots)
     nodes = np.array([depots[0], *problem.customers])
@@ -179,8 +179,8 @@ def _merged(problem: Problem) -> Reading:
     form = with_one_depot(problem, nodes, one, open_routes=problem.open_routes and not closes)
     if closes:
         form = form.replace(windows=_never_closing(form))
-    bring_back = partial(_to_the_best_depot, problem, length, nodes)
-    return Reading(form, bring_back, exact=problem.open_routes)
+    map_back = partial(_to_the_best_depot, problem, length, nodes)
+    return Reduction(form, map_back, exact=problem.open_routes)
 
 
 def with_one_depot(
@@ -264,13 +264,13 @@ def _carries_few(problem: Problem) -> bool:
     return bool(problem.capacity < FEW_LOADS * loads.mean()) and problem.capacity < loads.sum()
 
 
-def _with_deliveries_near(reading: Reading, by: float) -> Reading:
+def _with_deliveries_near(reduction: Reduction, by: float) -> Reduction:
     """With shorter ways to deliveries for the network to see."""
-    problem = reading.problem
+    problem = reduction.problem
     length = problem.distances.matrix().copy()
     length[:, [delivery for _, delivery in problem.pairs]] *= by
     shown = problem.replace(distances=Distances(matrix=length), durations=None, variant=None)
-    return replace(reading, shown=shown)
+    return replace(reduction, shown=shown)
 
 
 # --------------------------------------------------------------------------------------- everybody
@@ -301,7 +301,7 @@ def _to_the_nearest(problem: Problem) -> np.ndarray:
     return nearest
 
 
-def everybody_served(problem: Problem) -> Reading:
+def everybody_served(problem: Problem) -> Reduction:
     """The same where everybody has to be served, whose plans are plans of the problem."""
     penalty = np.zeros(problem.size)
     penalty[list(problem.customers)] = np.inf
@@ -312,4 +312,4 @@ def everybody_served(problem: Problem) -> Reading:
         revealed_prize=None,
         min_prize=0.0,
     )
-    return replace(plain_reading(whole), exact=False, in_place=False)
+    return replace(plain_reduction(whole), exact=False, in_place=False)

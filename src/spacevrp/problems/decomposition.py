@@ -12,7 +12,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from spacevrp.problems.problem import Problem
-from spacevrp.problems.readings import (
+from spacevrp.problems.reductions import (
     MOST_NODES,
     Routes,
     depots_are_alike,
@@ -23,7 +23,7 @@ from spacevrp.problems.readings import (
 
 
 @dataclass(frozen=True)
-class Districts:
+class Decomposition:
     """A problem for each depot that is the nearest of somebody.
 
     Attributes
@@ -46,7 +46,7 @@ class Districts:
         ]
 
 
-def districts(problem: Problem) -> Districts | None:
+def decompose(problem: Problem) -> Decomposition | None:
     """The districts; None where there is one at most, or planning them apart does not help.
 
     On open routes it helps where linehauls come first; on distances that have nothing of a map it
@@ -77,4 +77,4 @@ def districts(problem: Problem) -> Districts | None:
         with_one_depot(problem, some, length[some][:, some], open_routes=problem.open_routes)
         for some in nodes
     )
-    return Districts(problems, tuple(nodes))
+    return Decomposition(problems, tuple(nodes))

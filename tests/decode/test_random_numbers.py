@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import torch
 
-from spacevrp.decode.draws import LIKELIEST, numbered_keys, random_keys, uniform
 from spacevrp.decode.first import likeliest_first
+from spacevrp.decode.random_numbers import LIKELIEST, numbered_keys, random_keys, uniform
 from spacevrp.decode.signal import problem_signals
 from spacevrp.env import Environment
 from spacevrp.env.starts import can_start

@@ -28,7 +28,7 @@ class Prospect:
     fresh: Tensor  # bool; a customer not yet visited
 
 
-class NarrowEnvironment(Environment):
+class CandidateEnvironment(Environment):
     """The rules of one batch, asked of a few nodes at a time.
 
     Which customers are visited is marked in place: a state that was handed to :meth:`step` is used

@@ -10,8 +10,8 @@ import pytest
 from spacevrp.inference.construct import Candidate
 from spacevrp.problems.judging import FEW
 from spacevrp.problems.problem import Problem
-from spacevrp.problems.readings import other_readings, plain_reading
-from spacevrp.solver.settling import settle, settle_all
+from spacevrp.problems.reductions import other_reductions, plain_reduction
+from spacevrp.solver.selection import settle, settle_all
 
 
 def test_many_are_settled_as_each_alone() -> None:
@@ -24,15 +24,15 @@ def test_many_are_settled_as_each_alone() -> None:
     stuck = Candidate(math.inf, 2, np.array([0, 1, 1]))
     line = [(0, 0), (10, 0), (1, 0), (9, 0)]
     two = Problem.from_coordinates(line, depots=(0, 1), demand=[0, 0, 1, 1], capacity=2)
-    (other,) = other_readings(two)
+    (other,) = other_reductions(two)
     cases = [
-        (loaded, [overloaded, legal, stuck], plain_reading(loaded)),
-        (loaded, [legal], plain_reading(loaded)),
-        (loaded, [overloaded, stuck], plain_reading(loaded)),
-        (loaded, [stuck], plain_reading(loaded)),
-        (loaded, [], plain_reading(loaded)),
-        (free, [overloaded], plain_reading(free)),
-        (free, [], plain_reading(free)),
+        (loaded, [overloaded, legal, stuck], plain_reduction(loaded)),
+        (loaded, [legal], plain_reduction(loaded)),
+        (loaded, [overloaded, stuck], plain_reduction(loaded)),
+        (loaded, [stuck], plain_reduction(loaded)),
+        (loaded, [], plain_reduction(loaded)),
+        (free, [overloaded], plain_reduction(free)),
+        (free, [], plain_reduction(free)),
         (two, [overloaded, legal], other),
     ] * 3
     assert len(cases) > FEW
@@ -49,6 +49,6 @@ def test_no_route_is_a_plan_where_all_are_optional(cost: float) -> None:
     """To visit the customer costs 20, to leave it out 5."""
     problem = Problem.from_coordinates([(0, 0), (10, 0)], penalty=[0, 5])
     candidate = Candidate(cost, 0, np.array([0, 1, 0]))
-    solution, reason, refused = settle(problem, [candidate], plain_reading(problem))
+    solution, reason, refused = settle(problem, [candidate], plain_reduction(problem))
     assert solution is not None
     assert (solution.routes, solution.cost, reason, refused) == ((), 5.0, "", 0)
