@@ -15,7 +15,7 @@ import torch
 
 import spacevrp
 from spacevrp.cli.main import main
-from spacevrp.cli.train import parse_duration, settle_config
+from spacevrp.cli.train import build_config, parse_duration
 from spacevrp.model import ModelConfig
 from spacevrp.model.weights import load_weights
 from spacevrp.problems.errors import SpacevrpError
@@ -145,7 +145,7 @@ def test_policy_heads_are_trained(cli: Cli, recipe: str, tmp_path: Path) -> None
     network = load_weights(new)[0].config
     assert network.policy_heads == 2
     with pytest.raises(SpacevrpError, match=r"model.policy_heads: expected 2.*received 5"):
-        settle_config(None, None, ["model.policy_heads=5"], network)
+        build_config(None, None, ["model.policy_heads=5"], network)
     code, _, err = cli("train", "--resume", new, "--set", "augmentations=1", "--quiet")
     assert code == 2
     assert "augmentations: expected 3" in err
@@ -161,16 +161,16 @@ def test_weights_are_told_more(cli: Cli, recipe: str, tmp_path: Path) -> None:
     network = load_weights(new)[0].config
     assert network.signals == 4
     with pytest.raises(SpacevrpError, match=r"model.signals: expected 4.*received 2"):
-        settle_config(None, None, ["model.signals=2"], network)
+        build_config(None, None, ["model.signals=2"], network)
 
 
 def test_keys_of_the_network_that_nobody_set_come_with_the_weights() -> None:
     network = ModelConfig(width=16, heads=1, match_start=0.7)
     for preset in (None, "fast", "paper"):
-        config = settle_config(preset, None, ["model.width=16", "steps=5"], network)
+        config = build_config(preset, None, ["model.width=16", "steps=5"], network)
         assert (config.model, config.steps) == (network, 5)
     with pytest.raises(SpacevrpError, match=r"model.match_start: expected 0.7.*received 0.2"):
-        settle_config(None, None, ["model.match_start=0.2"], network)
+        build_config(None, None, ["model.match_start=0.2"], network)
 
 
 def test_the_budget(cli: Cli, recipe: str, tmp_path: Path) -> None:
@@ -245,15 +245,15 @@ def test_mistakes_are_one_line(
 def test_preset_below_file_below_settings(tmp_path: Path) -> None:
     file = tmp_path / "run.toml"
     file.write_text("batch = 64\nsteps = 7\n", encoding="utf-8")
-    config = settle_config("paper", file, ["steps=9"])
+    config = build_config("paper", file, ["steps=9"])
     assert (config.optimizer, config.batch, config.steps) == ("adamw", 64, 9)
-    assert settle_config(None, None, []) == PRESETS["fast"]
-    assert settle_config("paper", None, []) == PRESETS["paper"]
-    assert settle_config(None, file, []) == replace(PRESETS["fast"], batch=64, steps=7)
+    assert build_config(None, None, []) == PRESETS["fast"]
+    assert build_config("paper", None, []) == PRESETS["paper"]
+    assert build_config(None, file, []) == replace(PRESETS["fast"], batch=64, steps=7)
     file.write_text('preset = "paper"\n', encoding="utf-8")
-    assert settle_config(None, file, []) == PRESETS["paper"]
+    assert build_config(None, file, []) == PRESETS["paper"]
     with pytest.raises(SpacevrpError, match="preset"):
-        settle_config("fast", file, [])
+        build_config("fast", file, [])
 
 
 @pytest.mark.parametrize(

@@ -21,16 +21,16 @@ from spacevrp.engines import search
 from spacevrp.engines.devices import choose_device
 from spacevrp.engines.memory import Cut
 from spacevrp.engines.progress import Progress
-from spacevrp.engines.rollout_plan import Turns
+from spacevrp.engines.rollout_plan import RolloutPlan
 from spacevrp.engines.search import (
     Best,
     Moves,
+    choose,
     choose_starts,
-    narrow,
     search_block,
     uses_kernel,
 )
-from spacevrp.engines.settings import Settings, Wanted
+from spacevrp.engines.settings import RolloutSettings, Settings
 from spacevrp.env import Environment
 from spacevrp.env.returns import return_paths
 from spacevrp.generators import generate
@@ -200,9 +200,9 @@ def test_only_the_moves_of_the_winners_are_gathered() -> None:
     )
     order = torch.tensor([[2, 0], [1, 2]])
     every = trace.sequences()
-    some = narrow(trace, order).sequences()
+    some = choose(trace, order).sequences()
     assert some.tolist() == [[every[0, 2].tolist(), every[0, 0].tolist()], [*every[1, 1:].tolist()]]
-    assert narrow(trace, order).cost.tolist() == trace.cost.gather(1, order).tolist()
+    assert choose(trace, order).cost.tolist() == trace.cost.gather(1, order).tolist()
 
 
 def test_seeds_of_augmentations_do_not_depend_on_the_company(model: SpaceModel) -> None:
@@ -268,18 +268,18 @@ def test_draws_are_as_the_model_states_unless_plans_are_hard_to_find() -> None:
 
 
 def test_a_augmentation_has_about_as_many_plans_as_starts() -> None:
-    usual = Wanted(starts=None, samples=None)
+    usual = RolloutSettings(starts=None, samples=None)
     counts = {starts: usual.rollouts(starts) for starts in (1, 10, 16, 20, 64, 98, 100, 127)}
     # Four from each of a quarter, but not from fewer than sixteen starts if there are as many.
     assert counts == {1: 4, 10: 40, 16: 64, 20: 64, 64: 64, 98: 100, 100: 100, 127: 128}
-    assert Wanted(None, 0).rollouts(100) == 100
-    assert Wanted(None, 2).rollouts(100) == 300
-    assert Wanted(5, None).rollouts(5) == 5
+    assert RolloutSettings(None, 0).rollouts(100) == 100
+    assert RolloutSettings(None, 2).rollouts(100) == 300
+    assert RolloutSettings(5, None).rollouts(5) == 5
 
 
 def test_tours_without_a_depot_begin_greedily_everywhere() -> None:
     environment = Environment(stack([*generate("TSP", 70), *generate("CVRP", 69)]))
-    turns = Turns.of(environment, Wanted(None, None))
+    turns = RolloutPlan.of(environment, RolloutSettings(None, None))
     assert turns.start[0].tolist() == [*range(70), 0, 1]
     assert not turns.draw[0].any()
     assert turns.start[1].tolist() == [*range(18)] * 4
@@ -291,7 +291,10 @@ def test_tours_without_a_depot_begin_greedily_everywhere() -> None:
     assert ((route == LIKELIEST) == (turns.draw[1] == 0)).all()
     assert route[route != LIKELIEST].unique().numel() == 2 * 54
     # Asked for, draws are made without a depot, too.
-    assert Turns.of(environment, Wanted(None, 2)).draw[0].tolist() == [0] * 70 + [1] * 70 + [2] * 70
+    assert (
+        RolloutPlan.of(environment, RolloutSettings(None, 2)).draw[0].tolist()
+        == [0] * 70 + [1] * 70 + [2] * 70
+    )
 
 
 def test_rollouts_are_the_likeliest_starts_once_greedily_and_three_times_drawn(

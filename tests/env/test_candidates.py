@@ -29,11 +29,11 @@ BATCHES = {
 UNASKED = {"credit", "clock", "length", "pending", "backhauled", "linehauls", "collected"}
 
 
-def walk(narrow: CandidateEnvironment, plain: Environment, seed: int):
+def walk(few: CandidateEnvironment, plain: Environment, seed: int):
     """The same random moves through both, at every step."""
     generator = torch.Generator().manual_seed(seed)
     starts = start_nodes(plain, 3)
-    one, other = narrow.begin(starts), plain.begin(starts)
+    one, other = few.begin(starts), plain.begin(starts)
     for _ in range(plain.max_steps):
         allowed = plain.mask(other)
         yield one, other, allowed
@@ -41,7 +41,7 @@ def walk(narrow: CandidateEnvironment, plain: Environment, seed: int):
             return
         noise = torch.rand(allowed.shape, generator=generator).masked_fill(~allowed, -1.0)
         action = noise.argmax(dim=-1)
-        one, other = narrow.step(one, action), plain.step(other, action)
+        one, other = few.step(one, action), plain.step(other, action)
     raise AssertionError("expected the walk to end")
 
 
@@ -52,11 +52,11 @@ def twins(batch: Batch) -> tuple[CandidateEnvironment, Environment]:
 @pytest.mark.parametrize("names", BATCHES.values(), ids=BATCHES)
 def test_states_and_moves_are_those_of_the_ordinary_environment(names: list[str]) -> None:
     batch = stack([generate(name, 12, 1, 6)[0] for name in names], dtype=torch.float64)
-    narrow, plain = twins(batch)
+    few, plain = twins(batch)
     customers = (batch.is_node & ~batch.is_depot).unsqueeze(1)
     nodes = torch.randperm(batch.num_nodes, generator=torch.Generator().manual_seed(2))
     fields_kept = [field.name for field in fields(State) if field.name not in UNASKED]
-    for one, other, _ in walk(narrow, plain, seed=3):
+    for one, other, _ in walk(few, plain, seed=3):
         for name in fields_kept:
             expected = getattr(other, name)
             received = getattr(one, name)
@@ -64,13 +64,13 @@ def test_states_and_moves_are_those_of_the_ordinary_environment(names: list[str]
                 expected = expected | ~customers
             assert torch.equal(received, expected.expand_as(received)), name
         options = nodes.expand(*one.current.shape, -1)
-        prospect = narrow.prospect(one, options)
+        prospect = few.prospect(one, options)
         running = ~other.done.unsqueeze(-1)  # of finished ones nobody asks
         legal = plain.customer_moves(other)[..., nodes]
         assert torch.equal(prospect.legal & running, legal & running)
         assert torch.equal(prospect.fresh, (customers & ~other.visited)[..., nodes])
         assert torch.equal(plain.customer_moves(other, options) & running, prospect.legal & running)
-    assert torch.equal(narrow.cost(one), plain.cost(other))
+    assert torch.equal(few.cost(one), plain.cost(other))
 
 
 def test_the_paper_rule_knows_when_only_backhauls_are_left() -> None:
@@ -79,11 +79,11 @@ def test_the_paper_rule_knows_when_only_backhauls_are_left() -> None:
         for seed in range(3)
         for name in ("CVRPB", "MDOCVRPB")
     ]
-    narrow, plain = twins(stack(problems, dtype=torch.float64))
+    few, plain = twins(stack(problems, dtype=torch.float64))
     left_empty = 0
-    for one, other, _ in walk(narrow, plain, seed=1):
+    for one, other, _ in walk(few, plain, seed=1):
         assert torch.equal(one.used, other.used)
-        left_empty += int((other.used == narrow.batch.capacity.unsqueeze(1)).sum())
+        left_empty += int((other.used == few.batch.capacity.unsqueeze(1)).sum())
     assert left_empty > 0  # the moment that the counter of linehauls is for
 
 

@@ -202,9 +202,9 @@ def test_the_papers_network_has_the_papers_shapes():
     layer = 9 * 128**2 + 3 * 128**2 + 4 * 128 + 2 * 128 * 512 + 512 + 128
     biases = (3 * 12 + 2) * (10 * 128 + 128 + 128 + 1)
     wide = 128**2 + 30 * (2 * 32 * 128 + 128)  # base, directions and magnitudes
-    narrow = 128 + 30 * (32 + 128 * 32 + 128)
+    small = 128 + 30 * (32 + 128 * 32 + 128)
     embedding = 128 * (16 + 6 + 7)
-    assert model.num_parameters == 12 * layer + biases + 4 * wide + narrow + embedding
+    assert model.num_parameters == 12 * layer + biases + 4 * wide + small + embedding
 
 
 ABLATIONS = {

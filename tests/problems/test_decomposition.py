@@ -1,4 +1,4 @@
-"""Districts: who belongs to which depot, worked examples, and plans that fit together."""
+"""Depot decomposition: parts, worked examples, and plans that fit together."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ def on_the_line(**features: object) -> Problem:
 
 
 @pytest.mark.parametrize("name", list(VARIANTS))
-def test_who_is_planned_by_districts(name: str) -> None:
+def test_which_problems_are_decomposed(name: str) -> None:
     """Several depots on a map, with routes that come home or serve linehauls first."""
     features = VARIANTS[name].features
     expected = features.multi_depot and not features.asymmetric
@@ -50,7 +50,7 @@ def test_everybody_belongs_to_the_nearest_depot() -> None:
     ]
 
 
-def test_a_depot_without_customers_has_no_district() -> None:
+def test_a_depot_without_customers_has_no_part() -> None:
     beyond = [*LINE[:2], (99.0, 0.0), *LINE[2:]]
     problem = Problem.from_coordinates(
         beyond, depots=(0, 1, 2), demand=[0, 0, 0, 1, 1, 1, 1], capacity=4
@@ -80,8 +80,8 @@ def test_who_cannot_be_planned_apart() -> None:
 @pytest.mark.parametrize("name", ["MDCVRP", "MDCVRPBLTW", "MDOCVRPBP"])
 @settings(max_examples=10, deadline=None)
 @given(seed=st.integers(1, 10**6))
-def test_plans_of_districts_are_a_plan(name: str, seed: int) -> None:
-    """A route for each customer: legal in the district is legal in the whole, at the same cost."""
+def test_plans_of_parts_are_a_plan(name: str, seed: int) -> None:
+    """A route for each customer: legal in the part is legal in the whole, at the same cost."""
     (problem,) = generate(name, 8, 1, seed)
     found = decompose(problem)
     if found is None:  # all are nearest to the same depot

@@ -93,7 +93,7 @@ def test_the_cause_is_kept() -> None:
     assert isinstance(caught.value.__cause__, ProblemError | UnsupportedError)
 
 
-# ---------------------------------------------------------------------------------- familiar forms
+# ---------------------------------------------------------------------------------- canonical form
 
 WINDOWS = [(0, 90), (2, 50), (0, 50), (9, 70), (0, 60)]
 
@@ -114,7 +114,7 @@ WINDOWS = [(0, 90), (2, 50), (0, 50), (9, 70), (0, 60)]
 def test_what_nothing_limits_becomes_a_named_variant(
     four_customers: Build, features: dict[str, Any], variant: str
 ) -> None:
-    """Every plan of the familiar form is a plan of the problem, at the same cost."""
+    """Every plan of the canonical form is a plan of the problem, at the same cost."""
     problem = four_customers(**features)
     form = canonical(problem)
     assert form.variant_name == variant
@@ -155,7 +155,7 @@ def _routes(problem: Problem, parts: list[Any]) -> Any:
         {"windows": WINDOWS, "max_routes": 1},
     ],
 )
-def test_what_is_familiar_stays(four_customers: Build, features: dict[str, Any]) -> None:
+def test_a_canonical_problem_stays(four_customers: Build, features: dict[str, Any]) -> None:
     problem = four_customers(**features)
     assert canonical(problem) is problem
     routes = ((0, 1, 2, 0),)

@@ -52,7 +52,7 @@ def test_who_is_read_otherwise(name: str) -> None:
 @settings(max_examples=8, deadline=None)
 @given(seed=st.integers(0, 10**6))
 def test_plans_cost_the_same_both_ways(name: str, seed: int) -> None:
-    """Random routes of the reading, a customer each where longer ones break rules."""
+    """Random routes of the reduction, a customer each where longer ones break rules."""
     rng = np.random.default_rng(seed)
     problem = one(name, seed % 50 + 1)
     reduction, *_ = other_reductions(problem)

@@ -161,7 +161,7 @@ def test_a_tour_passes_home_where_that_is_shorter() -> None:
 
 
 @pytest.mark.parametrize("name", ["MDCVRP", "MDCVRPBLTW", "MDOCVRPBP"])
-def test_plans_of_districts_are_plans_of_the_whole(name: str) -> None:
+def test_plans_of_parts_are_plans_of_the_whole(name: str) -> None:
     rng = np.random.default_rng(1)
     for seed in range(1, 6):
         (problem,) = generate(name, 9, 1, seed)

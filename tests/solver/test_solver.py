@@ -17,7 +17,7 @@ from spacevrp.problems.reductions import other_reductions, plain_reduction
 from spacevrp.problems.referee import judge
 from spacevrp.problems.solution import Solution
 from spacevrp.solver import SolveParams, Solver
-from spacevrp.solver.selection import settle
+from spacevrp.solver.selection import select
 
 # What is looked at here is the search of the model.
 pytestmark = pytest.mark.usefixtures("network_alone")
@@ -208,11 +208,11 @@ def test_a_plan_that_the_referee_refuses_is_passed_over(solver: Solver) -> None:
     legal = Candidate(16.0, 1, np.array([0, 1, 0, 2, 0, 0]))
     stuck = Candidate(float("inf"), 2, np.array([0, 1, 1]))
     reduction = plain_reduction(problem)
-    solution, reason, refused = settle(problem, [overloaded, legal, stuck], reduction)
+    solution, reason, refused = select(problem, [overloaded, legal, stuck], reduction)
     assert solution is not None
     assert solution.routes == ((0, 1, 0), (0, 2, 0))
     assert (solution.cost, reason, refused) == (16.0, "", 1)
-    solution, reason, refused = settle(problem, [overloaded, stuck], reduction)
+    solution, reason, refused = select(problem, [overloaded, stuck], reduction)
     assert (solution, refused) == (None, 1)
     assert reason.startswith("the best plan breaks a rule: route 1 leaves with a load of 4")
 
@@ -226,14 +226,14 @@ def test_where_the_model_saw_other_costs_all_candidates_are_compared() -> None:
     (reduction,) = other_reductions(problem)
     across = Candidate(10.0, 0, np.array([0, 1, 2, 0]))
     apart = Candidate(10.1, 1, np.array([0, 1, 0, 2, 0]))
-    solution, _, refused = settle(problem, [across, apart], reduction)
+    solution, _, refused = select(problem, [across, apart], reduction)
     assert solution is not None
     assert solution.routes == ((0, 2, 0), (1, 3, 1))
     assert (solution.cost, refused) == (4.0, 0)
 
 
 @pytest.mark.slow
-def test_districts_are_taken_where_they_are_better(
+def test_the_decomposition_is_taken_where_it_is_better(
     solver: Solver, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """Never worse than without, better somewhere, and whole: judged like any other plan."""

@@ -189,8 +189,8 @@ def paper_kind(
 
 
 def _set_name(variant: str | Variant, size: int, seed: int) -> SetName:
-    settled = variant if isinstance(variant, Variant) else parse_variant(variant)
-    return SetName(settled.name, size, seed)
+    resolved = variant if isinstance(variant, Variant) else parse_variant(variant)
+    return SetName(resolved.name, size, seed)
 
 
 # ----------------------------------------------------------------------------------------- entries

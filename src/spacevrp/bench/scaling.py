@@ -224,8 +224,8 @@ def draw(path: Path, rows: Sequence[ScalingRow]) -> None:
 
     measured = [row for row in rows if row.seconds_decode is not None]
     if measured and find_spec("matplotlib") is not None:
-        with replacing(path) as draft:
-            plot(measured).savefig(draft, dpi=120)
+        with replacing(path) as temporary:
+            plot(measured).savefig(temporary, dpi=120)
 
 
 def plot(rows: Sequence[ScalingRow]) -> Any:

@@ -256,8 +256,8 @@ def _draw(path: Path, rows: Sequence[Row]) -> None:
     except UnsupportedError as error:
         print(f"no picture: {error}", file=sys.stderr)
         return
-    with replacing(path) as draft:
-        save_frontier_plot(draft, [asdict(row) for row in rows])
+    with replacing(path) as temporary:
+        save_frontier_plot(temporary, [asdict(row) for row in rows])
 
 
 def _wanted(case: Case, args: argparse.Namespace) -> bool:

@@ -238,6 +238,6 @@ def _simple_orders(fleet: Fleet, noise: Tensor, random: Callable[..., Tensor]) -
     cost = fleet.fixed_cost[0]
     orders = torch.stack([room, -cost / room, -cost])  # (3, K)
     kind = (random() * 8).long()  # of 8: one each of the three, two in any order, three at random
-    settled = torch.where((kind >= 3).unsqueeze(-1), random(types), orders[kind.clamp(max=2)])
+    resolved = torch.where((kind >= 3).unsqueeze(-1), random(types), orders[kind.clamp(max=2)])
     fixed = (kind <= 4)[..., None, None]
-    return torch.where(fixed, settled.unsqueeze(2) + 1e-6 * noise, noise)
+    return torch.where(fixed, resolved.unsqueeze(2) + 1e-6 * noise, noise)

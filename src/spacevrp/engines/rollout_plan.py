@@ -14,14 +14,14 @@ import torch
 from torch import Tensor
 
 from spacevrp.decode.random_numbers import LIKELIEST, numbered_keys
-from spacevrp.engines.settings import Wanted
+from spacevrp.engines.settings import RolloutSettings
 from spacevrp.env import Environment
 from spacevrp.env.starts import can_start
 from spacevrp.inference.rollouts import FEWEST, PARTS
 
 
 @dataclass(frozen=True)
-class Turns:
+class RolloutPlan:
     """The rollouts of an augmentation of each instance, in rounds of which the first is greedy.
 
     R is what the instance with the most starts needs; the others repeat some of theirs.
@@ -33,7 +33,7 @@ class Turns:
     draws: int  # from each start
 
     @classmethod
-    def of(cls, environment: Environment, wanted: Wanted) -> Turns:
+    def of(cls, environment: Environment, wanted: RolloutSettings) -> RolloutPlan:
         """For the instances of an environment."""
         every = can_start(environment).sum(dim=1, keepdim=True).clamp(min=1)  # (I, 1)
         used = every

@@ -25,7 +25,7 @@ from spacevrp.decode.native_rollout import supports as supports_native
 from spacevrp.decode.rollout import Move, advance
 from spacevrp.decode.trace import Trace
 from spacevrp.engines.memory import Cut
-from spacevrp.engines.rollout_plan import Turns
+from spacevrp.engines.rollout_plan import RolloutPlan
 from spacevrp.engines.settings import Seconds, Settings
 from spacevrp.env import Environment, start_nodes
 from spacevrp.env.starts import can_start
@@ -99,9 +99,9 @@ def _search(
 ) -> Foreseen:
     num_depots = max(len(problem.depots) for problem in problems)
     environment = Environment(batch, num_depots, direct_return=settings.direct_return)
-    turns = Turns.of(environment, settings.wanted)
-    degrees = torch.tensor([settings.temperature(number) for number in range(1 + turns.draws)])
-    temperature = degrees.to(batch.device)[turns.rounds]  # (R,)
+    plan = RolloutPlan.of(environment, settings.wanted)
+    degrees = torch.tensor([settings.temperature(number) for number in range(1 + plan.draws)])
+    temperature = degrees.to(batch.device)[plan.rounds]  # (R,)
     seeds = seeds_of_augmentations(model, batch, problems, settings)  # (I, V, M)
     decode: Callable[..., Moves] = partial(_roll_out, deadline=settings.deadline)
     if uses_kernel(environment):
@@ -124,8 +124,8 @@ def _search(
         numbers = settings.numbered(first_augmentation, augmentations)
         tables = encode(model, visible, some.flatten(0, 1), settings, numbers)
         nodes = likeliest_first(there, tables)  # (I v, N)
-        begin = nodes.gather(1, turns.start.repeat_interleave(augmentations, dim=0))  # (I v, R)
-        keys = turns.keys(settings.seed, numbers)
+        begin = nodes.gather(1, plan.start.repeat_interleave(augmentations, dim=0))  # (I v, R)
+        keys = plan.keys(settings.seed, numbers)
         augmentation = torch.arange(
             first_augmentation, first_augmentation + augmentations, device=batch.device
         )
@@ -294,7 +294,7 @@ def _roll_out_fused(
     """The same in one launch. It is always at 1: who looks for hard ones has no direct ways."""
     del temperature
     trace = fused_rollout(environment, tables, starts, keys, missing_arcs=missing_arcs)
-    return Moves(trace.cost, lambda order: narrow(trace, order).sequences())
+    return Moves(trace.cost, lambda order: choose(trace, order).sequences())
 
 
 def _roll_out_native(
@@ -309,10 +309,10 @@ def _roll_out_native(
     trace = native_rollout(
         environment, tables, starts, keys, temperature=temperature, look=deadline.check
     )
-    return Moves(trace.cost, lambda order: narrow(trace, order).sequences())
+    return Moves(trace.cost, lambda order: choose(trace, order).sequences())
 
 
-def narrow(trace: Trace, order: Tensor) -> Trace:
+def choose(trace: Trace, order: Tensor) -> Trace:
     """Some of the rollouts: those at positions ``order`` (B, k)."""
     along = order.unsqueeze(1).expand(-1, trace.action.shape[1], -1)  # (B, T, k)
     return Trace(

@@ -13,7 +13,7 @@ _DEGREES = 8
 
 
 @dataclass(frozen=True)
-class Wanted:
+class RolloutSettings:
     """What was asked for."""
 
     starts: int | None  # of an augmentation, the likeliest; None for all that can start
@@ -55,9 +55,9 @@ class Settings:
     compiled: bool = True  # on a CPU, rollouts by the compiled network where it is installed
 
     @property
-    def wanted(self) -> Wanted:
+    def wanted(self) -> RolloutSettings:
         """Starts and draws."""
-        return Wanted(self.starts, self.samples)
+        return RolloutSettings(self.starts, self.samples)
 
     @property
     def draws(self) -> int:

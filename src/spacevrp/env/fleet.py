@@ -117,8 +117,8 @@ class FleetEnvironment:
         batch, trip = self.batch, state.trip
         customers = self.customer_moves(state)
         owed = customers & batch.compulsory.unsqueeze(1)
-        narrows = preferences.owed_first & owed.any(dim=-1)
-        customers = torch.where(narrows.unsqueeze(-1), owed, customers)
+        restricts = preferences.owed_first & owed.any(dim=-1)
+        customers = torch.where(restricts.unsqueeze(-1), owed, customers)
         serves = customers.any(dim=-1)
         at_depot = at(batch.is_depot, trip.current)
         goes_home = ~at_depot & self._may_return(state) & ~(preferences.stays_out & serves)

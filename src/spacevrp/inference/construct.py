@@ -45,7 +45,7 @@ class Candidate:
     """A finished (or stuck) rollout."""
 
     cost: float  # in units of distance; inf where it is stuck
-    rank: int  # in the order of augmentations, rounds and starts: settles ties
+    rank: int  # in the order of augmentations, rounds and starts: breaks ties
     sequence: Array  # (T,) positions in the instance: origin, start, then every move
     hindsight: bool = False  # chosen by prizes that were not known beforehand: for the record only
 

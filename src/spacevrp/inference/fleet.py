@@ -100,9 +100,9 @@ class Fleet:
         # Of 8: one each of the three, two in any order, three at random.
         kind = (source.uniform(1, starts) * np.float32(8.0)).astype(np.int64)
         any_order = source.uniform(1, starts, self.num_types)
-        settled = np.where((kind >= 3)[..., None], any_order, orders[np.minimum(kind, 2)])
+        resolved = np.where((kind >= 3)[..., None], any_order, orders[np.minimum(kind, 2)])
         fixed = (kind <= 4)[..., None, None]
-        return np.where(fixed, settled[:, :, None] + np.float32(1e-6) * noise, noise)
+        return np.where(fixed, resolved[:, :, None] + np.float32(1e-6) * noise, noise)
 
 
 def roll_out_fleet(

@@ -1,4 +1,4 @@
-"""Keys of random numbers: one for every trajectory that samples its moves (see decode/random_numbers.py)."""
+"""Keys of random numbers, one for every sampled trajectory (see decode/random_numbers.py)."""
 
 from __future__ import annotations
 

@@ -22,7 +22,7 @@ Routes = Sequence[Sequence[int]]
 def canonical(problem: Problem) -> Problem:
     """A problem with the same nodes, of which every plan is a plan of this one at the same cost.
 
-    See :func:`restore` for the way back. The problem itself, where it is familiar already.
+    See :func:`restore` for the way back. The problem itself, where it is canonical already.
     """
     if not _may_change(problem):
         return problem
@@ -47,7 +47,7 @@ def _may_change(problem: Problem) -> bool:
     if problem.variant is not None or not problem.depots or problem.pairs:
         return False
     if needs_fleet_rules(problem):
-        return False  # shown as something familiar anyway (see spacevrp.tensors.fleet)
+        return False  # shown as something simpler anyway (see spacevrp.tensors.fleet)
     features = problem.inferred_features
     return not (features.capacity or features.orienteering or features.prize_collecting)
 
@@ -65,7 +65,7 @@ def needs_fleet_rules(problem: Problem) -> bool:
 
 
 def restore(problem: Problem, routes: Routes) -> Routes:
-    """Routes of :func:`familiar` as routes of the problem: a tour begins and ends at its depot.
+    """Routes of :func:`canonical` as routes of the problem: a tour begins and ends at its depot.
 
     It passes there, too, where that is shorter, and so makes several routes.
     """

@@ -1,4 +1,4 @@
-"""Several depots, each with a district of its own, planned one by one.
+"""Depot decomposition: each depot with the customers nearest to it, planned one by one.
 
 Where routes come home and the depots lie on a map, most customers belong to the depot that is
 nearest to them, and what is left are problems with one depot.
@@ -29,7 +29,7 @@ class Decomposition:
     Attributes
     ----------
     problems
-        One with one depot, node 0, for each district.
+        One with one depot, node 0, for each part.
     nodes
         For each of them, which nodes of the whole problem its nodes are.
     """
@@ -38,7 +38,7 @@ class Decomposition:
     nodes: tuple[np.ndarray, ...]
 
     def together(self, plans: Sequence[Routes]) -> Routes:
-        """Routes of the whole problem, from those of every district."""
+        """Routes of the whole problem, from those of every part."""
         return [
             tuple(int(nodes[node]) for node in route)
             for nodes, routes in zip(self.nodes, plans, strict=True)
@@ -47,7 +47,7 @@ class Decomposition:
 
 
 def decompose(problem: Problem) -> Decomposition | None:
-    """The districts; None where there is one at most, or planning them apart does not help.
+    """The parts; None where there is one at most, or planning them apart does not help.
 
     On open routes it helps where linehauls come first; on distances that have nothing of a map it
     does not, as whoever is near the same depot need not be near each other.

@@ -12,7 +12,7 @@ from spacevrp.problems.distances import Distances
 from spacevrp.problems.scales import longest_of
 
 
-def settle_openings(
+def fill_openings(
     windows: Array,
     shifts: Array,
     depots: tuple[int, ...],
@@ -41,7 +41,7 @@ def settle_openings(
     absent = np.isneginf(windows[:, 0])
     if not absent.any():
         return windows
-    settled = windows.copy()
+    resolved = windows.copy()
     at_depot = np.zeros(len(windows), dtype=bool)
     at_depot[list(depots)] = True
     of_customers, served = windows[~at_depot], service[~at_depot]
@@ -60,10 +60,10 @@ def settle_openings(
             takes = (stops + 1) * durations.extent + float(served[unopened].sum())
             early = first_end - day if midnight is None else midnight
             opening = min(opening, max(first_end - takes, early))
-        settled[depot, 0] = min(opening if np.isfinite(opening) else 0.0, windows[depot, 1])
-    departure = float(settled[at_depot, 0].min(initial=np.inf))
+        resolved[depot, 0] = min(opening if np.isfinite(opening) else 0.0, windows[depot, 1])
+    departure = float(resolved[at_depot, 0].min(initial=np.inf))
     if np.isinf(departure):
         departure = 0.0
     waits_for_nobody = absent & ~at_depot
-    settled[waits_for_nobody, 0] = np.minimum(departure, windows[waits_for_nobody, 1])
-    return settled
+    resolved[waits_for_nobody, 0] = np.minimum(departure, windows[waits_for_nobody, 1])
+    return resolved

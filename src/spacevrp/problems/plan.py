@@ -226,9 +226,9 @@ def make_plan(problem: Problem, routes: Iterable[Iterable[int]], cost: float) ->
     """The plan in detail, whether it keeps the rules or not."""
     roles = _roles(problem)
     planned = []
-    settled = as_routes(problem, routes)
-    driven_by = as_vehicles_of(problem, settled, vehicles_of(routes, None))
-    for number, listed in enumerate(settled, start=1):
+    resolved = as_routes(problem, routes)
+    driven_by = as_vehicles_of(problem, resolved, vehicles_of(routes, None))
+    for number, listed in enumerate(resolved, start=1):
         terms = None if driven_by is None else problem.fleet[driven_by[number - 1]]
         nodes = _travelled(problem, listed, terms)
         if nodes:

@@ -1,4 +1,4 @@
-"""Problems read otherwise: what the model has not learned, as something that it has.
+"""Reductions: problems that the model has not learned, mapped to problems that it has.
 
 A model that knows asymmetric distances can be told of some constraints by distances alone:
 
@@ -12,7 +12,7 @@ A model that knows asymmetric distances can be told of some constraints by dista
 - Prize collecting it has learned with penalties of about what a visit costs. Where they are much
   higher it still goes home early: a tour of everybody is a plan, too.
 
-Plans are brought back to the problem itself, and only there they are judged.
+Plans are mapped back to the problem itself, and only there they are judged.
 """
 
 from __future__ import annotations
@@ -30,7 +30,7 @@ from spacevrp.problems.referee import around, judge_route
 
 Routes = Sequence[Sequence[int]]
 
-# Nodes; a reading needs a matrix of its own.
+# Nodes; a reduction needs a matrix of its own.
 MOST_NODES = 2000
 # Where fewer loads of the mean size fit, they are few; the model has learned to carry all at once.
 FEW_LOADS = 16
@@ -49,7 +49,7 @@ class Reduction:
     ----------
     problem
         As the model sees it.
-    bring_back
+    map_back
         Routes of that as routes of the problem itself.
     exact
         Whether every plan costs the same in both and none is lost, so that nothing else need be
@@ -58,7 +58,8 @@ class Reduction:
         The distances that the network is shown, where they are not those of that problem, whose
         rules and costs hold all the same.
     in_place
-        Whether it takes the place of the problem as it is, of which one view is then enough.
+        Whether it takes the place of the problem as it is, of which one augmentation is then
+        enough.
     """
 
     problem: Problem
@@ -211,12 +212,12 @@ def _to_the_best_depot(
 
     Where none does, two routes do in its place, if there is such a pair.
     """
-    settled: list[tuple[int, ...]] = []
+    resolved: list[tuple[int, ...]] = []
     for route in routes:
         stops = [int(nodes[place]) for place in route if place != 0]
         whole = _shortest(problem, length, stops)
         if whole is not None:
-            settled.append(whole[1])
+            resolved.append(whole[1])
             continue
         pairs = [
             (first[0] + second[0], first[1], second[1])
@@ -224,8 +225,8 @@ def _to_the_best_depot(
             if (first := _shortest(problem, length, stops[:cut])) is not None
             and (second := _shortest(problem, length, stops[cut:])) is not None
         ]
-        settled += min(pairs)[1:] if pairs else [around(stops, problem.fleet[0])]
-    return settled
+        resolved += min(pairs)[1:] if pairs else [around(stops, problem.fleet[0])]
+    return resolved
 
 
 def _shortest(

@@ -9,7 +9,7 @@ from spacevrp.problems.problem import Problem
 from spacevrp.problems.referee_rules import Trip, Violation, name_node
 
 
-def settle_fleet_shape(
+def check_fleet_shape(
     problem: Problem, number: int, nodes: tuple[int, ...], terms: Terms
 ) -> tuple[Trip | None, list[Violation]]:
     """The route as a vehicle of that type travels it, and where its form is wrong."""

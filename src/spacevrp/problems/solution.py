@@ -65,12 +65,12 @@ class Solution:
         SolutionError
             For an entry that is not the number of a node: nothing is rounded to one.
         """
-        settled = as_routes(problem, routes)
-        driven_by = as_vehicles_of(problem, settled, vehicles_of(routes, vehicles))
+        resolved = as_routes(problem, routes)
+        driven_by = as_vehicles_of(problem, resolved, vehicles_of(routes, vehicles))
         if driven_by is not None:
-            settled = FleetRoutes(settled, driven_by)
-        verdict = judge(problem, settled)
-        return cls(settled, verdict.cost, verdict.violations, problem, driven_by)
+            resolved = FleetRoutes(resolved, driven_by)
+        verdict = judge(problem, resolved)
+        return cls(resolved, verdict.cost, verdict.violations, problem, driven_by)
 
     @property
     def feasible(self) -> bool:

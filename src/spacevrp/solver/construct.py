@@ -26,7 +26,7 @@ from spacevrp.solver.pool import Pool
 from spacevrp.solver.protocol import Protocol
 from spacevrp.solver.reasons import fleet_too_small
 from spacevrp.solver.reduce import Task, reduce
-from spacevrp.solver.selection import settle, settle_all
+from spacevrp.solver.selection import select, select_all
 
 # Sampled rollouts of the second attempt, where the first came to dead ends only.
 _SECOND_SAMPLES, _SECOND_SAMPLES_LARGE = 32, 8
@@ -107,12 +107,12 @@ class Construct:
                 self.pool.offer(number, Solution.judged(problems[number], split.together(own)))
         hard = [n for n in stuck if not self.pool.complete(n) and self._needs_chance(n)]
         self._try_again([stuck[number][0] for number in hard], settings, stuck)
-        self._settle_for_less(numbers, stuck)
+        self._accept_partial(numbers, stuck)
 
     def _offer(self, task: Task, plan: Solution, candidates: Sequence[Candidate]) -> None:
         expected = None
         if task.problem.has_unknown_prizes and task.reduction.exact:
-            # Candidates are settled in their order: the first that passes is the plan.
+            # Candidates are selected in their order: the first that passes is the plan.
             expected = candidates[0].cost * task.problem.unit
         self.pool.offer(task.number, plan, expected)
 
@@ -158,7 +158,7 @@ class Construct:
                 else:
                     stuck[able[place].number][1].extend(candidates)
 
-    def _settle_for_less(self, numbers: Sequence[int], stuck: dict[int, Stuck]) -> None:
+    def _accept_partial(self, numbers: Sequence[int], stuck: dict[int, Stuck]) -> None:
         """Offer what is legal of the rollouts where none is complete."""
         began = time.perf_counter()
         for number in numbers:
@@ -215,10 +215,10 @@ class Construct:
         for place, candidates in found:
             task = tasks[place]
             cases.append((task.problem, self._without_hindsight(task, candidates), task.reduction))
-        settled = settle_all(cases)
+        resolved = select_all(cases)
         self.seconds.judging += time.perf_counter() - began
         for (place, _), (_, some, _), (plan, reason, refused) in zip(
-            found, cases, settled, strict=True
+            found, cases, resolved, strict=True
         ):
             self.refused += refused
             yield place, plan, reason, some[refused:] if plan is not None else some
@@ -227,7 +227,7 @@ class Construct:
         """Those to choose from; what the best of the others costs is noted."""
         others = [candidate for candidate in candidates if candidate.hindsight]
         if others:
-            best = settle(task.problem, others, task.reduction)[0]
+            best = select(task.problem, others, task.reduction)[0]
             if best is not None:
                 known = self.pool.hindsight.get(task.number, math.inf)
                 self.pool.hindsight[task.number] = min(best.cost, known)

@@ -120,7 +120,7 @@ class SolveParams:
     def changed(self, **changes: Any) -> SolveParams:
         """The same with other values. Older names of fields are taken; others are an error."""
         known = [field.name for field in fields(self)]
-        settled = {}
+        resolved = {}
         for name, value in changes.items():
             field = ALIASES.get(name, name)
             if field not in known:
@@ -129,8 +129,8 @@ class SolveParams:
                 raise SpacevrpError(f"solve: expected {expected}, received {show(name)}")
             if field == "protocol" and value is None:
                 value = DEFAULT
-            settled[field] = value
-        return replace(self, **settled)
+            resolved[field] = value
+        return replace(self, **resolved)
 
     @classmethod
     def from_dict(cls, values: Mapping[str, Any]) -> SolveParams:

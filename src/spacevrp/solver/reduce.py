@@ -2,7 +2,7 @@
 
 A problem is planned as it is. Where ``--protocol network`` wants the best that the network can do
 alone, it is also planned in forms that are closer to what the network was trained on: other
-readings of the same problem, and each depot with its own customers.
+reductions of the same problem, and each depot with its own customers.
 """
 
 from __future__ import annotations
@@ -80,7 +80,7 @@ def _others(problem: Problem, largest: int) -> list[Reduction]:
 
 
 def _part(number: int, part: Problem, augmentations: int, largest: int) -> Task:
-    """A district, in the form that takes its place if there is one."""
+    """A part, in the form that takes its place if there is one."""
     usual = plain_reduction(part)
     reduction = next((one for one in _others(part, largest) if one.in_place), usual)
     return Task(number, part, reduction, augmentations)

@@ -15,26 +15,26 @@ from spacevrp.problems.reductions import Reduction, Routes
 from spacevrp.problems.solution import Solution
 
 # The best candidate that the referee passes; why it passes none that is whole; the refused.
-Settled = tuple[Solution | None, str, int]
+Selected = tuple[Solution | None, str, int]
 
 
-def settle(problem: Problem, candidates: Sequence[Candidate], reduction: Reduction) -> Settled:
+def select(problem: Problem, candidates: Sequence[Candidate], reduction: Reduction) -> Selected:
     """The best candidate that the referee passes; why it passes none that is whole; the refused.
 
     Where all candidates are stuck there is no reason yet: the best partial plan tells it.
-    ``reading`` is the problem as the model saw it.
+    ``reduction`` is the problem as the model saw it.
     Where all customers are optional, no route at all is a candidate, too: no rollout proposes it.
     """
-    return settle_all([(problem, candidates, reduction)])[0]
+    return select_all([(problem, candidates, reduction)])[0]
 
 
-def settle_all(cases: Sequence[tuple[Problem, Sequence[Candidate], Reduction]]) -> list[Settled]:
+def select_all(cases: Sequence[tuple[Problem, Sequence[Candidate], Reduction]]) -> list[Selected]:
     """The same for several problems with their candidates, whose plans are judged together."""
     # The best come first, the stuck ones last.
     whole = [list(takewhile(_is_whole, candidates)) for _, candidates, _ in cases]
     rows, plans = list[int](), list[Routes]()
     for row, (some, (_, _, reduction)) in enumerate(zip(whole, cases, strict=True)):
-        # An exact reading tells what plans cost: if the first of them passes, it is the best.
+        # An exact reduction tells what plans cost: if the first of them passes, it is the best.
         for candidate in some[:1] if reduction.exact else some:
             rows.append(row)
             plans.append(_routes(candidate, reduction))
@@ -47,7 +47,7 @@ def settle_all(cases: Sequence[tuple[Problem, Sequence[Candidate], Reduction]]) 
         verdicts[row].append(solution)
     idle = dict(zip(optional, judged[len(rows) :], strict=True))
     for row, (problem, _, reduction) in enumerate(cases):
-        for candidate in whole[row][len(verdicts[row]) :]:  # of an exact reading, after the first
+        for candidate in whole[row][len(verdicts[row]) :]:  # of an exact reduction, after the first
             if any(one.feasible for one in verdicts[row]):
                 break
             verdicts[row].append(Solution.judged(problem, _routes(candidate, reduction)))
@@ -57,7 +57,7 @@ def settle_all(cases: Sequence[tuple[Problem, Sequence[Candidate], Reduction]]) 
     ]
 
 
-def _chosen(judged: Sequence[Solution], reduction: Reduction, idle: Solution | None) -> Settled:
+def _chosen(judged: Sequence[Solution], reduction: Reduction, idle: Solution | None) -> Selected:
     passed = [one for one in judged if one.feasible]
     refused = [one for one in judged if not one.feasible]
     # Where the model saw another problem, to be refused is no surprise.

@@ -210,17 +210,17 @@ class Solver:
             If it comes before there is any plan. Later it ends the call: the best plans so far are
             returned, with a note.
         """
-        settled = SolveParams() if params is None else params
+        resolved = SolveParams() if params is None else params
         if changes:
-            settled = settled.changed(**changes)
+            resolved = resolved.changed(**changes)
         seconds = None if time is None else as_seconds(time)
         if seconds is not None:
-            settled.check_time()
+            resolved.check_time()
         problems, _ = as_problems(problem)
         given = as_starts(start, problem, problems)
         deadline = Deadline(clock=clock) if seconds is None else Deadline(seconds, clock)
-        engine = self._engine_for(protocol_named(settled.protocol))
-        call = Call(engine, problems, settled, deadline, given, callback, progress)
+        engine = self._engine_for(protocol_named(resolved.protocol))
+        call = Call(engine, problems, resolved, deadline, given, callback, progress)
         with engine.at_work():
             return call.run(explain)
 

@@ -99,7 +99,7 @@ def resumed_config(path: Path, settings: list[str]) -> TrainConfig:
     """The configuration stored in a checkpoint with some settings changed."""
     stored = TrainConfig.from_dict(checkpoint.read_header(path)["config"])
     config = stored.changed(settings)
-    before, now = _settled_keys(stored), _settled_keys(config)
+    before, now = _fixed_keys(stored), _fixed_keys(config)
     for name, value in now.items():
         if before[name] != value:
             raise SpacevrpError(
@@ -109,7 +109,7 @@ def resumed_config(path: Path, settings: list[str]) -> TrainConfig:
     return config
 
 
-def _settled_keys(config: TrainConfig) -> dict[str, Any]:
+def _fixed_keys(config: TrainConfig) -> dict[str, Any]:
     """What the stored tensors and the log hang on."""
     model = {f"model.{name}": value for name, value in config.model.to_dict().items()}
     own = {name: getattr(config, name) for name in ("optimizer", "variants", "augmentations")}

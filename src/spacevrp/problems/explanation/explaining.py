@@ -117,12 +117,12 @@ def explain(
     SolutionError
         For a plan that cannot be judged: an entry that is not the number of a node.
     """
-    settled = as_routes(problem, routes)
+    resolved = as_routes(problem, routes)
     verdict = judge(problem, routes)  # which may say what vehicles they have
     faults = tuple(v for v in verdict.violations if not is_missing_visit(v))
     limits = limits_of(make_plan(problem, routes, verdict.cost))
-    unserved = explain_unserved(problem, settled, report=report, deadline=deadline)
-    return Explanation(problem, settled, verdict.cost, unserved, limits, faults)
+    unserved = explain_unserved(problem, resolved, report=report, deadline=deadline)
+    return Explanation(problem, resolved, verdict.cost, unserved, limits, faults)
 
 
 def is_missing_visit(violation: Violation) -> bool:

@@ -79,15 +79,15 @@ def explain_unserved(
     number of customers whenever so many are explained. When the deadline is over the others are
     listed without a reason.
     """
-    settled = as_routes(problem, routes)
-    left = missing(problem, settled)[:most]
+    resolved = as_routes(problem, routes)
+    left = missing(problem, resolved)[:most]
     if not left:
         return ()
-    visited = {node for route in settled for node in route}
+    visited = {node for route in resolved for node in route}
     if deadline.over:
         everything = [one for stops in left for one in _left_unexplained(problem, stops)]
         return tuple(one for one in everything if one.node not in visited)
-    insertions = Insertions(problem, settled, deadline)
+    insertions = Insertions(problem, resolved, deadline)
     unserved: list[Unserved] = []
     for stops in left:
         try:
