@@ -1,6 +1,6 @@
 """Reference costs: what good solvers pay on the test instances.
 
-An instance is named by (variant, size, seed, index) and generated anew wherever it is needed; the
+An instance is named by (variant, size, seed, index) and generated again wherever it is needed; the
 file holds costs only. Two kinds of entry:
 
 - ``best``: the best known cost, by any solver;

@@ -128,7 +128,7 @@ class Job:
     seconds: float
 
     def problem(self) -> Problem:
-        """The instance, generated anew."""
+        """The instance, generated again."""
         return instance(self.name, self.index)
 
 

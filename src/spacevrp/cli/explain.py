@@ -25,8 +25,8 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         "For each compulsory customer that a plan leaves out: the reason (capacity, window, "
         "unreachable, length, pair, fleet; none if it would fit), and the smallest change that "
         "lets it in, verified by the referee. For each route: the limit that binds first. Exit "
-        "code 0: the plans are complete; 1: somebody is left out or a rule is broken; 2: bad usage "
-        "or a file that cannot be read."
+        "code 0: the plans are complete; 1: a customer is left out or a rule is broken; 2: bad "
+        "usage or a file that cannot be read."
     )
     add_instances(parser)
     parser.add_argument(

@@ -76,7 +76,7 @@ def run(args: argparse.Namespace) -> int:
 def _generate(
     variant: str, size: int, count: int, seed: int, first: int
 ) -> dict[str, NDArray[Any]]:
-    """All instances, piece by piece, with a progress bar where somebody watches."""
+    """All instances, piece by piece, with a progress bar on a terminal."""
     import numpy as np
     from tqdm import tqdm
 

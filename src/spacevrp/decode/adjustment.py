@@ -9,8 +9,8 @@ rule: which moves are legal and what they cost stays as it is.
   distances weigh more in the choice among them: by a power of what is missing, which differs from
   augmentation to augmentation, as none is the best for all instances.
 - Two customers who each need more than half a vehicle cannot share one. Left for later, they end
-  up on routes of their own, with nobody near to fill the vehicle. So the score with which a route
-  begins is higher for them.
+  up on routes of their own, with no customer near to fill the vehicle. So the score with which a
+  route begins is higher for them.
 """
 
 from __future__ import annotations

@@ -6,7 +6,8 @@ at, as ``rollout`` does at every move,
 
 - at a depot: a route may begin anywhere,
 - where everybody on the list has been served,
-- where nobody on the list can be served and the vehicle may not go home, or would go home for good.
+- where no customer on the list can be served and the vehicle may not go home, or would go home for
+  good.
 
 So a legal move is never lost. With as many options as there are customers, all this is ``rollout``.
 """
@@ -83,7 +84,7 @@ def pruned_rollout(
     """
     walk = (kind or Walk)(environment, tables, starts, near, choices, readout, drawing, adjustment)
     interval = _STEPS_BETWEEN_QUESTIONS[starts.device.type]
-    # Whoever waits, waits for the next question at most.
+    # A waiting trajectory waits for the next question at most.
     for question in range(environment.max_steps):
         look()
         walk.look_at_all()
@@ -138,7 +139,7 @@ class Walk:
         nodes, distance = self.near.around(state.current)  # (B, V P, W)
         found = self.environment.prospect(state, nodes)
         rank = found.legal.cumsum(dim=-1)
-        somebody = rank[..., -1] > 0
+        servable = rank[..., -1] > 0
         legal = found.legal
         if self.choices < self.near.width:
             # The legal ones first, in the order of the list.
@@ -149,10 +150,10 @@ class Walk:
         home = self.environment.origin_moves(state)
         at_depot = at(batch.is_depot, state.current)
         for_good = state.routes >= batch.max_routes.unsqueeze(1)
-        waits = ~somebody & (~home | ~found.fresh.any(dim=-1) | for_good)
+        waits = ~servable & (~home | ~found.fresh.any(dim=-1) | for_good)
         self.waits = (waits | at_depot) & (state.left > 0) & ~state.done
 
-        idle = ~home & ~somebody
+        idle = ~home & ~servable
         # The way home comes first. Where nothing is legal any row will do: the vehicle stays.
         back = between(batch.distance, state.current, state.origin)
         nodes = torch.cat([state.origin.unsqueeze(-1), nodes], dim=-1)

@@ -68,8 +68,8 @@ class CandidateEnvironment(Environment):
     def begin(self, starts: Tensor) -> State:
         """Partial solutions that have just served their start nodes (B, P)."""
         state = super().begin(starts)
-        nobody = (~self.batch.is_node | self.batch.is_depot).unsqueeze(1)
-        return replace(state, visited=state.visited | nobody)
+        no_customer = (~self.batch.is_node | self.batch.is_depot).unsqueeze(1)
+        return replace(state, visited=state.visited | no_customer)
 
     def prospect(self, state: State, nodes: Tensor) -> Prospect:
         """What the rules say of nodes (B, P, C)."""

@@ -2,8 +2,8 @@
 
 The rules are those of :class:`~spacevrp.env.environment.Environment`, asked with the limits of the
 running vehicle. A vehicle is chosen whenever the one before is home, out of the types that could
-serve somebody, by preferences that belong to the partial solution. Every moment at a depot is thus
-the beginning of a route: the next move serves a customer.
+serve a customer, by preferences that belong to the partial solution. Every moment at a depot is
+thus the beginning of a route: the next move serves a customer.
 """
 
 from __future__ import annotations
@@ -30,9 +30,9 @@ class Preferences:
     """What each partial solution prefers where the rules leave a choice."""
 
     vehicle: Tensor  # (B, P, R, K) of the types for the first R routes, the last also for the rest
-    nearest: Tensor  # (B, P) bool; first of all a vehicle whose start is near somebody to serve
-    stays_out: Tensor  # (B, P) bool; home only when nobody else can be served
-    owed_first: Tensor  # (B, P) bool; nobody optional while somebody compulsory can be served
+    nearest: Tensor  # (B, P) bool; first of all a vehicle whose start is near a customer to serve
+    stays_out: Tensor  # (B, P) bool; home only when no customer can be served
+    owed_first: Tensor  # (B, P) bool; no optional customer while a compulsory one can be served
 
     def some(self, rows: slice, columns: slice) -> Preferences:
         """Those of some instances (or views) and some of their partial solutions."""
@@ -112,7 +112,7 @@ class FleetEnvironment:
         """Legal moves, (B, P, N) bool. Finished solutions stay where they are, as do stuck ones.
 
         A move to its depot takes a vehicle home, wherever its route ends.
-        Plans go on as long as somebody can be served.
+        Plans go on as long as a customer can be served.
         """
         batch, trip = self.batch, state.trip
         customers = self.customer_moves(state)
@@ -181,7 +181,7 @@ class FleetEnvironment:
         return state.stops < at(self._pins, state.vehicle)
 
     def _may_return(self, state: FleetState) -> Tensor:
-        """Home from a customer: nothing paired on board, pins served, and somebody can go on."""
+        """Home from a customer: nothing paired on board, pins served, and a vehicle can go on."""
         batch, trip = self.batch, state.trip
         another = self._vehicle_left(state).any(dim=-1)
         allowed = (trip.pending == 0) & ~self.on_pins(state)
@@ -274,7 +274,7 @@ class FleetEnvironment:
         """Choose the next vehicle where one is home, ``waiting`` (B, P); finish where none goes.
 
         First come vehicles with pinned customers, then what the preferences say, among the types
-        that could serve somebody.
+        that could serve a customer.
         """
         if not bool(waiting.any()):
             return state
@@ -299,7 +299,7 @@ class FleetEnvironment:
         ends = waiting & ~boards
         fresh = self._standing(state, vehicle)
         may_finish = rules.may_finish(batch, state.trip)
-        # Whoever cannot go on is stuck, unless nothing is left to do.
+        # A vehicle that cannot go on is stuck, unless nothing is left to do.
         kept = replace(
             state.trip,
             done=state.trip.done | ends,

@@ -28,7 +28,7 @@ from spacevrp.problems.implied import flags_of
 from spacevrp.problems.problem import Problem
 from spacevrp.problems.variants import Variant, name_features, parse_variant
 
-# Keys that start so are results or notes of whoever made the file: not part of the instances.
+# Keys that start so are results or notes of the file's author: not part of the instances.
 IGNORED_PREFIX = "ref_"
 
 

@@ -314,7 +314,7 @@ class Sampler:
         return out, back
 
     def _shrink_to_reach(self, distance: Tensor) -> Tensor:
-        """The test sets draw anew where a customer is out of reach; here the whole map shrinks."""
+        """The test sets draw again where a customer is out of reach; here the whole map shrinks."""
         out, back = self._ways(distance)
         reach = torch.where(self._is_customer, out + back, 0.0).amax(dim=1)  # (B,)
         factor = (self._reach_limit / reach).clamp(max=1.0)  # a reach of 0 gives inf, hence 1

@@ -120,7 +120,7 @@ def _draw_matrices(streams: Streams, features: Features, size: int) -> Array:
 
 
 def _draw_closed(streams: Streams, features: Features, size: int) -> NDArray[np.int32]:
-    """Closed matrices of whole numbers, (B, N, N); drawn anew while a customer is out of reach."""
+    """Closed matrices of whole numbers, (B, N, N); drawn again while a customer is out of reach."""
     nodes, depots = recipe.num_nodes(features, size), recipe.num_depots(features)
     matrices = _close(streams.whole(0, recipe.MATRIX_SCALE, nodes, nodes))
     limit = recipe.reach_limit(features, size) * recipe.MATRIX_SCALE

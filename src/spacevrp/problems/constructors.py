@@ -42,8 +42,8 @@ class Constructors:
     ----------
     vehicle_ids
         What the program that stated the problem calls its vehicles: name of the type -> ids of its
-        vehicles, with an empty name where all are alike; None where nobody said. Answers for such
-        programs use them.
+        vehicles, with an empty name where all are alike; None where it is not said. Answers for
+        such programs use them.
     """
 
     vehicle_ids: Mapping[str, Sequence[int | str]] | None = field(default=None, kw_only=True)
@@ -224,7 +224,7 @@ _MAKERS = {
 
 
 def default_depots(depots: Any, variant: str | None) -> Any:
-    """The depots; those nobody spoke of are node 0, unless the declared variant has none."""
+    """The depots; those not given are node 0, unless the declared variant has none."""
     if depots is FIRST_NODE and variant is not None and not parse_variant(variant).features.depot:
         return ()
     return depots

@@ -29,7 +29,7 @@ class NodeNumber(int):
     """The number of a node, and never an id that happens to be a number.
 
     What a problem holds is of this type, so that taking it from one problem to another, or filling
-    it in anew, does not look for ids again.
+    it in again, does not look for ids again.
     """
 
 

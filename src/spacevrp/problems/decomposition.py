@@ -24,7 +24,7 @@ from spacevrp.problems.reductions import (
 
 @dataclass(frozen=True)
 class Decomposition:
-    """A problem for each depot that is the nearest of somebody.
+    """A problem for each depot that is the nearest of a customer.
 
     Attributes
     ----------
@@ -50,7 +50,7 @@ def decompose(problem: Problem) -> Decomposition | None:
     """The parts; None where there is one at most, or planning them apart does not help.
 
     On open routes it helps where linehauls come first; on distances that have nothing of a map it
-    does not, as whoever is near the same depot need not be near each other.
+    does not, as customers near the same depot need not be near each other.
     """
     if len(problem.depots) < 2 or problem.size > MOST_NODES or problem.max_routes is not None:
         return None

@@ -138,7 +138,7 @@ class Fielded(Protocol):
 def as_vehicles(
     vehicles: Any, ids: Sequence[Hashable] | None, kinds_of_load: int
 ) -> tuple[Vehicle, ...] | None:
-    """The types with every field converted but the shifts; None where nobody speaks of vehicles."""
+    """The types with every field converted but the shifts; None where no vehicles are given."""
     if vehicles is None:
         return None
     if isinstance(vehicles, Vehicle | Mapping):

@@ -25,9 +25,9 @@ def fill_openings(
     """Windows (N, 2) with a number for every opening that is -inf.
 
     A depot opens so early that each customer can be reached when he opens, as the first of a route:
-    to leave any earlier makes no difference to whatever comes after. Where nobody opens or closes,
-    it opens with the first shift. Before customers without an opening nobody waits, so that a
-    vehicle may serve any number of them before a window closes, or a shift ends that has no
+    to leave any earlier makes no difference to whatever comes after. Where no customer opens or
+    closes, it opens with the first shift. Before customers without an opening no vehicle waits, so
+    that a vehicle may serve any number of them before a window closes, or a shift ends that has no
     beginning. It leaves early enough for all of them then, though no earlier than at midnight, or a
     day before the first closing where the windows are no times of day.
 
@@ -46,14 +46,14 @@ def fill_openings(
     at_depot[list(depots)] = True
     of_customers, served = windows[~at_depot], service[~at_depot]
     unopened = np.isneginf(of_customers[:, 0])
-    # Where nobody opens, he is to be reached when he closes.
+    # Where no customer opens, one is to be reached when it closes.
     reached = np.where(unopened, of_customers[:, 1], of_customers[:, 0]).min(initial=np.inf)
     begins = np.append(shifts[:, 0], windows[~absent, 0])
     ends = np.append(of_customers[:, 1], shifts[np.isneginf(shifts[:, 0]), 1])
     first_end = float(ends.min(initial=np.inf))
     for depot in np.flatnonzero(absent & at_depot):
         opening = float(reached) - longest_of(durations.from_node(int(depot))[~at_depot])
-        if np.isinf(opening):  # nobody opens or closes
+        if np.isinf(opening):  # no customer opens or closes
             opening = float(begins[np.isfinite(begins)].min(initial=np.inf))
         if unopened.any() and np.isfinite(first_end):
             stops = int(unopened.sum())
@@ -64,6 +64,6 @@ def fill_openings(
     departure = float(resolved[at_depot, 0].min(initial=np.inf))
     if np.isinf(departure):
         departure = 0.0
-    waits_for_nobody = absent & ~at_depot
-    resolved[waits_for_nobody, 0] = np.minimum(departure, windows[waits_for_nobody, 1])
+    never_waits = absent & ~at_depot
+    resolved[never_waits, 0] = np.minimum(departure, windows[never_waits, 1])
     return resolved

@@ -161,7 +161,7 @@ class Plan:
     cost
         The referee's figure: length of all legs and penalties, or minus the prize.
     skipped
-        Customers whom nobody visits.
+        Customers that no route visits.
     """
 
     problem: Problem

@@ -402,7 +402,7 @@ class Problem(Constructors, Scales):
         return self.replace(revealed_prize=None, variant=None)
 
     def replace(self, **changes: Any) -> Problem:
-        """A copy with some fields changed, validated anew."""
+        """A copy with some fields changed, validated again."""
         refuse_unknown("replace", changes, (one.name for one in fields(self) if one.init))
         if "distances" in changes and self.durations is self.distances:
             changes.setdefault("durations", None)  # durations that followed go on following
@@ -411,7 +411,7 @@ class Problem(Constructors, Scales):
             ("capacity", "more_capacity", ()),
         ):
             if name in changes:
-                changes.setdefault(more, none)  # all kinds of load are given anew
+                changes.setdefault(more, none)  # all kinds of load are given again
         return replace(self, **changes)
 
     def __eq__(self, other: object) -> bool:

@@ -36,7 +36,7 @@ MOST_NODES = 2000
 FEW_LOADS = 16
 # How near deliveries seem then, beside what they are.
 _NEARER = (0.7, 0.4)
-# A visit to somebody costs about as much as the way to the next neighbour. In training, penalties
+# A visit costs about as much as the way to the next neighbour. In training, penalties
 # are 1.1 to 1.3 times that in the mean.
 _HIGH = 1.5
 

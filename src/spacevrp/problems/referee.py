@@ -146,7 +146,7 @@ def as_vehicles_of(
             faults[row, terms.number] = len(violations)
             cost[row, terms.number] = 0.0 if trip is None else terms.fixed_cost
         if trip is None:
-            idle.append(row)  # whoever stays at home takes nobody's place
+            idle.append(row)  # an unused vehicle takes no place
     leaves = [row for row in range(len(routes)) if row not in idle]
     resolved = [0] * len(routes)
     if leaves:

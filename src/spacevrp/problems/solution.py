@@ -79,7 +79,7 @@ class Solution:
 
     @property
     def is_legal(self) -> bool:
-        """Whether nothing is wrong but that somebody is left out, or too little prize taken."""
+        """Whether nothing is wrong but that a customer is left out, or too little prize taken."""
         return all(
             is_missing_visit(violation) or violation.code == "prize"
             for violation in self.violations
@@ -87,7 +87,7 @@ class Solution:
 
     @property
     def partial(self) -> bool:
-        """Whether the plan is legal, but somebody is left out, or too little prize taken."""
+        """Whether the plan is legal, but a customer is left out, or too little prize taken."""
         return self.is_legal and not self.feasible
 
     @cached_property

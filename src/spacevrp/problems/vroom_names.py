@@ -60,7 +60,7 @@ class Drivers:
     def next(self, name: str) -> tuple[Any, bool]:
         """The id of the next vehicle of a type, and whether it is the only one of that type.
 
-        Where nobody gave ids to the vehicles of the type, routes are counted from 0. None where all
+        Where the vehicles of the type have no ids, routes are counted from 0. None where all
         vehicles of the type have left already.
         """
         self._routes += 1

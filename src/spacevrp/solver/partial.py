@@ -78,7 +78,7 @@ def _pinned(problem: Problem, routes: Sequence[Route]) -> list[Route]:
 def _read(problem: Problem, form: Problem, candidate: Candidate) -> tuple[Route, ...]:
     """The routes of a rollout, finished or not."""
     moves = candidate.sequence.tolist()
-    # Whoever is stuck stays where it is.
+    # A stuck vehicle stays where it is.
     moved = [move for place, move in enumerate(moves) if place == 0 or move != moves[place - 1]]
     routes = routes_of(form, moved)
     if problem.depots and not form.depots:

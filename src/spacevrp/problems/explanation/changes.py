@@ -284,7 +284,7 @@ def needed(
 
 
 def _is_refusal(fault: Violation) -> bool:
-    """Whether a vehicle may not serve somebody on its route."""
+    """Whether a vehicle may not serve a customer on its route."""
     return fault.code == "vehicle" and fault.route is not None
 
 

@@ -56,7 +56,7 @@ class Insertion:
 class Insertions:
     """A plan, and every way into it.
 
-    Routes that break a rule as they are take nobody in.
+    Routes that break a rule as they are take no customer in.
 
     Parameters
     ----------
@@ -92,7 +92,7 @@ class Insertions:
         return {violation.message for violation in judge(self.sheet, self.routes).violations}
 
     def judge_alone(self, nodes: Route) -> tuple[float, tuple[Violation, ...]]:
-        """The cost of one route, and what is wrong with it whoever is missing from the plan."""
+        """The cost of one route, and what is wrong with it whatever is missing from the plan."""
         verdict = judge(self.sheet, [nodes])
         return verdict.cost, tuple(v for v in verdict.violations if v.route is not None)
 
@@ -153,7 +153,7 @@ class Insertions:
     def _by_type(
         self, nodes: Route
     ) -> tuple[tuple[Violation, ...], dict[int, tuple[Violation, ...]]]:
-        """Whether a vehicle could drive the route were nobody pinned to it; what others lack."""
+        """Whether a vehicle could drive the route without its pins; what others lack."""
         bound: tuple[Violation, ...] = ()
         others: dict[int, tuple[Violation, ...]] = {}
         for terms in self.problem.fleet if self.problem.vehicles is not None else ():
@@ -229,7 +229,7 @@ def missing(problem: Problem, routes: Iterable[Iterable[int]]) -> list[Route]:
 
 
 def _sheet(problem: Problem) -> Problem:
-    """The problem for judging single routes many times over: nobody is missing from a plan.
+    """The problem for judging single routes many times over: no customer is missing from a plan.
 
     A copy with the same limits and tolerances, of which the referee sees the routes only. Pairs
     stay pairs: half of one is a fault of the route.

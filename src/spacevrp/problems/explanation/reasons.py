@@ -176,7 +176,7 @@ def _code(insertion: Insertion) -> str:
 
 
 def _tell_full(insertions: Insertions, who: str, into_routes: Sequence[Insertion]) -> str:
-    """Nobody is free, and nobody has room."""
+    """No vehicle is free, and none has room."""
     problem = insertions.problem
     if insertions.used == 1:
         text = f"the one route that is allowed is in use, and {who} does not fit into it"
