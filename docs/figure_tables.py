@@ -23,10 +23,10 @@ PROTOCOLS = ROOT / "records" / "2026-11-16-protocols"
 PAPER = ROOT / "records" / "2026-11-17-space-100-v10"
 RUN = ROOT / "records" / "2026-11-16-space-100-v8"
 # Finished plans of pairs, by the last weights of which they were recorded.
-FINISHED = ROOT / "records" / "2026-11-16-space-100-v6" / "finished.jsonl"
+FINISHED = ROOT / "records" / "2026-11-16-cvrplib-x" / "finished.jsonl"
 # For each protocol the files that hold its gaps, in order of preference.
 SEEN = {
-    "paper": (PAPER / "seen-paper.csv", RUN / "upright.csv"),
+    "paper": (PAPER / "seen-paper.csv", RUN / "base-policy.csv"),
     "network": (PROTOCOLS / "seen-network.csv", RUN / "seen.csv"),
     "default": (RUN / "public.jsonl", RUN / "generated.jsonl"),
 }
@@ -87,11 +87,11 @@ class Column:
         self.used: dict[Path, set[int]] = {}  # -> instances that a gap is over
 
     def gap(self, problem: str, kind: str) -> float | None:
-        """To the oracle, over as many views as the paper has (finished plans: as they are)."""
-        views = "128" if problem.startswith("A") else "8"
+        """To the oracle, over as many augmentations as the paper has (finished plans: as they are)."""
+        count = "128" if problem.startswith("A") else "8"
         for path in self.seen:
             for row in _rows(path):
-                fits = "finished" in row or row["views"] == views
+                fits = "finished" in row or row.get("augmentations", row.get("views")) == count
                 if fits and (row["problem"], row["set"]) == (problem, kind) and row["oracle_gap"]:
                     self.used.setdefault(path, set()).add(_compared(row))
                     return float(row["oracle_gap"])
@@ -149,7 +149,7 @@ def _range(counts: set[int]) -> str:
 
 # Records from before there was the switch, made with other options that come to the same.
 _REMARKS = {
-    RUN / "upright.csv": "made with `--lean 0 --sample 0`; no reduction applies to these sets",
+    RUN / "base-policy.csv": "made with policy heads and sampling off; no reduction applies to these sets",
     RUN / "seen.csv": "made with the options of that day; TSP and ATSP are no longer sampled",
 }
 

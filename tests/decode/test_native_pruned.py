@@ -199,5 +199,5 @@ def test_wrong_lists_are_named(everything: World, monkeypatch: pytest.MonkeyPatc
     for more in ({"zscore": taken["distance"]}, {"lists": None}, {"keys": taken["starts"]}):
         with pytest.raises(ValueError, match="expected"):
             real(**taken | more)
-    with pytest.raises(ValueError, match="augmentations: expected"):
+    with pytest.raises(ValueError, match="views: expected"):
         real(**taken | {"views": 3})
