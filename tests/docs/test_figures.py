@@ -25,7 +25,7 @@ def test_figures_are_what_their_records_hold(page: Path) -> None:
     assert figures.faults(page, tuple(ALLOWED.get(name, ()))) == []
 
 
-@pytest.mark.parametrize("name", ["README.md", "docs/benchmarks.md"])
+@pytest.mark.parametrize("name", ["README.md", "docs/results.md", "records/README.md"])
 def test_generated_tables_are_up_to_date(name: str) -> None:
     text = (ROOT / name).read_text(encoding="utf-8")
     assert "<!-- figures:" in text
