@@ -334,7 +334,11 @@ def equal(page: Path) -> str:
     shared = {row["problem"] for row in rows if row["solver"] == theirs}
     heads = [f"after {float(limit):g} s" for limit in limits]
     lines = [_line("", *heads), _line("---", *["---:"] * len(limits))]
-    cells: dict[str, list[str]] = {"spacevrp search": [], "PyVRP": [], "ahead, behind": []}
+    cells: dict[str, list[str]] = {
+        "spacevrp search": [],
+        "the same by PyVRP": [],
+        "ahead, behind": [],
+    }
     for limit in limits:
         gaps = {
             (row["problem"], row["solver"]): float(row["gap"])
@@ -342,7 +346,7 @@ def equal(page: Path) -> str:
             if row["limit"] == limit and row["problem"] in shared
         }
         both = [name for name in shared if {(name, ours), (name, theirs)} <= gaps.keys()]
-        for label, solver in (("spacevrp search", ours), ("PyVRP", theirs)):
+        for label, solver in (("spacevrp search", ours), ("the same by PyVRP", theirs)):
             cells[label].append(f"{sum(gaps[name, solver] for name in both) / len(both):.3f}%")
         ahead = sum(gaps[name, ours] < gaps[name, theirs] - 0.005 for name in both)
         behind = sum(gaps[name, ours] > gaps[name, theirs] + 0.005 for name in both)
