@@ -1,4 +1,4 @@
-"""Tables of sets with two gaps each: to the paper's kind of oracle, and to the best known cost.
+"""Tables of sets with two gaps each: to the paper-protocol oracle, and to the best known cost.
 
 OR-Tools alone is weak on asymmetric data, so that the gap to it flatters; the paper's figures are
 against such oracles, and ours stand beside them for comparison. The second gap is the honest one.

@@ -40,7 +40,7 @@ def add_gap_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "--gap",
         choices=("oracle", "best"),
-        help="to the paper's kind of oracle, or to the best known cost; default: oracle, or best "
+        help="to the paper-protocol oracle, or to the best known cost; default: oracle, or best "
         "where the record has no gap to such an oracle",
     )
     parser.add_argument(

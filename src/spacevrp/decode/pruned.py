@@ -5,7 +5,7 @@ the way home. The decoder's readout averages over some more of the list. All cus
 at, as ``rollout`` does at every move,
 
 - at a depot: a route may begin anywhere,
-- where everybody on the list has been served,
+- where all customers on the list have been served,
 - where no customer on the list can be served and the vehicle may not go home, or would go home for
   good.
 
