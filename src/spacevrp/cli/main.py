@@ -42,6 +42,7 @@ VERBS = (
     Verb("train", "train a model", "spacevrp.cli.train"),
     Verb("bench", "measure speed and quality", "spacevrp.cli.bench"),
     Verb("plot", "draw a plan, or what was recorded", "spacevrp.cli.plot"),
+    Verb("versions", "what is installed, for bug reports", "spacevrp.cli.versions"),
     Verb("completion", "print a completion script for a shell", "spacevrp.cli.completion"),
 )
 

@@ -171,11 +171,11 @@ class Problem(Constructors, Scales):
 
     def __post_init__(self) -> None:
         try:
-            self._restore()
+            self._convert()
         except ProblemError as error:
             raise with_id(error, self.ids if isinstance(self.ids, tuple) else None) from None
 
-    def _restore(self) -> None:
+    def _convert(self) -> None:
         """Convert, fill in and check every field."""
         if not isinstance(self.distances, Distances):
             raise ProblemError(
@@ -185,57 +185,57 @@ class Problem(Constructors, Scales):
             )
         size = self.distances.size
 
-        def select(name: str, value: object) -> None:
+        def keep(name: str, value: object) -> None:
             object.__setattr__(self, name, value)
 
         check_unit(self.time_unit)
         if self.durations is None:
-            select("durations", self.distances)
+            keep("durations", self.distances)
         elif not isinstance(self.durations, Distances):
             travel = as_durations(plain_array(self.durations), self.time_unit)
-            select("durations", Distances(matrix=travel, field="durations"))
-        select("ids", as_ids(self.ids, size))
-        select("vehicle_ids", as_vehicle_ids(self.vehicle_ids))
-        select("geographic", as_flag("geographic", self.geographic))
-        select("places", as_places(self.places, size, geographic=self.geographic))
+            keep("durations", Distances(matrix=travel, field="durations"))
+        keep("ids", as_ids(self.ids, size))
+        keep("vehicle_ids", as_vehicle_ids(self.vehicle_ids))
+        keep("geographic", as_flag("geographic", self.geographic))
+        keep("places", as_places(self.places, size, geographic=self.geographic))
         if self.geographic and self.places is None:
             points = self.distances.coordinates
             if as_places(points, size, geographic=True, field="coordinates") is None:
                 raise ProblemError("geographic", expected="places, too", received="a matrix alone")
         depots = resolve_nodes(self.depots, self.ids, "depots")
-        select("depots", as_depots(depots))
+        keep("depots", as_depots(depots))
         implied = NEUTRAL_FLAGS
         if self.variant is not None:
             implied = flags_of(parse_variant(self.variant).features)
         for name, value in implied.items():
             if getattr(self, name) is None:
-                select(name, value)
+                keep(name, value)
         for name in ("open_routes", "backhaul_last", "maximise_prize", "allow_unservable"):
-            select(name, as_flag(name, getattr(self, name)))
+            keep(name, as_flag(name, getattr(self, name)))
         service = as_durations(plain_array(self.service), self.time_unit)
-        select("service", per_node("service", service, size, 0.0))
+        keep("service", per_node("service", service, size, 0.0))
         demand, more_demand, capacities = read_loads(
             size, self.demand, self.more_demand, self.capacity, self.more_capacity
         )
-        select("demand", demand)
-        select("more_demand", more_demand)
-        select("capacity", capacities[0])
-        select("more_capacity", capacities[1:])
-        select("vehicles", as_vehicles(self.vehicles, self.ids, self.kinds_of_load))
-        select("prize", per_node("prize", self.prize, size, 0.0))
+        keep("demand", demand)
+        keep("more_demand", more_demand)
+        keep("capacity", capacities[0])
+        keep("more_capacity", capacities[1:])
+        keep("vehicles", as_vehicles(self.vehicles, self.ids, self.kinds_of_load))
+        keep("prize", per_node("prize", self.prize, size, 0.0))
         skip_cost = 0.0 if self.maximise_prize else np.inf
-        select("penalty", per_node("penalty", self.penalty, size, skip_cost))
+        keep("penalty", per_node("penalty", self.penalty, size, skip_cost))
         if self.revealed_prize is not None:
             revealed = per_node("revealed_prize", self.revealed_prize, size, 0.0)
-            select("revealed_prize", revealed)
+            keep("revealed_prize", revealed)
         self._set_windows()
         for name in ("max_length", "min_prize"):
-            select(name, as_number(name, getattr(self, name)))
-        select("pairs", as_pairs(resolve_nodes(self.pairs, self.ids, "pairs")))
+            keep(name, as_number(name, getattr(self, name)))
+        keep("pairs", as_pairs(resolve_nodes(self.pairs, self.ids, "pairs")))
         if self.max_routes is not None:
-            select("max_routes", as_whole("max_routes", self.max_routes, "a whole number or None"))
+            keep("max_routes", as_whole("max_routes", self.max_routes, "a whole number or None"))
         elif not self.depots:
-            select("max_routes", 1)  # without a depot there is one closed tour
+            keep("max_routes", 1)  # without a depot there is one closed tour
         if not isinstance(self.load_rule, str) or self.load_rule not in LOAD_RULES:
             raise ProblemError(
                 "load_rule", expected=f"one of {LOAD_RULES}", received=show(self.load_rule)
