@@ -13,7 +13,7 @@ SOLVES := .venv/.solves
 READY := .venv/.ready
 
 .DEFAULT_GOAL := help
-.PHONY: help demo test test-slow coverage lint format native sanitize docs figures lock clean
+.PHONY: help demo test test-slow coverage lint format native sanitize perf-smoke docs figures lock clean
 
 help:
 	@echo "make demo       solve a bundled instance"
@@ -25,8 +25,9 @@ help:
 	@echo "make format     format and fix what can be fixed"
 	@echo "make native     build the compiled search, every warning an error"
 	@echo "make sanitize   its tests under the address and undefined-behaviour sanitizers"
+	@echo "make perf-smoke fast paths against slow ones, as ratios within one run (a minute)"
 	@echo "make docs       build the documentation site in site/"
-	@echo "make figures    write the tables of README and docs from their records"
+	@echo "make figures    write the tables and drawings of README, docs and records"
 	@echo "make lock       renew the locks of all packages in requirements/"
 	@echo "make clean      remove .venv, caches and build products"
 
@@ -129,6 +130,11 @@ docs: $(READY)
 # Needs nothing but Python.
 figures:
 	$(PYTHON) docs/figures.py
+	$(PYTHON) docs/drawings.py
+
+perf-smoke: export OMP_NUM_THREADS = 1
+perf-smoke: $(READY)
+	$(BIN)/python .ci/perf_smoke.py
 
 # uv lives in an environment of its own: nothing but this needs it.
 lock:

@@ -11,14 +11,21 @@ import time
 from collections.abc import Callable
 
 import numpy as np
+import torch
 
 import spacevrp
 from spacevrp import native
+from spacevrp.decode.native_rollout import native_rollout
+from spacevrp.decode.rollout import rollout
+from spacevrp.env import Environment, start_nodes
+from spacevrp.model import augmentation_seeds
+from spacevrp.model.weights import load_weights
 from spacevrp.search import Stop, improve
+from spacevrp.tensors import stack
 
-# The compiled rollout against PyTorch on the same CPU; 5 to 10 on a quiet machine.
+# The compiled rollout against single steps in PyTorch; some tens where AVX-512 is there.
 ROLLOUT = 3.0
-# Iterations of the search against sums of a plan's arcs in NumPy, each a second; about 1.5.
+# Iterations of the search against sums of a plan's arcs in NumPy, each a second; about 1.
 SEARCH = 0.3
 
 
@@ -34,15 +41,17 @@ def shortest(work: Callable[[], object], repeats: int = 5) -> float:
 
 
 def rollout_ratio() -> float:
-    """How many times as fast the compiled network plans as PyTorch, one thread each."""
-    problems = spacevrp.generate("CVRP", size=100, count=1, seed=1)
-    seconds = {}
-    for engine in ("native", "torch"):
-        solver = spacevrp.Solver(device="cpu", engine=engine)
-        seconds[engine] = shortest(
-            lambda solver=solver: solver.solve(problems, search=False, augmentations=1)
-        )
-    return seconds["torch"] / seconds["native"]
+    """How many times as fast the compiled rollout is as single steps in PyTorch, one thread."""
+    torch.set_num_threads(1)
+    batch = stack(spacevrp.generate("CVRP", size=100, count=1, seed=1))
+    model, _ = load_weights()
+    with torch.no_grad():
+        tables = model(batch, augmentation_seeds(batch, model.config, 1, 0)[:, 0])
+        environment = Environment(batch)
+        starts = start_nodes(environment, 100)
+        slow = shortest(lambda: rollout(environment, tables, starts), repeats=3)
+        fast = shortest(lambda: native_rollout(environment, tables, starts))
+    return slow / fast
 
 
 def search_ratio() -> float:

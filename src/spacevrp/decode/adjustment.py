@@ -3,8 +3,8 @@
 The network knows up to a hundred customers. Three things are adjusted beyond that, none of them a
 rule: which moves are legal and what they cost stays as it is.
 
-- The weight of a distance grows with log2 N. At a depot this makes every route begin at the nearest customers,
-  which the network has not learnt: there, N counts as if it were that of the training.
+- The weight of a distance grows with log2 N. At a depot this makes every route begin at the nearest
+  customers, which the network has not learnt: there, N counts as in training.
 - On the way, neighbours come nearer like the root of N, which log2 N does not make up for. So
   distances weigh more in the choice among them: by a power of what is missing, which differs from
   augmentation to augmentation, as none is the best for all instances.

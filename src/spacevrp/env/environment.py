@@ -285,5 +285,5 @@ def at_node(values: Tensor, nodes: Tensor) -> Tensor:
 
 
 def only(nodes: Tensor, count: int) -> Tensor:
-    """True at nodes (B, P) alone, (B, P, count). (``one_hot`` looks at the values on the CPU.)"""
+    """True at nodes (B, P) alone, (B, P, count), not by ``one_hot``, which reads values."""
     return nodes.unsqueeze(-1) == torch.arange(count, device=nodes.device)

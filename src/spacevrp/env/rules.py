@@ -180,7 +180,7 @@ def length_fits(limits: Limits, state: State, legs: Legs) -> Tensor:
 
 
 def pickup_before_delivery(options: Options) -> Tensor:
-    """A delivery only after its pickup. (Routes end empty, so the pickup is in this route.)"""
+    """A delivery only after its pickup, which is in this route, as routes end empty."""
     return ~options.delivery | options.partner_visited
 
 

@@ -188,7 +188,7 @@ class _Stack:
             self._layer(layer, [values[own] for values in alphas])
 
     def _layer(self, layer: Layer, alphas: Sequence[Array]) -> None:
-        """x + attention, normalise, x + feed-forward, normalise."""
+        """One layer: x + attention, normalise, x + feed-forward, normalise."""
         x, width, segments = self.x, self.width, self.segments
         np.matmul(x, layer.distance_in, out=self.qkv)
         for branch in range(2):

@@ -80,7 +80,7 @@ class Network:
 
     @cached_property
     def embed_position(self) -> Array:
-        """(positions, d)"""
+        """Of shape (positions, d)."""
         return _turned(self.tensors["embed_position"])
 
     @cached_property

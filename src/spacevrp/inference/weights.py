@@ -66,7 +66,7 @@ def find_weights(name_or_path: str | Path) -> Path:
 
 
 def base_of(path: Path) -> Path:
-    """The path without the suffix of either file. (A name may have dots of its own.)"""
+    """The path without the suffix of either file; a name may have dots of its own."""
     return path.with_name(path.name.removesuffix(TENSORS).removesuffix(CARD))
 
 

@@ -234,6 +234,6 @@ def tiles_of(lengths: Lengths, instance: int) -> Tiles:
 
 
 def _all_nodes(lengths: PlaneLengths) -> Tensor:
-    """(B, 1, N)"""
+    """Numbers of all nodes, (B, 1, N)."""
     size, nodes, _ = lengths.shape
     return torch.arange(nodes, device=lengths.device).expand(size, 1, nodes)
