@@ -18,8 +18,8 @@ READY := .venv/.ready
 help:
 	@echo "make demo       solve a bundled instance"
 	@echo "make test       lint, type check, the quick tests (at most 5 minutes on two cores)"
-	@echo "make test-slow  the other tests: kernels, documentation, fuzzing, larger sizes, and the"
-	@echo "                coverage floor (at most 12 minutes)"
+	@echo "make test-slow  the other tests: kernels, documentation, fuzzing, larger sizes"
+	@echo "                (at most 12 minutes)"
 	@echo "make coverage   the quick tests once more, traced, and the coverage floor"
 	@echo "make lint       lint and type check only"
 	@echo "make format     format and fix what can be fixed"

@@ -147,7 +147,7 @@ def test_the_papers_figure_stands_beside_as_many_augmentations(
     problems = generate("CVRP", 8, 2)
     best, oracle = known(2.0, None), known(None, 2.5)
     full = measure(tiny_model, problems, best, oracle, augmentations=8)
-    # The difference is of like and like: both gaps are to the paper's kind of oracle.
+    # The difference is of like and like: both gaps are to the paper-protocol oracle.
     cost = Solver(tiny_model, "cpu").solve(problems[1], augment=8).cost
     assert full.oracle_gap == pytest.approx(100 * (cost - 2.5) / 2.5)
     assert full.paper_gap == 1.83

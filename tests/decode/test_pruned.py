@@ -139,7 +139,7 @@ def test_a_list_of_one_will_do(small: World) -> None:
     assert small.faults(result) == {}
 
 
-def test_drawn_moves_are_legal_too(some: World) -> None:
+def test_sampled_moves_are_legal_too(some: World) -> None:
     def draw(seed: int, temperature: float = 1.0):
         drawing = Drawing(torch.Generator().manual_seed(seed), temperature)
         return some.pruned(10, choices=5, drawing=drawing)

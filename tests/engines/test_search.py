@@ -223,7 +223,7 @@ import torch
 from spacevrp.generators import generate
 from spacevrp.model import ModelConfig, SpaceModel
 from spacevrp.problems.problem import Problem
-from spacevrp.problems.reductions import other_readings
+from spacevrp.problems.reductions import other_reductions
 from spacevrp.problems.referee import judge
 from spacevrp.engines import search
 from spacevrp.solver import Solver

@@ -33,7 +33,7 @@ class TestSet:
 
     problems: list[Problem]
     best: Costs  # the best known
-    oracle: Costs  # by the kind of oracle that the paper compares with
+    oracle: Costs  # of the paper-protocol oracle
 
     @property
     def reference(self) -> NDArray[np.float64] | None:
