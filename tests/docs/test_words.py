@@ -55,7 +55,7 @@ ALLOWED = {
     ("src/spacevrp/cli/solve.py", "lean"): "a hidden option by its old name",
     ("src/spacevrp/arguments.py", "lean"): "an option by its old name",
     ("tests/bench/test_protocol.py", "lean"): "an option by its old name",
-    ("tests/inference/test_old_names.py", "lean leanings"): "tests of old names",
+    ("tests/inference/test_old_names.py", "leanings"): "tests of old names",
     ("records/2026-11-17-space-100-v10/README.md", "views"): "a command as it was run",
     ("src/spacevrp/native/search.cpp", "settled"): "prices that no longer rise",
     ("tests/docs/test_words.py", ""): "this list",
