@@ -9,13 +9,13 @@ import pytest
 import torch
 
 from spacevrp.decode import rollout
-from spacevrp.decode.draws import random_keys
+from spacevrp.decode.random_numbers import random_keys
 from spacevrp.decode.replay import decisions
 from spacevrp.decode.rollout import advance, choose, look_ahead
 from spacevrp.decode.signal import problem_signals
 from spacevrp.env import Environment, start_nodes
 from spacevrp.generators.testsets import generate
-from spacevrp.model import DecoderTables, ModelConfig, SpaceModel, view_seeds
+from spacevrp.model import DecoderTables, ModelConfig, SpaceModel, augmentation_seeds
 from spacevrp.model.decoder import logits
 from spacevrp.problems.problem import Problem
 from spacevrp.tensors import stack
@@ -49,7 +49,7 @@ def prepared():
     model = SpaceModel(ModelConfig(width=16, layers=1, feedforward=16, rank=2, heads=1))
     with torch.no_grad():
         model.bias.bias_out[-1] = 0.01  # a policy that is far from certain
-        tables = model(batch, view_seeds(batch, model.config, 1, 0)[:, 0])
+        tables = model(batch, augmentation_seeds(batch, model.config, 1, 0)[:, 0])
         tables = replace(tables, clipping=3.0)
     environment = Environment(batch)
     return environment, tables, start_nodes(environment, 4)

@@ -18,8 +18,8 @@ from torch import Tensor
 
 from spacevrp.bench.agreement import measure_agreement
 from spacevrp.decode import rollout, routes_of
-from spacevrp.decode.draws import random_keys
 from spacevrp.decode.fused import fused_rollout
+from spacevrp.decode.random_numbers import random_keys
 from spacevrp.decode.replay import decisions, fused_replay_gradients, replay_gradients
 from spacevrp.decode.trace import Trace
 from spacevrp.env import Environment, start_nodes

@@ -7,8 +7,8 @@ from typing import Any
 import torch
 from torch import Tensor
 
-from spacevrp.decode.draws import random_keys
 from spacevrp.decode.fused import fused_rollout
+from spacevrp.decode.random_numbers import random_keys
 from spacevrp.decode.replay import decisions, fused_replay_gradients, replay_gradients
 from spacevrp.decode.rollout import rollout
 from spacevrp.decode.trace import Trace

@@ -108,7 +108,7 @@ def run(args: argparse.Namespace) -> int:
     if args.resume is not None:
         config, folder = _resumed(args)
     else:
-        config = settle_config(args.preset, args.config, args.settings, network)
+        config = build_config(args.preset, args.config, args.settings, network)
         folder = args.output
     outcome = train(
         config,
@@ -137,7 +137,7 @@ def _ending(outcome: Outcome) -> str:
     return f"{words} {late}" if missed else words
 
 
-def settle_config(
+def build_config(
     preset: str | None,
     file: Path | None,
     settings: list[str],

@@ -8,7 +8,7 @@ import torch
 from torch import Tensor
 
 from spacevrp.arrays.limits import TOLERANCE
-from spacevrp.decode.packing import INSTANCE_ROWS, NODE_ROWS, pack, pack_facts, ways_home
+from spacevrp.decode.packing import INSTANCE_ROWS, NODE_ROWS, pack, pack_facts, return_paths
 from spacevrp.decode.trace import Trace
 from spacevrp.env import Environment
 from spacevrp.env.rules import at
@@ -102,8 +102,8 @@ def fused_rollout(
         batch.duration.float().contiguous(),
         node_table,
         instance_table,
-        ways_home(batch.distance, depots, block_nodes),
-        ways_home(batch.duration, depots, block_nodes),
+        return_paths(batch.distance, depots, block_nodes),
+        return_paths(batch.duration, depots, block_nodes),
         starts.to(torch.int32).contiguous(),
         origin.to(torch.int32).contiguous(),
         at(can_start(environment), starts).to(torch.int32),

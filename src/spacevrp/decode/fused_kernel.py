@@ -401,7 +401,7 @@ def rollout_kernel(
         zrow = tl.load(zscore_ptr + rows, mask=real[None, :], other=0.0)
         bias = tl.where(moves, -read_weight * zrow, -BIG)
         highest = tl.max(bias, axis=1)
-        # Whoever has finished, or has no legal move, stays.
+        # A vehicle that has finished, or has no legal move, stays.
         idle = (done == 1) | (highest <= -BIG)
         weight = exponential(bias - highest[:, None], FAST)
         # Legal moves weigh more than nothing: the weights tell them from illegal ones.

@@ -8,7 +8,7 @@ from typing import NamedTuple, Protocol
 import torch
 from torch import Tensor
 
-from spacevrp.decode.draws import uniform
+from spacevrp.decode.random_numbers import uniform
 from spacevrp.decode.signal import problem_signals
 from spacevrp.decode.trace import Trace
 from spacevrp.env import Environment, State

@@ -12,7 +12,7 @@ import torch
 
 from spacevrp.engines.ahead import ahead
 from spacevrp.engines.base import Account
-from spacevrp.engines.blocks import Blocks
+from spacevrp.engines.batching import Blocks
 from spacevrp.engines.devices import choose_device
 from spacevrp.engines.progress import Progress
 from spacevrp.engines.settings import Settings

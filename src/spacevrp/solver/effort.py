@@ -7,8 +7,8 @@ from spacevrp.problems.problem import Problem
 from spacevrp.problems.recourse import can_plan_ahead
 from spacevrp.search import Stop
 
-# Augmentations of each instance where the search follows: further views and other forms of the
-# problem buy no more than the same time of search (records/2026-11-17-one-view).
+# Augmentations of each instance where the search follows: further augmentations and other forms of
+# the problem buy no more than the same time of search (records/2026-11-17-one-augmentation).
 SEARCHED_AUGMENTATIONS = 1
 # Iterations of the search: reproducible, unlike seconds. Each of a hundred customers gets so many;
 # those of a small problem need fewer for the same plans, in proportion to its size, those of a

@@ -211,17 +211,17 @@ class Solver:
             If it comes before there is any plan. Later it ends the call: the best plans so far are
             returned, with a note.
         """
-        settled = SolveParams() if params is None else params
+        resolved = SolveParams() if params is None else params
         if changes:
-            settled = settled.changed(**changes)
+            resolved = resolved.changed(**changes)
         seconds = None if time is None else as_seconds(time)
         if seconds is not None:
-            settled.check_time()
+            resolved.check_time()
         problems, _ = as_problems(problem)
         given = as_starts(start, problem, problems)
         deadline = Deadline(clock=clock) if seconds is None else Deadline(seconds, clock)
-        engine = self._engine_for(protocol_named(settled.protocol))
-        call = Call(engine, problems, settled, deadline, given, callback, progress)
+        engine = self._engine_for(protocol_named(resolved.protocol))
+        call = Call(engine, problems, resolved, deadline, given, callback, progress)
         with engine.at_work():
             return call.run(explain)
 
@@ -321,19 +321,19 @@ class Call:
             if not numbers or self.deadline.over:
                 continue
             if not self.timed:
-                views = self.protocol.views
+                augmentations = self.protocol.augmentations
                 if searched:
-                    views = (SEARCHED_AUGMENTATIONS, SEARCHED_AUGMENTATIONS)
+                    augmentations = (SEARCHED_AUGMENTATIONS, SEARCHED_AUGMENTATIONS)
                 if params.augmentations is not None:
-                    views = (params.augmentations, params.augmentations)
-                stage.run(numbers, settings, views)
+                    augmentations = (params.augmentations, params.augmentations)
+                stage.run(numbers, settings, augmentations)
                 continue
             until = NETWORK_SHARE * self.deadline.seconds
             if not searched:  # to each its part of what is left
                 working = self._working
                 until = working.spent + working.left * len(alone) / len(self.problems)
             stage.deadline = self.deadline.until(until)
-            # A quick round, and whole views.
+            # A quick round, and whole augmentations.
             most = 1 + SEARCHED_AUGMENTATIONS if searched else None
             stage.run_in_time(numbers, settings, most)
             stage.deadline = self.deadline
@@ -413,8 +413,8 @@ class Call:
             )
             for number, plan in enumerate(plans)
         ]
-        views = sum(one.views for one in stage.rounds)
-        return Outcome(results, reasons, stage.seconds, stage.refused, notes, spent, views)
+        augmentations = sum(one.augmentations for one in stage.rounds)
+        return Outcome(results, reasons, stage.seconds, stage.refused, notes, spent, augmentations)
 
     def _late(self, spent: float) -> tuple[str, ...]:
         """Whether the call was interrupted, or took longer than it should have."""

@@ -11,12 +11,12 @@ from itertools import product
 import torch
 from torch import Tensor
 
-from spacevrp.decode.draws import random_keys, uniform
+from spacevrp.decode.random_numbers import random_keys, uniform
 from spacevrp.decode.rollout import choose, look_ahead
 from spacevrp.decode.signal import problem_signals
 from spacevrp.env import Environment, start_nodes
 from spacevrp.env.rules import at
-from spacevrp.model import LEAN, random_seeds
+from spacevrp.model import HEAD_STRENGTH, random_seeds
 from spacevrp.model.decoder import logits
 from spacevrp.tensors import Batch
 from spacevrp.tensors.lengths import between
@@ -31,14 +31,16 @@ _STEPS_BETWEEN_QUESTIONS = 8
 def naive_accumulate(
     step: TrainStep, batch: Batch, problem_of: Tensor, trajectories: int
 ) -> Tensor:
-    """Add the gradient of one shard; returns the costs (B, P), of all views."""
-    views = step.config.views
-    batch = batch.repeat_interleave(views)
+    """Add the gradient of one shard; returns the costs (B, P), of all augmentations."""
+    augmentations = step.config.augmentations
+    batch = batch.repeat_interleave(augmentations)
     environment = Environment(batch, num_depots=step.config.num_depots)
     starts = start_nodes(environment, trajectories)
     tables = step.model(batch, random_seeds(batch, step.model.config), step.dtype)
-    if views > 1:
-        tables = step.model.lean(tables.map(torch.Tensor.detach), batch, range(views), LEAN)
+    if augmentations > 1:
+        tables = step.model.apply_heads(
+            tables.map(torch.Tensor.detach), batch, range(augmentations), HEAD_STRENGTH
+        )
     keys = random_keys(starts.shape, starts.device)
     state = environment.begin(starts)
     chances, arcs, facts = [], [], []  # of every step: (B, P), (B, P, 2) and (B, P, F)
@@ -76,11 +78,11 @@ def naive_accumulate(
         served = served + at((~batch.is_depot).to(way.dtype), action)
         state = environment.step(state, action)
     cost = torch.where(state.done, environment.cost(state), torch.inf)
-    if views > 1:
-        coefficient = ahead_of_rivals(cost, views, step.config.rivals) / step.config.batch
+    if augmentations > 1:
+        coefficient = ahead_of_rivals(cost, augmentations, step.config.rivals) / step.config.batch
     else:
         coefficient, _ = coefficients(cost, step.config, problem_of)
-    if views == 1 and step.config.baseline == "state":
+    if augmentations == 1 and step.config.baseline == "state":
         moving = [nodes[..., 0] >= 0 for nodes in arcs]
         blends = [unexplained(coefficient, *one) for one in zip(facts, moving, strict=True)]
     else:
@@ -90,7 +92,7 @@ def naive_accumulate(
     return cost
 
 
-def ahead_of_rivals(cost: Tensor, views: int, rivals: int) -> Tensor:
+def ahead_of_rivals(cost: Tensor, augmentations: int, rivals: int) -> Tensor:
     """By how much each trajectory (B, P) is below the best of its rivals, at most 0.
 
     In the standard deviation of its instance, and over the number of trajectories.
@@ -99,13 +101,17 @@ def ahead_of_rivals(cost: Tensor, views: int, rivals: int) -> Tensor:
     count = cost.shape[1]
     width = rivals or count
     for row, trajectory in product(range(len(cost)), range(count)):
-        first_view = row - row % views
-        all_views = cost[first_view : first_view + views]
+        first_augmentation = row - row % augmentations
+        all_augmentations = cost[first_augmentation : first_augmentation + augmentations]
         block = slice(trajectory // width * width, (trajectory // width + 1) * width)
-        others = [all_views[v, block] for v in range(views) if first_view + v != row]
+        others = [
+            all_augmentations[v, block]
+            for v in range(augmentations)
+            if first_augmentation + v != row
+        ]
         best = torch.cat(others).min()
         if cost[row, trajectory] < best < torch.inf:
-            finished = all_views[torch.isfinite(all_views)]
+            finished = all_augmentations[torch.isfinite(all_augmentations)]
             spread = finished.std(correction=0) + 1e-8
             ahead[row, trajectory] = (cost[row, trajectory] - best) / spread / count
     return ahead

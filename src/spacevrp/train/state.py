@@ -42,7 +42,7 @@ class TrainState:
             self.model = self.model.double()
         if weights is not None:
             named: dict[str, Tensor] = dict(self.model.named_parameters())
-            # Leanings that are yet to be learned begin as drawn ones, added signals at nothing.
+            # New policy heads begin at random shifts, added signals at 0.
             fresh = {n: p.detach() for n, p in named.items() if is_addition(n)}
             _fill(named, {**fresh, **_widened(weights, named)}, "weights")
         self.optimizer = MuonAdamW(self.model, config)
@@ -111,7 +111,7 @@ def resumed_config(path: Path, settings: list[str]) -> TrainConfig:
     """The configuration stored in a checkpoint with some settings changed."""
     stored = TrainConfig.from_dict(checkpoint.read_header(path)["config"])
     config = stored.changed(settings)
-    before, now = _settled_keys(stored), _settled_keys(config)
+    before, now = _fixed_keys(stored), _fixed_keys(config)
     for name, value in now.items():
         if before[name] != value:
             raise SpacevrpError(
@@ -121,10 +121,10 @@ def resumed_config(path: Path, settings: list[str]) -> TrainConfig:
     return config
 
 
-def _settled_keys(config: TrainConfig) -> dict[str, Any]:
+def _fixed_keys(config: TrainConfig) -> dict[str, Any]:
     """What the stored tensors and the log hang on."""
     model = {f"model.{name}": value for name, value in config.model.to_dict().items()}
-    own = {name: getattr(config, name) for name in ("optimizer", "variants", "views")}
+    own = {name: getattr(config, name) for name in ("optimizer", "variants", "augmentations")}
     return {**model, **own}
 
 
