@@ -11,10 +11,9 @@ from spacevrp.search import Stop
 # the problem buy no more than the same time of search (records/2026-11-17-one-augmentation).
 SEARCHED_AUGMENTATIONS = 1
 # Iterations of the search: reproducible, unlike seconds. Each of a hundred customers gets so many;
-# those of a small problem need fewer for the same plans, in proportion to its size, those of a
-# large one up to twice as many.
+# those of a small problem need fewer for the same plans, those of a large one up to twice as many.
 ITERATIONS_PER_CUSTOMER, FEWEST_ITERATIONS = 800, 2_000
-_GROWTH_BELOW, _GROWTH, _TIMES_AT_MOST = 1.0, 0.6, 2.0
+_GROWTH_BELOW, _GROWTH, _TIMES_AT_MOST = 0.8, 0.6, 2.0
 # More than these take minutes: a call that wants them says how much time it has.
 MOST_ITERATIONS = 20_000_000
 # Iterations without a better plan after which it ends; None for no such limit.

@@ -362,7 +362,9 @@ class Call:
         ]
 
     def _is_small(self, number: int) -> bool:
-        return len(self.problems[number].customers) < LEAST_FOR_NETWORK
+        """So small that the search does better alone; not where visits reveal prizes."""
+        problem = self.problems[number]
+        return len(problem.customers) < LEAST_FOR_NETWORK and not problem.has_unknown_prizes
 
     def _improve(self, searched: Sequence[int]) -> None:
         """The compiled search, from the best plans on."""
