@@ -31,9 +31,9 @@ from spacevrp.solver.budget import as_seconds
 from spacevrp.solver.construct import Construct
 from spacevrp.solver.effort import (
     BY_DESIGN,
-    MOST_FOR_NETWORK,
     SEARCHED_AUGMENTATIONS,
     can_search,
+    pays_network,
     without_network,
 )
 from spacevrp.solver.improve import Improve
@@ -339,7 +339,7 @@ class Call:
             return [n for n in range(len(self.problems)) if n not in set(self.searched)]
         if self.params.asks_for_network:
             return list(range(len(self.problems)))
-        large = {n for n in self.searched if len(self.problems[n].customers) > MOST_FOR_NETWORK}
+        large = {n for n in self.searched if not pays_network(self.problems[n])}
         self.construct.notes += [without_network(self.problems[number]) for number in sorted(large)]
         return [number for number in range(len(self.problems)) if number not in large]
 
