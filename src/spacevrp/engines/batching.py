@@ -41,7 +41,7 @@ _TIMED_INSTANCES = 16
 
 
 @dataclass
-class Blocks:
+class Batcher:
     """Where instances are searched, and how much memory a block may take.
 
     What it takes is added to the seconds, and what was left out for the size is noted.

@@ -11,7 +11,7 @@ from typing import ClassVar
 import torch
 
 from spacevrp.engines.base import Account
-from spacevrp.engines.batching import Blocks
+from spacevrp.engines.batching import Batcher
 from spacevrp.engines.devices import choose_device
 from spacevrp.engines.progress import Progress
 from spacevrp.engines.settings import Settings
@@ -67,7 +67,7 @@ class TorchEngine:
         account: Account,
     ) -> Iterator[list[Candidate]]:
         """The candidates of each, block by block."""
-        blocks = Blocks(
+        batcher = Batcher(
             self.model, self.device, account.batch_memory, account.seconds, account.notes
         )
-        return blocks.search(several, shown, settings, progress)
+        return batcher.search(several, shown, settings, progress)
