@@ -221,6 +221,7 @@ def test_a_signal(cli: Cli, recipe: str, tmp_path: Path, monkeypatch: pytest.Mon
         ([], "expected a folder for the run: -o RUN_FOLDER, or --resume DIR"),
         (["--resume", "r", "--preset", "fast"], "--preset: expected none with --resume"),
         (["--resume", "r", "--weights", "w"], "--weights: expected none with --resume"),
+        (["-o", "r", "--resume-moments", "m"], "--resume-moments: expected --weights to go with"),
         (["--resume", "nowhere"], "nowhere: expected a checkpoint or a folder of them"),
         (["-o", "r", "--config", "none.toml"], "none.toml: No such file or directory"),
         (["-o", "r", "--set", "stepz=3"], "stepz: no key of a training run"),

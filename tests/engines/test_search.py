@@ -25,6 +25,7 @@ from spacevrp.engines.rollout_plan import RolloutPlan
 from spacevrp.engines.search import (
     Best,
     Moves,
+    Prepared,
     choose,
     choose_starts,
     search_block,
@@ -66,10 +67,10 @@ def test_what_the_network_is_shown_changes_moves_and_not_costs(model: SpaceModel
     """Shown the same it does the same; shown something else it is charged what is."""
     problems = generate("PDCVRP", 20, 2)
     settings = Settings(augmentations=2, starts=None, samples=0, seed=0)
-    block = (problems, settings, Cut(2, 2, 20), torch.device("cpu"), lambda done: None)
 
     def routes(shown: list[Problem] | None) -> list[list[tuple[float, list[int]]]]:
-        found = search_block(model, *block, shown=shown)
+        prepared = Prepared.of(problems, shown)
+        found = search_block(model, prepared, settings, Cut(2, 2, 20), lambda done: None)
         return [[(c.cost, c.sequence.tolist()) for c in some] for some in found]
 
     plain = routes(None)

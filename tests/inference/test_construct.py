@@ -13,7 +13,7 @@ import torch
 from spacevrp.arrays import prepare
 from spacevrp.decode.signal import problem_signals
 from spacevrp.engines.memory import Cut
-from spacevrp.engines.search import search_block
+from spacevrp.engines.search import Prepared, search_block
 from spacevrp.engines.settings import Settings
 from spacevrp.env import Environment
 from spacevrp.generators.testsets import generate
@@ -38,7 +38,7 @@ def by_torch(
     model: SpaceModel, problems: Sequence[Problem], settings: Settings
 ) -> list[list[Candidate]]:
     cut = Cut(len(problems), settings.augmentations, 10**6)
-    return search_block(model, problems, settings, cut, torch.device("cpu"), lambda _: None)
+    return search_block(model, Prepared.of(problems), settings, cut, lambda _: None)
 
 
 def moves(candidate: Candidate) -> list[int]:
@@ -183,9 +183,8 @@ def test_what_the_network_is_shown(bundled: SpaceModel, network_of: Of) -> None:
     )
     settings = Settings(augmentations=1, starts=None, samples=None, seed=0)
     cut = Cut(1, 1, 10**6)
-    wanted = search_block(
-        bundled, [problem], settings, cut, torch.device("cpu"), lambda _: None, None, [other]
-    )
+    shown = Prepared.of([problem], [other])
+    wanted = search_block(bundled, shown, settings, cut, lambda _: None)
     done: list[int] = []
     got = construct(
         network_of(bundled), [problem], ConstructParams(), shown=[other], report=done.append

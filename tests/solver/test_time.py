@@ -127,7 +127,7 @@ def test_large_instances_go_without_the_network(
     solver_of: Any, fake: FakeEngine, monkeypatch: pytest.MonkeyPatch, starts: int | None
 ) -> None:
     """Unless something is said of its plans."""
-    monkeypatch.setattr(solver, "MOST_FOR_NETWORK", 10)
+    monkeypatch.setattr("spacevrp.solver.effort.MOST_FOR_NETWORK", 10)
     outcome = solver_of(fake).run(generate("CVRP", 12, 1), time=0.6, start_nodes=starts)
     assert outcome.results[0].feasible
     assert bool(fake.calls) == (starts is not None)

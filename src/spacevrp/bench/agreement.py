@@ -46,7 +46,7 @@ def measure_agreement(
     model = model.to(device)
     shards = Shards(config, device)
     batch, problem_of = shards.samplers[0].draw(None), shards.problems[0]
-    environment = Environment(batch, num_depots=1)
+    environment = Environment(batch, num_depots=config.num_depots)
     starts = start_nodes(environment, shards.trajectories)
     live = model(batch, random_seeds(batch, model.config), torch.float32)
     tables = live.map(Tensor.detach)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
+from concurrent.futures import Future, ThreadPoolExecutor
 from dataclasses import dataclass, field
 
 import torch
@@ -26,7 +27,7 @@ from spacevrp.engines.pruning import (
     large_budget,
     too_large_at_all,
 )
-from spacevrp.engines.search import search_block
+from spacevrp.engines.search import Prepared, search_block
 from spacevrp.engines.settings import Seconds, Settings
 from spacevrp.inference.construct import Candidate
 from spacevrp.model import SpaceModel
@@ -38,6 +39,38 @@ from spacevrp.tensors.workers import workers_for
 # Instances of a block where there is a deadline: when it is over, the block has no plans yet. (A
 # GPU makes those of thousands in a moment.)
 _TIMED_INSTANCES = 16
+# And on a GPU: it is busy with these, and the host prepares and judges others meanwhile.
+_GPU_INSTANCES = 256
+
+
+class Coming:
+    """Problems of a group as tensors, block by block; the next while the device has the last."""
+
+    def __init__(self, problems: Sequence[Problem], shown: Sequence[Problem | None]) -> None:
+        self.problems, self._shown = problems, shown
+        self._next: tuple[tuple[int, int], Future[Prepared]] | None = None
+        self._thread = ThreadPoolExecutor(1, "spacevrp-prepare")  # begins with the first task
+
+    def begin(self, position: int, most: int) -> None:
+        """Prepare a block ahead, if there is one."""
+        if position < len(self.problems):
+            future = self._thread.submit(self._prepare, position, most)
+            self._next = (position, most), future
+
+    def take(self, position: int, most: int) -> Prepared:
+        """A block; one that was prepared with other bounds is of no use."""
+        held, self._next = self._next, None
+        if held is not None and held[0] == (position, most):
+            return held[1].result()
+        return self._prepare(position, most)
+
+    def _prepare(self, position: int, most: int) -> Prepared:
+        block = self.problems[position : position + most]
+        seen = self._shown[position : position + most]
+        shown = None
+        if any(seen):
+            shown = [one or problem for one, problem in zip(seen, block, strict=True)]
+        return Prepared.of(block, shown)
 
 
 @dataclass
@@ -76,6 +109,7 @@ class Batcher:
         budget = self.batch_memory or default_budget(self.device)
         if footprint.block(1, 1) > max(budget, available(self.device)):
             raise too_large(size, width, self.device, available(self.device))
+        coming = Coming(several, shown)
         position = 0
         while position < len(several):
             sizes = cut(
@@ -84,11 +118,12 @@ class Batcher:
             most = sizes.instances
             if settings.deadline is not NEVER and self.device.type == "cpu":
                 most = min(most, _TIMED_INSTANCES)
+            elif self.device.type == "cuda":
+                most = min(most, _GPU_INSTANCES)
             block = several[position : position + most]
             progress.begin(len(block) * settings.augmentations * rollouts)
-            seen = shown[position : position + len(block)]
             found = self._guarded(
-                self._search_block, block, seen, settings, sizes, progress.advance
+                self._search_block, coming, position, most, settings, sizes, progress.advance
             )
             if found is None:
                 if sizes.smallest:
@@ -102,19 +137,21 @@ class Batcher:
 
     def _search_block(
         self,
-        block: Sequence[Problem],
-        seen: Sequence[Problem | None],
+        coming: Coming,
+        position: int,
+        most: int,
         settings: Settings,
         sizes: Cut,
         report: Callable[[int], None],
     ) -> list[list[Candidate]]:
-        model, device, seconds = self.model, self.device, self.seconds
+        block = coming.problems[position : position + most]
+        model, seconds = self.model, self.seconds
         if needs_fleet_rules(block[0]):
-            return search_fleets(model, block, settings, sizes, device, report, seconds)
-        shown = None
-        if any(seen):
-            shown = [one or problem for one, problem in zip(seen, block, strict=True)]
-        return search_block(model, block, settings, sizes, device, report, seconds, shown)
+            return search_fleets(model, block, settings, sizes, self.device, report, seconds)
+        prepared = coming.take(position, most)
+        if self.device.type == "cuda":  # a CPU has enough to do with this one
+            coming.begin(position + most, most)
+        return search_block(model, prepared, settings, sizes, report, seconds)
 
     def _search_large(
         self, several: Sequence[Problem], settings: Settings, progress: Progress

@@ -40,15 +40,33 @@ from spacevrp.tensors import Batch, stack
 _CANDIDATES = 16
 
 
+@dataclass(frozen=True)
+class Prepared:
+    """Problems as tensors, not yet on the device."""
+
+    problems: Sequence[Problem]
+    batch: Batch
+    seen: Batch  # what the network sees: the same, or another form of the problems
+    expected: Batch | None  # with the prizes that are expected, where visits reveal them
+    seconds: float
+
+    @classmethod
+    def of(cls, problems: Sequence[Problem], shown: Sequence[Problem] | None = None) -> Prepared:
+        """From the problems, and from what the network sees in their place."""
+        began = time.perf_counter()
+        batch = stack(problems)
+        seen = batch if shown is None else stack(shown)
+        expected = stack_expected(problems)
+        return cls(problems, batch, seen, expected, time.perf_counter() - began)
+
+
 def search_block(
     model: SpaceModel,
-    problems: Sequence[Problem],
+    prepared: Prepared,
     settings: Settings,
     cut: Cut,
-    device: torch.device,
     report: Callable[[int], None],
     seconds: Seconds | None = None,
-    shown: Sequence[Problem] | None = None,
 ) -> list[list[Candidate]]:
     """Candidates of each instance, best first; those of the augmentations that were in time.
 
@@ -67,23 +85,17 @@ def search_block(
         Called with the number of rollouts whenever some are finished.
     seconds
         What the block takes is added here.
-    shown
-        What the network sees in place of the problems, whose rules and costs hold all the same.
     """
-    began = time.perf_counter()
-    batch = stack(problems)
-    seen = batch if shown is None else stack(shown)
-    foreseen = stack_expected(problems)
-    prepared = time.perf_counter()
+    began, device = time.perf_counter(), next(model.parameters()).device
     with torch.inference_mode():
-        there = batch.to(device)
-        seen = there if seen is batch else seen.to(device)
-        expected = None if foreseen is None else foreseen.to(device)
-        best = _search(model, there, seen, expected, problems, settings, cut, report)
+        there = prepared.batch.to(device)
+        seen = there if prepared.seen is prepared.batch else prepared.seen.to(device)
+        expected = None if prepared.expected is None else prepared.expected.to(device)
+        best = _search(model, there, seen, expected, prepared.problems, settings, cut, report)
         found = best.candidates()  # waits for the device
     if seconds is not None:
-        seconds.preparing += prepared - began
-        seconds.searching += time.perf_counter() - prepared
+        seconds.preparing += prepared.seconds
+        seconds.searching += time.perf_counter() - began
     return found
 
 

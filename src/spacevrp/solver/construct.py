@@ -105,7 +105,7 @@ class Construct:
             own = [plan.routes for plan in islice(rest, len(some)) if plan is not None]
             if len(own) == len(some):
                 self.pool.offer(number, Solution.judged(problems[number], split.together(own)))
-        hard = [n for n in stuck if not self.pool.complete(n) and self._needs_chance(n)]
+        hard = [n for n in stuck if not self.pool.complete(n) and self.needs_chance(n)]
         self._try_again([stuck[number][0] for number in hard], settings, stuck)
         self._accept_partial(numbers, stuck)
 
@@ -116,7 +116,7 @@ class Construct:
             expected = candidates[0].cost * task.problem.unit
         self.pool.offer(task.number, plan, expected)
 
-    def _needs_chance(self, number: int) -> bool:
+    def needs_chance(self, number: int) -> bool:
         """Whether to look for a complete plan by sampling.
 
         Some fleets are so small that chance is of help, and some customers get home over others

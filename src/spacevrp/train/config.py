@@ -34,7 +34,7 @@ class TrainConfig:
     Attributes
     ----------
     variants
-        The problems trained on; at most one depot each.
+        The problems trained on.
     extra
         Problems of that list that come up once more in every round, as often as they are named
         here: those that need it most.
@@ -169,9 +169,7 @@ class TrainConfig:
         self._check_types()
         self._check_ranges()
         features = [parse_variant(name).features for name in self.variants]
-        for name, one in zip(self.variants, features, strict=True):
-            if one.multi_depot:
-                raise _wrong("variants", "problems with at most one depot", name)
+        for one in features:
             for size in self.all_sizes:
                 recipe.check_size(one, size)
         if self.batch % self.shards:
@@ -263,6 +261,12 @@ class TrainConfig:
         """Positions in ``variants`` of the problems of a round, one after the other."""
         again = (self.variants.index(name) for name in self.extra)
         return (*range(len(self.variants)), *again)
+
+    @property
+    def num_depots(self) -> int:
+        """Depots of the instances with most of them, and at least one."""
+        found = [recipe.num_depots(parse_variant(name).features) for name in self.variants]
+        return max(1, *found)
 
     @property
     def all_sizes(self) -> tuple[int, ...]:

@@ -12,13 +12,14 @@ import torch
 from torch import Tensor
 
 from spacevrp.decode.random_numbers import random_keys, uniform
-from spacevrp.decode.rollout import choose
+from spacevrp.decode.rollout import choose, look_ahead
 from spacevrp.decode.signal import problem_signals
 from spacevrp.env import Environment, start_nodes
 from spacevrp.env.rules import at
 from spacevrp.model import HEAD_STRENGTH, random_seeds
 from spacevrp.model.decoder import logits
 from spacevrp.tensors import Batch
+from spacevrp.tensors.lengths import between
 from spacevrp.train.advantage import coefficients
 from spacevrp.train.credit import NEW, SPREAD
 from spacevrp.train.step import TrainStep
@@ -33,7 +34,7 @@ def naive_accumulate(
     """Add the gradient of one shard; returns the costs (B, P), of all augmentations."""
     augmentations = step.config.augmentations
     batch = batch.repeat_interleave(augmentations)
-    environment = Environment(batch, num_depots=1)
+    environment = Environment(batch, num_depots=step.config.num_depots)
     starts = start_nodes(environment, trajectories)
     tables = step.model(batch, random_seeds(batch, step.model.config), step.dtype)
     if augmentations > 1:
@@ -43,7 +44,7 @@ def naive_accumulate(
     keys = random_keys(starts.shape, starts.device)
     state = environment.begin(starts)
     chances, arcs, facts = [], [], []  # of every step: (B, P), (B, P, 2) and (B, P, F)
-    way = at(batch.distance.flatten(1), state.origin * batch.num_nodes + starts)
+    way = between(batch.distance, state.origin, starts)
     worth, served = at(batch.revealed_prize + batch.penalty, starts), torch.ones_like(way)
     for number in range(environment.max_steps):
         if number % _STEPS_BETWEEN_QUESTIONS == 0 and bool(state.done.all()):
@@ -51,17 +52,28 @@ def naive_accumulate(
         allowed = environment.mask(state)
         signals = problem_signals(batch, state, tables.num_signals)
         scores = logits(tables, state.origin, state.current, signals, allowed, step.dtype)
-        action = choose(scores.detach(), uniform(keys, number))
-        chance = scores.log_softmax(dim=-1).gather(2, action.unsqueeze(-1)).squeeze(-1)
+        drawn = uniform(keys, number)
+        action = choose(scores.detach(), drawn)
         learned = ~state.done
+        if environment.num_depots > 1:
+            # At a depot the choice is among what can be served from there, or none at all.
+            with torch.no_grad():
+                ahead = look_ahead(
+                    environment, tables, state, action, drawn=drawn, dtype=step.dtype
+                )
+            action = ahead.action
+            allowed = torch.where(ahead.decides.unsqueeze(-1), ahead.allowed, allowed)
+            scores = logits(tables, state.origin, state.current, signals, allowed, step.dtype)
+        chance = scores.log_softmax(dim=-1).gather(2, action.unsqueeze(-1)).squeeze(-1)
         if step.config.sure < 1:
             learned = learned & (scores.softmax(dim=-1).amax(dim=-1) < step.config.sure)
         chances.append(torch.where(learned, chance, 0.0))
         arc = torch.stack([state.current, action], dim=-1)
         arcs.append(torch.where(state.done.unsqueeze(-1), -1, arc))
-        home = at(batch.distance[:, :, 0], state.current)
+        home = between(batch.distance, state.current, state.origin)
         facts.append(torch.stack([way, worth, served, signals[..., 0], home], dim=-1))
-        way = way + at(batch.distance.flatten(1), state.current * batch.num_nodes + action)
+        switch = at(batch.is_depot, state.current) & at(batch.is_depot, action)
+        way = way + torch.where(switch, 0.0, between(batch.distance, state.current, action))
         worth = worth + at(batch.revealed_prize + batch.penalty, action)
         served = served + at((~batch.is_depot).to(way.dtype), action)
         state = environment.step(state, action)

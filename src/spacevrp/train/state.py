@@ -69,7 +69,13 @@ class TrainState:
                 continue
             _fill(tensors, stored.get(group, {}), f"{path}: {group}")
         self.step, self.seconds = int(header["step"]), float(header["seconds"])
-        self.optimizer.count.fill_(self.step)
+        self.optimizer.count.fill_(_updates(header))
+
+    def take_moments(self, path: Path) -> None:
+        """Begin with the optimizer's moments of an earlier run, or of one of its checkpoints."""
+        header, stored = checkpoint.load(path)
+        _fill(self.optimizer.state(), stored.get("moments", {}), f"{path}: moments")
+        self.optimizer.count.fill_(_updates(header))
 
     @torch.no_grad()
     def round_moments(self) -> None:
@@ -85,7 +91,8 @@ class TrainState:
             groups["moments"] = {
                 name: moment.to(torch.bfloat16) for name, moment in groups["moments"].items()
             }
-        header = {**header, "config": self.config.to_dict()}
+        updates = int(self.optimizer.count)  # with those of a run whose moments it began with
+        header = {**header, "updates": updates, "config": self.config.to_dict()}
         return checkpoint.save(folder, self.step, groups, header)
 
     def result(self) -> SpaceModel:
@@ -93,6 +100,11 @@ class TrainState:
         model = SpaceModel(self.config.model)
         model.load_state_dict(self.average.state(), strict=True)
         return model.eval()
+
+
+def _updates(header: dict[str, Any]) -> int:
+    """How many updates the moments of a checkpoint have seen."""
+    return int(header.get("updates", header["step"]))
 
 
 def resumed_config(path: Path, settings: list[str]) -> TrainConfig:

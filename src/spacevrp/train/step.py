@@ -122,7 +122,7 @@ class TrainStep:
 
     def begin(self, batch: Batch, trajectories: int) -> tuple[Environment, Tensor]:
         """The rules of a shard and its start nodes (B, P)."""
-        environment = Environment(batch, num_depots=1)
+        environment = Environment(batch, num_depots=self.config.num_depots)
         return environment, start_nodes(environment, trajectories)
 
     def forward(self, batch: Batch, related_rows: Tensor | None = None) -> DecoderTables:
