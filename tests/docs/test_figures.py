@@ -11,6 +11,7 @@ import pytest
 ROOT = Path(__file__).parents[2]
 sys.path.insert(0, str(ROOT / "docs"))
 
+import drawings  # noqa: E402
 import figure_tables  # noqa: E402
 import figures  # noqa: E402
 
@@ -31,6 +32,18 @@ def test_generated_tables_are_up_to_date(name: str) -> None:
     assert "<!-- figures:" in text
     made = figure_tables.written(ROOT / name, text)
     assert made == text, "python docs/figures.py writes them again"
+
+
+@pytest.mark.parametrize("name", drawings.DRAWINGS)
+def test_drawings_are_up_to_date(name: str) -> None:
+    held = (drawings.PICTURES / name).read_text(encoding="utf-8")
+    assert drawings.DRAWINGS[name]() == held, "make figures draws them again"
+
+
+def test_every_package_of_the_law_is_drawn() -> None:
+    drawn = drawings.imports()
+    for name in drawings.law():
+        assert name in drawings.HELPERS or f">{name.replace('__init__', 'public names')}<" in drawn
 
 
 def test_what_is_allowed_is_still_there() -> None:

@@ -239,10 +239,8 @@ def test_fleets(bundled: SpaceModel, network_of: Of, as_decoder_tables: As) -> N
         points, depots=[0, 1], demand=[0, 0] + [1, 2, 3] * 3, vehicles=vehicles
     )
     batch, _ = stack_fleets([problem])
-    augmentations: list[View] = [fleet_view(problem)]
-    got = tables_of(
-        network_of(bundled), prepare([problem], augmentations=augmentations), 2, range(2)
-    )
+    views: list[View] = [fleet_view(problem)]
+    got = tables_of(network_of(bundled), prepare([problem], views=views), 2, range(2))
     wanted = expected(bundled, batch, 2, range(2))
     assert_close(as_decoder_tables(got, batch.num_nodes), wanted, batch.is_node)
 

@@ -198,7 +198,7 @@ def test_large_instances_get_plans_without_the_network(
     solver: Solver, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr("spacevrp.solver.effort.MOST_FOR_NETWORK", 11)
-    monkeypatch.delattr("spacevrp.engines.batching.Blocks.search")
+    monkeypatch.delattr("spacevrp.engines.batching.Batcher.search")
     for name in ("CVRP", "TSP", "OP", "PDCVRP"):
         (problem,) = generate(name, 20, 1)
         assert solver.solve(problem).feasible

@@ -75,6 +75,8 @@ def above(lowest: float) -> Callable[[str], float]:
 
 _N: dict[str, Any] = {"metavar": "N", "type": at_least(1)}
 _AUGMENTATIONS = {"metavar": "N", "type": at_least(1)}
+# Names from before version 0.2.0, which are taken as well.
+_OLD_NAMES = {"augmentations": ("--views",)}
 _CATALOGUE: dict[str, dict[str, Any]] = {
     "augment": {**_AUGMENTATIONS, "help": "augmentations"},
     "augment_symmetric": {**_AUGMENTATIONS, "help": "augmentations where distances are symmetric"},
@@ -127,7 +129,7 @@ def add_options(parser: argparse._ActionsContainer, **options: Any) -> None:
             text = ",".join(map(str, default)) if isinstance(default, tuple) else str(default)
             text = text if len(text) < 60 else f"{len(default)} of them"
             told["help"] = "; ".join(filter(None, [told.get("help", ""), f"default: {text}"]))
-        parser.add_argument(f"--{name.replace('_', '-')}", **told)
+        parser.add_argument(f"--{name.replace('_', '-')}", *_OLD_NAMES.get(name, ()), **told)
 
 
 def add_weights_options(

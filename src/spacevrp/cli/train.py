@@ -69,7 +69,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         metavar="DIR",
         type=Path,
         help="with --weights: take the optimizer's moments from this run, or one of its "
-        "checkpoints; the schedule begins anew",
+        "checkpoints; the schedule begins again",
     )
     parser.add_argument(
         "--device", choices=("auto", "cpu", "cuda"), default="auto", help="default: auto"

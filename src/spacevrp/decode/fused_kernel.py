@@ -391,10 +391,10 @@ def rollout_kernel(
             excess = tl.where(there & (has_way | free_return), excess, BIG)
         # Returning, or staying at the depot for good, obeys rules of its own.
         if DEPOTS > 1:
-            settles = tl.where(depot_move & (looks == 0), base, -1)
+            decided = tl.where(depot_move & (looks == 0), base, -1)
         else:
-            settles = tl.where(depot_move, base, -1)
-        excess = tl.where(cols[None, :] == settles[:, None], 0.0, excess)
+            decided = tl.where(depot_move, base, -1)
+        excess = tl.where(cols[None, :] == decided[:, None], 0.0, excess)
         moves = excess <= 0.0
 
         # ------------------------------------------------------------------- logits

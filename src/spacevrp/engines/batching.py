@@ -74,7 +74,7 @@ class Coming:
 
 
 @dataclass
-class Blocks:
+class Batcher:
     """Where instances are searched, and how much memory a block may take.
 
     What it takes is added to the seconds, and what was left out for the size is noted.

@@ -220,7 +220,8 @@ def _joined(parts: list[Rollout], augmentations: int) -> Moves:
     def padded(sequence: Tensor) -> Tensor:
         # A finished solution rests where it is.
         rest = sequence[..., -1:].expand(-1, -1, longest - sequence.shape[2])
-        return torch.cat([sequence, rest], dim=2).unflatten(1, (augmentations, -1))
+        joined: Tensor = torch.cat([sequence, rest], dim=2).unflatten(1, (augmentations, -1))
+        return joined
 
     sequence = torch.cat([padded(part.sequence) for part in parts], dim=2).flatten(1, 2)
     cost = torch.cat(

@@ -12,7 +12,7 @@ import torch
 
 from spacevrp.engines.ahead import ahead
 from spacevrp.engines.base import Account
-from spacevrp.engines.batching import Blocks
+from spacevrp.engines.batching import Batcher
 from spacevrp.engines.devices import choose_device
 from spacevrp.engines.progress import Progress
 from spacevrp.engines.settings import Settings
@@ -71,10 +71,10 @@ class TorchEngine:
         account: Account,
     ) -> Iterator[list[Candidate]]:
         """The candidates of each, block by block."""
-        blocks = Blocks(
+        batcher = Batcher(
             self.model, self.device, account.batch_memory, account.seconds, account.notes
         )
-        found = blocks.search(several, shown, settings, progress)
+        found = batcher.search(several, shown, settings, progress)
         if self.device.type != "cuda":
             return found
         return ahead(found, _AHEAD, torch.cuda.device(self.device))

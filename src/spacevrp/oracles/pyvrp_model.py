@@ -148,12 +148,13 @@ class Model:
         return FleetRoutes(routes, None if self.problem.vehicles is None else vehicles)
 
     def _node(self, activity: Any) -> int | None:
+        number = int(activity.idx)
         if activity.is_client():
-            return self.node_of_client[activity.idx]
+            return self.node_of_client[number]
         if activity.is_pickup():
-            return self.pairs[activity.idx][0]
+            return self.pairs[number][0]
         if activity.is_delivery():
-            return self.pairs[activity.idx][1]
+            return self.pairs[number][1]
         return None
 
     def as_solution(self, routes: Routes) -> Any:

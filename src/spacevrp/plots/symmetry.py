@@ -107,7 +107,8 @@ def _name_outliers(axes: Axes, points: Mapping[str, tuple[float, float]]) -> Non
     rim = most - 0.2 * (most - min(point[0] for point in points.values()))
 
     def distance(name: str) -> float:
-        return sum((value - m) ** 2 for value, m in zip(points[name], middle, strict=True))
+        x, y = points[name]
+        return float((x - middle[0]) ** 2 + (y - middle[1]) ** 2)
 
     for name in sorted(points, key=distance, reverse=True)[:_MOST_NAMED]:
         to_the_left = points[name][0] > rim  # a name to the right would leave the picture
