@@ -1,6 +1,7 @@
-"""TSPLIB and VRPLIB instances (.vrp, .tsp, .atsp), read.
+"""TSPLIB and VRPLIB instances (.vrp, .tsp, .atsp), read; VRPLIB in PyVRP's dialect, too.
 
-Coordinates stay coordinates: a file of 30,000 nodes is read without a matrix of its distances.
+:data:`FIELDS` is the dialect: what a file may say of its nodes and of its vehicles. Coordinates
+stay coordinates: a file of 30,000 nodes is read without a matrix of its distances.
 """
 
 from __future__ import annotations
@@ -12,17 +13,20 @@ from typing import Any
 import numpy as np
 
 from spacevrp.formats.building import build, measured, tabled
-from spacevrp.formats.edge_weights import LAYOUTS, count_weights, unfold
+from spacevrp.formats.edge_weights import LAYOUTS, SPACES, count_weights, measure_space, unfold
 from spacevrp.formats.files import check_kind, shown, warn, warn_left_out
+from spacevrp.formats.fleets import fleet_fields
 from spacevrp.formats.tsplib import (
     Document,
     Section,
     parse_document,
     parse_list,
+    parse_numbers,
     parse_rows,
     parse_stream,
 )
 from spacevrp.problems.distances import TSPLIB_METRICS, Array, Distances, Metric
+from spacevrp.problems.errors import UnsupportedError
 from spacevrp.problems.problem import Problem
 
 # TSPLIB's own edge weight types, and two that VRPLIB files use besides.
@@ -35,16 +39,21 @@ EDGE_METRICS = {
 
 @dataclass(frozen=True)
 class _Type:
-    """What a TYPE says: are there vehicles, which sections must be there, which flags hold."""
+    """What a TYPE says: are there vehicles, which sections must be there, which flags hold.
+
+    ``rounding`` is what the field's convention makes of EUC_2D in files of this type.
+    """
 
     has_depot: bool = True
     needs: tuple[str, ...] = ()
     flags: dict[str, bool] = field(default_factory=dict)
+    rounding: str = "nearest"
 
 
-_FLEET = ("DEMAND_SECTION", "DEPOT_SECTION")
+_FLEET = ("CAPACITY", "DEMAND_SECTION", "DEPOT_SECTION")
 _TIMED = (*_FLEET, "TIME_WINDOW_SECTION")
 _BACKHAULS = (*_FLEET, "BACKHAUL_SECTION")
+_WINDOWS = ("DEMAND_SECTION", "TIME_WINDOW_SECTION")
 TYPES = {
     "TSP": _Type(has_depot=False),
     "ATSP": _Type(has_depot=False),
@@ -54,29 +63,87 @@ TYPES = {
     "MDVRP": _Type(needs=_FLEET),
     "MDCVRP": _Type(needs=_FLEET),
     "CVRPTW": _Type(needs=_TIMED),
-    "VRPTW": _Type(needs=_TIMED),
     "OVRP": _Type(needs=_FLEET, flags={"open_routes": True}),
     "OCVRP": _Type(needs=_FLEET, flags={"open_routes": True}),
     "VRPMPD": _Type(needs=_BACKHAULS),
     "VRPB": _Type(needs=_BACKHAULS, flags={"backhaul_last": True}),
+    "GVRP": _Type(needs=("DEMAND_SECTION", "MUTUALLY_EXCLUSIVE_GROUP_SECTION")),
+    # DIMACS: cut to one decimal. PyVRP's "exact": rounded to three.
+    "VRPTW": _Type(needs=_TIMED, rounding="one-decimal"),
+    "PCVRPTW": _Type(needs=(*_WINDOWS, "PRIZE_SECTION"), rounding="one-decimal"),
+    "MTVRPTWR": _Type(needs=(*_WINDOWS, "RELEASE_TIME_SECTION"), rounding="one-decimal"),
+    "HFVRP": _Type(needs=("DEMAND_SECTION", "VEHICLES"), rounding="three-decimals"),
+    "MDVRPTW": _Type(needs=(*_WINDOWS, "DEPOT_SECTION"), rounding="three-decimals"),
+    "SDVRPTW": _Type(needs=(*_WINDOWS, "VEHICLES"), rounding="three-decimals"),
+    "PDPTW": _Type(needs=("CAPACITY", "PICKUP_AND_DELIVERY_SECTION"), rounding="none"),
 }
+
+
+@dataclass(frozen=True)
+class Field:
+    """What a file may say of every node, or of every vehicle: in a section, by number.
+
+    Attributes
+    ----------
+    of
+        ``node`` or ``vehicle``.
+    columns
+        Numbers beside that of the node or vehicle; None for one or more, LIST for a list of nodes.
+    key
+        Whether one number for all may stand under the same name as a key.
+    """
+
+    of: str
+    columns: int | None = 1
+    key: bool = False
+
+
+LIST = 0
+FIELDS = {
+    "DEMAND": Field("node", columns=None),
+    "LINEHAUL": Field("node", columns=None),  # another name of the same
+    "TIME_WINDOW": Field("node", columns=2),
+    "SERVICE_TIME": Field("node", key=True),
+    "RELEASE_TIME": Field("node", key=True),
+    "PRIZE": Field("node"),
+    "PICKUP_AND_DELIVERY": Field("node", columns=6),
+    "CAPACITY": Field("vehicle", columns=None, key=True),
+    "VEHICLES_DEPOT": Field("vehicle"),
+    "VEHICLES_FIXED_COST": Field("vehicle", key=True),
+    "VEHICLES_UNIT_DISTANCE_COST": Field("vehicle", key=True),
+    "VEHICLES_MAX_DISTANCE": Field("vehicle", key=True),
+    "VEHICLES_MAX_DURATION": Field("vehicle", key=True),
+    "VEHICLES_MAX_RELOADS": Field("vehicle", key=True),
+    "VEHICLES_ALLOWED_CLIENTS": Field("vehicle", columns=LIST),
+    "VEHICLES_RELOAD_DEPOT": Field("vehicle", columns=LIST),
+}
+# The field of a Vehicle that each of those is.
+TERMS = {
+    "capacity": "CAPACITY",
+    "start": "VEHICLES_DEPOT",
+    "fixed_cost": "VEHICLES_FIXED_COST",
+    "unit_distance_cost": "VEHICLES_UNIT_DISTANCE_COST",
+    "max_length": "VEHICLES_MAX_DISTANCE",
+    "max_duration": "VEHICLES_MAX_DURATION",
+    "allowed": "VEHICLES_ALLOWED_CLIENTS",
+}
+_VEHICLE_KEYS = ("VEHICLES", "DISTANCE", *(name for name, one in FIELDS.items() if one.key))
+_VEHICLE_SECTIONS = (
+    *(f"{name}_SECTION" for name in FIELDS),
+    *("DEPOT_SECTION", "BACKHAUL_SECTION", "MUTUALLY_EXCLUSIVE_GROUP_SECTION"),
+)
 _KEYS = {
-    "NAME", "TYPE", "COMMENT", "DIMENSION", "CAPACITY", "DISTANCE", "SERVICE_TIME", "VEHICLES",
-    "EDGE_WEIGHT_TYPE", "EDGE_WEIGHT_FORMAT",
+    *_VEHICLE_KEYS, "NAME", "TYPE", "COMMENT", "DIMENSION", "EDGE_WEIGHT_TYPE",
+    "EDGE_WEIGHT_FORMAT",
     # How to draw the nodes: nothing of the problem.
     "NODE_COORD_TYPE", "DISPLAY_DATA_TYPE",
 }  # fmt: skip
-_VEHICLE_KEYS = ("CAPACITY", "DISTANCE", "SERVICE_TIME", "VEHICLES")
-_VEHICLE_SECTIONS = (
-    "DEMAND_SECTION", "DEPOT_SECTION", "TIME_WINDOW_SECTION", "SERVICE_TIME_SECTION",
-    "BACKHAUL_SECTION",
-)  # fmt: skip
 _SECTIONS = {
     *_VEHICLE_SECTIONS, "NODE_COORD_SECTION", "EDGE_WEIGHT_SECTION",
     "DISPLAY_DATA_SECTION",  # where to draw the nodes: nothing of the problem
 }  # fmt: skip
 # Left out, these would leave another problem than the file means.
-_REFUSED_SECTIONS = ("PICKUP_AND_DELIVERY_SECTION", "FIXED_EDGES_SECTION", "EDGE_DATA_SECTION")
+_REFUSED_SECTIONS = ("FIXED_EDGES_SECTION", "EDGE_DATA_SECTION", "TOUR_SECTION")
 
 
 def read_vrplib(
@@ -92,14 +159,14 @@ def read_vrplib(
         received = document.text("DIMENSION") or "none"
         raise document.fail("DIMENSION", expected="a number of nodes", received=received)
     rows = _read_nodes(document, size)
-    distances = _read_distances(document, size, rows, rounding)
-    reader = _NodeReader(document, size, rows)
+    distances = _read_distances(document, size, rows, kind, rounding)
+    nodes = _Numbered(document, size, rows)
     fields: dict[str, Any] = {"distances": distances, "name": document.text("NAME") or path.stem}
     if kind.has_depot:
-        fields |= _vehicle_fields(document, reader, kind)
+        fields |= _vehicle_fields(document, nodes, kind)
     elif kind is TYPES["TSP"] and not distances.is_symmetric:
         warn(path, "TYPE TSP with an asymmetric matrix, read as asymmetric")
-    return build(path, fields, variant=variant, labels=reader.labels)
+    return build(path, fields, variant=variant, labels=nodes.labels)
 
 
 def _check_contents(document: Document) -> _Type:
@@ -124,17 +191,17 @@ def _check_contents(document: Document) -> _Type:
     if type_name not in TYPES:
         raise document.fail("TYPE", expected=f"one of {', '.join(TYPES)}", received=type_name)
     kind = TYPES[type_name]
-    for section_name in kind.needs:
-        if section_name not in document.sections:
+    for name in kind.needs:
+        if name.endswith("_SECTION") and name not in document.sections:
             raise document.fail(
-                section_name, expected=f"the section, as {type_name} needs it", received="none"
+                name, expected=f"the section, as {type_name} needs it", received="none"
             )
-    if kind.has_depot and "CAPACITY" not in document.keys:
-        raise document.fail(
-            "CAPACITY", expected=f"a number, as {type_name} needs it", received="none"
-        )
+        if name not in (*document.keys, *document.sections):
+            raise document.fail(name, expected=f"a number, as {type_name} needs it", received="none")
     if not kind.has_depot:
         present = [*document.keys, *document.sections]
+        if document.whole("VEHICLES") == 1:
+            present.remove("VEHICLES")  # which is what a tour needs
         for key in (*_VEHICLE_KEYS, *_VEHICLE_SECTIONS):
             if key in present:
                 raise document.fail(key, expected=f"no vehicles in TYPE {type_name}", received=key)
@@ -145,15 +212,15 @@ def _check_contents(document: Document) -> _Type:
 
 
 def _read_distances(
-    document: Document, size: int, rows: Array | None, rounding: str | None
+    document: Document, size: int, rows: Array | None, kind: _Type, rounding: str | None
 ) -> Distances:
-    weight_type = (document.text("EDGE_WEIGHT_TYPE") or "none").upper()
+    weight_type = _weight_type(document)
     if weight_type == "EXPLICIT":
         return tabled(document.path, _read_matrix(document, size), rounding, field="matrix")
-    if weight_type not in EDGE_METRICS:
+    if weight_type not in (*EDGE_METRICS, *SPACES):
         raise document.fail(
             "EDGE_WEIGHT_TYPE",
-            expected=f"EXPLICIT or one of {', '.join(EDGE_METRICS)}",
+            expected=f"EXPLICIT or one of {', '.join((*EDGE_METRICS, *SPACES))}",
             received=weight_type,
         )
     if rows is None:
@@ -165,7 +232,17 @@ def _read_distances(
         raise document.fail(
             section.where(), expected=f"no matrix beside {weight_type}", received="one"
         )
-    return measured(document.path, rows[:, 1:], EDGE_METRICS[weight_type], rounding)
+    if weight_type in SPACES:
+        matrix = measure_space(document, weight_type, rows[:, 1:])
+        return tabled(document.path, matrix, rounding, field="matrix")
+    metric = EDGE_METRICS[weight_type]
+    if weight_type == "EUC_2D":
+        metric = Metric("euclidean", kind.rounding)
+    return measured(document.path, rows[:, 1:], metric, rounding)
+
+
+def _weight_type(document: Document) -> str:
+    return (document.text("EDGE_WEIGHT_TYPE") or "none").upper()
 
 
 def _read_matrix(document: Document, size: int) -> Array:
@@ -185,11 +262,12 @@ def _read_matrix(document: Document, size: int) -> Array:
 
 
 def _read_nodes(document: Document, size: int) -> Array | None:
-    """Number, x and y of every node in the order of the file, (N, 3)."""
+    """Number and coordinates of every node in the order of the file, (N, 3) or (N, 4)."""
     section = document.sections.get("NODE_COORD_SECTION")
     if section is None:
         return None
-    rows = parse_rows(document, section, 3, most=size)
+    columns = 4 if _weight_type(document) in SPACES else 3
+    rows = parse_rows(document, section, columns, most=size)
     if len(rows) != size:
         raise document.fail(
             section.where(), expected=f"{size} rows (DIMENSION)", received=str(len(rows))
@@ -197,15 +275,19 @@ def _read_nodes(document: Document, size: int) -> Array | None:
     return rows
 
 
-# ------------------------------------------------------------------------------- nodes by number
+# ---------------------------------------------------------------------- nodes and vehicles by number
 
 
-class _NodeReader:
-    """Sections that speak of nodes by the numbers the file gives them."""
+class _Numbered:
+    """Sections that speak of nodes, or of vehicles, by the numbers the file gives them."""
 
-    def __init__(self, document: Document, size: int, rows: Array | None) -> None:
+    def __init__(
+        self, document: Document, size: int, rows: Array | None, of: str = "node"
+    ) -> None:
         self.document = document
         self.size = size
+        self.of = of
+        self.counted_by = "DIMENSION" if of == "node" else "VEHICLES"
         numbers = np.arange(1, size + 1) if rows is None else rows[:, 0]
         section = document.sections.get("NODE_COORD_SECTION")
         self.labels: list[int] = []
@@ -221,106 +303,156 @@ class _NodeReader:
             self._index[int(number)] = index
 
     def index_of(self, number: float, where: str) -> int:
-        """Our index of the node the file calls by a number."""
+        """Our index of what the file calls by a number."""
         index = self._index.get(int(number)) if number == int(number) else None
         if index is None:
             low, high = min(self.labels), max(self.labels)
             raise self.document.fail(
-                where, expected=f"a node of {low} to {high}", received=f"{number:g}"
+                where, expected=f"a {self.of} of {low} to {high}", received=f"{number:g}"
             )
         return index
 
-    def per_node(self, section: Section, columns: int) -> Array:
-        """One row of numbers for every node, (N, columns), in our order."""
+    def values(self, name: str) -> Array | None:
+        """What a field says of every one, (size, columns) in our order; None where it is absent."""
+        said = FIELDS[name]
+        section = self.document.sections.get(f"{name}_SECTION")
+        value = self.document.number(name) if said.key else None
+        if section is not None and value is not None:
+            raise self.document.fail(
+                section.where(), expected=f"no section beside the key {name}", received="both"
+            )
+        if value is not None:
+            return np.full((self.size, 1), value)
+        if section is None:
+            return None
+        columns = said.columns
+        if columns is None:
+            columns = max(len(section.rows[0][1].split()) - 1, 1) if section.rows else 1
+        return self.rows(section, columns)
+
+    def rows(self, section: Section, columns: int) -> Array:
+        """One row of numbers for every one, (size, columns), in our order."""
         rows = parse_rows(self.document, section, columns + 1, most=self.size)
         values = np.full((self.size, columns), np.nan)
         for (line, _), row in zip(section.rows, rows, strict=True):
             index = self.index_of(float(row[0]), section.where(line))
             if not np.isnan(values[index, 0]):
                 raise self.document.fail(
-                    section.where(line), expected="every node once", received=f"{row[0]:g} again"
+                    section.where(line),
+                    expected=f"every {self.of} once",
+                    received=f"{row[0]:g} again",
                 )
             values[index] = row[1:]
         missing = np.flatnonzero(np.isnan(values[:, 0]))
         if len(missing):
             number = self.labels[int(missing[0])]
             raise self.document.fail(
-                section.where(), expected=f"{self.size} rows (DIMENSION)",
-                received=f"{len(rows)}, none for node {number}",
+                section.where(), expected=f"{self.size} rows ({self.counted_by})",
+                received=f"{len(rows)}, none for {self.of} {number}",
             )  # fmt: skip
         return values
+
+    def lists(self, name: str, listed: _Numbered) -> list[tuple[int, ...]] | None:
+        """The list that a field has for every one, of indices of what ``listed`` numbers."""
+        section = self.document.sections.get(f"{name}_SECTION")
+        if section is None:
+            return None
+        found: list[tuple[int, ...] | None] = [None] * self.size
+        for line, text in section.rows:
+            where = section.where(line)
+            own, *others = parse_numbers(self.document, where, text.split())
+            index = self.index_of(own, where)
+            if found[index] is not None:
+                raise self.document.fail(
+                    where, expected=f"every {self.of} once", received=f"{own:g} again"
+                )
+            found[index] = tuple(sorted({listed.index_of(one, where) for one in others}))
+        return [one or () for one in found]
 
 
 # --------------------------------------------------------------------------------------- vehicles
 
 
-def _vehicle_fields(document: Document, reader: _NodeReader, kind: _Type) -> dict[str, Any]:
-    sections = document.sections
-    depots = _read_depots(document, reader)
-    fields: dict[str, Any] = {
-        "depots": depots,
-        "demand": _read_demand(document, reader),
-        "capacity": document.number("CAPACITY"),
-        "max_routes": document.whole("VEHICLES"),
-        "service": _read_service(document, reader, depots),
-        **kind.flags,
-    }
-    if "TIME_WINDOW_SECTION" in sections:
-        fields["windows"] = reader.per_node(sections["TIME_WINDOW_SECTION"], 2)
-    limit = document.number("DISTANCE")
-    if limit is None:
-        return fields
-    if "windows" in fields or not fields["service"].any():
-        fields["max_length"] = limit
-    elif fields.get("open_routes"):
-        raise document.fail(
-            document.where("DISTANCE"),
-            expected="no service times beside it on open routes",
-            received="some",
-        )
+def _vehicle_fields(document: Document, nodes: _Numbered, kind: _Type) -> dict[str, Any]:
+    depots = _read_depots(document, nodes)
+    fields: dict[str, Any] = {"depots": depots, **kind.flags}
+    paired = nodes.values("PICKUP_AND_DELIVERY")
+    if paired is None:
+        fields["demand"] = _read_demand(document, nodes)
+        windows, service = nodes.values("TIME_WINDOW"), nodes.values("SERVICE_TIME")
+        fields["service"] = np.zeros(nodes.size) if service is None else service[:, 0]
+        if "SERVICE_TIME" in document.keys:  # for all customers; nothing is served at a depot
+            fields["service"][list(depots)] = 0.0
+        if windows is not None:
+            fields["windows"] = windows
     else:
-        # Without windows the limit counts service too, which is to say that the depot closes then.
-        windows = np.tile([0.0, np.inf], (reader.size, 1))
-        windows[list(depots)] = (0.0, limit)
-        fields["windows"] = windows
+        fields |= _read_pairs(document, nodes, paired)
+    prize = nodes.values("PRIZE")
+    if prize is not None:
+        fields["penalty"] = np.where(prize[:, 0] != 0, prize[:, 0], np.inf)
+    count, terms = _read_terms(document, nodes)
+    limit = document.number("DISTANCE")
+    if limit is not None:
+        counts_service = "windows" not in fields and fields["service"].any()
+        if counts_service and fields.get("open_routes"):
+            raise document.fail(
+                document.where("DISTANCE"),
+                expected="no service times beside it on open routes",
+                received="some",
+            )
+        # Without windows the limit counts service, too.
+        term = "max_duration" if counts_service else "max_length"
+        if terms.get(term) is not None:
+            raise document.fail(
+                document.where("DISTANCE"), expected=f"none beside {TERMS[term]}", received="both"
+            )
+        terms[term] = limit
+    fields |= fleet_fields(count, terms, fields)
+    _refuse_not_modelled(document, nodes)
     return fields
 
 
-def _read_depots(document: Document, reader: _NodeReader) -> tuple[int, ...]:
-    section = document.sections["DEPOT_SECTION"]
-    numbers = parse_list(document, section)
+def _read_depots(document: Document, nodes: _Numbered) -> tuple[int, ...]:
+    section = document.sections.get("DEPOT_SECTION")
+    if section is None:
+        return (0,)
+    numbers = parse_list(document, section, must_close=False)
     if not numbers:
         raise document.fail(section.where(), expected="at least one depot", received="none")
-    return tuple(reader.index_of(number, section.where()) for number in numbers)
+    return tuple(nodes.index_of(number, section.where()) for number in numbers)
 
 
-def _read_demand(document: Document, reader: _NodeReader) -> Array:
-    """Signed demand (N,): the demand section, and pickups from the backhaul section."""
-    section = document.sections["DEMAND_SECTION"]
-    demand = reader.per_node(section, 1)[:, 0]
-    negative = np.flatnonzero(demand < 0)
+def _read_demand(document: Document, nodes: _Numbered) -> Array:
+    """Signed demand (N,) or (N, D): the demand section, and pickups from the backhaul section."""
+    name = "DEMAND" if "DEMAND_SECTION" in document.sections else "LINEHAUL"
+    held = nodes.values(name)
+    demand = np.zeros((nodes.size, 1)) if held is None else held
+    negative = np.argwhere(demand < 0)
     if len(negative):
-        number = reader.labels[int(negative[0])]
+        node, column = negative[0]
         raise document.fail(
-            f"{section.where()}, node {number}",
+            f"{document.sections[f'{name}_SECTION'].where()}, node {nodes.labels[node]}",
             expected="at least 0 (pickups are for BACKHAUL_SECTION)",
-            received=f"{demand[negative[0]]:g}",
+            received=f"{demand[node, column]:g}",
         )
     backhauls = document.sections.get("BACKHAUL_SECTION")
     if backhauls is None:
-        return demand
+        return demand[:, 0] if demand.shape[1] == 1 else demand
+    if demand.shape[1] != 1:
+        raise document.fail(backhauls.where(), expected="one kind of load", received="several")
+    demand = demand[:, 0]
     if backhauls.rows and backhauls.rows[-1][1].split()[-1] == "-1":
         # Either a list of the nodes whose demand is to be picked up ...
         for number in parse_list(document, backhauls):
-            index = reader.index_of(number, backhauls.where())
+            index = nodes.index_of(number, backhauls.where())
             demand[index] = -abs(demand[index])
         return demand
     # ... or a second column of demands.
-    amounts = reader.per_node(backhauls, 1)[:, 0]
+    amounts = nodes.rows(backhauls, 1)[:, 0]
     for index in np.flatnonzero(amounts != 0).tolist():
         if demand[index] != 0 or amounts[index] < 0:
             raise document.fail(
-                f"{backhauls.where()}, node {reader.labels[index]}",
+                f"{backhauls.where()}, node {nodes.labels[index]}",
                 expected="an amount of at least 0, at nodes without a delivery",
                 received=f"{amounts[index]:g} beside {demand[index]:g}",
             )
@@ -328,15 +460,79 @@ def _read_demand(document: Document, reader: _NodeReader) -> Array:
     return demand
 
 
-def _read_service(document: Document, reader: _NodeReader, depots: tuple[int, ...]) -> Array:
-    section = document.sections.get("SERVICE_TIME_SECTION")
-    duration = document.number("SERVICE_TIME")
-    if section is not None and duration is not None:
+def _read_pairs(document: Document, nodes: _Numbered, rows: Array) -> dict[str, Any]:
+    """Demand, window, service, pickup and delivery of every node, as LKH and Li and Lim have it."""
+    for name in ("DEMAND", "LINEHAUL", "TIME_WINDOW", "SERVICE_TIME", "BACKHAUL"):
+        for place in (name, f"{name}_SECTION"):
+            if place in (*document.keys, *document.sections):
+                raise document.fail(
+                    place, expected="nothing beside PICKUP_AND_DELIVERY_SECTION", received=place
+                )
+    where = document.sections["PICKUP_AND_DELIVERY_SECTION"].where()
+    pairs = [
+        (index, nodes.index_of(delivery, where))
+        for index, (pickup, delivery) in enumerate(rows[:, 4:].tolist())
+        if pickup == 0 and delivery != 0
+    ]
+    return {
+        "demand": 0.0 - rows[:, 0],  # without a minus zero
+        "windows": rows[:, 1:3],
+        "service": rows[:, 3],
+        "pairs": pairs,
+    }
+
+
+def _read_terms(document: Document, nodes: _Numbered) -> tuple[int | None, dict[str, Any]]:
+    """How many vehicles there are, and their terms: one value for all, or a list of one for each."""
+    count = document.whole("VEHICLES")
+    own = [
+        section
+        for name, one in FIELDS.items()
+        if one.of == "vehicle" and (section := document.sections.get(f"{name}_SECTION"))
+    ]
+    if not own:
+        return count, {
+            term: document.number(name) for term, name in TERMS.items() if FIELDS[name].key
+        }
+    if count is None or count < 1:
         raise document.fail(
-            section.where(), expected="no section beside the key SERVICE_TIME", received="both"
+            "VEHICLES", expected=f"their number beside {own[0].name}", received=str(count)
         )
-    if section is not None:
-        return reader.per_node(section, 1)[:, 0]
-    service = np.full(reader.size, duration or 0.0)
-    service[list(depots)] = 0.0  # one duration for all customers; nothing is served at a depot
-    return service
+    if count != len(own[0].rows):
+        raise document.fail(
+            own[0].where(), expected=f"{count} rows (VEHICLES)", received=str(len(own[0].rows))
+        )
+    vehicles = _Numbered(document, count, None, "vehicle")
+    terms: dict[str, Any] = {}
+    for term, name in TERMS.items():
+        if FIELDS[name].columns == LIST:
+            terms[term] = vehicles.lists(name, nodes)
+        elif (values := vehicles.values(name)) is not None:
+            terms[term] = [row[0] if len(row) == 1 else tuple(row) for row in values.tolist()]
+    if terms.get("start") is not None:
+        where = document.sections["VEHICLES_DEPOT_SECTION"].where()
+        terms["start"] = [nodes.index_of(one, where) for one in terms["start"]]
+    return count, terms
+
+
+def _refuse_not_modelled(document: Document, nodes: _Numbered) -> None:
+    """Raise for what is not part of a Problem yet, where the file makes use of it."""
+    release = nodes.values("RELEASE_TIME")
+    if release is not None and release.any():
+        raise _not_modelled(document, "RELEASE_TIME", "release times")
+    for name, most, what in (
+        # Groups of one are no choice.
+        ("MUTUALLY_EXCLUSIVE_GROUP", 1, "groups of customers of which one is served"),
+        ("VEHICLES_RELOAD_DEPOT", 0, "reloads at depots (several trips of a vehicle)"),
+    ):
+        section = document.sections.get(f"{name}_SECTION")
+        for line, text in section.rows if section is not None else ():
+            numbers = parse_numbers(document, f"line {line}, {name}_SECTION", text.split())
+            for number in numbers[1:]:
+                nodes.index_of(number, f"line {line}, {name}_SECTION")
+            if len(numbers) > 1 + most:
+                raise _not_modelled(document, name, what)
+
+
+def _not_modelled(document: Document, name: str, what: str) -> UnsupportedError:
+    return UnsupportedError(f"{document.path}: {name}_SECTION: not modelled here yet: {what}")
