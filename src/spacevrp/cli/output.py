@@ -55,8 +55,10 @@ def check_format(chosen: str, problems: Sequence[Problem]) -> None:
         )
     (problem,) = problems
     depots = len(problem.depots)
-    if chosen == "vrplib" and depots != 1:
-        raise UnsupportedError(f"--format vrplib: expected one depot, received {depots}; use json")
+    if chosen == "vrplib":
+        from spacevrp.problems.plan_sol import check_sol
+
+        check_sol(problem)
     if chosen == "vroom" and not depots:
         raise UnsupportedError("--format vroom: expected a depot, received none; use json")
     if chosen == "geojson" and not problem.geographic:

@@ -28,7 +28,8 @@ from spacevrp.formats.solutions import (
 from spacevrp.formats.vrplib import read_vrplib
 from spacevrp.formats.vrplib_writing import write_vrplib
 from spacevrp.problems.errors import UnsupportedError
-from spacevrp.problems.plan_documents import solution_document, solution_sol
+from spacevrp.problems.plan_documents import solution_document
+from spacevrp.problems.plan_sol import solution_sol
 from spacevrp.problems.problem import Problem
 
 # The same function under the name of what it returns.
