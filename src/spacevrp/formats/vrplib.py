@@ -75,7 +75,7 @@ TYPES = {
     "HFVRP": _Type(needs=("DEMAND_SECTION", "VEHICLES"), rounding="three-decimals"),
     "MDVRPTW": _Type(needs=(*_WINDOWS, "DEPOT_SECTION"), rounding="three-decimals"),
     "SDVRPTW": _Type(needs=(*_WINDOWS, "VEHICLES"), rounding="three-decimals"),
-    "PDPTW": _Type(needs=("CAPACITY", "PICKUP_AND_DELIVERY_SECTION"), rounding="none"),
+    "PDPTW": _Type(needs=("CAPACITY", "PICKUP_AND_DELIVERY_SECTION")),
 }
 
 
@@ -196,7 +196,7 @@ def _check_contents(document: Document) -> _Type:
             raise document.fail(
                 name, expected=f"the section, as {type_name} needs it", received="none"
             )
-        if name not in (*document.keys, *document.sections):
+        if name not in document.keys and not {name, f"{name}_SECTION"} & {*document.sections}:
             raise document.fail(name, expected=f"a number, as {type_name} needs it", received="none")
     if not kind.has_depot:
         present = [*document.keys, *document.sections]

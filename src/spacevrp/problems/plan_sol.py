@@ -1,8 +1,9 @@
 """VRPLIB's .sol: what it calls customers and vehicles, and a plan as its text.
 
-Lines list customers only. With one depot, customer k is the k-th node that is not the depot.
-Otherwise, as in PyVRP's dialect, nodes are called by their numbers, counted from 0; a tour leaves
-out node 0. Where vehicles differ, line k is the route of vehicle k, empty where it stays at home.
+Lines list customers only. Customer k is the k-th node that is not a depot, except that, as in
+PyVRP's dialect, nodes have their numbers, counted from 0, where several depots come first; a tour
+leaves out node 0. Where vehicles differ, line k is the route of vehicle k, empty where it stays at
+home.
 """
 
 from __future__ import annotations
@@ -14,9 +15,11 @@ from spacevrp.problems.problem import Problem
 
 def sol_numbers(problem: Problem) -> dict[int, int]:
     """Customer -> what a .sol calls it."""
-    if len(problem.depots) == 1:
-        return {node: number for number, node in enumerate(problem.customers, start=1)}
-    return {node: node for node in problem.customers if problem.depots or node != 0}
+    first = len(problem.depots) or 1
+    if first == 1 or problem.depots != tuple(range(first)):
+        first = 1
+    nodes = problem.customers if problem.depots else problem.customers[1:]
+    return {node: number for number, node in enumerate(nodes, start=first)}
 
 
 def sol_vehicles(problem: Problem) -> list[int] | None:
