@@ -127,7 +127,7 @@ def read(
     raise fail(
         path,
         "",
-        expected="an instance in VRPLIB, TSPLIB, Solomon, Li-Lim, Cordeau, JSON, CSV or .npz format",
+        expected="an instance: VRPLIB, TSPLIB, Solomon, Li-Lim, Cordeau, JSON, CSV or .npz",
         received=received,
     )
 
@@ -149,7 +149,9 @@ def write(path: str | Path, problems: Problem | Sequence[Problem]) -> None:
         write_npz(path, several)
         return
     if kind not in _WRITERS:
-        raise UnsupportedError(f"{path}: expected a name that ends in .npz, .json, .vrp, .tsp, .atsp or .txt")
+        raise UnsupportedError(
+            f"{path}: instances are written as .npz, .json, .vrp, .tsp, .atsp or .txt"
+        )
     if len(several) != 1:
         raise UnsupportedError(
             f"{path}: the format holds one instance, received {len(several)}; write .npz"

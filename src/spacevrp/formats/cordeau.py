@@ -66,7 +66,9 @@ def read_cordeau(
     table = np.array(rows)
     homes = tuple(range(customers, total)) if several else (0,)
     fields: dict[str, Any] = {
-        "distances": measured(path, table[:, :2], Metric(), rounding or _ROUNDING.get(name, "none")),
+        "distances": measured(
+            path, table[:, :2], Metric(), rounding or _ROUNDING.get(name, "none")
+        ),
         "depots": homes,
         "service": table[:, 2],
         "demand": table[:, 3],

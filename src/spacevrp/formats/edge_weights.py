@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
+
 import numpy as np
 
 from spacevrp.formats.tsplib import Document
@@ -46,7 +48,7 @@ def unfold(layout: str, weights: Array, size: int) -> Array:
 
 
 # Points in space -> what makes a distance of the differences (N, 3) of their coordinates.
-SPACES = {
+SPACES: dict[str, Callable[[Array], Array]] = {
     "EUC_3D": lambda apart: np.sqrt((apart**2).sum(axis=-1)),
     "MAN_3D": lambda apart: apart.sum(axis=-1),
     "MAX_3D": lambda apart: apart.max(axis=-1),

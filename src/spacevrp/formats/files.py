@@ -93,12 +93,12 @@ def sniff(head: bytes) -> str | None:
     text = head.removeprefix(b"\xef\xbb\xbf").lstrip()
     if text[:1] in (b"{", b"["):
         return "json"
+    if _SOL_LINE.search(text):  # before the keys: these files may have a COMMENT, too
+        return "sol"
     if _TSPLIB_KEY.search(text):
         return "vrplib"
     if _SOLOMON_HEADING.search(text):
         return "solomon"
-    if _SOL_LINE.search(text):
-        return "sol"
     rows = [line.split() for line in text[:_TWO_LINES].splitlines() if line.strip()][:2]
     if all(_NUMBER.fullmatch(token) for row in rows for token in row):
         return _ROWS_OF_NUMBERS.get(tuple(map(len, rows)))  # type: ignore[arg-type]

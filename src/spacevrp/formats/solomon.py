@@ -21,10 +21,10 @@ _PAIR_COLUMNS = 9  # and the node's pickup and delivery, 0 for none
 ROUNDING, PAIR_ROUNDING = "one-decimal", "none"
 _TITLES = "CUST NO.  XCOORD.  YCOORD.  DEMAND  READY TIME  DUE DATE  SERVICE TIME"
 _UNHELD = (
-    "vehicles", "several kinds of load", "durations", "a matrix", "problems without a depot", "several depots",
-    "a depot that is not the first node", "infinite capacity", "pickups", "backhaul_last",
-    "open_routes", "problems without windows", "windows that never close", "max_length", "prize", "min_prize",
-    "maximise_prize", "penalty",
+    "vehicles", "several kinds of load", "durations", "a matrix", "problems without a depot",
+    "several depots", "a depot that is not the first node", "infinite capacity", "pickups",
+    "backhaul_last", "open_routes", "problems without windows", "windows that never close",
+    "max_length", "prize", "min_prize", "maximise_prize", "penalty",
 )  # fmt: skip
 
 

@@ -197,7 +197,9 @@ def _check_contents(document: Document) -> _Type:
                 name, expected=f"the section, as {type_name} needs it", received="none"
             )
         if name not in document.keys and not {name, f"{name}_SECTION"} & {*document.sections}:
-            raise document.fail(name, expected=f"a number, as {type_name} needs it", received="none")
+            raise document.fail(
+                name, expected=f"a number, as {type_name} needs it", received="none"
+            )
     if not kind.has_depot:
         present = [*document.keys, *document.sections]
         if document.whole("VEHICLES") == 1:
@@ -275,15 +277,13 @@ def _read_nodes(document: Document, size: int) -> Array | None:
     return rows
 
 
-# ---------------------------------------------------------------------- nodes and vehicles by number
+# --------------------------------------------------------------------- nodes and vehicles by number
 
 
 class _Numbered:
     """Sections that speak of nodes, or of vehicles, by the numbers the file gives them."""
 
-    def __init__(
-        self, document: Document, size: int, rows: Array | None, of: str = "node"
-    ) -> None:
+    def __init__(self, document: Document, size: int, rows: Array | None, of: str = "node") -> None:
         self.document = document
         self.size = size
         self.of = of
@@ -483,7 +483,7 @@ def _read_pairs(document: Document, nodes: _Numbered, rows: Array) -> dict[str, 
 
 
 def _read_terms(document: Document, nodes: _Numbered) -> tuple[int | None, dict[str, Any]]:
-    """How many vehicles there are, and their terms: one value for all, or a list of one for each."""
+    """How many vehicles there are, and their terms: one value for all, or a list of values."""
     count = document.whole("VEHICLES")
     own = [
         section

@@ -97,9 +97,7 @@ def _check_type(problem: Fleeted, vehicle: Vehicle) -> None:
     for field in ("fixed_cost", "unit_distance_cost"):
         price = getattr(vehicle, field)
         if not 0 <= price < np.inf:
-            raise ProblemError(
-                field, expected="a finite number of at least 0", received=str(price)
-            )
+            raise ProblemError(field, expected="a finite number of at least 0", received=str(price))
     _check_ends(problem, vehicle)
     _check_customers(problem, vehicle)
     if vehicle.window is not None:

@@ -201,9 +201,7 @@ class Plan:
     def leaving_late(self) -> Plan:
         """The same routes, each leaving as late as it may without ending later; less is waited."""
         roles = _roles(self.problem)
-        routes = tuple(
-            _leaving_late(self.problem, route, roles) for route in self.routes
-        )
+        routes = tuple(_leaving_late(self.problem, route, roles) for route in self.routes)
         return replace(self, routes=routes)
 
     def id_of(self, node: int) -> Hashable:

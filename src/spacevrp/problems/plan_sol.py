@@ -37,7 +37,7 @@ def sol_vehicles(problem: Problem) -> list[int] | None:
             # Nothing numbers them, so they follow one another.
             return [k for k, one in enumerate(problem.vehicles) for _ in range(one.count or 0)]
         listed += [(one, number) for one in ids]
-    return [number for _, number in sorted(listed)]  # type: ignore[type-var]
+    return [number for _, number in sorted(listed)]
 
 
 def check_sol(problem: Problem) -> None:
