@@ -49,8 +49,9 @@ class Verdict:
     ----------
     cost
         Length of all legs, times what a unit costs the vehicle, plus the fixed costs of vehicles
-        that leave and the penalties of skipped customers; minus the collected prize where prize is maximised. A broken rule adds nothing to
-        it, except that travelling an arc that does not exist costs infinitely much.
+        that leave and the penalties of skipped customers; minus the collected prize where prize is
+        maximised. A broken rule adds nothing to it, except that travelling an arc that does not
+        exist costs infinitely much.
     violations
         Everything that is wrong, route by route, then what concerns the plan as a whole.
     """
