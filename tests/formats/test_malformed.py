@@ -303,13 +303,6 @@ def test_one_wrong_thing_is_named(
     assert re.search(words, message), message
 
 
-def test_open_routes_cannot_count_service_in(tmp_path: Path) -> None:
-    text = CVRP.replace("TYPE : CVRP", "TYPE : OVRP\nDISTANCE : 99\nSERVICE_TIME : 1")
-    path = tmp_path / "case.vrp"
-    path.write_text(text, encoding="utf-8")
-    assert "line 3, DISTANCE: expected no service times beside it on open routes" in refuse(path)
-
-
 # -------------------------------------------------------------------------------- whole files
 
 NOISE = np.random.default_rng(1).bytes(files.HEAD_BYTES)

@@ -13,6 +13,7 @@ from spacevrp.formats import FormatWarning, read, read_vrplib, write, write_vrpl
 from spacevrp.problems.distances import Metric
 from spacevrp.problems.errors import FormatError, ProblemError, UnsupportedError
 from spacevrp.problems.problem import Problem
+from spacevrp.problems.referee import judge
 
 pytestmark = pytest.mark.filterwarnings("error::spacevrp.formats.FormatWarning")
 
@@ -255,6 +256,15 @@ def test_distance_with_service_is_when_the_depot_closes(tmp_path: Path) -> None:
     assert problem.max_length == np.inf
     assert problem.windows[:, 1].tolist() == [20, np.inf, np.inf, np.inf]
     assert problem.service.tolist() == [0, 2, 2, 2]
+
+
+def test_distance_with_service_is_a_shift_on_open_routes(tmp_path: Path) -> None:
+    """To (3, 0) and (3, 4): 3 + 2 + 4 + 2, and no way back."""
+    text = with_keys("DISTANCE : 11", "SERVICE_TIME : 2").replace("TYPE : CVRP", "TYPE : OVRP")
+    problem = read_one(save(tmp_path, text))
+    assert judge(problem, [[0, 1, 3], [0, 2]]).feasible
+    shorter = read_one(save(tmp_path, text.replace("DISTANCE : 11", "DISTANCE : 10")))
+    assert [v.code for v in judge(shorter, [[0, 1, 3], [0, 2]]).violations] == ["window"]
 
 
 def test_open_routes_by_type(tmp_path: Path) -> None:

@@ -49,12 +49,14 @@ SEVERAL_DEPOTS = (
     .replace("2 1\n", "2 0\n")
 )
 # PyVRP's dialect: vehicles one by one, prizes, pairs. What is priced is judged, but not solved yet.
-MIXED = CVRP.replace("TYPE : CVRP", "TYPE : HFVRP").replace(
-    "CAPACITY : 10\n", "VEHICLES_MAX_DURATION : 60\n"
-).replace(
-    "DEPOT_SECTION\n 1\n -1",
-    "CAPACITY_SECTION\n1 6\n2 6\n3 12\nVEHICLES_FIXED_COST_SECTION\n1 2\n2 2\n3 5.5\n"
-    "VEHICLES_ALLOWED_CLIENTS_SECTION\n1 2 3 4 5\n2 2 3\n3 3 4 5\nDEPOT_SECTION\n 1",
+MIXED = (
+    CVRP.replace("TYPE : CVRP", "TYPE : HFVRP")
+    .replace("CAPACITY : 10\n", "VEHICLES_MAX_DURATION : 60\n")
+    .replace(
+        "DEPOT_SECTION\n 1\n -1",
+        "CAPACITY_SECTION\n1 6\n2 6\n3 12\nVEHICLES_FIXED_COST_SECTION\n1 2\n2 2\n3 5.5\n"
+        "VEHICLES_ALLOWED_CLIENTS_SECTION\n1 2 3 4 5\n2 2 3\n3 3 4 5\nDEPOT_SECTION\n 1",
+    )
 )
 PRICED = TIMED.replace("TYPE : CVRPTW", "TYPE : SDVRPTW\nVEHICLES_MAX_DURATION : 60").replace(
     "DEPOT_S",

@@ -19,7 +19,8 @@ def fleet_fields(
 ) -> dict[str, Any]:
     """The fields of a Problem that say what its vehicles are.
 
-    Where no window limits anything, a limit on the duration of a route is when its depot closes.
+    Where no window limits anything, a limit on the duration of a route is when its depot closes,
+    or when the shift of its vehicle ends.
 
     Parameters
     ----------
@@ -39,12 +40,13 @@ def fleet_fields(
     if kinds > 1 and isinstance(said.get("capacity"), float):
         said["capacity"] = (said["capacity"],) * kinds
     closing = said.pop("max_duration", None) if "windows" not in fields else None
-    if any(isinstance(value, list) for value in (*said.values(), closing)) or any(
-        term in said for term in ("fixed_cost", "unit_distance_cost", "max_duration")
-    ):
-        if closing is not None:
-            closing = closing if isinstance(closing, list) else [closing] * (count or 1)
+    differ = any(isinstance(value, list) for value in (*said.values(), closing))
+    priced = any(term in said for term in ("fixed_cost", "unit_distance_cost", "max_duration"))
+    if differ or priced or (closing is not None and fields.get("open_routes")):
+        if isinstance(closing, list):
             said["window"] = [(0.0, limit) for limit in closing]
+        elif closing is not None:
+            said["window"] = (0.0, closing)
         return _types(count, said, fields["depots"])
     alike: dict[str, Any] = {"capacity": np.inf, **said, "max_routes": count}
     if closing is not None:

@@ -16,9 +16,9 @@ from spacevrp.formats.building import build, measured, tabled
 from spacevrp.formats.edge_weights import LAYOUTS, SPACES, count_weights, measure_space, unfold
 from spacevrp.formats.files import check_kind, shown, warn, warn_left_out
 from spacevrp.formats.fleets import fleet_fields
+from spacevrp.formats.numbered import LIST, Field, Numbered
 from spacevrp.formats.tsplib import (
     Document,
-    Section,
     parse_document,
     parse_list,
     parse_numbers,
@@ -79,29 +79,8 @@ TYPES = {
 }
 
 
-@dataclass(frozen=True)
-class Field:
-    """What a file may say of every node, or of every vehicle: in a section, by number.
-
-    Attributes
-    ----------
-    of
-        ``node`` or ``vehicle``.
-    columns
-        Numbers beside that of the node or vehicle; None for one or more, LIST for a list of nodes.
-    key
-        Whether one number for all may stand under the same name as a key.
-    """
-
-    of: str
-    columns: int | None = 1
-    key: bool = False
-
-
-LIST = 0
 FIELDS = {
     "DEMAND": Field("node", columns=None),
-    "LINEHAUL": Field("node", columns=None),  # another name of the same
     "TIME_WINDOW": Field("node", columns=2),
     "SERVICE_TIME": Field("node", key=True),
     "RELEASE_TIME": Field("node", key=True),
@@ -131,6 +110,7 @@ _VEHICLE_KEYS = ("VEHICLES", "DISTANCE", *(name for name, one in FIELDS.items() 
 _VEHICLE_SECTIONS = (
     *(f"{name}_SECTION" for name in FIELDS),
     *("DEPOT_SECTION", "BACKHAUL_SECTION", "MUTUALLY_EXCLUSIVE_GROUP_SECTION"),
+    "LINEHAUL_SECTION",  # another name of DEMAND_SECTION
 )
 _KEYS = {
     *_VEHICLE_KEYS, "NAME", "TYPE", "COMMENT", "DIMENSION", "EDGE_WEIGHT_TYPE",
@@ -153,6 +133,12 @@ def read_vrplib(
     path = Path(path)
     check_kind(path, "vrplib", expected="TSPLIB's keys, such as 'TYPE : CVRP'")
     document = parse_document(path)
+    if (linehauls := document.sections.pop("LINEHAUL_SECTION", None)) is not None:
+        if "DEMAND_SECTION" in document.sections:
+            raise document.fail(
+                linehauls.where(), expected="none beside DEMAND_SECTION", received="both"
+            )
+        document.sections["DEMAND_SECTION"] = linehauls
     kind = _check_contents(document)
     size = document.whole("DIMENSION")
     if size is None or size < 1:
@@ -160,7 +146,7 @@ def read_vrplib(
         raise document.fail("DIMENSION", expected="a number of nodes", received=received)
     rows = _read_nodes(document, size)
     distances = _read_distances(document, size, rows, kind, rounding)
-    nodes = _Numbered(document, size, rows)
+    nodes = Numbered(document, FIELDS, size, rows)
     fields: dict[str, Any] = {"distances": distances, "name": document.text("NAME") or path.stem}
     if kind.has_depot:
         fields |= _vehicle_fields(document, nodes, kind)
@@ -277,109 +263,19 @@ def _read_nodes(document: Document, size: int) -> Array | None:
     return rows
 
 
-# --------------------------------------------------------------------- nodes and vehicles by number
-
-
-class _Numbered:
-    """Sections that speak of nodes, or of vehicles, by the numbers the file gives them."""
-
-    def __init__(self, document: Document, size: int, rows: Array | None, of: str = "node") -> None:
-        self.document = document
-        self.size = size
-        self.of = of
-        self.counted_by = "DIMENSION" if of == "node" else "VEHICLES"
-        numbers = np.arange(1, size + 1) if rows is None else rows[:, 0]
-        section = document.sections.get("NODE_COORD_SECTION")
-        self.labels: list[int] = []
-        self._index: dict[int, int] = {}
-        for index, number in enumerate(numbers.tolist()):
-            if section is not None and (number != int(number) or number in self._index):
-                raise document.fail(
-                    section.where(section.rows[index][0]),
-                    expected="a whole number that no other node has",
-                    received=f"{number:g}",
-                )
-            self.labels.append(int(number))
-            self._index[int(number)] = index
-
-    def index_of(self, number: float, where: str) -> int:
-        """Our index of what the file calls by a number."""
-        index = self._index.get(int(number)) if number == int(number) else None
-        if index is None:
-            low, high = min(self.labels), max(self.labels)
-            raise self.document.fail(
-                where, expected=f"a {self.of} of {low} to {high}", received=f"{number:g}"
-            )
-        return index
-
-    def values(self, name: str) -> Array | None:
-        """What a field says of every one, (size, columns) in our order; None where it is absent."""
-        said = FIELDS[name]
-        section = self.document.sections.get(f"{name}_SECTION")
-        value = self.document.number(name) if said.key else None
-        if section is not None and value is not None:
-            raise self.document.fail(
-                section.where(), expected=f"no section beside the key {name}", received="both"
-            )
-        if value is not None:
-            return np.full((self.size, 1), value)
-        if section is None:
-            return None
-        columns = said.columns
-        if columns is None:
-            columns = max(len(section.rows[0][1].split()) - 1, 1) if section.rows else 1
-        return self.rows(section, columns)
-
-    def rows(self, section: Section, columns: int) -> Array:
-        """One row of numbers for every one, (size, columns), in our order."""
-        rows = parse_rows(self.document, section, columns + 1, most=self.size)
-        values = np.full((self.size, columns), np.nan)
-        for (line, _), row in zip(section.rows, rows, strict=True):
-            index = self.index_of(float(row[0]), section.where(line))
-            if not np.isnan(values[index, 0]):
-                raise self.document.fail(
-                    section.where(line),
-                    expected=f"every {self.of} once",
-                    received=f"{row[0]:g} again",
-                )
-            values[index] = row[1:]
-        missing = np.flatnonzero(np.isnan(values[:, 0]))
-        if len(missing):
-            number = self.labels[int(missing[0])]
-            raise self.document.fail(
-                section.where(), expected=f"{self.size} rows ({self.counted_by})",
-                received=f"{len(rows)}, none for {self.of} {number}",
-            )  # fmt: skip
-        return values
-
-    def lists(self, name: str, listed: _Numbered) -> list[tuple[int, ...]] | None:
-        """The list that a field has for every one, of indices of what ``listed`` numbers."""
-        section = self.document.sections.get(f"{name}_SECTION")
-        if section is None:
-            return None
-        found: list[tuple[int, ...] | None] = [None] * self.size
-        for line, text in section.rows:
-            where = section.where(line)
-            own, *others = parse_numbers(self.document, where, text.split())
-            index = self.index_of(own, where)
-            if found[index] is not None:
-                raise self.document.fail(
-                    where, expected=f"every {self.of} once", received=f"{own:g} again"
-                )
-            found[index] = tuple(sorted({listed.index_of(one, where) for one in others}))
-        return [one or () for one in found]
-
-
 # --------------------------------------------------------------------------------------- vehicles
 
 
-def _vehicle_fields(document: Document, nodes: _Numbered, kind: _Type) -> dict[str, Any]:
+def _vehicle_fields(document: Document, nodes: Numbered, kind: _Type) -> dict[str, Any]:
     depots = _read_depots(document, nodes)
     fields: dict[str, Any] = {"depots": depots, **kind.flags}
     paired = nodes.values("PICKUP_AND_DELIVERY")
     if paired is None:
         fields["demand"] = _read_demand(document, nodes)
-        windows, service = nodes.values("TIME_WINDOW"), nodes.values("SERVICE_TIME")
+        windows, service = (
+            nodes.values("TIME_WINDOW"),
+            nodes.values("SERVICE_TIME"),
+        )
         fields["service"] = np.zeros(nodes.size) if service is None else service[:, 0]
         if "SERVICE_TIME" in document.keys:  # for all customers; nothing is served at a depot
             fields["service"][list(depots)] = 0.0
@@ -394,12 +290,6 @@ def _vehicle_fields(document: Document, nodes: _Numbered, kind: _Type) -> dict[s
     limit = document.number("DISTANCE")
     if limit is not None:
         counts_service = "windows" not in fields and fields["service"].any()
-        if counts_service and fields.get("open_routes"):
-            raise document.fail(
-                document.where("DISTANCE"),
-                expected="no service times beside it on open routes",
-                received="some",
-            )
         # Without windows the limit counts service, too.
         term = "max_duration" if counts_service else "max_length"
         if terms.get(term) is not None:
@@ -412,7 +302,7 @@ def _vehicle_fields(document: Document, nodes: _Numbered, kind: _Type) -> dict[s
     return fields
 
 
-def _read_depots(document: Document, nodes: _Numbered) -> tuple[int, ...]:
+def _read_depots(document: Document, nodes: Numbered) -> tuple[int, ...]:
     section = document.sections.get("DEPOT_SECTION")
     if section is None:
         return (0,)
@@ -422,16 +312,15 @@ def _read_depots(document: Document, nodes: _Numbered) -> tuple[int, ...]:
     return tuple(nodes.index_of(number, section.where()) for number in numbers)
 
 
-def _read_demand(document: Document, nodes: _Numbered) -> Array:
+def _read_demand(document: Document, nodes: Numbered) -> Array:
     """Signed demand (N,) or (N, D): the demand section, and pickups from the backhaul section."""
-    name = "DEMAND" if "DEMAND_SECTION" in document.sections else "LINEHAUL"
-    held = nodes.values(name)
+    held = nodes.values("DEMAND")
     demand = np.zeros((nodes.size, 1)) if held is None else held
     negative = np.argwhere(demand < 0)
     if len(negative):
         node, column = negative[0]
         raise document.fail(
-            f"{document.sections[f'{name}_SECTION'].where()}, node {nodes.labels[node]}",
+            f"{document.sections['DEMAND_SECTION'].where()}, node {nodes.labels[node]}",
             expected="at least 0 (pickups are for BACKHAUL_SECTION)",
             received=f"{demand[node, column]:g}",
         )
@@ -460,9 +349,9 @@ def _read_demand(document: Document, nodes: _Numbered) -> Array:
     return demand
 
 
-def _read_pairs(document: Document, nodes: _Numbered, rows: Array) -> dict[str, Any]:
+def _read_pairs(document: Document, nodes: Numbered, rows: Array) -> dict[str, Any]:
     """Demand, window, service, pickup and delivery of every node, as LKH and Li and Lim have it."""
-    for name in ("DEMAND", "LINEHAUL", "TIME_WINDOW", "SERVICE_TIME", "BACKHAUL"):
+    for name in ("DEMAND", "TIME_WINDOW", "SERVICE_TIME", "BACKHAUL"):
         for place in (name, f"{name}_SECTION"):
             if place in (*document.keys, *document.sections):
                 raise document.fail(
@@ -482,7 +371,7 @@ def _read_pairs(document: Document, nodes: _Numbered, rows: Array) -> dict[str, 
     }
 
 
-def _read_terms(document: Document, nodes: _Numbered) -> tuple[int | None, dict[str, Any]]:
+def _read_terms(document: Document, nodes: Numbered) -> tuple[int | None, dict[str, Any]]:
     """How many vehicles there are, and their terms: one value for all, or a list of values."""
     count = document.whole("VEHICLES")
     own = [
@@ -502,7 +391,7 @@ def _read_terms(document: Document, nodes: _Numbered) -> tuple[int | None, dict[
         raise document.fail(
             own[0].where(), expected=f"{count} rows (VEHICLES)", received=str(len(own[0].rows))
         )
-    vehicles = _Numbered(document, count, None, "vehicle")
+    vehicles = Numbered(document, FIELDS, count, None, "vehicle")
     terms: dict[str, Any] = {}
     for term, name in TERMS.items():
         if FIELDS[name].columns == LIST:
@@ -515,7 +404,7 @@ def _read_terms(document: Document, nodes: _Numbered) -> tuple[int | None, dict[
     return count, terms
 
 
-def _refuse_not_modelled(document: Document, nodes: _Numbered) -> None:
+def _refuse_not_modelled(document: Document, nodes: Numbered) -> None:
     """Raise for what is not part of a Problem yet, where the file makes use of it."""
     release = nodes.values("RELEASE_TIME")
     if release is not None and release.any():
