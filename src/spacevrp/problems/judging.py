@@ -107,8 +107,6 @@ def sheet_arguments(problem: Problem) -> dict[str, Any] | None:
     lengths, times = problem.distances, problem.durations
     if "geo" in (lengths.metric.geometry, times.metric.geometry):
         return None  # NumPy's cosine may differ from C++'s in the last bit, before it is rounded
-    if "three-decimals" in (lengths.metric.rounding, times.metric.rounding):
-        return None
     if problem.vehicles is not None and unsolved_terms(problem.fleet):
         return None
     distances, metric = _roads(lengths)
@@ -157,8 +155,8 @@ def _limits_time(problem: Problem) -> bool:
 
 def _roads(roads: Distances) -> tuple[Any, tuple[str, str] | None]:
     """The coordinates (N, 2) and how they are measured, or the matrix (N, N)."""
-    if roads.coordinates is None:
-        return roads.matrix(), None
+    if roads.coordinates is None or roads.metric.rounding == "three-decimals":
+        return roads.matrix(), None  # it does not measure in thousandths
     return roads.coordinates, (roads.metric.geometry, roads.metric.rounding)
 
 

@@ -175,8 +175,7 @@ def with_best_vehicles(problem: Problem, stops: Sequence[Sequence[int]]) -> Flee
             trip, violations = judge_route(problem, row + 1, nodes, terms)
             assert trip is not None  # it has customers
             faults[row, terms.number] = len(violations)
-            price = _price(trip)
-            cost[row, terms.number] = price if np.isfinite(price) else terms.fixed_cost
+            cost[row, terms.number] = _price(trip)
     chosen: tuple[int, ...] = ()
     if stops:
         chosen = cheapest_vehicles(cost, faults, [terms.count for terms in fleet])
@@ -355,8 +354,9 @@ def _visited(trips: list[Trip]) -> set[int]:
 
 
 def _price(trip: Trip) -> float:
-    """What a vehicle costs on a route."""
-    return trip.terms.fixed_cost + trip.terms.unit_distance_cost * sum(trip.lengths)
+    """What a vehicle costs on a route; its fixed cost alone where there is no way."""
+    price = trip.terms.fixed_cost + trip.terms.unit_distance_cost * sum(trip.lengths)
+    return price if math.isfinite(price) else trip.terms.fixed_cost
 
 
 def _cost(problem: Problem, trips: list[Trip]) -> float:
