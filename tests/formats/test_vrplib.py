@@ -389,7 +389,7 @@ SQUARE = [[0, 0], [0, 1], [1, 0], [1, 1], [2, 2]]
         ("infinite capacity", {"capacity": np.inf, "demand": None}),
         ("pairs without windows", {"demand": [0, -1, 1, -1, 1], "pairs": [(1, 2), (3, 4)]}),
         ("windows that never close", {"windows": [[0, 9]] * 4 + [[0, np.inf]]}),
-        ("max_length beside service", {"max_length": 9, "service": [0, 1, 1, 1, 1]}),
+        ("max_length next to service", {"max_length": 9, "service": [0, 1, 1, 1, 1]}),
         ("prize", {"prize": [0, 1, 1, 1, 1], "penalty": [0, 1, 1, 1, 1]}),
         ("penalty of 0", {"penalty": [0, 1, 1, 0, 1]}),
         ("vehicles of which there are as many as are needed", {"vehicles": [{"fixed_cost": 2}]}),

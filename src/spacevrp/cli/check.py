@@ -30,7 +30,7 @@ _COST_RELATIVE, _COST_ABSOLUTE = 1e-6, 1e-5
 
 @dataclass(frozen=True)
 class _Finding:
-    """The verdict on one instance beside the cost its file claims, if it claims one.
+    """The verdict on one instance next to the cost its file claims, if it claims one.
 
     ``units`` are those in which such files may state costs.
     """

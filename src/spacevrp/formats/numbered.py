@@ -22,7 +22,7 @@ class Field:
     of
         ``node`` or ``vehicle``.
     columns
-        Numbers beside that of the node or vehicle; None for one or more, LIST for a list of nodes.
+        Numbers next to that of the node or vehicle; None for one or more, LIST for a list of nodes.
     key
         Whether one number for all may stand under the same name as a key.
     """
@@ -79,7 +79,7 @@ class Numbered:
         value = self.document.number(name) if said.key else None
         if section is not None and value is not None:
             raise self.document.fail(
-                section.where(), expected=f"no section beside the key {name}", received="both"
+                section.where(), expected=f"no section next to the key {name}", received="both"
             )
         if value is not None:
             return np.full((self.size, 1), value)

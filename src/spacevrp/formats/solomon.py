@@ -187,7 +187,7 @@ def write_text(path: str | Path, problem: Problem) -> None:
         problem,
         _UNHELD,
         metric=metric.geometry != "euclidean",
-        **{"customers beside pairs": bool(paired) and paired != set(problem.customers)},
+        **{"customers next to pairs": bool(paired) and paired != set(problem.customers)},
     )
     warn_unnamed(path, problem)
     if metric.rounding != usual:

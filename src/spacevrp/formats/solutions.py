@@ -40,7 +40,7 @@ _ROUTE_LINE = re.compile(r"route\s*+#?\s*+(\d*+)\s*+:(.*)", re.I)
 _COST_LINE = re.compile(r"cost\s*+:?\s*+(\S+)", re.I)
 # What PyVRP's files say besides, which is nothing of the plan.
 _REMARK_LINE = re.compile(r"(comment|optimal)\s*+:.*", re.I)
-# Rounding of distances -> the units in which .sol files state costs beside that of the distances:
+# Rounding of distances -> the units in which .sol files state costs next to that of the distances:
 # PyVRP counts tenths and thousandths, the literature on mixed fleets takes off two digits.
 _COST_UNITS = {"one-decimal": (0.1,), "three-decimals": (0.001, 100.0)}
 

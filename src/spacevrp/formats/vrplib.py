@@ -136,7 +136,7 @@ def read_vrplib(
     if (linehauls := document.sections.pop("LINEHAUL_SECTION", None)) is not None:
         if "DEMAND_SECTION" in document.sections:
             raise document.fail(
-                linehauls.where(), expected="none beside DEMAND_SECTION", received="both"
+                linehauls.where(), expected="none next to DEMAND_SECTION", received="both"
             )
         document.sections["DEMAND_SECTION"] = linehauls
     kind = _check_contents(document)
@@ -218,7 +218,7 @@ def _read_distances(
     if "EDGE_WEIGHT_SECTION" in document.sections:
         section = document.sections["EDGE_WEIGHT_SECTION"]
         raise document.fail(
-            section.where(), expected=f"no matrix beside {weight_type}", received="one"
+            section.where(), expected=f"no matrix next to {weight_type}", received="one"
         )
     if weight_type in SPACES:
         matrix = measure_space(document, weight_type, rows[:, 1:])
@@ -294,7 +294,7 @@ def _vehicle_fields(document: Document, nodes: Numbered, kind: _Type) -> dict[st
         term = "max_duration" if counts_service else "max_length"
         if terms.get(term) is not None:
             raise document.fail(
-                document.where("DISTANCE"), expected=f"none beside {TERMS[term]}", received="both"
+                document.where("DISTANCE"), expected=f"none next to {TERMS[term]}", received="both"
             )
         terms[term] = limit
     fields |= fleet_fields(count, terms, fields)
@@ -343,7 +343,7 @@ def _read_demand(document: Document, nodes: Numbered) -> Array:
             raise document.fail(
                 f"{backhauls.where()}, node {nodes.labels[index]}",
                 expected="an amount of at least 0, at nodes without a delivery",
-                received=f"{amounts[index]:g} beside {demand[index]:g}",
+                received=f"{amounts[index]:g} next to {demand[index]:g}",
             )
         demand[index] = -amounts[index]
     return demand
@@ -355,7 +355,7 @@ def _read_pairs(document: Document, nodes: Numbered, rows: Array) -> dict[str, A
         for place in (name, f"{name}_SECTION"):
             if place in (*document.keys, *document.sections):
                 raise document.fail(
-                    place, expected="nothing beside PICKUP_AND_DELIVERY_SECTION", received=place
+                    place, expected="nothing next to PICKUP_AND_DELIVERY_SECTION", received=place
                 )
     where = document.sections["PICKUP_AND_DELIVERY_SECTION"].where()
     pairs = [
@@ -385,7 +385,7 @@ def _read_terms(document: Document, nodes: Numbered) -> tuple[int | None, dict[s
         }
     if count is None or count < 1:
         raise document.fail(
-            "VEHICLES", expected=f"their number beside {own[0].name}", received=str(count)
+            "VEHICLES", expected=f"their number next to {own[0].name}", received=str(count)
         )
     if count != len(own[0].rows):
         raise document.fail(

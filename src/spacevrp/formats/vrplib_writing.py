@@ -47,17 +47,17 @@ def _others(problem: Problem) -> dict[str, bool]:
     return {
         "metric": problem.distances.coordinates is not None and _weight_type(problem) is None,
         "infinite capacity": not all(np.isfinite(one.capacities).all() for one in problem.fleet),
-        "max_routes beside vehicles": problem.vehicles is not None
+        "max_routes next to vehicles": problem.vehicles is not None
         and problem.max_routes is not None,
         "several kinds of load": problem.kinds_of_load > 1 and problem.vehicles is None,
-        "several kinds of load beside pickups": problem.kinds_of_load > 1
+        "several kinds of load next to pickups": problem.kinds_of_load > 1
         and bool((problem.loads < 0).any()),
         # Without windows the reader would count service in.
-        "max_length beside service": bool(np.isfinite(problem.max_length))
+        "max_length next to service": bool(np.isfinite(problem.max_length))
         and problem.vehicles is None
         and not timed
         and bool(problem.service.any()),
-        "customers beside pairs": bool(paired) and paired != set(problem.customers),
+        "customers next to pairs": bool(paired) and paired != set(problem.customers),
         "pairs without windows": bool(paired) and not timed,
         "penalty without a depot": not problem.depots and bool(np.isfinite(penalty).any()),
         "penalty of 0": bool((penalty == 0).any()),
