@@ -200,7 +200,7 @@ CASES: list[tuple[str, str, str, str]] = [
         CVRP,
         "DEPOT_SECTION",
         "EDGE_WEIGHT_SECTION\n1 2\nDEPOT_SECTION",
-        "expected no matrix beside EUC_2D",
+        "expected no matrix next to EUC_2D",
     ),
     (
         CVRP,
@@ -224,7 +224,7 @@ CASES: list[tuple[str, str, str, str]] = [
         TIMED,
         "CAPACITY : 10",
         "CAPACITY : 10\nSERVICE_TIME : 1\nSERVICE_TIME_SECTION\n1 0\n",
-        "no section beside the key",
+        "no section next to the key",
     ),
     (TIMED, "4 0 11", "4 12 11", "windows, node 3: expected a window that closes after it opens"),
     (TIMED, "4 0 11", "4 0", "line 20, TIME_WINDOW_SECTION: expected 3 numbers, received 2: 4 0"),
