@@ -79,7 +79,7 @@ def test_a_feasible_solution(
     instance: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     assert check(instance, write_solution(tmp_path, plan(GOOD, 28))) == 0
-    assert capsys.readouterr().out.splitlines() == ["cost 28", "feasible"]
+    assert capsys.readouterr().out.splitlines() == ["cost 28", "feasible, rounding nearest"]
 
 
 def test_a_vrplib_solution(
@@ -88,7 +88,7 @@ def test_a_vrplib_solution(
     path = tmp_path / "four.sol"
     path.write_text("Route #1: 1 2\nRoute #2: 3 4\nCost 28\n")
     assert check(instance, path) == 0
-    assert capsys.readouterr().out.splitlines() == ["cost 28", "feasible"]
+    assert capsys.readouterr().out.splitlines() == ["cost 28", "feasible, rounding nearest"]
 
 
 def test_every_violation_is_told_in_words(
@@ -101,7 +101,7 @@ def test_every_violation_is_told_in_words(
         "route 1 leaves with a load of 13, capacity is 10",
         "route 2 visits customer 2 again, already visited by route 1",
         "customer 4 is never visited",
-        "not feasible: 3 violations",
+        "not feasible: 3 violations, rounding nearest",
     ]
 
 
@@ -122,7 +122,7 @@ def test_a_wrong_cost_is_told(
     assert capsys.readouterr().out.splitlines() == [
         "cost 28",
         "the solution claims 26.5, costs 28",
-        "feasible, but not at the claimed cost",
+        "feasible, but not at the claimed cost, rounding nearest",
     ]
 
 

@@ -109,7 +109,7 @@ CASES: list[tuple[str, str, str, str]] = [
         "max_length, node 1: expected at least 6",
     ),
     (CVRP, "CAPACITY : 10", "CAPACITY : 10\nVEHICLES : 0", "max_routes: expected a whole number"),
-    (CVRP, "EUC_2D", "EUC_3D", "EDGE_WEIGHT_TYPE: expected EXPLICIT or one of .* received EUC_3D"),
+    (CVRP, "EUC_2D", "XRAY1", "EDGE_WEIGHT_TYPE: expected EXPLICIT or one of .* received XRAY1"),
     (
         CVRP,
         "EDGE_WEIGHT_TYPE : EUC_2D\n",
@@ -175,7 +175,6 @@ CASES: list[tuple[str, str, str, str]] = [
         r"demand, node 0: expected 0 at a depot, received 5.0 \(number 1 in",
     ),
     (CVRP, " 1\n -1\n", " -1\n", "DEPOT_SECTION: expected at least one depot, received none"),
-    (CVRP, " -1\n", "", "line 16, DEPOT_SECTION: expected -1 at its end, received none"),
     (CVRP, " -1\n", " -1\n 2\n", "line 19, DEPOT_SECTION: expected nothing after -1, received 2"),
     (CVRP, " 1\n -1", " 7\n -1", "DEPOT_SECTION: expected a node of 1 to 4, received 7"),
     (CVRP, " 1\n -1", " 1\n 1\n -1", r"depots.*: expected each depot once"),
@@ -195,13 +194,13 @@ CASES: list[tuple[str, str, str, str]] = [
         CVRP,
         "DEPOT_SECTION",
         "PICKUP_AND_DELIVERY_SECTION\nDEPOT_SECTION",
-        "received PICKUP_AND_DELIVERY_SECTION",
+        "PICKUP_AND_DELIVERY_SECTION: expected 4 rows",
     ),
     (
         CVRP,
         "DEPOT_SECTION",
         "EDGE_WEIGHT_SECTION\n1 2\nDEPOT_SECTION",
-        "expected no matrix beside EUC_2D",
+        "expected no matrix next to EUC_2D",
     ),
     (
         CVRP,
@@ -225,7 +224,7 @@ CASES: list[tuple[str, str, str, str]] = [
         TIMED,
         "CAPACITY : 10",
         "CAPACITY : 10\nSERVICE_TIME : 1\nSERVICE_TIME_SECTION\n1 0\n",
-        "no section beside the key",
+        "no section next to the key",
     ),
     (TIMED, "4 0 11", "4 12 11", "windows, node 3: expected a window that closes after it opens"),
     (TIMED, "4 0 11", "4 0", "line 20, TIME_WINDOW_SECTION: expected 3 numbers, received 2: 4 0"),
@@ -302,13 +301,6 @@ def test_one_wrong_thing_is_named(
     path.write_text(text.replace(old, new, 1), encoding="utf-8")
     message = refuse(path)
     assert re.search(words, message), message
-
-
-def test_open_routes_cannot_count_service_in(tmp_path: Path) -> None:
-    text = CVRP.replace("TYPE : CVRP", "TYPE : OVRP\nDISTANCE : 99\nSERVICE_TIME : 1")
-    path = tmp_path / "case.vrp"
-    path.write_text(text, encoding="utf-8")
-    assert "line 3, DISTANCE: expected no service times beside it on open routes" in refuse(path)
 
 
 # -------------------------------------------------------------------------------- whole files

@@ -81,15 +81,21 @@ def test_what_a_sol_file_says_besides_is_said(tmp_path: Path, text: str, words: 
         )
 
 
-@pytest.mark.parametrize("depots", [(), (0, 1)])
-def test_sol_files_know_one_depot(tmp_path: Path, depots: tuple[int, ...]) -> None:
-    problem = problem_with(depots)
-    with pytest.raises(
-        UnsupportedError, match=f"cannot be read for {len(depots)} depots; use JSON"
-    ):
+def test_routes_of_several_depots_begin_where_it_is_cheapest(tmp_path: Path) -> None:
+    """Depots (0, 0) and (3, 0) come first, so that nodes have their own numbers."""
+    problem = problem_with((0, 1))
+    assert routes_from_sol(problem, [[2], [3]]) == ((1, 2, 1), (0, 3, 0))
+    with pytest.raises(FormatError, match="route 1: expected customers 2 to 3, received 1"):
         routes_from_sol(problem, [[1]])
-    with pytest.raises(UnsupportedError, match="cannot be written for"):
-        write_solution(tmp_path / "case.sol", SolvedInstance(((0, 1, 0),)), problem=problem)
+    with pytest.raises(UnsupportedError, match="no place for which of 2 depots a route is of"):
+        write_solution(tmp_path / "case.sol", SolvedInstance(((0, 2, 0),)), problem=problem)
+
+
+def test_a_tour_leaves_out_node_0(tmp_path: Path) -> None:
+    problem = problem_with(())
+    assert routes_from_sol(problem, [[3, 1, 2]]) == ((0, 3, 1, 2),)
+    write_solution(tmp_path / "case.sol", SolvedInstance(((1, 2, 0, 3),), 14.0), problem=problem)
+    assert (tmp_path / "case.sol").read_text() == "Route #1: 3 1 2\nCost 14\n"
 
 
 def test_a_batch_in_json(tmp_path: Path) -> None:

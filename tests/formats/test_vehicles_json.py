@@ -135,15 +135,15 @@ def test_a_table_says_who_drives() -> None:
     assert describe_routes(solution) == ["  route 1 (van): 0 1 2 4", "  route 2 (type 2): 4 3 4"]
 
 
-@pytest.mark.parametrize("suffix", [".npz", ".vrp"])
+@pytest.mark.parametrize("suffix", [".npz", ".txt"])
 def test_other_files_have_no_place_for_them(tmp_path: Path, suffix: str) -> None:
     plain = Problem.from_coordinates(
-        PLACES, demand=[0, 4, 5, 5, 1], capacity=10, vehicles=[{"count": 2}], load_rule="single"
+        PLACES, demand=[0, 4, 5, 5, 1], capacity=10, vehicles=[{}, {}], load_rule="single"
     )
     with pytest.raises(UnsupportedError, match="vehicles"):
         write(tmp_path / f"batch{suffix}", plain)
     kinds = Problem.from_coordinates(PLACES, demand=[[0, 0]] + [[1, 1]] * 4, capacity=(9, 9))
     with pytest.raises(UnsupportedError, match="kinds of load"):
         write(tmp_path / f"batch{suffix}", kinds)
-    with pytest.raises(UnsupportedError, match="no place for types of vehicles"):
+    with pytest.raises(UnsupportedError, match="as many of a type as are needed"):
         Solution.judged(plain, [[0, 1, 2, 0], [0, 3, 4, 0]]).save(tmp_path / "plan.sol")

@@ -13,6 +13,7 @@ from spacevrp.formats import FormatWarning, read, read_vrplib, write, write_vrpl
 from spacevrp.problems.distances import Metric
 from spacevrp.problems.errors import FormatError, ProblemError, UnsupportedError
 from spacevrp.problems.problem import Problem
+from spacevrp.problems.referee import judge
 
 pytestmark = pytest.mark.filterwarnings("error::spacevrp.formats.FormatWarning")
 
@@ -257,6 +258,15 @@ def test_distance_with_service_is_when_the_depot_closes(tmp_path: Path) -> None:
     assert problem.service.tolist() == [0, 2, 2, 2]
 
 
+def test_distance_with_service_is_a_shift_on_open_routes(tmp_path: Path) -> None:
+    """To (3, 0) and (3, 4): 3 + 2 + 4 + 2, and no way back."""
+    text = with_keys("DISTANCE : 11", "SERVICE_TIME : 2").replace("TYPE : CVRP", "TYPE : OVRP")
+    problem = read_one(save(tmp_path, text))
+    assert judge(problem, [[0, 1, 3], [0, 2]]).feasible
+    shorter = read_one(save(tmp_path, text.replace("DISTANCE : 11", "DISTANCE : 10")))
+    assert [v.code for v in judge(shorter, [[0, 1, 3], [0, 2]]).violations] == ["window"]
+
+
 def test_open_routes_by_type(tmp_path: Path) -> None:
     problem = read_one(save(tmp_path, CVRP.replace("TYPE : CVRP", "TYPE : OVRP")))
     assert (problem.open_routes, problem.variant_name) == (True, "OCVRP")
@@ -377,12 +387,20 @@ SQUARE = [[0, 0], [0, 1], [1, 0], [1, 1], [2, 2]]
         ("durations", {"durations": np.ones((5, 5))}),
         ("metric", {"metric": Metric("manhattan", "none")}),
         ("infinite capacity", {"capacity": np.inf, "demand": None}),
-        ("pickups", {"demand": [0, 1, -1, 1, 1]}),
-        ("pairs", {"demand": [0, -1, 1, -1, 1], "pairs": [(1, 2), (3, 4)]}),
+        ("pairs without windows", {"demand": [0, -1, 1, -1, 1], "pairs": [(1, 2), (3, 4)]}),
         ("windows that never close", {"windows": [[0, 9]] * 4 + [[0, np.inf]]}),
-        ("max_length beside service", {"max_length": 9, "service": [0, 1, 1, 1, 1]}),
+        ("max_length next to service", {"max_length": 9, "service": [0, 1, 1, 1, 1]}),
         ("prize", {"prize": [0, 1, 1, 1, 1], "penalty": [0, 1, 1, 1, 1]}),
-        ("penalty", {"penalty": [0, 1, 1, 1, 1]}),
+        ("penalty of 0", {"penalty": [0, 1, 1, 0, 1]}),
+        ("vehicles of which there are as many as are needed", {"vehicles": [{"fixed_cost": 2}]}),
+        (
+            "shifts of vehicles",
+            {"vehicles": [{"count": 2, "window": [0, 9]}], "windows": [[0, 9]] * 5},
+        ),
+        (
+            "max_duration of some vehicles and not of others",
+            {"vehicles": [{"count": 1, "max_duration": 9}, {"count": 1}]},
+        ),
     ],
 )
 def test_what_the_format_cannot_hold_is_refused_by_name(

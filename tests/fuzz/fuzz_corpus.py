@@ -48,6 +48,68 @@ SEVERAL_DEPOTS = (
     .replace(" 1\n -1", " 1\n 2\n -1")
     .replace("2 1\n", "2 0\n")
 )
+# PyVRP's dialect: vehicles one by one, prizes, pairs. What is priced is judged, but not solved yet.
+MIXED = (
+    CVRP.replace("TYPE : CVRP", "TYPE : HFVRP")
+    .replace("CAPACITY : 10\n", "VEHICLES_MAX_DURATION : 60\n")
+    .replace(
+        "DEPOT_SECTION\n 1\n -1",
+        "CAPACITY_SECTION\n1 6\n2 6\n3 12\nVEHICLES_FIXED_COST_SECTION\n1 2\n2 2\n3 5.5\n"
+        "VEHICLES_ALLOWED_CLIENTS_SECTION\n1 2 3 4 5\n2 2 3\n3 3 4 5\nDEPOT_SECTION\n 1",
+    )
+)
+PRICED = TIMED.replace("TYPE : CVRPTW", "TYPE : SDVRPTW\nVEHICLES_MAX_DURATION : 60").replace(
+    "DEPOT_S",
+    "VEHICLES_DEPOT_SECTION\n1 1\n2 1\n3 1\nVEHICLES_UNIT_DISTANCE_COST_SECTION\n1 2\n2 2\n3 1\n"
+    "DEPOT_S",
+)
+PRIZES = TIMED.replace("TYPE : CVRPTW", "TYPE : PCVRPTW").replace(
+    "DEPOT_S", "PRIZE_SECTION\n1 0\n2 0\n3 4\n4 20\n5 1.5\nDEPOT_S"
+)
+PAIRS = """\
+NAME : p
+TYPE : PDPTW
+DIMENSION : 5
+CAPACITY : 10
+EDGE_WEIGHT_TYPE : EXACT_2D
+NODE_COORD_SECTION
+1 0 0
+2 3 0
+3 3 4
+4 0 4
+5 0 8
+PICKUP_AND_DELIVERY_SECTION
+1 0 0 100 0 0 0
+2 4 5 50 2 0 4
+3 -6 0 60 2 5 0
+4 -4 0 70 2 2 0
+5 6 7.5 80 2 0 3
+DEPOT_SECTION
+1
+-1
+EOF
+"""
+SPACE = "NAME : s\nTYPE : TSP\nVEHICLES : 1\nDIMENSION : 3\nEDGE_WEIGHT_TYPE : EUC_3D\n" + (
+    "NODE_COORD_SECTION\n1 0 0 0\n2 1 2 3\n3 4 0 1\nEOF\n"
+)
+LILIM = """\
+2 10 1
+0 0 0 0 0 100 0 0 0
+1 3 0 4 5 50 2 0 3
+2 3 4 -6 0 60 2 4 0
+3 0 4 -4 0 70 2 1 0
+4 0 8 6 7.5 80 2 0 2
+"""
+CORDEAU = """\
+2 1 3 2
+20 8
+20 9
+1 3 0 1 4 1 2 1 2
+2 3 4 1 4 1 2 1 2
+3 0 4 1 5 1 2 1 2
+4 0 0 0 0 0 0
+5 0 8 0 0 0 0
+"""
 OPEN = CVRP.replace("TYPE : CVRP", "TYPE : OVRP").replace("EUC_2D", "EXACT_2D")
 TSP_GEO = """\
 NAME: burma5
@@ -341,6 +403,13 @@ def text_files() -> dict[str, str]:
         "matrix.tsp": TSP_MATRIX,
         "roads.atsp": ATSP,
         "solomon.txt": SOLOMON,
+        "mixed.vrp": MIXED,
+        "priced.vrp": PRICED,
+        "prizes.vrp": PRIZES,
+        "pairs.vrp": PAIRS,
+        "space.tsp": SPACE,
+        "lilim.txt": LILIM,
+        "cordeau.txt": CORDEAU,
         "plain.csv": PLAIN_CSV,
         "pairs.csv": PAIRS_CSV,
         "stops.csv": (EXAMPLES / "stops.csv").read_text(encoding="utf-8"),

@@ -14,8 +14,9 @@ from typing import Any
 
 from hypothesis import HealthCheck, settings
 
-from spacevrp.formats import FormatWarning, solution_document
+from spacevrp.formats import FormatWarning, read, solution_document, write
 from spacevrp.problems.errors import InfeasibleError, SpacevrpError
+from spacevrp.problems.fleet import unsolved_terms
 from spacevrp.problems.problem import Problem
 from spacevrp.problems.sources.frame import ColumnWarning
 from spacevrp.solver import Solver
@@ -75,6 +76,10 @@ def _outcome_of(make: Callable[[], Any], solver: Solver, path: Path | None) -> s
         problems = [one for one in problems[:_MOST_INSTANCES] if one.size <= _MOST_NODES]
         if not problems:
             return "read"
+        for problem in problems:
+            check_conversions(problem, path)
+        if any(unsolved_terms(problem.fleet) for problem in problems):
+            return "read"  # judged, but not searched for yet
         try:
             solutions = solver.solve(problems, augment=1)
         except InfeasibleError as error:
@@ -103,6 +108,32 @@ def check_message(error: SpacevrpError, path: Path | None = None) -> None:
         assert message.startswith(str(path)), message
 
 
+def check_conversions(problem: Problem, path: Path | None) -> None:
+    """Written in another format it is the same problem, or refused in one line."""
+    if path is None:
+        return
+    for name in ("written.vrp", "written.txt"):
+        written = path.with_name(name)
+        try:
+            write(written, problem)
+        except SpacevrpError as error:
+            check_message(error, written)
+            continue
+        rounding = problem.distances.metric.rounding
+        told = rounding if name.endswith(".txt") else None
+        again = read(written, rounding=told)
+        assert isinstance(again, Problem)
+        same = problem.replace(
+            variant=None, load_rule=again.load_rule, name=again.name, ids=None, places=None,
+            geographic=False, clock=None, time_unit="s", vehicles=None, vehicle_ids=None,
+            max_routes=None, windows=again.windows,
+        )  # fmt: skip
+        held = again.replace(vehicles=None, vehicle_ids=None, max_routes=None)
+        assert held.distances.matrix().tolist() == same.distances.matrix().tolist()
+        assert (held.loads == same.loads).all()
+        assert (held.depots, held.pairs) == (same.depots, same.pairs)
+
+
 # ------------------------------------------------------------------- the cost, once more and naive
 
 
@@ -121,6 +152,7 @@ def naive_cost(
         cost += sum(naive_distance(problem, *leg) for leg in legs)
     if problem.vehicles is not None:
         assert vehicles is not None
+        assert unsolved_terms(problem.fleet) is None
         for route, number in zip(routes, vehicles, strict=True):
             leaves = any(node not in problem.depots for node in route)
             cost += problem.vehicles[number].fixed_cost if leaves else 0.0
@@ -150,6 +182,7 @@ def naive_distance(problem: Problem, origin: int, target: int) -> float:
         "up": lambda: math.ceil(length),
         "down": lambda: math.floor(length),
         "one-decimal": lambda: math.floor(length * 10.0) / 10.0,
+        "three-decimals": lambda: math.floor(length * 1000.0 + 0.5) / 1000.0,
     }[held.metric.rounding]()
 
 

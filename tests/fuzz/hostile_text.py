@@ -138,13 +138,17 @@ def damaged_text(draw: st.DrawFn, suffixes: tuple[str, ...]) -> tuple[str, bytes
 @st.composite
 def spoken_vrplib(draw: st.DrawFn) -> tuple[str, bytes]:
     """A VRPLIB file made of the format's own words in any order."""
-    heads = ("TYPE", "DIMENSION", "CAPACITY", "EDGE_WEIGHT_TYPE", "EDGE_WEIGHT_FORMAT", "VEHICLES")
-    kinds = ("TSP", "ATSP", "CVRP", "VRPTW", "VRPB", "OVRP", "MDVRP", "EXPLICIT", "EUC_2D", "GEO")
+    heads = ("TYPE", "DIMENSION", "CAPACITY", "EDGE_WEIGHT_TYPE", "EDGE_WEIGHT_FORMAT", "VEHICLES",
+             "VEHICLES_MAX_DURATION", "RELEASE_TIME")  # fmt: skip
+    kinds = ("TSP", "ATSP", "CVRP", "VRPTW", "VRPB", "OVRP", "MDVRP", "EXPLICIT", "EUC_2D", "GEO",
+             "GVRP", "HFVRP", "MDVRPTW", "MTVRPTWR", "PCVRPTW", "SDVRPTW", "PDPTW")  # fmt: skip
     values = st.sampled_from((*kinds, "FULL_MATRIX", "LOWER_DIAG_ROW", "2", "3", *TOKENS[:40]))
     parts = [
         f"{draw(st.sampled_from(heads))} : {draw(values)}" for _ in range(draw(st.integers(1, 6)))
     ]
-    sections = ("NODE_COORD", "DEMAND", "DEPOT", "EDGE_WEIGHT", "TIME_WINDOW", "BACKHAUL", "FIXED")
+    sections = ("NODE_COORD", "DEMAND", "DEPOT", "EDGE_WEIGHT", "TIME_WINDOW", "BACKHAUL", "FIXED",
+                "CAPACITY", "VEHICLES_DEPOT", "VEHICLES_ALLOWED_CLIENTS", "PRIZE",
+                "MUTUALLY_EXCLUSIVE_GROUP", "PICKUP_AND_DELIVERY")  # fmt: skip
     number = st.sampled_from(("0", "1", "2", "3", "5", "-1", "2.5", *TOKENS[:16]))
     for _ in range(draw(st.integers(0, 4))):
         parts.append(f"{draw(st.sampled_from(sections))}_SECTION")

@@ -175,7 +175,7 @@ def test_a_sol_for_several_depots_names_the_file(tmp_path: Path) -> None:
     message = refuse(
         tmp_path / "a.sol", "Route #1: 1\nCost 1\n", lambda path: read_solution(path, problem)
     )
-    assert "cannot be read for 2 depots" in message
+    assert "route 1: expected customers 2 to" in message
 
 
 # ----------------------------------------------------------------------- what Python hands over

@@ -16,11 +16,14 @@ from hypothesis import strategies as st
 from spacevrp.formats import FormatWarning, read, read_solution
 from spacevrp.problems.errors import SpacevrpError
 from spacevrp.problems.problem import Problem
-from spacevrp.problems.referee import judge
+from spacevrp.problems.referee import as_routes, as_vehicles_of, judge
 
 _DOOR = "solution files"
 # Of the instances, some with one depot, none or several; closed and open.
-_INSTANCES = ("cvrp.vrp", "open.vrp", "depots.vrp", "roads.atsp", "solomon.txt", "own-prizes.json")
+_INSTANCES = (
+    *("cvrp.vrp", "open.vrp", "depots.vrp", "roads.atsp", "solomon.txt", "own-prizes.json"),
+    *("mixed.vrp", "prizes.vrp", "lilim.txt"),
+)
 
 
 def judge_hostile(instance: Problem, path: Path) -> str:
@@ -42,7 +45,8 @@ def judge_hostile(instance: Problem, path: Path) -> str:
         if verdict.feasible:
             kept += 1
             served = [route for route in plan.routes if len(route) > 1 or not instance.depots]
-            assert close(verdict.cost, naive_cost(instance, served)), plan.routes
+            vehicles = as_vehicles_of(instance, as_routes(instance, served), plan.vehicles)
+            assert close(verdict.cost, naive_cost(instance, served, vehicles)), plan.routes
             assert math.isfinite(verdict.cost)
     return "judged feasible" if kept else "judged infeasible"
 

@@ -215,7 +215,7 @@ def _vrptw(args: argparse.Namespace, network: Network) -> Iterator[Case]:
 
     found = []
     for path in sorted(_folder("vrptw").glob("*.txt")):
-        size = len(read(path).customers)
+        size = len(read(path, rounding="none").customers)
         if size >= 100:
             found.append((size, path))
     for size, path in sorted(found):
@@ -225,7 +225,7 @@ def _vrptw(args: argparse.Namespace, network: Network) -> Iterator[Case]:
 def _of_file(path: Path) -> list[Item]:
     from spacevrp.formats import read_solomon as read
 
-    return [Item(read(path))]
+    return [Item(read(path, rounding="none"))]
 
 
 def _cvrplib(args: argparse.Namespace, network: Network) -> Iterator[Case]:

@@ -10,7 +10,12 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from spacevrp.cli.instances import add_instances, read_instances
+from spacevrp.cli.instances import (
+    add_instances,
+    name_rounding,
+    name_roundings,
+    read_instances,
+)
 
 if TYPE_CHECKING:
     from spacevrp.formats import SolvedInstance
@@ -25,17 +30,29 @@ _COST_RELATIVE, _COST_ABSOLUTE = 1e-6, 1e-5
 
 @dataclass(frozen=True)
 class _Finding:
-    """The verdict on one instance beside the cost its file claims, if it claims one."""
+    """The verdict on one instance next to the cost its file claims, if it claims one.
+
+    ``units`` are those in which such files may state costs.
+    """
 
     verdict: Verdict
     claimed: float | None
+    units: tuple[float, ...] = (1.0,)
+
+    @property
+    def unit(self) -> float | None:
+        """In which of the units the claim is right; None for none of them."""
+        cost = self.verdict.cost
+        allowed = _COST_ABSOLUTE + _COST_RELATIVE * abs(cost)
+        for unit in self.units:
+            claimed = cost if self.claimed is None else self.claimed * unit
+            if claimed == cost or abs(claimed - cost) <= allowed:
+                return unit
+        return None
 
     @property
     def claim_is_wrong(self) -> bool:
-        cost = self.verdict.cost
-        if self.claimed is None or self.claimed == cost:
-            return False
-        return not abs(self.claimed - cost) <= _COST_ABSOLUTE + _COST_RELATIVE * abs(cost)
+        return self.unit is None
 
     @property
     def is_right(self) -> bool:
@@ -101,7 +118,9 @@ def run(args: argparse.Namespace) -> int:
             for number, solution in enumerate(_solutions(problems, plans)):
                 label = problems[number].name or f"instance {number}"
                 print(f"{label}: {solution}")
-        print("\n".join(_as_lines(findings, disagreement, all_right)))
+        lines = _as_lines(findings, disagreement, all_right)
+        lines[-1] += name_roundings(problems)
+        print("\n".join(lines))
     return FEASIBLE if all_right else NOT_FEASIBLE
 
 
@@ -121,7 +140,7 @@ def _judge_all(
         except SolutionError as error:
             where = f"{path}, instance {number}" if len(plans) > 1 else str(path)
             raise SolutionError(f"{where}: {error}") from None
-        findings.append(_Finding(verdict, plan.cost))
+        findings.append(_Finding(verdict, plan.cost, plan.units))
     return findings
 
 
@@ -146,6 +165,8 @@ def _as_record(
             "cost": _finite(finding.verdict.cost),
             "claimed_cost": _finite(finding.claimed),
             "cost_agrees": not finding.claim_is_wrong,
+            "cost_unit": finding.unit,
+            "rounding": name_rounding(problem),
             "feasible": finding.verdict.feasible,
             "violations": [
                 {"code": v.code, "message": v.message, "route": v.route, "node": v.node}
@@ -161,7 +182,10 @@ def _as_lines(findings: Sequence[_Finding], disagreement: str | None, all_right:
     lines = []
     for number, finding in enumerate(findings):
         prefix = f"instance {number}: " if len(findings) > 1 else ""
-        lines.append(f"{prefix}cost {_write(finding.verdict.cost)}")
+        stated = ""
+        if finding.claimed is not None and finding.unit not in (None, 1.0):
+            stated = f" (stated as {_write(finding.claimed)}, in units of {finding.unit:g})"
+        lines.append(f"{prefix}cost {_write(finding.verdict.cost)}{stated}")
         lines += [f"{prefix}{complaint}" for complaint in finding.complaints()]
     if disagreement is not None:
         lines.append(disagreement)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import argparse
+from collections.abc import Sequence
 from contextlib import nullcontext
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -11,15 +12,23 @@ if TYPE_CHECKING:
     from spacevrp.problems.problem import Problem
 
 _TIME_UNITS = ("s", "min", "h")
+_ROUNDINGS = ("none", "nearest", "up", "down", "one-decimal", "three-decimals")
 
 
-def add_instances(parser: argparse.ArgumentParser) -> None:
-    """Declare the file, and what may have to be said of it."""
+def add_instances(parser: argparse.ArgumentParser, *, several: bool = False) -> None:
+    """Declare the file, or several of them, and what may have to be said of it."""
     parser.add_argument(
         "file",
         metavar="FILE",
         type=Path,
-        help="instances: .vrp, .json (ours, VROOM's, ...), .csv, .npz or Solomon text",
+        nargs="+" if several else None,
+        help="instances: .vrp, .json (ours, VROOM's, ...), .csv, .npz, Solomon, Li-Lim or Cordeau "
+        "text",
+    )
+    parser.add_argument(
+        "--rounding",
+        choices=_ROUNDINGS,
+        help="rounding of distances from coordinates; default: what is customary for such files",
     )
     parser.add_argument(
         "--time-unit",
@@ -29,15 +38,28 @@ def add_instances(parser: argparse.ArgumentParser) -> None:
     )
 
 
-def read_instances(
-    args: argparse.Namespace, *, rounding: str | None = None, lenient: bool = False
-) -> list[Problem]:
-    """The instances; ``lenient`` lets customers pass whom no vehicle can serve."""
+def read_instances(args: argparse.Namespace, *, lenient: bool = False) -> list[Problem]:
+    """The instances of all files; ``lenient`` lets customers pass whom no vehicle can serve."""
     # Imported here, so that help stays instant.
     from spacevrp.formats import read
     from spacevrp.problems.leniency import unservable_allowed
     from spacevrp.problems.problem import Problem
 
+    problems: list[Problem] = []
     with unservable_allowed() if lenient else nullcontext():
-        content = read(args.file, rounding=rounding, time_unit=args.time_unit)
-    return [content] if isinstance(content, Problem) else list(content)
+        for path in args.file if isinstance(args.file, list) else [args.file]:
+            content = read(path, rounding=args.rounding, time_unit=args.time_unit)
+            problems += [content] if isinstance(content, Problem) else content
+    return problems
+
+
+def name_rounding(problem: Problem) -> str | None:
+    """The rounding of distances that follow from coordinates; None where nothing is rounded."""
+    rounding = problem.distances.metric.rounding
+    return rounding if problem.distances.coordinates is not None and rounding != "none" else None
+
+
+def name_roundings(problems: Sequence[Problem]) -> str:
+    """For the end of a line: how distances are rounded, where they are."""
+    names = {name_rounding(problem) for problem in problems} - {None}
+    return f", rounding {' and '.join(sorted(map(str, names)))}" if names else ""

@@ -33,7 +33,8 @@ class Verb(NamedTuple):
 
 VERBS = (
     Verb("demo", "solve a bundled instance and draw it", "spacevrp.cli.demo"),
-    Verb("solve", "solve the instances of a file", "spacevrp.cli.solve"),
+    Verb("solve", "solve the instances of files", "spacevrp.cli.solve"),
+    Verb("convert", "write an instance in another format", "spacevrp.cli.convert"),
     Verb("variants", "list the 110 variants", "spacevrp.cli.variants"),
     Verb("generate", "make a reproducible set of random instances", "spacevrp.cli.generate"),
     Verb("check", "judge a solution: its cost and every violation", "spacevrp.cli.check"),

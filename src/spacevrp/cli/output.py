@@ -7,6 +7,7 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from spacevrp.cli.instances import name_rounding, name_roundings
 from spacevrp.problems.errors import FormatError, UnsupportedError
 
 if TYPE_CHECKING:
@@ -55,8 +56,10 @@ def check_format(chosen: str, problems: Sequence[Problem]) -> None:
         )
     (problem,) = problems
     depots = len(problem.depots)
-    if chosen == "vrplib" and depots != 1:
-        raise UnsupportedError(f"--format vrplib: expected one depot, received {depots}; use json")
+    if chosen == "vrplib":
+        from spacevrp.problems.plan_sol import check_sol
+
+        check_sol(problem)
     if chosen == "vroom" and not depots:
         raise UnsupportedError("--format vroom: expected a depot, received none; use json")
     if chosen == "geojson" and not problem.geographic:
@@ -88,6 +91,8 @@ def render(
         for entry, problem, solution in zip(
             document["instances"], problems, solutions, strict=True
         ):
+            if (rounding := name_rounding(problem)) is not None:
+                entry["rounding"] = rounding
             if not solution.feasible:
                 entry["unserved"] = unserved_document(problem, solution.unserved)
         if len(solutions) == 1:  # a batch would grow tenfold
@@ -131,7 +136,7 @@ def _table(
             lines += describe_routes(solution)
         if len(problems) <= _MOST_ROUTES_SHOWN:
             lines += describe_unserved(solution)
-    lines.append(summarise(solutions, seconds, device))
+    lines.append(summarise(solutions, seconds, device) + name_roundings(problems))
     return "\n".join(lines) + "\n"
 
 

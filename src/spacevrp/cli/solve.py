@@ -1,4 +1,4 @@
-"""``spacevrp solve``: solve the instances of a file."""
+"""``spacevrp solve``: solve the instances of files."""
 
 from __future__ import annotations
 
@@ -23,7 +23,6 @@ if TYPE_CHECKING:
     from spacevrp.solver import Outcome, SolveParams
 
 SOLVED, NOT_SOLVED = 0, 1
-_ROUNDINGS = ("none", "nearest", "up", "down", "one-decimal")
 _PICTURES = ("routes", "schedule", "load", "bars")
 # Notes beyond so many are only counted.
 _MOST_NOTES = 3
@@ -37,7 +36,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         "also 'spacevrp explain'); 2: bad usage or a file that cannot be read. Instances and nodes "
         "are numbered from 0 as in the file."
     )
-    add_instances(parser)
+    add_instances(parser, several=True)
     parser.add_argument(
         "--time",
         metavar="TIME",
@@ -77,11 +76,6 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         "--params", metavar="FILE.toml", type=Path, help="a file with fields of SolveParams"
     )
     _add_older_options(parser)
-    parser.add_argument(
-        "--rounding",
-        choices=_ROUNDINGS,
-        help="rounding of distances from coordinates; default: what belongs to the file's format",
-    )
     parser.add_argument(
         "--format",
         choices=FORMATS,
@@ -137,7 +131,7 @@ def run(args: argparse.Namespace) -> int:
         args.output = None  # as everywhere, a dash is stdout
     # Everything that can be wrong is found before the work begins.
     chosen = choose_format(args.format, args.output)
-    problems = read_instances(args, rounding=args.rounding, lenient=True)
+    problems = read_instances(args, lenient=True)
     check_format(chosen, problems)
     _check_targets(args, problems)
     params = _params(args)

@@ -1,4 +1,4 @@
-"""Readers and writers: VRPLIB and TSPLIB, Solomon text, JSON instances, .npz batches, solutions.
+"""Readers and writers: VRPLIB, TSPLIB, Solomon, Li-Lim, Cordeau, JSON, .npz batches, solutions.
 
 Read, too: tables of stops as CSV, and the JSON of VROOM, OR-Tools' examples and routing engines.
 
@@ -12,11 +12,12 @@ from __future__ import annotations
 from collections.abc import Sequence
 from pathlib import Path
 
+from spacevrp.formats.cordeau import read_cordeau
 from spacevrp.formats.csv_table import read_csv
 from spacevrp.formats.files import FormatWarning, fail, read_head, sniff
 from spacevrp.formats.instance_json import read_json, write_json
 from spacevrp.formats.npz import load_arrays, read_npz, write_npz
-from spacevrp.formats.solomon import read_solomon
+from spacevrp.formats.solomon import read_lilim, read_solomon, write_text
 from spacevrp.formats.solutions import (
     SolutionFile,
     SolvedInstance,
@@ -28,7 +29,8 @@ from spacevrp.formats.solutions import (
 from spacevrp.formats.vrplib import read_vrplib
 from spacevrp.formats.vrplib_writing import write_vrplib
 from spacevrp.problems.errors import UnsupportedError
-from spacevrp.problems.plan_documents import solution_document, solution_sol
+from spacevrp.problems.plan_documents import solution_document
+from spacevrp.problems.plan_sol import solution_sol
 from spacevrp.problems.problem import Problem
 
 # The same function under the name of what it returns.
@@ -40,8 +42,10 @@ __all__ = [
     "SolvedInstance",
     "load_arrays",
     "read",
+    "read_cordeau",
     "read_csv",
     "read_json",
+    "read_lilim",
     "read_npz",
     "read_solomon",
     "read_solution",
@@ -55,6 +59,7 @@ __all__ = [
     "write_json",
     "write_npz",
     "write_solution",
+    "write_text",
     "write_vrplib",
 ]
 
@@ -70,10 +75,12 @@ _FORMAT_OF_SUFFIX = {
 _READERS = {
     "vrplib": read_vrplib,
     "solomon": read_solomon,
+    "lilim": read_lilim,
+    "cordeau": read_cordeau,
 }
 # These say nothing of units of time, or what is not in the unit that is wanted.
 _TIMED = ("csv", "json")
-_WRITERS = {"json": write_json, "vrplib": write_vrplib}
+_WRITERS = {"json": write_json, "vrplib": write_vrplib, "solomon": write_text}
 
 
 def read(
@@ -91,7 +98,7 @@ def read(
         The file. Its content decides the format; its suffix does where the content is unclear.
     rounding
         Rounding policy for distances from coordinates (``none``, ``nearest``, ``up``, ``down``,
-        ``one-decimal``), in place of the one that belongs to the format.
+        ``one-decimal``, ``three-decimals``), in place of what is customary for such files.
     variant
         Read the instance as this named variant, in place of what the file says.
     time_unit
@@ -120,13 +127,15 @@ def read(
     raise fail(
         path,
         "",
-        expected="an instance in VRPLIB, TSPLIB, Solomon, JSON, CSV or .npz format",
+        expected="an instance: VRPLIB, TSPLIB, Solomon, Li-Lim, Cordeau, JSON, CSV or .npz",
         received=received,
     )
 
 
 def write(path: str | Path, problems: Problem | Sequence[Problem]) -> None:
-    """Write one instance (.json, .vrp, .tsp, .atsp) or a batch (.npz), by the suffix of the path.
+    """Write one instance or a batch (.npz), by the suffix of the path.
+
+    .json, .vrp, .tsp and .atsp (VRPLIB), or .txt: Li and Lim's layout for pairs, else Solomon's.
 
     Raises
     ------
@@ -140,7 +149,9 @@ def write(path: str | Path, problems: Problem | Sequence[Problem]) -> None:
         write_npz(path, several)
         return
     if kind not in _WRITERS:
-        raise UnsupportedError(f"{path}: instances are written as .npz, .json, .vrp, .tsp or .atsp")
+        raise UnsupportedError(
+            f"{path}: instances are written as .npz, .json, .vrp, .tsp, .atsp or .txt"
+        )
     if len(several) != 1:
         raise UnsupportedError(
             f"{path}: the format holds one instance, received {len(several)}; write .npz"

@@ -1,9 +1,12 @@
-"""The layouts in which TSPLIB files list the numbers of a matrix."""
+"""What TSPLIB files hold in place of points in the plane: matrices, and points in space."""
 
 from __future__ import annotations
 
+from collections.abc import Callable
+
 import numpy as np
 
+from spacevrp.formats.tsplib import Document
 from spacevrp.problems.distances import Array
 
 # Layout -> (which triangle is listed row by row, whether its diagonal is). A triangle listed column
@@ -42,3 +45,25 @@ def unfold(layout: str, weights: Array, size: int) -> Array:
     matrix[rows, columns] = weights
     matrix[columns, rows] = weights
     return matrix
+
+
+# Points in space -> what makes a distance of the differences (N, 3) of their coordinates.
+SPACES: dict[str, Callable[[Array], Array]] = {
+    "EUC_3D": lambda apart: np.sqrt((apart**2).sum(axis=-1)),
+    "MAN_3D": lambda apart: apart.sum(axis=-1),
+    "MAX_3D": lambda apart: apart.max(axis=-1),
+}
+# They are held as a matrix.
+_MOST_IN_SPACE = 10_000
+
+
+def measure_space(document: Document, weight_type: str, points: Array) -> Array:
+    """The (N, N) distances between points (N, 3), each rounded to the nearest whole number."""
+    if len(points) > _MOST_IN_SPACE:
+        raise document.fail(
+            "DIMENSION", expected=f"at most {_MOST_IN_SPACE} for {weight_type}",
+            received=str(len(points)),
+        )  # fmt: skip
+    measure = SPACES[weight_type]
+    rows = [np.floor(measure(np.abs(points - point)) + 0.5) for point in points]
+    return np.array(rows)

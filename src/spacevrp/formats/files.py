@@ -24,6 +24,10 @@ _TSPLIB_KEY = re.compile(
     rb"^[ \t]*(NAME|TYPE|COMMENT|DIMENSION|CAPACITY|EDGE_WEIGHT_TYPE)[ \t]*:", re.I | re.M
 )
 _SOLOMON_HEADING = re.compile(rb"^[ \t]*(VEHICLE|CUSTOMER)[ \t]*\r?$", re.I | re.M)
+# How many numbers stand in the first two lines that hold anything.
+_ROWS_OF_NUMBERS = {(3, 9): "lilim", (4, 2): "cordeau"}
+_NUMBER = re.compile(rb"[-+.\deE]+")
+_TWO_LINES = 2**10
 # Possessive (*+), so that a line of thousands of blanks is not tried in every way to part them.
 _SOL_LINE = re.compile(rb"^[ \t]*+Route[ \t]*+#?[ \t]*+\d*+[ \t]*+:", re.I | re.M)
 
@@ -81,7 +85,7 @@ def unreadable(path: Path, error: Exception) -> FormatError:
 
 
 def sniff(head: bytes) -> str | None:
-    """The format a file's first bytes show: npz, json, vrplib, solomon, sol, or None."""
+    """The format a file's first bytes show: its name in ``formats``, or None."""
     if head.startswith(b"PK\x03\x04"):
         return "npz"
     if _BINARY.search(head):
@@ -89,12 +93,15 @@ def sniff(head: bytes) -> str | None:
     text = head.removeprefix(b"\xef\xbb\xbf").lstrip()
     if text[:1] in (b"{", b"["):
         return "json"
+    if _SOL_LINE.search(text):  # before the keys: these files may have a COMMENT, too
+        return "sol"
     if _TSPLIB_KEY.search(text):
         return "vrplib"
     if _SOLOMON_HEADING.search(text):
         return "solomon"
-    if _SOL_LINE.search(text):
-        return "sol"
+    rows = [line.split() for line in text[:_TWO_LINES].splitlines() if line.strip()][:2]
+    if all(_NUMBER.fullmatch(token) for row in rows for token in row):
+        return _ROWS_OF_NUMBERS.get(tuple(map(len, rows)))  # type: ignore[arg-type]
     return None
 
 

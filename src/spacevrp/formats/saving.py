@@ -19,8 +19,8 @@ def write(what: Problem | Iterable[Problem] | Solution, path: str | Path) -> Non
     Parameters
     ----------
     what
-        A problem (.json, .vrp, .tsp, .atsp), several (.npz), or a solution (.sol, .json, .geojson,
-        .csv, .txt; see :meth:`Solution.save`).
+        A problem (.json, .vrp, .tsp, .atsp, .txt), several (.npz), or a solution (.sol, .json,
+        .geojson, .csv, .txt; see :meth:`Solution.save`).
     path
         The file.
 

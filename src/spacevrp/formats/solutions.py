@@ -1,4 +1,4 @@
-"""Solutions in files: our JSON, CSV, and VRPLIB's .sol for one instance with one depot."""
+"""Solutions in files: our JSON, CSV, and VRPLIB's .sol for one instance."""
 
 from __future__ import annotations
 
@@ -30,16 +30,24 @@ from spacevrp.formats.json_text import (
 from spacevrp.formats.stops import Routes, routes_from_csv, routes_from_json
 from spacevrp.problems.assignment import FleetRoutes
 from spacevrp.problems.errors import FormatError, UnsupportedError
-from spacevrp.problems.plan_documents import Solved, only_depot, solution_document, solution_sol
+from spacevrp.problems.plan_documents import Solved, solution_document
+from spacevrp.problems.plan_sol import sol_numbers, sol_vehicles, solution_sol
 from spacevrp.problems.problem import Problem
+from spacevrp.problems.referee import around, with_best_vehicles
 
 # Possessive (*+), so that a line of thousands of blanks is not tried in every way to part them.
-_ROUTE_LINE = re.compile(r"route\s*+#?\s*+\d*+\s*+:(.*)", re.I)
+_ROUTE_LINE = re.compile(r"route\s*+#?\s*+(\d*+)\s*+:(.*)", re.I)
 _COST_LINE = re.compile(r"cost\s*+:?\s*+(\S+)", re.I)
+# What PyVRP's files say besides, which is nothing of the plan.
+_REMARK_LINE = re.compile(r"(comment|optimal)\s*+:.*", re.I)
+# Rounding of distances -> the units in which .sol files state costs next to that of the distances:
+# PyVRP counts tenths and thousandths, the literature on mixed fleets takes off two digits.
+_COST_UNITS = {"one-decimal": (0.1,), "three-decimals": (0.001, 100.0)}
 
 # What an entry may hold; the last five say which classical solver found it, and how.
 _INSTANCE_KEYS = (
     "cost",
+    "rounding",
     "routes",
     "vehicles",
     "feasible",
@@ -60,11 +68,15 @@ _PLAN_KEYS = (
 
 @dataclass(frozen=True)
 class SolvedInstance:
-    """One instance as a file states it: cost and verdict are the file's own claims."""
+    """One instance as a file states it: cost and verdict are the file's own claims.
+
+    The claimed cost may be in any of the ``units`` that are customary for such files.
+    """
 
     routes: Routes
     cost: float | None = None
     feasible: bool | None = None
+    units: tuple[float, ...] = (1.0,)
 
     @property
     def vehicles(self) -> tuple[int, ...] | None:
@@ -91,7 +103,7 @@ def read_solution(
     """The solutions of a file, JSON, CSV or .sol by its content.
 
     ``problem`` is what they solve, or all of it in the order of the file. It tells which node an id
-    is and, as a .sol file lists customers only, where the depot is and whether routes are closed;
+    is and, as a .sol file lists customers only, where depots are and whether routes are closed;
     without it nodes are numbers, and routes of a .sol are closed at node 0.
     """
     path = Path(path)
@@ -174,24 +186,24 @@ def _unknown(prefix: str, table: dict[str, Any], known: tuple[str, ...]) -> list
 
 def _read_sol(path: Path, problem: Problem | None) -> SolutionFile:
     lists: list[list[int]] = []
+    numbers: list[int] = []  # what the file calls the routes
     cost: float | None = None
     left_out: list[str] = []
     for number, line in read_lines(path):
         if not line:
             continue
         if route := _ROUTE_LINE.fullmatch(line):
-            customers = [_customer(path, number, token) for token in route[1].split()]
-            if customers:
-                lists.append(customers)
-            else:
+            numbers.append(_customer(path, number, route[1]) if route[1] else len(numbers) + 1)
+            lists.append([_customer(path, number, token) for token in route[2].split()])
+            if not lists[-1] and (problem is None or problem.vehicles is None):
                 left_out.append(f"line {number}: a route without customers")
         elif stated := _COST_LINE.fullmatch(line):
             if cost is not None:
                 raise fail(path, f"line {number}", expected="one cost", received="a second one")
             cost = _cost(path, number, stated[1])
-        else:
+        elif not _REMARK_LINE.fullmatch(line):
             left_out.append(f"line {number}: {shown(line)!r}")
-    if not lists:
+    if not any(lists):
         raise fail(path, "", expected="customers in some route", received="none")
     if left_out:
         more = f" (and {len(left_out) - 1} more lines)" if len(left_out) > 1 else ""
@@ -199,15 +211,14 @@ def _read_sol(path: Path, problem: Problem | None) -> SolutionFile:
     if cost is None:
         warn(path, "no Cost at the end: the file may be cut short")
     if problem is None:
-        routes: Routes = tuple((0, *customers, 0) for customers in lists)
-    else:
-        try:
-            routes = routes_from_sol(problem, lists)
-        except FormatError as error:
-            raise FormatError(f"{path}: {error}") from None
-        except UnsupportedError as error:
-            raise UnsupportedError(f"{path}: {error}") from None
-    return SolutionFile(None, (SolvedInstance(routes, cost),))
+        routes: Routes = tuple((0, *customers, 0) for customers in lists if customers)
+        return SolutionFile(None, (SolvedInstance(routes, cost),))
+    try:
+        routes = routes_from_sol(problem, lists, numbers)
+    except FormatError as error:
+        raise FormatError(f"{path}: {error}") from None
+    units = (1.0, *_COST_UNITS.get(problem.distances.metric.rounding, ()))
+    return SolutionFile(None, (SolvedInstance(routes, cost, None, units),))
 
 
 def _customer(path: Path, line: int, token: str) -> int:
@@ -227,24 +238,44 @@ def _cost(path: Path, line: int, token: str) -> float:
     return cost
 
 
-def routes_from_sol(problem: Problem, customer_lists: Iterable[Sequence[int]]) -> Routes:
-    """Routes with their depot from lists of customer numbers.
+def routes_from_sol(
+    problem: Problem,
+    customer_lists: Iterable[Sequence[int]],
+    numbers: Sequence[int] | None = None,
+) -> Routes:
+    """Routes with their depots from lists of customers, as ``plan_sol`` numbers them.
 
-    Customer k is the k-th node that is not the depot, counted from 1: node k itself where the depot
-    is node 0, as in every CVRPLIB file.
+    ``numbers`` are those of the vehicles, counted from 1, where these differ; by default the lists
+    are in their order. Where nothing numbers vehicles, or says which depot a route is of, each
+    route has what breaks the fewest rules and, among that, is cheapest.
     """
-    depot = only_depot(problem, "read")
-    customers = problem.customers
-    routes = []
-    for number, listed in enumerate(customer_lists, start=1):
+    node_of = {number: node for node, number in sol_numbers(problem).items()}
+    low, high = min(node_of, default=1), max(node_of, default=0)
+    stops, driven = [], []
+    for place, listed in enumerate(customer_lists):
+        number = place + 1 if numbers is None else numbers[place]
         for customer in listed:
-            if not 1 <= customer <= len(customers):
+            if customer not in node_of:
                 raise FormatError(
-                    f"route {number}: expected customers 1 to {len(customers)}, received {customer}"
+                    f"route {place + 1}: expected customers {low} to {high}, received {customer}"
                 )
-        nodes = [customers[customer - 1] for customer in listed]
-        routes.append((depot, *nodes) if problem.open_routes else (depot, *nodes, depot))
-    return tuple(routes)
+        if listed:
+            stops.append(tuple(node_of[customer] for customer in listed))
+            driven.append(number)
+    if not problem.depots:
+        return tuple((0, *nodes) for nodes in stops)
+    if problem.vehicles is None and len(problem.depots) == 1:
+        return tuple(around(nodes, problem.fleet[0]) for nodes in stops)
+    types = sol_vehicles(problem)
+    if types is None:
+        return with_best_vehicles(problem, stops)
+    for number in driven:
+        if number > len(types):
+            raise FormatError(f"route {number}: expected vehicles 1 to {len(types)}")
+    chosen = [types[number - 1] for number in driven]
+    fleet = problem.fleet
+    routes = [around(nodes, fleet[kind]) for nodes, kind in zip(stops, chosen, strict=True)]
+    return FleetRoutes(routes, chosen)
 
 
 # ---------------------------------------------------------------------------------------- writing

@@ -196,8 +196,8 @@ def parse_stream(document: Document, section: Section, count: int) -> Array:
     return np.concatenate(parts) if parts else np.zeros(0)
 
 
-def parse_list(document: Document, section: Section) -> list[int]:
-    """Whole numbers up to the closing -1, which must be there."""
+def parse_list(document: Document, section: Section, *, must_close: bool = True) -> list[int]:
+    """Whole numbers up to the closing -1, which some dialects leave out."""
     numbers: list[int] = []
     closed = False
     for number, line in section.rows:
@@ -211,6 +211,6 @@ def parse_list(document: Document, section: Section) -> list[int]:
                 closed = True
             else:
                 numbers.append(int(value))
-    if not closed:
+    if must_close and not closed:
         raise document.fail(section.where(), expected="-1 at its end", received="none")
     return numbers

@@ -1,6 +1,7 @@
-"""TSPLIB and VRPLIB instances (.vrp, .tsp, .atsp), read.
+"""TSPLIB and VRPLIB instances (.vrp, .tsp, .atsp), read; VRPLIB in PyVRP's dialect, too.
 
-Coordinates stay coordinates: a file of 30,000 nodes is read without a matrix of its distances.
+:data:`FIELDS` is the dialect: what a file may say of its nodes and of its vehicles. Coordinates
+stay coordinates: a file of 30,000 nodes is read without a matrix of its distances.
 """
 
 from __future__ import annotations
@@ -12,17 +13,20 @@ from typing import Any
 import numpy as np
 
 from spacevrp.formats.building import build, measured, tabled
-from spacevrp.formats.edge_weights import LAYOUTS, count_weights, unfold
+from spacevrp.formats.edge_weights import LAYOUTS, SPACES, count_weights, measure_space, unfold
 from spacevrp.formats.files import check_kind, shown, warn, warn_left_out
+from spacevrp.formats.fleets import fleet_fields
+from spacevrp.formats.numbered import LIST, Field, Numbered
 from spacevrp.formats.tsplib import (
     Document,
-    Section,
     parse_document,
     parse_list,
+    parse_numbers,
     parse_rows,
     parse_stream,
 )
 from spacevrp.problems.distances import TSPLIB_METRICS, Array, Distances, Metric
+from spacevrp.problems.errors import UnsupportedError
 from spacevrp.problems.problem import Problem
 
 # TSPLIB's own edge weight types, and two that VRPLIB files use besides.
@@ -35,16 +39,21 @@ EDGE_METRICS = {
 
 @dataclass(frozen=True)
 class _Type:
-    """What a TYPE says: are there vehicles, which sections must be there, which flags hold."""
+    """What a TYPE says: are there vehicles, which sections must be there, which flags hold.
+
+    ``rounding`` is what the field's convention makes of EUC_2D in files of this type.
+    """
 
     has_depot: bool = True
     needs: tuple[str, ...] = ()
     flags: dict[str, bool] = field(default_factory=dict)
+    rounding: str = "nearest"
 
 
-_FLEET = ("DEMAND_SECTION", "DEPOT_SECTION")
+_FLEET = ("CAPACITY", "DEMAND_SECTION", "DEPOT_SECTION")
 _TIMED = (*_FLEET, "TIME_WINDOW_SECTION")
 _BACKHAULS = (*_FLEET, "BACKHAUL_SECTION")
+_WINDOWS = ("DEMAND_SECTION", "TIME_WINDOW_SECTION")
 TYPES = {
     "TSP": _Type(has_depot=False),
     "ATSP": _Type(has_depot=False),
@@ -54,29 +63,67 @@ TYPES = {
     "MDVRP": _Type(needs=_FLEET),
     "MDCVRP": _Type(needs=_FLEET),
     "CVRPTW": _Type(needs=_TIMED),
-    "VRPTW": _Type(needs=_TIMED),
     "OVRP": _Type(needs=_FLEET, flags={"open_routes": True}),
     "OCVRP": _Type(needs=_FLEET, flags={"open_routes": True}),
     "VRPMPD": _Type(needs=_BACKHAULS),
     "VRPB": _Type(needs=_BACKHAULS, flags={"backhaul_last": True}),
+    "GVRP": _Type(needs=("DEMAND_SECTION", "MUTUALLY_EXCLUSIVE_GROUP_SECTION")),
+    # DIMACS: cut to one decimal. PyVRP's "exact": rounded to three.
+    "VRPTW": _Type(needs=_TIMED, rounding="one-decimal"),
+    "PCVRPTW": _Type(needs=(*_WINDOWS, "PRIZE_SECTION"), rounding="one-decimal"),
+    "MTVRPTWR": _Type(needs=(*_WINDOWS, "RELEASE_TIME_SECTION"), rounding="one-decimal"),
+    "HFVRP": _Type(needs=("DEMAND_SECTION", "VEHICLES"), rounding="three-decimals"),
+    "MDVRPTW": _Type(needs=(*_WINDOWS, "DEPOT_SECTION"), rounding="three-decimals"),
+    "SDVRPTW": _Type(needs=(*_WINDOWS, "VEHICLES"), rounding="three-decimals"),
+    "PDPTW": _Type(needs=("CAPACITY", "PICKUP_AND_DELIVERY_SECTION")),
 }
+
+
+FIELDS = {
+    "DEMAND": Field("node", columns=None),
+    "TIME_WINDOW": Field("node", columns=2),
+    "SERVICE_TIME": Field("node", key=True),
+    "RELEASE_TIME": Field("node", key=True),
+    "PRIZE": Field("node"),
+    "PICKUP_AND_DELIVERY": Field("node", columns=6),
+    "CAPACITY": Field("vehicle", columns=None, key=True),
+    "VEHICLES_DEPOT": Field("vehicle"),
+    "VEHICLES_FIXED_COST": Field("vehicle", key=True),
+    "VEHICLES_UNIT_DISTANCE_COST": Field("vehicle", key=True),
+    "VEHICLES_MAX_DISTANCE": Field("vehicle", key=True),
+    "VEHICLES_MAX_DURATION": Field("vehicle", key=True),
+    "VEHICLES_MAX_RELOADS": Field("vehicle", key=True),
+    "VEHICLES_ALLOWED_CLIENTS": Field("vehicle", columns=LIST),
+    "VEHICLES_RELOAD_DEPOT": Field("vehicle", columns=LIST),
+}
+# The field of a Vehicle that each of those is.
+TERMS = {
+    "capacity": "CAPACITY",
+    "start": "VEHICLES_DEPOT",
+    "fixed_cost": "VEHICLES_FIXED_COST",
+    "unit_distance_cost": "VEHICLES_UNIT_DISTANCE_COST",
+    "max_length": "VEHICLES_MAX_DISTANCE",
+    "max_duration": "VEHICLES_MAX_DURATION",
+    "allowed": "VEHICLES_ALLOWED_CLIENTS",
+}
+_VEHICLE_KEYS = ("VEHICLES", "DISTANCE", *(name for name, one in FIELDS.items() if one.key))
+_VEHICLE_SECTIONS = (
+    *(f"{name}_SECTION" for name in FIELDS),
+    *("DEPOT_SECTION", "BACKHAUL_SECTION", "MUTUALLY_EXCLUSIVE_GROUP_SECTION"),
+    "LINEHAUL_SECTION",  # another name of DEMAND_SECTION
+)
 _KEYS = {
-    "NAME", "TYPE", "COMMENT", "DIMENSION", "CAPACITY", "DISTANCE", "SERVICE_TIME", "VEHICLES",
-    "EDGE_WEIGHT_TYPE", "EDGE_WEIGHT_FORMAT",
+    *_VEHICLE_KEYS, "NAME", "TYPE", "COMMENT", "DIMENSION", "EDGE_WEIGHT_TYPE",
+    "EDGE_WEIGHT_FORMAT",
     # How to draw the nodes: nothing of the problem.
     "NODE_COORD_TYPE", "DISPLAY_DATA_TYPE",
 }  # fmt: skip
-_VEHICLE_KEYS = ("CAPACITY", "DISTANCE", "SERVICE_TIME", "VEHICLES")
-_VEHICLE_SECTIONS = (
-    "DEMAND_SECTION", "DEPOT_SECTION", "TIME_WINDOW_SECTION", "SERVICE_TIME_SECTION",
-    "BACKHAUL_SECTION",
-)  # fmt: skip
 _SECTIONS = {
     *_VEHICLE_SECTIONS, "NODE_COORD_SECTION", "EDGE_WEIGHT_SECTION",
     "DISPLAY_DATA_SECTION",  # where to draw the nodes: nothing of the problem
 }  # fmt: skip
 # Left out, these would leave another problem than the file means.
-_REFUSED_SECTIONS = ("PICKUP_AND_DELIVERY_SECTION", "FIXED_EDGES_SECTION", "EDGE_DATA_SECTION")
+_REFUSED_SECTIONS = ("FIXED_EDGES_SECTION", "EDGE_DATA_SECTION", "TOUR_SECTION")
 
 
 def read_vrplib(
@@ -86,20 +133,26 @@ def read_vrplib(
     path = Path(path)
     check_kind(path, "vrplib", expected="TSPLIB's keys, such as 'TYPE : CVRP'")
     document = parse_document(path)
+    if (linehauls := document.sections.pop("LINEHAUL_SECTION", None)) is not None:
+        if "DEMAND_SECTION" in document.sections:
+            raise document.fail(
+                linehauls.where(), expected="none next to DEMAND_SECTION", received="both"
+            )
+        document.sections["DEMAND_SECTION"] = linehauls
     kind = _check_contents(document)
     size = document.whole("DIMENSION")
     if size is None or size < 1:
         received = document.text("DIMENSION") or "none"
         raise document.fail("DIMENSION", expected="a number of nodes", received=received)
     rows = _read_nodes(document, size)
-    distances = _read_distances(document, size, rows, rounding)
-    reader = _NodeReader(document, size, rows)
+    distances = _read_distances(document, size, rows, kind, rounding)
+    nodes = Numbered(document, FIELDS, size, rows)
     fields: dict[str, Any] = {"distances": distances, "name": document.text("NAME") or path.stem}
     if kind.has_depot:
-        fields |= _vehicle_fields(document, reader, kind)
+        fields |= _vehicle_fields(document, nodes, kind)
     elif kind is TYPES["TSP"] and not distances.is_symmetric:
         warn(path, "TYPE TSP with an asymmetric matrix, read as asymmetric")
-    return build(path, fields, variant=variant, labels=reader.labels)
+    return build(path, fields, variant=variant, labels=nodes.labels)
 
 
 def _check_contents(document: Document) -> _Type:
@@ -124,17 +177,19 @@ def _check_contents(document: Document) -> _Type:
     if type_name not in TYPES:
         raise document.fail("TYPE", expected=f"one of {', '.join(TYPES)}", received=type_name)
     kind = TYPES[type_name]
-    for section_name in kind.needs:
-        if section_name not in document.sections:
+    for name in kind.needs:
+        if name.endswith("_SECTION") and name not in document.sections:
             raise document.fail(
-                section_name, expected=f"the section, as {type_name} needs it", received="none"
+                name, expected=f"the section, as {type_name} needs it", received="none"
             )
-    if kind.has_depot and "CAPACITY" not in document.keys:
-        raise document.fail(
-            "CAPACITY", expected=f"a number, as {type_name} needs it", received="none"
-        )
+        if name not in document.keys and not {name, f"{name}_SECTION"} & {*document.sections}:
+            raise document.fail(
+                name, expected=f"a number, as {type_name} needs it", received="none"
+            )
     if not kind.has_depot:
         present = [*document.keys, *document.sections]
+        if document.whole("VEHICLES") == 1:
+            present.remove("VEHICLES")  # which is what a tour needs
         for key in (*_VEHICLE_KEYS, *_VEHICLE_SECTIONS):
             if key in present:
                 raise document.fail(key, expected=f"no vehicles in TYPE {type_name}", received=key)
@@ -145,15 +200,15 @@ def _check_contents(document: Document) -> _Type:
 
 
 def _read_distances(
-    document: Document, size: int, rows: Array | None, rounding: str | None
+    document: Document, size: int, rows: Array | None, kind: _Type, rounding: str | None
 ) -> Distances:
-    weight_type = (document.text("EDGE_WEIGHT_TYPE") or "none").upper()
+    weight_type = _weight_type(document)
     if weight_type == "EXPLICIT":
         return tabled(document.path, _read_matrix(document, size), rounding, field="matrix")
-    if weight_type not in EDGE_METRICS:
+    if weight_type not in (*EDGE_METRICS, *SPACES):
         raise document.fail(
             "EDGE_WEIGHT_TYPE",
-            expected=f"EXPLICIT or one of {', '.join(EDGE_METRICS)}",
+            expected=f"EXPLICIT or one of {', '.join((*EDGE_METRICS, *SPACES))}",
             received=weight_type,
         )
     if rows is None:
@@ -163,9 +218,19 @@ def _read_distances(
     if "EDGE_WEIGHT_SECTION" in document.sections:
         section = document.sections["EDGE_WEIGHT_SECTION"]
         raise document.fail(
-            section.where(), expected=f"no matrix beside {weight_type}", received="one"
+            section.where(), expected=f"no matrix next to {weight_type}", received="one"
         )
-    return measured(document.path, rows[:, 1:], EDGE_METRICS[weight_type], rounding)
+    if weight_type in SPACES:
+        matrix = measure_space(document, weight_type, rows[:, 1:])
+        return tabled(document.path, matrix, rounding, field="matrix")
+    metric = EDGE_METRICS[weight_type]
+    if weight_type == "EUC_2D":
+        metric = Metric("euclidean", kind.rounding)
+    return measured(document.path, rows[:, 1:], metric, rounding)
+
+
+def _weight_type(document: Document) -> str:
+    return (document.text("EDGE_WEIGHT_TYPE") or "none").upper()
 
 
 def _read_matrix(document: Document, size: int) -> Array:
@@ -185,11 +250,12 @@ def _read_matrix(document: Document, size: int) -> Array:
 
 
 def _read_nodes(document: Document, size: int) -> Array | None:
-    """Number, x and y of every node in the order of the file, (N, 3)."""
+    """Number and coordinates of every node in the order of the file, (N, 3) or (N, 4)."""
     section = document.sections.get("NODE_COORD_SECTION")
     if section is None:
         return None
-    rows = parse_rows(document, section, 3, most=size)
+    columns = 4 if _weight_type(document) in SPACES else 3
+    rows = parse_rows(document, section, columns, most=size)
     if len(rows) != size:
         raise document.fail(
             section.where(), expected=f"{size} rows (DIMENSION)", received=str(len(rows))
@@ -197,146 +263,165 @@ def _read_nodes(document: Document, size: int) -> Array | None:
     return rows
 
 
-# ------------------------------------------------------------------------------- nodes by number
-
-
-class _NodeReader:
-    """Sections that speak of nodes by the numbers the file gives them."""
-
-    def __init__(self, document: Document, size: int, rows: Array | None) -> None:
-        self.document = document
-        self.size = size
-        numbers = np.arange(1, size + 1) if rows is None else rows[:, 0]
-        section = document.sections.get("NODE_COORD_SECTION")
-        self.labels: list[int] = []
-        self._index: dict[int, int] = {}
-        for index, number in enumerate(numbers.tolist()):
-            if section is not None and (number != int(number) or number in self._index):
-                raise document.fail(
-                    section.where(section.rows[index][0]),
-                    expected="a whole number that no other node has",
-                    received=f"{number:g}",
-                )
-            self.labels.append(int(number))
-            self._index[int(number)] = index
-
-    def index_of(self, number: float, where: str) -> int:
-        """Our index of the node the file calls by a number."""
-        index = self._index.get(int(number)) if number == int(number) else None
-        if index is None:
-            low, high = min(self.labels), max(self.labels)
-            raise self.document.fail(
-                where, expected=f"a node of {low} to {high}", received=f"{number:g}"
-            )
-        return index
-
-    def per_node(self, section: Section, columns: int) -> Array:
-        """One row of numbers for every node, (N, columns), in our order."""
-        rows = parse_rows(self.document, section, columns + 1, most=self.size)
-        values = np.full((self.size, columns), np.nan)
-        for (line, _), row in zip(section.rows, rows, strict=True):
-            index = self.index_of(float(row[0]), section.where(line))
-            if not np.isnan(values[index, 0]):
-                raise self.document.fail(
-                    section.where(line), expected="every node once", received=f"{row[0]:g} again"
-                )
-            values[index] = row[1:]
-        missing = np.flatnonzero(np.isnan(values[:, 0]))
-        if len(missing):
-            number = self.labels[int(missing[0])]
-            raise self.document.fail(
-                section.where(), expected=f"{self.size} rows (DIMENSION)",
-                received=f"{len(rows)}, none for node {number}",
-            )  # fmt: skip
-        return values
-
-
 # --------------------------------------------------------------------------------------- vehicles
 
 
-def _vehicle_fields(document: Document, reader: _NodeReader, kind: _Type) -> dict[str, Any]:
-    sections = document.sections
-    depots = _read_depots(document, reader)
-    fields: dict[str, Any] = {
-        "depots": depots,
-        "demand": _read_demand(document, reader),
-        "capacity": document.number("CAPACITY"),
-        "max_routes": document.whole("VEHICLES"),
-        "service": _read_service(document, reader, depots),
-        **kind.flags,
-    }
-    if "TIME_WINDOW_SECTION" in sections:
-        fields["windows"] = reader.per_node(sections["TIME_WINDOW_SECTION"], 2)
-    limit = document.number("DISTANCE")
-    if limit is None:
-        return fields
-    if "windows" in fields or not fields["service"].any():
-        fields["max_length"] = limit
-    elif fields.get("open_routes"):
-        raise document.fail(
-            document.where("DISTANCE"),
-            expected="no service times beside it on open routes",
-            received="some",
+def _vehicle_fields(document: Document, nodes: Numbered, kind: _Type) -> dict[str, Any]:
+    depots = _read_depots(document, nodes)
+    fields: dict[str, Any] = {"depots": depots, **kind.flags}
+    paired = nodes.values("PICKUP_AND_DELIVERY")
+    if paired is None:
+        fields["demand"] = _read_demand(document, nodes)
+        windows, service = (
+            nodes.values("TIME_WINDOW"),
+            nodes.values("SERVICE_TIME"),
         )
+        fields["service"] = np.zeros(nodes.size) if service is None else service[:, 0]
+        if "SERVICE_TIME" in document.keys:  # for all customers; nothing is served at a depot
+            fields["service"][list(depots)] = 0.0
+        if windows is not None:
+            fields["windows"] = windows
     else:
-        # Without windows the limit counts service too, which is to say that the depot closes then.
-        windows = np.tile([0.0, np.inf], (reader.size, 1))
-        windows[list(depots)] = (0.0, limit)
-        fields["windows"] = windows
+        fields |= _read_pairs(document, nodes, paired)
+    prize = nodes.values("PRIZE")
+    if prize is not None:
+        fields["penalty"] = np.where(prize[:, 0] != 0, prize[:, 0], np.inf)
+    count, terms = _read_terms(document, nodes)
+    limit = document.number("DISTANCE")
+    if limit is not None:
+        counts_service = "windows" not in fields and fields["service"].any()
+        # Without windows the limit counts service, too.
+        term = "max_duration" if counts_service else "max_length"
+        if terms.get(term) is not None:
+            raise document.fail(
+                document.where("DISTANCE"), expected=f"none next to {TERMS[term]}", received="both"
+            )
+        terms[term] = limit
+    fields |= fleet_fields(count, terms, fields)
+    _refuse_not_modelled(document, nodes)
     return fields
 
 
-def _read_depots(document: Document, reader: _NodeReader) -> tuple[int, ...]:
-    section = document.sections["DEPOT_SECTION"]
-    numbers = parse_list(document, section)
+def _read_depots(document: Document, nodes: Numbered) -> tuple[int, ...]:
+    section = document.sections.get("DEPOT_SECTION")
+    if section is None:
+        return (0,)
+    numbers = parse_list(document, section, must_close=False)
     if not numbers:
         raise document.fail(section.where(), expected="at least one depot", received="none")
-    return tuple(reader.index_of(number, section.where()) for number in numbers)
+    return tuple(nodes.index_of(number, section.where()) for number in numbers)
 
 
-def _read_demand(document: Document, reader: _NodeReader) -> Array:
-    """Signed demand (N,): the demand section, and pickups from the backhaul section."""
-    section = document.sections["DEMAND_SECTION"]
-    demand = reader.per_node(section, 1)[:, 0]
-    negative = np.flatnonzero(demand < 0)
+def _read_demand(document: Document, nodes: Numbered) -> Array:
+    """Signed demand (N,) or (N, D): the demand section, and pickups from the backhaul section."""
+    held = nodes.values("DEMAND")
+    demand = np.zeros((nodes.size, 1)) if held is None else held
+    negative = np.argwhere(demand < 0)
     if len(negative):
-        number = reader.labels[int(negative[0])]
+        node, column = negative[0]
         raise document.fail(
-            f"{section.where()}, node {number}",
+            f"{document.sections['DEMAND_SECTION'].where()}, node {nodes.labels[node]}",
             expected="at least 0 (pickups are for BACKHAUL_SECTION)",
-            received=f"{demand[negative[0]]:g}",
+            received=f"{demand[node, column]:g}",
         )
     backhauls = document.sections.get("BACKHAUL_SECTION")
     if backhauls is None:
-        return demand
+        return demand[:, 0] if demand.shape[1] == 1 else demand
+    if demand.shape[1] != 1:
+        raise document.fail(backhauls.where(), expected="one kind of load", received="several")
+    demand = demand[:, 0]
     if backhauls.rows and backhauls.rows[-1][1].split()[-1] == "-1":
         # Either a list of the nodes whose demand is to be picked up ...
         for number in parse_list(document, backhauls):
-            index = reader.index_of(number, backhauls.where())
+            index = nodes.index_of(number, backhauls.where())
             demand[index] = -abs(demand[index])
         return demand
     # ... or a second column of demands.
-    amounts = reader.per_node(backhauls, 1)[:, 0]
+    amounts = nodes.rows(backhauls, 1)[:, 0]
     for index in np.flatnonzero(amounts != 0).tolist():
         if demand[index] != 0 or amounts[index] < 0:
             raise document.fail(
-                f"{backhauls.where()}, node {reader.labels[index]}",
+                f"{backhauls.where()}, node {nodes.labels[index]}",
                 expected="an amount of at least 0, at nodes without a delivery",
-                received=f"{amounts[index]:g} beside {demand[index]:g}",
+                received=f"{amounts[index]:g} next to {demand[index]:g}",
             )
         demand[index] = -amounts[index]
     return demand
 
 
-def _read_service(document: Document, reader: _NodeReader, depots: tuple[int, ...]) -> Array:
-    section = document.sections.get("SERVICE_TIME_SECTION")
-    duration = document.number("SERVICE_TIME")
-    if section is not None and duration is not None:
+def _read_pairs(document: Document, nodes: Numbered, rows: Array) -> dict[str, Any]:
+    """Demand, window, service, pickup and delivery of every node, as LKH and Li and Lim have it."""
+    for name in ("DEMAND", "TIME_WINDOW", "SERVICE_TIME", "BACKHAUL"):
+        for place in (name, f"{name}_SECTION"):
+            if place in (*document.keys, *document.sections):
+                raise document.fail(
+                    place, expected="nothing next to PICKUP_AND_DELIVERY_SECTION", received=place
+                )
+    where = document.sections["PICKUP_AND_DELIVERY_SECTION"].where()
+    pairs = [
+        (index, nodes.index_of(delivery, where))
+        for index, (pickup, delivery) in enumerate(rows[:, 4:].tolist())
+        if pickup == 0 and delivery != 0
+    ]
+    return {
+        "demand": 0.0 - rows[:, 0],  # without a minus zero
+        "windows": rows[:, 1:3],
+        "service": rows[:, 3],
+        "pairs": pairs,
+    }
+
+
+def _read_terms(document: Document, nodes: Numbered) -> tuple[int | None, dict[str, Any]]:
+    """How many vehicles there are, and their terms: one value for all, or a list of values."""
+    count = document.whole("VEHICLES")
+    own = [
+        section
+        for name, one in FIELDS.items()
+        if one.of == "vehicle" and (section := document.sections.get(f"{name}_SECTION"))
+    ]
+    if not own:
+        return count, {
+            term: document.number(name) for term, name in TERMS.items() if FIELDS[name].key
+        }
+    if count is None or count < 1:
         raise document.fail(
-            section.where(), expected="no section beside the key SERVICE_TIME", received="both"
+            "VEHICLES", expected=f"their number next to {own[0].name}", received=str(count)
         )
-    if section is not None:
-        return reader.per_node(section, 1)[:, 0]
-    service = np.full(reader.size, duration or 0.0)
-    service[list(depots)] = 0.0  # one duration for all customers; nothing is served at a depot
-    return service
+    if count != len(own[0].rows):
+        raise document.fail(
+            own[0].where(), expected=f"{count} rows (VEHICLES)", received=str(len(own[0].rows))
+        )
+    vehicles = Numbered(document, FIELDS, count, None, "vehicle")
+    terms: dict[str, Any] = {}
+    for term, name in TERMS.items():
+        if FIELDS[name].columns == LIST:
+            terms[term] = vehicles.lists(name, nodes)
+        elif (values := vehicles.values(name)) is not None:
+            terms[term] = [row[0] if len(row) == 1 else tuple(row) for row in values.tolist()]
+    if terms.get("start") is not None:
+        where = document.sections["VEHICLES_DEPOT_SECTION"].where()
+        terms["start"] = [nodes.index_of(one, where) for one in terms["start"]]
+    return count, terms
+
+
+def _refuse_not_modelled(document: Document, nodes: Numbered) -> None:
+    """Raise for what is not part of a Problem yet, where the file makes use of it."""
+    release = nodes.values("RELEASE_TIME")
+    if release is not None and release.any():
+        raise _not_modelled(document, "RELEASE_TIME", "release times")
+    for name, most, what in (
+        # Groups of one are no choice.
+        ("MUTUALLY_EXCLUSIVE_GROUP", 1, "groups of customers of which one is served"),
+        ("VEHICLES_RELOAD_DEPOT", 0, "reloads at depots (several trips of a vehicle)"),
+    ):
+        section = document.sections.get(f"{name}_SECTION")
+        for line, text in section.rows if section is not None else ():
+            numbers = parse_numbers(document, f"line {line}, {name}_SECTION", text.split())
+            for number in numbers[1:]:
+                nodes.index_of(number, f"line {line}, {name}_SECTION")
+            if len(numbers) > 1 + most:
+                raise _not_modelled(document, name, what)
+
+
+def _not_modelled(document: Document, name: str, what: str) -> UnsupportedError:
+    return UnsupportedError(f"{document.path}: {name}_SECTION: not modelled here yet: {what}")

@@ -19,6 +19,7 @@ from spacevrp.oracles.scaling import Routes, WholeProblem
 from spacevrp.problems.assignment import FleetRoutes
 from spacevrp.problems.deadline import NEVER, Deadline
 from spacevrp.problems.errors import InfeasibleError, SolutionError, SpacevrpError, UnsupportedError
+from spacevrp.problems.fleet import unsolved_terms
 from spacevrp.problems.problem import Problem
 from spacevrp.problems.recourse import visit_more
 from spacevrp.problems.solution import Solution
@@ -152,7 +153,7 @@ class SolverOracle(ABC):
 
     def check(self, problem: Problem) -> None:
         """Raise where the solver cannot model the problem exactly."""
-        reason = self.supports(problem)
+        reason = unsolved_terms(problem.fleet) or self.supports(problem)
         if reason is not None:
             raise UnsupportedError(f"{self.name} cannot model {reason} exactly ({_label(problem)})")
 

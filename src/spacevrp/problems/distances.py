@@ -24,7 +24,7 @@ _BLOCK_ENTRIES = 2**14
 # look like generated asymmetric ones (above 0.3) rather than like roads with some one-way streets.
 NO_MAP = 0.2
 
-ROUNDINGS = ("none", "nearest", "up", "down", "one-decimal")
+ROUNDINGS = ("none", "nearest", "up", "down", "one-decimal", "three-decimals")
 GEOMETRIES = ("euclidean", "manhattan", "chebyshev", "att", "geo")
 
 
@@ -33,7 +33,7 @@ class Metric:
     """How coordinates become distances: a geometry, then a rounding policy, both by name.
 
     ``nearest`` is TSPLIB's ``nint`` (halves go up); ``one-decimal`` truncates to one decimal, as is
-    customary for the Solomon instances.
+    customary for the Solomon instances; ``three-decimals`` rounds to the nearest thousandth.
     """
 
     geometry: str = "euclidean"
@@ -81,6 +81,8 @@ def _round(values: Array, rounding: str) -> Array:
         return np.floor(values)
     if rounding == "one-decimal":
         return np.floor(values * 10.0) / 10.0
+    if rounding == "three-decimals":
+        return np.floor(values * 1000.0 + 0.5) / 1000.0
     return values
 
 

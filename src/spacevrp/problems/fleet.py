@@ -51,8 +51,13 @@ class Vehicle:
         Its route ends at the last customer.
     fixed_cost
         Paid once for each vehicle that leaves.
+    unit_distance_cost
+        What a unit of distance costs.
     max_length
         Limit on the length of its route.
+    max_duration
+        Limit on the time from leaving to the end of its route, service and waiting included. The
+        vehicle leaves as late as its route allows.
     window
         Its shift: it leaves not before the first moment and is back not after the second. Given as
         the ``windows`` of the problem are, None for no limit.
@@ -71,7 +76,9 @@ class Vehicle:
     end: Any = None
     open_route: bool | None = None
     fixed_cost: float = 0.0
+    unit_distance_cost: float = 1.0
     max_length: float | None = None
+    max_duration: float | None = None
     window: Any = None
     allowed: Any = None
     forbidden: Any = ()
@@ -108,6 +115,8 @@ class Terms:
     back_by: float = np.inf
     forbidden: frozenset[int] = frozenset()
     pinned: tuple[int, ...] = ()
+    unit_distance_cost: float = 1.0
+    max_duration: float = np.inf
 
 
 class Fielded(Protocol):
@@ -201,7 +210,10 @@ def _as_vehicle(given: Any, ids: Sequence[Hashable] | None, kinds_of_load: int) 
     count = vehicle.count
     if count is not None:
         count = as_whole("count", count, "a whole number, or None")
-    limit = vehicle.max_length
+    limits = {
+        name: None if getattr(vehicle, name) is None else as_number(name, getattr(vehicle, name))
+        for name in ("max_length", "max_duration")
+    }
     flag = vehicle.open_route
     return replace(
         vehicle,
@@ -211,7 +223,9 @@ def _as_vehicle(given: Any, ids: Sequence[Hashable] | None, kinds_of_load: int) 
         end=node("end"),
         open_route=None if flag is None else as_flag("open_route", flag),
         fixed_cost=as_number("fixed_cost", vehicle.fixed_cost),
-        max_length=None if limit is None else as_number("max_length", limit),
+        unit_distance_cost=as_number("unit_distance_cost", vehicle.unit_distance_cost),
+        max_length=limits["max_length"],
+        max_duration=limits["max_duration"],
         allowed=None if vehicle.allowed is None else nodes("allowed"),
         forbidden=nodes("forbidden"),
         pinned=nodes("pinned"),
@@ -322,6 +336,8 @@ def _terms(problem: Fielded, number: int, vehicle: Vehicle, pinned_to: Mapping[i
         back_by=back_by,
         forbidden=frozenset(forbidden),
         pinned=vehicle.pinned,
+        unit_distance_cost=vehicle.unit_distance_cost,
+        max_duration=np.inf if vehicle.max_duration is None else vehicle.max_duration,
     )
 
 
@@ -343,3 +359,12 @@ def most_vehicles(problem: Fielded) -> int | None:
 def called(terms: Terms) -> str:
     """What to call a type in a message."""
     return f"type {terms.number} ({terms.name})" if terms.name else f"type {terms.number}"
+
+
+def unsolved_terms(fleet: tuple[Terms, ...]) -> str | None:
+    """What vehicles have that plans are judged by, but that nothing searches with yet; or None."""
+    if any(terms.unit_distance_cost != 1 for terms in fleet):
+        return "unit_distance_cost"
+    if any(terms.max_duration < np.inf for terms in fleet):
+        return "max_duration"
+    return None

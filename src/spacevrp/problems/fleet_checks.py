@@ -90,14 +90,14 @@ def _check_type(problem: Fleeted, vehicle: Vehicle) -> None:
     for capacity in vehicle.capacity or ():
         if not capacity > 0:
             raise ProblemError("capacity", expected="more than 0", received=str(capacity))
-    if vehicle.max_length is not None and not vehicle.max_length > 0:
-        raise ProblemError("max_length", expected="more than 0", received=str(vehicle.max_length))
-    if not 0 <= vehicle.fixed_cost < np.inf:
-        raise ProblemError(
-            "fixed_cost",
-            expected="a finite number of at least 0",
-            received=str(vehicle.fixed_cost),
-        )
+    for field in ("max_length", "max_duration"):
+        limit = getattr(vehicle, field)
+        if limit is not None and not limit > 0:
+            raise ProblemError(field, expected="more than 0", received=str(limit))
+    for field in ("fixed_cost", "unit_distance_cost"):
+        price = getattr(vehicle, field)
+        if not 0 <= price < np.inf:
+            raise ProblemError(field, expected="a finite number of at least 0", received=str(price))
     _check_ends(problem, vehicle)
     _check_customers(problem, vehicle)
     if vehicle.window is not None:

@@ -41,8 +41,8 @@ def as_ids(ids: object, size: int) -> tuple[Hashable, ...] | None:
         try:
             first = seen.setdefault(entry, node)
             says_something = entry is not None and bool(entry == entry)
-            if isinstance(entry, int) and abs(entry) >= LARGEST:
-                says_something = False  # Python prints no more than thousands of digits
+            if isinstance(entry, int | float) and abs(entry) >= LARGEST:
+                says_something = False  # Python prints no more digits, and JSON has no infinity
         except (TypeError, ValueError):  # no key of a table, or pandas' NA
             says_something = False
         if not says_something:

@@ -102,7 +102,7 @@ class RoutePlan:
 
     @property
     def cost(self) -> float:
-        """Length of all legs."""
+        """Of all legs: their length, times what a unit costs the vehicle."""
         return _total(stop.leg_cost for stop in self.stops)
 
     @property
@@ -171,7 +171,7 @@ class Plan:
 
     @cached_property
     def length(self) -> float:
-        """Length of all legs."""
+        """Of all legs, times what a unit costs the vehicle."""
         return _total(route.cost for route in self.routes)
 
     @cached_property
@@ -201,20 +201,7 @@ class Plan:
     def leaving_late(self) -> Plan:
         """The same routes, each leaving as late as it may without ending later; less is waited."""
         roles = _roles(self.problem)
-        routes = tuple(
-            RoutePlan(
-                route.number,
-                _schedule(
-                    self.problem,
-                    tuple(stop.node for stop in route.stops),
-                    roles,
-                    route.vehicle,
-                    start=route.stops[0].reached + route.spare,
-                ),
-                route.vehicle,
-            )
-            for route in self.routes
-        )
+        routes = tuple(_leaving_late(self.problem, route, roles) for route in self.routes)
         return replace(self, routes=routes)
 
     def id_of(self, node: int) -> Hashable:
@@ -232,10 +219,21 @@ def make_plan(problem: Problem, routes: Iterable[Iterable[int]], cost: float) ->
         terms = None if driven_by is None else problem.fleet[driven_by[number - 1]]
         nodes = _travelled(problem, listed, terms)
         if nodes:
-            planned.append(RoutePlan(number, _schedule(problem, nodes, roles, terms), terms))
+            route = RoutePlan(number, _schedule(problem, nodes, roles, terms), terms)
+            if terms is not None and math.isfinite(terms.max_duration):
+                route = _leaving_late(problem, route, roles)
+            planned.append(route)
     visited = {stop.node for route in planned for stop in route.stops}
     skipped = tuple(node for node in problem.customers if node not in visited)
     return Plan(problem, tuple(planned), cost, skipped)
+
+
+def _leaving_late(problem: Problem, route: RoutePlan, roles: Mapping[int, str]) -> RoutePlan:
+    """The same route, which leaves as late as it may without ending later."""
+    nodes = tuple(stop.node for stop in route.stops)
+    start = route.stops[0].reached + route.spare
+    stops = _schedule(problem, nodes, roles, route.vehicle, start)
+    return RoutePlan(route.number, stops, route.vehicle)
 
 
 def node_id(problem: Problem, node: int) -> Hashable:
@@ -283,6 +281,7 @@ def _schedule(
         leg_cost = leg_duration = waiting = 0.0
         if not first:
             leg_cost = problem.distances.between(nodes[position - 1], node)
+            leg_cost *= 1.0 if terms is None else terms.unit_distance_cost
             leg_duration = problem.durations.between(nodes[position - 1], node)
         reached = clock + leg_duration
         opening, closing = (float(time) for time in problem.windows[node])

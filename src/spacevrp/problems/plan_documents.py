@@ -1,4 +1,4 @@
-"""A plan as data: rows of a table, CSV, a document, GeoJSON, VRPLIB's .sol."""
+"""A plan as data: rows of a table, CSV, a document, GeoJSON."""
 
 from __future__ import annotations
 
@@ -288,32 +288,3 @@ def solution_document(
         for s in solutions
     ]
     return {"variant": variant, "instances": instances, "seconds": seconds, "device": device}
-
-
-def only_depot(problem: Problem, verb: str) -> int:
-    """The one depot that VRPLIB's format has a place for."""
-    if len(problem.depots) != 1:
-        raise UnsupportedError(
-            f".sol lists customers of one depot and cannot be {verb} for "
-            f"{len(problem.depots)} depots; use JSON"
-        )
-    return problem.depots[0]
-
-
-def solution_sol(problem: Problem, solution: Solved) -> str:
-    """The routes of one instance as VRPLIB's .sol text."""
-    depot = only_depot(problem, "written")
-    if problem.vehicles is not None:
-        raise UnsupportedError(".sol has no place for types of vehicles; use JSON")
-    number_of = {node: number for number, node in enumerate(problem.customers, start=1)}
-    lines = []
-    for number, route in enumerate(solution.routes, start=1):
-        unknown = [node for node in route if node != depot and node not in number_of]
-        if unknown:
-            raise UnsupportedError(f".sol: route {number} visits node {unknown[0]}, which is none")
-        listed = " ".join(str(number_of[node]) for node in route if node != depot)
-        lines.append(f"Route #{number}: {listed}")
-    if solution.cost is not None:
-        cost = float(solution.cost)
-        lines.append(f"Cost {int(cost) if cost.is_integer() else repr(cost)}")
-    return "\n".join(lines) + "\n"

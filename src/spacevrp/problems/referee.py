@@ -29,6 +29,7 @@ from spacevrp.problems.referee_rules import (
     Violation,
     check_arcs,
     check_backhauls,
+    check_duration,
     check_length,
     check_load,
     check_pairs,
@@ -47,9 +48,10 @@ class Verdict:
     Attributes
     ----------
     cost
-        Length of all legs plus the fixed costs of vehicles that leave and the penalties of skipped
-        customers; minus the collected prize where prize is maximised. A broken rule adds nothing to
-        it, except that travelling an arc that does not exist costs infinitely much.
+        Length of all legs, times what a unit costs the vehicle, plus the fixed costs of vehicles
+        that leave and the penalties of skipped customers; minus the collected prize where prize is
+        maximised. A broken rule adds nothing to it, except that travelling an arc that does not
+        exist costs infinitely much.
     violations
         Everything that is wrong, route by route, then what concerns the plan as a whole.
     """
@@ -120,6 +122,7 @@ def judge_route(
     violations += check_backhauls(problem, trip)
     violations += check_length(problem, trip)
     violations += check_windows(problem, trip)
+    violations += check_duration(problem, trip)
     return trip, violations
 
 
@@ -144,7 +147,7 @@ def as_vehicles_of(
         for terms in problem.fleet:
             trip, violations = judge_route(problem, row + 1, nodes, terms)
             faults[row, terms.number] = len(violations)
-            cost[row, terms.number] = 0.0 if trip is None else terms.fixed_cost
+            cost[row, terms.number] = 0.0 if trip is None else _price(trip)
         if trip is None:
             idle.append(row)  # an unused vehicle takes no place
     leaves = [row for row in range(len(routes)) if row not in idle]
@@ -172,8 +175,7 @@ def with_best_vehicles(problem: Problem, stops: Sequence[Sequence[int]]) -> Flee
             trip, violations = judge_route(problem, row + 1, nodes, terms)
             assert trip is not None  # it has customers
             faults[row, terms.number] = len(violations)
-            length = sum(trip.lengths)
-            cost[row, terms.number] = terms.fixed_cost + (length if np.isfinite(length) else 0.0)
+            cost[row, terms.number] = _price(trip)
     chosen: tuple[int, ...] = ()
     if stops:
         chosen = cheapest_vehicles(cost, faults, [terms.count for terms in fleet])
@@ -351,6 +353,12 @@ def _visited(trips: list[Trip]) -> set[int]:
     return {node for trip in trips for node in trip.customers}
 
 
+def _price(trip: Trip) -> float:
+    """What a vehicle costs on a route; its fixed cost alone where there is no way."""
+    price = trip.terms.fixed_cost + trip.terms.unit_distance_cost * sum(trip.lengths)
+    return price if math.isfinite(price) else trip.terms.fixed_cost
+
+
 def _cost(problem: Problem, trips: list[Trip]) -> float:
     visited = _visited(trips)
     cost = 0.0
@@ -362,7 +370,7 @@ def _cost(problem: Problem, trips: list[Trip]) -> float:
     for trip in trips:
         cost += trip.terms.fixed_cost
         for length in trip.lengths:
-            cost += length
+            cost += trip.terms.unit_distance_cost * length
     for node in problem.customers:
         # A skipped compulsory customer is a violation, not a price.
         if node not in visited and math.isfinite(problem.penalty[node]):

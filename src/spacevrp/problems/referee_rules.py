@@ -17,7 +17,7 @@ class Violation:
     ----------
     code
         A short, stable word for the rule: shape, depot, arc, capacity, precedence, length, window,
-        vehicle, pin, fleet, visit, pair or prize.
+        duration, vehicle, pin, fleet, visit, pair or prize.
     message
         A sentence with the numbers.
     route, node
@@ -267,6 +267,39 @@ def check_windows(problem: Problem, trip: Trip) -> list[Violation]:
         )
         violations.append(Violation("window", text, trip.number))
     return violations
+
+
+def check_duration(problem: Problem, trip: Trip) -> list[Violation]:
+    """The route takes no longer than its vehicle may, from the latest departure that is in time.
+
+    To leave later never makes a route longer: it saves waiting, or moves everything.
+    """
+    limited_to = trip.terms.max_duration
+    if math.isinf(limited_to):
+        return []
+    busy = sum(problem.durations.between(*leg) for leg in trip.legs)
+    busy += sum(float(problem.service[node]) for node in trip.customers)
+    earliest = max(float(problem.windows[trip.nodes[0], 0]), trip.terms.leaves_from)
+    latest = trip.terms.back_by
+    for origin, target in reversed(trip.legs):
+        if target not in problem.depots:
+            latest -= float(problem.service[target])
+        latest = min(latest, float(problem.windows[target, 1]))
+        latest -= problem.durations.between(origin, target)
+    duration = busy
+    if math.isfinite(latest):
+        clock = start = max(earliest, latest)
+        for origin, target in trip.legs:
+            clock += problem.durations.between(origin, target)
+            if target not in problem.depots:
+                clock = max(clock, float(problem.windows[target, 0]))
+                clock += float(problem.service[target])
+        duration = clock - start
+    if math.isinf(duration) or duration <= limited_to + problem.time_tolerance:
+        return []
+    shown, limit = write_apart(duration, limited_to)
+    text = f"route {trip.number} takes {shown}, {called(trip.terms)} may take {limit}"
+    return [Violation("duration", text, trip.number)]
 
 
 # ----------------------------------------------------------------------------------------- pairs

@@ -23,8 +23,8 @@ from spacevrp.problems.plan_documents import (
     plan_geojson,
     plan_rows,
     solution_document,
-    solution_sol,
 )
+from spacevrp.problems.plan_sol import solution_sol
 from spacevrp.problems.plan_text import count, describe_plan, write_number
 from spacevrp.problems.plan_vroom import plan_vroom
 from spacevrp.problems.problem import Problem

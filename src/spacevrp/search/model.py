@@ -120,16 +120,18 @@ def _roads(problem: Problem, timed: bool) -> dict[str, Any]:
     lengths, times = problem.distances, problem.durations
     own_times = times is not lengths
     missing = own_times and (times.has_missing_arcs or lengths.has_missing_arcs)
+    three = lengths.metric.rounding == "three-decimals"
     by_points = (
         lengths.coordinates is not None
         and problem.size > MATRIX_NODES
         and not times.has_missing_arcs
+        and not three  # the search does not measure so, and is given a matrix
     )
     metric = lengths.metric
     arguments: dict[str, Any] = {
         "coordinates": None if lengths.coordinates is None else _plain(lengths.coordinates),
         "geometry": metric.geometry,
-        "rounding": metric.rounding,
+        "rounding": "none" if three else metric.rounding,
         "distances": None,
         "durations": None,
     }

@@ -21,7 +21,8 @@ from spacevrp.inference.heads import STRENGTH
 from spacevrp.inference.weights import DEFAULT_WEIGHTS
 from spacevrp.problems.conversion import as_whole
 from spacevrp.problems.deadline import NEVER, Clock, Deadline, stopping_on_interrupt
-from spacevrp.problems.errors import SpacevrpError
+from spacevrp.problems.errors import SpacevrpError, UnsupportedError
+from spacevrp.problems.fleet import unsolved_terms
 from spacevrp.problems.inputs import as_problems, is_one
 from spacevrp.problems.problem import Problem
 from spacevrp.problems.recourse import can_plan_ahead
@@ -218,6 +219,12 @@ class Solver:
         if seconds is not None:
             resolved.check_time()
         problems, _ = as_problems(problem)
+        for number, one in enumerate(problems):
+            if (missing := unsolved_terms(one.fleet)) is not None:
+                raise UnsupportedError(
+                    f"instance {number}: plans with {missing} of vehicles are judged, "
+                    "but not yet searched for"
+                )
         given = as_starts(start, problem, problems)
         deadline = Deadline(clock=clock) if seconds is None else Deadline(seconds, clock)
         engine = self._engine_for(protocol_named(resolved.protocol))

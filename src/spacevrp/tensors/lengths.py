@@ -169,6 +169,8 @@ def measure(origin: tuple[Tensor, Tensor], target: tuple[Tensor, Tensor], metric
         return raw.floor_()
     if metric.rounding == "one-decimal":
         return raw.mul_(10.0).floor_().div_(10.0)
+    if metric.rounding == "three-decimals":
+        return raw.mul_(1000.0).add_(0.5).floor_().div_(1000.0)
     return raw
 
 

@@ -1,0 +1,254 @@
+"""VRPLIB in PyVRP's dialect: every section, by hand-computed plans, and its .sol files."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from spacevrp.cli.main import main
+from spacevrp.formats import read, read_solution, write, write_solution
+from spacevrp.problems.errors import FormatError, UnsupportedError
+from spacevrp.problems.problem import Problem
+from spacevrp.problems.referee import judge
+
+pytestmark = pytest.mark.filterwarnings("error::spacevrp.formats.FormatWarning")
+
+# The depot in a corner of a rectangle of 3 by 4, and one customer at (1, 1), 1.41421... away.
+POINTS = "NODE_COORD_SECTION\n1 0 0\n2 3 0\n3 3 4\n4 0 4\n5 1 1\n"
+DEMAND = "DEMAND_SECTION\n1 0\n2 1\n3 2\n4 3\n5 1\n"
+WINDOWS = "TIME_WINDOW_SECTION\n1 0 99\n2 0 99\n3 20 99\n4 0 99\n5 0 99\n"
+
+
+def instance(kind: str, *keys: str, sections: str = DEMAND, points: str = POINTS) -> str:
+    head = [f"TYPE: {kind}", "DIMENSION: 5", "EDGE_WEIGHT_TYPE: EUC_2D", *keys]
+    return "\n".join(["NAME: case", *head]) + "\n" + points + sections + "EOF\n"
+
+
+def save(folder: Path, text: str, name: str = "case.vrp") -> Path:
+    (folder / name).write_text(text, encoding="utf-8")
+    return folder / name
+
+
+def rows(name: str, *values: object) -> str:
+    lines = "".join(f"{number} {value}\n" for number, value in enumerate(values, start=1))
+    return f"{name}_SECTION\n{lines}"
+
+
+# Vehicle 1 carries 4 at 2 a unit and 10 for leaving, vehicles 2 and 3 carry 3 at 1 a unit.
+MIXED = instance(
+    "HFVRP",
+    "VEHICLES: 3",
+    sections=DEMAND
+    + rows("CAPACITY", 4, 3, 3)
+    + rows("VEHICLES_FIXED_COST", 10, 0, 0)
+    + rows("VEHICLES_UNIT_DISTANCE_COST", 2, 1, 1)
+    + "DEPOT_SECTION\n1\n",
+)
+# Nodes 1 and 2 are depots, (0, 0) and (3, 0), with a vehicle each; customer 3 opens at 20.
+DEPOTS = instance(
+    "MDVRPTW",
+    "VEHICLES: 2",
+    "CAPACITY: 9",
+    "VEHICLES_MAX_DURATION: 13",
+    sections=DEMAND.replace("2 1\n3", "2 0\n3")
+    + WINDOWS
+    + rows("SERVICE_TIME", 0, 0, 2, 2, 2)
+    + rows("VEHICLES_DEPOT", 1, 2)
+    + "DEPOT_SECTION\n1\n2\n",
+)
+SITES = instance(
+    "SDVRPTW",
+    "VEHICLES: 2",
+    "SERVICE_TIME: 1",
+    sections=DEMAND
+    + WINDOWS
+    + rows("CAPACITY", 5, 5)
+    + rows("VEHICLES_ALLOWED_CLIENTS", "2 3", "3 4 5"),
+)
+PRIZES = instance(
+    "PCVRPTW",
+    "VEHICLES: 1",
+    "CAPACITY: 9",
+    sections=DEMAND + WINDOWS + rows("PRIZE", 0, 0, 7, 8, 0),
+)
+BACKHAULS = instance(
+    "VRPB",
+    "CAPACITY: 6",
+    sections=DEMAND.replace("3 2\n4 3", "3 0\n4 0")
+    + rows("BACKHAUL", 0, 0, 2, 2, 0)
+    + "DEPOT_SECTION\n1\n",
+)
+TOUR = instance("TSP", "VEHICLES: 1", sections="")
+
+
+@pytest.mark.parametrize(
+    ("text", "sol", "cost", "rounding", "broken"),
+    [
+        # 10 + 2 * (3 + 4 + 5) by vehicle 1, 2 * 1.414 by vehicle 2 and 2 * 4 by vehicle 3.
+        (MIXED, "1: 1 2\nRoute #2: 4\nRoute #3: 3", 44.828, "three-decimals", []),
+        (MIXED, "1: 1 2 4\nRoute #3: 3", 42.04, "three-decimals", []),
+        (MIXED, "1:\nRoute #2: 1 2\nRoute #3: 3 4", 20.576, "three-decimals", ["capacity"]),
+        # Vehicle 2 leaves at 16 for customer 2, who opens at 20: 4 + 2 + 4, within 13. Vehicle 1
+        # takes 4 + 2 + 3.162 + 2 + 1.414.
+        (DEPOTS, "1: 3 4\nRoute #2: 2", 16.576, "three-decimals", []),
+        (DEPOTS, "1: 3\nRoute #2: 2 4", 17.842, "three-decimals", ["duration"]),
+        (DEPOTS, "1: 4\nRoute #2: 2 3", 14.828, "three-decimals", ["duration"]),
+        (SITES, "1: 1 2\nRoute #2: 3 4", 20.576, "three-decimals", []),
+        (SITES, "1: 1 4\nRoute #2: 2 3", 18.65, "three-decimals", ["vehicle"]),
+        # Customers 2 and 3 are left out at 7 and 8.
+        (PRIZES, "1: 1 4", 21.6, "one-decimal", []),
+        (PRIZES, "1: 1 2 3", 14, "one-decimal", ["visit"]),
+        (BACKHAULS, "1: 4 1 2 3", 14, "nearest", []),
+        (BACKHAULS, "1: 1 2 3 4", 14, "nearest", ["precedence"]),
+        (TOUR, "1: 1 2 3 4", 14, "nearest", []),
+        (TOUR, "1: 1 2 3", 14, "nearest", ["visit"]),
+    ],
+)
+def test_plans_cost_what_they_should(
+    tmp_path: Path, text: str, sol: str, cost: float, rounding: str, broken: list[str]
+) -> None:
+    problem = read(save(tmp_path, text))
+    assert isinstance(problem, Problem)
+    assert problem.distances.metric.rounding == rounding
+    path = save(tmp_path, f"Route #{sol}\nCost: {cost}\nComment: by hand\n", "case.sol")
+    (plan,) = read_solution(path, problem).instances
+    verdict = judge(problem, plan.routes)
+    assert verdict.cost == pytest.approx(cost, abs=1e-9)
+    assert [violation.code for violation in verdict.violations] == broken
+    # Written and read again, instance and plan are what they were.
+    write(tmp_path / "again.vrp", problem)
+    again = read(tmp_path / "again.vrp")
+    assert again == problem
+    write_solution(tmp_path / "again.sol", plan, problem=problem)
+    assert read_solution(tmp_path / "again.sol", problem).instances[0].routes == plan.routes
+
+
+def test_types_are_the_vehicles_with_the_same_terms(tmp_path: Path) -> None:
+    problem = read(save(tmp_path, MIXED))
+    assert isinstance(problem, Problem)
+    assert [(one.name, one.count, one.capacity) for one in problem.vehicles or ()] == [
+        ("1", 1, (4,)),
+        ("2-3", 2, (3,)),
+    ]
+    assert problem.vehicle_ids == {"1": (1,), "2-3": (2, 3)}
+
+
+def test_a_key_is_for_all_vehicles(tmp_path: Path) -> None:
+    """Without windows a limit on the duration is when the depot closes."""
+    text = instance("HFVRP", "VEHICLES: 2", "CAPACITY: 9", "VEHICLES_MAX_DURATION: 12")
+    problem = read(save(tmp_path, text))
+    assert isinstance(problem, Problem)
+    assert (problem.vehicles, problem.max_routes, problem.capacity) == (None, 2, 9)
+    assert problem.windows[0].tolist() == [0, 12]
+    text = instance("HFVRP", "VEHICLES: 2", "CAPACITY: 9", "VEHICLES_MAX_DISTANCE: 12")
+    assert read(save(tmp_path, text)).max_length == 12  # type: ignore[union-attr]
+    text = instance("HFVRP", "VEHICLES: 2", "CAPACITY: 9", "VEHICLES_UNIT_DISTANCE_COST: 3")
+    (only,) = read(save(tmp_path, text)).fleet  # type: ignore[union-attr]
+    assert (only.unit_distance_cost, only.count, only.capacities) == (3, 2, (9,))
+
+
+def test_several_kinds_of_load(tmp_path: Path) -> None:
+    sections = rows("DEMAND", "0 0", "1 2", "1 2", "1 2", "1 2") + rows("CAPACITY", "2 9", "9 4")
+    problem = read(save(tmp_path, instance("HFVRP", "VEHICLES: 2", sections=sections)))
+    assert isinstance(problem, Problem)
+    assert problem.loads[1].tolist() == [1, 2]
+    assert [one.capacities for one in problem.fleet] == [(2, 9), (9, 4)]
+
+
+@pytest.mark.parametrize(
+    ("text", "words"),
+    [
+        (
+            instance("GVRP", "CAPACITY: 9",
+                     sections=DEMAND + rows("MUTUALLY_EXCLUSIVE_GROUP", "2 3", "4", "5")),
+            "MUTUALLY_EXCLUSIVE_GROUP_SECTION: not modelled here yet: groups of customers of which",
+        ),
+        (
+            instance("MTVRPTWR", "CAPACITY: 9",
+                     sections=DEMAND + WINDOWS + rows("RELEASE_TIME", 0, 0, 0, 0, 8)),
+            "RELEASE_TIME_SECTION: not modelled here yet: release times",
+        ),
+        (
+            instance("MTVRPTWR", "CAPACITY: 9", "VEHICLES: 2",
+                     sections=DEMAND + WINDOWS + rows("RELEASE_TIME", 0, 0, 0, 0, 0)
+                     + rows("VEHICLES_RELOAD_DEPOT", 1, 1)),
+            "VEHICLES_RELOAD_DEPOT_SECTION: not modelled here yet: reloads at depots",
+        ),
+    ],
+)  # fmt: skip
+def test_what_problems_have_no_field_for_is_named(tmp_path: Path, text: str, words: str) -> None:
+    with pytest.raises(UnsupportedError, match=words):
+        read(save(tmp_path, text))
+
+
+@pytest.mark.parametrize(
+    ("text", "old", "new", "words"),
+    [
+        (MIXED, "VEHICLES: 3", "VEHICLES: 4", "expected 4 rows .VEHICLES., received 3"),
+        (MIXED, "VEHICLES: 3", "VEHICLES: 0", "VEHICLES: expected their number next to CAPACITY_"),
+        (MIXED, "VEHICLES: 3\n", "", "VEHICLES: expected a number, as HFVRP needs it"),
+        (MIXED, "2 3\n3 3\nV", "2 3\n2 3\nV", "expected every vehicle once, received 2 again"),
+        (MIXED, "1 10\n", "7 10\n", "expected a vehicle of 1 to 3, received 7"),
+        (MIXED, "1 10\n", "1 nan\n", "expected a finite number, received nan"),
+        (MIXED, "1 10\n", "1 -10\n", r"fixed_cost: expected a finite number of at least 0"),
+        (MIXED, "1 4\n", "1 -4\n", r"capacity: expected more than 0"),
+        (MIXED, "VEHICLES: 3", "VEHICLES: 3\nCAPACITY: 9", "no section next to the key CAPACITY"),
+        (DEPOTS, "2 2\nDEPOT", "2 9\nDEPOT", "DEPOT_SECTION: expected a node of 1 to 5"),
+        (DEPOTS, "2 2\nDEPOT", "2 3\nDEPOT", "start: expected one of the depots"),
+        (SITES, "1 2 3\n", "1 2 x\n", "ALLOWED_CLIENTS_SECTION: expected a number, received x"),
+        (SITES, "1 2 3\n", "1 2 1\n", "allowed: expected customers, received node 0"),
+        (PRIZES, "3 7\n", "3 -7\n", "penalty, node 2"),
+        (TOUR, "VEHICLES: 1", "VEHICLES: 2", "expected no vehicles in TYPE TSP"),
+    ],
+)
+def test_what_is_wrong_is_named(tmp_path: Path, text: str, old: str, new: str, words: str) -> None:
+    assert text.count(old) == 1
+    with pytest.raises(FormatError, match=words):
+        read(save(tmp_path, text.replace(old, new)))
+
+
+@pytest.mark.parametrize(("kind", "apart"), [("EUC_3D", 4), ("MAN_3D", 6), ("MAX_3D", 3)])
+def test_points_in_space(tmp_path: Path, kind: str, apart: int) -> None:
+    points = (
+        POINTS.replace("\n", " 0\n").replace("SECTION 0", "SECTION").replace("5 1 1 0", "5 1 2 3")
+    )
+    text = instance("TSP", sections="", points=points).replace("EUC_2D", kind)
+    problem = read(save(tmp_path, text))
+    assert isinstance(problem, Problem)
+    assert problem.distances.between(0, 4) == apart  # from (0, 0, 0) to (1, 2, 3): 3.74, 6, 3
+    assert problem.distances.between(1, 2) == 4
+
+
+def test_the_unit_of_a_stated_cost_is_said(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    path = save(tmp_path, MIXED)
+    for cost, code, words in (
+        ("42.04", 0, "cost 42.04\nfeasible, rounding three-decimals"),
+        ("42040", 0, "cost 42.04 (stated as 42040, in units of 0.001)\nfeasible, rounding"),
+        ("0.4204", 0, "cost 42.04 (stated as 0.4204, in units of 100)\nfeasible, rounding"),
+        ("420.4", 1, "cost 42.04\nthe solution claims 420.4, costs 42.04\nfeasible, but not"),
+    ):
+        sol = save(tmp_path, f"Route #1: 1 2 4\nRoute #3: 3\nCost {cost}\n", "case.sol")
+        assert main(["check", str(path), str(sol)]) == code
+        assert capsys.readouterr().out.startswith(words)
+
+
+def test_convert(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    path, out = save(tmp_path, MIXED), tmp_path / "out.json"
+    assert main(["convert", str(path), str(out)]) == 0
+    assert capsys.readouterr().out == (
+        f"{out}: CVRP (2 vehicle types), 5 nodes, rounding three-decimals\n"
+    )
+    assert read(out) == read(path)
+    assert main(["convert", str(out), str(tmp_path / "back.vrp"), "--quiet"]) == 0
+    assert capsys.readouterr().out == ""
+    for target, words in (
+        ("out.txt", "Solomon's files cannot hold vehicles; write it as .json"),
+        ("out.doc", "instances are written as"),
+        ("out.sol", "expected the name of an instance, received a solution"),
+        ("no/out.vrp", "cannot be written: there is no folder"),
+    ):
+        assert main(["convert", str(path), str(tmp_path / target)]) == 2
+        assert words in capsys.readouterr().err
