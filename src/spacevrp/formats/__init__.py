@@ -67,10 +67,7 @@ _FORMAT_OF_SUFFIX = {
     ".txt": "solomon",
     ".csv": "csv",
 }
-_READERS = {
-    "vrplib": read_vrplib,
-    "solomon": read_solomon,
-}
+_READERS = {"vrplib": read_vrplib, "solomon": read_solomon}
 # These say nothing of units of time, or what is not in the unit that is wanted.
 _TIMED = ("csv", "json")
 _WRITERS = {"json": write_json, "vrplib": write_vrplib}
@@ -118,10 +115,7 @@ def read(
         return _READERS[kind](path, rounding=rounding, variant=variant)
     received = "a solution" if kind == "sol" or suffix == ".sol" else "none of these"
     raise fail(
-        path,
-        "",
-        expected="an instance in VRPLIB, TSPLIB, Solomon, JSON, CSV or .npz format",
-        received=received,
+        path, "", "an instance in VRPLIB, TSPLIB, Solomon, JSON, CSV or .npz format", received
     )
 
 

@@ -67,26 +67,22 @@ def read_table(
     _, header = next(rows, (1, []))
     names = [name.strip() for name in header]
     if len(names) < 2:
-        raise fail(
-            path, "line 1", expected="names of columns, such as id,x,y,demand", received=header
-        )
+        raise fail(path, "line 1", "names of columns, such as id,x,y,demand", header)
     if "" in names:
-        raise fail(path, "line 1", expected="a name for every column", received=shown(header))
+        raise fail(path, "line 1", "a name for every column", shown(header))
     if len(set(names)) < len(names):
         twice = next(name for name, count in Counter(names).items() if count > 1)
-        raise fail(path, "line 1", expected="each column once", received=f"{twice} twice")
+        raise fail(path, "line 1", "each column once", f"{twice} twice")
     columns: dict[str, list[Any]] = {name: [] for name in names}
     lines = []
     for line, cells in rows:
         if len(cells) != len(names):
-            raise fail(
-                path, f"line {line}", expected=f"{len(names)} cells", received=str(len(cells))
-            )
+            raise fail(path, f"line {line}", f"{len(names)} cells", str(len(cells)))
         lines.append(line)
         for name, cell in zip(names, cells, strict=True):
             columns[name].append((cell.strip() or None) if name in texts else _value(cell))
     if not lines:
-        raise fail(path, "", expected="rows below the names of the columns", received="none")
+        raise fail(path, "", "rows below the names of the columns", "none")
     for name, column in columns.items():
         if name.lower() in ("id", "name", "pickup_id") and name not in texts:
             columns[name] = _names(column)

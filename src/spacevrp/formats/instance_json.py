@@ -12,13 +12,7 @@ from typing import Any
 
 import numpy as np
 
-from spacevrp.formats.building import (
-    build,
-    measured,
-    neutral_value,
-    same_distances,
-    tabled,
-)
+from spacevrp.formats.building import build, measured, neutral_value, same_distances, tabled
 from spacevrp.formats.files import fail, shown, write_bytes
 from spacevrp.formats.foreign import foreign_kind, read_foreign
 from spacevrp.formats.json_text import (
@@ -67,7 +61,7 @@ def _id(path: Path, where: str, value: Any) -> str | int:
 
 def _clock(path: Path, where: str, value: Any) -> Clock:
     if not isinstance(value, dict):
-        raise fail(path, where, expected="origin, unit and form", received=as_json(value))
+        raise fail(path, where, "origin, unit and form", as_json(value))
     _refuse_unknown(path, where, value, ("origin", "unit", "form"))
     origin = value.get("origin")
     try:
@@ -95,7 +89,7 @@ def _per_node(entry: _Reader) -> _Reader:
 def _couple(first: _Reader, second: _Reader) -> _Reader:
     def read(path: Path, where: str, value: Any) -> tuple[Any, Any]:
         if not isinstance(value, list) or len(value) != 2:
-            raise fail(path, where, expected="a list of two", received=as_json(value))
+            raise fail(path, where, "a list of two", as_json(value))
         return first(path, where, value[0]), second(path, where, value[1])
 
     return read
@@ -124,7 +118,7 @@ def _metric(path: Path, where: str, value: Any) -> Metric:
     if isinstance(value, str):  # the geometry alone
         value = {"geometry": value}
     if not isinstance(value, dict):
-        raise fail(path, where, expected="geometry and rounding", received=as_json(value))
+        raise fail(path, where, "geometry and rounding", as_json(value))
     _refuse_unknown(path, where, value, ("geometry", "rounding"))
     named = {key: text_at(path, f"{where}, {key}", name) for key, name in value.items()}
     try:
@@ -142,8 +136,8 @@ def _demand(path: Path, where: str, value: Any) -> Any:
                 raise fail(
                     path,
                     f"{where}, node {node}",
-                    expected=f"{len(rows[0])} numbers as at node 0",
-                    received=f"{len(row)}",
+                    f"{len(rows[0])} numbers as at node 0",
+                    f"{len(row)}",
                 )
         return rows
     return _per_node(number_at)(path, where, value)
@@ -231,12 +225,12 @@ def read_json(
             f"the file"
         )
     if "instances" in document and not any(key in document for key in _WAYS):
-        raise fail(path, "", expected="an instance", received="a solution (it has 'instances')")
+        raise fail(path, "", "an instance", "a solution (it has 'instances')")
     _refuse_unknown(path, "", document, _KEYS)
     for key, only in (("format", FORMAT), ("version", VERSION)):
         held = document.get(key, only)
         if held != only or isinstance(held, bool):
-            raise fail(path, key, expected=repr(only), received=as_json(held))
+            raise fail(path, key, repr(only), as_json(held))
     fields = {
         key: reader(path, key, document[key])
         for key, reader in (_FIELDS | _LABELS).items()
@@ -281,12 +275,12 @@ def _read_distances(
     given = [key for key in _WAYS if key in table]
     if len(given) != 1:
         received = " and ".join(given) if given else "neither"
-        raise fail(path, prefix, expected="either 'locations' or 'matrix'", received=received)
+        raise fail(path, prefix, "either 'locations' or 'matrix'", received)
     if "speed_kmh" in table:
-        raise fail(path, "speed_kmh", expected="nothing without lonlat", received="a value")
+        raise fail(path, "speed_kmh", "nothing without lonlat", "a value")
     if "matrix" in table:
         if "metric" in table:
-            raise fail(path, where("metric"), expected="nothing beside a matrix", received="one")
+            raise fail(path, where("metric"), "nothing beside a matrix", "one")
         matrix = _matrix(path, where("matrix"), table["matrix"])
         return tabled(path, matrix, rounding, field=prefix or "matrix")
     metric = _metric(path, where("metric"), table["metric"]) if "metric" in table else Metric()
@@ -298,7 +292,7 @@ def _read_lonlat(path: Path, document: dict[str, Any], rounding: str | None) -> 
     """Longitudes and latitudes, and the speed: what ``Problem.from_lonlat`` takes."""
     given = [key for key in (*_WAYS, "metric") if key in document]
     if given != ["lonlat"]:
-        raise fail(path, "lonlat", expected="nothing beside it", received=" and ".join(given))
+        raise fail(path, "lonlat", "nothing beside it", " and ".join(given))
     if rounding is not None:
         raise UnsupportedError(
             f"{path}: rounding {rounding!r} does not apply to longitudes and latitudes"

@@ -109,13 +109,11 @@ def _variant(archive: Archive, override: str | None) -> Variant:
     name = override
     if name is None:
         if "variant" not in archive.keys:
-            raise fail(
-                path, "key variant", expected="a name such as CVRPTW", received="no such key"
-            )
+            raise fail(path, "key variant", "a name such as CVRPTW", "no such key")
         held = archive["variant"]
         if held.size != 1 or held.dtype.kind not in "US":
             received = f"shape {held.shape} of type {held.dtype}"
-            raise fail(path, "key variant", expected="one string", received=received)
+            raise fail(path, "key variant", "one string", received)
         value = held.reshape(-1)[0]
         name = value.decode("latin-1") if isinstance(value, bytes) else str(value)
     try:
@@ -126,26 +124,22 @@ def _variant(archive: Archive, override: str | None) -> Variant:
 
 def _num_depots(archive: Archive, features: Features) -> int:
     if "num_depots" not in archive.keys:
-        raise fail(
-            archive.path, "key num_depots", expected="a whole number", received="no such key"
-        )
+        raise fail(archive.path, "key num_depots", "a whole number", "no such key")
     held = archive["num_depots"]
     if held.dtype.kind not in "iu" or held.size == 0 or (held != held.reshape(-1)[0]).any():
         received = f"shape {held.shape} of type {held.dtype}"
-        raise fail(archive.path, "key num_depots", expected="one whole number", received=received)
+        raise fail(archive.path, "key num_depots", "one whole number", received)
     count = int(held.reshape(-1)[0])
     if count < 0 or (count > 0) != features.depot:
         expected = "at least 1" if features.depot else "0 where the variant has no depot"
-        raise fail(archive.path, "key num_depots", expected=expected, received=count)
+        raise fail(archive.path, "key num_depots", expected, count)
     return count
 
 
 def _numbers(archive: Archive, key: str) -> Array:
     held = archive[key]
     if held.dtype.kind not in "iuf":
-        raise fail(
-            archive.path, f"key {key}", expected="numbers", received=f"values of type {held.dtype}"
-        )
+        raise fail(archive.path, f"key {key}", "numbers", f"values of type {held.dtype}")
     try:
         return as_array(f"key {key}", held)
     except ProblemError as error:
@@ -157,21 +151,14 @@ def _checked(path: Path, variant: Variant, held: dict[str, Array]) -> dict[str, 
     sources = [key for key in ("coords", "matrix") if key in held]
     if len(sources) != 1:
         received = "both" if sources else "neither"
-        raise fail(path, "", expected="either key coords or key matrix", received=received)
+        raise fail(path, "", "either key coords or key matrix", received)
     for key in _required(variant.features):
         if key not in held:
-            raise fail(
-                path,
-                f"key {key}",
-                expected=f"an array, as {variant.name} needs it",
-                received="no such key",
-            )
+            raise fail(path, f"key {key}", f"an array, as {variant.name} needs it", "no such key")
     source = held[sources[0]]
     if source.ndim != 3 or 0 in source.shape:
         letters = ", ".join(_KEYS[sources[0]].shape)
-        raise fail(
-            path, f"key {sources[0]}", expected=f"shape ({letters})", received=f"{source.shape}"
-        )
+        raise fail(path, f"key {sources[0]}", f"shape ({letters})", f"{source.shape}")
     lengths = {"B": source.shape[0], "N": source.shape[1], "2": 2}
     return {
         key: _check_array(path, key, array, tuple(lengths[letter] for letter in _KEYS[key].shape))
@@ -183,18 +170,13 @@ def _check_array(path: Path, key: str, array: Array, shape: tuple[int, ...]) -> 
     if len(shape) == 1 and array.ndim == 0:
         array = np.full(shape, array)  # one value for the whole batch
     if array.shape != shape:
-        raise fail(path, f"key {key}", expected=f"shape {shape}", received=f"shape {array.shape}")
+        raise fail(path, f"key {key}", f"shape {shape}", f"shape {array.shape}")
     bad = np.isnan(array) if _KEYS[key].may_be_infinite else ~np.isfinite(array)
     if bad.any():
         index = tuple(int(position) for position in np.argwhere(bad)[0])
         node = f", node {index[1]}" if len(index) > 1 else ""
         expected = "a number" if _KEYS[key].may_be_infinite else "a finite number"
-        raise fail(
-            path,
-            f"instance {index[0]}: key {key}{node}",
-            expected=expected,
-            received=str(array[index]),
-        )
+        raise fail(path, f"instance {index[0]}: key {key}{node}", expected, str(array[index]))
     return array
 
 
@@ -234,9 +216,7 @@ def _pairs(
         return ()
     customers = size - len(depots)
     if customers % 2:
-        raise fail(
-            path, "", expected="as many pickups as deliveries", received=f"{customers} nodes"
-        )
+        raise fail(path, "", "as many pickups as deliveries", f"{customers} nodes")
     half = customers // 2
     return tuple((node, node + half) for node in range(len(depots), len(depots) + half))
 

@@ -51,14 +51,14 @@ def read_vehicle_ids(path: Path, where: str, value: Any) -> dict[str, tuple[int 
     if value is None:
         return None
     if not isinstance(value, dict):
-        raise fail(path, where, expected="a table of lists", received=as_json(value))
+        raise fail(path, where, "a table of lists", as_json(value))
     return {name: tuple(nodes(path, f"{where}, {shown(name)}", ids)) for name, ids in value.items()}
 
 
 def _shift(path: Path, where: str, value: Any) -> list[Any]:
     ends = list_at(path, where, value)
     if len(ends) != 2:
-        raise fail(path, where, expected="a list of two", received=as_json(value))
+        raise fail(path, where, "a list of two", as_json(value))
     return [
         end if end is None or isinstance(end, str) else number_at(path, where, end) for end in ends
     ]
@@ -88,7 +88,7 @@ def read_vehicles(path: Path, where: str, value: Any) -> list[dict[str, Any]] | 
     for number, table in enumerate(list_at(path, where, value)):
         place = f"{where}, type {number}"
         if not isinstance(table, dict):
-            raise fail(path, place, expected="a table of keys", received=as_json(table))
+            raise fail(path, place, "a table of keys", as_json(table))
         for key in table:
             if key not in _KEYS:
                 refuse_not_modelled(f"{path}: {place}", key)

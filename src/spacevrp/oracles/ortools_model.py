@@ -46,11 +46,7 @@ class Model:
     """The problem in OR-Tools' terms, and the way back."""
 
     def __init__(
-        self,
-        problem: Problem,
-        whole: WholeProblem,
-        fleet: int,
-        solutions: int | None,
+        self, problem: Problem, whole: WholeProblem, fleet: int, solutions: int | None
     ) -> None:
         from ortools.constraint_solver import pywrapcp
 

@@ -286,10 +286,7 @@ def _only(hours: dict[str, Any], name: str) -> dict[str, Any]:
 def _depot_hours(whole: WholeProblem, node: int) -> dict[str, Any]:
     if whole.times is None:
         return {}
-    return {
-        "tw_early": int(whole.times.opening[node]),
-        "tw_late": int(whole.times.closing[node]),
-    }
+    return {"tw_early": int(whole.times.opening[node]), "tw_late": int(whole.times.closing[node])}
 
 
 def _with_end(matrix: np.ndarray, places: int) -> Any:

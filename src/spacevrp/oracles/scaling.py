@@ -112,11 +112,7 @@ class WholeProblem:
 
 
 def scale_problem(
-    problem: Problem,
-    *,
-    digits: int = 6,
-    largest: int = 2**40,
-    one_length: bool = False,
+    problem: Problem, *, digits: int = 6, largest: int = 2**40, one_length: bool = False
 ) -> WholeProblem:
     """The whole-number twin of a problem.
 

@@ -85,9 +85,7 @@ class VroomOracle(SolverOracle):
     ) -> Plan | None:
         model = _build(problem, whole, fleet, start)
         found = model.solve(
-            exploration_level=self._exploration,
-            nb_threads=1,
-            timeout=timedelta(seconds=seconds),
+            exploration_level=self._exploration, nb_threads=1, timeout=timedelta(seconds=seconds)
         )
         stops_of: dict[int, list[int]] = {}
         table = found.routes

@@ -88,20 +88,20 @@ class Constructors:
         for name in ("places", "geographic"):
             if name in features:
                 expected = "nothing beside lonlat, which says it"
-                raise ProblemError(name, expected=expected, received=show(features[name]))
+                raise ProblemError(name, expected, show(features[name]))
         points = as_places(lonlat, len(_sized(lonlat)), geographic=True, field="lonlat")
         assert points is not None  # lonlat is there
         metres = great_circle(points)
         if speed_kmh is not None:
             if features.get("durations") is not None:
-                raise ProblemError("speed_kmh", expected="none beside durations", received="both")
+                raise ProblemError("speed_kmh", "none beside durations", "both")
             features["durations"] = metres / _speed(speed_kmh, unit_of(features))
         timed = [name for name in ("windows", "service") if features.get(name) is not None]
         if timed and features.get("durations") is None:
             raise ProblemError(
                 "durations",
-                expected=f"travel times beside {timed[0]}: speed_kmh or durations",
-                received="metres only",
+                f"travel times beside {timed[0]}: speed_kmh or durations",
+                "metres only",
             )
         return cls.from_matrix(metres, depots=depots, places=points, geographic=True, **features)
 
@@ -210,9 +210,7 @@ class Constructors:
             cls._refuse_unknown(name, settled, (key, *own))
             made: Self = getattr(cls, maker)(settled.pop(key), **settled)
             return made
-        raise ProblemError(
-            "data", expected="coordinates, lonlat or a matrix", received="none of them"
-        )
+        raise ProblemError("data", "coordinates, lonlat or a matrix", "none of them")
 
 
 # Key of what a source returns -> the constructor, and what it takes beside the fields of a problem.
@@ -258,7 +256,7 @@ def _sized(points: Any) -> Any:
     try:
         len(points)
     except TypeError:
-        raise ProblemError("lonlat", expected="shape (N, 2)", received=show(points)) from None
+        raise ProblemError("lonlat", "shape (N, 2)", show(points)) from None
     return points
 
 
@@ -266,5 +264,5 @@ def _speed(speed_kmh: object, time_unit: str) -> float:
     """Metres in a unit of time."""
     speed = as_number("speed_kmh", speed_kmh)
     if not 0 < speed < np.inf:
-        raise ProblemError("speed_kmh", expected="more than 0", received=str(speed))
+        raise ProblemError("speed_kmh", "more than 0", str(speed))
     return speed / 3.6 * TIME_UNITS[time_unit]

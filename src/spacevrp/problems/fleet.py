@@ -10,14 +10,7 @@ from typing import Any, Protocol
 import numpy as np
 
 from spacevrp.problems.clock import Clock, holds_moments, read_numbers, read_windows
-from spacevrp.problems.conversion import (
-    Array,
-    as_flag,
-    as_number,
-    as_whole,
-    plain_array,
-    show,
-)
+from spacevrp.problems.conversion import Array, as_flag, as_number, as_whole, plain_array, show
 from spacevrp.problems.errors import ProblemError
 from spacevrp.problems.keywords import refuse_not_modelled
 from spacevrp.problems.labels import resolve_nodes
@@ -144,9 +137,9 @@ def as_vehicles(
     if isinstance(vehicles, Vehicle | Mapping):
         vehicles = [vehicles]
     if isinstance(vehicles, str | bytes) or not isinstance(vehicles, Sequence):
-        raise ProblemError("vehicles", expected="a list of vehicles", received=show(vehicles))
+        raise ProblemError("vehicles", "a list of vehicles", show(vehicles))
     if not vehicles:
-        raise ProblemError("vehicles", expected="at least one type", received="none")
+        raise ProblemError("vehicles", "at least one type", "none")
     settled = []
     for number, given in enumerate(vehicles):
         try:
@@ -161,9 +154,9 @@ def blame_vehicle(error: ProblemError, number: int, name: str = "") -> ProblemEr
     called = f" ({name})" if name else ""
     return ProblemError(
         f"vehicles, type {number}{called}, {error.field}",
+        error.expected,
+        error.received,
         node=error.node,
-        expected=error.expected,
-        received=error.received,
     )
 
 
@@ -175,9 +168,9 @@ def _name_of(given: object) -> str:
 def _as_vehicle(given: Any, ids: Sequence[Hashable] | None, kinds_of_load: int) -> Vehicle:
     vehicle = _from_table(given) if isinstance(given, Mapping) else given
     if not isinstance(vehicle, Vehicle):
-        raise ProblemError("type", expected="a Vehicle or a table of keys", received=show(given))
+        raise ProblemError("type", "a Vehicle or a table of keys", show(given))
     if not isinstance(vehicle.name, str):
-        raise ProblemError("name", expected="text", received=show(vehicle.name))
+        raise ProblemError("name", "text", show(vehicle.name))
 
     def node(field: str) -> int | None:
         value = resolve_nodes(getattr(vehicle, field), ids, field)
@@ -192,7 +185,7 @@ def _as_vehicle(given: Any, ids: Sequence[Hashable] | None, kinds_of_load: int) 
         if isinstance(values, int | str):
             values = (values,)
         if not isinstance(values, Sequence):
-            raise ProblemError(field, expected="numbers or ids of nodes", received=show(values))
+            raise ProblemError(field, "numbers or ids of nodes", show(values))
         return tuple(
             as_whole(field, one, "numbers or ids of nodes")
             for one in resolve_nodes(list(values), ids, field)
@@ -224,9 +217,7 @@ def _from_table(table: Mapping[str, Any]) -> Vehicle:
         if key not in known:
             refuse_not_modelled("vehicles", key)
             nearest = get_close_matches(str(key), known, n=1, cutoff=0.0)[0]
-            raise ProblemError(
-                "keys", expected=f"known ones (the nearest is {nearest!r})", received=show(key)
-            )
+            raise ProblemError("keys", f"known ones (the nearest is {nearest!r})", show(key))
     return Vehicle(**table)
 
 
@@ -234,11 +225,11 @@ def as_shift(window: Any) -> tuple[float, float]:
     """The two ends of a shift; infinite where there is no limit."""
     ends = list(window) if dimensions(window) == 1 else []
     if len(ends) != 2:
-        raise ProblemError("window", expected="two moments", received=show(window))
+        raise ProblemError("window", "two moments", show(window))
     try:
         ((first, last),) = read_numbers([ends])
     except ProblemError as error:  # text or a date that is no moment
-        raise ProblemError("window", expected=error.expected, received=error.received) from None
+        raise ProblemError("window", error.expected, error.received) from None
     return as_number("window", first), as_number("window", last)
 
 
@@ -249,9 +240,7 @@ def read_shifts(
     rows: Any = [(None, None) if v.window is None else plain_array(v.window) for v in vehicles]
     if holds_moments(rows):
         if numbers:
-            raise ProblemError(
-                "vehicles, window", expected="numbers, as in windows", received="moments"
-            )
+            raise ProblemError("vehicles, window", "numbers, as in windows", "moments")
         rows, clock = read_windows(rows, unit, clock)
     settled = []
     for number, (vehicle, row) in enumerate(zip(vehicles, rows, strict=True)):

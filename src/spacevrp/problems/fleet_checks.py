@@ -48,13 +48,13 @@ def check_vehicles(problem: Fleeted) -> None:
         field = "vehicles" if problem.vehicles is not None else "demand"
         raise ProblemError(
             field,
-            expected="alike vehicles and one kind of load in a declared variant",
-            received=f"others in {problem.variant}",
+            "alike vehicles and one kind of load in a declared variant",
+            f"others in {problem.variant}",
         )
     if problem.vehicles is None:
         return
     if not problem.depots:
-        raise ProblemError("vehicles", expected="none without a depot", received="some")
+        raise ProblemError("vehicles", "none without a depot", "some")
     names: dict[str, int] = {}
     pinned_to: dict[int, int] = {}
     for number, vehicle in enumerate(problem.vehicles):
@@ -63,18 +63,16 @@ def check_vehicles(problem: Fleeted) -> None:
             first = names.setdefault(vehicle.name, number) if vehicle.name else number
             if first != number:
                 raise ProblemError(
-                    "name",
-                    expected=f"a name of its own, type {first} has the same",
-                    received=show(vehicle.name),
+                    "name", f"a name of its own, type {first} has the same", show(vehicle.name)
                 )
             for customer in vehicle.pinned:
                 owner = pinned_to.setdefault(customer, number)
                 if owner != number:
                     raise ProblemError(
                         "pinned",
+                        f"a customer of its own, pinned to type {owner} already",
+                        str(customer),
                         node=customer,
-                        expected=f"a customer of its own, pinned to type {owner} already",
-                        received=str(customer),
                     )
         except ProblemError as error:
             raise blame_vehicle(error, number, vehicle.name) from None
@@ -83,21 +81,15 @@ def check_vehicles(problem: Fleeted) -> None:
 def _check_type(problem: Fleeted, vehicle: Vehicle) -> None:
     if vehicle.count is not None and not 1 <= vehicle.count <= MOST_VEHICLES:
         raise ProblemError(
-            "count",
-            expected=f"a whole number from 1 to {MOST_VEHICLES}, or None",
-            received=show(vehicle.count),
+            "count", f"a whole number from 1 to {MOST_VEHICLES}, or None", show(vehicle.count)
         )
     for capacity in vehicle.capacity or ():
         if not capacity > 0:
-            raise ProblemError("capacity", expected="more than 0", received=str(capacity))
+            raise ProblemError("capacity", "more than 0", str(capacity))
     if vehicle.max_length is not None and not vehicle.max_length > 0:
-        raise ProblemError("max_length", expected="more than 0", received=str(vehicle.max_length))
+        raise ProblemError("max_length", "more than 0", str(vehicle.max_length))
     if not 0 <= vehicle.fixed_cost < np.inf:
-        raise ProblemError(
-            "fixed_cost",
-            expected="a finite number of at least 0",
-            received=str(vehicle.fixed_cost),
-        )
+        raise ProblemError("fixed_cost", "a finite number of at least 0", str(vehicle.fixed_cost))
     _check_ends(problem, vehicle)
     _check_customers(problem, vehicle)
     if vehicle.window is not None:
@@ -105,8 +97,8 @@ def _check_type(problem: Fleeted, vehicle: Vehicle) -> None:
         if not first <= last or first == np.inf:
             raise ProblemError(
                 "window",
-                expected="an end after the beginning",
-                received=f"{told(problem.clock, first)} to {told(problem.clock, last)}",
+                "an end after the beginning",
+                f"{told(problem.clock, first)} to {told(problem.clock, last)}",
             )
 
 
@@ -114,15 +106,11 @@ def _check_ends(problem: Fleeted, vehicle: Vehicle) -> None:
     for field in ("start", "end"):
         depot = getattr(vehicle, field)
         if depot is not None and depot not in problem.depots:
-            raise ProblemError(
-                field, expected=f"one of the depots {problem.depots}", received=show(depot)
-            )
+            raise ProblemError(field, f"one of the depots {problem.depots}", show(depot))
     if vehicle.start is None and len(problem.depots) > 1:
-        raise ProblemError(
-            "start", expected=f"one of the depots {problem.depots}", received="none of them"
-        )
+        raise ProblemError("start", f"one of the depots {problem.depots}", "none of them")
     if vehicle.open_route and vehicle.end is not None:
-        raise ProblemError("end", expected="none of an open route", received=show(vehicle.end))
+        raise ProblemError("end", "none of an open route", show(vehicle.end))
 
 
 def _check_customers(problem: Fleeted, vehicle: Vehicle) -> None:
@@ -131,22 +119,16 @@ def _check_customers(problem: Fleeted, vehicle: Vehicle) -> None:
         listed = getattr(vehicle, field) or ()
         for node in listed:
             if node not in customers:
-                raise ProblemError(field, expected="customers", received=f"node {show(node)}")
+                raise ProblemError(field, "customers", f"node {show(node)}")
         if len(set(listed)) != len(listed):
-            raise ProblemError(field, expected="each customer once", received=show(listed))
+            raise ProblemError(field, "each customer once", show(listed))
     if vehicle.allowed is not None and vehicle.forbidden:
-        raise ProblemError(
-            "allowed", expected="either allowed or forbidden customers", received="both"
-        )
+        raise ProblemError("allowed", "either allowed or forbidden customers", "both")
     for node in vehicle.pinned:
         if node in vehicle.forbidden or node not in (vehicle.allowed or customers):
-            raise ProblemError(
-                "pinned", node=node, expected="a customer it may serve", received=str(node)
-            )
+            raise ProblemError("pinned", "a customer it may serve", str(node), node=node)
     if vehicle.pinned and vehicle.count != 1:
-        raise ProblemError(
-            "count", expected="1 where customers are pinned", received=show(vehicle.count)
-        )
+        raise ProblemError("count", "1 where customers are pinned", show(vehicle.count))
 
 
 def check_pins(problem: Fleeted) -> None:
@@ -160,9 +142,7 @@ def check_pins(problem: Fleeted) -> None:
                 load = _pinned_load(problem, terms, kind)
                 if load > capacity + problem.load_slack(capacity, kind):
                     raise ProblemError(
-                        "pinned",
-                        expected=f"at most the capacity {capacity:g}",
-                        received=f"a load of {load:g}",
+                        "pinned", f"at most the capacity {capacity:g}", f"a load of {load:g}"
                     )
         except ProblemError as error:
             raise blame_vehicle(error, terms.number, terms.name) from None
@@ -177,14 +157,13 @@ def _check_way(problem: Fleeted, terms: Terms) -> None:
         clock += problem.durations.between(before, node)
         opening, closing = (float(time) for time in problem.windows[node])
         if np.isinf(length) or np.isinf(clock):
-            raise ProblemError("pinned", node=node, expected="a way there", received="no arc")
+            raise ProblemError("pinned", "a way there", "no arc", node=node)
         if clock > closing + problem.time_tolerance:
             raise ProblemError(
                 "pinned",
+                f"a window still open at {told(problem.clock, clock)}, when the vehicle gets there",
+                f"closing at {told(problem.clock, closing)}",
                 node=node,
-                expected=f"a window still open at {told(problem.clock, clock)}, when the vehicle "
-                "gets there",
-                received=f"closing at {told(problem.clock, closing)}",
             )
         clock = max(clock, opening) + float(problem.service[node])
         before = node
@@ -194,7 +173,7 @@ def _check_way(problem: Fleeted, terms: Terms) -> None:
     ):
         if value > limit + slack:
             expected = f"a {what} of at least {value:g}, when they are served"
-            raise ProblemError("pinned", expected=expected, received=f"{limit:g}")
+            raise ProblemError("pinned", expected, f"{limit:g}")
 
 
 def _pinned_load(problem: Fleeted, terms: Terms, kind: int) -> float:
@@ -234,12 +213,7 @@ def check_servable(problem: Fleeted, compulsory: Sequence[int], ways: Sequence[W
     reasons = [
         f"{called(terms)} {_WORDS[int(fault[node])]}" for terms, fault in faults[:_MOST_NAMED]
     ]
-    raise ProblemError(
-        "vehicles",
-        node=node,
-        expected="a type that can serve it",
-        received="; ".join(reasons),
-    )
+    raise ProblemError("vehicles", "a type that can serve it", "; ".join(reasons), node=node)
 
 
 _FINE, _BARRED, _HEAVY, _CUT_OFF, _LONG, _LATE = range(6)

@@ -185,11 +185,7 @@ def plan_geojson(plan: Plan, violations: Sequence[Violation]) -> dict[str, Any]:
             _feature(
                 "Point",
                 place_of(places, node),
-                {
-                    "id": plain(plan.id_of(node)),
-                    "node": node,
-                    "kind": "not visited",
-                },
+                {"id": plain(plan.id_of(node)), "node": node, "kind": "not visited"},
             )
         )
     return {

@@ -180,8 +180,8 @@ class Problem(Constructors, Scales):
         if not isinstance(self.distances, Distances):
             raise ProblemError(
                 "distances",
-                expected="Distances; or use Problem.from_coordinates or Problem.from_matrix",
-                received=show(self.distances),
+                "Distances; or use Problem.from_coordinates or Problem.from_matrix",
+                show(self.distances),
             )
         size = self.distances.size
 
@@ -201,7 +201,7 @@ class Problem(Constructors, Scales):
         if self.geographic and self.places is None:
             points = self.distances.coordinates
             if as_places(points, size, geographic=True, field="coordinates") is None:
-                raise ProblemError("geographic", expected="places, too", received="a matrix alone")
+                raise ProblemError("geographic", "places, too", "a matrix alone")
         depots = resolve_nodes(self.depots, self.ids, "depots")
         settle("depots", as_depots(depots))
         implied = NEUTRAL_FLAGS
@@ -237,17 +237,15 @@ class Problem(Constructors, Scales):
         elif not self.depots:
             settle("max_routes", 1)  # without a depot there is one closed tour
         if not isinstance(self.load_rule, str) or self.load_rule not in LOAD_RULES:
-            raise ProblemError(
-                "load_rule", expected=f"one of {LOAD_RULES}", received=show(self.load_rule)
-            )
+            raise ProblemError("load_rule", f"one of {LOAD_RULES}", show(self.load_rule))
         if not isinstance(self.name, str):
-            raise ProblemError("name", expected="text", received=show(self.name))
+            raise ProblemError("name", "text", show(self.name))
         validate(self)
 
     def _settle_windows(self) -> None:
         """Moments as numbers after the clock's origin; numbers as they are."""
         if not isinstance(self.clock, Clock | None):
-            raise ProblemError("clock", expected="a Clock or None", received=show(self.clock))
+            raise ProblemError("clock", "a Clock or None", show(self.clock))
         windows = plain_array(self.windows)
         if holds_moments(windows):
             windows, clock = read_windows(windows, self.time_unit, self.clock)
@@ -267,7 +265,7 @@ class Problem(Constructors, Scales):
                 windows = np.tile([-np.inf, np.inf], (self.size, 1))
         if self.clock is not None and self.clock.unit != self.time_unit:
             if self.time_unit != "s":
-                raise ProblemError("time_unit", expected=self.clock.unit, received=self.time_unit)
+                raise ProblemError("time_unit", self.clock.unit, self.time_unit)
             object.__setattr__(self, "time_unit", self.clock.unit)
         windows = as_windows(windows, self.size)
         if self.durations.size == self.size and all(0 <= d < self.size for d in self.depots):

@@ -92,16 +92,14 @@ def validate(problem: Checked) -> None:
 def _check_nodes(problem: Checked) -> None:
     size = problem.size
     if problem.durations.size != size:
-        raise ProblemError(
-            "durations", expected=f"{size} nodes", received=f"{problem.durations.size} nodes"
-        )
+        raise ProblemError("durations", f"{size} nodes", f"{problem.durations.size} nodes")
     for depot in problem.depots:
         if not 0 <= depot < size:
-            raise ProblemError("depots", expected=f"0 to {size - 1}", received=show(depot))
+            raise ProblemError("depots", f"0 to {size - 1}", show(depot))
     if len(set(problem.depots)) != len(problem.depots):
-        raise ProblemError("depots", expected="each depot once", received=show(problem.depots))
+        raise ProblemError("depots", "each depot once", show(problem.depots))
     if len(problem.depots) == size:
-        raise ProblemError("depots", expected="at least one customer", received="depots only")
+        raise ProblemError("depots", "at least one customer", "depots only")
 
 
 def _check_scalars(problem: Checked) -> None:
@@ -110,24 +108,20 @@ def _check_scalars(problem: Checked) -> None:
         ("max_length", problem.max_length),
     ):
         if not value > 0:
-            raise ProblemError(name, expected="more than 0", received=str(value))
+            raise ProblemError(name, "more than 0", str(value))
     if not 0 <= problem.min_prize < np.inf:
-        raise ProblemError(
-            "min_prize", expected="a finite number of at least 0", received=str(problem.min_prize)
-        )
+        raise ProblemError("min_prize", "a finite number of at least 0", str(problem.min_prize))
     limit = problem.max_routes
     if limit is not None and not 1 <= limit <= MOST_VEHICLES:
         raise ProblemError(
-            "max_routes",
-            expected=f"a whole number from 1 to {MOST_VEHICLES}, or None",
-            received=show(limit),
+            "max_routes", f"a whole number from 1 to {MOST_VEHICLES}, or None", show(limit)
         )
 
 
 def _refuse(field: str, values: Array, bad: NDArray[np.bool_], expected: str) -> None:
     if bad.any():
         node = int(np.argmax(bad))
-        raise ProblemError(field, node=node, expected=expected, received=str(values[node]))
+        raise ProblemError(field, expected, str(values[node]), node=node)
 
 
 def _check_demand(problem: Checked) -> None:
@@ -146,9 +140,9 @@ def _check_demand(problem: Checked) -> None:
         node = int(np.argmax(both))
         raise ProblemError(
             "demand",
+            "either deliveries or pickups, of all kinds of load",
+            str(problem.loads[node].tolist()),
             node=node,
-            expected="either deliveries or pickups, of all kinds of load",
-            received=str(problem.loads[node].tolist()),
         )
 
 
@@ -160,10 +154,9 @@ def _check_times(problem: Checked) -> None:
         node = int(np.argmax(never))
         raise ProblemError(
             "windows",
+            "a window that closes after it opens",
+            f"{told(problem.clock, opening[node])} to {told(problem.clock, closing[node])}",
             node=node,
-            expected="a window that closes after it opens",
-            received=f"{told(problem.clock, opening[node])} to "
-            f"{told(problem.clock, closing[node])}",
         )
     service = problem.service
     _refuse(
@@ -179,9 +172,7 @@ def _check_prizes(problem: Checked) -> None:
     _refuse("penalty", problem.penalty, ~(problem.penalty >= 0), "a penalty of at least 0, or inf")
     limits = [terms.max_length for terms in problem.fleet] or [problem.max_length]
     if problem.maximise_prize and not np.isfinite(limits).all():
-        raise ProblemError(
-            "max_length", expected="a limit where prize is maximised", received="no limit"
-        )
+        raise ProblemError("max_length", "a limit where prize is maximised", "no limit")
 
 
 def _check_pairs(problem: Checked) -> None:
@@ -191,29 +182,25 @@ def _check_pairs(problem: Checked) -> None:
     for pickup, delivery in problem.pairs:
         for node, other in ((pickup, delivery), (delivery, pickup)):
             if not 0 <= node < problem.size:
-                raise ProblemError(
-                    "pairs", expected=f"0 to {problem.size - 1}", received=show(node)
-                )
+                raise ProblemError("pairs", f"0 to {problem.size - 1}", show(node))
             if node in problem.depots:
-                raise ProblemError("pairs", node=node, expected="customers", received="a depot")
+                raise ProblemError("pairs", "customers", "a depot", node=node)
             if node in partner or node == other:
-                raise ProblemError(
-                    "pairs", node=node, expected="one pair a node", received="several"
-                )
+                raise ProblemError("pairs", "one pair a node", "several", node=node)
             partner[node] = other
         picked, delivered = problem.loads[pickup], problem.loads[delivery]
         if (picked > 0).any() or (picked != -delivered).any():
             raise ProblemError(
                 "demand",
+                f"a pickup (negative) equal to the delivery at node {delivery}",
+                f"{_bare(picked)} against {_bare(delivered)}",
                 node=pickup,
-                expected=f"a pickup (negative) equal to the delivery at node {delivery}",
-                received=f"{_bare(picked)} against {_bare(delivered)}",
             )
     for node in problem.customers:
         if node not in partner:
-            raise ProblemError("pairs", node=node, expected="a partner", received="none")
+            raise ProblemError("pairs", "a partner", "none", node=node)
     if problem.backhaul_last:
-        raise ProblemError("backhaul_last", expected="False beside pairs", received="True")
+        raise ProblemError("backhaul_last", "False beside pairs", "True")
 
 
 def _bare(amounts: Array) -> str:
@@ -243,7 +230,7 @@ def _check_without_depot(problem: Checked) -> None:
     }
     for name, is_present in present.items():
         if is_present:
-            raise ProblemError(name, expected="nothing without a depot", received="a value")
+            raise ProblemError(name, "nothing without a depot", "a value")
 
 
 def _check_variant(problem: Checked) -> None:
@@ -255,23 +242,17 @@ def _check_variant(problem: Checked) -> None:
     # way round a declared single-route problem must be limited to one route.
     undeclared = [flag for flag in problem.inferred_features.active if not getattr(declared, flag)]
     if undeclared:
-        raise ProblemError(
-            "variant",
-            expected=f"a variant with {', '.join(undeclared)}",
-            received=problem.variant,
-        )
+        raise ProblemError("variant", f"a variant with {', '.join(undeclared)}", problem.variant)
     if declared.depot and not problem.depots:
-        raise ProblemError("depots", expected=f"a depot in {problem.variant}", received="none")
+        raise ProblemError("depots", f"a depot in {problem.variant}", "none")
     if declared.open_routes and not problem.open_routes:
-        raise ProblemError("open_routes", expected=f"True in {problem.variant}", received="False")
+        raise ProblemError("open_routes", f"True in {problem.variant}", "False")
     if declared.backhaul_last and not problem.backhaul_last:
-        raise ProblemError("backhaul_last", expected=f"True in {problem.variant}", received="False")
+        raise ProblemError("backhaul_last", f"True in {problem.variant}", "False")
     if declared.pickup_delivery and not problem.pairs:
-        raise ProblemError("pairs", expected=f"pairs in {problem.variant}", received="none")
+        raise ProblemError("pairs", f"pairs in {problem.variant}", "none")
     if declared.orienteering and not problem.maximise_prize:
-        raise ProblemError(
-            "maximise_prize", expected=f"True in {problem.variant}", received="False"
-        )
+        raise ProblemError("maximise_prize", f"True in {problem.variant}", "False")
 
 
 def _check_reachable(problem: Checked) -> None:
@@ -307,13 +288,9 @@ def _check_connected(problem: Checked, compulsory: list[int]) -> None:
         connected |= there if problem.open_routes else there & _closure(exists.T, source, others)
     for node in compulsory:
         if not reached[node]:
-            raise ProblemError(
-                "distances", node=node, expected="a way to it", received="no arc leads there"
-            )
+            raise ProblemError("distances", "a way to it", "no arc leads there", node=node)
         if not connected[node]:
-            raise ProblemError(
-                "distances", node=node, expected="a way back from it", received="no arc leads back"
-            )
+            raise ProblemError("distances", "a way back from it", "no arc leads back", node=node)
 
 
 def _closure(exists: NDArray[np.bool_], source: int, barred: list[int]) -> NDArray[np.bool_]:
@@ -352,16 +329,16 @@ def _check_in_time(problem: Checked, compulsory: list[int]) -> None:
     if arrival[node] > closing[node] + problem.time_tolerance:
         raise ProblemError(
             "windows",
-            node=node,
-            expected=f"a window still open at {told(problem.clock, arrival[node])}, the earliest "
+            f"a window still open at {told(problem.clock, arrival[node])}, the earliest "
             "possible arrival",
-            received=f"closing at {told(problem.clock, closing[node])}",
+            f"closing at {told(problem.clock, closing[node])}",
+            node=node,
         )
     raise ProblemError(
         "windows",
+        "a depot still open after serving it",
+        f"earliest return {told(problem.clock, end[node])}",
         node=node,
-        expected="a depot still open after serving it",
-        received=f"earliest return {told(problem.clock, end[node])}",
     )
 
 
@@ -379,9 +356,9 @@ def _check_in_length(problem: Checked, compulsory: list[int]) -> None:
     node = int(too_far[0])
     raise ProblemError(
         "max_length",
+        f"at least {shortest[node]:g}, the shortest route that visits it",
+        f"{problem.max_length:g}",
         node=node,
-        expected=f"at least {shortest[node]:g}, the shortest route that visits it",
-        received=f"{problem.max_length:g}",
     )
 
 
