@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass, field, fields
+from dataclasses import dataclass, fields
 from typing import Any, Self
 
 import numpy as np
@@ -16,6 +16,7 @@ from spacevrp.problems.errors import ProblemError
 from spacevrp.problems.globe import great_circle
 from spacevrp.problems.keywords import refuse_unknown
 from spacevrp.problems.labels import as_places
+from spacevrp.problems.scales import Scales
 from spacevrp.problems.sources import (
     fields_from_data,
     fields_from_frame,
@@ -35,18 +36,8 @@ Nodes = int | str | Iterable[int | str]
 
 
 @dataclass(frozen=True, eq=False)
-class Constructors:
-    """The ways to make a :class:`~spacevrp.problems.problem.Problem`, which inherits them.
-
-    Parameters
-    ----------
-    vehicle_ids
-        What the program that stated the problem calls its vehicles: name of the type -> ids of its
-        vehicles, with an empty name where all are alike; None where nobody said. Answers for such
-        programs use them.
-    """
-
-    vehicle_ids: Mapping[str, Sequence[int | str]] | None = field(default=None, kw_only=True)
+class Constructors(Scales):
+    """The ways to make a :class:`~spacevrp.problems.problem.Problem`, which inherits them."""
 
     @classmethod
     def from_coordinates(
@@ -66,9 +57,9 @@ class Constructors:
         if isinstance(metric, str):
             metric = Metric(metric)
         distances = Distances(coordinates=coordinates, metric=metric, field="coordinates")
-        depots = settle_depots(depots, features.get("variant"))
         warn_of_unit(features)
-        return cls(distances, depots=depots, **features)  # type: ignore[call-arg, arg-type]
+        settled = settle_depots(depots, features.get("variant"))
+        return cls(distances, depots=settled, **features)
 
     @classmethod
     def from_lonlat(
@@ -127,7 +118,7 @@ class Constructors:
         depots = settle_depots(depots, features.get("variant"))
         settled = {**features, "durations": durations, "depots": depots, "ids": ids}
         warn_of_unit(features)
-        return cls(distances, **settled)  # type: ignore[call-arg, arg-type]
+        return cls(distances, **settled)
 
     @classmethod
     def from_frame(

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Hashable, Mapping, Sequence
 from dataclasses import dataclass, fields, replace
 from difflib import get_close_matches
-from typing import Any, Protocol
+from typing import Any
 
 import numpy as np
 
@@ -18,7 +18,7 @@ from spacevrp.problems.loads import as_capacities, dimensions
 
 # More vehicles than any tensor of whole numbers could count; None is the way to say "any number".
 MOST_VEHICLES = 10**9
-_NEVER = (-np.inf, np.inf)
+NEVER = (-np.inf, np.inf)
 
 
 @dataclass(frozen=True)
@@ -101,28 +101,6 @@ class Terms:
     back_by: float = np.inf
     forbidden: frozenset[int] = frozenset()
     pinned: tuple[int, ...] = ()
-
-
-class Fielded(Protocol):
-    """What a fleet needs to know of its ``Problem``, whose module imports this one."""
-
-    @property
-    def depots(self) -> tuple[int, ...]: ...
-
-    @property
-    def customers(self) -> tuple[int, ...]: ...
-
-    @property
-    def capacities(self) -> tuple[float, ...]: ...
-
-    @property
-    def max_length(self) -> float: ...
-
-    @property
-    def open_routes(self) -> bool: ...
-
-    @property
-    def vehicles(self) -> tuple[Vehicle, ...] | None: ...
 
 
 # ------------------------------------------------------------------------------- from user's values
@@ -254,79 +232,12 @@ def read_shifts(
 
 def shifts_of(vehicles: Sequence[Vehicle]) -> Array:
     """The ends of the shifts (K, 2); infinite where there is no limit."""
-    return np.array([vehicle.window or _NEVER for vehicle in vehicles]).reshape(-1, 2)
-
-
-# --------------------------------------------------------------------------------- what holds
-
-
-def terms_of(problem: Fielded) -> tuple[Terms, ...]:
-    """The types with all that holds for them; of a uniform fleet, one type for each depot."""
-    if problem.vehicles is None:
-        return tuple(
-            Terms(
-                number=number,
-                name="",
-                count=None,
-                capacities=problem.capacities,
-                start=depot,
-                end=None if problem.open_routes else depot,
-                fixed_cost=0.0,
-                max_length=problem.max_length,
-            )
-            for number, depot in enumerate(problem.depots)
-        )
-    pinned_to = {
-        customer: number
-        for number, vehicle in enumerate(problem.vehicles)
-        for customer in vehicle.pinned
-    }
-    return tuple(
-        _terms(problem, number, vehicle, pinned_to)
-        for number, vehicle in enumerate(problem.vehicles)
-    )
-
-
-def _terms(problem: Fielded, number: int, vehicle: Vehicle, pinned_to: Mapping[int, int]) -> Terms:
-    start = problem.depots[0] if vehicle.start is None else vehicle.start
-    is_open = vehicle.open_route
-    if is_open is None:
-        is_open = problem.open_routes and vehicle.end is None
-    end = None if is_open else start if vehicle.end is None else vehicle.end
-    forbidden = set(vehicle.forbidden)
-    forbidden |= {customer for customer, owner in pinned_to.items() if owner != number}
-    if vehicle.allowed is not None:
-        forbidden |= set(problem.customers) - set(vehicle.allowed)
-    leaves_from, back_by = vehicle.window or _NEVER
-    return Terms(
-        number=number,
-        name=vehicle.name,
-        count=vehicle.count,
-        capacities=problem.capacities if vehicle.capacity is None else vehicle.capacity,
-        start=start,
-        end=end,
-        fixed_cost=vehicle.fixed_cost,
-        max_length=problem.max_length if vehicle.max_length is None else vehicle.max_length,
-        leaves_from=leaves_from,
-        back_by=back_by,
-        forbidden=frozenset(forbidden),
-        pinned=vehicle.pinned,
-    )
+    return np.array([vehicle.window or NEVER for vehicle in vehicles]).reshape(-1, 2)
 
 
 def ways_out(fleet: tuple[Terms, ...]) -> tuple[tuple[int, int], ...]:
     """The different (start, end) of routes, in the order of types; open ones end at the start."""
     return tuple(dict.fromkeys((t.start, t.start if t.end is None else t.end) for t in fleet))
-
-
-def most_vehicles(problem: Fielded) -> int | None:
-    """Vehicles there are in all; None where some type is without limit."""
-    total = 0
-    for vehicle in problem.vehicles or ():
-        if vehicle.count is None:
-            return None
-        total += vehicle.count
-    return total if problem.vehicles else None
 
 
 def called(terms: Terms) -> str:

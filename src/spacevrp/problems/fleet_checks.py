@@ -3,16 +3,15 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from typing import Protocol
 
 import numpy as np
 
-from spacevrp.problems.clock import Clock, told
+from spacevrp.problems.clock import told
 from spacevrp.problems.conversion import Array, show
 from spacevrp.problems.distances import Distances
 from spacevrp.problems.errors import ProblemError
 from spacevrp.problems.fleet import MOST_VEHICLES, Terms, Vehicle, blame_vehicle, called
-from spacevrp.problems.scales import Measured
+from spacevrp.problems.scales import Scales
 
 # From a depot to all nodes and back, each (N,): direct arcs or shortest paths.
 Ways = Callable[[Distances, int, tuple[int, ...]], tuple[Array, Array]]
@@ -20,29 +19,7 @@ Ways = Callable[[Distances, int, tuple[int, ...]], tuple[Array, Array]]
 _MOST_NAMED = 4
 
 
-class Fleeted(Measured, Protocol):
-    """What the checks read of a ``Problem``."""
-
-    @property
-    def variant(self) -> str | None: ...
-
-    @property
-    def clock(self) -> Clock | None: ...
-
-    @property
-    def load_rule(self) -> str: ...
-
-    @property
-    def pairs(self) -> tuple[tuple[int, int], ...]: ...
-
-    @property
-    def vehicles(self) -> tuple[Vehicle, ...] | None: ...
-
-    @property
-    def has_own_fleet(self) -> bool: ...
-
-
-def check_vehicles(problem: Fleeted) -> None:
+def check_vehicles(problem: Scales) -> None:
     """Raise for the first type that contradicts itself, the nodes or the other types."""
     if problem.has_own_fleet and problem.variant is not None:
         field = "vehicles" if problem.vehicles is not None else "demand"
@@ -78,7 +55,7 @@ def check_vehicles(problem: Fleeted) -> None:
             raise blame_vehicle(error, number, vehicle.name) from None
 
 
-def _check_type(problem: Fleeted, vehicle: Vehicle) -> None:
+def _check_type(problem: Scales, vehicle: Vehicle) -> None:
     if vehicle.count is not None and not 1 <= vehicle.count <= MOST_VEHICLES:
         raise ProblemError(
             "count", f"a whole number from 1 to {MOST_VEHICLES}, or None", show(vehicle.count)
@@ -102,7 +79,7 @@ def _check_type(problem: Fleeted, vehicle: Vehicle) -> None:
             )
 
 
-def _check_ends(problem: Fleeted, vehicle: Vehicle) -> None:
+def _check_ends(problem: Scales, vehicle: Vehicle) -> None:
     for field in ("start", "end"):
         depot = getattr(vehicle, field)
         if depot is not None and depot not in problem.depots:
@@ -113,7 +90,7 @@ def _check_ends(problem: Fleeted, vehicle: Vehicle) -> None:
         raise ProblemError("end", "none of an open route", show(vehicle.end))
 
 
-def _check_customers(problem: Fleeted, vehicle: Vehicle) -> None:
+def _check_customers(problem: Scales, vehicle: Vehicle) -> None:
     customers = set(problem.customers)
     for field in ("allowed", "forbidden", "pinned"):
         listed = getattr(vehicle, field) or ()
@@ -131,7 +108,7 @@ def _check_customers(problem: Fleeted, vehicle: Vehicle) -> None:
         raise ProblemError("count", "1 where customers are pinned", show(vehicle.count))
 
 
-def check_pins(problem: Fleeted) -> None:
+def check_pins(problem: Scales) -> None:
     """What is pinned must itself be possible: whatever follows, it only becomes more."""
     for terms in problem.fleet:
         if not terms.pinned:
@@ -148,7 +125,7 @@ def check_pins(problem: Fleeted) -> None:
             raise blame_vehicle(error, terms.number, terms.name) from None
 
 
-def _check_way(problem: Fleeted, terms: Terms) -> None:
+def _check_way(problem: Scales, terms: Terms) -> None:
     """Arcs, windows and length as far as the last pinned customer."""
     clock = max(float(problem.windows[terms.start, 0]), terms.leaves_from)
     length, before = 0.0, terms.start
@@ -176,7 +153,7 @@ def _check_way(problem: Fleeted, terms: Terms) -> None:
             raise ProblemError("pinned", expected, f"{limit:g}")
 
 
-def _pinned_load(problem: Fleeted, terms: Terms, kind: int) -> float:
+def _pinned_load(problem: Scales, terms: Terms, kind: int) -> float:
     """The room that the pinned customers need, by the load rule."""
     amounts = [float(problem.loads[node, kind]) for node in terms.pinned]
     sums = np.cumsum([0.0, *amounts])
@@ -192,7 +169,7 @@ def _pinned_load(problem: Fleeted, terms: Terms, kind: int) -> float:
 # ---------------------------------------------------------------------------------- who can serve
 
 
-def check_servable(problem: Fleeted, compulsory: Sequence[int], ways: Sequence[Ways]) -> None:
+def check_servable(problem: Scales, compulsory: Sequence[int], ways: Sequence[Ways]) -> None:
     """Every compulsory customer must be servable by some vehicle, other stops on its way allowed.
 
     ``ways`` are tried in turn: nearly always the direct arcs suffice.
@@ -226,7 +203,7 @@ _WORDS = {
 }
 
 
-def _faults(problem: Fleeted, terms: Terms, ways: Ways) -> Array:
+def _faults(problem: Scales, terms: Terms, ways: Ways) -> Array:
     """What first keeps a vehicle of that type from serving each node, (N,)."""
     there, back = _round_trip(problem.distances, terms, ways, problem.depots)
     time_there, time_back = there, back

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import Protocol
 
 import numpy as np
 from numpy.typing import NDArray
@@ -12,68 +11,13 @@ from spacevrp.problems.clock import told
 from spacevrp.problems.conversion import Array, show
 from spacevrp.problems.distances import Distances
 from spacevrp.problems.errors import ProblemError
-from spacevrp.problems.features import Features
 from spacevrp.problems.fleet import MOST_VEHICLES
-from spacevrp.problems.fleet_checks import Fleeted, check_pins, check_servable, check_vehicles
+from spacevrp.problems.fleet_checks import check_pins, check_servable, check_vehicles
+from spacevrp.problems.scales import Scales
 from spacevrp.problems.variants import parse_variant
 
 
-class Checked(Fleeted, Protocol):
-    """What the checks read of a ``Problem``, whose module imports this one and not vice versa."""
-
-    @property
-    def demand(self) -> Array: ...
-
-    @property
-    def capacity(self) -> float: ...
-
-    @property
-    def max_length(self) -> float: ...
-
-    @property
-    def open_routes(self) -> bool: ...
-
-    @property
-    def backhaul_last(self) -> bool: ...
-
-    @property
-    def prize(self) -> Array: ...
-
-    @property
-    def penalty(self) -> Array: ...
-
-    @property
-    def min_prize(self) -> float: ...
-
-    @property
-    def revealed_prize(self) -> Array | None: ...
-
-    @property
-    def maximise_prize(self) -> bool: ...
-
-    @property
-    def max_routes(self) -> int | None: ...
-
-    @property
-    def allow_unservable(self) -> bool: ...
-
-    @property
-    def inferred_features(self) -> Features: ...
-
-    @property
-    def fleet_size(self) -> int | None: ...
-
-    @property
-    def capacities(self) -> tuple[float, ...]: ...
-
-    @property
-    def more_demand(self) -> Array | None: ...
-
-    @property
-    def load_tolerance(self) -> float: ...
-
-
-def validate(problem: Checked) -> None:
+def validate(problem: Scales) -> None:
     """Raise :class:`ProblemError` for the first contradiction found."""
     _check_nodes(problem)
     _check_scalars(problem)
@@ -89,7 +33,7 @@ def validate(problem: Checked) -> None:
         _check_reachable(problem)
 
 
-def _check_nodes(problem: Checked) -> None:
+def _check_nodes(problem: Scales) -> None:
     size = problem.size
     if problem.durations.size != size:
         raise ProblemError("durations", f"{size} nodes", f"{problem.durations.size} nodes")
@@ -102,7 +46,7 @@ def _check_nodes(problem: Checked) -> None:
         raise ProblemError("depots", "at least one customer", "depots only")
 
 
-def _check_scalars(problem: Checked) -> None:
+def _check_scalars(problem: Scales) -> None:
     for name, value in (
         *(("capacity", capacity) for capacity in problem.capacities),
         ("max_length", problem.max_length),
@@ -124,7 +68,7 @@ def _refuse(field: str, values: Array, bad: NDArray[np.bool_], expected: str) ->
         raise ProblemError(field, expected, str(values[node]), node=node)
 
 
-def _check_demand(problem: Checked) -> None:
+def _check_demand(problem: Scales) -> None:
     at_depot = np.zeros(problem.size, dtype=bool)
     at_depot[list(problem.depots)] = True
     for kind, capacity in enumerate(problem.capacities):
@@ -146,7 +90,7 @@ def _check_demand(problem: Checked) -> None:
         )
 
 
-def _check_times(problem: Checked) -> None:
+def _check_times(problem: Scales) -> None:
     opening, closing = problem.windows[:, 0], problem.windows[:, 1]
     _refuse("windows", opening, ~np.isfinite(opening), "a finite opening time")
     never = closing < opening
@@ -164,7 +108,7 @@ def _check_times(problem: Checked) -> None:
     )
 
 
-def _check_prizes(problem: Checked) -> None:
+def _check_prizes(problem: Scales) -> None:
     for name in ("prize", "revealed_prize"):
         values = getattr(problem, name)
         if values is not None:
@@ -175,7 +119,7 @@ def _check_prizes(problem: Checked) -> None:
         raise ProblemError("max_length", "a limit where prize is maximised", "no limit")
 
 
-def _check_pairs(problem: Checked) -> None:
+def _check_pairs(problem: Scales) -> None:
     if not problem.pairs:
         return
     partner: dict[int, int] = {}
@@ -209,7 +153,7 @@ def _bare(amounts: Array) -> str:
     return str(listed[0] if len(listed) == 1 else listed)
 
 
-def _check_without_depot(problem: Checked) -> None:
+def _check_without_depot(problem: Scales) -> None:
     """A tour without a depot has no vehicle: nothing to load, no clock, no route to limit."""
     if problem.depots:
         return
@@ -233,7 +177,7 @@ def _check_without_depot(problem: Checked) -> None:
             raise ProblemError(name, "nothing without a depot", "a value")
 
 
-def _check_variant(problem: Checked) -> None:
+def _check_variant(problem: Scales) -> None:
     """The data may show less than the declared variant allows, never more."""
     if problem.variant is None:
         return
@@ -245,17 +189,19 @@ def _check_variant(problem: Checked) -> None:
         raise ProblemError("variant", f"a variant with {', '.join(undeclared)}", problem.variant)
     if declared.depot and not problem.depots:
         raise ProblemError("depots", f"a depot in {problem.variant}", "none")
-    if declared.open_routes and not problem.open_routes:
-        raise ProblemError("open_routes", f"True in {problem.variant}", "False")
-    if declared.backhaul_last and not problem.backhaul_last:
-        raise ProblemError("backhaul_last", f"True in {problem.variant}", "False")
     if declared.pickup_delivery and not problem.pairs:
         raise ProblemError("pairs", f"pairs in {problem.variant}", "none")
-    if declared.orienteering and not problem.maximise_prize:
-        raise ProblemError("maximise_prize", f"True in {problem.variant}", "False")
+    flags = {
+        "open_routes": declared.open_routes,
+        "backhaul_last": declared.backhaul_last,
+        "maximise_prize": declared.orienteering,
+    }
+    for name, is_declared in flags.items():
+        if is_declared and not getattr(problem, name):
+            raise ProblemError(name, f"True in {problem.variant}", "False")
 
 
-def _check_reachable(problem: Checked) -> None:
+def _check_reachable(problem: Scales) -> None:
     """Every compulsory customer must be servable by a vehicle of its own, other stops allowed."""
     compulsory = [node for node in problem.customers if np.isinf(problem.penalty[node])]
     if not compulsory:
@@ -274,7 +220,7 @@ def _check_reachable(problem: Checked) -> None:
         _check_in_length(problem, compulsory)
 
 
-def _check_connected(problem: Checked, compulsory: list[int]) -> None:
+def _check_connected(problem: Scales, compulsory: list[int]) -> None:
     """Arcs must lead to every customer and, on closed routes, back to the same depot."""
     if not (problem.distances.has_missing_arcs or problem.durations.has_missing_arcs):
         return
@@ -305,7 +251,7 @@ def _closure(exists: NDArray[np.bool_], source: int, barred: list[int]) -> NDArr
     return reached
 
 
-def _check_in_time(problem: Checked, compulsory: list[int]) -> None:
+def _check_in_time(problem: Scales, compulsory: list[int]) -> None:
     """Some depot must allow a timely arrival and, on closed routes, a timely return."""
     opening, closing = problem.windows[:, 0], problem.windows[:, 1]
     late = np.array(compulsory)
@@ -342,7 +288,7 @@ def _check_in_time(problem: Checked, compulsory: list[int]) -> None:
     )
 
 
-def _check_in_length(problem: Checked, compulsory: list[int]) -> None:
+def _check_in_length(problem: Scales, compulsory: list[int]) -> None:
     too_far = np.array(compulsory)
     shortest = np.full(problem.size, np.inf)
     for ways in (_direct_ways, _shortest_ways):
