@@ -5,17 +5,15 @@ from __future__ import annotations
 import csv
 import io
 import re
-import warnings
 from collections import Counter
 from collections.abc import Collection, Iterator
 from pathlib import Path
 from typing import Any
 
-from spacevrp.formats.building import read_as
-from spacevrp.formats.files import fail, read_text, shown, warn
-from spacevrp.problems.errors import FormatError, ProblemError, UnsupportedError, VariantError
+from spacevrp.formats.files import fail, read_text, shown
+from spacevrp.formats.foreign import make_foreign
+from spacevrp.problems.errors import FormatError, UnsupportedError
 from spacevrp.problems.problem import Problem
-from spacevrp.problems.sources.frame import ColumnWarning
 
 _DELIMITERS = ",;\t"
 _NUMBER = re.compile(r"[+-]?(\d+(\.\d*)?|\.\d+)([eE][+-]?\d{1,3})?")
@@ -37,23 +35,7 @@ def read_csv(
     if rounding is not None:
         raise UnsupportedError(f"{path}: rounding {rounding!r} does not apply to tables of stops")
     columns, lines = read_table(path)
-    try:
-        beside: dict[str, Any] = read_as(variant, {}) if variant is not None else {}
-        if time_unit is not None:
-            beside["time_unit"] = time_unit
-        with warnings.catch_warnings(record=True) as caught:
-            warnings.simplefilter("always", ColumnWarning)
-            problem = Problem.from_frame(columns, name=path.stem, **beside)
-    except (ProblemError, VariantError) as error:
-        node = error.node if isinstance(error, ProblemError) else None
-        known = node is not None and 0 <= node < len(lines)
-        where = f"line {lines[node]}: " if known else ""  # type: ignore[index]
-        raise FormatError(f"{path}: {where}{error}") from error
-    except UnsupportedError as error:
-        raise UnsupportedError(f"{path}: {error}") from error
-    for warning in caught:
-        warn(path, str(warning.message))
-    return problem
+    return make_foreign(path, Problem.from_frame, columns, variant, time_unit, lines)
 
 
 def read_table(

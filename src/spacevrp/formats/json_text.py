@@ -80,25 +80,6 @@ def whole_at(path: Path, where: str, value: object) -> int:
     return value
 
 
-def limit_at(path: Path, where: str, value: object) -> float:
-    """A finite number; null is no limit."""
-    return math.inf if value is None else number_at(path, where, value)
-
-
-def text_at(path: Path, where: str, value: object) -> str:
-    """A string."""
-    if not isinstance(value, str):
-        raise fail(path, where, "a string", as_json(value))
-    return value
-
-
-def flag_at(path: Path, where: str, value: object) -> bool:
-    """True or false."""
-    if not isinstance(value, bool):
-        raise fail(path, where, "true or false", as_json(value))
-    return value
-
-
 def list_at(path: Path, where: str, value: object) -> list[Any]:
     """A list."""
     if not isinstance(value, list):

@@ -34,51 +34,36 @@ IGNORED_PREFIX = "ref_"
 
 @dataclass(frozen=True)
 class _Key:
-    """One array: its shape in letters (B instances, N nodes), and whether inf may occur."""
+    """One array: its shape in letters (B instances, N nodes), and the field of Problem it is."""
 
     shape: str
+    field: str | None = None
     may_be_infinite: bool = False
+    needed_by: tuple[str, ...] = ()  # features that cannot do without it
 
 
+_PRIZES = ("orienteering", "prize_collecting")
 _KEYS = {
     "coords": _Key("BN2"),
     "matrix": _Key("BNN", may_be_infinite=True),
-    "demand": _Key("BN"),
-    "capacity": _Key("B", may_be_infinite=True),
-    "max_length": _Key("B", may_be_infinite=True),
-    "tw": _Key("BN2", may_be_infinite=True),
-    "service": _Key("BN"),
-    "prize": _Key("BN"),
-    "penalty": _Key("BN", may_be_infinite=True),
-    "min_prize": _Key("B"),
-    "revealed_prize": _Key("BN"),
+    "demand": _Key("BN", "demand", needed_by=("capacity",)),
+    "capacity": _Key("B", "capacity", may_be_infinite=True, needed_by=("capacity",)),
+    "max_length": _Key("B", "max_length", may_be_infinite=True, needed_by=("length_limit",)),
+    "tw": _Key("BN2", "windows", may_be_infinite=True, needed_by=("time_windows",)),
+    "service": _Key("BN", "service"),
+    "prize": _Key("BN", "prize", needed_by=_PRIZES),
+    "penalty": _Key("BN", "penalty", may_be_infinite=True, needed_by=("prize_collecting",)),
+    "min_prize": _Key("B", "min_prize", needed_by=("prize_collecting",)),
+    "revealed_prize": _Key("BN", "revealed_prize"),
 }
-# Key of the file -> field of Problem.
-_FIELDS = {
-    "demand": "demand",
-    "capacity": "capacity",
-    "max_length": "max_length",
-    "tw": "windows",
-    "service": "service",
-    "prize": "prize",
-    "penalty": "penalty",
-    "min_prize": "min_prize",
-    "revealed_prize": "revealed_prize",
-}
+_FIELDS = {key: one.field for key, one in _KEYS.items() if one.field is not None}
 
 
 def _required(features: Features) -> tuple[str, ...]:
     """The keys that a variant cannot do without, beside the distances."""
-    needs = {
-        "demand": features.capacity,
-        "capacity": features.capacity,
-        "max_length": features.length_limit,
-        "tw": features.time_windows,
-        "prize": features.orienteering or features.prize_collecting,
-        "penalty": features.prize_collecting,
-        "min_prize": features.prize_collecting,
-    }
-    return tuple(key for key, is_needed in needs.items() if is_needed)
+    return tuple(
+        key for key, one in _KEYS.items() if any(getattr(features, flag) for flag in one.needed_by)
+    )
 
 
 # ---------------------------------------------------------------------------------------- reading

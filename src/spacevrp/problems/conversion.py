@@ -82,9 +82,9 @@ def _convert(field: str, values: ArrayLike | None, absent: float | None) -> Arra
             return _as_float64(field, raw)
         entries = np.asarray(values, dtype=object)
     except _REFUSALS as error:
-        raise ProblemError(
-            field, "numbers in a regular shape", " ".join(str(error).split())
-        ) from None
+        node = _odd_row(values)
+        received = " ".join(str(error).split()) if node is None else show(values[node])  # type: ignore[index]
+        raise ProblemError(field, "numbers in a regular shape", received, node) from None
     # Text, None or objects somewhere: one by one, to name the node.
     array = np.empty(entries.shape, dtype=np.float64)
     for index, entry in np.ndenumerate(entries):
@@ -93,6 +93,13 @@ def _convert(field: str, values: ArrayLike | None, absent: float | None) -> Arra
         else:
             array[index] = _as_float(field, entry, node=index[0] if index else None)
     return array
+
+
+def _odd_row(values: object) -> int | None:
+    """The first row of lists that is not as long as the first; None where there is none."""
+    rows = values if isinstance(values, list | tuple) else ()
+    lengths = [len(row) if isinstance(row, list | tuple) else -1 for row in rows]
+    return next((row for row, length in enumerate(lengths) if length != lengths[0]), None)
 
 
 def _as_float64(field: str, raw: NDArray[Any]) -> Array:

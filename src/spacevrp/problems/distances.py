@@ -132,11 +132,11 @@ class Distances:
         coordinates: ArrayLike | None = None,
         matrix: ArrayLike | None = None,
         metric: Metric | None = None,
-        field: str = "distances",
+        field: str | None = None,
     ) -> None:
         if (coordinates is None) == (matrix is None):
             raise ProblemError(
-                field,
+                field or "distances",
                 "either coordinates or a matrix",
                 "both" if coordinates is not None else "neither",
             )
@@ -146,11 +146,11 @@ class Distances:
             raise ProblemError("metric", "a Metric or its name", show(metric))
         self.metric = metric or Metric()
         if coordinates is not None:
-            self.coordinates = _checked_coordinates(coordinates)
+            self.coordinates = _checked_coordinates(coordinates, field or "coordinates")
         else:
             if metric is not None:
-                raise ProblemError(field, "no metric beside a matrix", str(metric))
-            self._matrix = _checked_matrix(matrix, field)
+                raise ProblemError(field or "distances", "no metric beside a matrix", str(metric))
+            self._matrix = _checked_matrix(matrix, field or "distances")
 
     @property
     def size(self) -> int:
@@ -229,14 +229,14 @@ class Distances:
         return Distances(coordinates=self.coordinates[order], metric=self.metric)
 
 
-def _checked_coordinates(values: ArrayLike) -> Array:
-    points = as_array("coordinates", values)
+def _checked_coordinates(values: ArrayLike, field: str) -> Array:
+    points = as_array(field, values)
     if points.ndim != 2 or points.shape[1] != 2 or len(points) == 0:
-        raise ProblemError("coordinates", "shape (N, 2)", f"shape {points.shape}")
+        raise ProblemError(field, "shape (N, 2)", f"shape {points.shape}")
     bad = ~np.isfinite(points).all(axis=1)
     if bad.any():
         node = int(np.argmax(bad))
-        raise ProblemError("coordinates", "finite numbers", str(points[node].tolist()), node=node)
+        raise ProblemError(field, "finite numbers", str(points[node].tolist()), node=node)
     points.setflags(write=False)
     return points
 

@@ -36,7 +36,7 @@ def as_vehicle_ids(ids: Any) -> dict[str, tuple[int | str, ...]] | None:
     settled: dict[str, tuple[int | str, ...]] = {}
     for name, listed in ids.items():
         named: list[Any] = list(listed) if isinstance(listed, list | tuple) else [None]
-        if not isinstance(name, str) or not all(isinstance(one, int | str) for one in named):
+        if not isinstance(name, str) or not all(type(one) in (int, str) for one in named):
             raise ProblemError(
                 "vehicle_ids",
                 "a list of ids, texts or whole numbers, for the name of each type",
