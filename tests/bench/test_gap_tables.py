@@ -31,7 +31,7 @@ def row(problem: str, oracle: float | None, best: float | None, papers: float | 
         problem=problem,
         size=100,
         instances=4,
-        views=128 if problem.startswith("A") else 8,
+        augmentations=128 if problem.startswith("A") else 8,
         starts=None,
         cost=2.0,
         oracle="ortools" if oracle is not None else "",
@@ -95,7 +95,7 @@ def test_averages_as_in_the_paper() -> None:
     assert figures(both) == (-0.5, 6.5, 1.0, -1.5)
     assert [one.kind for one in (symmetric, asymmetric, both)] == [AVERAGE] * 3
     assert (both.instances, both.seconds_model, both.violations) == (16, 8.0, 4)
-    assert (symmetric.views, asymmetric.views, both.views) == (8, 128, None)
+    assert (symmetric.augmentations, asymmetric.augmentations, both.augmentations) == (8, 128, None)
 
 
 def test_no_average_of_halves_of_which_one_is_missing() -> None:
@@ -127,11 +127,11 @@ def test_a_variant_beside_its_asymmetric_form() -> None:
     assert gap_table.pairs_text(rows[:2]) == ""
 
 
-def test_other_views_than_the_papers_are_said() -> None:
+def test_other_augmentations_than_the_papers_are_said() -> None:
     rows = [row("CVRPL", 1.0, 1.0, 1.0), row("ACVRPL", 1.0, 1.0, 1.0)]
-    assert gap_table.views_text(rows) == ""
-    text = gap_table.views_text([rows[0], replace(rows[1], views=8)])
-    assert text.strip() == "Asymmetric instances were solved with 8 views; the paper's 128."
+    assert gap_table.augmentations_text(rows) == ""
+    text = gap_table.augmentations_text([rows[0], replace(rows[1], augmentations=8)])
+    assert text.strip() == "Asymmetric instances were solved with 8 augmentations; the paper's 128."
 
 
 # ------------------------------------------------------------------------------------------- rows
@@ -174,10 +174,10 @@ def test_the_98_are_the_default() -> None:
     asymmetric = [parse_variant(name).features.asymmetric for name in args.problems]
     assert asymmetric == sorted(asymmetric)
     assert (args.count, args.size, args.seed) == (32, 100, 1)
-    # The paper's views, but on a CPU fewer where they would take too long.
+    # The paper's augmentations, but on a CPU fewer where they would take too long.
     for device, expected in (("cuda", 128), ("cpu", 8)):
         sources = gap_table.generated_sets(["CVRPL", "ACVRPL"], args)
-        assert [UNSEEN.views(one, device, args) for one in sources] == [[8], [expected]]
+        assert [UNSEEN.augmentations(one, device, args) for one in sources] == [[8], [expected]]
 
 
 def test_a_thousand_customers_are_the_papers_six() -> None:
@@ -227,7 +227,7 @@ def test_the_whole_command_and_again(
     assert [one["kind"] for one in table] == ["variant"] * 3 + ["average"] * 3
     text = (tmp_path / "unseen.md").read_text()
     assert text.startswith("# Variants not trained on\n")
-    assert "Asymmetric instances were solved with 2 views; the paper's 128." in text
+    assert "Asymmetric instances were solved with 2 augmentations; the paper's 128." in text
 
     # Other settings are other outcomes.
     with pytest.raises(TypeError):

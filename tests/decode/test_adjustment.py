@@ -11,7 +11,7 @@ import torch
 from spacevrp.decode.adjustment import Adjustment
 from spacevrp.decode.neighbourhood import neighbourhood
 from spacevrp.decode.pruned import pruned_rollout
-from spacevrp.env.narrow import NarrowEnvironment
+from spacevrp.env.candidates import CandidateEnvironment
 from spacevrp.generators import generate
 from spacevrp.model.candidates import NodeTables
 from spacevrp.model.streaming import survey
@@ -87,7 +87,7 @@ def test_distances_make_up_for_some_of_how_near_neighbours_come() -> None:
     assert weights[1].eq(1).all()
 
 
-def test_a_view_weighs_distances_alike_however_the_views_are_cut() -> None:
+def test_a_augmentation_weighs_distances_alike_however_the_augmentations_are_cut() -> None:
     batch = batch_of(*generate("CVRP", 120, 2))
     adjustment = Adjustment.of(batch, yes(batch))
     whole = adjustment.nearness(0, 7)
@@ -114,7 +114,7 @@ def by_distance(
     if nearness is not None:
         tables = replace(tables, nearness=torch.tensor([[nearness]], dtype=torch.float64))
     result = pruned_rollout(
-        NarrowEnvironment(batch),
+        CandidateEnvironment(batch),
         tables,
         torch.tensor([[start]]),
         neighbourhood(batch, problem.size - 1),

@@ -122,6 +122,22 @@ def test_several_depots_look_ahead_alike(results: dict[str, Any], network: str) 
     assert found["referee"] < 1e-5
 
 
+@each_network
+def test_several_depots_are_recorded_and_replayed_alike(
+    results: dict[str, Any], network: str
+) -> None:
+    found = results["several depots"][network]
+    assert found["same_steps"]
+    first, current, signals, allowed, action, active = found["same_record"]
+    assert first == current == allowed == action == active == 0
+    assert signals < 1e-5
+    assert found["same_likelihoods"] < 1e-4
+    for tables in found["gradients"]:
+        assert tables["embedding"][1] > 1e-2  # there was something to learn
+        for name, (error, norm, rounding) in tables.items():
+            assert error <= 1e-3 * norm + TIMES * rounding, name
+
+
 def test_every_signal_says_something_somewhere(results: dict[str, Any]) -> None:
     told: dict[int, set[str]] = {}
     for cases in results["cases"].values():
@@ -191,3 +207,14 @@ def test_on_a_gpu_at_full_size() -> None:
     found = measure_agreement(TrainConfig(), torch.device("cuda"), load_weights()[0])
     assert found["equal_greedy_choices"] >= 0.999
     assert found["mean_cost_kernel"] == pytest.approx(found["mean_cost_twin"], rel=1e-3)
+
+
+@pytest.mark.gpu
+def test_several_depots_on_a_gpu() -> None:
+    """In the form that training compiles."""
+    torch = pytest.importorskip("torch")
+    if not torch.cuda.is_available():
+        pytest.skip("no CUDA device")
+    command = [sys.executable, str(PROGRAM.with_name("depots.py"))]
+    done = subprocess.run(command, check=False, capture_output=True, text=True)
+    assert done.returncode == 0, done.stdout + done.stderr

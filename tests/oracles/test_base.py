@@ -274,7 +274,7 @@ def test_a_search_tells_its_best_cost(
 def test_from_a_given_plan_on_ortools_keeps_the_time(
     make_tiny_oracle: Callable[[str], SolverOracle], monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """Where the fleet of the model turns out to bind, the time does not begin anew."""
+    """Where the fleet of the model turns out to bind, the time does not begin again."""
     make_tiny_oracle("ortools")
     from spacevrp.oracles import ortools, ortools_model
 

@@ -13,7 +13,7 @@ import pytest
 from spacevrp.problems.errors import SolutionError
 from spacevrp.problems.explanation import Change, Unserved, explain
 from spacevrp.problems.explanation.changes import needed, rank
-from spacevrp.problems.explanation.ways import Ways
+from spacevrp.problems.explanation.insertions import Insertions
 from spacevrp.problems.problem import Problem
 from spacevrp.problems.referee import judge
 from spacevrp.problems.solution import Solution
@@ -79,7 +79,7 @@ def test_a_demand_that_no_vehicle_carries(four_customers: Build) -> None:
     # Alone it takes 2 more; beside the load of 6, 8 more.
     assert single(unserved) == Change("capacity", 2.0, 12.0)
     assert unserved.relaxation is not None
-    assert unserved.relaxation.way.nodes == (0, 4, 0)
+    assert unserved.relaxation.insertion.nodes == (0, 4, 0)
 
 
 def test_a_window_that_closes_before_anybody_is_there(four_customers: Build) -> None:
@@ -190,7 +190,7 @@ def test_a_fleet_that_is_too_small(four_customers: Build) -> None:
     assert single(unserved[0]) == Change("capacity", 1.0, 6.0)
     (other,) = unserved[0].alternatives
     assert other.changes == (Change("fleet", 1.0, 2.0),)
-    assert other.way.route is None
+    assert other.insertion.route is None
     for one in unserved:
         verify(problem, one)
 
@@ -243,7 +243,7 @@ def test_the_smallest_change_is_found_over_all_routes_and_places(four_customers:
     unserved = only(problem, [[0, 2, 0], [0, 1, 0], [0, 3, 0]])
     assert single(unserved) == Change("capacity", 1.0, 8.0)
     assert unserved.relaxation is not None
-    assert unserved.relaxation.way.route == 2
+    assert unserved.relaxation.insertion.route == 2
 
 
 @pytest.mark.parametrize("seed", range(8))
@@ -256,10 +256,12 @@ def test_loads_that_are_looked_at_once_a_route_are_those_of_every_place(seed: in
         max_routes=4,
         max_length=INF if seed % 2 else 25,
     )
-    ways = Ways(problem, [[0, 1, 2, 0], [0, 3, 0], [0, 4, 0], [0, 5, 0]])
-    found = list(ways.all_of((8,)))
-    by_way = {way.nodes: changes for changes, way in rank(ways, found)}
-    assert by_way == {way.nodes: needed(problem, way.nodes, way.faults) for way in found}
+    insertions = Insertions(problem, [[0, 1, 2, 0], [0, 3, 0], [0, 4, 0], [0, 5, 0]])
+    found = list(insertions.all_of((8,)))
+    by_way = {insertion.nodes: changes for changes, insertion in rank(insertions, found)}
+    assert by_way == {
+        insertion.nodes: needed(problem, insertion.nodes, insertion.faults) for insertion in found
+    }
 
 
 def test_the_users_clock(four_customers: Build) -> None:

@@ -55,7 +55,7 @@ def test_iterations_grow_with_the_size_and_are_never_few() -> None:
 def test_all_plans_are_searched_those_of_one_size_together(
     solver: Solver, asked: list[dict[str, Any]], model: SpaceModel
 ) -> None:
-    problems = [*generate("CVRP", 10, 2), *generate("TSP", 12, 1), *generate("MDCVRP", 10, 1)]
+    problems = [*generate("CVRP", 20, 2), *generate("TSP", 24, 1), *generate("MDCVRP", 20, 1)]
     solver.run(problems, augment=1, seed=5)
     assert [call["problems"] for call in asked] == [[*problems[:2], problems[3]], [problems[2]]]
     assert {call["seed"] for call in asked} == {5}
@@ -104,17 +104,33 @@ def test_where_rules_limit_the_visits_as_well_nothing_is_searched(
 def test_large_instances_are_begun_without_the_network(
     solver: Solver, asked: list[dict[str, Any]], monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    for module in ("effort", "solver"):
-        monkeypatch.setattr(f"spacevrp.solver.{module}.MOST_FOR_NETWORK", 11)
+    monkeypatch.setattr("spacevrp.solver.effort.MOST_FOR_NETWORK", 11)
     small, large = *generate("CVRP", 11, 1), *generate("CVRP", 12, 1)
     attempt = solver.run([small, large.replace(name="town")])
     assert [plan is None for call in asked for plan in call["plans"]] == [False, True]
     (note,) = attempt.notes
     assert note.startswith("'town': 12 customers, begun without the network, which does not pay")
+    # Asymmetric problems have a limit of their own.
+    asked.clear()
+    assert solver.run(generate("ACVRP", 12, 1)).notes == ()
+    assert [plan is None for call in asked for plan in call["plans"]] == [False]
     # What is said of the network's plans asks for them.
     for more in ({"augment": 1}, {"starts": 1}, {"network": True}, {"improve": False}):
         asked.clear()
         assert solver.run(large, **more).notes == ()
+        assert all(plan is not None for call in asked for plan in call["plans"])
+
+
+def test_small_instances_are_begun_without_the_network(
+    solver: Solver, asked: list[dict[str, Any]], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("spacevrp.solver.solver.LEAST_FOR_NETWORK", 12)
+    small, large = *generate("CVRP", 11, 1), *generate("CVRP", 12, 1)
+    assert solver.run([small, large]).notes == ()
+    assert [plan is None for call in asked for plan in call["plans"]] == [True, False]
+    for more in ({"augment": 1}, {"network": True}, {"improve": False}):
+        asked.clear()
+        solver.run(small, **more)
         assert all(plan is not None for call in asked for plan in call["plans"])
 
 
@@ -181,9 +197,8 @@ def test_no_plan_is_worse_than_the_start(model: SpaceModel) -> None:
 def test_large_instances_get_plans_without_the_network(
     solver: Solver, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    for module in ("effort", "solver"):
-        monkeypatch.setattr(f"spacevrp.solver.{module}.MOST_FOR_NETWORK", 11)
-    monkeypatch.delattr("spacevrp.engines.blocks.Blocks.search")
+    monkeypatch.setattr("spacevrp.solver.effort.MOST_FOR_NETWORK", 11)
+    monkeypatch.delattr("spacevrp.engines.batching.Blocks.search")
     for name in ("CVRP", "TSP", "OP", "PDCVRP"):
         (problem,) = generate(name, 20, 1)
         assert solver.solve(problem).feasible

@@ -13,11 +13,11 @@ from spacevrp.generators import generate
 from spacevrp.model import SpaceModel
 from spacevrp.problems.errors import SpacevrpError
 from spacevrp.problems.problem import Problem
-from spacevrp.problems.readings import other_readings, plain_reading
+from spacevrp.problems.reductions import other_reductions, plain_reduction
 from spacevrp.problems.referee import judge
 from spacevrp.problems.solution import Solution
 from spacevrp.solver import SolveParams, Solver
-from spacevrp.solver.settling import settle
+from spacevrp.solver.selection import select
 
 # What is looked at here is the search of the model.
 pytestmark = pytest.mark.usefixtures("network_alone")
@@ -93,19 +93,19 @@ def test_the_function_and_the_class_agree(model: SpaceModel) -> None:
     assert spacevrp.solve(problem, weights=model, device="cpu", augment=2) == expected
 
 
-def test_more_views_are_never_worse_and_sometimes_better(solver: Solver) -> None:
+def test_more_augmentations_are_never_worse_and_sometimes_better(solver: Solver) -> None:
     """The plans of the network; a local search ends elsewhere from other plans."""
     problems = generate("CVRP", 14, 6)
     costs = [
-        [one.cost for one in solver.solve(problems, augment=views, improve=False)]
-        for views in (1, 4, 20)
+        [one.cost for one in solver.solve(problems, augment=augmentations, improve=False)]
+        for augmentations in (1, 4, 20)
     ]
     for fewer, more in pairwise(costs):
         assert all(b <= a + 1e-6 for a, b in zip(fewer, more, strict=True))
         assert sum(more) < sum(fewer) - 1e-3
 
 
-def test_the_seed_decides_the_views(solver: Solver) -> None:
+def test_the_seed_decides_the_augmentations(solver: Solver) -> None:
     problems = generate("CVRP", 14, 6)
     first = solver.solve(problems, augment=1, seed=1)
     assert solver.solve(problems, augment=1, seed=1) == first
@@ -207,12 +207,12 @@ def test_a_plan_that_the_referee_refuses_is_passed_over(solver: Solver) -> None:
     overloaded = Candidate(11.0, 0, np.array([0, 1, 2, 0]))
     legal = Candidate(16.0, 1, np.array([0, 1, 0, 2, 0, 0]))
     stuck = Candidate(float("inf"), 2, np.array([0, 1, 1]))
-    reading = plain_reading(problem)
-    solution, reason, refused = settle(problem, [overloaded, legal, stuck], reading)
+    reduction = plain_reduction(problem)
+    solution, reason, refused = select(problem, [overloaded, legal, stuck], reduction)
     assert solution is not None
     assert solution.routes == ((0, 1, 0), (0, 2, 0))
     assert (solution.cost, reason, refused) == (16.0, "", 1)
-    solution, reason, refused = settle(problem, [overloaded, stuck], reading)
+    solution, reason, refused = select(problem, [overloaded, stuck], reduction)
     assert (solution, refused) == (None, 1)
     assert reason.startswith("the best plan breaks a rule: route 1 leaves with a load of 4")
 
@@ -223,24 +223,24 @@ def test_where_the_model_saw_other_costs_all_candidates_are_compared() -> None:
 
     line = [(0, 0), (10, 0), (1, 0), (9, 0)]
     problem = Problem.from_coordinates(line, depots=(0, 1), demand=[0, 0, 1, 1], capacity=2)
-    (reading,) = other_readings(problem)
+    (reduction,) = other_reductions(problem)
     across = Candidate(10.0, 0, np.array([0, 1, 2, 0]))
     apart = Candidate(10.1, 1, np.array([0, 1, 0, 2, 0]))
-    solution, _, refused = settle(problem, [across, apart], reading)
+    solution, _, refused = select(problem, [across, apart], reduction)
     assert solution is not None
     assert solution.routes == ((0, 2, 0), (1, 3, 1))
     assert (solution.cost, refused) == (4.0, 0)
 
 
 @pytest.mark.slow
-def test_districts_are_taken_where_they_are_better(
+def test_the_decomposition_is_taken_where_it_is_better(
     solver: Solver, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """Never worse than without, better somewhere, and whole: judged like any other plan."""
     problems = generate("MDCVRPBP", 30, 6)
     found = solver.solve(problems, augment=2)
     assert all(judge(p, s.routes).feasible for p, s in zip(problems, found, strict=True))
-    monkeypatch.setattr("spacevrp.solver.reduce.districts", lambda problem: None)
+    monkeypatch.setattr("spacevrp.solver.reduce.decompose", lambda problem: None)
     without = solver.solve(problems, augment=2)
     costs = [(a.cost, b.cost) for a, b in zip(found, without, strict=True)]
     assert all(a <= b for a, b in costs)
@@ -319,7 +319,12 @@ def arcs(size: int, *pairs: tuple[int, int]) -> np.ndarray:
     return matrix
 
 
-def test_customers_may_get_home_over_others(solver: Solver) -> None:
+@pytest.mark.parametrize("least", [0, 51], ids=["network first", "search first"])
+def test_customers_may_get_home_over_others(
+    solver: Solver, monkeypatch: pytest.MonkeyPatch, least: int
+) -> None:
+    """The search cannot begin with these; where it comes first, the network follows."""
+    monkeypatch.setattr("spacevrp.solver.solver.LEAST_FOR_NETWORK", least)
     ring = Problem.from_matrix(arcs(4, (0, 1), (1, 2), (2, 3), (3, 0)))
     two_rings = Problem.from_matrix(
         arcs(5, (0, 1), (1, 2), (2, 0), (0, 3), (3, 1), (3, 4), (4, 0)), max_routes=2

@@ -64,7 +64,12 @@ _RUN_NAMES = {"starts": "start_nodes", "sample": "num_samples", "heads": "policy
 
 
 def solve_set(
-    solver: Solver, problems: Sequence[Problem], views: int, *, show: bool = False, **options: Any
+    solver: Solver,
+    problems: Sequence[Problem],
+    augmentations: int,
+    *,
+    show: bool = False,
+    **options: Any,
 ) -> Outcome:
     """Solve the instances of a set together; ``options`` are those of the solver."""
     from spacevrp.bench.neighbours import Neighbours
@@ -72,7 +77,7 @@ def solve_set(
     neighbours = Neighbours()
     told = {_RUN_NAMES.get(name, name): value for name, value in options.items()}
     attempt = solver.run(
-        problems, augmentations=views, progress=show, **{"protocol": "network", **told}
+        problems, augmentations=augmentations, progress=show, **{"protocol": "network", **told}
     )
     plans = [plan for plan in attempt.solutions if plan is not None]
     return Outcome(

@@ -16,7 +16,7 @@ from spacevrp.formats.files import fail, shown, write_bytes
 from spacevrp.formats.foreign import foreign_kind, read_foreign
 from spacevrp.formats.json_text import as_json, list_at, parse_object, whole_at, write_value
 from spacevrp.problems.clock import Clock
-from spacevrp.problems.constructors import FIRST_NODE, settle_depots, warn_of_unit
+from spacevrp.problems.constructors import FIRST_NODE, default_depots, warn_of_unit
 from spacevrp.problems.distances import Distances, Metric
 from spacevrp.problems.errors import FormatError, ProblemError, UnsupportedError
 from spacevrp.problems.fleet import Vehicle
@@ -198,7 +198,7 @@ def read_json(
         fields["durations"] = _read_distances(path, "durations", nested, None)
     fields.setdefault("name", path.stem)
     if "coordinates" in document:  # named and read as in Python, with node 0 as the depot
-        fields.setdefault("depots", settle_depots(FIRST_NODE, variant or fields.get("variant")))
+        fields.setdefault("depots", default_depots(FIRST_NODE, variant or fields.get("variant")))
     if make is Problem:  # which asks for nothing that its makers warn of
         warn_of_unit(fields)
     try:

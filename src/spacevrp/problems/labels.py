@@ -22,13 +22,13 @@ def as_ids(ids: object, size: int) -> tuple[Hashable, ...] | None:
     if isinstance(ids, str | bytes) or not isinstance(ids, Iterable):
         raise ProblemError("ids", f"{size} ids, one a node", show(ids))
     try:
-        settled = tuple(_plain(entry) for entry in ids)
+        resolved = tuple(_plain(entry) for entry in ids)
     except TypeError:  # an array of no dimension is iterable, but only until it is tried
         raise ProblemError("ids", f"{size} ids, one a node", show(ids)) from None
-    if len(settled) != size:
-        raise ProblemError("ids", f"{size} ids, one a node", f"{len(settled)} of them")
+    if len(resolved) != size:
+        raise ProblemError("ids", f"{size} ids, one a node", f"{len(resolved)} of them")
     seen: dict[Hashable, int] = {}
-    for node, entry in enumerate(settled):
+    for node, entry in enumerate(resolved):
         try:
             first = seen.setdefault(entry, node)
             says_something = entry is not None and bool(entry == entry)
@@ -42,7 +42,7 @@ def as_ids(ids: object, size: int) -> tuple[Hashable, ...] | None:
             raise ProblemError(
                 "ids", f"an id of its own, node {first} has the same", show(entry), node=node
             )
-    return settled
+    return resolved
 
 
 def _plain(entry: Any) -> Any:
