@@ -15,6 +15,7 @@ from spacevrp.formats import read, read_json, write, write_json
 from spacevrp.problems.distances import GEOMETRIES, ROUNDINGS, Distances, Metric
 from spacevrp.problems.errors import FormatError, ProblemError, UnsupportedError
 from spacevrp.problems.problem import LOAD_RULES, Problem
+from spacevrp.problems.variants import VARIANTS
 
 pytestmark = pytest.mark.filterwarnings("error::spacevrp.formats.FormatWarning")
 
@@ -149,7 +150,7 @@ def test_every_problem_survives(
 ) -> None:
     if problem is None:
         return
-    if declare and "+" not in problem.variant_name:
+    if declare and problem.variant_name in VARIANTS:
         problem = problem.replace(variant=problem.variant_name)
     path = tmp_path_factory.getbasetemp() / "survivor.json"
     write_json(path, problem)
