@@ -26,7 +26,6 @@ EXTENDED = (
     "spacevrp.model.space.SpaceModel",
     "spacevrp.inference.config.ModelConfig",
     "spacevrp.train.config.TrainConfig",
-    "spacevrp.oracles.base.Oracle",
     "spacevrp.oracles.base.SolverOracle",
 )
 

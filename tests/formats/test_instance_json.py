@@ -15,6 +15,7 @@ from spacevrp.formats import read, read_json, write, write_json
 from spacevrp.problems.distances import GEOMETRIES, ROUNDINGS, Distances, Metric
 from spacevrp.problems.errors import FormatError, ProblemError, UnsupportedError
 from spacevrp.problems.problem import LOAD_RULES, Problem
+from spacevrp.problems.variants import VARIANTS
 
 pytestmark = pytest.mark.filterwarnings("error::spacevrp.formats.FormatWarning")
 
@@ -149,7 +150,7 @@ def test_every_problem_survives(
 ) -> None:
     if problem is None:
         return
-    if declare and "+" not in problem.variant_name:
+    if declare and problem.variant_name in VARIANTS:
         problem = problem.replace(variant=problem.variant_name)
     path = tmp_path_factory.getbasetemp() / "survivor.json"
     write_json(path, problem)
@@ -196,33 +197,33 @@ def test_equal_problems_give_equal_files(tmp_path: Path) -> None:
         ({"speed_kmh": 30}, "speed_kmh: expected nothing without lonlat"),
         ({"depots": ["hub"]}, "depots: expected whole node numbers, received 'hub'"),
         ({"locations": None}, "locations: expected a list, received null"),
-        (
-            {"locations": [[0, 0], [1]]},
-            "locations, node 1: expected a list of two, received a list of 1",
-        ),
-        ({"locations": [[0, 0], [1, "x"]]}, 'locations, node 1: expected a number, received "x"'),
-        ({"locations": []}, r"coordinates: expected shape \(N, 2\)"),
+        ({"locations": [[0, 0], [1]]}, r"locations, node 1: expected .* shape, received \[1\]"),
+        ({"locations": [[0, 0], [1, "x"]]}, "locations, node 1: expected a number, received 'x'"),
+        ({"locations": []}, r"locations: expected shape \(N, 2\)"),
         ({"metric": {"geometry": "flat"}}, "metric: expected one of .*, received 'flat'"),
         ({"metric": {"shape": "flat"}}, "metric, unknown key 'shape'"),
         ({"metric": "flat"}, "metric: expected one of .* received 'flat'"),
         ({"metric": 5}, "metric: expected geometry and rounding"),
-        ({"depots": 0.5}, "depots: expected a whole number, received 0.5"),
-        ({"depots": [0.0]}, "depots: expected a whole number, received 0.0"),
-        ({"depots": [True]}, "depots: expected a whole number, received true"),
+        ({"depots": 0.5}, "depots: expected node numbers, received 0.5"),
+        ({"depots": [0.0]}, "depots: expected whole node numbers, received 0.0"),
+        ({"depots": [True]}, "depots: expected a number, received true"),
         ({"depots": [3]}, "depots: expected 0 to 2, received 3"),
         ({"demand": [0, 2]}, r"demand: expected 3 numbers, one a node, received shape \(2,\)"),
         ({"demand": [0, True, 1]}, "demand, node 1: expected a number, received true"),
-        ({"demand": [0, None, 1]}, "demand, node 1: expected a number, received null"),
-        ({"demand": [0, 10**400, 1]}, "demand, node 1: expected a finite number, received a huge"),
+        ({"demand": [0, None, 1]}, "demand, node 1: expected a number, received None"),
+        ({"demand": [0, 10**400, 1]}, "demand, node 1: expected a number, received a huge"),
         ({"demand": [0, 8, 1]}, "demand, node 1: expected at most the capacity 7.0, received 8.0"),
-        ({"capacity": "7"}, 'capacity: expected a number, received "7"'),
+        ({"capacity": "7"}, "capacity: expected a number, received '7'"),
         ({"capacity": 0}, "capacity: expected more than 0"),
         ({"load_rule": "both"}, "load_rule: expected one of .* received 'both'"),
         ({"windows": [[0, 1], [2, 1], [0, 1]]}, "windows, node 1: expected a window that closes"),
         ({"windows": [[True, 1], [2, 1], [0, 1]]}, "windows, node 0: expected a number"),
-        ({"open_routes": 1}, "open_routes: expected true or false, received 1"),
-        ({"max_routes": 1.5}, "max_routes: expected a whole number, received 1.5"),
-        ({"pairs": [[1, 2, 3]]}, "pairs: expected a list of two, received a list of 3"),
+        ({"open_routes": 1}, "open_routes: expected True or False, received 1"),
+        ({"max_routes": 1.5}, "max_routes: expected a whole number or None, received 1.5"),
+        (
+            {"pairs": [[1, 2, 3]]},
+            r"pairs: expected \(pickup, delivery\) node numbers, received \[1, 2, 3\]",
+        ),
         ({"variant": "VRP"}, "variant 'VRP' is not legal"),
         ({"variant": "CVRP"}, "variant: expected a variant with time_windows, received CVRP"),
         ({"durations": [[0, 1], [1, 0]]}, "durations: expected 3 nodes, received 2 nodes"),

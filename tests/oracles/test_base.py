@@ -288,7 +288,7 @@ def test_from_a_given_plan_on_ortools_keeps_the_time(
 
     monkeypatch.setattr(ortools.time, "perf_counter", lambda: now[0])
     monkeypatch.setattr(ortools_model.Model, "search", search)
-    monkeypatch.setattr(ortools_model.Model, "is_exhausted", lambda self, routes, spare=0: True)
+    monkeypatch.setattr(ortools, "is_exhausted", lambda *_, **__: True)
     monkeypatch.setattr(ortools, "fleet_bound", lambda problem, whole: 3)
     monkeypatch.setattr(OrToolsOracle, "_model", lambda self, p, w, s, start: self._build(p, w, 3))
     start = tuple((0, node, 0) for node in problem.customers)

@@ -71,7 +71,7 @@ ROWS: list[tuple[dict[str, Any], str, int | None, str]] = [
     ({"revealed_prize": [1] * 4}, "revealed_prize", None, "received shape (4,)"),
     ({"windows": [0, 1, 2, 3, 4]}, "windows", None, "expected shape (5, 2), received shape (5,)"),
     ({"windows": [(0, 1, 2)] * 5}, "windows", None, "received shape (5, 3)"),
-    ({"windows": [(0, 1), (0,)]}, "windows", None, "numbers in a regular shape"),
+    ({"windows": [(0, 1), (0,)]}, "windows", 1, "numbers in a regular shape"),
     ({"durations": FULL[:3, :3]}, "durations", None, "expected 5 nodes, received 3 nodes"),
     ({"durations": FULL[:3]}, "durations", None, "a square matrix, received shape (3, 5)"),
     # ---- text, None and other things for numbers
@@ -79,7 +79,7 @@ ROWS: list[tuple[dict[str, Any], str, int | None, str]] = [
     ({"demand": ["0", "1", "2", "3", "4"]}, "demand", 0, "a number, received '0'"),
     ({"demand": "plenty"}, "demand", None, "a number, received 'plenty'"),
     ({"demand": with_entry([0] * 5, 3, None)}, "demand", 3, "a number, received None"),
-    ({"demand": with_entry([0] * 5, 3, [1])}, "demand", None, "numbers in a regular shape"),
+    ({"demand": with_entry([0] * 5, 3, [1])}, "demand", 3, "numbers in a regular shape"),
     ({"demand": [True] * 5}, "demand", 0, "a number, received True"),
     ({"demand": {1: 2}}, "demand", None, "a number, received {1: 2}"),
     ({"demand": np.ma.masked_array([0, 1, 2, 3, 4], [0, 1, 0, 0, 0])}, "demand", None, "masked"),

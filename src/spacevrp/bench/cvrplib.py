@@ -127,7 +127,7 @@ def run(args: argparse.Namespace) -> int:
         InstanceCase(
             label=one.name,
             key={"file_sha256": one.digest},
-            load=partial(read_all, one.path),
+            load=one.load,
             row=partial(one.row, args=args, solver=model.solver),
             model=model,
             augmentations=args.augment,
@@ -159,6 +159,10 @@ class Instance:
     def digest(self) -> str:
         """Tells its content from any other."""
         return hashlib.sha256(self.path.read_bytes()).hexdigest()
+
+    def load(self) -> list[Problem]:
+        """The instance, as a set."""
+        return [read_instance(self.path)]
 
     def row(self, outcome: Outcome, args: argparse.Namespace, solver: Solver) -> Row:
         """The instance beside its best known cost and the paper's figure."""
@@ -210,11 +214,6 @@ def read_instance(path: Path) -> Problem:
     from spacevrp.formats import read_vrplib
 
     return read_vrplib(path)
-
-
-def read_all(path: Path) -> list[Problem]:
-    """The only one, as a set."""
-    return [read_instance(path)]
 
 
 def best_known(path: Path, problem: Problem) -> float:

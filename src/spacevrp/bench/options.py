@@ -54,8 +54,8 @@ def variant_names(text: str) -> tuple[str, ...]:
         raise argparse.ArgumentTypeError(str(error)) from None
 
 
-def above(lowest: float) -> Callable[[str], float]:
-    """A parser of numbers greater than ``lowest``."""
+def above(lowest: float, what: str = "a number") -> Callable[[str], float]:
+    """A parser of numbers greater than ``lowest``; ``what`` names them in an error."""
 
     def parse(text: str) -> float:
         try:
@@ -64,7 +64,7 @@ def above(lowest: float) -> Callable[[str], float]:
             value = math.nan
         if not lowest < value < math.inf:
             raise argparse.ArgumentTypeError(
-                f"expected a number above {lowest:g}, received {text[:40]!r}"
+                f"expected {what} above {lowest:g}, received {text[:40]!r}"
             )
         return value
 

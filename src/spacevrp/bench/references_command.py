@@ -103,8 +103,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         record={
             "metavar": "FILE.jsonl",
             "type": Path,
-            "help": "append every result with its routes at once; what it holds is not computed "
-            "again",
+            "help": "append every result with its routes at once, and compute none that it holds",
         },
         again={
             "action": "store_true",
@@ -145,27 +144,27 @@ def _compute(references: References, args: argparse.Namespace) -> int:
         report = work.merge(args.merge, references, progress=not args.quiet)
         references.save(args.file)
         return _conclude(report, args, f"{report.computed} results judged again")
-    options: dict[str, Any] = {
-        "seed": args.seed_of_solver,
-        "processes": args.jobs,
-        "until": None if args.time is None else began + args.time,
-        "record": args.record,
-        "save": args.file,
-        "progress": not args.quiet,
-    }
+    how = work.Run(
+        seed=args.seed_of_solver,
+        processes=args.jobs,
+        until=None if args.time is None else began + args.time,
+        record=args.record,
+        save=args.file,
+        progress=not args.quiet,
+    )
     names = _set_names(args)
     if args.check:
         jobs = work.plan_check(names, references, args.check, args.check_count)
         if not jobs:
             raise SpacevrpError(f"{args.file}: expected references to check, found none of these")
-        families, report = work.compare(references, jobs, **options)
+        families, report = work.compare(references, jobs, how)
         print(f"cost with {args.check:g} times the seconds against the best known before")
         print_rows(families)
     else:
         seconds = _seconds(args)
         _tell_refused(names, args.solver)
         jobs = work.plan(names, args.count, args.solver, seconds, references, again=args.again)
-        report = work.extend(jobs, references, **options)
+        report = work.extend(jobs, references, how)
     return _conclude(
         report, args, f"{report.computed} computed in {time.monotonic() - began:.0f} s"
     )

@@ -191,39 +191,33 @@ class Report:
     failures: list[str] = field(default_factory=list)
 
 
+@dataclass(frozen=True, kw_only=True)
+class Run:
+    """How references are computed."""
+
+    seed: int = 0  # of the solvers
+    processes: int = 1  # instances solved at a time, each by one thread
+    until: float | None = None  # of time.monotonic(): what could not be done by then is not begun
+    record: Path | None = None  # results are appended at once; what it holds is not computed again
+    save: Path | None = None  # the references, written now and then and at the end
+    progress: bool | Literal["always"] = False
+
+
+_IN_TURN = Run()
+
+
 def extend(
     jobs: Sequence[Job],
     references: References,
-    *,
-    seed: int = 0,
-    processes: int = 1,
-    until: float | None = None,
-    record: Path | None = None,
-    save: Path | None = None,
-    progress: bool | Literal["always"] = False,
+    run: Run,
     found: Callable[[Job, OracleResult], None] | None = None,
 ) -> Report:
-    """Solve, and take in what is better.
-
-    Parameters
-    ----------
-    seed
-        Of the solvers.
-    processes
-        How many instances are solved at a time, each by one thread.
-    until
-        A time of ``time.monotonic()``: what could not be done by then is not begun.
-    record
-        A file to which every result is appended at once; what it holds is not computed again.
-    save
-        The file of references, written now and then and at the end, however that comes.
-    found
-        Called with every result.
-    """
+    """Solve, take in what is better, and call ``found`` with every result."""
+    record, save, seed = run.record, run.save, run.seed
     known = {} if record is None else read_record(record)
     report = Report(left=len(jobs))
     # None: tqdm itself looks whether stderr is a terminal.
-    disable = {True: None, "always": False}.get(progress, True)
+    disable = {True: None, "always": False}.get(run.progress, True)
 
     def keep(job: Job, outcome: Outcome) -> None:
         report.left -= 1
@@ -250,7 +244,7 @@ def extend(
     in_hand: tuple[Task, OracleResult] | None = None
     with tqdm(total=len(jobs), unit=" instances", disable=disable) as bar:
         try:
-            for task, outcome in run_tasks(tasks(), processes, until):
+            for task, outcome in run_tasks(tasks(), run.processes, run.until):
                 if isinstance(outcome, OracleResult):
                     in_hand = task, outcome
                     if record is not None:
@@ -388,7 +382,7 @@ def plan_check(
 
 
 def compare(
-    references: References, jobs: Sequence[Job], **options: Any
+    references: References, jobs: Sequence[Job], run: Run = _IN_TURN
 ) -> tuple[list[Family], Report]:
     """Solve a sample again, and by how much its costs differ from the best known before."""
     before = {job: references.sets[job.name].best[job.index] for job in jobs}
@@ -401,7 +395,7 @@ def compare(
             change = 100.0 * (result.solution.cost - known.cost) / abs(known.cost)
             changes.setdefault(family, []).append(change)
 
-    report = extend(jobs, references, found=found, **options)
+    report = extend(jobs, references, run, found)
     return [Family.of(*family, each) for family, each in sorted(changes.items())], report
 
 

@@ -22,9 +22,8 @@ from typing import Any
 
 import numpy as np
 
-from spacevrp.arguments import at_least
 from spacevrp.bench.neighbours import Neighbours, load_average, wait_for_rest
-from spacevrp.bench.options import SUFFIX
+from spacevrp.bench.options import SUFFIX, above, add_options, add_report_options
 from spacevrp.bench.records import markdown_table
 from spacevrp.bench.search_methods import (
     OURS,
@@ -43,7 +42,9 @@ from spacevrp.bench.tables import (
     Job,
     Layout,
     Report,
-    add_report_options,
+    TableRow,
+    column,
+    mean,
     new_record,
     number,
     settings_key,
@@ -70,64 +71,34 @@ _SIDE_BY_SIDE = """\
 Joined from several runs, which may have worked side by side on one machine, those of all solvers
 alike: see "others".
 """
-_COLUMNS = (
-    ("problem", 16),
-    ("customers", 9),
-    ("limit s", 7),
-    ("solver", 28),
-    ("instances", 9),
-    ("plans", 5),
-    ("unserved", 8),
-    ("cost", 12),
-    ("gap %", 8),
-    ("worst %", 8),
-    ("seconds", 9),
-    ("iterations", 10),
-    ("others", 6),
-    ("peak GiB", 8),
-)
+_DASHED = ("unserved", "cost", "gap", "worst")  # with a dash where there is no value
 
 
-@dataclass(frozen=True)
-class Row:
-    """One way with one limit on the instances of one case."""
+@dataclass(frozen=True, kw_only=True)
+class Row(TableRow):
+    """One method with one limit on the instances of one case."""
 
-    problem: str
-    size: int
-    limit: float | None  # None for as long as it takes
-    solver: str
+    problem: str = column("problem", 16)
+    size: int = column("customers", 9)
+    limit: float | None = column("limit s", 7, "g")  # None for as long as it takes
+    solver: str = column("solver", 28)
     version: str
-    instances: int
-    solved: int  # plans with as few unserved as the best known
-    unserved: int | None  # customers, of all instances; None where one has no plan
-    cost: float | None
-    gap: float | None  # percent
-    worst: float | None  # percent
-    seconds: float  # for one instance
-    iterations: float | None
+    instances: int = column("instances", 9)
+    solved: int = column("plans", 5)  # plans with as few unserved as the best known
+    unserved: int | None = column("unserved", 8)  # of all instances; None where one has no plan
+    cost: float | None = column("cost", 12, ".4f")
+    gap: float | None = column("gap %", 8, ".3f")
+    worst: float | None = column("worst %", 8, ".3f")
+    seconds: float = column("seconds", 9, ".3f")  # for one instance
+    iterations: float | None = column("iterations", 10, ".0f")
     violations: int  # instances for which the search has no plan
-    others: float | None
+    others: float | None = column("others", 6, ".2f")
     note: str = ""
-    peak_gib: float | None = None
+    peak_gib: float | None = column("peak GiB", 8, ".2f", default=None)
 
-    def cells(self) -> list[str]:
-        """The row as text, a cell a column."""
-        return [
-            self.problem,
-            str(self.size),
-            "" if self.limit is None else f"{self.limit:g}",
-            self.solver,
-            str(self.instances),
-            str(self.solved),
-            number(self.unserved, 0) or "-",
-            number(self.cost, 4) or "-",
-            number(self.gap, 3) or "-",
-            number(self.worst, 3) or "-",
-            number(self.seconds, 3),
-            number(self.iterations, 0),
-            number(self.others, 2),
-            number(self.peak_gib, 2),
-        ]
+    def text(self, name: str, form: Any) -> str:
+        """One cell."""
+        return super().text(name, form) or ("-" if name in _DASHED else "")
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
@@ -140,45 +111,37 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         "instance; 1: not so; 2: bad usage, missing data or a solver that is not installed."
     )
     parser.add_argument("suite", choices=tuple(SUITES), metavar="SUITE", help=", ".join(SUITES))
-    parser.add_argument("--count", metavar="N", type=at_least(1), help="instances of each case")
-    parser.add_argument("--seed", metavar="SEED", type=at_least(0), default=1, help="default: 1")
-    parser.add_argument(
-        "--seconds", metavar="NUMBERS", type=limits, help="limits for each instance, all solvers"
+    patterns = {"metavar": "PATTERNS", "type": lambda text: tuple(text.split(","))}
+    add_options(
+        parser,
+        count={"help": "instances of each case"},
+        seed=1,
+        seconds={
+            "metavar": "NUMBERS",
+            "type": limits,
+            "help": "limits for each instance, all solvers",
+        },
+        only={
+            **patterns,
+            "help": "cases by name, or by name and customers, such as 'CVRP*,X-n1001*,CVRP:100'",
+        },
+        solvers={**patterns, "help": "only these of the suite's, such as 'spacevrp*,pyvrp'"},
+        threads={"help": "of the search"},
+        plans={
+            "metavar": "FILE.json",
+            "type": Path,
+            "help": "stored first plans; made with the network and written where there is no such "
+            "file",
+        },
+        wait=0,
+        stored={
+            "action": "store_true",
+            "help": f"solve nothing: make the table of what FOLDER/SUITE{SUFFIX} holds, wherever "
+            "it was measured; files of several runs may be joined there",
+        },
+        weights=None,
+        device="auto",
     )
-    parser.add_argument(
-        "--only",
-        metavar="PATTERNS",
-        type=lambda text: tuple(text.split(",")),
-        help="cases by name, or by name and customers, such as 'CVRP*,X-n1001*,CVRP:100'",
-    )
-    parser.add_argument(
-        "--solvers",
-        metavar="PATTERNS",
-        type=lambda text: tuple(text.split(",")),
-        help="only these of the suite's, such as 'spacevrp*,pyvrp'",
-    )
-    parser.add_argument("--threads", metavar="N", type=at_least(1), help="of the search")
-    parser.add_argument(
-        "--plans",
-        metavar="FILE.json",
-        type=Path,
-        help="stored first plans; made with the network and written where there is no such file",
-    )
-    parser.add_argument(
-        "--wait",
-        metavar="SECONDS",
-        type=at_least(0),
-        default=0,
-        help="wait up to so long before each row until other processes rest; default: 0",
-    )
-    parser.add_argument(
-        "--stored",
-        action="store_true",
-        help=f"solve nothing: make the table of what FOLDER/SUITE{SUFFIX} holds, wherever it was "
-        "measured; files of several runs may be joined there",
-    )
-    parser.add_argument("--weights", metavar="NAME|PATH", help="of the network")
-    parser.add_argument("--device", choices=("auto", "cpu", "cuda"), default="auto")
     add_report_options(parser, "SUITE")
 
 
@@ -204,7 +167,7 @@ def run(args: argparse.Namespace) -> int:
         scope = "the whole call" if suite.whole else "the search alone"
         notes = _NOTES.format(scope=scope, threads=count)
         notes += _SIDE_BY_SIDE if args.stored else ""
-        layout = Layout(args.suite, suite.title, _COLUMNS, notes, left=1)
+        layout = Layout(args.suite, suite.title, Row.columns(), notes)
         report = Report(layout, record, args, summary, below=compare_solvers)
         cases = [case for case in suite.cases(args, network) if _wanted(case, args)]
         if not cases:
@@ -269,16 +232,7 @@ def _wanted(case: Case, args: argparse.Namespace) -> bool:
 
 def limits(text: str) -> tuple[float, ...]:
     """Seconds separated by commas, for ``type=`` of an argument."""
-    found = set()
-    for item in text.split(","):
-        try:
-            value = float(item)
-        except ValueError:
-            value = 0.0
-        if not (value > 0 and math.isfinite(value)):
-            raise argparse.ArgumentTypeError(f"expected seconds above 0, received {item[:40]!r}")
-        found.add(value)
-    return tuple(sorted(found))
+    return tuple(sorted(set(map(above(0, "seconds"), text.split(",")))))
 
 
 # --------------------------------------------------------------------------------------------- work
@@ -341,7 +295,8 @@ def _stored(
     Of several outcomes the last one counts.
     """
     held = {_subject(key): (key, outcome) for key, outcome in read_store(path)}
-    found = [(entry, held[_subject(entry.job.key)]) for entry in entries if _known(entry, held)]
+    subjects = [_subject(entry.job.key) for entry in entries]
+    found = [(one, held[what]) for one, what in zip(entries, subjects, strict=True) if what in held]
     keys = [key for _, (key, _) in found]
     places = list(dict.fromkeys(key["device"] for key in keys))
     record["machine"] = {"processor": "; ".join(places) or "none"}
@@ -349,18 +304,16 @@ def _stored(
         record.pop(name, None)
     for name in ("version", "search_sha256", "weights", "search_threads"):
         record[f"measured_{name}"] = list(dict.fromkeys(key[name] for key in keys if key.get(name)))
+    # With the version that was measured in place of the one that is installed here.
     return [
-        (_measured_by(entry, key["solver_version"]), outcome) for entry, (key, outcome) in found
+        (
+            replace(
+                entry, method=replace(entry.method, version=partial(str, key["solver_version"]))
+            ),
+            out,
+        )
+        for entry, (key, out) in found
     ]
-
-
-def _measured_by(entry: Entry, version: str) -> Entry:
-    """The entry with the version that was measured in place of the one that is installed here."""
-    return replace(entry, method=replace(entry.method, version=lambda: version))
-
-
-def _known(entry: Entry, held: Mapping[str, Any]) -> bool:
-    return _subject(entry.job.key) in held
 
 
 def _subject(key: Mapping[str, Any]) -> str:
@@ -517,7 +470,7 @@ def compare_solvers(rows: Sequence[Row]) -> str:
                 solver,
                 "" if limit is None else f"{limit:g}",
                 str(len(some)),
-                number(math.fsum(held) / len(held) if held else None, 3) or "-",
+                number(mean(held), 3) or "-",
                 number(max(held, default=None), 3) or "-",
                 str(sum(row.instances - row.solved for row in some)),
                 "-" if None in left else str(sum(filter(None, left))),

@@ -293,13 +293,7 @@ SUITES: dict[str, Suite] = {
         _first_plans,
         100,
         (0.01, 0.1, 1.0, 5.0),
-        (
-            (FROM_NETWORK,),
-            (FROM_SAVINGS,),
-            (FROM_INSERTION,),
-            ("pyvrp",),
-            (PYVRP_AFTER_NETWORK,),
-        ),
+        ((FROM_NETWORK,), (FROM_SAVINGS,), (FROM_INSERTION,), ("pyvrp",), (PYVRP_AFTER_NETWORK,)),
         whole=False,
     ),
     "equal-time": Suite(

@@ -14,7 +14,6 @@ import numpy as np
 from numpy.typing import NDArray
 
 from spacevrp.bench import paper, references
-from spacevrp.bench.options import variant_names as variant_names  # contest imports it from here
 from spacevrp.bench.references import Reference
 from spacevrp.problems.errors import FormatError
 from spacevrp.problems.variants import Variant, parse_variant

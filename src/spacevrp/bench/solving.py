@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Protocol
+from typing import TYPE_CHECKING, Any, Protocol
 
 import numpy as np
 from numpy.typing import NDArray
@@ -59,29 +59,25 @@ def warm_up(solver: Solver, problems: Sequence[Problem], protocol: str = "networ
         solver.run(problems[:2], augmentations=1, protocol=protocol)
 
 
+# Names of options in records, and what the solver calls them.
+_RUN_NAMES = {"starts": "start_nodes", "sample": "num_samples", "heads": "policy_heads"}
+
+
 def solve_set(
     solver: Solver,
     problems: Sequence[Problem],
     augmentations: int,
     *,
-    starts: int | None = None,
-    sample: int | None = None,
-    heads: float | None = None,
-    protocol: str = "network",
     show: bool = False,
+    **options: Any,
 ) -> Outcome:
-    """Solve the instances of a set together."""
+    """Solve the instances of a set together; ``options`` are those of the solver."""
     from spacevrp.bench.neighbours import Neighbours
 
     neighbours = Neighbours()
+    told = {_RUN_NAMES.get(name, name): value for name, value in options.items()}
     attempt = solver.run(
-        problems,
-        augmentations=augmentations,
-        start_nodes=starts,
-        num_samples=sample,
-        progress=show,
-        policy_heads=heads,
-        protocol=protocol,
+        problems, augmentations=augmentations, progress=show, **{"protocol": "network", **told}
     )
     plans = [plan for plan in attempt.solutions if plan is not None]
     return Outcome(

@@ -26,14 +26,7 @@ from spacevrp.bench.options import (
 )
 from spacevrp.bench.runner import Case, Model, load_models, run_cases
 from spacevrp.bench.solving import Outcome, warm_up
-from spacevrp.bench.tables import (
-    Layout,
-    Report,
-    SolvedRow,
-    column,
-    conclusion,
-    new_record,
-)
+from spacevrp.bench.tables import Layout, Report, SolvedRow, column, conclusion, new_record
 from spacevrp.problems.variants import SEEN_NAMES, parse_variant
 
 THOUSAND = "thousand"

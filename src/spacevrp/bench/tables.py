@@ -11,11 +11,6 @@ from typing import TYPE_CHECKING, Any, ClassVar, TypeVar
 
 from spacevrp.bench.neighbours import load_average
 from spacevrp.bench.options import SUFFIX
-
-# `search_command` imports these from here.
-from spacevrp.bench.options import add_report_options as add_report_options
-from spacevrp.bench.options import add_weights_options as add_weights_options
-from spacevrp.bench.options import check_protocol as check_protocol
 from spacevrp.bench.solving import Outcome
 from spacevrp.bench.store import Store
 
@@ -387,6 +382,6 @@ def _head(title: str, record: Mapping[str, Any]) -> str:
     )
 
 
-def number(value: float | None, digits: int, *, sign: bool = False) -> str:
+def number(value: float | None, digits: int) -> str:
     """A number as a cell; nothing where there is none."""
-    return "" if value is None else f"{value:{'+' if sign else ''}.{digits}f}"
+    return "" if value is None else f"{value:.{digits}f}"

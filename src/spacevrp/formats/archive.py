@@ -38,7 +38,7 @@ class Archive:
     def __init__(self, path: Path) -> None:
         self.path = path
         if not read_head(path).startswith(b"PK"):
-            raise fail(path, "", expected="an .npz archive", received="no zip file")
+            raise fail(path, "", "an .npz archive", "no zip file")
         try:
             self._zip = zipfile.ZipFile(path)
         except Exception as error:  # whatever a damaged directory makes zipfile raise
@@ -47,7 +47,7 @@ class Archive:
         self._members = {info.filename.removesuffix(_SUFFIX): info for info in members}
         if len(self._members) < len(members):
             self.close()
-            raise fail(path, "", expected="every key once", received="a key twice")
+            raise fail(path, "", "every key once", "a key twice")
         unpacked = sum(info.file_size for info in members)
         packed = max(1, sum(info.compress_size for info in members))
         if unpacked > MAX_UNPACKED_BYTES or (
@@ -57,9 +57,8 @@ class Archive:
             raise fail(
                 path,
                 "",
-                expected=f"at most {MAX_UNPACKED_BYTES} bytes and at most {MAX_RATIO} times the "
-                "archive",
-                received=f"{unpacked} bytes from {packed}",
+                f"at most {MAX_UNPACKED_BYTES} bytes and at most {MAX_RATIO} times the archive",
+                f"{unpacked} bytes from {packed}",
             )
 
     def check_numbers(self, keys: Iterable[str]) -> None:
@@ -78,9 +77,8 @@ class Archive:
             raise fail(
                 self.path,
                 "",
-                expected=f"at most {MAX_NUMBERS_A_BYTE} numbers for each packed byte (np.savez "
-                "packs less)",
-                received=f"{total} numbers in {packed} bytes",
+                f"at most {MAX_NUMBERS_A_BYTE} numbers for each packed byte (np.savez packs less)",
+                f"{total} numbers in {packed} bytes",
             )
 
     def _unreadable(self, key: str, error: Exception) -> FormatError:

@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 
 from spacevrp.formats.files import warn
-from spacevrp.problems.distances import Array, Distances, Metric
+from spacevrp.problems.distances import Distances, Metric
 from spacevrp.problems.errors import FormatError, ProblemError, UnsupportedError, VariantError
 from spacevrp.problems.implied import flags_of
 from spacevrp.problems.problem import Problem
@@ -49,12 +49,18 @@ def build(
         raise FormatError(f"{place}: {error}{label}") from error
 
 
-def measured(path: Path, coordinates: Array, metric: Metric, rounding: str | None) -> Distances:
+def measured(
+    path: Path,
+    coordinates: Any,
+    metric: Metric,
+    rounding: str | None,
+    field: str | None = None,
+) -> Distances:
     """Distances from coordinates, with the caller's rounding policy in place of the file's."""
     if rounding is not None:
         metric = Metric(metric.geometry, rounding)
     try:
-        return Distances(coordinates=coordinates, metric=metric)
+        return Distances(coordinates=coordinates, metric=metric, field=field)
     except ProblemError as error:
         raise FormatError(f"{path}: {error}") from error
 

@@ -5,17 +5,15 @@ from __future__ import annotations
 import csv
 import io
 import re
-import warnings
 from collections import Counter
 from collections.abc import Collection, Iterator
 from pathlib import Path
 from typing import Any
 
-from spacevrp.formats.building import read_as
-from spacevrp.formats.files import fail, read_text, shown, warn
-from spacevrp.problems.errors import FormatError, ProblemError, UnsupportedError, VariantError
+from spacevrp.formats.files import fail, read_text, shown
+from spacevrp.formats.foreign import make_foreign
+from spacevrp.problems.errors import FormatError, UnsupportedError
 from spacevrp.problems.problem import Problem
-from spacevrp.problems.sources.frame import ColumnWarning
 
 _DELIMITERS = ",;\t"
 _NUMBER = re.compile(r"[+-]?(\d+(\.\d*)?|\.\d+)([eE][+-]?\d{1,3})?")
@@ -37,23 +35,7 @@ def read_csv(
     if rounding is not None:
         raise UnsupportedError(f"{path}: rounding {rounding!r} does not apply to tables of stops")
     columns, lines = read_table(path)
-    try:
-        beside: dict[str, Any] = read_as(variant, {}) if variant is not None else {}
-        if time_unit is not None:
-            beside["time_unit"] = time_unit
-        with warnings.catch_warnings(record=True) as caught:
-            warnings.simplefilter("always", ColumnWarning)
-            problem = Problem.from_frame(columns, name=path.stem, **beside)
-    except (ProblemError, VariantError) as error:
-        node = error.node if isinstance(error, ProblemError) else None
-        known = node is not None and 0 <= node < len(lines)
-        where = f"line {lines[node]}: " if known else ""  # type: ignore[index]
-        raise FormatError(f"{path}: {where}{error}") from error
-    except UnsupportedError as error:
-        raise UnsupportedError(f"{path}: {error}") from error
-    for warning in caught:
-        warn(path, str(warning.message))
-    return problem
+    return make_foreign(path, Problem.from_frame, columns, variant, time_unit, lines)
 
 
 def read_table(
@@ -67,26 +49,22 @@ def read_table(
     _, header = next(rows, (1, []))
     names = [name.strip() for name in header]
     if len(names) < 2:
-        raise fail(
-            path, "line 1", expected="names of columns, such as id,x,y,demand", received=header
-        )
+        raise fail(path, "line 1", "names of columns, such as id,x,y,demand", header)
     if "" in names:
-        raise fail(path, "line 1", expected="a name for every column", received=shown(header))
+        raise fail(path, "line 1", "a name for every column", shown(header))
     if len(set(names)) < len(names):
         twice = next(name for name, count in Counter(names).items() if count > 1)
-        raise fail(path, "line 1", expected="each column once", received=f"{twice} twice")
+        raise fail(path, "line 1", "each column once", f"{twice} twice")
     columns: dict[str, list[Any]] = {name: [] for name in names}
     lines = []
     for line, cells in rows:
         if len(cells) != len(names):
-            raise fail(
-                path, f"line {line}", expected=f"{len(names)} cells", received=str(len(cells))
-            )
+            raise fail(path, f"line {line}", f"{len(names)} cells", str(len(cells)))
         lines.append(line)
         for name, cell in zip(names, cells, strict=True):
             columns[name].append((cell.strip() or None) if name in texts else _value(cell))
     if not lines:
-        raise fail(path, "", expected="rows below the names of the columns", received="none")
+        raise fail(path, "", "rows below the names of the columns", "none")
     for name, column in columns.items():
         if name.lower() in ("id", "name", "pickup_id") and name not in texts:
             columns[name] = _names(column)

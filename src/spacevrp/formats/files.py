@@ -36,7 +36,7 @@ class FormatWarning(UserWarning):
     """Something in a file that was left out, by name."""
 
 
-def fail(path: Path, where: str, *, expected: str, received: object) -> FormatError:
+def fail(path: Path, where: str, expected: str, received: object) -> FormatError:
     """The error for a file: where, what was expected there and what stands there."""
     place = f"{path}: {where}" if where else str(path)
     return FormatError(f"{place}: expected {expected}, received {shown(received)}")
@@ -68,13 +68,13 @@ def read_head(path: Path) -> bytes:
         if not stat.S_ISREG(path.stat().st_mode):
             # A pipe or a device would never end; a directory has no text.
             kind = "a directory" if path.is_dir() else "something else"
-            raise fail(path, "", expected="a regular file", received=kind)
+            raise fail(path, "", "a regular file", kind)
         with path.open("rb") as stream:
             head = stream.read(HEAD_BYTES)
     except (OSError, ValueError) as error:  # ValueError: a NUL in the path
         raise unreadable(path, error) from None
     if not head.strip():
-        raise fail(path, "", expected="an instance or a solution", received="an empty file")
+        raise fail(path, "", "an instance or a solution", "an empty file")
     return head
 
 
@@ -110,14 +110,10 @@ def check_text(path: Path) -> None:
     head = read_head(path)
     control = _BINARY.search(head)
     if control:
-        raise fail(
-            path, "", expected="a text file", received=f"a binary byte at offset {control.start()}"
-        )
+        raise fail(path, "", "a text file", f"a binary byte at offset {control.start()}")
     size = path.stat().st_size
     if size > MAX_TEXT_BYTES:
-        raise fail(
-            path, "", expected=f"at most {MAX_TEXT_BYTES} bytes of text", received=f"{size} bytes"
-        )
+        raise fail(path, "", f"at most {MAX_TEXT_BYTES} bytes of text", f"{size} bytes")
 
 
 def check_kind(path: Path, kind: str, *, expected: str) -> None:
@@ -126,7 +122,7 @@ def check_kind(path: Path, kind: str, *, expected: str) -> None:
     found = sniff(read_head(path))
     if found != kind:
         received = f"what looks like {found}" if found else "nothing of the kind"
-        raise fail(path, "", expected=expected, received=received)
+        raise fail(path, "", expected, received)
 
 
 def read_text(path: Path) -> str:
@@ -154,7 +150,7 @@ def read_lines(path: Path) -> Iterator[tuple[int, str]]:
 
 
 def _not_utf8(path: Path, error: UnicodeDecodeError) -> FormatError:
-    return fail(path, "", expected="UTF-8 text", received=f"byte {error.object[error.start]:#04x}")
+    return fail(path, "", "UTF-8 text", f"byte {error.object[error.start]:#04x}")
 
 
 def write_bytes(path: Path, data: bytes) -> None:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import warnings
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -51,15 +51,30 @@ def read_foreign(
         raise UnsupportedError(
             f"{path}: rounding {rounding!r} applies to coordinates, and the file holds a matrix"
         )
+    return make_foreign(path, _MAKERS[kind], document, variant, time_unit)
+
+
+def make_foreign(
+    path: Path,
+    make: Callable[..., Problem],
+    data: dict[str, Any],
+    variant: str | None,
+    time_unit: str | None,
+    lines: Sequence[int] = (),
+) -> Problem:
+    """The problem, or one error that names the file and, of ``lines``, that of the node."""
     try:
         beside: dict[str, Any] = read_as(variant, {}) if variant is not None else {}
         if time_unit is not None:
             beside["time_unit"] = time_unit
         with warnings.catch_warnings(record=True) as caught:
             warnings.simplefilter("always", ColumnWarning)
-            problem = _MAKERS[kind](document, name=path.stem, **beside)
+            problem = make(data, name=path.stem, **beside)
     except (ProblemError, VariantError) as error:
-        raise FormatError(f"{path}: {error}") from error
+        node = error.node if isinstance(error, ProblemError) else None
+        known = node is not None and 0 <= node < len(lines)
+        where = f"line {lines[node]}: " if known else ""  # type: ignore[index]
+        raise FormatError(f"{path}: {where}{error}") from error
     except UnsupportedError as error:
         raise UnsupportedError(f"{path}: {error}") from error
     for warning in caught:

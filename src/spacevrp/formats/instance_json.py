@@ -4,47 +4,24 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable
+from dataclasses import fields
 from datetime import datetime
-from difflib import get_close_matches
-from functools import partial
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 
-from spacevrp.formats.building import (
-    build,
-    measured,
-    neutral_value,
-    same_distances,
-    tabled,
-)
+from spacevrp.formats.building import build, measured, neutral_value, same_distances, tabled
 from spacevrp.formats.files import fail, shown, write_bytes
 from spacevrp.formats.foreign import foreign_kind, read_foreign
-from spacevrp.formats.json_text import (
-    as_json,
-    flag_at,
-    limit_at,
-    list_at,
-    number_at,
-    parse_object,
-    text_at,
-    whole_at,
-    write_value,
-)
-from spacevrp.formats.vehicles_json import (
-    limits,
-    node,
-    nodes,
-    read_vehicle_ids,
-    read_vehicles,
-    vehicle_document,
-)
+from spacevrp.formats.json_text import as_json, list_at, parse_object, whole_at, write_value
 from spacevrp.problems.clock import Clock
 from spacevrp.problems.constructors import FIRST_NODE, default_depots, warn_of_unit
 from spacevrp.problems.distances import Distances, Metric
 from spacevrp.problems.errors import FormatError, ProblemError, UnsupportedError
+from spacevrp.problems.fleet import Vehicle
 from spacevrp.problems.implied import NEUTRAL_FLAGS, flags_of
+from spacevrp.problems.keywords import nearest
 from spacevrp.problems.labels import are_ids_numbers
 from spacevrp.problems.problem import Problem
 from spacevrp.problems.variants import parse_variant
@@ -53,154 +30,119 @@ from spacevrp.problems.vroom_names import as_vehicle_ids
 FORMAT = "spacevrp-instance"
 VERSION = 1
 
-_Reader = Callable[[Path, str, Any], Any]
-
-
-# ------------------------------------------------------------------------- how each field is read
-
-
-def _id(path: Path, where: str, value: Any) -> str | int:
-    if isinstance(value, str):
-        return value
-    return whole_at(path, where, value)
-
-
-def _clock(path: Path, where: str, value: Any) -> Clock:
-    if not isinstance(value, dict):
-        raise fail(path, where, expected="origin, unit and form", received=as_json(value))
-    _refuse_unknown(path, where, value, ("origin", "unit", "form"))
-    origin = value.get("origin")
-    try:
-        if isinstance(origin, str):
-            origin = datetime.fromisoformat(origin)
-        return Clock(origin, **{key: value[key] for key in ("unit", "form") if key in value})  # type: ignore[arg-type]
-    except (ProblemError, ValueError) as error:
-        raise FormatError(f"{path}: {where}: {shown(str(error))}") from None
-
-
-def _or_none(reader: _Reader) -> _Reader:
-    return lambda path, where, value: None if value is None else reader(path, where, value)
-
-
-def _per_node(entry: _Reader) -> _Reader:
-    def read(path: Path, where: str, value: Any) -> list[Any]:
-        return [
-            entry(path, f"{where}, node {node}", item)
-            for node, item in enumerate(list_at(path, where, value))
-        ]
-
-    return read
-
-
-def _couple(first: _Reader, second: _Reader) -> _Reader:
-    def read(path: Path, where: str, value: Any) -> tuple[Any, Any]:
-        if not isinstance(value, list) or len(value) != 2:
-            raise fail(path, where, expected="a list of two", received=as_json(value))
-        return first(path, where, value[0]), second(path, where, value[1])
-
-    return read
-
-
-def _windows(path: Path, where: str, value: Any) -> Any:
-    """Numbers and limits; or, where any of them is text, moments with null for no limit."""
-    rows = [row for row in list_at(path, where, value) if isinstance(row, list)]
-    if any(isinstance(end, str) for row in rows for end in row):
-        moment = _or_none(text_at)
-        return _per_node(_couple(moment, moment))(path, where, value)
-    return _per_node(_couple(_or_none(number_at), limit_at))(path, where, value)
-
-
-def _pair_list(path: Path, where: str, value: Any) -> list[tuple[int | str, int | str]]:
-    couple = _couple(node, node)
-    return [couple(path, where, pair) for pair in list_at(path, where, value)]
-
-
-def _depots(path: Path, where: str, value: Any) -> list[int | str]:
-    """Several nodes, or one that stands alone, as Python takes it, too."""
-    return nodes(path, where, value if isinstance(value, list) else [value])
-
-
-def _metric(path: Path, where: str, value: Any) -> Metric:
-    if isinstance(value, str):  # the geometry alone
-        value = {"geometry": value}
-    if not isinstance(value, dict):
-        raise fail(path, where, expected="geometry and rounding", received=as_json(value))
-    _refuse_unknown(path, where, value, ("geometry", "rounding"))
-    named = {key: text_at(path, f"{where}, {key}", name) for key, name in value.items()}
-    try:
-        return Metric(**named)
-    except ProblemError as error:
-        raise FormatError(f"{path}: {error}") from None
-
-
-def _demand(path: Path, where: str, value: Any) -> Any:
-    """A number a node or, where any of them is a list, one a kind of load."""
-    if any(isinstance(row, list) for row in list_at(path, where, value)):
-        rows = _per_node(_per_kind)(path, where, value)
-        for node, row in enumerate(rows):
-            if len(row) != len(rows[0]):
-                raise fail(
-                    path,
-                    f"{where}, node {node}",
-                    expected=f"{len(rows[0])} numbers as at node 0",
-                    received=f"{len(row)}",
-                )
-        return rows
-    return _per_node(number_at)(path, where, value)
-
-
-def _per_kind(path: Path, where: str, value: Any) -> list[float]:
-    return [number_at(path, where, amount) for amount in list_at(path, where, value)]
-
-
-_locations = _per_node(_couple(number_at, number_at))
-_matrix = _per_node(_per_node(limit_at))
-
-# Key of the file (and field of Problem) -> how its value is read.
-_FIELDS: dict[str, _Reader] = {
-    "name": text_at,
-    "variant": _or_none(text_at),
-    "depots": _depots,
-    "demand": _demand,
-    "capacity": limits,
-    "load_rule": text_at,
-    "windows": _windows,
-    "service": _per_node(number_at),
-    "max_length": limit_at,
-    "open_routes": flag_at,
-    "backhaul_last": flag_at,
-    "prize": _per_node(number_at),
-    "penalty": _per_node(limit_at),
-    "min_prize": number_at,
-    "revealed_prize": _or_none(_per_node(number_at)),
-    "maximise_prize": flag_at,
-    "pairs": _pair_list,
-    "max_routes": _or_none(whole_at),
-}
+# Keys of the file are fields of Problem, which checks them as it checks those of Python's callers.
+_FIELDS = (
+    *("name", "variant", "depots", "demand", "capacity", "load_rule", "windows", "service"),
+    *("max_length", "open_routes", "backhaul_last", "prize", "penalty", "min_prize"),
+    *("revealed_prize", "maximise_prize", "pairs", "max_routes"),
+)
 # What nodes and times are called, which is no part of the problem itself.
-_LABELS: dict[str, _Reader] = {
-    "ids": _or_none(_per_node(_id)),
-    "places": _or_none(_locations),
-    "geographic": flag_at,
-    "time_unit": text_at,
-    "clock": _or_none(_clock),
-    "vehicle_ids": read_vehicle_ids,
-}
+_LABELS = ("ids", "places", "geographic", "time_unit", "clock", "vehicle_ids")
+_FLAGS = ("open_routes", "backhaul_last", "maximise_prize", "geographic", "open_route")
+# Where null is no limit.
+_LIMITS = ("capacity", "max_length", "max_duration", "penalty")
 # What says where the nodes lie or how far they are apart; one of them is needed.
 _WAYS = ("locations", "matrix", "coordinates", "lonlat")
 _KEYS = (
     *("format", "version", *_WAYS, "speed_kmh", "durations", "metric"),
     *(*_FIELDS, "vehicles", *_LABELS),
 )
+_BY_NODE = ("demand", "windows", "service", "prize", "penalty", "revealed_prize", "places")
+# Lists in a list, at the most.
+_DEEPEST = 3
+
+
+# -------------------------------------------------------------------------- how values are read
+
+
+def _read_value(path: Path, where: str, key: str, value: Any) -> Any:
+    """What a problem takes for a value; null as infinity where it means no limit."""
+    if key not in _FLAGS:
+        _refuse_odd(path, where, value, _DEEPEST if key in _BY_NODE else _DEEPEST - 1)
+    is_unsaid = value is None and key in _BY_NODE
+    return _without_limit(value) if key in _LIMITS and not is_unsaid else value
+
+
+def _refuse_odd(path: Path, where: str, value: Any, depth: int) -> None:
+    """Refuse what Python would count among the numbers, and tables where no key has them."""
+    if isinstance(value, bool):
+        raise fail(path, where, "a number", as_json(value))
+    if isinstance(value, float) and math.isinf(value):
+        raise fail(path, where, "a finite number", as_json(value))
+    if isinstance(value, dict) or (isinstance(value, list) and not depth):
+        raise fail(path, where, "values, or lists of them", as_json(value))
+    if isinstance(value, list):
+        for number, entry in enumerate(value):
+            place = f"{where}, node {number}" if depth == _DEEPEST else where
+            _refuse_odd(path, place, entry, depth - 1)
+
+
+def _without_limit(value: Any) -> Any:
+    if isinstance(value, list):
+        return [_without_limit(entry) for entry in value]
+    return math.inf if value is None else value
+
+
+def _read_ids(path: Path, value: Any) -> Any:
+    """Texts and whole numbers; a float would not be found again."""
+    for node, entry in enumerate(value if isinstance(value, list) else ()):
+        if not isinstance(entry, str):
+            whole_at(path, f"ids, node {node}", entry)
+    return value
+
+
+def _read_clock(path: Path, value: Any) -> Clock | None:
+    if value is None:
+        return None
+    table = _table_at(path, "clock", value, ("origin", "unit", "form"))
+    origin = table.get("origin")
+    try:
+        if isinstance(origin, str):
+            origin = datetime.fromisoformat(origin)
+        return Clock(origin, **{key: table[key] for key in ("unit", "form") if key in table})  # type: ignore[arg-type]
+    except (ProblemError, ValueError) as error:
+        raise FormatError(f"{path}: clock: {shown(str(error))}") from None
+
+
+def _read_metric(path: Path, where: str, value: Any) -> Metric:
+    table = {"geometry": value} if isinstance(value, str) else value
+    table = _table_at(path, where, table, ("geometry", "rounding"))
+    try:
+        return Metric(**table)
+    except ProblemError as error:
+        raise FormatError(f"{path}: {error}") from None
+
+
+def _read_vehicles(path: Path, value: Any) -> list[Any] | None:
+    """The types of vehicles; null for alike ones."""
+    if value is None:
+        return None
+    return [
+        {
+            key: _read_value(path, f"vehicles, type {number}, {key}", key, held)
+            for key, held in table.items()
+        }
+        if isinstance(table, dict)
+        else table
+        for number, table in enumerate(list_at(path, "vehicles", value))
+    ]
+
+
+def _table_at(path: Path, where: str, value: Any, known: tuple[str, ...]) -> dict[str, Any]:
+    if not isinstance(value, dict):
+        expected = f"{', '.join(known[:-1])} and {known[-1]}"
+        raise fail(path, where, expected, as_json(value))
+    _refuse_unknown(path, where, value, known)
+    return value
 
 
 def _refuse_unknown(path: Path, where: str, table: dict[str, Any], known: tuple[str, ...]) -> None:
     for key in table:
         if key not in known:
-            nearest = get_close_matches(key, known, n=1, cutoff=0.0)[0]
             prefix = f"{where}, " if where else ""
             raise FormatError(
-                f"{path}: {prefix}unknown key {shown(key)!r}; the nearest known one is {nearest!r}"
+                f"{path}: {prefix}unknown key {shown(key)!r}; the nearest known one is "
+                f"{nearest(key, known)!r}"
             )
 
 
@@ -231,19 +173,18 @@ def read_json(
             f"the file"
         )
     if "instances" in document and not any(key in document for key in _WAYS):
-        raise fail(path, "", expected="an instance", received="a solution (it has 'instances')")
+        raise fail(path, "", "an instance", "a solution (it has 'instances')")
     _refuse_unknown(path, "", document, _KEYS)
     for key, only in (("format", FORMAT), ("version", VERSION)):
         held = document.get(key, only)
         if held != only or isinstance(held, bool):
-            raise fail(path, key, expected=repr(only), received=as_json(held))
+            raise fail(path, key, repr(only), as_json(held))
     fields = {
-        key: reader(path, key, document[key])
-        for key, reader in (_FIELDS | _LABELS).items()
-        if key in document
+        key: _read_value(path, key, key, document[key])
+        for key in (*_FIELDS, *_LABELS)
+        if key in document and key not in _READERS
     }
-    if "vehicles" in document:
-        fields["vehicles"] = read_vehicles(path, "vehicles", document["vehicles"])
+    fields |= {key: read(path, document[key]) for key, read in _READERS.items() if key in document}
     make: Callable[..., Problem] = Problem
     if "lonlat" in document:
         make = Problem.from_lonlat
@@ -278,35 +219,44 @@ def _read_distances(
     def where(key: str) -> str:
         return f"{prefix}, {key}" if prefix else key
 
+    def points(key: str) -> list[Any]:
+        listed = list_at(path, where(key), table[key])
+        _refuse_odd(path, where(key), listed, _DEEPEST)
+        return listed
+
     given = [key for key in _WAYS if key in table]
     if len(given) != 1:
         received = " and ".join(given) if given else "neither"
-        raise fail(path, prefix, expected="either 'locations' or 'matrix'", received=received)
+        raise fail(path, prefix, "either 'locations' or 'matrix'", received)
     if "speed_kmh" in table:
-        raise fail(path, "speed_kmh", expected="nothing without lonlat", received="a value")
+        raise fail(path, "speed_kmh", "nothing without lonlat", "a value")
     if "matrix" in table:
         if "metric" in table:
-            raise fail(path, where("metric"), expected="nothing beside a matrix", received="one")
-        matrix = _matrix(path, where("matrix"), table["matrix"])
-        return tabled(path, matrix, rounding, field=prefix or "matrix")
-    metric = _metric(path, where("metric"), table["metric"]) if "metric" in table else Metric()
-    points = _locations(path, where(given[0]), table[given[0]])
-    return measured(path, np.array(points, dtype=np.float64), metric, rounding)
+            raise fail(path, where("metric"), "nothing beside a matrix", "one")
+        return tabled(path, points("matrix"), rounding, field=prefix or "matrix")
+    metric = _read_metric(path, where("metric"), table["metric"]) if "metric" in table else Metric()
+    return measured(path, points(given[0]), metric, rounding, field=where(given[0]))
 
 
 def _read_lonlat(path: Path, document: dict[str, Any], rounding: str | None) -> dict[str, Any]:
     """Longitudes and latitudes, and the speed: what ``Problem.from_lonlat`` takes."""
     given = [key for key in (*_WAYS, "metric") if key in document]
     if given != ["lonlat"]:
-        raise fail(path, "lonlat", expected="nothing beside it", received=" and ".join(given))
+        raise fail(path, "lonlat", "nothing beside it", " and ".join(given))
     if rounding is not None:
         raise UnsupportedError(
             f"{path}: rounding {rounding!r} does not apply to longitudes and latitudes"
         )
-    fields: dict[str, Any] = {"lonlat": _locations(path, "lonlat", document["lonlat"])}
-    if document.get("speed_kmh") is not None:
-        fields["speed_kmh"] = number_at(path, "speed_kmh", document["speed_kmh"])
-    return fields
+    given = [key for key in ("lonlat", "speed_kmh") if key in document]
+    return {key: _read_value(path, key, key, document[key]) for key in given}
+
+
+_READERS: dict[str, Callable[[Path, Any], Any]] = {
+    "ids": _read_ids,
+    "clock": _read_clock,
+    "vehicle_ids": lambda path, value: value,
+    "vehicles": _read_vehicles,
+}
 
 
 # ---------------------------------------------------------------------------------------- writing
@@ -344,11 +294,7 @@ def write_json(path: str | Path, problem: Problem) -> None:
         document["demand"] = _plain(problem.loads)
         document["capacity"] = _plain(problem.capacities)
     if problem.vehicles is not None:
-        name_node = partial(_named, problem)
-        document["vehicles"] = [
-            {key: _plain(value) for key, value in vehicle_document(vehicle, name_node).items()}
-            for vehicle in problem.vehicles
-        ]
+        document["vehicles"] = [_vehicle_document(problem, one) for one in problem.vehicles]
     document |= _labels_document(Path(path), problem)
     lines = [f"  {write_value(key)}: {write_value(value)}" for key, value in document.items()]
     text = "{\n" + ",\n".join(lines) + "\n}\n"
@@ -360,6 +306,20 @@ def _named(problem: Problem, nodes: Any) -> Any:
     if isinstance(nodes, tuple):
         return [_named(problem, one) for one in nodes]
     return problem.ids[nodes] if are_ids_numbers(problem.ids) else int(nodes)  # type: ignore[index]
+
+
+def _vehicle_document(problem: Problem, vehicle: Vehicle) -> dict[str, Any]:
+    """What a type says of itself."""
+    document: dict[str, Any] = {}
+    for field in fields(Vehicle):
+        value = getattr(vehicle, field.name)
+        if value == field.default:
+            continue
+        if field.name == "capacity" and len(value) == 1:
+            value = value[0]
+        is_node = field.name in ("start", "end", "allowed", "forbidden", "pinned")
+        document[field.name] = _named(problem, value) if is_node else _plain(value)
+    return document
 
 
 def _labels_document(path: Path, problem: Problem) -> dict[str, Any]:

@@ -56,53 +56,34 @@ def parse_object(path: Path) -> dict[str, Any]:
     except (ValueError, MemoryError) as error:  # also a whole number of thousands of digits
         raise FormatError(f"{path}: not read: {shown(str(error))}") from None
     if not isinstance(document, dict):
-        raise fail(path, "", expected="a JSON object", received=type(document).__name__)
+        raise fail(path, "", "a JSON object", type(document).__name__)
     return document
 
 
 def number_at(path: Path, where: str, value: object) -> float:
     """A finite number."""
     if isinstance(value, bool) or not isinstance(value, int | float):
-        raise fail(path, where, expected="a number", received=as_json(value))
+        raise fail(path, where, "a number", as_json(value))
     try:
         number = float(value)
     except OverflowError:
         number = math.inf
     if not math.isfinite(number):
-        raise fail(path, where, expected="a finite number", received=as_json(value))
+        raise fail(path, where, "a finite number", as_json(value))
     return number
 
 
 def whole_at(path: Path, where: str, value: object) -> int:
     """A whole number, not a float that happens to be one."""
     if isinstance(value, bool) or not isinstance(value, int):
-        raise fail(path, where, expected="a whole number", received=as_json(value))
-    return value
-
-
-def limit_at(path: Path, where: str, value: object) -> float:
-    """A finite number; null is no limit."""
-    return math.inf if value is None else number_at(path, where, value)
-
-
-def text_at(path: Path, where: str, value: object) -> str:
-    """A string."""
-    if not isinstance(value, str):
-        raise fail(path, where, expected="a string", received=as_json(value))
-    return value
-
-
-def flag_at(path: Path, where: str, value: object) -> bool:
-    """True or false."""
-    if not isinstance(value, bool):
-        raise fail(path, where, expected="true or false", received=as_json(value))
+        raise fail(path, where, "a whole number", as_json(value))
     return value
 
 
 def list_at(path: Path, where: str, value: object) -> list[Any]:
     """A list."""
     if not isinstance(value, list):
-        raise fail(path, where, expected="a list", received=as_json(value))
+        raise fail(path, where, "a list", as_json(value))
     return value
 
 

@@ -34,51 +34,36 @@ IGNORED_PREFIX = "ref_"
 
 @dataclass(frozen=True)
 class _Key:
-    """One array: its shape in letters (B instances, N nodes), and whether inf may occur."""
+    """One array: its shape in letters (B instances, N nodes), and the field of Problem it is."""
 
     shape: str
+    field: str | None = None
     may_be_infinite: bool = False
+    needed_by: tuple[str, ...] = ()  # features that cannot do without it
 
 
+_PRIZES = ("orienteering", "prize_collecting")
 _KEYS = {
     "coords": _Key("BN2"),
     "matrix": _Key("BNN", may_be_infinite=True),
-    "demand": _Key("BN"),
-    "capacity": _Key("B", may_be_infinite=True),
-    "max_length": _Key("B", may_be_infinite=True),
-    "tw": _Key("BN2", may_be_infinite=True),
-    "service": _Key("BN"),
-    "prize": _Key("BN"),
-    "penalty": _Key("BN", may_be_infinite=True),
-    "min_prize": _Key("B"),
-    "revealed_prize": _Key("BN"),
+    "demand": _Key("BN", "demand", needed_by=("capacity",)),
+    "capacity": _Key("B", "capacity", may_be_infinite=True, needed_by=("capacity",)),
+    "max_length": _Key("B", "max_length", may_be_infinite=True, needed_by=("length_limit",)),
+    "tw": _Key("BN2", "windows", may_be_infinite=True, needed_by=("time_windows",)),
+    "service": _Key("BN", "service"),
+    "prize": _Key("BN", "prize", needed_by=_PRIZES),
+    "penalty": _Key("BN", "penalty", may_be_infinite=True, needed_by=("prize_collecting",)),
+    "min_prize": _Key("B", "min_prize", needed_by=("prize_collecting",)),
+    "revealed_prize": _Key("BN", "revealed_prize"),
 }
-# Key of the file -> field of Problem.
-_FIELDS = {
-    "demand": "demand",
-    "capacity": "capacity",
-    "max_length": "max_length",
-    "tw": "windows",
-    "service": "service",
-    "prize": "prize",
-    "penalty": "penalty",
-    "min_prize": "min_prize",
-    "revealed_prize": "revealed_prize",
-}
+_FIELDS = {key: one.field for key, one in _KEYS.items() if one.field is not None}
 
 
 def _required(features: Features) -> tuple[str, ...]:
     """The keys that a variant cannot do without, beside the distances."""
-    needs = {
-        "demand": features.capacity,
-        "capacity": features.capacity,
-        "max_length": features.length_limit,
-        "tw": features.time_windows,
-        "prize": features.orienteering or features.prize_collecting,
-        "penalty": features.prize_collecting,
-        "min_prize": features.prize_collecting,
-    }
-    return tuple(key for key, is_needed in needs.items() if is_needed)
+    return tuple(
+        key for key, one in _KEYS.items() if any(getattr(features, flag) for flag in one.needed_by)
+    )
 
 
 # ---------------------------------------------------------------------------------------- reading
@@ -109,13 +94,11 @@ def _variant(archive: Archive, override: str | None) -> Variant:
     name = override
     if name is None:
         if "variant" not in archive.keys:
-            raise fail(
-                path, "key variant", expected="a name such as CVRPTW", received="no such key"
-            )
+            raise fail(path, "key variant", "a name such as CVRPTW", "no such key")
         held = archive["variant"]
         if held.size != 1 or held.dtype.kind not in "US":
             received = f"shape {held.shape} of type {held.dtype}"
-            raise fail(path, "key variant", expected="one string", received=received)
+            raise fail(path, "key variant", "one string", received)
         value = held.reshape(-1)[0]
         name = value.decode("latin-1") if isinstance(value, bytes) else str(value)
     try:
@@ -126,26 +109,22 @@ def _variant(archive: Archive, override: str | None) -> Variant:
 
 def _num_depots(archive: Archive, features: Features) -> int:
     if "num_depots" not in archive.keys:
-        raise fail(
-            archive.path, "key num_depots", expected="a whole number", received="no such key"
-        )
+        raise fail(archive.path, "key num_depots", "a whole number", "no such key")
     held = archive["num_depots"]
     if held.dtype.kind not in "iu" or held.size == 0 or (held != held.reshape(-1)[0]).any():
         received = f"shape {held.shape} of type {held.dtype}"
-        raise fail(archive.path, "key num_depots", expected="one whole number", received=received)
+        raise fail(archive.path, "key num_depots", "one whole number", received)
     count = int(held.reshape(-1)[0])
     if count < 0 or (count > 0) != features.depot:
         expected = "at least 1" if features.depot else "0 where the variant has no depot"
-        raise fail(archive.path, "key num_depots", expected=expected, received=count)
+        raise fail(archive.path, "key num_depots", expected, count)
     return count
 
 
 def _numbers(archive: Archive, key: str) -> Array:
     held = archive[key]
     if held.dtype.kind not in "iuf":
-        raise fail(
-            archive.path, f"key {key}", expected="numbers", received=f"values of type {held.dtype}"
-        )
+        raise fail(archive.path, f"key {key}", "numbers", f"values of type {held.dtype}")
     try:
         return as_array(f"key {key}", held)
     except ProblemError as error:
@@ -157,21 +136,14 @@ def _checked(path: Path, variant: Variant, held: dict[str, Array]) -> dict[str, 
     sources = [key for key in ("coords", "matrix") if key in held]
     if len(sources) != 1:
         received = "both" if sources else "neither"
-        raise fail(path, "", expected="either key coords or key matrix", received=received)
+        raise fail(path, "", "either key coords or key matrix", received)
     for key in _required(variant.features):
         if key not in held:
-            raise fail(
-                path,
-                f"key {key}",
-                expected=f"an array, as {variant.name} needs it",
-                received="no such key",
-            )
+            raise fail(path, f"key {key}", f"an array, as {variant.name} needs it", "no such key")
     source = held[sources[0]]
     if source.ndim != 3 or 0 in source.shape:
         letters = ", ".join(_KEYS[sources[0]].shape)
-        raise fail(
-            path, f"key {sources[0]}", expected=f"shape ({letters})", received=f"{source.shape}"
-        )
+        raise fail(path, f"key {sources[0]}", f"shape ({letters})", f"{source.shape}")
     lengths = {"B": source.shape[0], "N": source.shape[1], "2": 2}
     return {
         key: _check_array(path, key, array, tuple(lengths[letter] for letter in _KEYS[key].shape))
@@ -183,18 +155,13 @@ def _check_array(path: Path, key: str, array: Array, shape: tuple[int, ...]) -> 
     if len(shape) == 1 and array.ndim == 0:
         array = np.full(shape, array)  # one value for the whole batch
     if array.shape != shape:
-        raise fail(path, f"key {key}", expected=f"shape {shape}", received=f"shape {array.shape}")
+        raise fail(path, f"key {key}", f"shape {shape}", f"shape {array.shape}")
     bad = np.isnan(array) if _KEYS[key].may_be_infinite else ~np.isfinite(array)
     if bad.any():
         index = tuple(int(position) for position in np.argwhere(bad)[0])
         node = f", node {index[1]}" if len(index) > 1 else ""
         expected = "a number" if _KEYS[key].may_be_infinite else "a finite number"
-        raise fail(
-            path,
-            f"instance {index[0]}: key {key}{node}",
-            expected=expected,
-            received=str(array[index]),
-        )
+        raise fail(path, f"instance {index[0]}: key {key}{node}", expected, str(array[index]))
     return array
 
 
@@ -234,9 +201,7 @@ def _pairs(
         return ()
     customers = size - len(depots)
     if customers % 2:
-        raise fail(
-            path, "", expected="as many pickups as deliveries", received=f"{customers} nodes"
-        )
+        raise fail(path, "", "as many pickups as deliveries", f"{customers} nodes")
     half = customers // 2
     return tuple((node, node + half) for node in range(len(depots), len(depots) + half))
 

@@ -37,7 +37,7 @@ class _Nodes:
         """A node by its number."""
         node = whole_at(self.path, where, number)
         if node < 0:
-            raise fail(self.path, where, expected="nodes counted from 0", received=node)
+            raise fail(self.path, where, "nodes counted from 0", node)
         return node
 
     def named(self, where: str, name: Any) -> int:
@@ -46,9 +46,9 @@ class _Nodes:
             return self.numbered(where, name)
         if self.problem is None:
             expected = "numbers of nodes, where no instance says what their ids are"
-            raise fail(self.path, where, expected=expected, received=_shown(name))
+            raise fail(self.path, where, expected, _shown(name))
         if isinstance(name, bool | list | dict) or name not in self.node_of:
-            raise fail(self.path, where, expected="an id of the instance", received=_shown(name))
+            raise fail(self.path, where, "an id of the instance", _shown(name))
         return self.node_of[name]
 
     def in_cell(self, where: str, text: str, number: int | None) -> int:
@@ -60,17 +60,14 @@ class _Nodes:
         if number in nodes:
             return number
         if len(nodes) != 1:
-            raise fail(self.path, where, expected="an id of the instance", received=_shown(text))
+            raise fail(self.path, where, "an id of the instance", _shown(text))
         return nodes[0]
 
     def agreed(self, where: str, number: int, name: Any, named: int) -> int:
         """The node that a number and an id are of; they must be of the same."""
         if number != named:
             raise fail(
-                self.path,
-                where,
-                expected=f"one node, {_shown(name)} is node {named}",
-                received=f"node {number}",
+                self.path, where, f"one node, {_shown(name)} is node {named}", f"node {number}"
             )
         return number
 
@@ -102,7 +99,7 @@ def routes_from_json(path: Path, where: str, value: object, problem: Problem | N
 
 def _stop(nodes: _Nodes, where: str, stop: Any) -> int:
     if not isinstance(stop, dict) or ("node" not in stop and "id" not in stop):
-        raise fail(nodes.path, where, expected="stops with node or id", received=as_json(stop))
+        raise fail(nodes.path, where, "stops with node or id", as_json(stop))
     number, name = stop.get("node"), stop.get("id")
     if number is None:
         return nodes.named(where, name)
@@ -117,9 +114,7 @@ def routes_from_csv(path: Path, problem: Problem | None) -> Routes:
     columns, lines = read_table(path, texts=("id", "vehicle"))
     if "route" not in columns or not ("node" in columns or "id" in columns):
         received = ", ".join(columns)
-        raise fail(
-            path, "line 1", expected="columns route, and node or id, of a plan", received=received
-        )
+        raise fail(path, "line 1", "columns route, and node or id, of a plan", received)
     nodes = _Nodes(path, problem)
     names = set() if problem is None else {terms.name for terms in problem.fleet}
     routes: dict[Any, list[int]] = {}
@@ -127,7 +122,7 @@ def routes_from_csv(path: Path, problem: Problem | None) -> Routes:
     for row, line in enumerate(lines):
         cells = {name: column[row] for name, column in columns.items()}
         if cells["route"] is None:
-            raise fail(path, f"line {line}", expected="the number of a route", received="nothing")
+            raise fail(path, f"line {line}", "the number of a route", "nothing")
         routes.setdefault(cells["route"], []).append(_cell_node(nodes, f"line {line}", cells))
         driver = cells.get("vehicle")
         if driver is not None and driver not in names and driver.isascii() and driver.isdigit():
@@ -144,7 +139,7 @@ def _cell_node(nodes: _Nodes, where: str, cells: Mapping[str, Any]) -> int:
     node = None if number is None else nodes.numbered(where, number)
     if name is None or (node is not None and not nodes.has_ids):
         if node is None:
-            raise fail(nodes.path, where, expected="a node or an id", received="neither")
+            raise fail(nodes.path, where, "a node or an id", "neither")
         return node
     named = nodes.in_cell(where, name, node)
     return named if node is None else nodes.agreed(where, node, name, named)

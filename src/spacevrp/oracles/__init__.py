@@ -5,7 +5,6 @@ Every plan they find is judged by the referee, and its cost is the referee's.
 
 from spacevrp.oracles.base import (
     MissingSolverError,
-    Oracle,
     OracleDisagreement,
     OracleResult,
     SolverOracle,
@@ -27,7 +26,6 @@ __all__ = [
     "ORACLES",
     "Failure",
     "MissingSolverError",
-    "Oracle",
     "OracleDisagreement",
     "OracleResult",
     "SolverOracle",

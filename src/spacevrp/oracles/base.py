@@ -11,7 +11,7 @@ from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
-from typing import ClassVar, Protocol
+from typing import ClassVar
 
 import numpy as np
 
@@ -60,29 +60,6 @@ class OracleResult:
     seconds: float
     claimed: float
     note: str = ""
-
-
-class Oracle(Protocol):
-    """A classical solver behind the common interface."""
-
-    @property
-    def name(self) -> str:
-        """Its name on the command line."""
-
-    def version(self) -> str:
-        """The installed version."""
-
-    def supports(self, problem: Problem) -> str | None:
-        """None, or the feature of the problem that the solver cannot model exactly."""
-
-    def solve(
-        self,
-        problem: Problem,
-        seconds: float,
-        seed: int = 0,
-        start: Sequence[Sequence[int]] | None = None,
-    ) -> OracleResult:
-        """The best plan found within the time, starting from a given one where there is one."""
 
 
 @dataclass(frozen=True)
@@ -286,6 +263,24 @@ def route_parts(whole: WholeProblem, routes: Routes) -> list[tuple[int, list[int
     return parts
 
 
+def assign_vehicles(whole: WholeProblem, routes: Routes, fleet: int) -> dict[int, list[int]] | None:
+    """Vehicle -> its stops, for so many vehicles a depot; None where a depot has too few."""
+    used = dict.fromkeys(whole.starts, 0)
+    stops_of = {}
+    for depot, stops in route_parts(whole, routes):
+        if used[depot] == fleet:
+            return None
+        stops_of[whole.starts.index(depot) * fleet + used[depot]] = stops
+        used[depot] += 1
+    return stops_of
+
+
+def is_exhausted(whole: WholeProblem, routes: Routes, fleet: int, spare: int = 0) -> bool:
+    """Whether some depot has no more to spare, so that more vehicles might be better."""
+    used = [depot for depot, _ in route_parts(whole, routes)]
+    return any(used.count(depot) + spare >= fleet for depot in whole.starts)
+
+
 def fleet_bound(problem: Problem, whole: WholeProblem) -> int:
     """Vehicles at each depot to begin with, for solvers that slow down with each.
 
@@ -345,6 +340,13 @@ def refuse_shared_fleet(problem: Problem) -> str | None:
         return None
     what = "depots" if problem.vehicles is None else "types of vehicles"
     return f"a limit of {limit} routes for {types} {what} together"
+
+
+def refuse_unusual(problem: Problem) -> str | None:
+    """What no solver that loads deliveries at the depot and bans arcs can take, if anything."""
+    return (
+        refuse_mixed_loads(problem) or refuse_neutral_stops(problem) or refuse_shared_fleet(problem)
+    )
 
 
 def refuse_pins(problem: Problem) -> str | None:

@@ -10,6 +10,7 @@ from spacevrp.oracles.base import (
     Plan,
     SolverOracle,
     fleet_bound,
+    is_exhausted,
     may_skip,
     most_routes,
     refuse_own_fleet,
@@ -61,7 +62,9 @@ class OrToolsOracle(SolverOracle):
         while True:
             plan = model.search(max(end - time.perf_counter(), LEAST_SECONDS), start)
             most = most_routes(problem, whole)
-            if model.fleet == most or (plan is not None and not model.is_exhausted(plan.routes)):
+            if model.fleet == most or (
+                plan is not None and not is_exhausted(whole, plan.routes, model.fleet)
+            ):
                 return plan
             # Rare: the first plan left vehicles over, a better one does not.
             late = time.perf_counter() >= end
@@ -90,7 +93,7 @@ class OrToolsOracle(SolverOracle):
                 return model
             first = model.find_first(seconds) if start is None else start
             # Better plans may have more routes: some vehicles are to be left over.
-            if first is not None and not model.is_exhausted(first, spare=fleet // 4):
+            if first is not None and not is_exhausted(whole, first, fleet, spare=fleet // 4):
                 return model
             if first is None and model.was_hurried:
                 return model  # more vehicles take more time still

@@ -9,7 +9,7 @@ from typing import Any
 
 import numpy as np
 
-from spacevrp.oracles.base import Plan, refuse_neutral_stops, route_parts
+from spacevrp.oracles.base import Plan, assign_vehicles, refuse_neutral_stops
 from spacevrp.oracles.scaling import Routes, WholeProblem, write_route
 from spacevrp.problems.deadline import NEVER, Deadline
 from spacevrp.problems.problem import Problem
@@ -46,11 +46,7 @@ class Model:
     """The problem in OR-Tools' terms, and the way back."""
 
     def __init__(
-        self,
-        problem: Problem,
-        whole: WholeProblem,
-        fleet: int,
-        solutions: int | None,
+        self, problem: Problem, whole: WholeProblem, fleet: int, solutions: int | None
     ) -> None:
         from ortools.constraint_solver import pywrapcp
 
@@ -314,19 +310,15 @@ class Model:
 
     def _improve(self, start: Routes, seconds: float) -> Best | None:
         """Search from a given plan; None where rounding or the fleet rules it out."""
-        stops_of: list[list[int]] = [[] for _ in self.vehicles]
-        used = dict.fromkeys(self.whole.starts, 0)
-        for depot, stops in route_parts(self.whole, start):
-            if used[depot] == self.fleet:
-                return None
-            vehicle = self.whole.starts.index(depot) * self.fleet + used[depot]
-            used[depot] += 1
-            stops_of[vehicle] = [self.index[node] for node in stops]
+        stops_of = assign_vehicles(self.whole, start, self.fleet)
+        if stops_of is None:
+            return None
+        routes = [[self.index[node] for node in stops_of.get(one, ())] for one in self.vehicles]
         parameters = self._parameters(_STARTS[0], seconds)
         if not self.closed:  # a model can be closed only once, and searching closes it
             self.routing.CloseModelWithParameters(parameters)
             self.closed = True
-        initial = self.routing.ReadAssignmentFromRoutes(stops_of, True)
+        initial = self.routing.ReadAssignmentFromRoutes(routes, True)
         if initial is None:
             return None
         return self._read(self.routing.SolveFromAssignmentWithParameters(initial, parameters))
@@ -353,16 +345,11 @@ class Model:
 
     def _as_plan(self, best: Best) -> Plan:
         error = self.whole.claim_error(best.routes, self.problem.maximise_prize)
-        return Plan(best.routes, self._claim(best.objective), error)
-
-    def _claim(self, objective: int) -> float:
-        """The solver's cost in the user's units."""
-        whole = self.whole
-        if not self.problem.maximise_prize or whole.prize is None:
-            return objective / whole.cost_scale
-        skipped = objective // self.prize_weight
-        collected = int(whole.prize[list(whole.stops)].sum()) - skipped
-        return -collected / whole.prize_scale
+        return Plan(
+            best.routes,
+            self.whole.claim(best.objective, self.prize_weight, self.problem.maximise_prize),
+            error,
+        )
 
     def tell(
         self,
@@ -382,7 +369,7 @@ class Model:
             if best is None or cost < best:
                 best = cost
                 if watch is not None:
-                    watch(self._claim(cost))
+                    watch(self._as_plan(Best(cost, ())).claimed)
                 if found is not None:
                     found(self._routes(lambda index: self.routing.NextVar(index).Value()))
 
@@ -397,8 +384,3 @@ class Model:
                 self.solver.FinishCurrentSearch()
 
         self.routing.AddAtSolutionCallback(guarded)
-
-    def is_exhausted(self, routes: Routes, spare: int = 0) -> bool:
-        """Whether some depot has no more to spare, so that more vehicles might be better."""
-        used = [depot for depot, _ in route_parts(self.whole, routes)]
-        return any(used.count(depot) + spare >= self.fleet for depot in self.whole.starts)

@@ -121,21 +121,12 @@ def from_line(problem: Problem, line: dict[str, Any]) -> OracleResult:
             f"{solution.violations[0].message}"
         )
     return OracleResult(
-        solution,
-        line["solver"],
-        line["version"],
-        line["seconds"],
-        line["claimed"],
-        line["note"],
+        solution, line["solver"], line["version"], line["seconds"], line["claimed"], line["note"]
     )
 
 
 def task_key(
-    problem: Problem,
-    solver: str,
-    seconds: float,
-    seed: int,
-    start: Sequence[Sequence[int]] | None,
+    problem: Problem, solver: str, seconds: float, seed: int, start: Sequence[Sequence[int]] | None
 ) -> str:
     """Names an instance by its content, and how it is to be solved."""
     digest = hashlib.sha256()

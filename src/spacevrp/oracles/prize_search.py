@@ -16,10 +16,8 @@ import numpy as np
 from spacevrp.oracles.base import (
     Plan,
     SolverOracle,
-    refuse_mixed_loads,
-    refuse_neutral_stops,
     refuse_own_fleet,
-    refuse_shared_fleet,
+    refuse_unusual,
 )
 from spacevrp.oracles.pyvrp import scale_for_pyvrp, search
 from spacevrp.oracles.pyvrp_model import Model
@@ -49,12 +47,7 @@ class PrizeSearchOracle(SolverOracle):
         """None where there is a minimum prize and PyVRP can model the rest."""
         if problem.maximise_prize or problem.min_prize <= 0 or not problem.prize.any():
             return "a problem without a minimum prize better than pyvrp does"
-        return (
-            refuse_own_fleet(problem)
-            or refuse_mixed_loads(problem)
-            or refuse_neutral_stops(problem)
-            or refuse_shared_fleet(problem)
-        )
+        return refuse_own_fleet(problem) or refuse_unusual(problem)
 
     def _search(
         self, problem: Problem, seconds: float, seed: int, start: Routes | None

@@ -13,10 +13,8 @@ import numpy as np
 from spacevrp.oracles.base import (
     Plan,
     SolverOracle,
-    refuse_mixed_loads,
-    refuse_neutral_stops,
     refuse_pins,
-    refuse_shared_fleet,
+    refuse_unusual,
 )
 from spacevrp.oracles.pyvrp_model import LARGEST, Model
 from spacevrp.oracles.scaling import Routes, WholeProblem, scale_problem
@@ -71,12 +69,7 @@ class PyVrpOracle(SolverOracle):
         for pickup, delivery in problem.pairs:
             if problem.windows[delivery, 1] < problem.windows[pickup, 0]:
                 return f"a delivery that closes before its pickup opens (node {delivery})"
-        return (
-            refuse_pins(problem)
-            or refuse_mixed_loads(problem)
-            or refuse_neutral_stops(problem)
-            or refuse_shared_fleet(problem)
-        )
+        return refuse_pins(problem) or refuse_unusual(problem)
 
     def _search(
         self, problem: Problem, seconds: float, seed: int, start: Routes | None

@@ -127,13 +127,7 @@ class Model:
 
     def claim(self, cost: int) -> float:
         """The solver's cost in the user's units."""
-        whole = self.whole
-        if not self.problem.maximise_prize:
-            return cost / whole.cost_scale
-        assert whole.prize is not None
-        # Prizes weigh more than all travelling together.
-        skipped = cost // self.prize_weight
-        return -(int(whole.prize[list(whole.stops)].sum()) - skipped) / whole.prize_scale
+        return self.whole.claim(cost, self.prize_weight, self.problem.maximise_prize)
 
     def read_routes(self, solution: Any) -> FleetRoutes:
         """The routes in the user's numbering, with their vehicles where these differ."""
@@ -287,10 +281,7 @@ def _only(hours: dict[str, Any], name: str) -> dict[str, Any]:
 def _depot_hours(whole: WholeProblem, node: int) -> dict[str, Any]:
     if whole.times is None:
         return {}
-    return {
-        "tw_early": int(whole.times.opening[node]),
-        "tw_late": int(whole.times.closing[node]),
-    }
+    return {"tw_early": int(whole.times.opening[node]), "tw_late": int(whole.times.closing[node])}
 
 
 def _with_end(matrix: np.ndarray, places: int) -> Any:

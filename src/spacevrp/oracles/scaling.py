@@ -103,6 +103,16 @@ class WholeProblem:
         """Number of nodes."""
         return len(self.cost)
 
+    def claim(self, objective: int, prize_weight: int, maximise_prize: bool) -> float:
+        """A solver's objective in the user's units.
+
+        Where prize is maximised, a prize that is missed weighs more than all travelling together.
+        """
+        if not maximise_prize or self.prize is None:
+            return objective / self.cost_scale
+        collected = int(self.prize[list(self.stops)].sum()) - objective // prize_weight
+        return -collected / self.prize_scale
+
     def claim_error(self, routes: Routes, maximise_prize: bool) -> float:
         """How far rounding can move the cost of these routes, in the user's units."""
         if maximise_prize:
@@ -112,11 +122,7 @@ class WholeProblem:
 
 
 def scale_problem(
-    problem: Problem,
-    *,
-    digits: int = 6,
-    largest: int = 2**40,
-    one_length: bool = False,
+    problem: Problem, *, digits: int = 6, largest: int = 2**40, one_length: bool = False
 ) -> WholeProblem:
     """The whole-number twin of a problem.
 

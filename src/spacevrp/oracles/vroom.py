@@ -10,14 +10,13 @@ import numpy as np
 from spacevrp.oracles.base import (
     Plan,
     SolverOracle,
+    assign_vehicles,
     fleet_bound,
+    is_exhausted,
     may_skip,
     most_routes,
-    refuse_mixed_loads,
-    refuse_neutral_stops,
     refuse_own_fleet,
-    refuse_shared_fleet,
-    route_parts,
+    refuse_unusual,
 )
 from spacevrp.oracles.scaling import Routes, WholeProblem, scale_problem, write_route
 from spacevrp.problems.problem import Problem
@@ -56,12 +55,7 @@ class VroomOracle(SolverOracle):
             return "a minimum prize"
         elif may_skip(problem):
             return "customers that may be skipped at a penalty"
-        return (
-            refuse_own_fleet(problem)
-            or refuse_mixed_loads(problem)
-            or refuse_neutral_stops(problem)
-            or refuse_shared_fleet(problem)
-        )
+        return refuse_own_fleet(problem) or refuse_unusual(problem)
 
     def _search(
         self, problem: Problem, seconds: float, seed: int, start: Routes | None
@@ -70,7 +64,7 @@ class VroomOracle(SolverOracle):
         fleet, most = fleet_bound(problem, whole), most_routes(problem, whole)
         while True:
             plan = self._search_fleet(problem, whole, fleet, seconds, start)
-            if fleet == most or (plan is not None and not _is_exhausted(whole, plan, fleet)):
+            if fleet == most or (plan is not None and not is_exhausted(whole, plan.routes, fleet)):
                 return plan
             fleet = min(2 * fleet, most)
             start = start if plan is None else plan.routes
@@ -85,9 +79,7 @@ class VroomOracle(SolverOracle):
     ) -> Plan | None:
         model = _build(problem, whole, fleet, start)
         found = model.solve(
-            exploration_level=self._exploration,
-            nb_threads=1,
-            timeout=timedelta(seconds=seconds),
+            exploration_level=self._exploration, nb_threads=1, timeout=timedelta(seconds=seconds)
         )
         stops_of: dict[int, list[int]] = {}
         table = found.routes
@@ -202,17 +194,8 @@ def _steps(
     kind = {node: "single" for node in whole.stops}
     for pickup, delivery in problem.pairs:
         kind[pickup], kind[delivery] = "pickup", "delivery"
-    used = dict.fromkeys(whole.starts, 0)
-    steps: dict[int, list[Any]] = {}
-    for depot, stops in route_parts(whole, start or ()):
-        if used[depot] == fleet:
-            return {}
-        vehicle = whole.starts.index(depot) * fleet + used[depot]
-        used[depot] += 1
-        steps[vehicle] = [vroom.VehicleStep(kind[node], node) for node in stops]
-    return steps
-
-
-def _is_exhausted(whole: WholeProblem, plan: Plan, fleet: int) -> bool:
-    used = [depot for depot, _ in route_parts(whole, plan.routes)]
-    return any(used.count(depot) >= fleet for depot in whole.starts)
+    stops_of = assign_vehicles(whole, start or (), fleet) or {}
+    return {
+        vehicle: [vroom.VehicleStep(kind[node], node) for node in stops]
+        for vehicle, stops in stops_of.items()
+    }

@@ -52,17 +52,13 @@ class Clock:
     def __post_init__(self) -> None:
         check_unit(self.unit)
         if self.form not in FORMS:
-            raise ProblemError("clock", expected=f"one of {FORMS}", received=show(self.form))
+            raise ProblemError("clock", f"one of {FORMS}", show(self.form))
         dated = self.form in ("datetime", "iso")
         if isinstance(self.origin, datetime) != dated:
             expected = "a datetime" if dated else "a number"
-            raise ProblemError(
-                "clock", expected=f"{expected} as origin", received=show(self.origin)
-            )
+            raise ProblemError("clock", f"{expected} as origin", show(self.origin))
         if not dated and not math.isfinite(as_number("clock", self.origin)):
-            raise ProblemError(
-                "clock", expected="a finite number as origin", received=show(self.origin)
-            )
+            raise ProblemError("clock", "a finite number as origin", show(self.origin))
 
     @property
     def seconds(self) -> float:
@@ -82,8 +78,8 @@ class Clock:
             if (moment.tzinfo is None) != (self.origin.tzinfo is None):
                 raise ProblemError(
                     "windows",
-                    expected="all moments with a time zone or all without",
-                    received=f"{self.origin.isoformat()} beside {moment.isoformat()}",
+                    "all moments with a time zone or all without",
+                    f"{self.origin.isoformat()} beside {moment.isoformat()}",
                 )
             try:
                 passed = (_universal(moment) - _universal(self.origin)).total_seconds()
@@ -133,7 +129,7 @@ def told(clock: Clock | None, number: float) -> str:
 def check_unit(unit: object) -> None:
     """Refuse what is no unit of time."""
     if not isinstance(unit, str) or unit not in TIME_UNITS:
-        raise ProblemError("time_unit", expected=f"one of {tuple(TIME_UNITS)}", received=show(unit))
+        raise ProblemError("time_unit", f"one of {tuple(TIME_UNITS)}", show(unit))
 
 
 def is_absent(value: object) -> bool:
@@ -188,9 +184,7 @@ def read_windows(
     for node, window in enumerate(values):
         ends = _rows(window)
         if len(ends) != 2:
-            raise ProblemError(
-                "windows", node=node, expected="an opening and a closing", received=show(window)
-            )
+            raise ProblemError("windows", "an opening and a closing", show(window), node=node)
         couple: list[datetime | float | None] = []
         for end in ends:
             if is_absent(end):
@@ -229,7 +223,7 @@ def read_numbers(values: Any) -> Any:
     for node, row in enumerate(rows):
         for end in row:
             if isinstance(end, str | date | time | np.datetime64) and not is_absent(end):
-                raise ProblemError("windows", node=node, expected=_ANY_FORM, received=show(end))
+                raise ProblemError("windows", _ANY_FORM, show(end), node=node)
     if not rows or any(len(row) != 2 for row in rows):
         return values
     return [
@@ -239,7 +233,7 @@ def read_numbers(values: Any) -> Any:
 
 
 def _blame(error: ProblemError, node: int) -> ProblemError:
-    return ProblemError("windows", node=node, expected=error.expected, received=error.received)
+    return ProblemError("windows", error.expected, error.received, node=node)
 
 
 def _start_clock(
@@ -290,7 +284,7 @@ def parse_moment(value: object, node: int | None = None) -> tuple[datetime | flo
                 return datetime.fromisoformat(text), "iso"
             except ValueError:
                 pass
-    raise ProblemError("windows", node=node, expected=_EXPECTED, received=show(value))
+    raise ProblemError("windows", _EXPECTED, show(value), node=node)
 
 
 def as_durations(values: Any, unit: str) -> Any:
@@ -339,14 +333,8 @@ def _universal(moment: datetime) -> datetime:
 
 
 def _off_calendar(moment: object) -> ProblemError:
-    return ProblemError(
-        "windows", expected="dates from the year 1 to the year 9999", received=show(moment)
-    )
+    return ProblemError("windows", "dates from the year 1 to the year 9999", show(moment))
 
 
 def _unlike(moment: object) -> ProblemError:
-    return ProblemError(
-        "windows",
-        expected="dates everywhere or times of day everywhere",
-        received=show(moment),
-    )
+    return ProblemError("windows", "dates everywhere or times of day everywhere", show(moment))

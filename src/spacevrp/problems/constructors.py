@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass, field, fields
+from dataclasses import dataclass, fields
 from typing import Any, Self
 
 import numpy as np
@@ -16,6 +16,7 @@ from spacevrp.problems.errors import ProblemError
 from spacevrp.problems.globe import great_circle
 from spacevrp.problems.keywords import refuse_unknown
 from spacevrp.problems.labels import as_places
+from spacevrp.problems.scales import Scales
 from spacevrp.problems.sources import (
     fields_from_data,
     fields_from_frame,
@@ -35,18 +36,8 @@ Nodes = int | str | Iterable[int | str]
 
 
 @dataclass(frozen=True, eq=False)
-class Constructors:
-    """The ways to make a :class:`~spacevrp.problems.problem.Problem`, which inherits them.
-
-    Parameters
-    ----------
-    vehicle_ids
-        What the program that stated the problem calls its vehicles: name of the type -> ids of its
-        vehicles, with an empty name where all are alike; None where it is not said. Answers for
-        such programs use them.
-    """
-
-    vehicle_ids: Mapping[str, Sequence[int | str]] | None = field(default=None, kw_only=True)
+class Constructors(Scales):
+    """The ways to make a :class:`~spacevrp.problems.problem.Problem`, which inherits them."""
 
     @classmethod
     def from_coordinates(
@@ -66,9 +57,9 @@ class Constructors:
         if isinstance(metric, str):
             metric = Metric(metric)
         distances = Distances(coordinates=coordinates, metric=metric, field="coordinates")
-        depots = default_depots(depots, features.get("variant"))
         warn_of_unit(features)
-        return cls(distances, depots=depots, **features)  # type: ignore[call-arg, arg-type]
+        resolved = default_depots(depots, features.get("variant"))
+        return cls(distances, depots=resolved, **features)
 
     @classmethod
     def from_lonlat(
@@ -88,20 +79,20 @@ class Constructors:
         for name in ("places", "geographic"):
             if name in features:
                 expected = "nothing beside lonlat, which says it"
-                raise ProblemError(name, expected=expected, received=show(features[name]))
+                raise ProblemError(name, expected, show(features[name]))
         points = as_places(lonlat, len(_sized(lonlat)), geographic=True, field="lonlat")
         assert points is not None  # lonlat is there
         metres = great_circle(points)
         if speed_kmh is not None:
             if features.get("durations") is not None:
-                raise ProblemError("speed_kmh", expected="none beside durations", received="both")
+                raise ProblemError("speed_kmh", "none beside durations", "both")
             features["durations"] = metres / _speed(speed_kmh, unit_of(features))
         timed = [name for name in ("windows", "service") if features.get(name) is not None]
         if timed and features.get("durations") is None:
             raise ProblemError(
                 "durations",
-                expected=f"travel times beside {timed[0]}: speed_kmh or durations",
-                received="metres only",
+                f"travel times beside {timed[0]}: speed_kmh or durations",
+                "metres only",
             )
         return cls.from_matrix(metres, depots=depots, places=points, geographic=True, **features)
 
@@ -127,7 +118,7 @@ class Constructors:
         depots = default_depots(depots, features.get("variant"))
         resolved = {**features, "durations": durations, "depots": depots, "ids": ids}
         warn_of_unit(features)
-        return cls(distances, **resolved)  # type: ignore[call-arg, arg-type]
+        return cls(distances, **resolved)
 
     @classmethod
     def from_frame(
@@ -210,9 +201,7 @@ class Constructors:
             cls._refuse_unknown(name, resolved, (key, *own))
             made: Self = getattr(cls, maker)(resolved.pop(key), **resolved)
             return made
-        raise ProblemError(
-            "data", expected="coordinates, lonlat or a matrix", received="none of them"
-        )
+        raise ProblemError("data", "coordinates, lonlat or a matrix", "none of them")
 
 
 # Key of what a source returns -> the constructor, and what it takes beside the fields of a problem.
@@ -258,7 +247,7 @@ def _sized(points: Any) -> Any:
     try:
         len(points)
     except TypeError:
-        raise ProblemError("lonlat", expected="shape (N, 2)", received=show(points)) from None
+        raise ProblemError("lonlat", "shape (N, 2)", show(points)) from None
     return points
 
 
@@ -266,5 +255,5 @@ def _speed(speed_kmh: object, time_unit: str) -> float:
     """Metres in a unit of time."""
     speed = as_number("speed_kmh", speed_kmh)
     if not 0 < speed < np.inf:
-        raise ProblemError("speed_kmh", expected="more than 0", received=str(speed))
+        raise ProblemError("speed_kmh", "more than 0", str(speed))
     return speed / 3.6 * TIME_UNITS[time_unit]

@@ -66,25 +66,25 @@ def as_array(field: str, values: ArrayLike | None, *, absent: float | None = Non
         index = tuple(np.argwhere(overflowing)[0])
         raise ProblemError(
             field,
+            f"numbers below {LARGEST:g}, or inf",
+            str(array[index]),
             node=int(index[0]) if index else None,
-            expected=f"numbers below {LARGEST:g}, or inf",
-            received=str(array[index]),
         )
     return array
 
 
 def _convert(field: str, values: ArrayLike | None, absent: float | None) -> Array:
     if np.ma.is_masked(values):
-        raise ProblemError(field, expected="numbers only", received="masked entries")
+        raise ProblemError(field, "numbers only", "masked entries")
     try:
         raw = np.asarray(values)
         if raw.dtype.kind in "iuf":
             return _as_float64(field, raw)
         entries = np.asarray(values, dtype=object)
     except _REFUSALS as error:
-        raise ProblemError(
-            field, expected="numbers in a regular shape", received=" ".join(str(error).split())
-        ) from None
+        node = _odd_row(values)
+        received = " ".join(str(error).split()) if node is None else show(values[node])  # type: ignore[index]
+        raise ProblemError(field, "numbers in a regular shape", received, node) from None
     # Text, None or objects somewhere: one by one, to name the node.
     array = np.empty(entries.shape, dtype=np.float64)
     for index, entry in np.ndenumerate(entries):
@@ -95,6 +95,13 @@ def _convert(field: str, values: ArrayLike | None, absent: float | None) -> Arra
     return array
 
 
+def _odd_row(values: object) -> int | None:
+    """The first row of lists that is not as long as the first; None where there is none."""
+    rows = values if isinstance(values, list | tuple) else ()
+    lengths = [len(row) if isinstance(row, list | tuple) else -1 for row in rows]
+    return next((row for row, length in enumerate(lengths) if length != lengths[0]), None)
+
+
 def _as_float64(field: str, raw: NDArray[Any]) -> Array:
     """A copy; a long double beyond float64 is refused, as infinity would mean something else."""
     if raw.dtype.itemsize <= np.dtype(np.float64).itemsize:
@@ -102,9 +109,7 @@ def _as_float64(field: str, raw: NDArray[Any]) -> Array:
     with np.errstate(over="ignore"):
         array = np.array(raw, dtype=np.float64)
     if not np.array_equal(np.isinf(raw), np.isinf(array)):
-        raise ProblemError(
-            field, expected=f"numbers below {LARGEST:g}, or inf", received="a larger long double"
-        )
+        raise ProblemError(field, f"numbers below {LARGEST:g}, or inf", "a larger long double")
     return array
 
 
@@ -112,9 +117,7 @@ def per_node(field: str, values: Any, size: int, neutral: float) -> Array:
     """One number a node, frozen, (size,); the neutral one everywhere where nothing is given."""
     array = np.full(size, neutral) if values is None else as_array(field, plain_array(values))
     if array.shape != (size,):
-        raise ProblemError(
-            field, expected=f"{size} numbers, one a node", received=f"shape {array.shape}"
-        )
+        raise ProblemError(field, f"{size} numbers, one a node", f"shape {array.shape}")
     _refuse_nan(field, np.isnan(array))
     array.setflags(write=False)
     return array
@@ -125,9 +128,7 @@ def as_windows(values: Any, size: int) -> Array:
     never = np.tile([0.0, np.inf], (size, 1))
     array = never if values is None else as_array("windows", plain_array(values))
     if array.shape != (size, 2):
-        raise ProblemError(
-            "windows", expected=f"shape ({size}, 2)", received=f"shape {array.shape}"
-        )
+        raise ProblemError("windows", f"shape ({size}, 2)", f"shape {array.shape}")
     _refuse_nan("windows", np.isnan(array[:, 0]) | np.isnan(array[:, 1]))
     array.setflags(write=False)
     return array
@@ -136,7 +137,7 @@ def as_windows(values: Any, size: int) -> Array:
 def _refuse_nan(field: str, is_nan: NDArray[np.bool_]) -> None:
     if is_nan.any():
         node = int(np.argmax(is_nan))
-        raise ProblemError(field, node=node, expected="a number", received="nan")
+        raise ProblemError(field, "a number", "nan", node=node)
 
 
 def as_number(field: str, value: object) -> float:
@@ -144,7 +145,7 @@ def as_number(field: str, value: object) -> float:
     number = _as_float(field, value)
     if np.isnan(number) or LARGEST <= abs(number) < np.inf:
         expected = f"a number below {LARGEST:g}, or inf"
-        raise ProblemError(field, expected=expected, received=str(number))
+        raise ProblemError(field, expected, str(number))
     return number
 
 
@@ -157,7 +158,7 @@ def _as_float(field: str, value: object, node: int | None = None) -> float:
                     return number
         except _REFUSALS:
             pass
-    raise ProblemError(field, node=node, expected="a number", received=show(value))
+    raise ProblemError(field, "a number", show(value), node=node)
 
 
 def as_whole(field: str, value: object, expected: str = "whole node numbers") -> int:
@@ -169,13 +170,13 @@ def as_whole(field: str, value: object, expected: str = "whole node numbers") ->
             return operator.index(value)  # type: ignore[arg-type]
         except _REFUSALS:
             pass
-    raise ProblemError(field, expected=expected, received=show(value))
+    raise ProblemError(field, expected, show(value))
 
 
 def as_flag(field: str, value: object) -> bool:
     """True or False; the text "no" is neither."""
     if not isinstance(value, bool | np.bool_):
-        raise ProblemError(field, expected="True or False", received=show(value))
+        raise ProblemError(field, "True or False", show(value))
     return bool(value)
 
 
@@ -198,7 +199,7 @@ def as_pairs(pairs: object) -> tuple[tuple[int, int], ...]:
     for pair in _as_list("pairs", pairs, expected):
         nodes = _as_list("pairs", pair, expected)
         if len(nodes) != 2:
-            raise ProblemError("pairs", expected=expected, received=show(pair))
+            raise ProblemError("pairs", expected, show(pair))
         pickup, delivery = nodes
         resolved.append((as_whole("pairs", pickup), as_whole("pairs", delivery)))
     return tuple(resolved)
@@ -210,4 +211,4 @@ def _as_list(field: str, values: object, expected: str) -> list[object]:
             return list(values)  # type: ignore[call-overload, no-any-return]
         except _REFUSALS:
             pass
-    raise ProblemError(field, expected=expected, received=show(values))
+    raise ProblemError(field, expected, show(values))

@@ -45,7 +45,7 @@ class Metric:
             ("rounding", self.rounding, ROUNDINGS),
         ):
             if not isinstance(value, str) or value not in known:
-                raise ProblemError(field, expected=f"one of {known}", received=show(value))
+                raise ProblemError(field, f"one of {known}", show(value))
 
     @property
     def obeys_triangle(self) -> bool:
@@ -134,27 +134,25 @@ class Distances:
         coordinates: ArrayLike | None = None,
         matrix: ArrayLike | None = None,
         metric: Metric | None = None,
-        field: str = "distances",
+        field: str | None = None,
     ) -> None:
         if (coordinates is None) == (matrix is None):
             raise ProblemError(
-                field,
-                expected="either coordinates or a matrix",
-                received="both" if coordinates is not None else "neither",
+                field or "distances",
+                "either coordinates or a matrix",
+                "both" if coordinates is not None else "neither",
             )
         self.coordinates: Array | None = None
         self._matrix: Array | None = None
         if not isinstance(metric, Metric | None):
-            raise ProblemError("metric", expected="a Metric or its name", received=show(metric))
+            raise ProblemError("metric", "a Metric or its name", show(metric))
         self.metric = metric or Metric()
         if coordinates is not None:
-            self.coordinates = _checked_coordinates(coordinates)
+            self.coordinates = _checked_coordinates(coordinates, field or "coordinates")
         else:
             if metric is not None:
-                raise ProblemError(
-                    field, expected="no metric beside a matrix", received=str(metric)
-                )
-            self._matrix = _checked_matrix(matrix, field)
+                raise ProblemError(field or "distances", "no metric beside a matrix", str(metric))
+            self._matrix = _checked_matrix(matrix, field or "distances")
 
     @property
     def size(self) -> int:
@@ -233,16 +231,14 @@ class Distances:
         return Distances(coordinates=self.coordinates[order], metric=self.metric)
 
 
-def _checked_coordinates(values: ArrayLike) -> Array:
-    points = as_array("coordinates", values)
+def _checked_coordinates(values: ArrayLike, field: str) -> Array:
+    points = as_array(field, values)
     if points.ndim != 2 or points.shape[1] != 2 or len(points) == 0:
-        raise ProblemError("coordinates", expected="shape (N, 2)", received=f"shape {points.shape}")
+        raise ProblemError(field, "shape (N, 2)", f"shape {points.shape}")
     bad = ~np.isfinite(points).all(axis=1)
     if bad.any():
         node = int(np.argmax(bad))
-        raise ProblemError(
-            "coordinates", node=node, expected="finite numbers", received=str(points[node].tolist())
-        )
+        raise ProblemError(field, "finite numbers", str(points[node].tolist()), node=node)
     points.setflags(write=False)
     return points
 
@@ -251,16 +247,16 @@ def _checked_matrix(values: ArrayLike | None, field: str) -> Array:
     # JSON's null, and None in nested lists, mean "no arc".
     matrix = as_array(field, values, absent=np.inf)
     if matrix.ndim != 2 or matrix.shape[0] != matrix.shape[1] or len(matrix) == 0:
-        raise ProblemError(field, expected="a square matrix", received=f"shape {matrix.shape}")
+        raise ProblemError(field, "a square matrix", f"shape {matrix.shape}")
     np.fill_diagonal(matrix, 0.0)
     bad = np.isnan(matrix) | (matrix < 0)
     if bad.any():
         origin, target = (int(index) for index in np.argwhere(bad)[0])
         raise ProblemError(
             field,
+            "distances of at least 0, or inf for no arc",
+            f"{matrix[origin, target]} on the way to node {target}",
             node=origin,
-            expected="distances of at least 0, or inf for no arc",
-            received=f"{matrix[origin, target]} on the way to node {target}",
         )
     matrix.setflags(write=False)
     return matrix

@@ -27,9 +27,7 @@ class ProblemError(SpacevrpError):
         The node at fault, in the user's own numbering, where there is one.
     """
 
-    def __init__(
-        self, field: str, *, expected: str, received: str, node: int | None = None
-    ) -> None:
+    def __init__(self, field: str, expected: str, received: str, node: int | None = None) -> None:
         where = field if node is None else f"{field}, node {node}"
         super().__init__(f"{where}: expected {expected}, received {received}")
         self.field = field

@@ -5,19 +5,12 @@ from __future__ import annotations
 from collections.abc import Hashable, Mapping, Sequence
 from dataclasses import dataclass, fields, replace
 from difflib import get_close_matches
-from typing import Any, Protocol
+from typing import Any
 
 import numpy as np
 
 from spacevrp.problems.clock import Clock, holds_moments, read_numbers, read_windows
-from spacevrp.problems.conversion import (
-    Array,
-    as_flag,
-    as_number,
-    as_whole,
-    plain_array,
-    show,
-)
+from spacevrp.problems.conversion import Array, as_flag, as_number, as_whole, plain_array, show
 from spacevrp.problems.errors import ProblemError
 from spacevrp.problems.keywords import refuse_not_modelled
 from spacevrp.problems.labels import resolve_nodes
@@ -25,7 +18,7 @@ from spacevrp.problems.loads import as_capacities, dimensions
 
 # More vehicles than any tensor of whole numbers could count; None is the way to say "any number".
 MOST_VEHICLES = 10**9
-_NEVER = (-np.inf, np.inf)
+NEVER = (-np.inf, np.inf)
 
 
 @dataclass(frozen=True)
@@ -119,28 +112,6 @@ class Terms:
     max_duration: float = np.inf
 
 
-class Fielded(Protocol):
-    """What a fleet needs to know of its ``Problem``, whose module imports this one."""
-
-    @property
-    def depots(self) -> tuple[int, ...]: ...
-
-    @property
-    def customers(self) -> tuple[int, ...]: ...
-
-    @property
-    def capacities(self) -> tuple[float, ...]: ...
-
-    @property
-    def max_length(self) -> float: ...
-
-    @property
-    def open_routes(self) -> bool: ...
-
-    @property
-    def vehicles(self) -> tuple[Vehicle, ...] | None: ...
-
-
 # ------------------------------------------------------------------------------- from user's values
 
 
@@ -153,9 +124,9 @@ def as_vehicles(
     if isinstance(vehicles, Vehicle | Mapping):
         vehicles = [vehicles]
     if isinstance(vehicles, str | bytes) or not isinstance(vehicles, Sequence):
-        raise ProblemError("vehicles", expected="a list of vehicles", received=show(vehicles))
+        raise ProblemError("vehicles", "a list of vehicles", show(vehicles))
     if not vehicles:
-        raise ProblemError("vehicles", expected="at least one type", received="none")
+        raise ProblemError("vehicles", "at least one type", "none")
     resolved = []
     for number, given in enumerate(vehicles):
         try:
@@ -170,9 +141,9 @@ def blame_vehicle(error: ProblemError, number: int, name: str = "") -> ProblemEr
     called = f" ({name})" if name else ""
     return ProblemError(
         f"vehicles, type {number}{called}, {error.field}",
+        error.expected,
+        error.received,
         node=error.node,
-        expected=error.expected,
-        received=error.received,
     )
 
 
@@ -184,9 +155,9 @@ def _name_of(given: object) -> str:
 def _as_vehicle(given: Any, ids: Sequence[Hashable] | None, kinds_of_load: int) -> Vehicle:
     vehicle = _from_table(given) if isinstance(given, Mapping) else given
     if not isinstance(vehicle, Vehicle):
-        raise ProblemError("type", expected="a Vehicle or a table of keys", received=show(given))
+        raise ProblemError("type", "a Vehicle or a table of keys", show(given))
     if not isinstance(vehicle.name, str):
-        raise ProblemError("name", expected="text", received=show(vehicle.name))
+        raise ProblemError("name", "text", show(vehicle.name))
 
     def node(field: str) -> int | None:
         value = resolve_nodes(getattr(vehicle, field), ids, field)
@@ -201,7 +172,7 @@ def _as_vehicle(given: Any, ids: Sequence[Hashable] | None, kinds_of_load: int) 
         if isinstance(values, int | str):
             values = (values,)
         if not isinstance(values, Sequence):
-            raise ProblemError(field, expected="numbers or ids of nodes", received=show(values))
+            raise ProblemError(field, "numbers or ids of nodes", show(values))
         return tuple(
             as_whole(field, one, "numbers or ids of nodes")
             for one in resolve_nodes(list(values), ids, field)
@@ -238,9 +209,7 @@ def _from_table(table: Mapping[str, Any]) -> Vehicle:
         if key not in known:
             refuse_not_modelled("vehicles", key)
             nearest = get_close_matches(str(key), known, n=1, cutoff=0.0)[0]
-            raise ProblemError(
-                "keys", expected=f"known ones (the nearest is {nearest!r})", received=show(key)
-            )
+            raise ProblemError("keys", f"known ones (the nearest is {nearest!r})", show(key))
     return Vehicle(**table)
 
 
@@ -248,11 +217,11 @@ def as_shift(window: Any) -> tuple[float, float]:
     """The two ends of a shift; infinite where there is no limit."""
     ends = list(window) if dimensions(window) == 1 else []
     if len(ends) != 2:
-        raise ProblemError("window", expected="two moments", received=show(window))
+        raise ProblemError("window", "two moments", show(window))
     try:
         ((first, last),) = read_numbers([ends])
     except ProblemError as error:  # text or a date that is no moment
-        raise ProblemError("window", expected=error.expected, received=error.received) from None
+        raise ProblemError("window", error.expected, error.received) from None
     return as_number("window", first), as_number("window", last)
 
 
@@ -263,9 +232,7 @@ def read_shifts(
     rows: Any = [(None, None) if v.window is None else plain_array(v.window) for v in vehicles]
     if holds_moments(rows):
         if numbers:
-            raise ProblemError(
-                "vehicles, window", expected="numbers, as in windows", received="moments"
-            )
+            raise ProblemError("vehicles, window", "numbers, as in windows", "moments")
         rows, clock = read_windows(rows, unit, clock)
     resolved = []
     for number, (vehicle, row) in enumerate(zip(vehicles, rows, strict=True)):
@@ -279,81 +246,12 @@ def read_shifts(
 
 def shifts_of(vehicles: Sequence[Vehicle]) -> Array:
     """The ends of the shifts (K, 2); infinite where there is no limit."""
-    return np.array([vehicle.window or _NEVER for vehicle in vehicles]).reshape(-1, 2)
-
-
-# --------------------------------------------------------------------------------- what holds
-
-
-def terms_of(problem: Fielded) -> tuple[Terms, ...]:
-    """The types with all that holds for them; of a uniform fleet, one type for each depot."""
-    if problem.vehicles is None:
-        return tuple(
-            Terms(
-                number=number,
-                name="",
-                count=None,
-                capacities=problem.capacities,
-                start=depot,
-                end=None if problem.open_routes else depot,
-                fixed_cost=0.0,
-                max_length=problem.max_length,
-            )
-            for number, depot in enumerate(problem.depots)
-        )
-    pinned_to = {
-        customer: number
-        for number, vehicle in enumerate(problem.vehicles)
-        for customer in vehicle.pinned
-    }
-    return tuple(
-        _terms(problem, number, vehicle, pinned_to)
-        for number, vehicle in enumerate(problem.vehicles)
-    )
-
-
-def _terms(problem: Fielded, number: int, vehicle: Vehicle, pinned_to: Mapping[int, int]) -> Terms:
-    start = problem.depots[0] if vehicle.start is None else vehicle.start
-    is_open = vehicle.open_route
-    if is_open is None:
-        is_open = problem.open_routes and vehicle.end is None
-    end = None if is_open else start if vehicle.end is None else vehicle.end
-    forbidden = set(vehicle.forbidden)
-    forbidden |= {customer for customer, owner in pinned_to.items() if owner != number}
-    if vehicle.allowed is not None:
-        forbidden |= set(problem.customers) - set(vehicle.allowed)
-    leaves_from, back_by = vehicle.window or _NEVER
-    return Terms(
-        number=number,
-        name=vehicle.name,
-        count=vehicle.count,
-        capacities=problem.capacities if vehicle.capacity is None else vehicle.capacity,
-        start=start,
-        end=end,
-        fixed_cost=vehicle.fixed_cost,
-        max_length=problem.max_length if vehicle.max_length is None else vehicle.max_length,
-        leaves_from=leaves_from,
-        back_by=back_by,
-        forbidden=frozenset(forbidden),
-        pinned=vehicle.pinned,
-        unit_distance_cost=vehicle.unit_distance_cost,
-        max_duration=np.inf if vehicle.max_duration is None else vehicle.max_duration,
-    )
+    return np.array([vehicle.window or NEVER for vehicle in vehicles]).reshape(-1, 2)
 
 
 def ways_out(fleet: tuple[Terms, ...]) -> tuple[tuple[int, int], ...]:
     """The different (start, end) of routes, in the order of types; open ones end at the start."""
     return tuple(dict.fromkeys((t.start, t.start if t.end is None else t.end) for t in fleet))
-
-
-def most_vehicles(problem: Fielded) -> int | None:
-    """Vehicles there are in all; None where some type is without limit."""
-    total = 0
-    for vehicle in problem.vehicles or ():
-        if vehicle.count is None:
-            return None
-        total += vehicle.count
-    return total if problem.vehicles else None
 
 
 def called(terms: Terms) -> str:

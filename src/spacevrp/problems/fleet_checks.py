@@ -3,16 +3,15 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from typing import Protocol
 
 import numpy as np
 
-from spacevrp.problems.clock import Clock, told
+from spacevrp.problems.clock import told
 from spacevrp.problems.conversion import Array, show
 from spacevrp.problems.distances import Distances
 from spacevrp.problems.errors import ProblemError
 from spacevrp.problems.fleet import MOST_VEHICLES, Terms, Vehicle, blame_vehicle, called
-from spacevrp.problems.scales import Measured
+from spacevrp.problems.scales import Scales
 
 # From a depot to all nodes and back, each (N,): direct arcs or shortest paths.
 Ways = Callable[[Distances, int, tuple[int, ...]], tuple[Array, Array]]
@@ -20,41 +19,19 @@ Ways = Callable[[Distances, int, tuple[int, ...]], tuple[Array, Array]]
 _MOST_NAMED = 4
 
 
-class Fleeted(Measured, Protocol):
-    """What the checks read of a ``Problem``."""
-
-    @property
-    def variant(self) -> str | None: ...
-
-    @property
-    def clock(self) -> Clock | None: ...
-
-    @property
-    def load_rule(self) -> str: ...
-
-    @property
-    def pairs(self) -> tuple[tuple[int, int], ...]: ...
-
-    @property
-    def vehicles(self) -> tuple[Vehicle, ...] | None: ...
-
-    @property
-    def has_own_fleet(self) -> bool: ...
-
-
-def check_vehicles(problem: Fleeted) -> None:
+def check_vehicles(problem: Scales) -> None:
     """Raise for the first type that contradicts itself, the nodes or the other types."""
     if problem.has_own_fleet and problem.variant is not None:
         field = "vehicles" if problem.vehicles is not None else "demand"
         raise ProblemError(
             field,
-            expected="alike vehicles and one kind of load in a declared variant",
-            received=f"others in {problem.variant}",
+            "alike vehicles and one kind of load in a declared variant",
+            f"others in {problem.variant}",
         )
     if problem.vehicles is None:
         return
     if not problem.depots:
-        raise ProblemError("vehicles", expected="none without a depot", received="some")
+        raise ProblemError("vehicles", "none without a depot", "some")
     names: dict[str, int] = {}
     pinned_to: dict[int, int] = {}
     for number, vehicle in enumerate(problem.vehicles):
@@ -63,41 +40,37 @@ def check_vehicles(problem: Fleeted) -> None:
             first = names.setdefault(vehicle.name, number) if vehicle.name else number
             if first != number:
                 raise ProblemError(
-                    "name",
-                    expected=f"a name of its own, type {first} has the same",
-                    received=show(vehicle.name),
+                    "name", f"a name of its own, type {first} has the same", show(vehicle.name)
                 )
             for customer in vehicle.pinned:
                 owner = pinned_to.setdefault(customer, number)
                 if owner != number:
                     raise ProblemError(
                         "pinned",
+                        f"a customer of its own, pinned to type {owner} already",
+                        str(customer),
                         node=customer,
-                        expected=f"a customer of its own, pinned to type {owner} already",
-                        received=str(customer),
                     )
         except ProblemError as error:
             raise blame_vehicle(error, number, vehicle.name) from None
 
 
-def _check_type(problem: Fleeted, vehicle: Vehicle) -> None:
+def _check_type(problem: Scales, vehicle: Vehicle) -> None:
     if vehicle.count is not None and not 1 <= vehicle.count <= MOST_VEHICLES:
         raise ProblemError(
-            "count",
-            expected=f"a whole number from 1 to {MOST_VEHICLES}, or None",
-            received=show(vehicle.count),
+            "count", f"a whole number from 1 to {MOST_VEHICLES}, or None", show(vehicle.count)
         )
     for capacity in vehicle.capacity or ():
         if not capacity > 0:
-            raise ProblemError("capacity", expected="more than 0", received=str(capacity))
+            raise ProblemError("capacity", "more than 0", str(capacity))
     for field in ("max_length", "max_duration"):
         limit = getattr(vehicle, field)
         if limit is not None and not limit > 0:
-            raise ProblemError(field, expected="more than 0", received=str(limit))
+            raise ProblemError(field, "more than 0", str(limit))
     for field in ("fixed_cost", "unit_distance_cost"):
         price = getattr(vehicle, field)
         if not 0 <= price < np.inf:
-            raise ProblemError(field, expected="a finite number of at least 0", received=str(price))
+            raise ProblemError(field, "a finite number of at least 0", str(price))
     _check_ends(problem, vehicle)
     _check_customers(problem, vehicle)
     if vehicle.window is not None:
@@ -105,51 +78,41 @@ def _check_type(problem: Fleeted, vehicle: Vehicle) -> None:
         if not first <= last or first == np.inf:
             raise ProblemError(
                 "window",
-                expected="an end after the beginning",
-                received=f"{told(problem.clock, first)} to {told(problem.clock, last)}",
+                "an end after the beginning",
+                f"{told(problem.clock, first)} to {told(problem.clock, last)}",
             )
 
 
-def _check_ends(problem: Fleeted, vehicle: Vehicle) -> None:
+def _check_ends(problem: Scales, vehicle: Vehicle) -> None:
     for field in ("start", "end"):
         depot = getattr(vehicle, field)
         if depot is not None and depot not in problem.depots:
-            raise ProblemError(
-                field, expected=f"one of the depots {problem.depots}", received=show(depot)
-            )
+            raise ProblemError(field, f"one of the depots {problem.depots}", show(depot))
     if vehicle.start is None and len(problem.depots) > 1:
-        raise ProblemError(
-            "start", expected=f"one of the depots {problem.depots}", received="none of them"
-        )
+        raise ProblemError("start", f"one of the depots {problem.depots}", "none of them")
     if vehicle.open_route and vehicle.end is not None:
-        raise ProblemError("end", expected="none of an open route", received=show(vehicle.end))
+        raise ProblemError("end", "none of an open route", show(vehicle.end))
 
 
-def _check_customers(problem: Fleeted, vehicle: Vehicle) -> None:
+def _check_customers(problem: Scales, vehicle: Vehicle) -> None:
     customers = set(problem.customers)
     for field in ("allowed", "forbidden", "pinned"):
         listed = getattr(vehicle, field) or ()
         for node in listed:
             if node not in customers:
-                raise ProblemError(field, expected="customers", received=f"node {show(node)}")
+                raise ProblemError(field, "customers", f"node {show(node)}")
         if len(set(listed)) != len(listed):
-            raise ProblemError(field, expected="each customer once", received=show(listed))
+            raise ProblemError(field, "each customer once", show(listed))
     if vehicle.allowed is not None and vehicle.forbidden:
-        raise ProblemError(
-            "allowed", expected="either allowed or forbidden customers", received="both"
-        )
+        raise ProblemError("allowed", "either allowed or forbidden customers", "both")
     for node in vehicle.pinned:
         if node in vehicle.forbidden or node not in (vehicle.allowed or customers):
-            raise ProblemError(
-                "pinned", node=node, expected="a customer it may serve", received=str(node)
-            )
+            raise ProblemError("pinned", "a customer it may serve", str(node), node=node)
     if vehicle.pinned and vehicle.count != 1:
-        raise ProblemError(
-            "count", expected="1 where customers are pinned", received=show(vehicle.count)
-        )
+        raise ProblemError("count", "1 where customers are pinned", show(vehicle.count))
 
 
-def check_pins(problem: Fleeted) -> None:
+def check_pins(problem: Scales) -> None:
     """What is pinned must itself be possible: whatever follows, it only becomes more."""
     for terms in problem.fleet:
         if not terms.pinned:
@@ -160,15 +123,13 @@ def check_pins(problem: Fleeted) -> None:
                 load = _pinned_load(problem, terms, kind)
                 if load > capacity + problem.load_slack(capacity, kind):
                     raise ProblemError(
-                        "pinned",
-                        expected=f"at most the capacity {capacity:g}",
-                        received=f"a load of {load:g}",
+                        "pinned", f"at most the capacity {capacity:g}", f"a load of {load:g}"
                     )
         except ProblemError as error:
             raise blame_vehicle(error, terms.number, terms.name) from None
 
 
-def _check_way(problem: Fleeted, terms: Terms) -> None:
+def _check_way(problem: Scales, terms: Terms) -> None:
     """Arcs, windows and length as far as the last pinned customer."""
     clock = max(float(problem.windows[terms.start, 0]), terms.leaves_from)
     length, before = 0.0, terms.start
@@ -177,14 +138,13 @@ def _check_way(problem: Fleeted, terms: Terms) -> None:
         clock += problem.durations.between(before, node)
         opening, closing = (float(time) for time in problem.windows[node])
         if np.isinf(length) or np.isinf(clock):
-            raise ProblemError("pinned", node=node, expected="a way there", received="no arc")
+            raise ProblemError("pinned", "a way there", "no arc", node=node)
         if clock > closing + problem.time_tolerance:
             raise ProblemError(
                 "pinned",
+                f"a window still open at {told(problem.clock, clock)}, when the vehicle gets there",
+                f"closing at {told(problem.clock, closing)}",
                 node=node,
-                expected=f"a window still open at {told(problem.clock, clock)}, when the vehicle "
-                "gets there",
-                received=f"closing at {told(problem.clock, closing)}",
             )
         clock = max(clock, opening) + float(problem.service[node])
         before = node
@@ -194,10 +154,10 @@ def _check_way(problem: Fleeted, terms: Terms) -> None:
     ):
         if value > limit + slack:
             expected = f"a {what} of at least {value:g}, when they are served"
-            raise ProblemError("pinned", expected=expected, received=f"{limit:g}")
+            raise ProblemError("pinned", expected, f"{limit:g}")
 
 
-def _pinned_load(problem: Fleeted, terms: Terms, kind: int) -> float:
+def _pinned_load(problem: Scales, terms: Terms, kind: int) -> float:
     """The room that the pinned customers need, by the load rule."""
     amounts = [float(problem.loads[node, kind]) for node in terms.pinned]
     sums = np.cumsum([0.0, *amounts])
@@ -213,7 +173,7 @@ def _pinned_load(problem: Fleeted, terms: Terms, kind: int) -> float:
 # ---------------------------------------------------------------------------------- who can serve
 
 
-def check_servable(problem: Fleeted, compulsory: Sequence[int], ways: Sequence[Ways]) -> None:
+def check_servable(problem: Scales, compulsory: Sequence[int], ways: Sequence[Ways]) -> None:
     """Every compulsory customer must be servable by some vehicle, other stops on its way allowed.
 
     ``ways`` are tried in turn: nearly always the direct arcs suffice.
@@ -234,12 +194,7 @@ def check_servable(problem: Fleeted, compulsory: Sequence[int], ways: Sequence[W
     reasons = [
         f"{called(terms)} {_WORDS[int(fault[node])]}" for terms, fault in faults[:_MOST_NAMED]
     ]
-    raise ProblemError(
-        "vehicles",
-        node=node,
-        expected="a type that can serve it",
-        received="; ".join(reasons),
-    )
+    raise ProblemError("vehicles", "a type that can serve it", "; ".join(reasons), node=node)
 
 
 _FINE, _BARRED, _HEAVY, _CUT_OFF, _LONG, _LATE = range(6)
@@ -252,7 +207,7 @@ _WORDS = {
 }
 
 
-def _faults(problem: Fleeted, terms: Terms, ways: Ways) -> Array:
+def _faults(problem: Scales, terms: Terms, ways: Ways) -> Array:
     """What first keeps a vehicle of that type from serving each node, (N,)."""
     there, back = _round_trip(problem.distances, terms, ways, problem.depots)
     time_there, time_back = there, back

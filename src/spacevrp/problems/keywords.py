@@ -38,7 +38,7 @@ def refuse_unknown(where: str, given: Iterable[object], known: Iterable[str]) ->
         if name not in known:
             refuse_not_modelled(where, name)
             expected = f"known arguments (the nearest is {nearest(name, known)!r})"
-            raise ProblemError(where, expected=expected, received=show(name))
+            raise ProblemError(where, expected, show(name))
 
 
 def refuse_not_modelled(where: str, name: object) -> None:

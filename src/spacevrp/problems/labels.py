@@ -8,14 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from spacevrp.problems.conversion import (
-    LARGEST,
-    Array,
-    NodeNumber,
-    as_array,
-    plain_array,
-    show,
-)
+from spacevrp.problems.conversion import LARGEST, Array, NodeNumber, as_array, plain_array, show
 from spacevrp.problems.errors import ProblemError
 
 # Degrees of longitude and latitude.
@@ -27,15 +20,13 @@ def as_ids(ids: object, size: int) -> tuple[Hashable, ...] | None:
     if ids is None:
         return None
     if isinstance(ids, str | bytes) or not isinstance(ids, Iterable):
-        raise ProblemError("ids", expected=f"{size} ids, one a node", received=show(ids))
+        raise ProblemError("ids", f"{size} ids, one a node", show(ids))
     try:
         resolved = tuple(_plain(entry) for entry in ids)
     except TypeError:  # an array of no dimension is iterable, but only until it is tried
-        raise ProblemError("ids", expected=f"{size} ids, one a node", received=show(ids)) from None
+        raise ProblemError("ids", f"{size} ids, one a node", show(ids)) from None
     if len(resolved) != size:
-        raise ProblemError(
-            "ids", expected=f"{size} ids, one a node", received=f"{len(resolved)} of them"
-        )
+        raise ProblemError("ids", f"{size} ids, one a node", f"{len(resolved)} of them")
     seen: dict[Hashable, int] = {}
     for node, entry in enumerate(resolved):
         try:
@@ -46,15 +37,10 @@ def as_ids(ids: object, size: int) -> tuple[Hashable, ...] | None:
         except (TypeError, ValueError):  # no key of a table, or pandas' NA
             says_something = False
         if not says_something:
-            raise ProblemError(
-                "ids", node=node, expected="a text or a number", received=show(entry)
-            )
+            raise ProblemError("ids", "a text or a number", show(entry), node=node)
         if first != node:
             raise ProblemError(
-                "ids",
-                node=node,
-                expected=f"an id of its own, node {first} has the same",
-                received=show(entry),
+                "ids", f"an id of its own, node {first} has the same", show(entry), node=node
             )
     return resolved
 
@@ -70,7 +56,7 @@ def as_places(places: Any, size: int, *, geographic: bool, field: str = "places"
         return None
     points = as_array(field, plain_array(places))
     if points.shape != (size, 2):
-        raise ProblemError(field, expected=f"shape ({size}, 2)", received=f"shape {points.shape}")
+        raise ProblemError(field, f"shape ({size}, 2)", f"shape {points.shape}")
     bad = ~np.isfinite(points).all(axis=1)
     expected = "finite numbers"
     if geographic and not bad.any():
@@ -78,7 +64,7 @@ def as_places(places: Any, size: int, *, geographic: bool, field: str = "places"
         expected = "longitude (-180 to 180) and latitude (-90 to 90), in this order"
     if bad.any():
         node = int(np.argmax(bad))
-        raise ProblemError(field, node=node, expected=expected, received=str(points[node].tolist()))
+        raise ProblemError(field, expected, str(points[node].tolist()), node=node)
     points.setflags(write=False)
     return points
 
@@ -132,7 +118,7 @@ def _named(one: Any, names: _Names, field: str) -> NodeNumber:
     node = names.node_of.get(_plain(one))
     if node is None:
         why = "" if isinstance(one, str) else " (some are numbers, so that a number is an id)"
-        raise ProblemError(field, expected=f"one of the ids{why}", received=show(_plain(one)))
+        raise ProblemError(field, f"one of the ids{why}", show(_plain(one)))
     return NodeNumber(node)
 
 
@@ -154,4 +140,4 @@ def with_id(error: ProblemError, ids: Sequence[Hashable] | None) -> ProblemError
     if ids is None or node is None or not 0 <= node < len(ids):
         return error
     received = f"{error.received} (node {node} is {show(ids[node])})"
-    return ProblemError(error.field, node=node, expected=error.expected, received=received)
+    return ProblemError(error.field, error.expected, received, node=node)

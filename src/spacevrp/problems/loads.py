@@ -40,9 +40,7 @@ def as_capacities(value: Any, kinds_of_load: int) -> tuple[float, ...] | None:
         number = as_number("capacity", value)
         if kinds_of_load > 1 and number != np.inf:
             raise ProblemError(
-                "capacity",
-                expected=f"{kinds_of_load} numbers, one a kind of load",
-                received=show(value),
+                "capacity", f"{kinds_of_load} numbers, one a kind of load", show(value)
             )
         return (number,) * kinds_of_load
     listed = as_array("capacity", plain_array(value), absent=np.inf)
@@ -50,7 +48,7 @@ def as_capacities(value: Any, kinds_of_load: int) -> tuple[float, ...] | None:
         expected = f"{kinds_of_load} numbers, one a kind of load"
         if kinds_of_load == 1:
             expected = "one number (the demand is of one kind)"
-        raise ProblemError("capacity", expected=expected, received=show(value))
+        raise ProblemError("capacity", expected, show(value))
     return tuple(listed.tolist())
 
 
@@ -62,8 +60,8 @@ def split_demand(demand: Any, size: int) -> tuple[Any, Array | None]:
     if array.shape[0] != size or array.shape[1] == 0:
         raise ProblemError(
             "demand",
-            expected=f"{size} numbers, or {size} rows with one number a kind of load",
-            received=f"shape {array.shape}",
+            f"{size} numbers, or {size} rows with one number a kind of load",
+            f"shape {array.shape}",
         )
     return array[:, 0], as_more_demand(array[:, 1:], size)
 
@@ -82,7 +80,7 @@ def as_more_capacity(values: Any) -> tuple[float, ...]:
         return ()
     array = as_array("more_capacity", plain_array(values), absent=np.inf)
     if array.ndim != 1:
-        raise ProblemError("more_capacity", expected="a list of numbers", received=show(values))
+        raise ProblemError("more_capacity", "a list of numbers", show(values))
     return tuple(array.tolist())
 
 
@@ -95,9 +93,7 @@ def as_more_demand(values: Any, size: int) -> Array | None:
         return None
     array = as_array("more_demand", plain_array(values))
     if array.ndim != 2 or array.shape[0] != size:
-        raise ProblemError(
-            "more_demand", expected=f"shape ({size}, kinds)", received=f"shape {array.shape}"
-        )
+        raise ProblemError("more_demand", f"shape ({size}, kinds)", f"shape {array.shape}")
     if array.shape[1] == 0:
         return None
     array.setflags(write=False)

@@ -7,21 +7,14 @@ from __future__ import annotations
 
 import numpy as np
 
+from spacevrp.problems.clock import TIME_UNITS
 from spacevrp.problems.conversion import Array
-from spacevrp.problems.distances import Distances
+from spacevrp.problems.fleet import shifts_of
+from spacevrp.problems.problem_data import ProblemData
 from spacevrp.problems.scales import longest_of
 
 
-def fill_openings(
-    windows: Array,
-    shifts: Array,
-    depots: tuple[int, ...],
-    durations: Distances,
-    service: Array,
-    *,
-    day: float,
-    midnight: float | None = None,
-) -> Array:
+def fill_openings(problem: ProblemData, windows: Array) -> Array:
     """Windows (N, 2) with a number for every opening that is -inf.
 
     A depot opens so early that each customer can be reached when he opens, as the first of a route:
@@ -30,21 +23,17 @@ def fill_openings(
     that a vehicle may serve any number of them before a window closes, or a shift ends that has no
     beginning. It leaves early enough for all of them then, though no earlier than at midnight, or a
     day before the first closing where the windows are no times of day.
-
-    Parameters
-    ----------
-    shifts
-        (K, 2) of the vehicles; infinite where there is no limit.
-    day, midnight
-        The length of a day, and a midnight, in the numbers of the windows.
     """
     absent = np.isneginf(windows[:, 0])
     if not absent.any():
         return windows
+    durations, shifts = problem.durations, shifts_of(problem.vehicles or ())
+    midnight = None if problem.clock is None else problem.clock.midnight
+    day = 24 * TIME_UNITS["h"] / TIME_UNITS[problem.time_unit]
     resolved = windows.copy()
     at_depot = np.zeros(len(windows), dtype=bool)
-    at_depot[list(depots)] = True
-    of_customers, served = windows[~at_depot], service[~at_depot]
+    at_depot[list(problem.depots)] = True
+    of_customers, served = windows[~at_depot], problem.service[~at_depot]
     unopened = np.isneginf(of_customers[:, 0])
     # Where no customer opens, one is to be reached when it closes.
     reached = np.where(unopened, of_customers[:, 1], of_customers[:, 0]).min(initial=np.inf)

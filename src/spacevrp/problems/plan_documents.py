@@ -5,7 +5,7 @@ from __future__ import annotations
 import csv
 import io
 import math
-from collections.abc import Hashable, Iterable, Sequence
+from collections.abc import Iterable, Sequence
 from datetime import datetime
 from typing import Any, Protocol
 
@@ -16,27 +16,14 @@ from spacevrp.problems.plan import Plan, RoutePlan, Stop
 from spacevrp.problems.problem import Problem
 from spacevrp.problems.referee import Violation
 
+_TIMES = ("id", "node", "kind", "arrival", "waiting", "service", "departure")
+_SUMS = ("driving", "waiting", "service", "delivered", "collected")  # of a route
+
 
 def plan_rows(plan: Plan) -> list[dict[str, Any]]:
     """One row a stop, in the order of the routes; moments are the user's own."""
     return [
-        {
-            "route": route.number,
-            **_vehicle_entry(route),
-            "position": position,
-            "id": stop.id,
-            "node": stop.node,
-            "kind": stop.kind,
-            "arrival": stop.arrival,
-            "waiting": stop.waiting,
-            "service": stop.service,
-            "departure": stop.departure,
-            "amount": stop.amount,
-            "load": stop.load,
-            **_loads_entry(stop),
-            "leg_cost": stop.leg_cost,
-            "leg_duration": stop.leg_duration,
-        }
+        {**_route_entry(route, "route"), "position": position, **_stop_entry(stop, "amount")}
         for route in plan.routes
         for position, stop in enumerate(route.stops)
     ]
@@ -45,10 +32,10 @@ def plan_rows(plan: Plan) -> list[dict[str, Any]]:
 def plan_document(plan: Plan, violations: Sequence[Violation]) -> dict[str, Any]:
     """The plan as plain values, ready for JSON: null for infinity, ISO text for dates."""
     problem = plan.problem
-    return {
+    document: dict[str, Any] = {
         "name": problem.name,
         "variant": problem.variant_name,
-        "cost": plain(plan.cost),
+        "cost": plan.cost,
         "feasible": not violations,
         "violations": [
             {
@@ -56,71 +43,54 @@ def plan_document(plan: Plan, violations: Sequence[Violation]) -> dict[str, Any]
                 "message": violation.message,
                 "route": violation.route,
                 "node": violation.node,
-                "id": None if violation.node is None else plain(plan.id_of(violation.node)),
+                "id": None if violation.node is None else plan.id_of(violation.node),
             }
             for violation in violations
         ],
         "totals": {
             "routes": len(plan.routes),
-            "length": plain(plan.length),
-            "driving": plain(sum(route.driving for route in plan.routes)),
-            "waiting": plain(sum(route.waiting for route in plan.routes)),
-            "service": plain(sum(route.service for route in plan.routes)),
-            "delivered": plain(sum(route.delivered for route in plan.routes)),
-            "collected": plain(sum(route.collected for route in plan.routes)),
-            "prize": plain(plan.prize),
-            "penalties": plain(plan.penalties),
+            "length": plan.length,
+            **{name: sum(getattr(route, name) for route in plan.routes) for name in _SUMS},
+            "prize": plan.prize,
+            "penalties": plan.penalties,
             **({} if problem.vehicles is None else {"fixed_costs": plan.fixed_costs}),
         },
-        "skipped": [plain(plan.id_of(node)) for node in plan.skipped],
-        "routes": [_route_document(route) for route in plan.routes],
-    }
-
-
-def _route_document(route: RoutePlan) -> dict[str, Any]:
-    return {
-        "number": route.number,
-        **_vehicle_entry(route),
-        "cost": plain(route.cost),
-        **({} if route.vehicle is None else {"fixed_cost": route.fixed_cost}),
-        "driving": plain(route.driving),
-        "waiting": plain(route.waiting),
-        "service": plain(route.service),
-        "delivered": plain(route.delivered),
-        "collected": plain(route.collected),
-        "peak_load": plain(route.peak_load),
-        "spare": plain(route.spare),
-        "stops": [
+        "skipped": [plan.id_of(node) for node in plan.skipped],
+        "routes": [
             {
-                "id": plain(stop.id),
-                "node": stop.node,
-                "kind": stop.kind,
-                "arrival": plain(stop.arrival),
-                "waiting": plain(stop.waiting),
-                "service": plain(stop.service),
-                "departure": plain(stop.departure),
-                "load": plain(stop.load),
-                **_loads_entry(stop),
-                "leg_cost": plain(stop.leg_cost),
-                "leg_duration": plain(stop.leg_duration),
+                **_route_entry(route, "number"),
+                "cost": route.cost,
+                **({} if route.vehicle is None else {"fixed_cost": route.fixed_cost}),
+                **{name: getattr(route, name) for name in (*_SUMS, "peak_load", "spare")},
+                "stops": [_stop_entry(stop) for stop in route.stops],
             }
-            for stop in route.stops
+            for route in plan.routes
         ],
     }
+    plain_document: dict[str, Any] = plain(document)
+    return plain_document
 
 
-def _vehicle_entry(route: RoutePlan) -> dict[str, Any]:
-    """Which vehicle drives, where there are types of them: its name, or the type's number."""
-    return {} if route.vehicle is None else {"vehicle": route.vehicle.name or route.vehicle.number}
+def _route_entry(route: RoutePlan, key: str) -> dict[str, Any]:
+    """The number of a route and, where there are types, the name or number of its vehicle's."""
+    if route.vehicle is None:
+        return {key: route.number}
+    return {key: route.number, "vehicle": route.vehicle.name or route.vehicle.number}
 
 
-def _loads_entry(stop: Stop) -> dict[str, Any]:
-    """Loads of every kind, where there are several."""
-    return {"loads": list(stop.loads)} if len(stop.loads) > 1 else {}
+def _stop_entry(stop: Stop, *more: str) -> dict[str, Any]:
+    """What is told of a stop; loads of every kind, where there are several."""
+    told = {name: getattr(stop, name) for name in (*_TIMES, *more, "load")}
+    told |= {"loads": list(stop.loads)} if len(stop.loads) > 1 else {}
+    return told | {"leg_cost": stop.leg_cost, "leg_duration": stop.leg_duration}
 
 
-def plain(value: Hashable) -> Any:
-    """A value that JSON has."""
+def plain(value: Any) -> Any:
+    """A value that JSON has, and the same of all that tables and lists hold."""
+    if isinstance(value, dict):
+        return {key: plain(entry) for key, entry in value.items()}
+    if isinstance(value, list):
+        return [plain(entry) for entry in value]
     if isinstance(value, datetime):
         return write_iso(value)
     if isinstance(value, float):
@@ -172,26 +142,17 @@ def plan_geojson(plan: Plan, violations: Sequence[Violation]) -> dict[str, Any]:
             f"GeoJSON: expected longitudes and latitudes, received {has}; build the problem with "
             f"from_lonlat, or give places and geographic=True"
         )
-    features = []
-    for route in plan.routes:
-        features.append(_line(places, route))
-    for route in plan.routes:
-        for position, stop in enumerate(route.stops):
-            # An end lies where the start does, unless the vehicle ends elsewhere.
-            if stop.kind != "end" or stop.node != route.stops[0].node:
-                features.append(_point(places, route, position, stop))
+    features = [_line(places, route) for route in plan.routes]
+    features += [
+        _point(places, route, position, stop)
+        for route in plan.routes
+        for position, stop in enumerate(route.stops)
+        # An end lies where the start does, unless the vehicle ends elsewhere.
+        if stop.kind != "end" or stop.node != route.stops[0].node
+    ]
     for node in plan.skipped:
-        features.append(
-            _feature(
-                "Point",
-                place_of(places, node),
-                {
-                    "id": plain(plan.id_of(node)),
-                    "node": node,
-                    "kind": "not visited",
-                },
-            )
-        )
+        about = {"id": plan.id_of(node), "node": node, "kind": "not visited"}
+        features.append(_feature("Point", place_of(places, node), about))
     return {
         "type": "FeatureCollection",
         "features": features,
@@ -209,41 +170,21 @@ def _line(places: Array, route: RoutePlan) -> dict[str, Any]:
     points = [place_of(places, stop.node) for stop in route.stops]
     if len(points) == 1:
         points *= 2  # a line has two ends
-    return _feature(
-        "LineString",
-        points,
-        {
-            "route": route.number,
-            **_vehicle_entry(route),
-            "stops": len(route.visits),
-            "cost": plain(route.cost),
-            "driving": plain(route.driving),
-            "peak_load": plain(route.peak_load),
-        },
-    )
+    about = {**_route_entry(route, "route"), "stops": len(route.visits)}
+    about |= {name: getattr(route, name) for name in ("cost", "driving", "peak_load")}
+    return _feature("LineString", points, about)
 
 
 def _point(places: Array, route: RoutePlan, position: int, stop: Stop) -> dict[str, Any]:
-    return _feature(
-        "Point",
-        place_of(places, stop.node),
-        {
-            "id": plain(stop.id),
-            "node": stop.node,
-            "kind": stop.kind,
-            "route": route.number,
-            "position": position,
-            "arrival": plain(stop.arrival),
-            "departure": plain(stop.departure),
-            "waiting": plain(stop.waiting),
-            "load": plain(stop.load),
-        },
-    )
+    about = {name: getattr(stop, name) for name in ("id", "node", "kind")}
+    about |= {"route": route.number, "position": position}
+    about |= {name: getattr(stop, name) for name in ("arrival", "departure", "waiting", "load")}
+    return _feature("Point", place_of(places, stop.node), about)
 
 
 def _feature(kind: str, coordinates: Any, properties: dict[str, Any]) -> dict[str, Any]:
     geometry = {"type": kind, "coordinates": coordinates}
-    return {"type": "Feature", "geometry": geometry, "properties": properties}
+    return {"type": "Feature", "geometry": geometry, "properties": plain(properties)}
 
 
 def place_of(places: Array, node: int) -> list[float]:

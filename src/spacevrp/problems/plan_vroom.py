@@ -42,21 +42,13 @@ def plan_vroom(plan: Plan) -> dict[str, Any]:
     kinds = {node: kind for pair in problem.pairs for node, kind in zip(pair, PAIR, strict=True)}
     for node in plan.skipped:
         kind = kinds.get(node, "job")
-        entry = {"id": plain(number_task(kind, plan.id_of(node))), "type": kind}
+        entry: dict[str, Any] = {"id": number_task(kind, plan.id_of(node)), "type": kind}
         if places is not None:
             entry["location"] = place_of(places, node)
         unassigned.append(entry)
     document = {"code": 0, "summary": summary, "unassigned": unassigned, "routes": routes}
-    return document if math.isfinite(plan.length) else _without_infinity(document)
-
-
-def _without_infinity(value: Any) -> Any:
-    """The same document with null for what a road that is not there makes infinite."""
-    if isinstance(value, dict):
-        return {key: _without_infinity(entry) for key, entry in value.items()}
-    if isinstance(value, list):
-        return [_without_infinity(entry) for entry in value]
-    return plain(value)
+    settled: dict[str, Any] = plain(document)  # null for what a missing road makes infinite
+    return settled
 
 
 def _is_loaded(problem: Problem) -> bool:
@@ -98,14 +90,14 @@ def _vroom_route(
         if stop.node in paired:
             step["type"] = stop.kind
         if step["type"] not in ("start", "end"):
-            step["id"] = plain(number_task(step["type"], stop.id))
+            step["id"] = number_task(step["type"], stop.id)
         if places is not None:
             step["location"] = place_of(places, stop.node)
         step |= {
             "setup": 0,
             "service": seconds * stop.service,
             "waiting_time": seconds * stop.waiting,
-            "arrival": plain(_in_seconds(stop.arrival, seconds)),
+            "arrival": _in_seconds(stop.arrival, seconds),
             "duration": driven,
             "violations": _vroom_violations(problem, route, stop),
         }
@@ -117,7 +109,7 @@ def _vroom_route(
         at_last = route.stops[-1]
         end = {key: value for key, value in steps[-1].items() if key != "id"}
         end |= {"type": "end", "service": 0.0, "waiting_time": 0.0, "violations": []}
-        steps.append({**end, "arrival": plain(_in_seconds(at_last.departure, seconds))})
+        steps.append({**end, "arrival": _in_seconds(at_last.departure, seconds)})
     document["steps"] = steps
     document["violations"] = [cause for step in steps for cause in step["violations"]]
     return document

@@ -2,15 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Hashable
-from dataclasses import dataclass, field, fields, replace
+from dataclasses import dataclass, fields, replace
 from functools import cached_property
-from typing import Any, Literal, get_args
+from typing import Any, get_args
 
 import numpy as np
 
 from spacevrp.problems.clock import (
-    TIME_UNITS,
     Clock,
     as_durations,
     check_unit,
@@ -20,7 +18,6 @@ from spacevrp.problems.clock import (
 )
 from spacevrp.problems.constructors import Constructors
 from spacevrp.problems.conversion import (
-    Array,
     as_depots,
     as_flag,
     as_number,
@@ -34,34 +31,25 @@ from spacevrp.problems.conversion import (
 from spacevrp.problems.distances import Distances
 from spacevrp.problems.errors import ProblemError
 from spacevrp.problems.features import Features
-from spacevrp.problems.fleet import (
-    Terms,
-    Vehicle,
-    as_vehicles,
-    most_vehicles,
-    read_shifts,
-    shifts_of,
-    terms_of,
-)
+from spacevrp.problems.fleet import as_vehicles, read_shifts
 from spacevrp.problems.implied import NEUTRAL_FLAGS, flags_of
 from spacevrp.problems.keywords import refuse_unknown
 from spacevrp.problems.labels import as_ids, as_places, resolve_nodes, with_id
-from spacevrp.problems.leniency import allows_unservable
 from spacevrp.problems.loads import read_loads
 from spacevrp.problems.openings import fill_openings
-from spacevrp.problems.scales import BASE_TOLERANCE, Scales
+from spacevrp.problems.problem_data import LoadRule
+from spacevrp.problems.scales import BASE_TOLERANCE
 from spacevrp.problems.validation import validate
 from spacevrp.problems.variants import describe_features, parse_variant
 from spacevrp.problems.vroom_names import as_vehicle_ids
 
-LoadRule = Literal["paper", "single", "separate"]
 LOAD_RULES: tuple[str, ...] = get_args(LoadRule)
 
 __all__ = ["BASE_TOLERANCE", "LOAD_RULES", "LoadRule", "Problem"]
 
 
 @dataclass(frozen=True, eq=False)
-class Problem(Constructors, Scales):
+class Problem(Constructors):
     """A routing instance in the user's own units and numbering.
 
     Build one with :meth:`from_coordinates`, :meth:`from_lonlat` or :meth:`from_matrix`, or from
@@ -137,37 +125,11 @@ class Problem(Constructors, Scales):
     allow_unservable
         Compulsory customers whom no vehicle can serve are allowed; plans leave them out, and say
         why. By default they are refused, as a slip in the data.
+    vehicle_ids
+        What the program that stated the problem calls its vehicles: name of the type -> ids of its
+        vehicles, with an empty name where all are alike; None where that is unknown. Answers for
+        such programs use them.
     """
-
-    distances: Distances
-    durations: Distances = None  # type: ignore[assignment]  # filled in by __post_init__
-    depots: tuple[int, ...] = ()
-    demand: Array = None  # type: ignore[assignment]
-    capacity: float = np.inf
-    load_rule: LoadRule = None  # type: ignore[assignment]
-    windows: Array = None  # type: ignore[assignment]
-    service: Array = None  # type: ignore[assignment]
-    max_length: float = np.inf
-    open_routes: bool = None  # type: ignore[assignment]
-    backhaul_last: bool = None  # type: ignore[assignment]
-    prize: Array = None  # type: ignore[assignment]
-    penalty: Array = None  # type: ignore[assignment]
-    min_prize: float = 0.0
-    revealed_prize: Array | None = None
-    maximise_prize: bool = None  # type: ignore[assignment]
-    pairs: tuple[tuple[int, int], ...] = ()
-    max_routes: int | None = None
-    variant: str | None = None
-    name: str = field(default="", compare=False)
-    ids: tuple[Hashable, ...] | None = None
-    places: Array | None = None
-    geographic: bool = False
-    time_unit: str = "s"
-    clock: Clock | None = None
-    vehicles: tuple[Vehicle, ...] | None = None
-    more_demand: Array | None = None
-    more_capacity: tuple[float, ...] = ()
-    allow_unservable: bool = field(default_factory=allows_unservable, compare=False)
 
     def __post_init__(self) -> None:
         try:
@@ -180,8 +142,8 @@ class Problem(Constructors, Scales):
         if not isinstance(self.distances, Distances):
             raise ProblemError(
                 "distances",
-                expected="Distances; or use Problem.from_coordinates or Problem.from_matrix",
-                received=show(self.distances),
+                "Distances; or use Problem.from_coordinates or Problem.from_matrix",
+                show(self.distances),
             )
         size = self.distances.size
 
@@ -201,7 +163,7 @@ class Problem(Constructors, Scales):
         if self.geographic and self.places is None:
             points = self.distances.coordinates
             if as_places(points, size, geographic=True, field="coordinates") is None:
-                raise ProblemError("geographic", expected="places, too", received="a matrix alone")
+                raise ProblemError("geographic", "places, too", "a matrix alone")
         depots = resolve_nodes(self.depots, self.ids, "depots")
         keep("depots", as_depots(depots))
         implied = NEUTRAL_FLAGS
@@ -237,17 +199,15 @@ class Problem(Constructors, Scales):
         elif not self.depots:
             keep("max_routes", 1)  # without a depot there is one closed tour
         if not isinstance(self.load_rule, str) or self.load_rule not in LOAD_RULES:
-            raise ProblemError(
-                "load_rule", expected=f"one of {LOAD_RULES}", received=show(self.load_rule)
-            )
+            raise ProblemError("load_rule", f"one of {LOAD_RULES}", show(self.load_rule))
         if not isinstance(self.name, str):
-            raise ProblemError("name", expected="text", received=show(self.name))
+            raise ProblemError("name", "text", show(self.name))
         validate(self)
 
     def _set_windows(self) -> None:
         """Moments as numbers after the clock's origin; numbers as they are."""
         if not isinstance(self.clock, Clock | None):
-            raise ProblemError("clock", expected="a Clock or None", received=show(self.clock))
+            raise ProblemError("clock", "a Clock or None", show(self.clock))
         windows = plain_array(self.windows)
         if holds_moments(windows):
             windows, clock = read_windows(windows, self.time_unit, self.clock)
@@ -267,113 +227,21 @@ class Problem(Constructors, Scales):
                 windows = np.tile([-np.inf, np.inf], (self.size, 1))
         if self.clock is not None and self.clock.unit != self.time_unit:
             if self.time_unit != "s":
-                raise ProblemError("time_unit", expected=self.clock.unit, received=self.time_unit)
+                raise ProblemError("time_unit", self.clock.unit, self.time_unit)
             object.__setattr__(self, "time_unit", self.clock.unit)
         windows = as_windows(windows, self.size)
         if self.durations.size == self.size and all(0 <= d < self.size for d in self.depots):
             # Otherwise the checks that follow say what is wrong.
-            windows = fill_openings(
-                windows,
-                shifts_of(self.vehicles or ()),
-                self.depots,
-                self.durations,
-                self.service,
-                day=24 * TIME_UNITS["h"] / TIME_UNITS[self.time_unit],
-                midnight=None if self.clock is None else self.clock.midnight,
-            )
+            windows = fill_openings(self, windows)
             windows.setflags(write=False)
         object.__setattr__(self, "windows", windows)
 
     # ------------------------------------------------------------------ what follows from the data
 
-    @property
-    def size(self) -> int:
-        """Number of nodes, depots included."""
-        return self.distances.size
-
-    @cached_property
-    def customers(self) -> tuple[int, ...]:
-        """All nodes that are not depots, in the user's numbering."""
-        depots = set(self.depots)
-        return tuple(node for node in range(self.size) if node not in depots)
-
-    @property
-    def kinds_of_load(self) -> int:
-        """D, the number of kinds of load."""
-        return 1 if self.more_demand is None else 1 + self.more_demand.shape[1]
-
-    @cached_property
-    def loads(self) -> Array:
-        """Demand of every kind, (N, D)."""
-        first = self.demand[:, np.newaxis]
-        loads = first if self.more_demand is None else np.hstack([first, self.more_demand])
-        loads.setflags(write=False)
-        return loads
-
-    @property
-    def capacities(self) -> tuple[float, ...]:
-        """The capacity for every kind of load, unless a vehicle has its own."""
-        return (self.capacity, *self.more_capacity)
-
-    @property
-    def has_own_fleet(self) -> bool:
-        """Whether vehicles differ, or carry several kinds of load."""
-        return self.vehicles is not None or self.more_demand is not None
-
-    @cached_property
-    def fleet(self) -> tuple[Terms, ...]:
-        """What holds for each type of vehicle; of a uniform fleet, one type for each depot."""
-        return terms_of(self)
-
-    @property
-    def fleet_size(self) -> int | None:
-        """At most this many routes, by ``max_routes`` and the vehicles; None for no limit."""
-        limits = [n for n in (self.max_routes, most_vehicles(self)) if n is not None]
-        return min(limits, default=None)
-
     @cached_property
     def features(self) -> Features:
         """The constraint flags: those of the declared variant, or what the data show."""
         return parse_variant(self.variant).features if self.variant else self.inferred_features
-
-    @cached_property
-    def inferred_features(self) -> Features:
-        """The constraint flags the data show."""
-        customers = list(self.customers)
-        limits = np.array([terms.capacities for terms in self.fleet] or [self.capacities])  # (K, D)
-        demanded = (self.loads != 0).any(axis=0)  # (D,)
-        capacitated = bool((np.isfinite(limits) & demanded).any())
-        lengths = [terms.max_length for terms in self.fleet] or [self.max_length]
-        shifts = [(terms.leaves_from, terms.back_by) for terms in self.fleet]
-        paired = bool(self.pairs)
-        may_skip = bool(np.isfinite(self.penalty[customers]).any()) and not self.maximise_prize
-        return Features(
-            asymmetric=not (self.distances.is_symmetric and self.durations.is_symmetric),
-            depot=bool(self.depots),
-            multi_depot=len(self.depots) > 1,
-            several_routes=self.fleet_size != 1,
-            open_routes=self._ends_openly,
-            capacity=capacitated,
-            backhaul=capacitated and not paired and bool((self.loads < 0).any()),
-            backhaul_last=self.backhaul_last,
-            length_limit=bool(np.isfinite(lengths).any()),
-            time_windows=bool(
-                np.isfinite(self.windows[:, 1]).any()
-                or (self.windows[:, 0] > 0).any()
-                or np.isfinite(shifts).any()
-            ),
-            orienteering=self.maximise_prize,
-            prize_collecting=may_skip,
-            stochastic_prizes=self.revealed_prize is not None,
-            pickup_delivery=paired,
-        )
-
-    @property
-    def _ends_openly(self) -> bool:
-        """Whether no vehicle goes back to a depot."""
-        if self.vehicles is None:
-            return self.open_routes
-        return all(terms.end is None for terms in self.fleet)
 
     @property
     def variant_name(self) -> str:

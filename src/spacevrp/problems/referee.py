@@ -19,11 +19,7 @@ from spacevrp.problems.conversion import show
 from spacevrp.problems.errors import SolutionError
 from spacevrp.problems.fleet import Terms
 from spacevrp.problems.problem import BASE_TOLERANCE, Problem
-from spacevrp.problems.referee_fleet import (
-    check_counts,
-    check_fleet_shape,
-    check_permissions,
-)
+from spacevrp.problems.referee_fleet import check_counts, check_fleet_shape, check_permissions
 from spacevrp.problems.referee_rules import (
     Trip,
     Violation,

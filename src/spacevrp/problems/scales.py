@@ -8,14 +8,13 @@ from __future__ import annotations
 
 import math
 import sys
+from dataclasses import dataclass
 from functools import cached_property
-from typing import Protocol
 
 import numpy as np
 
 from spacevrp.problems.conversion import Array
-from spacevrp.problems.distances import Distances
-from spacevrp.problems.fleet import Terms
+from spacevrp.problems.problem_data import ProblemData
 
 # Float comparisons allow this much in the units of the generated instances.
 BASE_TOLERANCE = 1e-5
@@ -28,63 +27,6 @@ _LARGEST, _SMALLEST = 10.0, 0.01
 _MOST_SLACK = 2.0 * BASE_TOLERANCE
 # Time is counted from later on where that leaves less than one part in so many.
 _MUCH_LATER = 10.0
-
-
-class Measured(Protocol):
-    """What is read of a ``Problem``."""
-
-    @property
-    def distances(self) -> Distances: ...
-
-    @property
-    def durations(self) -> Distances: ...
-
-    @property
-    def depots(self) -> tuple[int, ...]: ...
-
-    @property
-    def customers(self) -> tuple[int, ...]: ...
-
-    @property
-    def windows(self) -> Array: ...
-
-    @property
-    def service(self) -> Array: ...
-
-    @property
-    def size(self) -> int: ...
-
-    @property
-    def max_length(self) -> float: ...
-
-    @property
-    def fleet(self) -> tuple[Terms, ...]: ...
-
-    @property
-    def loads(self) -> Array: ...
-
-    @property
-    def capacity(self) -> float: ...
-
-    @property
-    def extents(self) -> tuple[float, float]: ...
-
-    @property
-    def day_start(self) -> float: ...
-
-    @property
-    def unit(self) -> float: ...
-
-    @property
-    def length_tolerance(self) -> float: ...
-
-    @property
-    def time_tolerance(self) -> float: ...
-
-    @property
-    def whole_loads(self) -> tuple[bool, ...]: ...
-
-    def load_slack(self, capacity: float, kind: int = 0) -> float: ...
 
 
 def unit_of(largest: float) -> float:
@@ -113,20 +55,20 @@ def tolerance_of(largest: float) -> float:
 # ---------------------------------------------------------------------------- lengths and times
 
 
-def largest_length(problem: Measured) -> float:
+def largest_length(problem: Scales) -> float:
     """The longest arc, or the largest limit on routes that can bind."""
     extent, _ = problem.extents
     # No route is longer: a limit beyond this ("none", written as 1e9) tells nothing.
     return _largest(extent, _length_limits(problem), problem.size * extent)
 
 
-def largest_time(problem: Measured, origin: float) -> float:
+def largest_time(problem: Scales, origin: float) -> float:
     """The longest way or service, or the latest moment after ``origin`` that can bind."""
     extent, limits, longest = _times(problem, origin)
     return _largest(extent, limits, longest)
 
 
-def largest_of_both(problem: Measured, origin: float) -> float:
+def largest_of_both(problem: Scales, origin: float) -> float:
     """The larger of the two, where lengths are times."""
     extent, limits, longest = _times(problem, origin)
     return _largest(extent, np.append(limits, _length_limits(problem)), longest)
@@ -136,11 +78,11 @@ def _largest(extent: float, limits: Array, longest: float) -> float:
     return max(extent, float(limits[limits <= longest].max(initial=0.0)))
 
 
-def _length_limits(problem: Measured) -> Array:
+def _length_limits(problem: Scales) -> Array:
     return np.array([problem.max_length, *(terms.max_length for terms in problem.fleet)])
 
 
-def _times(problem: Measured, origin: float) -> tuple[float, Array, float]:
+def _times(problem: Scales, origin: float) -> tuple[float, Array, float]:
     """The longest way or service, all moments after the origin, and how long a route can take."""
     windows = np.maximum(problem.windows - origin, 0.0)
     shifts = np.array([(t.leaves_from, t.back_by) for t in problem.fleet]).reshape(-1, 2)
@@ -152,7 +94,7 @@ def _times(problem: Measured, origin: float) -> tuple[float, Array, float]:
     return extent, np.concatenate([windows.ravel(), shifts.ravel()]), longest
 
 
-def first_moment(problem: Measured) -> float:
+def first_moment(problem: Scales) -> float:
     """From when on time matters: nothing happens before.
 
     That is when the first depot opens. Where all customers open much later, it is moved up to their
@@ -174,7 +116,7 @@ def first_moment(problem: Measured) -> float:
     return later
 
 
-def _longest_way_out(problem: Measured, customers: list[int]) -> float:
+def _longest_way_out(problem: Scales, customers: list[int]) -> float:
     ways = [problem.durations.from_node(depot)[customers] for depot in problem.depots]
     return max((longest_of(way) for way in ways), default=0.0)
 
@@ -187,22 +129,23 @@ def longest_of(ways: Array) -> float:
 # ------------------------------------------------------------------------------- of a problem
 
 
-class Scales:
+@dataclass(frozen=True, eq=False)
+class Scales(ProblemData):
     """Units and slacks of a :class:`~spacevrp.problems.problem.Problem`, which inherits them."""
 
     @cached_property
-    def extents(self: Measured) -> tuple[float, float]:
+    def extents(self) -> tuple[float, float]:
         """The longest arc and the longest way to travel one: to look for them takes a while."""
         longest = self.distances.extent
         return longest, longest if self.durations is self.distances else self.durations.extent
 
     @cached_property
-    def day_start(self: Measured) -> float:
+    def day_start(self) -> float:
         """From when on time matters, wherever it is counted from: nothing happens earlier."""
         return first_moment(self)
 
     @cached_property
-    def unit(self: Measured) -> float:
+    def unit(self) -> float:
         """How much of the user's units of length is one unit of the generated instances.
 
         1 where lengths are of the order of 1, as they are there; otherwise in proportion to the
@@ -213,33 +156,33 @@ class Scales:
         return unit_of(largest_length(self))
 
     @cached_property
-    def unit_of_time(self: Measured) -> float:
+    def unit_of_time(self) -> float:
         """The same for times. Where durations are the distances, both have one unit."""
         if self.durations is self.distances:
             return self.unit
         return whole_unit_of(largest_time(self, self.day_start))
 
     @cached_property
-    def length_tolerance(self: Measured) -> float:
+    def length_tolerance(self) -> float:
         """Slack for comparing lengths, in the user's units: about 1e-6 of the largest."""
         return tolerance_of(largest_length(self))
 
     @cached_property
-    def time_tolerance(self: Measured) -> float:
+    def time_tolerance(self) -> float:
         """Slack for comparing times, in the user's units: about 1e-6 of the largest."""
         return tolerance_of(largest_time(self, self.day_start))
 
     @cached_property
-    def tolerance(self: Measured) -> float:
+    def tolerance(self) -> float:
         """The smaller of both, for comparing lengths and times alike."""
         return min(self.length_tolerance, self.time_tolerance)
 
     @cached_property
-    def load_tolerance(self: Measured) -> float:
+    def load_tolerance(self) -> float:
         """Slack for comparing loads: none that matters where all amounts are whole numbers."""
         return self.load_slack(self.capacity)
 
-    def load_slack(self: Measured, capacity: float, kind: int = 0) -> float:
+    def load_slack(self, capacity: float, kind: int = 0) -> float:
         """The same for a vehicle with this capacity for a kind of load."""
         if not np.isfinite(capacity):
             return 0.0
@@ -248,6 +191,6 @@ class Scales:
         return LOAD_TOLERANCE * capacity
 
     @cached_property
-    def whole_loads(self: Measured) -> tuple[bool, ...]:
+    def whole_loads(self) -> tuple[bool, ...]:
         """Whether all amounts of a kind of load are whole numbers."""
         return tuple((self.loads == np.round(self.loads)).all(axis=0).tolist())

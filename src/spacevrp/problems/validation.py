@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import Protocol
 
 import numpy as np
 from numpy.typing import NDArray
@@ -12,68 +11,13 @@ from spacevrp.problems.clock import told
 from spacevrp.problems.conversion import Array, show
 from spacevrp.problems.distances import Distances
 from spacevrp.problems.errors import ProblemError
-from spacevrp.problems.features import Features
 from spacevrp.problems.fleet import MOST_VEHICLES
-from spacevrp.problems.fleet_checks import Fleeted, check_pins, check_servable, check_vehicles
+from spacevrp.problems.fleet_checks import check_pins, check_servable, check_vehicles
+from spacevrp.problems.scales import Scales
 from spacevrp.problems.variants import parse_variant
 
 
-class Checked(Fleeted, Protocol):
-    """What the checks read of a ``Problem``, whose module imports this one and not vice versa."""
-
-    @property
-    def demand(self) -> Array: ...
-
-    @property
-    def capacity(self) -> float: ...
-
-    @property
-    def max_length(self) -> float: ...
-
-    @property
-    def open_routes(self) -> bool: ...
-
-    @property
-    def backhaul_last(self) -> bool: ...
-
-    @property
-    def prize(self) -> Array: ...
-
-    @property
-    def penalty(self) -> Array: ...
-
-    @property
-    def min_prize(self) -> float: ...
-
-    @property
-    def revealed_prize(self) -> Array | None: ...
-
-    @property
-    def maximise_prize(self) -> bool: ...
-
-    @property
-    def max_routes(self) -> int | None: ...
-
-    @property
-    def allow_unservable(self) -> bool: ...
-
-    @property
-    def inferred_features(self) -> Features: ...
-
-    @property
-    def fleet_size(self) -> int | None: ...
-
-    @property
-    def capacities(self) -> tuple[float, ...]: ...
-
-    @property
-    def more_demand(self) -> Array | None: ...
-
-    @property
-    def load_tolerance(self) -> float: ...
-
-
-def validate(problem: Checked) -> None:
+def validate(problem: Scales) -> None:
     """Raise :class:`ProblemError` for the first contradiction found."""
     _check_nodes(problem)
     _check_scalars(problem)
@@ -89,48 +33,42 @@ def validate(problem: Checked) -> None:
         _check_reachable(problem)
 
 
-def _check_nodes(problem: Checked) -> None:
+def _check_nodes(problem: Scales) -> None:
     size = problem.size
     if problem.durations.size != size:
-        raise ProblemError(
-            "durations", expected=f"{size} nodes", received=f"{problem.durations.size} nodes"
-        )
+        raise ProblemError("durations", f"{size} nodes", f"{problem.durations.size} nodes")
     for depot in problem.depots:
         if not 0 <= depot < size:
-            raise ProblemError("depots", expected=f"0 to {size - 1}", received=show(depot))
+            raise ProblemError("depots", f"0 to {size - 1}", show(depot))
     if len(set(problem.depots)) != len(problem.depots):
-        raise ProblemError("depots", expected="each depot once", received=show(problem.depots))
+        raise ProblemError("depots", "each depot once", show(problem.depots))
     if len(problem.depots) == size:
-        raise ProblemError("depots", expected="at least one customer", received="depots only")
+        raise ProblemError("depots", "at least one customer", "depots only")
 
 
-def _check_scalars(problem: Checked) -> None:
+def _check_scalars(problem: Scales) -> None:
     for name, value in (
         *(("capacity", capacity) for capacity in problem.capacities),
         ("max_length", problem.max_length),
     ):
         if not value > 0:
-            raise ProblemError(name, expected="more than 0", received=str(value))
+            raise ProblemError(name, "more than 0", str(value))
     if not 0 <= problem.min_prize < np.inf:
-        raise ProblemError(
-            "min_prize", expected="a finite number of at least 0", received=str(problem.min_prize)
-        )
+        raise ProblemError("min_prize", "a finite number of at least 0", str(problem.min_prize))
     limit = problem.max_routes
     if limit is not None and not 1 <= limit <= MOST_VEHICLES:
         raise ProblemError(
-            "max_routes",
-            expected=f"a whole number from 1 to {MOST_VEHICLES}, or None",
-            received=show(limit),
+            "max_routes", f"a whole number from 1 to {MOST_VEHICLES}, or None", show(limit)
         )
 
 
 def _refuse(field: str, values: Array, bad: NDArray[np.bool_], expected: str) -> None:
     if bad.any():
         node = int(np.argmax(bad))
-        raise ProblemError(field, node=node, expected=expected, received=str(values[node]))
+        raise ProblemError(field, expected, str(values[node]), node=node)
 
 
-def _check_demand(problem: Checked) -> None:
+def _check_demand(problem: Scales) -> None:
     at_depot = np.zeros(problem.size, dtype=bool)
     at_depot[list(problem.depots)] = True
     for kind, capacity in enumerate(problem.capacities):
@@ -146,13 +84,13 @@ def _check_demand(problem: Checked) -> None:
         node = int(np.argmax(both))
         raise ProblemError(
             "demand",
+            "either deliveries or pickups, of all kinds of load",
+            str(problem.loads[node].tolist()),
             node=node,
-            expected="either deliveries or pickups, of all kinds of load",
-            received=str(problem.loads[node].tolist()),
         )
 
 
-def _check_times(problem: Checked) -> None:
+def _check_times(problem: Scales) -> None:
     opening, closing = problem.windows[:, 0], problem.windows[:, 1]
     _refuse("windows", opening, ~np.isfinite(opening), "a finite opening time")
     never = closing < opening
@@ -160,10 +98,9 @@ def _check_times(problem: Checked) -> None:
         node = int(np.argmax(never))
         raise ProblemError(
             "windows",
+            "a window that closes after it opens",
+            f"{told(problem.clock, opening[node])} to {told(problem.clock, closing[node])}",
             node=node,
-            expected="a window that closes after it opens",
-            received=f"{told(problem.clock, opening[node])} to "
-            f"{told(problem.clock, closing[node])}",
         )
     service = problem.service
     _refuse(
@@ -171,7 +108,7 @@ def _check_times(problem: Checked) -> None:
     )
 
 
-def _check_prizes(problem: Checked) -> None:
+def _check_prizes(problem: Scales) -> None:
     for name in ("prize", "revealed_prize"):
         values = getattr(problem, name)
         if values is not None:
@@ -179,41 +116,35 @@ def _check_prizes(problem: Checked) -> None:
     _refuse("penalty", problem.penalty, ~(problem.penalty >= 0), "a penalty of at least 0, or inf")
     limits = [terms.max_length for terms in problem.fleet] or [problem.max_length]
     if problem.maximise_prize and not np.isfinite(limits).all():
-        raise ProblemError(
-            "max_length", expected="a limit where prize is maximised", received="no limit"
-        )
+        raise ProblemError("max_length", "a limit where prize is maximised", "no limit")
 
 
-def _check_pairs(problem: Checked) -> None:
+def _check_pairs(problem: Scales) -> None:
     if not problem.pairs:
         return
     partner: dict[int, int] = {}
     for pickup, delivery in problem.pairs:
         for node, other in ((pickup, delivery), (delivery, pickup)):
             if not 0 <= node < problem.size:
-                raise ProblemError(
-                    "pairs", expected=f"0 to {problem.size - 1}", received=show(node)
-                )
+                raise ProblemError("pairs", f"0 to {problem.size - 1}", show(node))
             if node in problem.depots:
-                raise ProblemError("pairs", node=node, expected="customers", received="a depot")
+                raise ProblemError("pairs", "customers", "a depot", node=node)
             if node in partner or node == other:
-                raise ProblemError(
-                    "pairs", node=node, expected="one pair a node", received="several"
-                )
+                raise ProblemError("pairs", "one pair a node", "several", node=node)
             partner[node] = other
         picked, delivered = problem.loads[pickup], problem.loads[delivery]
         if (picked > 0).any() or (picked != -delivered).any():
             raise ProblemError(
                 "demand",
+                f"a pickup (negative) equal to the delivery at node {delivery}",
+                f"{_bare(picked)} against {_bare(delivered)}",
                 node=pickup,
-                expected=f"a pickup (negative) equal to the delivery at node {delivery}",
-                received=f"{_bare(picked)} against {_bare(delivered)}",
             )
     for node in problem.customers:
         if node not in partner:
-            raise ProblemError("pairs", node=node, expected="a partner", received="none")
+            raise ProblemError("pairs", "a partner", "none", node=node)
     if problem.backhaul_last:
-        raise ProblemError("backhaul_last", expected="False beside pairs", received="True")
+        raise ProblemError("backhaul_last", "False beside pairs", "True")
 
 
 def _bare(amounts: Array) -> str:
@@ -222,7 +153,7 @@ def _bare(amounts: Array) -> str:
     return str(listed[0] if len(listed) == 1 else listed)
 
 
-def _check_without_depot(problem: Checked) -> None:
+def _check_without_depot(problem: Scales) -> None:
     """A tour without a depot has no vehicle: nothing to load, no clock, no route to limit."""
     if problem.depots:
         return
@@ -243,10 +174,10 @@ def _check_without_depot(problem: Checked) -> None:
     }
     for name, is_present in present.items():
         if is_present:
-            raise ProblemError(name, expected="nothing without a depot", received="a value")
+            raise ProblemError(name, "nothing without a depot", "a value")
 
 
-def _check_variant(problem: Checked) -> None:
+def _check_variant(problem: Scales) -> None:
     """The data may show less than the declared variant allows, never more."""
     if problem.variant is None:
         return
@@ -255,26 +186,22 @@ def _check_variant(problem: Checked) -> None:
     # way round a declared single-route problem must be limited to one route.
     undeclared = [flag for flag in problem.inferred_features.active if not getattr(declared, flag)]
     if undeclared:
-        raise ProblemError(
-            "variant",
-            expected=f"a variant with {', '.join(undeclared)}",
-            received=problem.variant,
-        )
+        raise ProblemError("variant", f"a variant with {', '.join(undeclared)}", problem.variant)
     if declared.depot and not problem.depots:
-        raise ProblemError("depots", expected=f"a depot in {problem.variant}", received="none")
-    if declared.open_routes and not problem.open_routes:
-        raise ProblemError("open_routes", expected=f"True in {problem.variant}", received="False")
-    if declared.backhaul_last and not problem.backhaul_last:
-        raise ProblemError("backhaul_last", expected=f"True in {problem.variant}", received="False")
+        raise ProblemError("depots", f"a depot in {problem.variant}", "none")
     if declared.pickup_delivery and not problem.pairs:
-        raise ProblemError("pairs", expected=f"pairs in {problem.variant}", received="none")
-    if declared.orienteering and not problem.maximise_prize:
-        raise ProblemError(
-            "maximise_prize", expected=f"True in {problem.variant}", received="False"
-        )
+        raise ProblemError("pairs", f"pairs in {problem.variant}", "none")
+    flags = {
+        "open_routes": declared.open_routes,
+        "backhaul_last": declared.backhaul_last,
+        "maximise_prize": declared.orienteering,
+    }
+    for name, is_declared in flags.items():
+        if is_declared and not getattr(problem, name):
+            raise ProblemError(name, f"True in {problem.variant}", "False")
 
 
-def _check_reachable(problem: Checked) -> None:
+def _check_reachable(problem: Scales) -> None:
     """Every compulsory customer must be servable by a vehicle of its own, other stops allowed."""
     compulsory = [node for node in problem.customers if np.isinf(problem.penalty[node])]
     if not compulsory:
@@ -293,7 +220,7 @@ def _check_reachable(problem: Checked) -> None:
         _check_in_length(problem, compulsory)
 
 
-def _check_connected(problem: Checked, compulsory: list[int]) -> None:
+def _check_connected(problem: Scales, compulsory: list[int]) -> None:
     """Arcs must lead to every customer and, on closed routes, back to the same depot."""
     if not (problem.distances.has_missing_arcs or problem.durations.has_missing_arcs):
         return
@@ -307,13 +234,9 @@ def _check_connected(problem: Checked, compulsory: list[int]) -> None:
         connected |= there if problem.open_routes else there & _closure(exists.T, source, others)
     for node in compulsory:
         if not reached[node]:
-            raise ProblemError(
-                "distances", node=node, expected="a way to it", received="no arc leads there"
-            )
+            raise ProblemError("distances", "a way to it", "no arc leads there", node=node)
         if not connected[node]:
-            raise ProblemError(
-                "distances", node=node, expected="a way back from it", received="no arc leads back"
-            )
+            raise ProblemError("distances", "a way back from it", "no arc leads back", node=node)
 
 
 def _closure(exists: NDArray[np.bool_], source: int, barred: list[int]) -> NDArray[np.bool_]:
@@ -328,7 +251,7 @@ def _closure(exists: NDArray[np.bool_], source: int, barred: list[int]) -> NDArr
     return reached
 
 
-def _check_in_time(problem: Checked, compulsory: list[int]) -> None:
+def _check_in_time(problem: Scales, compulsory: list[int]) -> None:
     """Some depot must allow a timely arrival and, on closed routes, a timely return."""
     opening, closing = problem.windows[:, 0], problem.windows[:, 1]
     late = np.array(compulsory)
@@ -352,20 +275,20 @@ def _check_in_time(problem: Checked, compulsory: list[int]) -> None:
     if arrival[node] > closing[node] + problem.time_tolerance:
         raise ProblemError(
             "windows",
-            node=node,
-            expected=f"a window still open at {told(problem.clock, arrival[node])}, the earliest "
+            f"a window still open at {told(problem.clock, arrival[node])}, the earliest "
             "possible arrival",
-            received=f"closing at {told(problem.clock, closing[node])}",
+            f"closing at {told(problem.clock, closing[node])}",
+            node=node,
         )
     raise ProblemError(
         "windows",
+        "a depot still open after serving it",
+        f"earliest return {told(problem.clock, end[node])}",
         node=node,
-        expected="a depot still open after serving it",
-        received=f"earliest return {told(problem.clock, end[node])}",
     )
 
 
-def _check_in_length(problem: Checked, compulsory: list[int]) -> None:
+def _check_in_length(problem: Scales, compulsory: list[int]) -> None:
     too_far = np.array(compulsory)
     shortest = np.full(problem.size, np.inf)
     for ways in (_direct_ways, _shortest_ways):
@@ -379,9 +302,9 @@ def _check_in_length(problem: Checked, compulsory: list[int]) -> None:
     node = int(too_far[0])
     raise ProblemError(
         "max_length",
+        f"at least {shortest[node]:g}, the shortest route that visits it",
+        f"{problem.max_length:g}",
         node=node,
-        expected=f"at least {shortest[node]:g}, the shortest route that visits it",
-        received=f"{problem.max_length:g}",
     )
 
 

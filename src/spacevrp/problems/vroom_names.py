@@ -32,15 +32,15 @@ def as_vehicle_ids(ids: Any) -> dict[str, tuple[int | str, ...]] | None:
         return None
     if not isinstance(ids, Mapping):
         expected = "names of types of vehicles, each with a list of ids"
-        raise ProblemError("vehicle_ids", expected=expected, received=show(ids))
+        raise ProblemError("vehicle_ids", expected, show(ids))
     resolved: dict[str, tuple[int | str, ...]] = {}
     for name, listed in ids.items():
         named: list[Any] = list(listed) if isinstance(listed, list | tuple) else [None]
-        if not isinstance(name, str) or not all(isinstance(one, int | str) for one in named):
+        if not isinstance(name, str) or not all(type(one) in (int, str) for one in named):
             raise ProblemError(
                 "vehicle_ids",
-                expected="a list of ids, texts or whole numbers, for the name of each type",
-                received=f"{show(listed)} for {show(name)}",
+                "a list of ids, texts or whole numbers, for the name of each type",
+                f"{show(listed)} for {show(name)}",
             )
         resolved[name] = tuple(named)
     return resolved

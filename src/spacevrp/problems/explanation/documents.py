@@ -51,28 +51,20 @@ def _relaxation(problem: Problem, relaxation: Relaxation) -> dict[str, Any]:
 
 
 def _change(problem: Problem, change: Change) -> dict[str, Any]:
-    return {
-        "kind": change.kind,
-        "amount": change.amount,
-        "limit": change.limit,
+    nodes = {
         "nodes": list(change.nodes),
         "ids": [_plain(node_id(problem, node)) for node in change.nodes],
-        "vehicle": change.vehicle,
-        "load": change.load,
     }
+    return _told(change, "kind", "amount", "limit") | nodes | _told(change, "vehicle", "load")
 
 
 def _limit(limit: Limit) -> dict[str, Any]:
-    return {
-        "code": limit.code,
-        "used": limit.used,
-        "allowed": limit.allowed,
-        "slack": limit.slack,
-        "share": limit.share,
-        "node": limit.node,
-        "id": _plain(limit.id),
-        "load": limit.load,
-    }
+    told = _told(limit, "code", "used", "allowed", "slack", "share", "node")
+    return told | {"id": _plain(limit.id), "load": limit.load}
+
+
+def _told(one: Change | Limit, *names: str) -> dict[str, Any]:
+    return {name: getattr(one, name) for name in names}
 
 
 def _plain(value: Hashable) -> Any:

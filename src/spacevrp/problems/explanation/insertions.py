@@ -69,10 +69,7 @@ class Insertions:
     """
 
     def __init__(
-        self,
-        problem: Problem,
-        routes: Iterable[Iterable[int]],
-        deadline: Deadline = NEVER,
+        self, problem: Problem, routes: Iterable[Iterable[int]], deadline: Deadline = NEVER
     ) -> None:
         self.problem, self.deadline = problem, deadline
         self.routes: list[Route] = list(as_routes(problem, routes))
@@ -245,11 +242,7 @@ def _sheet(problem: Problem) -> Problem:
             durations = _held(problem.durations)
     # Past the checks of the constructor, which would ask for customers.
     vars(sheet).update(
-        known,
-        customers=(),
-        maximise_prize=False,
-        distances=distances,
-        durations=durations,
+        known, customers=(), maximise_prize=False, distances=distances, durations=durations
     )
     return sheet
 

@@ -67,19 +67,19 @@ def fields_from_data(data: Any, time_unit: str = "s") -> dict[str, Any]:
     if kind is None:
         raise ProblemError(
             "data",
-            expected="coordinates, lonlat or a matrix; a data frame, or columns x and y; a VROOM "
+            "coordinates, lonlat or a matrix; a data frame, or columns x and y; a VROOM "
             "problem; the data of an OR-Tools example; or the table of a routing engine",
-            received=_describe(data),
+            _describe(data),
         )
     return _READERS[kind](data, time_unit)
 
 
 def _check_own(data: Mapping[str, Any]) -> None:
     if not all(isinstance(key, str) for key in data):
-        raise ProblemError("data", expected="names of fields as keys", received=_describe(data))
+        raise ProblemError("data", "names of fields as keys", _describe(data))
     given = [key for key in _OWN if key in data]
     if len(given) > 1:
-        raise ProblemError("data", expected=f"one of {_OWN}", received=" and ".join(given))
+        raise ProblemError("data", f"one of {_OWN}", " and ".join(given))
 
 
 def _describe(data: object) -> str:

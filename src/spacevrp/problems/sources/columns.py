@@ -69,14 +69,14 @@ def read_columns(frame: Any) -> dict[str, list[Any]]:
     """The columns by name; an index of pandas that is called like an id is one of them."""
     if not isinstance(frame, Mapping) and not is_frame(frame):
         expected = "a data frame, or columns by name"
-        raise ProblemError("frame", expected=expected, received=show(frame))
+        raise ProblemError("frame", expected, show(frame))
     names = list(frame) if isinstance(frame, Mapping) else list(frame.columns)
     for name in names:
         if not isinstance(name, str):
-            raise ProblemError("frame", expected="columns with names", received=show(name))
+            raise ProblemError("frame", "columns with names", show(name))
     if len(set(names)) < len(names):
         twice = next(name for name, count in Counter(names).items() if count > 1)
-        raise ProblemError("frame", expected="each column once", received=f"{show(twice)} twice")
+        raise ProblemError("frame", "each column once", f"{show(twice)} twice")
     alone = {name for name in names if isinstance(frame, Mapping) and _is_alone(name, frame[name])}
     held = {name: _as_list(name, frame[name]) for name in names if name not in alone}
     rest = [None] * (len(next(iter(held.values()), ())) - 1)
@@ -88,8 +88,8 @@ def read_columns(frame: Any) -> dict[str, list[Any]]:
         if not equal(held.setdefault(label, rows), rows):
             raise ProblemError(
                 "id",
-                expected="one column",
-                received=f"{show(label)} twice, as a column and as the index, which differ",
+                "one column",
+                f"{show(label)} twice, as a column and as the index, which differ",
             )
     return held
 
@@ -107,7 +107,7 @@ def _as_list(name: str, column: Any) -> list[Any]:
             break
     if isinstance(column, str | bytes) or not isinstance(column, list | tuple):
         where = name if name.isprintable() else show(name)
-        raise ProblemError(where, expected="a column of values", received=show(column))
+        raise ProblemError(where, "a column of values", show(column))
     return list(column)
 
 
@@ -141,9 +141,7 @@ def choose(
         elif meant not in chosen:
             chosen[meant] = [name]
         else:
-            raise ProblemError(
-                meant, expected="one column", received=f"{show(chosen[meant][0])} and {show(name)}"
-            )
+            raise ProblemError(meant, "one column", f"{show(chosen[meant][0])} and {show(name)}")
     left_out += _add_kinds(chosen, kinds)
     left_out += _choose_places(chosen, said)
     if left_out:
@@ -161,19 +159,13 @@ def _said(
     said = {}
     for field, names in columns.items():
         if field not in COLUMNS:
-            raise ProblemError(
-                "columns",
-                expected=f"fields such as {nearest(field, COLUMNS)}",
-                received=show(field),
-            )
+            raise ProblemError("columns", f"fields such as {nearest(field, COLUMNS)}", show(field))
         listed = [names] if isinstance(names, str) or not isinstance(names, Sequence) else names
         if len(listed) != 1 and (field not in BY_KIND or not listed):
-            raise ProblemError(
-                "columns", expected=f"one column for {field}", received=show(list(listed))
-            )
+            raise ProblemError("columns", f"one column for {field}", show(list(listed)))
         for name in listed:
             if not isinstance(name, str) or name not in held:
-                raise ProblemError(field, expected=f"a column {show(name)}", received="none")
+                raise ProblemError(field, f"a column {show(name)}", "none")
         said[field] = list(listed)
     return said
 
@@ -195,9 +187,7 @@ def _add_kinds(chosen: dict[str, list[str]], kinds: Mapping[str, Mapping[str, st
     chosen["capacity"] = [capacities.pop(kind, "") for kind in named]
     if capacities:
         kind, name = next(iter(capacities.items()))
-        raise ProblemError(
-            "capacity", expected=f"a column demand_{kind} beside it", received=show(name)
-        )
+        raise ProblemError("capacity", f"a column demand_{kind} beside it", show(name))
     return left_out
 
 
@@ -208,7 +198,7 @@ def _choose_places(chosen: dict[str, list[str]], said: Iterable[str]) -> list[st
         return []
     wants_plane, wants_degrees = (any(f in said for f in pair) for pair in (plane, degrees))
     if wants_plane and wants_degrees:
-        raise ProblemError("columns", expected="either x and y or lon and lat", received="both")
+        raise ProblemError("columns", "either x and y or lon and lat", "both")
     has_degrees = all(field in chosen for field in degrees)
     dropped = degrees if wants_plane or not (has_degrees or wants_degrees) else plane
     return [name for field in dropped for name in chosen.pop(field, [])]

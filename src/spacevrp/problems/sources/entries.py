@@ -16,14 +16,14 @@ def list_of(where: str, value: Any) -> list[Any]:
     if hasattr(value, "tolist") and not isinstance(value, np.generic):
         value = value.tolist()
     if isinstance(value, str | bytes | Mapping) or not isinstance(value, Sequence):
-        raise ProblemError(where, expected="a list", received=show(value))
+        raise ProblemError(where, "a list", show(value))
     return list(value)
 
 
 def table_of(where: str, value: Any) -> Mapping[str, Any]:
     """A table of keys."""
     if not isinstance(value, Mapping):
-        raise ProblemError(where, expected="a table of keys", received=show(value))
+        raise ProblemError(where, "a table of keys", show(value))
     return value
 
 

@@ -42,12 +42,12 @@ def fields_from_frame(
     chosen = choose(held, columns)
     size = len(next(iter(held.values()), ()))
     if size == 0:
-        raise ProblemError("frame", expected="at least one row", received="none")
+        raise ProblemError("frame", "at least one row", "none")
 
     def entries(field: str, name: str) -> list[Any]:
         column = [_plain(entry) for entry in held[name]] if name else [None] * size
         if len(column) != size:
-            raise ProblemError(field, expected=f"{size} rows", received=str(len(column)))
+            raise ProblemError(field, f"{size} rows", str(len(column)))
         return column
 
     read = {field: [entries(field, name) for name in names] for field, names in chosen.items()}
@@ -88,7 +88,7 @@ def _read_places(table: Mapping[str, list[Any]]) -> dict[str, Any]:
         if across in table or along in table:
             if across not in table or along not in table:
                 missing = along if across in table else across
-                raise ProblemError(missing, expected="a column of its own", received="none")
+                raise ProblemError(missing, "a column of its own", "none")
             pairs = zip(table[across], table[along], strict=True)
             return {key: [list(pair) for pair in pairs]}
     return {}
@@ -100,7 +100,7 @@ def _flag(node: int, entry: Any) -> bool:
     resolved = _YES_NO.get(entry.strip().lower(), entry) if isinstance(entry, str) else entry
     if np.ndim(resolved) == 0 and resolved in (0, 1):  # False and True, too
         return bool(resolved)
-    raise ProblemError("depot", node=node, expected="yes, no, or nothing", received=show(entry))
+    raise ProblemError("depot", "yes, no, or nothing", show(entry), node=node)
 
 
 def _read_loads(columns: Mapping[str, list[list[Any]]], size: int) -> dict[str, Any]:
@@ -109,7 +109,7 @@ def _read_loads(columns: Mapping[str, list[list[Any]]], size: int) -> dict[str, 
     parted = [field for field in ("delivery", "pickup") if field in columns]
     if "demand" in columns:
         if parted:
-            raise ProblemError("demand", expected="nothing beside delivery", received="a column")
+            raise ProblemError("demand", "nothing beside delivery", "a column")
         fields["demand"] = _by_node([_filled(column, 0.0) for column in columns["demand"]])
     elif parted:
         fields["demand"] = _by_node(_signed(columns, size))
@@ -134,8 +134,8 @@ def _signed(columns: Mapping[str, list[list[Any]]], size: int) -> list[list[floa
     if len(kinds) > 1:
         raise ProblemError(
             "pickup",
-            expected=f"{len(columns['delivery'])} columns, as of delivery",
-            received=str(len(columns["pickup"])),
+            f"{len(columns['delivery'])} columns, as of delivery",
+            str(len(columns["pickup"])),
         )
     nothing: list[list[Any]] = [[None] * size] * kinds.pop()
     given, taken = (
@@ -159,7 +159,7 @@ def _signed(columns: Mapping[str, list[list[Any]]], size: int) -> list[list[floa
 def _amount(field: str, node: int, entry: Any) -> float:
     amount = 0.0 if entry is None else as_number(field, entry)
     if amount < 0:
-        raise ProblemError(field, node=node, expected="at least 0", received=show(entry))
+        raise ProblemError(field, "at least 0", show(entry), node=node)
     return amount
 
 
@@ -179,21 +179,19 @@ def _read_windows(table: Mapping[str, list[Any]], size: int) -> list[list[Any]]:
 def _read_pairs(table: Mapping[str, list[Any]]) -> list[tuple[NodeNumber, NodeNumber]]:
     """The row of a delivery names the id of its pickup."""
     if "id" not in table:
-        raise ProblemError("pickup_id", expected="a column id beside it", received="none")
+        raise ProblemError("pickup_id", "a column id beside it", "none")
     node_of: dict[Hashable, int] = {}
     for node, entry in enumerate(table["id"]):
         try:
             node_of[entry] = node
         except TypeError:
-            raise ProblemError(
-                "ids", node=node, expected="a text or a number", received=show(entry)
-            ) from None
+            raise ProblemError("ids", "a text or a number", show(entry), node=node) from None
     pairs = []
     for node, entry in enumerate(table["pickup_id"]):
         if entry is None:
             continue
         if not isinstance(entry, Hashable) or entry not in node_of:
-            raise ProblemError("pickup_id", node=node, expected="an id", received=show(entry))
+            raise ProblemError("pickup_id", "an id", show(entry), node=node)
         pairs.append((NodeNumber(node_of[entry]), NodeNumber(node)))
     return pairs
 
@@ -208,7 +206,7 @@ def _only_value(field: str, entries: list[Any]) -> Any:
             received = ", ".join(
                 f"{v:g}" if isinstance(v, float) else show(v) for v in (values[0], value)
             )
-            raise ProblemError(field, expected="one value for all", received=received)
+            raise ProblemError(field, "one value for all", received)
     if not values:
         return None
     number = values[0]
@@ -244,9 +242,7 @@ def labelled_matrix(
     for axis, labels in (("rows", rows), ("columns", across)):
         if len(set(labels)) < len(labels) or set(labels) != set(order):
             raise ProblemError(
-                field,
-                expected=f"{axis} labelled with the {len(order)} ids, each once",
-                received=show(labels),
+                field, f"{axis} labelled with the {len(order)} ids, each once", show(labels)
             )
     place = {label: number for number, label in enumerate(rows)}
     column = {label: number for number, label in enumerate(across)}

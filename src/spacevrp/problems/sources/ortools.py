@@ -84,10 +84,7 @@ def _read_windows(data: Mapping[str, Any], depots: Sequence[int]) -> list[list[A
         opening, closing = (as_number("time_windows", end) for end in windows[depot])
         if opening > closing:
             raise ProblemError(
-                "time_windows",
-                node=int(depot),
-                expected="an end after the beginning",
-                received=show(windows[depot]),
+                "time_windows", "an end after the beginning", show(windows[depot]), node=int(depot)
             )
         windows[depot] = [opening, math.inf]
     return windows
@@ -101,9 +98,7 @@ def _read_distances(data: Mapping[str, Any]) -> dict[str, Any]:
         return {"matrix": time}
     if data.get("locations") is not None:
         return {"coordinates": data["locations"]}
-    raise ProblemError(
-        "data", expected="distance_matrix, time_matrix or locations", received="none of them"
-    )
+    raise ProblemError("data", "distance_matrix, time_matrix or locations", "none of them")
 
 
 def _read_ends(data: Mapping[str, Any], fleet: int | None) -> list[tuple[int, int]] | None:
@@ -112,9 +107,9 @@ def _read_ends(data: Mapping[str, Any], fleet: int | None) -> list[tuple[int, in
     if not given:
         return None
     if data.get("depot") is not None:
-        raise ProblemError("depot", expected="either depot or starts and ends", received="both")
+        raise ProblemError("depot", "either depot or starts and ends", "both")
     if set(given) != {"starts", "ends"}:
-        raise ProblemError("starts", expected="starts and ends", received=" ".join(given))
+        raise ProblemError("starts", "starts and ends", " ".join(given))
     nodes = {
         key: [as_whole(key, node) for node in list_of(key, listed)] for key, listed in given.items()
     }
@@ -123,8 +118,8 @@ def _read_ends(data: Mapping[str, Any], fleet: int | None) -> list[tuple[int, in
             expected = f"{fleet} nodes, " if fleet else ""
             raise ProblemError(
                 key,
-                expected=f"{expected}a node for each vehicle",
-                received=f"{len(listed)} of them" if listed else "none",
+                f"{expected}a node for each vehicle",
+                f"{len(listed)} of them" if listed else "none",
             )
     return list(zip(nodes["starts"], nodes["ends"], strict=True))
 
@@ -149,9 +144,7 @@ def _read_vehicles(
     if ends is None:
         depots = as_depots(data.get("depot", 0))
         if len(depots) != 1:
-            raise ProblemError(
-                "depot", expected="one, or starts and ends of vehicles", received=show(depots)
-            )
+            raise ProblemError("depot", "one, or starts and ends of vehicles", show(depots))
     else:
         depots = tuple(dict.fromkeys(node for pair in ends for node in pair))
     size = fleet or len(ends or ()) or len(capacities if isinstance(capacities, list) else ())
@@ -194,8 +187,8 @@ def _read_capacities(data: Mapping[str, Any], fleet: int | None) -> list[float] 
     if not listed or (fleet is not None and len(listed) != fleet):
         raise ProblemError(
             "vehicle_capacities",
-            expected="one for each vehicle" if fleet is None else f"{fleet}, one for each vehicle",
-            received=f"{len(listed)} of them",
+            "one for each vehicle" if fleet is None else f"{fleet}, one for each vehicle",
+            f"{len(listed)} of them",
         )
     return [as_number("vehicle_capacities", capacity) for capacity in listed]
 
@@ -222,6 +215,6 @@ def _read_service(key: str, value: Any, fields: Mapping[str, Any]) -> list[Any]:
     try:
         size = len(held)
     except TypeError:
-        raise ProblemError(key, expected="a matrix or locations", received=show(held)) from None
+        raise ProblemError(key, "a matrix or locations", show(held)) from None
     duration = as_number(key, value)
     return [0.0 if node in fields["depots"] else duration for node in range(size)]

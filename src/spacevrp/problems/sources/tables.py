@@ -43,7 +43,7 @@ def fields_from_table(
     """
     response = table_of("response", response)
     if minimise is not None and minimise not in _MEASURES:
-        raise ProblemError("minimise", expected=f"one of {_MEASURES}", received=show(minimise))
+        raise ProblemError("minimise", f"one of {_MEASURES}", show(minimise))
     _refuse_failure(response)
     others = [key for key in response if key not in (*_MEASURES, "sources_to_targets", *_BESIDE)]
     if others:
@@ -58,10 +58,10 @@ def fields_from_table(
         }
         places = _read_places(response)
     if not tables:
-        raise ProblemError("response", expected="durations or distances", received="neither")
+        raise ProblemError("response", "durations or distances", "neither")
     chosen = minimise or next(iter(tables))
     if chosen not in tables:
-        raise ProblemError("minimise", expected=" or ".join(tables), received=chosen)
+        raise ProblemError("minimise", " or ".join(tables), chosen)
     read = {measure: _square(measure, tables[measure]) for measure in tables}
     if "durations" in read:
         read["durations"] = read["durations"] / TIME_UNITS[time_unit]
@@ -79,7 +79,7 @@ def _refuse_failure(response: Mapping[str, Any]) -> None:
     failed = code is not None and not equal(code, "Ok")
     if failed or "error" in response:
         said = response.get("message", response.get("error", code))
-        raise ProblemError("response", expected="a table", received=f"a failure: {show(said)}")
+        raise ProblemError("response", "a table", f"a failure: {show(said)}")
 
 
 def _square(field: str, table: Any) -> Any:
@@ -88,8 +88,8 @@ def _square(field: str, table: Any) -> Any:
     if matrix.ndim != 2 or matrix.shape[0] != matrix.shape[1]:
         raise ProblemError(
             field,
-            expected="as many sources as destinations; ask the service for all of them",
-            received=f"shape {matrix.shape}",
+            "as many sources as destinations; ask the service for all of them",
+            f"shape {matrix.shape}",
         )
     return matrix
 
@@ -112,10 +112,7 @@ def _read_places(response: Mapping[str, Any]) -> list[list[float]] | None:
         assert there is not None
         if max(abs(a - b) for a, b in zip(here, there, strict=True)) > _SAME_PLACE:
             raise ProblemError(
-                "destinations",
-                node=node,
-                expected=f"the place of source {node}, {here}",
-                received=str(there),
+                "destinations", f"the place of source {node}, {here}", str(there), node=node
             )
     return sources  # type: ignore[return-value]
 
@@ -129,16 +126,14 @@ def _place(where: str, entry: Any) -> list[float] | None:
         return None
     pair = as_array(where, location)
     if pair.shape != (2,):
-        raise ProblemError(where, expected="[longitude, latitude]", received=show(location))
+        raise ProblemError(where, "[longitude, latitude]", show(location))
     return [float(pair[0]), float(pair[1])]
 
 
 # ---------------------------------------------------------------------------------- Valhalla
 
 
-def _read_valhalla(
-    response: Mapping[str, Any],
-) -> tuple[dict[str, Any], list[list[float]] | None]:
+def _read_valhalla(response: Mapping[str, Any]) -> tuple[dict[str, Any], list[list[float]] | None]:
     """Its two layouts: rows of cells with time and distance, or two plain tables."""
     held = response["sources_to_targets"]
     if isinstance(held, Mapping):
@@ -161,7 +156,7 @@ def _cell(row: int, column: int, cell: Any, key: str) -> Any:
     cell = table_of(where, cell)
     for index, place in (("from_index", row), ("to_index", column)):
         if not equal(cell.get(index, place), place):
-            raise ProblemError(where, expected=f"{index} {place}", received=show(cell[index]))
+            raise ProblemError(where, f"{index} {place}", show(cell[index]))
     return cell.get(key)
 
 
@@ -178,6 +173,6 @@ def _read_lat_lon(response: Mapping[str, Any]) -> list[list[float]] | None:
         ends: Any = [entry.get("lon"), entry.get("lat")]
         pair = as_array("sources", ends, absent=math.nan)
         if not all(map(math.isfinite, pair)):
-            raise ProblemError("sources", node=node, expected="lon and lat", received=show(entry))
+            raise ProblemError("sources", "lon and lat", show(entry), node=node)
         places.append([float(pair[0]), float(pair[1])])
     return places

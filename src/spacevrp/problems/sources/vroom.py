@@ -69,10 +69,10 @@ def fields_from_vroom(
     refuse_unknown("document", document, _TOP)
     vehicles = [table_of("vehicles", v) for v in list_of("vehicles", document.get("vehicles"))]
     if not vehicles:
-        raise ProblemError("vehicles", expected="at least one", received="none")
+        raise ProblemError("vehicles", "at least one", "none")
     tasks, pairs = _read_tasks(document)
     if not tasks:
-        raise ProblemError("jobs", expected="at least one job or shipment", received="none")
+        raise ProblemError("jobs", "at least one job or shipment", "none")
     check_vehicles(vehicles)
     _warn_of_priorities(document)
     kinds = max(1, *(len(task["amounts"]) for task in tasks), *_kinds_of(vehicles))
@@ -147,7 +147,7 @@ def _read_uniform(
     capacity = []
     for kind, held in enumerate(read_capacity("vehicle 0", first, kinds)):
         if not held and any(any(stop["amounts"][kind : kind + 1]) for stop in stops):
-            raise ProblemError("vehicle 0, capacity", expected="more than 0", received="0")
+            raise ProblemError("vehicle 0, capacity", "more than 0", "0")
         capacity.append(held or np.inf)
     fields["capacity"] = capacity if kinds > 1 else capacity[0]
     if limit is not None:
@@ -168,9 +168,7 @@ def _demand(stops: Sequence[Mapping[str, Any]], kinds: int, *, counted: bool = F
     for stop in stops:
         amounts = stop["amounts"] or [0.0] * kinds
         if len(amounts) != kinds:
-            raise ProblemError(
-                stop["where"], expected=f"{kinds} amounts", received=f"{len(amounts)} of them"
-            )
+            raise ProblemError(stop["where"], f"{kinds} amounts", f"{len(amounts)} of them")
         row = list(amounts)
         if counted:  # each task is one
             sign = -1.0 if any(amount < 0 for amount in amounts) else 1.0
@@ -196,9 +194,7 @@ def _depot_task(vehicle: Mapping[str, Any]) -> dict[str, Any]:
 # ------------------------------------------------------------------------------------------- tasks
 
 
-def _read_tasks(
-    document: Mapping[str, Any],
-) -> tuple[list[dict[str, Any]], list[tuple[int, int]]]:
+def _read_tasks(document: Mapping[str, Any]) -> tuple[list[dict[str, Any]], list[tuple[int, int]]]:
     """Jobs, then the pickups and deliveries of shipments, and which of them are pairs."""
     tasks = []
     for number, entry in enumerate(list_of("jobs", document.get("jobs") or [])):
@@ -206,7 +202,7 @@ def _read_tasks(
         job = table_of(where, entry)
         refuse_unknown(where, job, _JOB)
         if job.get("delivery") is not None and job.get("amount") is not None:
-            raise ProblemError(f"{where}, amount", expected="none beside delivery", received="both")
+            raise ProblemError(f"{where}, amount", "none beside delivery", "both")
         delivered = as_amounts(f"{where}, delivery", job.get("delivery", job.get("amount")))
         collected = as_amounts(f"{where}, pickup", job.get("pickup"))
         if any(delivered) and any(collected):
@@ -243,9 +239,7 @@ def _warn_of_priorities(document: Mapping[str, Any]) -> None:
             )
             if not 0 <= given[where] <= _HIGHEST_PRIORITY:
                 raise ProblemError(
-                    f"{where}, priority",
-                    expected=f"0 to {_HIGHEST_PRIORITY}",
-                    received=str(given[where]),
+                    f"{where}, priority", f"0 to {_HIGHEST_PRIORITY}", str(given[where])
                 )
     high, low = max(given, key=given.__getitem__), min(given, key=given.__getitem__)
     if given[high] != given[low]:
@@ -328,7 +322,7 @@ def _read_travel(
     matrices = _read_matrices(document, vehicle)
     factor = as_number("vehicle 0, speed_factor", vehicle.get("speed_factor") or 1.0)
     if not 0 < factor < np.inf:
-        raise ProblemError("vehicle 0, speed_factor", expected="more than 0", received=f"{factor}")
+        raise ProblemError("vehicle 0, speed_factor", "more than 0", f"{factor}")
     if matrices is None:
         durations = _crow_flies(places, speed_kmh) / factor
         costs = None
@@ -359,9 +353,7 @@ def _read_places(stops: Sequence[Mapping[str, Any]]) -> list[list[float]] | None
         pair = as_array(f"{stop['where']}, location", list_of(stop["where"], stop["location"]))
         if pair.shape != (2,):
             raise ProblemError(
-                f"{stop['where']}, location",
-                expected="[longitude, latitude]",
-                received=show(stop["location"]),
+                f"{stop['where']}, location", "[longitude, latitude]", show(stop["location"])
             )
         places.append([float(pair[0]), float(pair[1])])
     return places
@@ -372,7 +364,7 @@ def _read_matrices(
 ) -> dict[str, Array] | None:
     """The matrices of the vehicles' profile, None where a routing engine would be asked."""
     if document.get("matrix") is not None and document.get("matrices") is not None:
-        raise ProblemError("matrix", expected="none beside matrices", received="both")
+        raise ProblemError("matrix", "none beside matrices", "both")
     profile = vehicle.get("profile") or "car"
     tables: Mapping[str, Any]
     if document.get("matrix") is not None:  # before version 1.8
@@ -380,7 +372,7 @@ def _read_matrices(
     elif document.get("matrices") is not None:
         profiles, where = table_of("matrices", document["matrices"]), f"matrices, {show(profile)}"
         if not isinstance(profile, str) or profile not in profiles:
-            raise ProblemError("matrices", expected=f"profile {show(profile)}", received="none")
+            raise ProblemError("matrices", f"profile {show(profile)}", "none")
         tables = table_of(where, profiles[profile])
     else:
         return None
@@ -391,13 +383,11 @@ def _read_matrices(
         if table is not None
     }
     if "durations" not in read:
-        raise ProblemError(where, expected="durations", received="none")
+        raise ProblemError(where, "durations", "none")
     size = len(read["durations"]) if read["durations"].ndim else 0
     for key, matrix in read.items():
         if matrix.shape != (size, size) or not size:
-            raise ProblemError(
-                f"{where}, {key}", expected="a square matrix", received=f"shape {matrix.shape}"
-            )
+            raise ProblemError(f"{where}, {key}", "a square matrix", f"shape {matrix.shape}")
     return read
 
 
@@ -409,13 +399,13 @@ def _crow_flies(places: list[list[float]] | None, speed_kmh: float | None) -> Ar
     if speed_kmh is None:
         raise ProblemError(
             "matrices",
-            expected="durations between all places (VROOM would ask a routing engine for them), or "
+            "durations between all places (VROOM would ask a routing engine for them), or "
             "speed_kmh to travel as the crow flies",
-            received="neither",
+            "neither",
         )
     speed = as_number("speed_kmh", speed_kmh)
     if not 0 < speed < np.inf:
-        raise ProblemError("speed_kmh", expected="more than 0", received=str(speed))
+        raise ProblemError("speed_kmh", "more than 0", str(speed))
     if places is None:
-        raise ProblemError("location", expected="[longitude, latitude]", received="none")
+        raise ProblemError("location", "[longitude, latitude]", "none")
     return great_circle(np.array(places)) / (speed / 3.6)

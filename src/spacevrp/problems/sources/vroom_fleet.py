@@ -47,7 +47,7 @@ class Depots:
         try:
             number = self.number_of.setdefault(key, len(self.stops))
         except TypeError:
-            raise ProblemError(where, expected="a place", received=show(location)) from None
+            raise ProblemError(where, "a place", show(location)) from None
         if number == len(self.stops):
             self.stops.append(
                 {
@@ -120,7 +120,7 @@ def read_skills(where: str, value: Any) -> tuple[int | str, ...]:
     for skill in skills:
         if not isinstance(skill, int | str):
             expected = "whole numbers"
-            raise ProblemError(f"{where}, skills", expected=expected, received=show(skill))
+            raise ProblemError(f"{where}, skills", expected, show(skill))
     return tuple(skills)
 
 
@@ -229,9 +229,7 @@ def read_capacity(where: str, vehicle: Mapping[str, Any], kinds: int) -> list[fl
         return [np.inf] * kinds
     held = as_amounts(f"{where}, capacity", vehicle["capacity"])
     if len(held) != kinds:
-        raise ProblemError(
-            f"{where}, capacity", expected=f"{kinds} amounts", received=show(vehicle["capacity"])
-        )
+        raise ProblemError(f"{where}, capacity", f"{kinds} amounts", show(vehicle["capacity"]))
     return held
 
 
@@ -241,7 +239,7 @@ def as_amounts(where: str, value: Any) -> list[float]:
         return []
     amounts = [as_number(where, amount) for amount in list_of(where, value)]
     if any(amount < 0 for amount in amounts):
-        raise ProblemError(where, expected="amounts of at least 0", received=show(value))
+        raise ProblemError(where, "amounts of at least 0", show(value))
     return amounts
 
 
@@ -249,7 +247,7 @@ def as_window(where: str, value: Any) -> Array:
     """A beginning and an end, (2,)."""
     window = as_array(where, list_of(where, value))
     if window.shape != (2,):
-        raise ProblemError(where, expected="[start, end]", received=show(value))
+        raise ProblemError(where, "[start, end]", show(value))
     return window
 
 
@@ -267,5 +265,5 @@ def as_row(where: str, index: Any, size: int) -> int:
     """A row of the matrix."""
     row = as_whole(where, index, f"a row of the matrix, 0 to {size - 1}")
     if not 0 <= row < size:
-        raise ProblemError(where, expected=f"0 to {size - 1}", received=str(row))
+        raise ProblemError(where, f"0 to {size - 1}", str(row))
     return row
