@@ -110,12 +110,6 @@ def test_sizes_are_kept_within_bounds_and_in_order(tmp_path: Path) -> None:
         cvrplib.list_instances(tmp_path, 6, 9)
 
 
-def test_the_papers_figures_by_instance() -> None:
-    assert cvrplib.papers_gap("X-n1001-k43") == 9.538
-    assert cvrplib.papers_gap("Antwerp2") == 15.69
-    assert cvrplib.papers_gap("Flanders2") is None
-
-
 def test_averages_by_the_number_of_customers() -> None:
     rows = [
         replace(result("X-n502-k39", 501, 5.0, 7.0), peak_gib=1.5),
@@ -138,12 +132,6 @@ def test_averages_by_the_number_of_customers() -> None:
     assert (theirs.gap, theirs.paper_gap, theirs.note) == (7.0, 8.5, "2 of 3 solved")
     assert found["average 1,000 to 5,000"].gap is None
     assert found["average 1,000 to 5,000"].violations == 1
-
-
-def test_averages_of_the_papers_own_rows() -> None:
-    held = paper.table("cvrplib")["X"]["method"]["SPACE"]
-    rows = [result(name, 600, one["gap"], one["gap"]) for name, one in held.items()]
-    assert cvrplib.averages(rows)[0].gap == pytest.approx(7.863, abs=0.0006)  # as printed
 
 
 def test_best_known_costs_other_than_the_papers_are_said() -> None:
@@ -206,27 +194,6 @@ def test_the_whole_command(
     record = json.loads((tmp_path / "out" / "cvrplib.json").read_text())
     assert [row["violations"] for row in record["rows"][:2]] == [0, 0]
     assert (tmp_path / "out" / "cvrplib.md").read_text().startswith("# CVRPLIB\n")
-
-
-@pytest.mark.parametrize(
-    ("arguments", "part"),
-    [
-        ([], "expected --data FOLDER, or SPACEVRP_DATA to name a folder with cvrplib in it"),
-        (["--data", "no-such-folder"], "no-such-folder: expected a folder of .vrp files"),
-        (["--max-size", "0"], "--max-size: expected a whole number of at least 1"),
-    ],
-)
-def test_bad_usage_is_one_line(
-    arguments: list[str],
-    part: str,
-    capsys: pytest.CaptureFixture[str],
-    monkeypatch: pytest.MonkeyPatch,
-) -> None:
-    monkeypatch.delenv("SPACEVRP_DATA", raising=False)
-    assert main(["bench", "cvrplib", *arguments]) == 2
-    error = capsys.readouterr().err
-    assert part in error
-    assert error.count("\n") == 1
 
 
 @pytest.mark.data

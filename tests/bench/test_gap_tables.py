@@ -6,14 +6,13 @@ import argparse
 import csv
 import json
 from collections.abc import Callable
-from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
 import pytest
 
-from spacevrp.bench import ablation, gap_table, paper, references
-from spacevrp.bench.gap_table import AVERAGE, SCALE, UNSEEN, GapRow, GapTable
+from spacevrp.bench import ablation, gap_table, references
+from spacevrp.bench.gap_table import AVERAGE, UNSEEN, GapRow, GapTable
 from spacevrp.bench.references import Reference
 from spacevrp.bench.runner import Model, label_models
 from spacevrp.bench.solving import Outcome
@@ -22,7 +21,6 @@ from spacevrp.cli.main import main
 from spacevrp.generators import generate
 from spacevrp.model import ModelConfig, SpaceModel
 from spacevrp.problems.errors import SpacevrpError
-from spacevrp.problems.variants import SEEN_NAMES, VARIANTS, parse_variant
 from spacevrp.solver import Solver
 
 
@@ -106,32 +104,12 @@ def test_no_average_of_halves_of_which_one_is_missing() -> None:
     assert only.problem == "symmetric average"
 
 
-def test_averages_of_the_paper_itself() -> None:
-    rows = [row(n, paper.space_gap(n), None, paper.space_gap(n)) for n in UNSEEN.problems]
-    symmetric, asymmetric, both = gap_table.symmetric_and_asymmetric(rows)
-    gaps = paper.gaps()
-    mean = sum(gaps[name] for name in gaps if name not in SEEN_NAMES and name[0] == "A") / 52
-    assert asymmetric.oracle_gap == pytest.approx(mean)
-    assert symmetric.oracle == "46 of 46 variants"
-    assert both.difference == pytest.approx(0.0)
-    # As docs/benchmarks.md says.
-    found = [one.oracle_gap for one in (symmetric, asymmetric, both)]
-    assert found == pytest.approx([16.39, 8.08, 12.24], abs=0.005)
-
-
 def test_a_variant_beside_its_asymmetric_form() -> None:
     rows = [row("CVRPL", 1.0, 3.0, 0.45), row("MDCVRP", 2.0, 2.0, 2.0), row("ACVRPL", 4, None, -2)]
     text = gap_table.pairs_text(rows)
     assert "| CVRPL | 1.00 | 4.00 | 2.50 | 3.00 |   |   | 0.45 | -2.00 | -0.78 |" in text
     assert "MDCVRP" not in text
     assert gap_table.pairs_text(rows[:2]) == ""
-
-
-def test_other_views_than_the_papers_are_said() -> None:
-    rows = [row("CVRPL", 1.0, 1.0, 1.0), row("ACVRPL", 1.0, 1.0, 1.0)]
-    assert gap_table.views_text(rows) == ""
-    text = gap_table.views_text([rows[0], replace(rows[1], views=8)])
-    assert text.strip() == "Asymmetric instances were solved with 8 views; the paper's 128."
 
 
 # ------------------------------------------------------------------------------------------- rows
@@ -165,25 +143,6 @@ def _parser(table: GapTable) -> argparse.ArgumentParser:
     parser = argparse.ArgumentParser()
     table.add_arguments(parser)
     return parser
-
-
-def test_the_98_are_the_default() -> None:
-    args = _parser(UNSEEN).parse_args([])
-    assert len(args.problems) == 98
-    assert set(args.problems) == set(VARIANTS) - set(SEEN_NAMES)
-    asymmetric = [parse_variant(name).features.asymmetric for name in args.problems]
-    assert asymmetric == sorted(asymmetric)
-    assert (args.count, args.size, args.seed) == (32, 100, 1)
-    # The paper's views, but on a CPU fewer where they would take too long.
-    for device, expected in (("cuda", 128), ("cpu", 8)):
-        sources = gap_table.generated_sets(["CVRPL", "ACVRPL"], args)
-        assert [UNSEEN.views(one, device, args) for one in sources] == [[8], [expected]]
-
-
-def test_a_thousand_customers_are_the_papers_six() -> None:
-    args = _parser(SCALE).parse_args([])
-    assert args.problems == ("CVRPB", "OCVRP", "CVRPTW", "ACVRPB", "AOCVRP", "ACVRPTW")
-    assert (args.size, args.starts) == (1000, None)
 
 
 # ---------------------------------------------------------------------------------------- command
@@ -259,31 +218,6 @@ def test_an_interrupted_table_goes_on(
     assert sorted(path.suffix for path in tmp_path.iterdir()) == [".csv", ".json", ".md"]
 
 
-@pytest.mark.parametrize("verb", ["unseen", "scale", "ablation", "cvrplib"])
-def test_every_table_explains_itself(verb: str, capsys: pytest.CaptureFixture[str]) -> None:
-    assert main(["bench", verb, "--help"]) == 0
-    assert f"{verb}.md" in capsys.readouterr().out
-
-
-@pytest.mark.parametrize(
-    ("arguments", "part"),
-    [
-        (["unseen", "--problems", "CVPR"], "variant 'CVPR' is not legal"),
-        (["unseen", "--count", "0"], "--count: expected a whole number of at least 1"),
-        (["unseen", "--size", "7", "--problems", "PDCVRP"], "size: expected an even number"),
-        (["scale", "--weights", "no-such-weights"], "no bundled weights"),
-        (["ablation", "--weights", "no-such-weights"], "no bundled weights"),
-    ],
-)
-def test_bad_usage_is_one_line(
-    arguments: list[str], part: str, capsys: pytest.CaptureFixture[str]
-) -> None:
-    assert main(["bench", *arguments]) == 2
-    error = capsys.readouterr().err
-    assert part in error
-    assert error.count("\n") == 1
-
-
 # --------------------------------------------------------------------------------------- ablations
 
 
@@ -309,12 +243,6 @@ def test_the_papers_figures_for_a_setting(
     changes: dict[str, Any], variant: str, gap: float | None
 ) -> None:
     assert ablation.papers_gaps(ModelConfig(**changes)).get(variant) == gap
-
-
-def test_the_sixteen_and_their_asymmetric_forms() -> None:
-    names = ablation.ABLATION.problems
-    assert len(names) == 32
-    assert ["A" + name for name in names[:16]] == list(names[16:])
 
 
 def test_labels_tell_models_apart() -> None:

@@ -484,33 +484,3 @@ def test_the_table(
     # Mean of 2 and 5; of the paper's kind one, 50% above the best.
     shown = " ".join(row.split())
     assert shown == "CVRP 1 lkh 5 s, 1 pyvrp 20 s 2 3.50000 1 3.00000 50.000"
-
-
-@pytest.mark.parametrize(
-    ("options", "fault"),
-    [
-        (["--extend", "--solver", "gurobi"], "expected one of auto, paper, pyvrp"),
-        (["--extend", "--solver", "paper", "--seconds", "5"], "the paper gives its oracles 20 s"),
-        (["--extend", "--time", "soon"], "such as 90s, 20m or 2h, received 'soon'"),
-        (["--check", "1"], "expected a number above 1, received '1'"),
-        (["--check", "2"], "expected references to check"),
-        (["--extend", "--merge", "x.jsonl"], "not allowed with argument"),
-        (["--merge", "nowhere.jsonl"], "nowhere.jsonl: expected a record of results"),
-        (["--extend", "--record", "x.txt"], "x.txt: expected a file name that ends in .jsonl"),
-        ([], "cannot be read: No such file"),
-    ],
-)
-def test_bad_usage(
-    extend: Callable[..., int],
-    options: list[str],
-    fault: str,
-    capsys: pytest.CaptureFixture[str],
-) -> None:
-    try:
-        code = extend(*options)
-    except SystemExit as exit_:
-        code = int(str(exit_.code))
-    assert code == 2
-    shown = capsys.readouterr().err
-    assert fault in shown
-    assert len(shown.splitlines()) == 1

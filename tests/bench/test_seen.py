@@ -12,13 +12,13 @@ import numpy as np
 import pytest
 import torch
 
-from spacevrp.bench import paper, seen, sets
+from spacevrp.bench import paper, sets
 from spacevrp.bench.gap_table import gap_row
 from spacevrp.bench.records import checksum
 from spacevrp.bench.references import Reference
 from spacevrp.bench.runner import Model
 from spacevrp.bench.seen import SEEN, SeenRow
-from spacevrp.bench.sets import GENERATED, Source, read_set
+from spacevrp.bench.sets import Source, read_set
 from spacevrp.bench.solving import gaps, solve_set
 from spacevrp.bench.weights import load_model
 from spacevrp.cli.main import main
@@ -28,7 +28,7 @@ from spacevrp.generators import generate
 from spacevrp.model import SpaceModel
 from spacevrp.problems.errors import FormatError, SpacevrpError
 from spacevrp.problems.referee import judge
-from spacevrp.problems.variants import SEEN_NAMES, parse_variant
+from spacevrp.problems.variants import parse_variant
 from spacevrp.solver import Solver
 from spacevrp.train import checkpoint
 from spacevrp.train.config import TrainConfig
@@ -246,61 +246,6 @@ def test_the_whole_command(
     assert float(table[-1]["best_gap"]) == pytest.approx(rows[-1]["best_gap"])
     assert (out / "seen.md").read_text().count("\n| CVRPL |") == 4
     assert sorted(path.name for path in out.iterdir()) == ["seen.csv", "seen.json", "seen.md"]
-
-
-@pytest.mark.parametrize("kind", ["json", "markdown"])
-def test_other_formats(tiny_weights: Path, capsys: pytest.CaptureFixture[str], kind: str) -> None:
-    command = ["bench", "seen", "--count", "1", "--size", "6", "--problems", "OP", "--quiet"]
-    command += ["--augment-symmetric", "1", "--weights", str(tiny_weights), "--format", kind]
-    assert main([*command, "--device", "cpu"]) == 0
-    text = capsys.readouterr().out
-    if kind == "json":
-        (row,) = json.loads(text)["rows"]  # one view only: nothing to repeat
-        assert row["problem"] == "OP"
-        assert row["cost"] < 0
-    else:
-        assert text.startswith("| problem | set |")
-        assert "| OP | generated | 1 | 1 | -" in text
-
-
-def test_the_twelve_and_the_public_files_are_the_default(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    parser = argparse.ArgumentParser()
-    SEEN.add_arguments(parser)
-    args = parser.parse_args([])
-    assert (args.count, args.seed, args.size) == (1000, 1, 100)
-    assert (args.augment_symmetric, args.augment_asymmetric) == (8, 128)
-    batch_file(tmp_path / "uniform100", "CVRPL", 6, 1)
-    monkeypatch.setenv("SPACEVRP_DATA", str(tmp_path))
-    found = [(source.variant.name, source.place) for source in SEEN.sources(args)]
-    assert found == [*((name, GENERATED) for name in SEEN_NAMES), ("CVRPL", "uniform100")]
-    monkeypatch.setenv("SPACEVRP_DATA", str(tmp_path / "nowhere"))
-    assert seen.data_folders(None) == []
-
-
-@pytest.mark.parametrize(
-    ("arguments", "part"),
-    [
-        (["--problems", "CVPR"], "variant 'CVPR' is not legal"),
-        (["--count", "-1"], "--count: expected a whole number of at least 0, received '-1'"),
-        (["--count", "0"], "nothing to measure"),
-        (["--data", "no-such-folder"], "no-such-folder: expected a folder of .npz batches"),
-        (["--size", "7", "--problems", "PDTSP"], "size: expected an even number"),
-        (["--weights", "no-such-weights"], "no bundled weights"),
-    ],
-)
-def test_bad_usage_is_one_line(
-    arguments: list[str],
-    part: str,
-    capsys: pytest.CaptureFixture[str],
-    monkeypatch: pytest.MonkeyPatch,
-) -> None:
-    monkeypatch.delenv("SPACEVRP_DATA", raising=False)
-    assert main(["bench", "seen", *arguments]) == 2
-    error = capsys.readouterr().err
-    assert part in error
-    assert error.count("\n") == 1
 
 
 @pytest.mark.data

@@ -63,16 +63,6 @@ def test_an_instance_without_a_plan_is_a_violation(tiny_model: SpaceModel) -> No
     assert solve(Solver(tiny_model, "cpu"), [good, bad], repeats=1).violations == 1
 
 
-def test_seconds_are_scaled_to_a_thousand() -> None:
-    found = Outcome((1.0,) * 8, 1.0, 2.0, 1.0, violations=0)
-    about = {"part": "thousand", "views": 8, "threads": 1, "repeats": 1, "problem": "CVRP"}
-    row = speed.row_of(found, size=100, **about)
-    assert (row.instances, row.seconds_thousand, row.paper_seconds) == (8, 500.0, 7)
-    assert row.faster == pytest.approx(7 / 500)
-    other = speed.row_of(found, size=50, **about)
-    assert (other.paper_seconds, other.faster) == (None, None)
-
-
 def test_other_processes_are_seen_and_our_own_work_is_not(monkeypatch: pytest.MonkeyPatch) -> None:
     # 10 s of work by all, 4 s of them ours, in 3 s of time: two cores were busy elsewhere.
     busy, own, wall = iter([100.0, 110.0]), iter([20.0, 24.0]), iter([50.0, 53.0])
@@ -115,17 +105,3 @@ def test_the_whole_command(
     assert len(record["load_average"]["end"]) == 3
     # What is done is measured again by the next call.
     assert not (tmp_path / "speed.solved.jsonl").exists()
-
-
-@pytest.mark.parametrize(
-    ("option", "value", "told"),
-    [
-        ("--part", "latency,size", "expected names out of latency, throughput, thousand"),
-        ("--threads", "0", "expected a whole number of at least 1, received '0'"),
-    ],
-)
-def test_bad_arguments_are_named(
-    option: str, value: str, told: str, capsys: pytest.CaptureFixture[str]
-) -> None:
-    assert main(["bench", "speed", option, value]) == 2
-    assert told in capsys.readouterr().err

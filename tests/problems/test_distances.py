@@ -164,10 +164,6 @@ def test_the_diagonal_is_ignored(entry: float | None) -> None:
     assert not distances.has_missing_arcs
 
 
-def test_places_that_coincide_have_no_distance() -> None:
-    assert Distances(coordinates=[(1, 1), (1, 1)]).between(0, 1) == 0
-
-
 @pytest.mark.parametrize("kind", ["coordinates", "matrix"])
 def test_reordered(kind: str) -> None:
     points = np.array([(0, 0), (3, 4), (6, 8), (0, 5)])
@@ -298,11 +294,3 @@ def test_rounding_down_breaks_the_triangle_inequality() -> None:
     assert distances.between(0, 2) == 1
     assert distances.between(0, 1) + distances.between(1, 2) == 0
     assert not distances.metric.obeys_triangle
-
-
-@given(st.lists(places, min_size=2, max_size=6), st.sampled_from([0.25, 2.0, 1024.0]))
-def test_distances_scale_with_coordinates(points: list[tuple[float, float]], factor: float) -> None:
-    small = Distances(coordinates=points)
-    large = Distances(coordinates=np.array(points) * factor)
-    np.testing.assert_allclose(large.matrix(), small.matrix() * factor, rtol=1e-12)
-    assert large.extent == pytest.approx(small.extent * factor)

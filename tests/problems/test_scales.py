@@ -186,9 +186,3 @@ def nothing_is_close(problem: Problem, routes: list[list[int]]) -> bool:
     tight = tight.replace(windows=tight.windows * [1, 1 - 1e-4])
     verdicts = [judge(one, routes).violations for one in (loose, tight)]
     return len(verdicts[0]) == len(verdicts[1])
-
-
-def test_a_unit_never_vanishes() -> None:
-    problem = Problem.from_coordinates([(0, 0), (5e-324, 0)])
-    assert problem.unit > 0
-    assert problem.length_tolerance >= 0

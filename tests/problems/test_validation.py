@@ -52,13 +52,6 @@ def blame(problem: Any, arguments: dict[str, Any]) -> ProblemError:
     return caught.value
 
 
-def test_the_sound_instances_are_sound() -> None:
-    Problem.from_coordinates(CROSS, **SOUND)
-    Problem.from_coordinates(CROSS, **PAIRED, capacity=5)
-    Problem.from_coordinates(CROSS, **TOUR)
-    Problem.from_matrix(FULL)
-
-
 # (what is changed, field, node, fragment of the message)
 ROWS: list[tuple[dict[str, Any], str, int | None, str]] = [
     # ---- shapes
@@ -406,12 +399,6 @@ def test_a_declared_symmetric_variant_refuses_asymmetric_data() -> None:
     Problem.from_matrix(FULL, variant="ACVRP")  # symmetric by chance
 
 
-def test_the_data_may_show_less_than_the_declared_variant_allows() -> None:
-    problem = Problem.from_coordinates(CROSS, variant="MDCVRPBLTW")
-    assert problem.features.time_windows
-    assert not problem.inferred_features.time_windows
-
-
 @pytest.mark.parametrize("variant", ["CVRPX", "", 5, ["CVRP"]])
 def test_an_unknown_variant(variant: Any) -> None:
     with pytest.raises(VariantError):
@@ -426,12 +413,6 @@ def test_a_problem_needs_distances(distances: Any) -> None:
     error = blame(Problem, {"distances": distances})
     assert error.field == "distances"
     assert "Problem.from_matrix" in str(error)
-
-
-@pytest.mark.parametrize("metric", ["EUC_2D", "", 5, Metric, ["att"]])
-def test_a_problem_needs_a_known_metric(metric: Any) -> None:
-    error = blame(Problem.from_coordinates, {"coordinates": CROSS, "metric": metric})
-    assert error.field == "metric"
 
 
 @pytest.mark.parametrize("huge", ["x" * 10**6, [0] * 10**5, np.zeros(10**5), ["x" * 10**6] * 5])
