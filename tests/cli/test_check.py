@@ -143,13 +143,6 @@ def test_several_instances_are_numbered(
     ]
 
 
-def test_all_of_several_feasible(
-    batch: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
-    assert check(batch, write_solution(tmp_path, *[plan([[0, 1, 2], [0, 3, 4]], 1.5)] * 3)) == 0
-    assert capsys.readouterr().out.splitlines()[-1] == "3 of 3 instances feasible, mean cost 1.5"
-
-
 def test_another_number_of_instances_is_a_negative_answer(
     batch: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
@@ -206,24 +199,3 @@ def test_a_node_that_does_not_exist_is_bad_input(
         f"spacevrp: error: {solution}, instance 1: route 2, position 2: expected a node from 0 to "
         "4, received 17\n"
     )
-
-
-def test_a_missing_file_is_bad_input(
-    instance: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
-    assert check(instance, tmp_path / "nowhere.json") == 2
-    captured = capsys.readouterr()
-    assert captured.err.count("\n") == 1
-    assert "nowhere.json" in captured.err
-
-
-def test_the_solution_argument_is_required(
-    instance: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
-    assert check(instance) == 2
-    assert "SOLUTION" in capsys.readouterr().err
-
-
-def test_help_tells_the_exit_codes(capsys: pytest.CaptureFixture[str]) -> None:
-    assert check("--help") == 0
-    assert "Exit code 0" in capsys.readouterr().out

@@ -35,12 +35,6 @@ def tiny_weights(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(weights, "BUNDLED", folder)
 
 
-def test_the_bundled_instance() -> None:
-    problem = read_json(INSTANCE)
-    assert problem.variant_name == "CVRP"
-    assert len(problem.customers) == 50
-
-
 def test_routes_cost_and_picture(tiny_weights: None, capsys: pytest.CaptureFixture[str]) -> None:
     pytest.importorskip("matplotlib", reason="plots are an extra")
     assert main(["demo"]) == 0

@@ -7,13 +7,10 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-import torch
 
 from spacevrp.cli.main import main
 from spacevrp.formats import write
 from spacevrp.generators import generate
-from spacevrp.model import ModelConfig, SpaceModel
-from spacevrp.model.weights import save_weights
 from spacevrp.problems.leniency import unservable_allowed
 from spacevrp.problems.problem import Problem
 
@@ -23,14 +20,6 @@ SHORT = {
     "capacity": 3,
     "max_routes": 2,
 }
-
-
-@pytest.fixture(scope="module")
-def weights(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    with torch.random.fork_rng():
-        torch.manual_seed(0)
-        model = SpaceModel(ModelConfig(width=16, layers=2, feedforward=32, pivots=4, rank=2))
-    return save_weights(tmp_path_factory.mktemp("weights") / "tiny", model, {})
 
 
 @pytest.fixture
@@ -190,10 +179,3 @@ def test_a_customer_whom_nobody_can_serve_is_left_out(
     assert captured.err == ""  # what solve writes is known when it is read
     assert main(["check", str(path), str(out)]) == 1
     assert "customer 3 is never visited" in capsys.readouterr().out
-
-
-def test_help_names_the_codes(capsys: pytest.CaptureFixture[str]) -> None:
-    assert main(["explain", "--help"]) == 0
-    text: Any = capsys.readouterr().out
-    for code in ("capacity", "window", "unreachable", "length", "pair", "fleet"):
-        assert code in text

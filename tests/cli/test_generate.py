@@ -38,13 +38,6 @@ def test_a_series_can_be_cut_anywhere_and_a_file_is_replaced(tmp_path: Path) -> 
     assert read_npz(path) == generate("TSP", 5, 9)[7:]
 
 
-def test_the_same_set_is_the_same_file(tmp_path: Path) -> None:
-    for name in ("a.npz", "b.npz"):
-        command = ["generate", "ASPCTSP", "-n", "5", "--count", "3", "-o", str(tmp_path / name)]
-        assert main(command) == 0
-    assert (tmp_path / "a.npz").read_bytes() == (tmp_path / "b.npz").read_bytes()
-
-
 @pytest.mark.parametrize(
     ("arguments", "part"),
     [

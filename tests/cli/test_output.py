@@ -6,21 +6,14 @@ import csv
 import json
 import shutil
 import subprocess
-import warnings
 from pathlib import Path
 from typing import Any
 
 import pytest
-import torch
-from hypothesis import HealthCheck, given, settings
-from hypothesis import strategies as st
 
 from spacevrp.cli.main import VERBS, main
 from spacevrp.formats import read, read_solution, write
-from spacevrp.model import ModelConfig, SpaceModel
-from spacevrp.model.weights import save_weights
 from spacevrp.problems.problem import Problem
-from spacevrp.problems.referee import judge
 from spacevrp.problems.solution import Solution
 
 STOPS = """\
@@ -37,39 +30,11 @@ VROOM = {
 }
 
 
-@pytest.fixture(scope="module")
-def weights(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    with torch.random.fork_rng():
-        torch.manual_seed(0)
-        model = SpaceModel(ModelConfig(width=16, layers=2, feedforward=32, pivots=4, rank=2))
-    return save_weights(tmp_path_factory.mktemp("weights") / "tiny", model, {})
-
-
-@pytest.fixture
-def solve(weights: Path) -> Any:
-    def run(*arguments: object) -> int:
-        return main(["solve", "--device", "cpu", "--weights", str(weights), *map(str, arguments)])
-
-    return run
-
-
 @pytest.fixture
 def stops(tmp_path: Path) -> Path:
     path = tmp_path / "stops.csv"
     path.write_text(STOPS)
     return path
-
-
-def test_a_table_with_every_stop(
-    solve: Any, stops: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
-    assert solve(stops, "--format", "table") == 0
-    first, route, heading, start, *_, last = capsys.readouterr().out.splitlines()
-    assert first.startswith("stops  CVRPTW  cost ")
-    assert route.startswith("  route 1: 0 ")
-    assert heading.split() == ["stop", "arrival", "waiting", "departure", "load", "leg", "cost"]
-    assert start.split()[:2] == ["hub", "08:00:00"]
-    assert last.endswith(" s on cpu")
 
 
 def test_geojson(solve: Any, stops: Path, tmp_path: Path) -> None:
@@ -186,31 +151,6 @@ def test_vroom_names_its_vehicles(
     assert 13 in served[42]
 
 
-def test_vroom_in_and_out(solve: Any, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    path = tmp_path / "problem.json"
-    path.write_text(json.dumps(VROOM))
-    assert solve(path, "--format", "vroom") == 0
-    document = json.loads(capsys.readouterr().out)
-    assert document["code"] == 0
-    jobs = [s["id"] for r in document["routes"] for s in r["steps"] if s["type"] == "job"]
-    assert sorted(jobs) == [11, 12, 13]
-    # What it says of the cost is what the referee says of the routes.
-    assert solve(path) == 0
-    (solved,) = json.loads(capsys.readouterr().out)["instances"]
-    problem = read(path)
-    assert isinstance(problem, Problem)
-    assert judge(problem, solved["routes"]).cost == document["summary"]["cost"]
-
-
-@pytest.mark.parametrize("kind", ["routes", "schedule", "load"])
-def test_pictures(solve: Any, stops: Path, tmp_path: Path, kind: str) -> None:
-    pytest.importorskip("matplotlib", reason="plots are an extra")
-    picture = tmp_path / "plan.svg"
-    options = ("--plot", picture, "--plot-kind", kind, "-o", tmp_path / "out.json", "--quiet")
-    assert solve(stops, *options) == 0
-    assert picture.read_bytes().startswith(b"<?xml")
-
-
 def test_a_partial_plan_in_vrooms_words(
     solve: Any, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
@@ -266,15 +206,6 @@ def test_bad_input_is_one_line(
     captured = capsys.readouterr()
     assert message in captured.err
     assert captured.err.count("\n") == 1
-
-
-def test_a_tour_is_no_answer_of_vroom(
-    solve: Any, tmp_path: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
-    path = tmp_path / "tour.json"
-    path.write_text('{"locations": [[0, 0], [1, 0], [0, 1]]}')
-    assert solve(path, "--format", "vroom") == 2
-    assert "--format vroom: expected a depot, received none" in capsys.readouterr().err
 
 
 # ------------------------------------------------------------------------------------------- check
@@ -351,42 +282,3 @@ def test_bash_completes(
 
 
 # ------------------------------------------------------------------------------------------ fuzzing
-
-
-@settings(
-    max_examples=40,
-    deadline=None,
-    suppress_health_check=[HealthCheck.function_scoped_fixture, HealthCheck.too_slow],
-)
-@given(st.data())
-def test_whatever_the_table_holds_there_is_a_line_or_a_plan(
-    solve: Any, tmp_path: Path, capsys: pytest.CaptureFixture[str], data: st.DataObject
-) -> None:
-    """Cells of a good table replaced by others: exit 0 with a refereed plan, or one error line."""
-    rows = [line.split(",") for line in STOPS.splitlines()]
-    cells = st.sampled_from(
-        ["", "0", "-1", "4", "1e9", "nan", "08:00", "25:99", "x", "1e400", "2026-03-02T08:00", "٣"]
-    )
-    for _ in range(data.draw(st.integers(1, 3))):
-        row = data.draw(st.integers(1, len(rows) - 1))
-        column = data.draw(st.integers(0, len(rows[0]) - 1))
-        rows[row][column] = data.draw(cells)
-    path = tmp_path / "case.csv"
-    path.write_text("\n".join(",".join(row) for row in rows) + "\n")
-    with warnings.catch_warnings():
-        warnings.simplefilter("ignore")
-        code = solve(path, "--augment", 1, "--quiet")
-    captured = capsys.readouterr()
-    if code == 2:
-        assert captured.err.startswith("spacevrp: error: ")
-        assert captured.err.count("\n") == 1
-        return
-    assert code in (0, 1)
-    (solved,) = json.loads(captured.out)["instances"]
-    assert solved["feasible"] is (code == 0)
-    if code == 0:
-        problem = read(path)
-        assert isinstance(problem, Problem)
-        verdict = judge(problem, solved["routes"])
-        assert verdict.feasible
-        assert verdict.cost == solved["cost"]

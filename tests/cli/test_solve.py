@@ -13,8 +13,6 @@ import torch
 from spacevrp.cli.main import main
 from spacevrp.formats import read, read_solution, write
 from spacevrp.generators import generate
-from spacevrp.model import ModelConfig, SpaceModel
-from spacevrp.model.weights import save_weights
 from spacevrp.problems.problem import Problem
 from spacevrp.problems.referee import judge
 
@@ -42,27 +40,11 @@ EOF
 """
 
 
-@pytest.fixture(scope="module")
-def weights(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    with torch.random.fork_rng():
-        torch.manual_seed(0)
-        model = SpaceModel(ModelConfig(width=16, layers=2, feedforward=32, pivots=4, rank=2))
-    return save_weights(tmp_path_factory.mktemp("weights") / "tiny", model, {})
-
-
 @pytest.fixture
 def instance(tmp_path: Path) -> Path:
     path = tmp_path / "four.vrp"
     path.write_text(VRPLIB)
     return path
-
-
-@pytest.fixture
-def solve(weights: Path) -> Any:
-    def run(*arguments: object) -> int:
-        return main(["solve", "--device", "cpu", "--weights", str(weights), *map(str, arguments)])
-
-    return run
 
 
 @pytest.fixture
@@ -91,15 +73,6 @@ def test_json_for_scripts(solve: Any, instance: Path, capsys: pytest.CaptureFixt
     assert captured.err == ""
 
 
-def test_a_table_to_read(solve: Any, instance: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    assert solve(instance, "--format", "table") == 0
-    first, *routes, last = capsys.readouterr().out.splitlines()
-    assert first.startswith("four  CVRP  cost ")
-    assert routes[0].startswith("  route 1: 0 ")
-    assert last.startswith("solved, ")
-    assert last.endswith(" s on cpu")
-
-
 def test_vrplib(
     solve: Any, instance: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
@@ -124,13 +97,6 @@ def test_a_batch_into_a_file_that_check_accepts(
     assert main(["check", str(batch), str(out)]) == 0
     assert len(read_solution(out).instances) == 3
     assert [path.name for path in tmp_path.iterdir() if path.name.startswith(".")] == []
-
-
-def test_quiet_says_nothing_beside_the_file(
-    solve: Any, instance: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
-    assert solve(instance, "--quiet", "-o", tmp_path / "out.json") == 0
-    assert capsys.readouterr() == ("", "")
 
 
 def test_options_reach_the_solver(
@@ -158,13 +124,6 @@ def test_rounding(solve: Any, instance: Path, capsys: pytest.CaptureFixture[str]
         costs.append(json.loads(capsys.readouterr().out)["instances"][0]["cost"])
     assert costs[0] == int(costs[0])
     assert costs[1] != int(costs[1])
-
-
-def test_a_picture(solve: Any, instance: Path, tmp_path: Path) -> None:
-    pytest.importorskip("matplotlib", reason="plots are an extra")
-    picture = tmp_path / "four.png"
-    assert solve(instance, "--plot", picture, "-o", tmp_path / "out.json") == 0
-    assert picture.read_bytes()[:4] == b"\x89PNG"
 
 
 def test_a_partial_plan_is_a_negative_answer_and_nothing_is_lost(
@@ -245,14 +204,6 @@ def test_bad_input_is_one_line(
     assert captured.err.count("\n") == 1
     assert message in captured.err
     assert sorted(tmp_path.iterdir()) == before
-
-
-@pytest.mark.skipif(torch.cuda.is_available(), reason="needs a machine without a GPU")
-def test_a_gpu_that_is_not_there(
-    solve: Any, instance: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
-    assert solve(instance, "--device", "cuda") == 2
-    assert "expected a CUDA device for 'cuda', found none" in capsys.readouterr().err
 
 
 def test_a_dash_is_stdout(

@@ -50,16 +50,6 @@ def test_the_note_and_the_plan(
     assert json.loads(other.out)["instances"][0]["routes"] != plan["routes"]
 
 
-@pytest.mark.slow
-def test_quiet_says_nothing(
-    tmp_path: Path, weights: str, capsys: pytest.CaptureFixture[str]
-) -> None:
-    write(tmp_path / "many.npz", generate("TSP", 205, 1))
-    command = ["solve", str(tmp_path / "many.npz"), "--weights", weights, "--device", "cpu"]
-    assert main([*command, "--augment", "1", "--starts", "1", "--quiet"]) == 0
-    assert capsys.readouterr().err == ""
-
-
 def test_what_does_not_fit_is_one_line_and_no_file(
     tmp_path: Path,
     weights: str,

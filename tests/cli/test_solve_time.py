@@ -7,23 +7,12 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-import torch
 
 from spacevrp import native
 from spacevrp.cli.main import main
 from spacevrp.formats import read, write
 from spacevrp.generators import generate
-from spacevrp.model import ModelConfig, SpaceModel
-from spacevrp.model.weights import save_weights
 from spacevrp.problems.solution import Solution
-
-
-@pytest.fixture(scope="module")
-def weights(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    with torch.random.fork_rng():
-        torch.manual_seed(0)
-        model = SpaceModel(ModelConfig(width=16, layers=1, feedforward=16, pivots=2, rank=2))
-    return save_weights(tmp_path_factory.mktemp("weights") / "tiny", model, {})
 
 
 @pytest.fixture
@@ -31,14 +20,6 @@ def instance(tmp_path: Path, four_customers: Any) -> Path:
     path = tmp_path / "four.json"
     write(path, four_customers(name="four", demand=[0, 2, 2, 2, 2], capacity=8))
     return path
-
-
-@pytest.fixture
-def solve(weights: Path) -> Any:
-    def run(*arguments: object) -> int:
-        return main(["solve", "--device", "cpu", "--weights", str(weights), *map(str, arguments)])
-
-    return run
 
 
 @pytest.mark.skipif(not native.available(), reason="the search was not compiled")

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import argparse
 import json
 import re
 import signal
@@ -15,7 +14,7 @@ import torch
 
 import spacevrp
 from spacevrp.cli.main import main
-from spacevrp.cli.train import parse_duration, settle_config
+from spacevrp.cli.train import settle_config
 from spacevrp.model import ModelConfig
 from spacevrp.model.weights import load_weights
 from spacevrp.problems.errors import SpacevrpError
@@ -256,31 +255,7 @@ def test_preset_below_file_below_settings(tmp_path: Path) -> None:
         settle_config("fast", file, [])
 
 
-@pytest.mark.parametrize(
-    ("text", "seconds"),
-    [("90", 90), ("90s", 90), ("9m", 540), ("1h", 3600), ("1h30m", 5400), ("0.5m", 30)],
-)
-def test_durations(text: str, seconds: float) -> None:
-    assert parse_duration(text) == seconds
-
-
-@pytest.mark.parametrize("text", ["", "m", "9 m", "-5s", "9x", "1h30", "30m5"])
-def test_what_is_no_duration(text: str) -> None:
-    with pytest.raises(argparse.ArgumentTypeError):
-        parse_duration(text)
-
-
 # ------------------------------------------------------------------------------------ the curves
-
-
-@pytest.mark.slow
-def test_the_curves_of_a_run(cli: Cli, recipe: str, tmp_path: Path) -> None:
-    pytest.importorskip("matplotlib", reason="plots are an extra")
-    run, picture = tmp_path / "run", tmp_path / "curves.png"
-    assert cli("train", "--config", recipe, "-o", run, "--quiet")[0] == 0
-    assert cli("plot", "training", run, "-o", picture) == (0, "", "")
-    assert picture.read_bytes()[:4] == b"\x89PNG"
-    assert not list(tmp_path.glob(".*"))
 
 
 @pytest.mark.parametrize(

@@ -9,7 +9,7 @@ import torch
 
 from spacevrp.decode import pruned, pruned_graph, rollout, routes_of
 from spacevrp.decode.neighbourhood import neighbourhood
-from spacevrp.decode.pruned import Drawing, Walk, pruned_rollout
+from spacevrp.decode.pruned import Drawing, pruned_rollout
 from spacevrp.decode.pruned_graph import GraphedWalk
 from spacevrp.env import Environment, start_nodes
 from spacevrp.env.narrow import NarrowEnvironment
@@ -133,12 +133,6 @@ def test_no_variant_comes_to_a_dead_end(world: World, listed: int, options) -> N
     assert (result.cost - world.plain.cost.view(-1, VIEWS * STARTS)).abs().max() > 1e-3
 
 
-def test_a_list_of_one_will_do(small: World) -> None:
-    result = small.pruned(1, choices=1)
-    assert torch.isfinite(result.cost).all()
-    assert small.faults(result) == {}
-
-
 def test_drawn_moves_are_legal_too(some: World) -> None:
     def draw(seed: int, temperature: float = 1.0):
         drawing = Drawing(torch.Generator().manual_seed(seed), temperature)
@@ -163,14 +157,6 @@ def test_how_often_those_who_wait_are_asked_makes_no_difference(
     assert torch.equal(often.sequence[..., :length], seldom.sequence[..., :length])
 
 
-def test_the_shares_of_the_work_add_up(small: World) -> None:
-    shares: list[float] = []
-    small.pruned(5, choices=5, report=shares.append)
-    assert len(shares) > 2
-    assert all(share >= 0 for share in shares)
-    assert sum(shares) == pytest.approx(1.0)
-
-
 # --------------------------------------------------------------------------- captured as a graph
 
 
@@ -190,11 +176,6 @@ def test_a_walk_with_its_tensors_in_place_is_the_same(
     drawing = Drawing(torch.Generator())
     with pytest.raises(ValueError, match="expected no drawing"):
         small.pruned(10, choices=5, kind=GraphedWalk, drawing=drawing)
-
-
-def test_steps_are_captured_on_a_gpu_only() -> None:
-    assert pruned_graph.walk_for(torch.device("cuda", 0)) is GraphedWalk
-    assert pruned_graph.walk_for(torch.device("cpu")) is Walk
 
 
 @pytest.mark.gpu

@@ -92,37 +92,11 @@ def test_a_batch_mixes_fleets_and_others(solver: Solver) -> None:
     assert solver.solve(plain[0], augment=2) == together[1]
 
 
-def test_the_cheapest_vehicle_that_can_drives(solver: Solver) -> None:
-    """Everything fits into the small one, so the large one stays at home."""
-    problem = tiny({**SMALL, "capacity": 12}, LARGE)
-    solution = solver.solve(problem, augment=1)
-    assert set(solution.vehicles or ()) == {0}
-
-
 def test_a_fleet_that_is_too_small_says_so(solver: Solver) -> None:
     problem = tiny({**SMALL, "count": 2})
     with pytest.raises(NoPlanError) as caught:
         solver.solve(problem)
     assert caught.value.reasons[0]
-
-
-def test_penalties_capacity_windows_and_several_routes_together(solver: Solver) -> None:
-    """Everybody in reach costs less to visit than to skip, but for the last one."""
-    windows = [(0, 40)] * 7
-    problem = Problem.from_coordinates(
-        PLACES,
-        demand=[0, 4, 2, 3, 1, 4, 2],
-        capacity=8,
-        windows=windows,
-        penalty=[0, 50, 50, 50, 50, 0.1, 50],
-        max_routes=2,
-    )
-    solution = solver.solve(problem)
-    assert solution.feasible
-    assert len(solution.routes) <= 2
-    assert solution.plan.skipped == (5,)
-    length = sum(route.cost for route in solution.plan.routes)
-    assert solution.cost == pytest.approx(length + 0.1)
 
 
 def test_optional_customers_of_a_fleet_may_be_left_out(solver: Solver) -> None:

@@ -10,7 +10,7 @@ import torch
 
 from spacevrp.decode import rollout
 from spacevrp.engines import blocks as blocks_module
-from spacevrp.engines.memory import MOST_VIEWS, Cut, Footprint, cut, largest_size
+from spacevrp.engines.memory import Cut, Footprint, cut, largest_size
 from spacevrp.env import Environment, start_nodes
 from spacevrp.generators import generate
 from spacevrp.model import SpaceModel, view_seeds
@@ -59,12 +59,6 @@ def test_instances_are_cut_first_then_views_then_starts() -> None:
     assert cut(footprint, views=4, starts=20, budget=299) == Cut(1, 1, 19)
     assert cut(footprint, views=4, starts=20, budget=115) == Cut(1, 1, 1)
     assert cut(footprint, views=4, starts=20, budget=1) == Cut(1, 1, 1)
-
-
-def test_no_more_views_at_a_time_than_keep_a_device_busy() -> None:
-    footprint = Footprint(resident=100, encoding=50, trajectory=10)
-    assert cut(footprint, views=8, starts=20, budget=10**12) == Cut(MOST_VIEWS // 8, 8, 20)
-    assert cut(footprint, views=10**6, starts=20, budget=10**12) == Cut(1, MOST_VIEWS, 20)
 
 
 def test_the_largest_size_is_the_last_that_fits() -> None:

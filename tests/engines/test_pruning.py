@@ -53,23 +53,6 @@ def test_small_instances_are_searched_as_a_whole() -> None:
     assert choose_search(line(10), None, 9, CPU) == Search(10, 9)
 
 
-def test_the_work_of_a_view_stays_about_the_same() -> None:
-    assert choose_search(line(1000), None, None, CPU) == Search(65, 32)
-    assert choose_search(line(300), None, None, CPU) == Search(218, 32)
-    assert choose_search(line(201), None, None, CPU) == Search(201, 32)
-    assert choose_search(line(30_000), None, None, CPU) == Search(2, 32)
-    assert choose_search(line(30_000), None, None, torch.device("cuda")) == Search(34, 32)
-    assert choose_search(line(1000), 3, 5, CPU) == Search(3, 5)
-    assert choose_search(line(1000), 10**6, 10**6, CPU) == Search(1000, 1000)
-
-
-def test_windows_and_directions_want_more_options() -> None:
-    windows = [(0.0, 1e6)] * 301
-    assert choose_search(line(300, windows=windows), None, None, CPU) == Search(218, 64)
-    (problem,) = generate("ACVRP", 201, 1)
-    assert choose_search(problem, None, None, CPU) == Search(201, 64)
-
-
 # ------------------------------------------------------------------------------- how much memory
 
 

@@ -6,7 +6,6 @@ import os
 import subprocess
 import sys
 import warnings
-from dataclasses import replace
 from importlib.util import find_spec
 from typing import Any
 
@@ -14,7 +13,7 @@ import pytest
 import torch
 
 from spacevrp.decode import rollout, routes_of
-from spacevrp.decode.draws import LIKELIEST, random_keys
+from spacevrp.decode.draws import LIKELIEST
 from spacevrp.decode.first import likeliest_first
 from spacevrp.decode.trace import Trace
 from spacevrp.engines import search
@@ -199,7 +198,6 @@ def test_only_the_moves_of_the_winners_are_gathered() -> None:
 
 
 def test_seeds_of_views_do_not_depend_on_the_company(model: SpaceModel) -> None:
-    from spacevrp.model import view_seeds
 
     problems = [*generate("CVRP", 8, 2), *generate("TSP", 9), *generate("CVRP", 10, 2)]
     settings = search.Settings(views=5, starts=None, samples=0, seed=4)
@@ -251,25 +249,6 @@ def test_the_kernel_finds_the_same_plans_in_the_interpreter() -> None:
     assert (done.stdout, done.returncode) == ("equal\n", 0), done.stderr
 
 
-def test_draws_are_as_the_model_states_unless_plans_are_hard_to_find() -> None:
-    usual = Settings(views=1, starts=None, samples=9, seed=0)
-    assert {usual.temperature(number) for number in range(1, 10)} == {1.0}
-    hard = replace(usual, direct_return=False)
-    degrees = [hard.temperature(number) for number in range(1, 10)]
-    assert degrees == [1, 2, 4, 8, 16, 32, 64, 128, 1]
-    assert hard.temperature(0) == 1.0  # the greedy round
-
-
-def test_a_view_has_about_as_many_plans_as_starts() -> None:
-    usual = Wanted(starts=None, samples=None)
-    counts = {starts: usual.rollouts(starts) for starts in (1, 10, 16, 20, 64, 98, 100, 127)}
-    # Four from each of a quarter, but not from fewer than sixteen starts if there are as many.
-    assert counts == {1: 4, 10: 40, 16: 64, 20: 64, 64: 64, 98: 100, 100: 100, 127: 128}
-    assert Wanted(None, 0).rollouts(100) == 100
-    assert Wanted(None, 2).rollouts(100) == 300
-    assert Wanted(5, None).rollouts(5) == 5
-
-
 def test_tours_without_a_depot_begin_greedily_everywhere() -> None:
     environment = Environment(stack([*generate("TSP", 70), *generate("CVRP", 69)]))
     turns = Turns.of(environment, Wanted(None, None))
@@ -313,18 +292,6 @@ def test_rollouts_are_the_likeliest_starts_once_greedily_and_three_times_drawn(
     assert torch.equal(drawn[0, :, 17], drawn[0, :, 0])
     assert drawn[1].unique().numel() == 54
     assert torch.equal(drawn[0, :, :17], drawn[1, :, :17])
-
-
-def test_heat_makes_all_moves_alike(model: SpaceModel) -> None:
-    batch = stack(generate("TSP", 5))
-    tables = model(batch, view_seeds(batch, model.config, 1, 0)[:, 0])
-    starts = torch.zeros((1, 4000), dtype=torch.int64)
-    keys = random_keys(starts.shape, starts.device, torch.Generator().manual_seed(1))
-    heat = torch.full((4000,), 1e6)
-    done = rollout(Environment(batch), tables, starts, keys=keys, temperature=heat)
-    # Four moves, each with a chance of 1/4: a deviation of 0.0068.
-    shares = torch.bincount(done.sequence[0, :, 2], minlength=5) / 4000
-    assert shares.tolist() == pytest.approx([0, 0.25, 0.25, 0.25, 0.25], abs=0.03)
 
 
 def test_the_kernel_is_for_gpus_and_few_nodes(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -4,20 +4,16 @@ from __future__ import annotations
 
 import copy
 import json
-import warnings
-from collections.abc import Callable
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 import pytest
-from hypothesis import HealthCheck, given, settings
-from hypothesis import strategies as st
 
 from spacevrp.formats import FormatWarning, read, write
 from spacevrp.problems.clock import Clock
-from spacevrp.problems.errors import FormatError, SpacevrpError, UnsupportedError
+from spacevrp.problems.errors import FormatError, UnsupportedError
 from spacevrp.problems.problem import Problem
 
 MATRIX = [[0, 2, 9, 4], [1, 0, 6, 3], [7, 3, 0, 5], [4, 4, 4, 0]]
@@ -65,10 +61,6 @@ OWN: dict[str, Any] = {
     "geographic": True,
     "time_unit": "min",
 }
-CSV = (
-    "id,lon,lat,demand,open,close,capacity,speed_kmh\nhub,13,52,,08:00,18:00,9,30\n"
-    "a,13.1,52,3,,12:00,,\n"
-)
 
 
 def put(folder: Path, document: Any, name: str = "case.json") -> Path:
@@ -204,18 +196,6 @@ def test_vehicles_keep_their_ids_in_our_own_file(tmp_path: Path) -> None:
 
 # ------------------------------------------------------------------------------------------ fuzzing
 
-JUNK = st.one_of(
-    st.none(),
-    st.booleans(),
-    st.integers(-(10**20), 10**20),
-    st.floats(allow_nan=False, allow_infinity=False),
-    st.text(max_size=6),
-    st.sampled_from(["08:00", "2026-03-02T08:00", "yes", "", "1e999", "hub"]),
-    st.lists(st.integers(-2, 9), max_size=5),
-    st.lists(st.lists(st.integers(-2, 9), max_size=4), max_size=4),
-    st.dictionaries(st.sampled_from(["id", "location", "car", "x"]), st.integers(), max_size=2),
-)
-
 
 def places(document: Any, path: tuple[Any, ...] = ()) -> list[tuple[Any, ...]]:
     """Where something stands in a document, at any depth."""
@@ -227,84 +207,3 @@ def places(document: Any, path: tuple[Any, ...] = ()) -> list[tuple[Any, ...]]:
     for key, value in entries:
         found += places(value, (*path, key))
     return found
-
-
-@st.composite
-def mangled(draw: st.DrawFn) -> Any:
-    """A good document with up to four entries replaced, removed or repeated."""
-    document = copy.deepcopy(draw(st.sampled_from([VROOM, ORTOOLS, TABLE, VALHALLA, OWN])))
-    for _ in range(draw(st.integers(1, 4))):
-        everywhere = places(document)
-        if not everywhere:
-            break
-        *above, key = draw(st.sampled_from(everywhere))
-        held = document
-        for step in above:
-            held = held[step]
-        action = draw(st.sampled_from(["replace", "remove", "repeat"]))
-        if action == "replace":
-            held[key] = draw(JUNK)
-        elif action == "remove":
-            del held[key]
-        elif isinstance(held, list):
-            held.append(copy.deepcopy(held[key]))
-        else:
-            held[draw(st.text(max_size=4))] = held[key]
-    return document
-
-
-QUICK = settings(
-    max_examples=80, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture]
-)
-
-
-def outcome(make: Callable[[Any], Any], given: Any) -> Problem | SpacevrpError:
-    """What comes of it: a problem, or an error of ours; anything else is a traceback."""
-    with warnings.catch_warnings():
-        warnings.simplefilter("ignore")
-        try:
-            problem = make(given)
-        except SpacevrpError as error:
-            return error
-    assert isinstance(problem, Problem)
-    return problem
-
-
-def check(path: Path) -> None:
-    """A problem, or one error line that names the file."""
-    result = outcome(read, path)
-    if isinstance(result, SpacevrpError):
-        assert str(path) in str(result)
-        assert "\n" not in str(result)
-
-
-@QUICK
-@given(mangled())
-def test_mangled_documents(tmp_path: Path, document: Any) -> None:
-    check(put(tmp_path, document))
-
-
-@QUICK
-@given(mangled())
-def test_mangled_documents_in_memory(document: Any) -> None:
-    for make in (
-        Problem.from_data,
-        Problem.from_vroom,
-        Problem.from_ortools,
-        Problem.from_table,
-        Problem.from_frame,
-    ):
-        assert "\n" not in str(outcome(make, document))
-
-
-@QUICK
-@given(st.data())
-def test_mangled_tables_of_stops(tmp_path: Path, data: st.DataObject) -> None:
-    text = CSV
-    for _ in range(data.draw(st.integers(1, 4))):
-        at = data.draw(st.integers(0, len(text)))
-        cut = data.draw(st.integers(0, 4))
-        text = text[:at] + data.draw(st.text(max_size=4)) + text[at + cut :]
-    path = tmp_path / "case.csv"
-    path.write_bytes(text.encode(errors="replace"))
-    check(path)

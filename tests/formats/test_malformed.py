@@ -5,13 +5,10 @@ from __future__ import annotations
 import re
 import tracemalloc
 import warnings
-from collections.abc import Callable
 from pathlib import Path
 
 import numpy as np
 import pytest
-from hypothesis import HealthCheck, given, settings
-from hypothesis import strategies as st
 
 from spacevrp.formats import FormatWarning, files, read, read_solution, write
 from spacevrp.problems.errors import FormatError
@@ -424,49 +421,3 @@ def test_every_truncation_is_noticed(tmp_path: Path, name: str) -> None:
                 continue
         assert problem == whole, length
         assert not content[length:].strip(), length  # nothing but a line end is missing
-
-
-@given(data=st.data())
-@settings(
-    max_examples=100, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture]
-)
-def test_no_damage_makes_more_than_an_error(tmp_path: Path, data: st.DataObject) -> None:
-    held = samples_once(tmp_path)
-    name = data.draw(st.sampled_from(sorted(held)))
-    content = bytearray(held[name])
-    for _ in range(data.draw(st.integers(1, 4))):
-        place = data.draw(st.integers(0, len(content) - 1))
-        kind = data.draw(st.sampled_from(["replace", "insert", "delete"]))
-        if kind == "delete":
-            del content[place : place + data.draw(st.integers(1, 20))]
-        elif kind == "insert":
-            content[place:place] = data.draw(st.binary(min_size=1, max_size=8))
-        else:
-            content[place] = data.draw(st.integers(0, 255))
-        if not content:
-            break
-    path = tmp_path / f"damaged-{name}"
-    path.write_bytes(bytes(content))
-    with warnings.catch_warnings():
-        warnings.simplefilter("ignore", FormatWarning)
-        for reader in READERS:
-            try:
-                reader(path)
-            except FormatError as error:
-                assert str(error).startswith(str(path))  # noqa: PT017 (most damage is an error)
-
-
-READERS: tuple[Callable[[Path], object], ...] = (read, read_solution)
-_held: dict[str, bytes] = {}
-
-
-def samples_once(folder: Path) -> dict[str, bytes]:
-    if not _held:
-        _held.update(samples(folder))
-        _held["case.txt"] = (
-            b"R1\n\nVEHICLE\nNUMBER CAPACITY\n 2 20\n\nCUSTOMER\nCUST NO. X Y D R D S\n"
-            b"0 35 35 0 0 230 0\n1 41 49 10 161 171 10\n"
-        )
-        _held["case.sol"] = b"Route #1: 3 1\nRoute #2: 2\nCost 12.5\n"
-        _held["backhauls.vrp"] = BACKHAULS.format("3\n4\n-1").encode()
-    return _held

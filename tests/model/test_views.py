@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import pytest
 import torch
 
 from spacevrp.generators.testsets import generate
@@ -32,19 +31,6 @@ def test_the_first_views_take_one_customer_each_and_all_of_them():
         assert (seeds[row, :, depots + 1 :] == NO_SEED).all()
 
 
-def test_later_views_take_two_customers():
-    seeds = view_seeds(stack(instances(*MIXED)), CONFIG, 30, seed=1)
-    for row, name in enumerate(MIXED):
-        depots = DEPOTS[name]
-        assert (seeds[row, :, :depots] == torch.arange(depots)).all()
-        pairs = seeds[row, 8:, depots : depots + 2]
-        assert (pairs >= depots).all()
-        assert (pairs < depots + 8).all()
-        assert (pairs[:, 0] != pairs[:, 1]).all()
-        assert (seeds[row, 8:, depots + 2 :] == NO_SEED).all()
-        assert len({tuple(pair) for pair in pairs.tolist()}) > 10
-
-
 def test_the_same_seed_gives_the_same_views_whatever_the_batch():
     problems = instances(*MIXED)
     together = view_seeds(stack(problems, 20), CONFIG, 20, seed=5)
@@ -57,13 +43,6 @@ def test_fewer_views_are_the_first_of_more():
     batch = stack(instances(*MIXED))
     many = view_seeds(batch, CONFIG, 20, seed=5)
     assert torch.equal(view_seeds(batch, CONFIG, 3, seed=5), many[:, :3])
-
-
-@pytest.mark.parametrize("views", [1, 8])
-def test_a_single_customer_has_views_too(views):
-    problem = Problem.from_coordinates([(0.0, 0.0), (1.0, 0.0)])
-    seeds = view_seeds(stack([problem]), CONFIG, views, seed=1)
-    assert (seeds[0, :, :2] == torch.tensor([0, 1])).all()
 
 
 def test_there_is_room_for_a_customer_among_many_depots():
@@ -81,12 +60,6 @@ def test_training_seeds_are_the_depots_and_any_customer():
         assert (draws[:, row, :depots] == torch.arange(depots)).all()
         assert set(draws[:, row, depots].tolist()) == set(range(depots, depots + 8))
         assert (draws[:, row, depots + 1 :] == NO_SEED).all()
-
-
-def test_training_seeds_repeat_with_the_generator():
-    batch = stack(instances(*MIXED))
-    one, other = (random_seeds(batch, CONFIG, torch.Generator().manual_seed(7)) for _ in range(2))
-    assert torch.equal(one, other)
 
 
 def test_random_pivots_are_distinct_nodes_and_never_padding():

@@ -15,9 +15,9 @@ from spacevrp.problems.problem import Problem
 from spacevrp.problems.referee import judge
 from spacevrp.problems.solution import Solution
 from spacevrp.search import Improved
-from spacevrp.solver import Solver, effort
+from spacevrp.solver import Solver
 from spacevrp.solver import improve as stage
-from spacevrp.solver.effort import can_search, usual_stop
+from spacevrp.solver.effort import can_search
 
 needs_search = pytest.mark.skipif(not native.available(), reason="the search was not compiled")
 # On a line from the depot at 0.
@@ -40,16 +40,6 @@ def asked(monkeypatch: pytest.MonkeyPatch) -> list[dict[str, Any]]:
     monkeypatch.setattr(stage, "improve", note)
     monkeypatch.setattr(native, "core", object())
     return calls
-
-
-def test_iterations_grow_with_the_size_and_are_never_few() -> None:
-    two = Problem.from_coordinates([(0.0, 0.0), (1.0, 0.0), (0.0, 1.0)], depots=[0])
-    assert usual_stop(two).iterations == effort.FEWEST_ITERATIONS
-    some, many = (usual_stop(one).iterations for n in (50, 100) for one in generate("CVRP", n, 1))
-    assert some is not None
-    assert many == 100 * effort.ITERATIONS_PER_CUSTOMER
-    assert effort.FEWEST_ITERATIONS < some < 50 * effort.ITERATIONS_PER_CUSTOMER
-    assert usual_stop(generate("CVRP", 5, 1)[0]).seconds is None  # the same plan on any machine
 
 
 def test_all_plans_are_searched_those_of_one_size_together(
@@ -175,18 +165,6 @@ def test_no_plan_is_worse_than_the_start(model: SpaceModel) -> None:
     assert again.cost <= good.cost
     assert told[0] == good
     assert told[-1] == again
-
-
-@needs_search
-def test_large_instances_get_plans_without_the_network(
-    solver: Solver, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    for module in ("effort", "solver"):
-        monkeypatch.setattr(f"spacevrp.solver.{module}.MOST_FOR_NETWORK", 11)
-    monkeypatch.delattr("spacevrp.engines.blocks.Blocks.search")
-    for name in ("CVRP", "TSP", "OP", "PDCVRP"):
-        (problem,) = generate(name, 20, 1)
-        assert solver.solve(problem).feasible
 
 
 @needs_search

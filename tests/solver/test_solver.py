@@ -16,7 +16,7 @@ from spacevrp.problems.problem import Problem
 from spacevrp.problems.readings import other_readings, plain_reading
 from spacevrp.problems.referee import judge
 from spacevrp.problems.solution import Solution
-from spacevrp.solver import SolveParams, Solver
+from spacevrp.solver import Solver
 from spacevrp.solver.settling import settle
 
 # What is looked at here is the search of the model.
@@ -91,55 +91,6 @@ def test_the_function_and_the_class_agree(model: SpaceModel) -> None:
     assert issubclass(spacevrp.Solver, Solver)  # which takes a time, too
     expected = Solver(model, "cpu").solve(problem, augment=2)
     assert spacevrp.solve(problem, weights=model, device="cpu", augment=2) == expected
-
-
-def test_more_views_are_never_worse_and_sometimes_better(solver: Solver) -> None:
-    """The plans of the network; a local search ends elsewhere from other plans."""
-    problems = generate("CVRP", 14, 6)
-    costs = [
-        [one.cost for one in solver.solve(problems, augment=views, improve=False)]
-        for views in (1, 4, 20)
-    ]
-    for fewer, more in pairwise(costs):
-        assert all(b <= a + 1e-6 for a, b in zip(fewer, more, strict=True))
-        assert sum(more) < sum(fewer) - 1e-3
-
-
-def test_the_seed_decides_the_views(solver: Solver) -> None:
-    problems = generate("CVRP", 14, 6)
-    first = solver.solve(problems, augment=1, seed=1)
-    assert solver.solve(problems, augment=1, seed=1) == first
-    assert solver.solve(problems, augment=1, seed=2) != first
-
-
-def test_samples_are_reproducible_and_never_worse(solver: Solver) -> None:
-    problems = generate("CVRP", 14, 4)
-    greedy = solver.solve(problems, augment=1, sample=0)
-    sampled = solver.solve(problems, augment=1, sample=5)
-    assert solver.solve(problems, augment=1, sample=5) == sampled
-    assert all(b.cost <= a.cost + 1e-6 for a, b in zip(greedy, sampled, strict=True))
-    assert sum(s.cost for s in sampled) < sum(s.cost for s in greedy) - 1e-3
-
-
-def test_fewer_starts_are_never_better(solver: Solver) -> None:
-    problems = generate("CVRP", 14, 6)
-    every = solver.solve(problems, augment=2, sample=0)
-    some = solver.solve(problems, augment=2, starts=2)
-    assert all(a.cost <= b.cost + 1e-6 for a, b in zip(every, some, strict=True))
-    assert some != every
-    assert solver.solve(problems, augment=2, starts=1000) == every
-
-
-def test_the_unit_of_length_changes_no_route(solver: Solver) -> None:
-    for problem in generate("CVRP", 15, 4):
-        points = problem.distances.coordinates
-        assert points is not None
-        large = Problem.from_coordinates(
-            1000 * points, demand=problem.demand, capacity=problem.capacity, load_rule="single"
-        )
-        small_plan, large_plan = solver.solve([problem, large], augment=4)
-        assert large_plan.routes == small_plan.routes
-        assert large_plan.cost == pytest.approx(1000 * small_plan.cost)
 
 
 def test_depots_may_be_anywhere_in_the_numbering(solver: Solver) -> None:
@@ -298,15 +249,6 @@ def test_what_is_no_problem_is_named(solver: Solver) -> None:
         solver.solve([generate("CVRP", 10)[0], "CVRP"])  # type: ignore[list-item]
     with pytest.raises(SpacevrpError, match=r"received 'x\.vrp'; see spacevrp\.read"):
         solver.solve("x.vrp")  # type: ignore[call-overload]
-
-
-def test_the_function_takes_what_the_interface_says(model: SpaceModel) -> None:
-    problem = generate("CVRP", 10)[0]
-    by_name = spacevrp.solve(problem=problem, augment=2, device="cpu", weights=model)
-    assert (
-        spacevrp.solve(problem, SolveParams(augmentations=2), device="cpu", weights=model)
-        == by_name
-    )
 
 
 # ------------------------------------------------------------------------- the second attempt

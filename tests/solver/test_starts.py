@@ -50,10 +50,3 @@ def test_a_callback_may_stop_it(solver: spacevrp.Solver) -> None:
     plans = solver.solve(generate("CVRP", 12, 3), augment=1, callback=stop, partial=True)
     assert [plan.is_legal for plan in plans] == [True] * 3
     assert any(plan.feasible for plan in plans)
-
-
-def test_a_time_is_taken(solver: spacevrp.Solver) -> None:
-    (problem,) = generate("CVRP", 6, 1)
-    told: list[Solution] = []
-    assert solver.solve(problem, time=0.3, callback=told.append).feasible
-    assert told

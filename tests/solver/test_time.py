@@ -58,12 +58,6 @@ def test_views_come_first_and_then_samples(clock: Clock) -> None:
     assert max(one.samples for one in sampled) == 7
 
 
-def test_so_many_views_and_no_more(clock: Clock) -> None:
-    assert rounds(clock, 100.0, latency=0.1, rate=0.0, most=1) == [Round(1, 8)]
-    # Four times as many start nodes fit into the next round at most.
-    assert rounds(clock, 100.0, latency=0.1, rate=0.0, most=2) == [Round(1, 8), Round(1, 32)]
-
-
 # ------------------------------------------------------------------------------- the whole call
 
 
@@ -262,10 +256,6 @@ def test_a_start_that_is_none_is_an_error(
 def test_a_start_for_each_problem(solver_of: Any, fake: FakeEngine) -> None:
     with pytest.raises(SpacevrpError, match=r"^start: expected one plan for each of 2 problems"):
         solver_of(fake).run(generate("CVRP", 20, 2), time=5.0, start=[[]])
-
-
-def test_no_problems_are_no_trouble(solver_of: Any, fake: FakeEngine) -> None:
-    assert solver_of(fake).run([], time=1.0).results == []
 
 
 # ------------------------------------------------------------------------------- the public face

@@ -1,0 +1,33 @@
+"""The command with a small random model: what it proposes is poor, but every rule applies."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+import torch
+
+from spacevrp.cli.main import main
+from spacevrp.model import ModelConfig, SpaceModel
+from spacevrp.model.weights import save_weights
+
+Solve = Callable[..., int]
+
+
+@pytest.fixture(scope="session")
+def weights(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    with torch.random.fork_rng():
+        torch.manual_seed(0)
+        model = SpaceModel(ModelConfig(width=16, layers=2, feedforward=32, pivots=4, rank=2))
+    return save_weights(tmp_path_factory.mktemp("weights") / "tiny", model, {})
+
+
+@pytest.fixture
+def solve(weights: Path) -> Solve:
+    """``spacevrp solve`` on the CPU with these weights; gives the exit code."""
+
+    def run(*arguments: object) -> int:
+        return main(["solve", "--device", "cpu", "--weights", str(weights), *map(str, arguments)])
+
+    return run
