@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import sys
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -11,6 +12,9 @@ import pytest
 from hypothesis import HealthCheck, settings
 
 from spacevrp.problems.problem import Problem
+
+# What tests of several folders share: pytest's importlib mode does not find it by itself.
+sys.path.insert(0, str(Path(__file__).parent / "support"))
 
 # No example fails for being slow: it may be the machine.
 settings.register_profile(

@@ -152,12 +152,7 @@ def test_starts_are_those_that_were_used() -> None:
     assert cvrplib.averages([some, some])[0].cells()[3] == "9"
 
 
-def test_the_whole_command(
-    tiny_weights: Path,
-    tmp_path: Path,
-    capsys: pytest.CaptureFixture[str],
-    monkeypatch: pytest.MonkeyPatch,
-) -> None:
+def test_the_whole_command(tiny_weights, tmp_path, capsys, monkeypatch):
     write(tmp_path / "cvrplib", "square", SQUARE)
     five = "Route #1: 1 4 5 2\nRoute #2: 3\nCost 54\n"
     write(tmp_path / "cvrplib", "five", five, customers=5, capacity=4)

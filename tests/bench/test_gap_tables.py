@@ -6,7 +6,6 @@ import argparse
 import csv
 import json
 from collections.abc import Callable
-from pathlib import Path
 from typing import Any
 
 import pytest
@@ -115,9 +114,7 @@ def test_a_variant_beside_its_asymmetric_form() -> None:
 # ------------------------------------------------------------------------------------------- rows
 
 
-def test_a_row_with_both_gaps(
-    tiny_model: SpaceModel, known_references: Callable[[dict[str, list[Any]]], None]
-) -> None:
+def test_a_row_with_both_gaps(tiny_model, known_references):
     solver = Solver(tiny_model, "cpu")
     plans = solver.solve(generate("CVRPL", 6, 3), augment=2, improve=False)
     costs = [plan.cost for plan in plans]
@@ -148,13 +145,7 @@ def _parser(table: GapTable) -> argparse.ArgumentParser:
 # ---------------------------------------------------------------------------------------- command
 
 
-def test_the_whole_command_and_again(
-    tiny_weights: Path,
-    tmp_path: Path,
-    capsys: pytest.CaptureFixture[str],
-    monkeypatch: pytest.MonkeyPatch,
-    known_references: Callable[[dict[str, list[Any]]], None],
-) -> None:
+def test_the_whole_command_and_again(tiny_weights, tmp_path, capsys, monkeypatch, known_references):
     known_references({})
     command = ["bench", "unseen", "--count", "2", "--size", "6", "--problems", "CVRPL,AOP,ACVRPL"]
     command += ["--augment-symmetric", "1", "--augment-asymmetric", "2", "--device", "cpu"]
@@ -193,9 +184,7 @@ def test_the_whole_command_and_again(
         main([*command, "--seed", "2"])
 
 
-def test_an_interrupted_table_goes_on(
-    tiny_weights: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_an_interrupted_table_goes_on(tiny_weights, tmp_path, monkeypatch):
     monkeypatch.delenv("SPACEVRP_DATA", raising=False)
     whole, solved = Solver.run, []
 
@@ -239,9 +228,7 @@ def test_an_interrupted_table_goes_on(
         ({"layers": 6}, "CVRP", None),
     ],
 )
-def test_the_papers_figures_for_a_setting(
-    changes: dict[str, Any], variant: str, gap: float | None
-) -> None:
+def test_the_papers_figures_for_a_setting(changes, variant, gap):
     assert ablation.papers_gaps(ModelConfig(**changes)).get(variant) == gap
 
 
@@ -252,13 +239,7 @@ def test_labels_tell_models_apart() -> None:
         label_models([{"given": "plain"}, {"given": "plain"}])
 
 
-def test_models_beside_each_other(
-    tiny_model: SpaceModel,
-    tiny_weights: Path,
-    tmp_path: Path,
-    capsys: pytest.CaptureFixture[str],
-    known_references: Callable[[dict[str, list[Any]]], None],
-) -> None:
+def test_models_beside_each_other(tiny_model, tiny_weights, tmp_path, capsys, known_references):
     from spacevrp.model.weights import save_weights
 
     known_references({"CVRP": [1.0]})

@@ -50,7 +50,6 @@ def test_a_day_is_the_same_for_the_same_seed_and_no_other(kind: str) -> None:
 
 def test_a_day_with_pins_starts_where_the_pins_end_and_costs_the_same_in_the_end() -> None:
     day = build_day("pinned", 30, 0, 1)
-    assert day.given is not None
     pins = {node for terms in day.problem.fleet for node in terms.pinned}
     assert len(day.given.customers) == len(day.problem.customers) - len(pins)
     # Every customer who is left with the vehicles at the depot, one after the other.
@@ -68,9 +67,7 @@ def test_a_day_with_pins_starts_where_the_pins_end_and_costs_the_same_in_the_end
     assert not any(v.code == "visit" for v in back.violations)
 
 
-def test_stops_of_an_overloaded_day_are_optional_for_others_and_compulsory_for_the_referee() -> (
-    None
-):
+def test_stops_of_an_overloaded_day_are_optional_for_others_and_compulsory_for_the_referee():
     day = build_day("overloaded", 30, 0, 1)
     assert day.given is not None
     nobody = Solution.judged(day.given, [], [])
@@ -198,9 +195,7 @@ def test_a_suite_writes_its_record(tmp_path: Path, tiny_weights: Path) -> None:
 
 
 @compiled
-def test_parts_of_a_suite_make_one_table_without_solving(
-    tmp_path: Path, tiny_weights: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_parts_of_a_suite_make_one_table_without_solving(tmp_path, tiny_weights, monkeypatch):
     pytest.importorskip("matplotlib", reason="plots are an extra")
     command = ["bench", "search", "frontier", "--count", "1", "--seconds", "0.02", "--quiet"]
     command += ["--weights", str(tiny_weights), "--device", "cpu"]
@@ -244,7 +239,6 @@ def test_better_plans_are_results_to_merge(tmp_path: Path) -> None:
     (problem,) = generate("CVRP", 8, 1, 1)
     ways = make_ways(_SlowNetwork(), whole=True, threads=1, seed=0)
     (found,) = ways[SEARCH].solve([Item(problem)], 0.02)
-    assert found.solution is not None
     path = tmp_path / "better.jsonl"
     keep_better(Item(problem, known=found.solution.cost), found, ways[SEARCH], 0.02, path)
     assert not path.exists()  # no better than what is known
@@ -252,7 +246,6 @@ def test_better_plans_are_results_to_merge(tmp_path: Path) -> None:
     references = References()
     assert merge([path], references).improved == 1
     (best,) = references.best(SetName("CVRP", 8, 1), 1)
-    assert best is not None
     assert (best.solver, best.cost) == ("spacevrp", found.solution.cost)
 
 

@@ -140,9 +140,7 @@ def test_a_row_holds_the_referees_costs(tiny_model: SpaceModel) -> None:
     assert min(row.seconds_host, row.seconds_model, row.seconds_referee) > 0
 
 
-def test_the_papers_figure_stands_beside_as_many_views(
-    tiny_model: SpaceModel, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_the_papers_figure_stands_beside_as_many_views(tiny_model, monkeypatch):
     monkeypatch.setattr(paper, "space_gap", lambda variant, size: 1.83 if size == 8 else None)
     problems = generate("CVRP", 8, 2)
     best, oracle = known(2.0, None), known(None, 2.5)
@@ -174,9 +172,7 @@ def test_an_instance_without_a_plan_counts(tiny_model: SpaceModel) -> None:
 # ---------------------------------------------------------------------------------------- weights
 
 
-def test_weights_of_a_file_and_of_a_run(
-    tiny_model: SpaceModel, tiny_weights: Path, tmp_path: Path
-) -> None:
+def test_weights_of_a_file_and_of_a_run(tiny_model, tiny_weights, tmp_path):
     loaded, told = load_model(str(tiny_weights))
     assert told["name"] == "tiny"
     assert told["tensors_sha256"] == checksum(loaded)
@@ -208,12 +204,7 @@ def test_a_run_that_does_not_fit_its_model(tiny_model: SpaceModel, tmp_path: Pat
 # ---------------------------------------------------------------------------------------- command
 
 
-def test_the_whole_command(
-    tiny_weights: Path,
-    tmp_path: Path,
-    capsys: pytest.CaptureFixture[str],
-    monkeypatch: pytest.MonkeyPatch,
-) -> None:
+def test_the_whole_command(tiny_weights, tmp_path, capsys, monkeypatch):
     monkeypatch.delenv("SPACEVRP_DATA", raising=False)
     batch_file(tmp_path / "data", "CVRPL", 6, 3, ref_lkh=[3.0, 3.0, 3.0])
     batch_file(tmp_path / "data", "OP", 6, 3, ref_compass=[2.0, 2.0, 2.0])
@@ -254,6 +245,5 @@ def test_the_public_sets_name_their_references(data_folder: Path) -> None:
     for name, (mean, solver) in expected.items():
         held = read_set(data_folder / "uniform100" / f"{name}.npz")
         assert {one.solver for one in held.best if one} == {solver}
-        assert held.reference is not None
         assert held.reference.mean() == pytest.approx(mean, abs=1e-3)
         assert len(held.problems) == 200

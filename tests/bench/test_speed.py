@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 from dataclasses import replace
-from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -72,9 +71,7 @@ def test_other_processes_are_seen_and_our_own_work_is_not(monkeypatch: pytest.Mo
     assert neighbours.Neighbours().busy() == 2.0
 
 
-def test_the_whole_command(
-    tiny_weights: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_the_whole_command(tiny_weights, tmp_path, monkeypatch):
     command = ["bench", "speed", "--part", "latency,throughput,thousand", "--size", "6"]
     command += ["--count", "3", "--problems", "CVRP,ATSP", "--augment-asymmetric", "3", "--quiet"]
     command += ["--views", "2", "--repeats", "1", "--threads", "1", "--device", "cpu"]

@@ -69,9 +69,7 @@ def test_what_was_kept_is_there_for_the_same_settings_only(tmp_path: Path) -> No
     st.lists(st.none() | st.floats(allow_nan=False, allow_infinity=False), max_size=5),
     st.floats(0, 1e6),
 )
-def test_numbers_come_back_bit_by_bit(
-    tmp_path_factory: pytest.TempPathFactory, costs: list[float | None], seconds: float
-) -> None:
+def test_numbers_come_back_bit_by_bit(tmp_path_factory, costs, seconds):
     path = tmp_path_factory.mktemp("store") / "x.solved.jsonl"
     kept = Outcome(tuple(costs), seconds, 0.0, 0.0, violations=0)
     Store(path).keep({"a": 1}, kept)

@@ -49,9 +49,7 @@ from spacevrp.cli.main import main
         ("references --file nowhere.json", "cannot be read: No such file"),
     ],
 )
-def test_bad_usage_is_one_line(
-    words: str, part: str, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_bad_usage_is_one_line(words, part, capsys, monkeypatch):
     monkeypatch.delenv("SPACEVRP_DATA", raising=False)
     try:
         code = main(["bench", *words.split()])

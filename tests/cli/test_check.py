@@ -75,25 +75,19 @@ def check(*arguments: object) -> int:
     return main(["check", *map(str, arguments)])
 
 
-def test_a_feasible_solution(
-    instance: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
+def test_a_feasible_solution(instance, tmp_path, capsys):
     assert check(instance, write_solution(tmp_path, plan(GOOD, 28))) == 0
     assert capsys.readouterr().out.splitlines() == ["cost 28", "feasible"]
 
 
-def test_a_vrplib_solution(
-    instance: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
+def test_a_vrplib_solution(instance, tmp_path, capsys):
     path = tmp_path / "four.sol"
     path.write_text("Route #1: 1 2\nRoute #2: 3 4\nCost 28\n")
     assert check(instance, path) == 0
     assert capsys.readouterr().out.splitlines() == ["cost 28", "feasible"]
 
 
-def test_every_violation_is_told_in_words(
-    instance: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
+def test_every_violation_is_told_in_words(instance, tmp_path, capsys):
     solution = write_solution(tmp_path, plan([[0, 1, 2, 3, 0], [0, 2, 0]], 24))
     assert check(instance, solution) == 1
     assert capsys.readouterr().out.splitlines() == [
@@ -109,15 +103,11 @@ def test_every_violation_is_told_in_words(
     ("claimed", "code"),
     [(28, 0), (28 + 3e-5, 0), (28 - 3e-5, 0), (28.0001, 1), (27.9999, 1), (30, 1)],
 )
-def test_a_wrong_cost_is_a_negative_answer(
-    instance: Path, tmp_path: Path, claimed: float, code: int
-) -> None:
+def test_a_wrong_cost_is_a_negative_answer(instance, tmp_path, claimed, code):
     assert check(instance, write_solution(tmp_path, plan(GOOD, claimed))) == code
 
 
-def test_a_wrong_cost_is_told(
-    instance: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
+def test_a_wrong_cost_is_told(instance, tmp_path, capsys):
     check(instance, write_solution(tmp_path, plan(GOOD, 26.5)))
     assert capsys.readouterr().out.splitlines() == [
         "cost 28",
@@ -126,9 +116,7 @@ def test_a_wrong_cost_is_told(
     ]
 
 
-def test_several_instances_are_numbered(
-    batch: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
+def test_several_instances_are_numbered(batch, tmp_path, capsys):
     good, dear = [[0, 1, 2], [0, 3, 4]], [[0, 1], [0, 3, 2], [0, 4]]
     too_long = [[0, 1, 2], [0, 4, 3]]
     solution = write_solution(tmp_path, plan(good, 1.5), plan(too_long, 1.5), plan(dear, 1.8))
@@ -143,9 +131,7 @@ def test_several_instances_are_numbered(
     ]
 
 
-def test_another_number_of_instances_is_a_negative_answer(
-    batch: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
+def test_another_number_of_instances_is_a_negative_answer(batch, tmp_path, capsys):
     solution = write_solution(tmp_path, plan([[0, 1, 2], [0, 3, 4]], 1.5))
     assert check(batch, solution) == 1
     assert f"{batch} has 3 instances, {solution} solves 1" in capsys.readouterr().out
@@ -173,9 +159,7 @@ def test_json_report(batch: Path, tmp_path: Path, capsys: pytest.CaptureFixture[
     assert (third["feasible"], third["cost_agrees"], third["claimed_cost"]) == (True, False, 7)
 
 
-def test_an_infinite_cost_is_null_in_json(
-    tmp_path: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
+def test_an_infinite_cost_is_null_in_json(tmp_path, capsys):
     instance = tmp_path / "gap.npz"
     matrix = np.ones((1, 3, 3))
     matrix[0, 1, 2] = np.inf
@@ -187,9 +171,7 @@ def test_an_infinite_cost_is_null_in_json(
     assert [violation["code"] for violation in only["violations"]] == ["arc"]
 
 
-def test_a_node_that_does_not_exist_is_bad_input(
-    batch: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
+def test_a_node_that_does_not_exist_is_bad_input(batch, tmp_path, capsys):
     good = plan([[0, 1, 2], [0, 3, 4]], 1.5)
     solution = write_solution(tmp_path, good, plan([[0, 1], [0, 17]], 1), good)
     assert check(batch, solution) == 2

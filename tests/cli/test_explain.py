@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 from pathlib import Path
-from typing import Any
 
 import pytest
 
@@ -38,9 +37,7 @@ def plan(folder: Path, *routes: list[int]) -> Path:
     return path
 
 
-def test_a_plan_that_leaves_somebody_out(
-    short: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
+def test_a_plan_that_leaves_somebody_out(short, tmp_path, capsys):
     assert main(["explain", str(short), str(plan(tmp_path, [0, 1, 0], [0, 2, 0]))]) == 1
     captured = capsys.readouterr()
     assert captured.out.splitlines() == [
@@ -69,9 +66,7 @@ def test_json_for_scripts(short: Path, tmp_path: Path, capsys: pytest.CaptureFix
     assert [route["binding"] for route in instance["routes"]] == ["capacity", "capacity"]
 
 
-def test_without_a_plan_it_is_solved_first(
-    short: Path, weights: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
+def test_without_a_plan_it_is_solved_first(short, weights, capsys):
     solved = ["--device", "cpu", "--weights", str(weights), "--quiet"]
     assert main(["explain", str(short), *solved]) == 1
     assert capsys.readouterr().out.startswith("2 of 3 customers served, 2 routes, cost ")
@@ -84,9 +79,7 @@ def test_without_a_plan_it_is_solved_first(
     assert "  route 1: bound by capacity: " in lines[1]
 
 
-def test_what_solve_writes_is_explained_alike(
-    short: Path, weights: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
+def test_what_solve_writes_is_explained_alike(short, weights, tmp_path, capsys):
     solved = ["--device", "cpu", "--weights", str(weights)]
     out = tmp_path / "out.json"
     assert main(["solve", str(short), *solved, "-o", str(out)]) == 1
@@ -108,14 +101,7 @@ def test_what_solve_writes_is_explained_alike(
         (["short.json", "--format", "vroom"], "invalid choice: 'vroom'"),
     ],
 )
-def test_bad_input_is_one_line(
-    short: Path,
-    tmp_path: Path,
-    monkeypatch: pytest.MonkeyPatch,
-    capsys: pytest.CaptureFixture[str],
-    arguments: list[str],
-    message: str,
-) -> None:
+def test_bad_input_is_one_line(short, tmp_path, monkeypatch, capsys, arguments, message):
     monkeypatch.chdir(tmp_path)
     Path("two.json").write_text(json.dumps({"instances": [{"routes": []}, {"routes": []}]}))
     Path("wrong.json").write_text(json.dumps({"instances": [{"routes": [[0, 7, 0]]}]}))
@@ -157,13 +143,8 @@ def test_the_instance_at_fault_is_named(tmp_path: Path, capsys: pytest.CaptureFi
     ],
 )
 def test_a_customer_whom_nobody_can_serve_is_left_out(
-    features: dict[str, Any],
-    code: str,
-    text: str,
-    weights: Path,
-    tmp_path: Path,
-    capsys: pytest.CaptureFixture[str],
-) -> None:
+    features, code, text, weights, tmp_path, capsys
+):
     path, out = tmp_path / "hopeless.json", tmp_path / "out.json"
     with unservable_allowed():
         write(path, Problem.from_coordinates([(0, 0), (1, 0), (0, 1), (3, 4)], **features))

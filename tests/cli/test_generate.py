@@ -12,9 +12,7 @@ from spacevrp.formats.npz import read_npz
 from spacevrp.generators import generate, generate_arrays
 
 
-def test_the_file_holds_the_instances_of_the_series(
-    tmp_path: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
+def test_the_file_holds_the_instances_of_the_series(tmp_path, capsys):
     path = tmp_path / "set.npz"
     command = ["generate", "AMDCVRPTW", "-n", "6", "--count", "45", "--seed", "3", "-o", str(path)]
     assert main(command) == 0
@@ -57,13 +55,7 @@ def test_a_series_can_be_cut_anywhere_and_a_file_is_replaced(tmp_path: Path) -> 
         (["CVRP", "-n", "4", "-o", "n" * 300 + ".npz"], "nnn.npz: File name too long"),
     ],
 )
-def test_bad_requests_are_one_line(
-    tmp_path: Path,
-    monkeypatch: pytest.MonkeyPatch,
-    capsys: pytest.CaptureFixture[str],
-    arguments: list[str],
-    part: str,
-) -> None:
+def test_bad_requests_are_one_line(tmp_path, monkeypatch, capsys, arguments, part):
     monkeypatch.chdir(tmp_path)
     (tmp_path / "folder.npz").mkdir()
     assert main(["generate", *arguments]) == 2

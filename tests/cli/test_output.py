@@ -46,9 +46,7 @@ def test_geojson(solve: Any, stops: Path, tmp_path: Path) -> None:
     assert {"hub", "bakery", "dairy", "clinic"} <= named
 
 
-def test_a_table_of_stops(
-    solve: Any, stops: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
+def test_a_table_of_stops(solve, stops, tmp_path, capsys):
     """As ``Solution.save`` writes it, and as ``spacevrp check`` reads it."""
     out = tmp_path / "plan.csv"
     assert solve(stops, "-o", out, "--quiet") == 0
@@ -69,9 +67,7 @@ def test_a_table_of_stops(
     assert capsys.readouterr().out == out.read_text()
 
 
-def test_json_has_the_plan_of_one_instance(
-    solve: Any, stops: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
+def test_json_has_the_plan_of_one_instance(solve, stops, tmp_path, capsys):
     """With ids, times and loads, as ``Solution.to_dict`` has them; a batch has the routes only."""
     assert solve(stops) == 0
     (entry,) = json.loads(capsys.readouterr().out)["instances"]
@@ -90,9 +86,7 @@ def test_json_has_the_plan_of_one_instance(
 
 
 @pytest.mark.parametrize("name", ["plan.xlsx", "plan", "plan.jsn"])
-def test_a_suffix_that_nobody_knows(
-    solve: Any, stops: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str], name: str
-) -> None:
+def test_a_suffix_that_nobody_knows(solve, stops, tmp_path, capsys, name):
     assert solve(stops, "-o", tmp_path / name) == 2
     captured = capsys.readouterr()
     assert "ends in one of .json, .csv, .sol, .txt, .geojson, or --format" in captured.err
@@ -103,9 +97,7 @@ def test_a_suffix_that_nobody_knows(
     assert json.loads((tmp_path / name).read_text())["instances"][0]["feasible"]
 
 
-def test_a_unit_of_time_for_a_table(
-    solve: Any, tmp_path: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
+def test_a_unit_of_time_for_a_table(solve, tmp_path, capsys):
     """Ten units of way and ten of service: twenty minutes, or twenty seconds."""
     path = tmp_path / "stops.csv"
     path.write_text("id,x,y,open,close,service\nhub,0,0,08:00,,\nAnna,10,0,08:00,09:00,10\n")
@@ -132,9 +124,7 @@ def test_a_unit_of_time_for_a_table(
     assert "applies to tables of stops only" in capsys.readouterr().err
 
 
-def test_vroom_names_its_vehicles(
-    solve: Any, tmp_path: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
+def test_vroom_names_its_vehicles(solve, tmp_path, capsys):
     """Only vehicle 42 has the skill that job 13 asks for."""
     document = json.loads(json.dumps(VROOM))
     document["vehicles"] = [
@@ -151,9 +141,7 @@ def test_vroom_names_its_vehicles(
     assert 13 in served[42]
 
 
-def test_a_partial_plan_in_vrooms_words(
-    solve: Any, tmp_path: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
+def test_a_partial_plan_in_vrooms_words(solve, tmp_path, capsys):
     pytest.importorskip("matplotlib", reason="plots are an extra")
     path = tmp_path / "short.csv"
     path.write_text("x,y,demand,capacity,vehicles\n0,0,0,3,2\n0,1,2,,\n1,0,2,,\n1,1,2,,\n")
@@ -166,9 +154,7 @@ def test_a_partial_plan_in_vrooms_words(
     assert picture.exists()
 
 
-def test_nobody_can_be_served(
-    solve: Any, tmp_path: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
+def test_nobody_can_be_served(solve, tmp_path, capsys):
     pytest.importorskip("matplotlib", reason="plots are an extra")
     problem = Problem.from_coordinates(
         [(0, 0), (0, 1), (0, -1)], pairs=[(1, 2)], windows=[[0, 10], [0, 10], [0, 2]]
@@ -192,14 +178,7 @@ def test_nobody_can_be_served(
         ("x;y\n0;0\n1\n", [], "line 3: expected 2 cells, received 1"),
     ],
 )
-def test_bad_input_is_one_line(
-    solve: Any,
-    tmp_path: Path,
-    capsys: pytest.CaptureFixture[str],
-    text: str,
-    arguments: list[str],
-    message: str,
-) -> None:
+def test_bad_input_is_one_line(solve, tmp_path, capsys, text, arguments, message):
     path = tmp_path / "case.csv"
     path.write_text(text)
     assert solve(path, *arguments) == 2
@@ -224,9 +203,7 @@ def test_check_reads_ids(stops: Path, tmp_path: Path, capsys: pytest.CaptureFixt
     assert captured.err.count("\n") == 1
 
 
-def test_check_prints_the_plan(
-    stops: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
+def test_check_prints_the_plan(stops, tmp_path, capsys):
     plan = tmp_path / "plan.json"
     plan.write_text('{"instances": [{"routes": [[0, 1, 2, 0], [0, 3, 0]]}]}')
     assert main(["check", str(stops), str(plan), "--plan"]) == 0
@@ -245,9 +222,7 @@ def test_check_prints_the_plan(
 
 
 @pytest.mark.parametrize("shell", ["bash", "zsh", "fish"])
-def test_every_verb_and_option_is_in_the_script(
-    shell: str, capsys: pytest.CaptureFixture[str]
-) -> None:
+def test_every_verb_and_option_is_in_the_script(shell, capsys):
     assert main(["completion", shell]) == 0
     script = capsys.readouterr().out
     for verb in VERBS:
@@ -268,9 +243,7 @@ def test_every_verb_and_option_is_in_the_script(
         (["solve", "x"], []),
     ],
 )
-def test_bash_completes(
-    words: list[str], expected: list[str], capsys: pytest.CaptureFixture[str]
-) -> None:
+def test_bash_completes(words, expected, capsys):
     main(["completion", "bash"])
     script = capsys.readouterr().out
     typed = " ".join(f"'{word}'" for word in ["spacevrp", *words])

@@ -73,9 +73,7 @@ def test_json_for_scripts(solve: Any, instance: Path, capsys: pytest.CaptureFixt
     assert captured.err == ""
 
 
-def test_vrplib(
-    solve: Any, instance: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
+def test_vrplib(solve, instance, tmp_path, capsys):
     out = tmp_path / "four.sol"
     assert solve(instance, "-o", out) == 0
     assert capsys.readouterr().out.startswith(f"{out}: solved, ")
@@ -87,9 +85,7 @@ def test_vrplib(
     assert judge(problem, solved.routes).cost == solved.cost
 
 
-def test_a_batch_into_a_file_that_check_accepts(
-    solve: Any, tmp_path: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
+def test_a_batch_into_a_file_that_check_accepts(solve, tmp_path, capsys):
     batch, out = tmp_path / "batch.npz", tmp_path / "out.json"
     write(batch, generate("OCVRPTW", 10, 3))
     assert solve(batch, "--augment", 2, "--starts", 3, "-o", out) == 0
@@ -99,9 +95,7 @@ def test_a_batch_into_a_file_that_check_accepts(
     assert [path.name for path in tmp_path.iterdir() if path.name.startswith(".")] == []
 
 
-def test_options_reach_the_solver(
-    solve: Any, tmp_path: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
+def test_options_reach_the_solver(solve, tmp_path, capsys):
     batch = tmp_path / "batch.npz"
     write(batch, generate("CVRP", 14, 4))
 
@@ -127,8 +121,8 @@ def test_rounding(solve: Any, instance: Path, capsys: pytest.CaptureFixture[str]
 
 
 def test_a_partial_plan_is_a_negative_answer_and_nothing_is_lost(
-    solve: Any, infeasible: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
+    solve, infeasible, tmp_path, capsys
+):
     assert solve(infeasible) == 1
     captured = capsys.readouterr()
     (entry,) = json.loads(captured.out)["instances"]
@@ -183,15 +177,7 @@ def test_a_partial_plan_is_drawn(solve: Any, infeasible: Path, tmp_path: Path) -
         (["bad.json"], "bad.json"),
     ],
 )
-def test_bad_input_is_one_line(
-    solve: Any,
-    instance: Path,
-    tmp_path: Path,
-    monkeypatch: pytest.MonkeyPatch,
-    capsys: pytest.CaptureFixture[str],
-    arguments: list[str],
-    message: str,
-) -> None:
+def test_bad_input_is_one_line(solve, instance, tmp_path, monkeypatch, capsys, arguments, message):
     monkeypatch.chdir(tmp_path)
     write("two.npz", generate("CVRP", 10, 2))
     write("tour.json", generate("TSP", 10)[0])
@@ -206,13 +192,7 @@ def test_bad_input_is_one_line(
     assert sorted(tmp_path.iterdir()) == before
 
 
-def test_a_dash_is_stdout(
-    solve: Any,
-    instance: Path,
-    tmp_path: Path,
-    monkeypatch: pytest.MonkeyPatch,
-    capsys: pytest.CaptureFixture[str],
-) -> None:
+def test_a_dash_is_stdout(solve, instance, tmp_path, monkeypatch, capsys):
     monkeypatch.chdir(tmp_path)
     assert solve(instance, "--augment", 1, "-o", "-") == 0
     printed = json.loads(capsys.readouterr().out)
@@ -220,9 +200,7 @@ def test_a_dash_is_stdout(
     assert not (tmp_path / "-").exists()
 
 
-def test_threads_are_counted_from_one(
-    solve: Any, instance: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
+def test_threads_are_counted_from_one(solve, instance, capsys):
     before = torch.get_num_threads()
     assert solve(instance, "--augment", 1, "--threads", 2) == 0
     assert torch.get_num_threads() == before

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-from pathlib import Path
 
 import pytest
 import torch
@@ -29,9 +28,7 @@ def weights(tmp_path_factory: pytest.TempPathFactory) -> str:
     return str(save_weights(tmp_path_factory.mktemp("weights") / "tiny", model, {}))
 
 
-def test_the_note_and_the_plan(
-    tmp_path: Path, weights: str, capsys: pytest.CaptureFixture[str]
-) -> None:
+def test_the_note_and_the_plan(tmp_path, weights, capsys):
     (problem,) = generate("CVRP", 230, 1)
     write(tmp_path / "many.npz", [problem])
     command = ["solve", str(tmp_path / "many.npz"), "--weights", weights, "--device", "cpu"]
@@ -50,12 +47,7 @@ def test_the_note_and_the_plan(
     assert json.loads(other.out)["instances"][0]["routes"] != plan["routes"]
 
 
-def test_what_does_not_fit_is_one_line_and_no_file(
-    tmp_path: Path,
-    weights: str,
-    capsys: pytest.CaptureFixture[str],
-    monkeypatch: pytest.MonkeyPatch,
-) -> None:
+def test_what_does_not_fit_is_one_line_and_no_file(tmp_path, weights, capsys, monkeypatch):
     for module in (blocks_module, native_engine, pruning):
         monkeypatch.setattr(module, "available", lambda device: 1000)
     monkeypatch.setattr(blocks_module, "large_budget", lambda device: 1000)

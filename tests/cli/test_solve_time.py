@@ -23,9 +23,7 @@ def instance(tmp_path: Path, four_customers: Any) -> Path:
 
 
 @pytest.mark.skipif(not native.available(), reason="the search was not compiled")
-def test_stages_are_told_where_they_are_wanted(
-    solve: Any, instance: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
+def test_stages_are_told_where_they_are_wanted(solve, instance, tmp_path, capsys):
     out = tmp_path / "plan.json"
     assert solve(instance, "--time", "0.3", "--verbose", "-o", out) == 0
     captured = capsys.readouterr()
@@ -39,9 +37,7 @@ def test_stages_are_told_where_they_are_wanted(
     assert capsys.readouterr().err == ""
 
 
-def test_params_come_from_a_file_and_from_set(
-    solve: Any, instance: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
+def test_params_come_from_a_file_and_from_set(solve, instance, tmp_path, capsys):
     path = tmp_path / "params.toml"
     path.write_text("augmentations = 2\nsearch = false\n")
     assert solve(instance, "--params", path, "--set", "seed=3", "--set", "protocol=network") == 0
@@ -70,13 +66,7 @@ def test_params_come_from_a_file_and_from_set(
         (["--time", "5s", "--protocol", "paper"], "protocol: expected default with a time"),
     ],
 )
-def test_bad_usage_is_one_line(
-    solve: Any,
-    instance: Path,
-    options: list[str],
-    message: str,
-    capsys: pytest.CaptureFixture[str],
-) -> None:
+def test_bad_usage_is_one_line(solve, instance, options, message, capsys):
     assert solve(instance, *options) == 2
     error = capsys.readouterr().err
     assert message in error
@@ -94,13 +84,7 @@ def test_the_real_thing(solve: Any, tmp_path: Path, capsys: pytest.CaptureFixtur
         assert Solution.judged(problem, entry["routes"]).cost == entry["cost"]
 
 
-def test_ctrl_c_writes_the_best_plan(
-    solve: Any,
-    instance: Path,
-    tmp_path: Path,
-    monkeypatch: pytest.MonkeyPatch,
-    capsys: pytest.CaptureFixture[str],
-) -> None:
+def test_ctrl_c_writes_the_best_plan(solve, instance, tmp_path, monkeypatch, capsys):
     """It comes while the search goes on from the network's plan."""
 
     def interrupted(*_: Any, **__: Any) -> Any:
@@ -115,9 +99,7 @@ def test_ctrl_c_writes_the_best_plan(
     assert error.endswith(" s of 60 s: the best plans so far\n")
 
 
-def test_ctrl_c_before_there_is_a_plan(
-    solve: Any, instance: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_ctrl_c_before_there_is_a_plan(solve, instance, tmp_path, monkeypatch):
     def interrupted(*_: Any, **__: Any) -> Any:
         raise KeyboardInterrupt
 

@@ -182,9 +182,7 @@ def test_the_budget(cli: Cli, recipe: str, tmp_path: Path) -> None:
     assert re.fullmatch(rf"{run}: {ending}, {step_of(run)} of 1000000 steps taken\n", out)
 
 
-def test_whether_the_budget_was_kept_is_told(
-    cli: Cli, recipe: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_whether_the_budget_was_kept_is_told(cli, recipe, tmp_path, monkeypatch):
     late = "12.3s after the budget was spent"
     for reason, overrun, words in (
         ("budget", 12.34, f"stopped {late}"),
@@ -230,9 +228,7 @@ def test_a_signal(cli: Cli, recipe: str, tmp_path: Path, monkeypatch: pytest.Mon
         (["-o", "r", "--weights", "unheard-of"], "unheard-of"),
     ],
 )
-def test_mistakes_are_one_line(
-    cli: Cli, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, words: list[str], message: str
-) -> None:
+def test_mistakes_are_one_line(cli, tmp_path, monkeypatch, words, message):
     monkeypatch.chdir(tmp_path)
     code, out, err = cli("train", "--device", "cpu", *words)
     assert (code, out) == (2, "")
@@ -268,9 +264,7 @@ def test_preset_below_file_below_settings(tmp_path: Path) -> None:
         ("step,gradient_norm,rate_factor\n1,2,3\n", "no/a.png", "there is no folder"),
     ],
 )
-def test_curves_that_cannot_be_drawn(
-    cli: Cli, tmp_path: Path, log: str | None, output: str, message: str
-) -> None:
+def test_curves_that_cannot_be_drawn(cli, tmp_path, log, output, message):
     pytest.importorskip("matplotlib", reason="plots are an extra")
     if log is not None:
         (tmp_path / "log.csv").write_text(log, encoding="utf-8")

@@ -89,9 +89,7 @@ def everything() -> World:
 
 
 @pytest.mark.parametrize(("choices", "readout"), [(3, 5), (8, 8), (2, None)])
-def test_plans_of_all_variants_are_those_of_the_slow_twin(
-    everything: World, choices: int, readout: int | None
-) -> None:
+def test_plans_of_all_variants_are_those_of_the_slow_twin(everything, choices, readout):
     found = same(*everything.both(choices=choices, readout=readout))
     # Ties apart, which are rare.
     assert float(found.double().mean()) > 0.97

@@ -145,9 +145,7 @@ def test_drawn_moves_are_legal_too(some: World) -> None:
 
 
 @pytest.mark.slow
-def test_how_often_those_who_wait_are_asked_makes_no_difference(
-    some: World, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_how_often_those_who_wait_are_asked_makes_no_difference(some, monkeypatch):
     often = some.pruned(5, choices=5)
     monkeypatch.setitem(pruned._STEPS_BETWEEN_QUESTIONS, "cpu", 32)
     monkeypatch.setitem(pruned._MOST_LOOKED_AT, "cpu", 10_000)  # a few at a time
@@ -160,9 +158,7 @@ def test_how_often_those_who_wait_are_asked_makes_no_difference(
 # --------------------------------------------------------------------------- captured as a graph
 
 
-def test_a_walk_with_its_tensors_in_place_is_the_same(
-    small: World, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_a_walk_with_its_tensors_in_place_is_the_same(small, monkeypatch):
     def warmed_up(work):
         for _ in range(2):  # what a capture does before, and has to be undone
             work()

@@ -130,7 +130,6 @@ def test_what_is_recorded_gives_the_same_choices_again(prepared):
     starts = start_nodes(environment, 4)
     result = rollout(environment, tables, starts, record=True)
     trace = result.trace
-    assert trace is not None
     assert torch.equal(trace.sequences(), result.sequence)
     kept = decisions(trace)
     for first, current, signals, allowed, action, active in zip(

@@ -70,9 +70,7 @@ LARGE = {"name": "large", "capacity": 9, "fixed_cost": 4.0, "start": 1}
         ),
     ],
 )
-def test_plans_are_legal_and_never_beat_the_optimum(
-    solver: Solver, vehicles: Any, features: Any
-) -> None:
+def test_plans_are_legal_and_never_beat_the_optimum(solver, vehicles, features):
     """The model is a random one, but tiny instances are searched from everywhere."""
     problem = tiny(*vehicles, **features)
     solution = solver.solve(problem, augment=2, sample=2)

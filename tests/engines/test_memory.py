@@ -13,7 +13,7 @@ from spacevrp.engines import blocks as blocks_module
 from spacevrp.engines.memory import Cut, Footprint, cut, largest_size
 from spacevrp.env import Environment, start_nodes
 from spacevrp.generators import generate
-from spacevrp.model import SpaceModel, view_seeds
+from spacevrp.model import view_seeds
 from spacevrp.problems.errors import SpacevrpError
 from spacevrp.solver import Solver
 from spacevrp.tensors import stack
@@ -25,9 +25,7 @@ pytestmark = pytest.mark.usefixtures("network_alone")
 @pytest.mark.parametrize(
     "variant", ["CVRPTW", pytest.param("AMDOCVRPBPLTW", marks=pytest.mark.slow)]
 )
-def test_the_estimate_covers_what_is_live(
-    model: SpaceModel, live_bytes: type, variant: str
-) -> None:
+def test_the_estimate_covers_what_is_live(model, live_bytes, variant):
 
     views, starts = 6, 20
     batch = stack(generate(variant, 50))
@@ -91,9 +89,7 @@ def failing_above(
         MemoryError,
     ],
 )
-def test_running_out_of_memory_means_smaller_blocks(
-    solver: Solver, monkeypatch: pytest.MonkeyPatch, error: Callable[[], BaseException]
-) -> None:
+def test_running_out_of_memory_means_smaller_blocks(solver, monkeypatch, error):
     problems = generate("CVRP", 10, 3)
     expected = solver.solve(problems, augment=2)
     seen: list[Cut] = []
@@ -111,9 +107,7 @@ def test_one_clear_error_when_nothing_fits(solver: Solver, monkeypatch: pytest.M
         solver.solve(generate("CVRP", 10))
 
 
-def test_what_could_never_fit_is_refused_at_once(
-    solver: Solver, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_what_could_never_fit_is_refused_at_once(solver, monkeypatch):
     monkeypatch.setattr(blocks_module, "default_budget", lambda device: 1000)
     monkeypatch.setattr(blocks_module, "available", lambda device: 10_000)
     monkeypatch.setattr(blocks_module, "search_block", failing_above(0, AssertionError, []))
@@ -121,9 +115,7 @@ def test_what_could_never_fit_is_refused_at_once(
         solver.solve(generate("CVRP", 10))
 
 
-def test_other_errors_are_not_taken_for_a_lack_of_memory(
-    solver: Solver, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_other_errors_are_not_taken_for_a_lack_of_memory(solver, monkeypatch):
     def broken(*args: Any) -> Any:
         raise RuntimeError("shapes do not match")
 

@@ -30,7 +30,6 @@ from spacevrp.model import ModelConfig, SpaceModel, streaming, view_seeds
 from spacevrp.model.blocks import Blocks, encode_in_blocks
 from spacevrp.problems.errors import SpacevrpError
 from spacevrp.problems.problem import Problem
-from spacevrp.solver import Solver
 from spacevrp.tensors import stack
 
 CPU = torch.device("cpu")
@@ -68,9 +67,7 @@ class EnoughError(Exception):
         pytest.param("MDOCVRPLTW", 220, False, marks=pytest.mark.slow),
     ],
 )
-def test_the_estimate_covers_what_is_live(
-    live_bytes: type, monkeypatch: pytest.MonkeyPatch, variant: str, size: int, whole: bool
-) -> None:
+def test_the_estimate_covers_what_is_live(live_bytes, monkeypatch, variant, size, whole):
     # Small tiles and no constant, so that what grows is what counts.
     monkeypatch.setitem(pruned._MOST_LOOKED_AT, "cpu", 20_000)
     monkeypatch.setitem(pruning._SCRATCH, "cpu", 0)
@@ -143,9 +140,7 @@ def test_instances_are_cut_first_then_views_then_starts() -> None:
 
 
 @pytest.mark.parametrize("matrices", [0, 1])
-def test_the_largest_size_is_the_last_that_fits(
-    monkeypatch: pytest.MonkeyPatch, matrices: int
-) -> None:
+def test_the_largest_size_is_the_last_that_fits(monkeypatch, matrices):
     monkeypatch.setattr(pruning, "available", lambda device: 10**10)
     search = Search(1, 32)
     size = largest_large_size(128, search, matrices, CPU, workers=1)
@@ -158,9 +153,7 @@ def test_the_largest_size_is_the_last_that_fits(
 # ------------------------------------------------------------------------------- what is refused
 
 
-def test_what_could_never_fit_is_refused_at_once_in_one_line(
-    solver: Solver, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_what_could_never_fit_is_refused_at_once_in_one_line(solver, monkeypatch):
     monkeypatch.setattr(blocks_module, "large_budget", lambda device: 1000)
     monkeypatch.setattr(blocks_module, "available", lambda device: 200_000_000)
     monkeypatch.setattr(pruning, "available", lambda device: 200_000_000)
@@ -179,9 +172,7 @@ def test_what_could_never_fit_is_refused_at_once_in_one_line(
 
 
 @pytest.mark.slow
-def test_running_out_of_memory_means_smaller_blocks(
-    solver: Solver, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_running_out_of_memory_means_smaller_blocks(solver, monkeypatch):
     problems = [generate("CVRP", 12, 1)[0], generate("CVRP", 12, 1, seed=5)[0]]
     expected = solver.solve(problems, augment=3, candidates=4)
     seen: list[LargeCut] = []

@@ -101,9 +101,7 @@ def test_the_device_is_checked(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 @pytest.mark.usefixtures("network_alone")
-def test_the_bar_shows_where_somebody_watches(
-    solver: Solver, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_the_bar_shows_where_somebody_watches(solver, capsys, monkeypatch):
     # Under the rule `paper` backhauls cannot come first: fewer plans than first expected.
     problem = Problem.from_coordinates(
         [(0, 0), (0, 1), (1, 0), (1, 1)], demand=[0, 1, 2, -3], capacity=4, load_rule="paper"
@@ -257,7 +255,6 @@ def test_tours_without_a_depot_begin_greedily_everywhere() -> None:
     assert turns.start[1].tolist() == [*range(18)] * 4
     assert turns.draw[1].tolist() == [draw for draw in range(4) for _ in range(18)]
     keys = turns.keys(0, range(2))
-    assert keys is not None
     tour, route = keys.view(2, 2, 72)
     assert (tour == LIKELIEST).all()
     assert ((route == LIKELIEST) == (turns.draw[1] == 0)).all()
@@ -266,9 +263,7 @@ def test_tours_without_a_depot_begin_greedily_everywhere() -> None:
     assert Turns.of(environment, Wanted(None, 2)).draw[0].tolist() == [0] * 70 + [1] * 70 + [2] * 70
 
 
-def test_rollouts_are_the_likeliest_starts_once_greedily_and_three_times_drawn(
-    model: SpaceModel, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_rollouts_are_the_likeliest_starts_once_greedily_and_three_times_drawn(model, monkeypatch):
     problems = [*generate("CVRP", 70, 1), *generate("CVRP", 68, 1)]
     asked = []
 

@@ -79,11 +79,8 @@ def put(folder: Path, document: Any, name: str = "case.json") -> Path:
         (OWN, 3, "time_windows"),
     ],
 )
-def test_the_content_tells_whose_it_is(
-    tmp_path: Path, document: dict[str, Any], size: int, variant: str
-) -> None:
+def test_the_content_tells_whose_it_is(tmp_path, document, size, variant):
     problem = read(put(tmp_path, document))
-    assert isinstance(problem, Problem)
     assert problem.size == size
     assert problem.name == "case"
     assert variant in problem.variant_name
@@ -92,7 +89,6 @@ def test_the_content_tells_whose_it_is(
 def test_a_foreign_document_read_as_a_variant(tmp_path: Path) -> None:
     path = put(tmp_path, {key: ORTOOLS[key] for key in ORTOOLS if key != "time_windows"})
     problem = read(path, variant="AOCVRP")
-    assert isinstance(problem, Problem)
     assert problem.open_routes
     assert problem.max_routes == 2
     with pytest.raises(UnsupportedError, match="rounding 'up' applies to coordinates"):
@@ -169,11 +165,9 @@ def test_wrong_names(tmp_path: Path, change: dict[str, Any], part: str) -> None:
 def test_a_unit_of_time_for_files_without_one(tmp_path: Path) -> None:
     """Seconds of other programs become it, numbers of a table are in it, ours say their own."""
     minutes = read(put(tmp_path, VROOM), time_unit="min")
-    assert isinstance(minutes, Problem)
     assert minutes.durations.between(0, 1) == pytest.approx(2 / 60)
     assert minutes.service[1] == pytest.approx(2 / 60)
     plain = read(put(tmp_path, ORTOOLS), time_unit="h")
-    assert isinstance(plain, Problem)
     assert (plain.durations.between(0, 1), plain.time_unit) == (2, "h")
     with pytest.raises(UnsupportedError, match='write "time_unit" into the file'):
         read(put(tmp_path, OWN), time_unit="min")
@@ -185,11 +179,9 @@ def test_vehicles_keep_their_ids_in_our_own_file(tmp_path: Path) -> None:
     document["vehicles"].append({**VROOM["vehicles"][0], "id": 8, "capacity": [20]})
     for stated in (VROOM, document):
         problem = read(put(tmp_path, stated))
-        assert isinstance(problem, Problem)
         assert problem.vehicle_ids is not None
         write(tmp_path / "own.json", problem)
         again = read(tmp_path / "own.json")
-        assert isinstance(again, Problem)
         assert again == problem
         assert again.vehicle_ids == problem.vehicle_ids
 

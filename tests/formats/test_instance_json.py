@@ -39,7 +39,6 @@ def save(folder: Path, document: object) -> Path:
 
 def test_a_plain_document(tmp_path: Path) -> None:
     problem = read(save(tmp_path, DOCUMENT))
-    assert isinstance(problem, Problem)
     assert problem.name == "yard"
     assert problem.distances.between(1, 2) == 5
     assert problem.windows.tolist() == [[0, np.inf], [1, 20], [2.5, 30]]
@@ -138,9 +137,7 @@ def problems(draw: st.DrawFn) -> Problem | None:
 
 @given(problem=problems(), declare=st.booleans())
 @settings(max_examples=60, deadline=None, suppress_health_check=[HealthCheck.filter_too_much])
-def test_every_problem_survives(
-    tmp_path_factory: pytest.TempPathFactory, problem: Problem | None, declare: bool
-) -> None:
+def test_every_problem_survives(tmp_path_factory, problem, declare):
     if problem is None:
         return
     if declare and "+" not in problem.variant_name:
@@ -281,9 +278,7 @@ def test_what_is_not_rounded(tmp_path: Path) -> None:
 
 @settings(max_examples=30, deadline=None)
 @given(st.permutations([0, 1, 2, 3, 4]), st.booleans())
-def test_ids_that_are_numbers_survive(
-    tmp_path_factory: pytest.TempPathFactory, ids: list[Any], named: bool
-) -> None:
+def test_ids_that_are_numbers_survive(tmp_path_factory, ids, named):
     """Depots, pairs and the nodes of vehicles are the same after writing, whatever ids are."""
     if named:
         ids[2] = "hub"  # texts and numbers side by side

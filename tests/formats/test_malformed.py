@@ -291,9 +291,7 @@ def refuse(path: Path) -> str:
 @pytest.mark.parametrize(
     ("text", "old", "new", "words"), CASES, ids=[f"{i}-{c[3][:40]}" for i, c in enumerate(CASES)]
 )
-def test_one_wrong_thing_is_named(
-    tmp_path: Path, text: str, old: str, new: str, words: str
-) -> None:
+def test_one_wrong_thing_is_named(tmp_path, text, old, new, words):
     assert old in text
     path = tmp_path / "case.vrp"
     path.write_text(text.replace(old, new, 1), encoding="utf-8")
@@ -331,9 +329,7 @@ SUFFIXES = (".vrp", ".tsp", ".atsp", ".txt", ".json", ".npz", ".sol", ".dat", ""
     ],
     ids=["empty", "blank", "noise", "letters", "zip", "brace", "not-utf8", "number", "eof"],
 )
-def test_no_file_of_any_name_is_more_than_refused(
-    tmp_path: Path, suffix: str, content: bytes
-) -> None:
+def test_no_file_of_any_name_is_more_than_refused(tmp_path, suffix, content):
     path = tmp_path / f"case{suffix}"
     path.write_bytes(content)
     refuse(path)
@@ -343,9 +339,7 @@ def test_no_file_of_any_name_is_more_than_refused(
 
 @pytest.mark.parametrize("suffix", SUFFIXES)
 @pytest.mark.parametrize("block", [NOISE, LETTERS], ids=["bytes", "letters"])
-def test_a_large_file_of_noise_is_refused_by_its_first_bytes(
-    tmp_path: Path, suffix: str, block: bytes
-) -> None:
+def test_a_large_file_of_noise_is_refused_by_its_first_bytes(tmp_path, suffix, block):
     """200 MB of which only the beginning exists on disk; the rest reads as zeros."""
     path = tmp_path / f"case{suffix}"
     with path.open("wb") as stream:
@@ -363,9 +357,7 @@ def test_a_large_file_of_noise_is_refused_by_its_first_bytes(
     assert peak < 5 * 10**6
 
 
-def test_text_beyond_all_measure_is_refused_by_its_size(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_text_beyond_all_measure_is_refused_by_its_size(tmp_path, monkeypatch):
     monkeypatch.setattr(files, "MAX_TEXT_BYTES", 100)
     path = tmp_path / "case.vrp"
     path.write_text(CVRP, encoding="utf-8")

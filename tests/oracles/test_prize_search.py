@@ -13,11 +13,7 @@ from spacevrp.problems.problem import Problem
 
 
 @pytest.mark.parametrize("variant", ["PCTSP", "APCTSP"])
-def test_feasible_and_sometimes_optimal(
-    variant: str,
-    optimum: Callable[[Problem], float],
-    make_tiny_oracle: Callable[[str], SolverOracle],
-) -> None:
+def test_feasible_and_sometimes_optimal(variant, optimum, make_tiny_oracle):
     make_tiny_oracle("pyvrp")
     oracle = PrizeSearchOracle(iterations=200)
     gaps = []

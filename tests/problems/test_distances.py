@@ -68,9 +68,7 @@ def measure(metric: Metric, target: tuple[float, float]) -> float:
         ("geo", "none", (0, 0), 1.0),  # TSPLIB adds 1 even between equal places
     ],
 )
-def test_by_hand(
-    geometry: str, rounding: str, target: tuple[float, float], expected: float
-) -> None:
+def test_by_hand(geometry, rounding, target, expected):
     assert measure(Metric(geometry, rounding), target) == pytest.approx(expected, abs=1e-12)
 
 
@@ -278,9 +276,7 @@ crossings = st.tuples(st.integers(-99, 99), st.integers(-99, 99))
 
 
 @given(st.lists(crossings, min_size=3, max_size=3), st.sampled_from(["none", "up"]))
-def test_triangle_inequality_where_it_is_promised(
-    points: list[tuple[int, int]], rounding: str
-) -> None:
+def test_triangle_inequality_where_it_is_promised(points, rounding):
     for geometry in ("euclidean", "manhattan", "chebyshev", "att"):
         metric = Metric(geometry, rounding)
         assert metric.obeys_triangle

@@ -32,7 +32,6 @@ def test_who_is_planned_by_districts(name: str) -> None:
 
 def test_everybody_belongs_to_the_nearest_depot() -> None:
     found = districts(on_the_line(max_length=9.0))
-    assert found is not None
     assert [nodes.tolist() for nodes in found.nodes] == [[0, 2, 4], [1, 3, 5]]
     left, right = found.problems
     assert left.depots == right.depots == (0,)
@@ -53,7 +52,6 @@ def test_a_depot_without_customers_has_no_district() -> None:
         beyond, depots=(0, 1, 2), demand=[0, 0, 0, 1, 1, 1, 1], capacity=4
     )
     found = districts(problem)
-    assert found is not None
     assert [nodes.tolist() for nodes in found.nodes] == [[0, 3, 5], [1, 4, 6]]
     near_one = Problem.from_coordinates(
         [(0.0, 0.0), (50.0, 0.0), (1.0, 0.0), (2.0, 0.0)],

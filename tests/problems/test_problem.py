@@ -240,9 +240,7 @@ def test_every_variant_is_inferred_from_its_data_and_may_be_declared(name: str) 
         ({"depots": (0, 1), **LOADED, "demand": [0, 0, 2, 3, 4], "max_routes": 1}, None),
     ],
 )
-def test_data_without_a_name_are_described(
-    arguments: dict[str, Any], description: str | None
-) -> None:
+def test_data_without_a_name_are_described(arguments, description):
     problem = Problem.from_coordinates(CROSS, **arguments)
     assert problem.variant_name == (description or "depot+multi_depot+capacity")
     assert sum(problem.features.attributes) > 0
@@ -291,9 +289,7 @@ places = st.tuples(st.floats(-1e6, 1e6), st.floats(-1e6, 1e6))
 
 
 @given(data=st.data(), points=st.lists(places, min_size=2, max_size=8))
-def test_any_sound_instance_is_accepted(
-    data: st.DataObject, points: list[tuple[float, float]]
-) -> None:
+def test_any_sound_instance_is_accepted(data, points):
     size = len(points)
     depot = data.draw(st.integers(0, size - 1))
     amounts = st.integers(-9, 9)

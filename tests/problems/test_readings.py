@@ -157,7 +157,6 @@ def test_deliveries_seem_nearer_where_few_loads_fit() -> None:
     for reading, by in ((first, 0.7), (second, 0.4)):
         assert reading.problem is problem  # rules and costs are its own
         assert reading.exact
-        assert reading.shown is not None
         assert reading.shown.distances.matrix()[0].tolist() == [0, 1, 2, 3 * by, 4 * by]
         assert reading.shown.distances.matrix()[4].tolist() == [4, 3, 2, 1 * by, 0]
         assert reading.shown.pairs == problem.pairs
@@ -179,7 +178,6 @@ def test_open_pairs_without_a_map_are_closed_and_nearer() -> None:
     assert first.problem is closed.problem
     assert second.problem is closed.problem
     assert not closed.problem.open_routes
-    assert first.shown is not None
     assert (first.shown.distances.matrix()[:, 0] == 0).all()  # free ways home
 
 

@@ -110,9 +110,7 @@ def test_a_separate_duration_matrix_does_not_enter_the_cost() -> None:
 
 @pytest.mark.parametrize("empty", [[], [0], [0, 0]])
 @pytest.mark.parametrize("open_routes", [False, True])
-def test_a_route_without_customers_is_ignored(
-    four_customers: Build, empty: list[int], open_routes: bool
-) -> None:
+def test_a_route_without_customers_is_ignored(four_customers, empty, open_routes):
     problem = four_customers(open_routes=open_routes, max_routes=1, windows=[[2, 90]] * 5)
     served = [0, 1, 2, 4, 3] if open_routes else [0, 1, 2, 4, 3, 0]
     assert cost_of(problem, [empty, served, empty]) == (16 if open_routes else 20)
@@ -189,9 +187,7 @@ def codes(verdict: Verdict) -> list[tuple[str, int | None]]:
 
 @settings(deadline=None, max_examples=60)
 @given(plans(), st.sampled_from([0.001, 0.5, 3.0, 1000.0]))
-def test_a_change_of_units_scales_the_cost_and_keeps_the_violations(
-    plan: tuple[dict[str, Any], list[list[int]]], factor: float
-) -> None:
+def test_a_change_of_units_scales_the_cost_and_keeps_the_violations(plan, factor):
     data, routes = plan
     before = judge(Problem.from_coordinates(**data), routes)
     data["coordinates"] = data["coordinates"] * factor
@@ -203,9 +199,7 @@ def test_a_change_of_units_scales_the_cost_and_keeps_the_violations(
 
 @settings(deadline=None, max_examples=60)
 @given(plans(), st.randoms(use_true_random=False))
-def test_new_numbers_for_the_nodes_keep_cost_and_violations(
-    plan: tuple[dict[str, Any], list[list[int]]], random: Any
-) -> None:
+def test_new_numbers_for_the_nodes_keep_cost_and_violations(plan, random):
     data, routes = plan
     size = len(data["demand"])
     before = judge(Problem.from_coordinates(**data), routes)

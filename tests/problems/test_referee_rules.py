@@ -335,9 +335,7 @@ PAIRS = [
         *(LOADS + BACKHAULS + PRIZES + PAIRS),
     ],
 )
-def test_what_the_referee_finds(
-    four_customers: Build, features: dict[str, Any], routes: Routes, found: list[str], cost: Any
-) -> None:
+def test_what_the_referee_finds(four_customers, features, routes, found, cost):
     if "matrix" in features:
         problem = Problem.from_matrix(**features)
     elif "coordinates" in features:
@@ -352,8 +350,8 @@ def test_what_the_referee_finds(
 @pytest.mark.parametrize("load_rule", ["single", "separate"])
 @pytest.mark.parametrize(("excess", "caught"), [(0.9e-7, False), (1.1e-7, True)])
 def test_rounding_of_loads_is_forgiven_up_to_the_tolerance(
-    four_customers: Build, load_rule: str, excess: float, caught: bool
-) -> None:
+    four_customers, load_rule, excess, caught
+):
     features = loaded(0.6, 0.4 + excess, 0.3, 0.7, capacity=1, load_rule=load_rule)
     found = findings(four_customers(**features), CLOSED)
     assert bool(found) == caught
@@ -363,9 +361,7 @@ def test_rounding_of_loads_is_forgiven_up_to_the_tolerance(
 
 @pytest.mark.parametrize(("lacking", "caught"), [(0.9e-5, False), (1.1e-5, True)])
 @pytest.mark.parametrize("unit", [1, 1000])
-def test_prizes_are_compared_with_a_tolerance(
-    four_customers: Build, lacking: float, caught: bool, unit: int
-) -> None:
+def test_prizes_are_compared_with_a_tolerance(four_customers, lacking, caught, unit):
     prize = np.array([0, 0.4 - lacking, 0.6, 0.3, 0.3]) / unit
     problem = four_customers(**collecting(prize=prize, min_prize=1 / unit))
     assert bool(findings(problem, [[0, 1, 2, 0]])) == caught
@@ -396,9 +392,7 @@ LOAD_CASES = [
 
 
 @pytest.mark.parametrize(("demands", "single", "separate"), LOAD_CASES)
-def test_the_load_rules_differ_exactly_where_they_should(
-    four_customers: Build, demands: list[float], single: bool, separate: bool
-) -> None:
+def test_the_load_rules_differ_exactly_where_they_should(four_customers, demands, single, separate):
     for load_rule, accepted in (("single", single), ("paper", single), ("separate", separate)):
         problem = four_customers(**loaded(*demands, capacity=1, load_rule=load_rule))
         codes = [violation.code for violation in judge(problem, IN_ORDER).violations]
@@ -407,9 +401,7 @@ def test_the_load_rules_differ_exactly_where_they_should(
 
 @settings(max_examples=200)
 @given(st.lists(st.integers(-4, 4), min_size=4, max_size=4), st.integers(4, 8))
-def test_loads_by_trying_every_start_and_following_every_item(
-    demands: list[int], full: int
-) -> None:
+def test_loads_by_trying_every_start_and_following_every_item(demands, full):
     """`single` takes what some starting load can serve; `separate` is stricter."""
     points = [(0, 0), (1, 0), (1, 1), (0, 1), (2, 2)]
     features = loaded(*demands, capacity=full)

@@ -251,9 +251,7 @@ def test_a_tour_without_a_depot_has_no_vehicle(change: dict[str, Any], field: st
     ],
 )
 @pytest.mark.parametrize("depots", [(0,), ()])
-def test_unreachable_through_missing_arcs(
-    gaps: list[tuple[int, int]], node: int, fragment: str, depots: tuple[int, ...]
-) -> None:
+def test_unreachable_through_missing_arcs(gaps, node, fragment, depots):
     error = blame(Problem.from_matrix, {"matrix": with_gaps(*gaps), "depots": depots})
     assert (error.field, error.node) == ("distances", node)
     assert fragment in str(error)
@@ -383,9 +381,7 @@ def test_limits_met_exactly_are_met() -> None:
         ),
     ],
 )
-def test_a_declared_variant_must_fit_the_data(
-    arguments: dict[str, Any], field: str, fragment: str
-) -> None:
+def test_a_declared_variant_must_fit_the_data(arguments, field, fragment):
     error = blame(Problem.from_coordinates, {"coordinates": CROSS, **arguments})
     assert error.field == field
     assert fragment in str(error)

@@ -74,9 +74,7 @@ def test_flags_without_a_name_are_spelled_out() -> None:
         ("VRPTW", "letter 1 ('V') is wrong", "CVRPTW"),
     ],
 )
-def test_an_illegal_name_is_told_the_wrong_letter_and_the_nearest_names(
-    name: str, fault: str, nearest: str
-) -> None:
+def test_an_illegal_name_is_told_the_wrong_letter_and_the_nearest_names(name, fault, nearest):
     message = complaint(name)
     assert message.startswith(f"variant {name!r} is not legal: {fault}")
     names = message.rpartition("nearest: ")[2].split(", ")

@@ -42,9 +42,7 @@ def asked(monkeypatch: pytest.MonkeyPatch) -> list[dict[str, Any]]:
     return calls
 
 
-def test_all_plans_are_searched_those_of_one_size_together(
-    solver: Solver, asked: list[dict[str, Any]], model: SpaceModel
-) -> None:
+def test_all_plans_are_searched_those_of_one_size_together(solver, asked, model):
     problems = [*generate("CVRP", 10, 2), *generate("TSP", 12, 1), *generate("MDCVRP", 10, 1)]
     solver.run(problems, augment=1, seed=5)
     assert [call["problems"] for call in asked] == [[*problems[:2], problems[3]], [problems[2]]]
@@ -56,16 +54,13 @@ def test_all_plans_are_searched_those_of_one_size_together(
 
 
 @pytest.mark.parametrize("by", [-0.1, 0.1])
-def test_where_visits_reveal_prizes_expectations_are_compared(
-    solver: Solver, monkeypatch: pytest.MonkeyPatch, by: float
-) -> None:
+def test_where_visits_reveal_prizes_expectations_are_compared(solver, monkeypatch, by):
     """No search begins with a plan that has reacted to the real prizes."""
     monkeypatch.setattr(native, "core", object())
     (problem,) = generate("SPCTSP", 10, 1)
     assert can_search(problem)
     alone = solver.run(problem, augment=1, improve=False)
     (plan,) = alone.solutions
-    assert plan is not None
     known = plan.cost if plan.expected is None else plan.expected
     everybody = Solution.judged(problem, [(*range(problem.size), 0)])
 
@@ -81,9 +76,7 @@ def test_where_visits_reveal_prizes_expectations_are_compared(
     assert attempt.results[0].expected == pytest.approx(known + min(by, 0.0))
 
 
-def test_where_rules_limit_the_visits_as_well_nothing_is_searched(
-    solver: Solver, asked: list[dict[str, Any]]
-) -> None:
+def test_where_rules_limit_the_visits_as_well_nothing_is_searched(solver, asked):
     problem = generate("SPCTSP", 10, 1)[0].replace(max_length=9.0, variant=None)
     assert not can_search(problem)
     plan = solver.solve(problem, augment=1)
@@ -91,9 +84,7 @@ def test_where_rules_limit_the_visits_as_well_nothing_is_searched(
     assert plan == solver.solve(problem, augment=1, improve=False)
 
 
-def test_large_instances_are_begun_without_the_network(
-    solver: Solver, asked: list[dict[str, Any]], monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_large_instances_are_begun_without_the_network(solver, asked, monkeypatch):
     for module in ("effort", "solver"):
         monkeypatch.setattr(f"spacevrp.solver.{module}.MOST_FOR_NETWORK", 11)
     small, large = *generate("CVRP", 11, 1), *generate("CVRP", 12, 1)
@@ -109,8 +100,8 @@ def test_large_instances_are_begun_without_the_network(
 
 
 def test_without_the_compiled_module_the_networks_plans_come_with_a_note(
-    solver: Solver, model: SpaceModel, monkeypatch: pytest.MonkeyPatch
-) -> None:
+    solver, model, monkeypatch
+):
     monkeypatch.setattr(native, "core", None)
     problems = generate("CVRP", 10, 2)
     attempt = solver.run(problems)
@@ -125,9 +116,7 @@ def test_without_the_compiled_module_the_networks_plans_come_with_a_note(
     assert caught[0].filename == __file__  # where the call is
 
 
-def test_and_dead_ends_give_the_legal_part_of_a_rollout(
-    solver: Solver, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_and_dead_ends_give_the_legal_part_of_a_rollout(solver, monkeypatch):
     monkeypatch.setattr(native, "core", None)
     problem = Problem.from_coordinates(
         [(0, 0), (0, 1), (1, 0), (1, 1)], demand=[0, 2, 2, 2], capacity=3, max_routes=2
@@ -142,9 +131,7 @@ def test_and_dead_ends_give_the_legal_part_of_a_rollout(
 
 @needs_search
 @pytest.mark.parametrize("name", ["CVRPTW", "AMDOCVRPBPLTW", "PDCVRP", "OP", "PCTSP", "ATSP"])
-def test_plans_become_no_worse_and_the_same_anywhere(
-    solver: Solver, model: SpaceModel, name: str
-) -> None:
+def test_plans_become_no_worse_and_the_same_anywhere(solver, model, name):
     problems = generate(name, 12, 3)
     first = solver.solve(problems, augment=1, improve=False)
     found = solver.solve(problems, augment=1)

@@ -50,5 +50,4 @@ def test_no_route_is_a_plan_where_all_are_optional(cost: float) -> None:
     problem = Problem.from_coordinates([(0, 0), (10, 0)], penalty=[0, 5])
     candidate = Candidate(cost, 0, np.array([0, 1, 0]))
     solution, reason, refused = settle(problem, [candidate], plain_reading(problem))
-    assert solution is not None
     assert (solution.routes, solution.cost, reason, refused) == ((), 5.0, "", 0)

@@ -38,9 +38,7 @@ def mixed_solutions(solver: Solver, mixed: list[Problem]) -> list[Solution]:
     return solver.solve(mixed, augment=3)
 
 
-def test_a_mixed_batch_keeps_its_order_and_every_rule(
-    mixed: list[Problem], mixed_solutions: list[Solution]
-) -> None:
+def test_a_mixed_batch_keeps_its_order_and_every_rule(mixed, mixed_solutions):
 
     assert len(mixed_solutions) == len(mixed)
     for problem, solution in zip(mixed, mixed_solutions, strict=True):
@@ -50,29 +48,19 @@ def test_a_mixed_batch_keeps_its_order_and_every_rule(
         assert solution.feasible
 
 
-def test_an_instance_alone_gets_the_same_plan_as_among_others(
-    solver: Solver, mixed: list[Problem], mixed_solutions: list[Solution]
-) -> None:
+def test_an_instance_alone_gets_the_same_plan_as_among_others(solver, mixed, mixed_solutions):
     for problem, among_others in zip(mixed, mixed_solutions, strict=True):
         assert solver.solve(problem, augment=3) == among_others, problem.name
 
 
-def test_the_order_of_the_batch_does_not_matter(
-    solver: Solver, mixed: list[Problem], mixed_solutions: list[Solution]
-) -> None:
+def test_the_order_of_the_batch_does_not_matter(solver, mixed, mixed_solutions):
     assert solver.solve(mixed[::-1], augment=3) == mixed_solutions[::-1]
 
 
 @pytest.mark.parametrize(
     ("batch_memory", "count"), [pytest.param(1, 2, marks=pytest.mark.slow), (400_000, 16)]
 )
-def test_how_the_work_is_cut_does_not_matter(
-    solver: Solver,
-    mixed: list[Problem],
-    mixed_solutions: list[Solution],
-    batch_memory: int,
-    count: int,
-) -> None:
+def test_how_the_work_is_cut_does_not_matter(solver, mixed, mixed_solutions, batch_memory, count):
     some = solver.solve(mixed[:count], augment=3, batch_memory=batch_memory)
     assert some == mixed_solutions[:count]
 
@@ -160,7 +148,6 @@ def test_a_plan_that_the_referee_refuses_is_passed_over(solver: Solver) -> None:
     stuck = Candidate(float("inf"), 2, np.array([0, 1, 1]))
     reading = plain_reading(problem)
     solution, reason, refused = settle(problem, [overloaded, legal, stuck], reading)
-    assert solution is not None
     assert solution.routes == ((0, 1, 0), (0, 2, 0))
     assert (solution.cost, reason, refused) == (16.0, "", 1)
     solution, reason, refused = settle(problem, [overloaded, stuck], reading)
@@ -178,15 +165,12 @@ def test_where_the_model_saw_other_costs_all_candidates_are_compared() -> None:
     across = Candidate(10.0, 0, np.array([0, 1, 2, 0]))
     apart = Candidate(10.1, 1, np.array([0, 1, 0, 2, 0]))
     solution, _, refused = settle(problem, [across, apart], reading)
-    assert solution is not None
     assert solution.routes == ((0, 2, 0), (1, 3, 1))
     assert (solution.cost, refused) == (4.0, 0)
 
 
 @pytest.mark.slow
-def test_districts_are_taken_where_they_are_better(
-    solver: Solver, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_districts_are_taken_where_they_are_better(solver, monkeypatch):
     """Never worse than without, better somewhere, and whole: judged like any other plan."""
     problems = generate("MDCVRPBP", 30, 6)
     found = solver.solve(problems, augment=2)
@@ -235,9 +219,7 @@ def test_instances_of_like_size_and_kind_are_solved_together() -> None:
         ({"batch_memory": 0}, "batch_memory: expected a whole number of at least 1, received 0"),
     ],
 )
-def test_bad_arguments_are_named(
-    solver: Solver, arguments: dict[str, object], message: str
-) -> None:
+def test_bad_arguments_are_named(solver, arguments, message):
     with pytest.raises(SpacevrpError, match=f"^{message}$"):
         solver.solve(generate("CVRP", 10), **arguments)  # type: ignore[call-overload]
 
