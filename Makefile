@@ -13,11 +13,12 @@ SOLVES := .venv/.solves
 READY := .venv/.ready
 
 .DEFAULT_GOAL := help
-.PHONY: help demo test test-slow coverage lint format native sanitize docs figures lock clean
+.PHONY: help demo test test-core test-slow coverage lint format native sanitize docs figures lock clean
 
 help:
 	@echo "make demo       solve a bundled instance"
 	@echo "make test       lint, type check, the quick tests (at most 5 minutes on two cores)"
+	@echo "make test-core  what an installation without PyTorch can do, tested without it"
 	@echo "make test-slow  the other tests: kernels, documentation, fuzzing, larger sizes, and the"
 	@echo "                coverage floor (at most 12 minutes)"
 	@echo "make coverage   the quick tests once more, traced, and the coverage floor"
@@ -84,11 +85,16 @@ lint: $(READY)
 	$(BIN)/mypy
 
 # Two workers with one thread each: more threads would only wait for each other.
-test test-slow coverage: export OMP_NUM_THREADS = 1
+test test-core test-slow coverage: export OMP_NUM_THREADS = 1
 PYTEST := $(BIN)/python -m pytest -n 2 --dist loadfile
 
 test: lint
 	$(PYTEST) -m "not slow"
+
+# PyTorch cannot be imported there; modules of tests that need it are skipped.
+CORE := $(addprefix tests/,arrays cli formats plots search test_without_torch.py)
+test-core: $(READY)
+	SPACEVRP_TEST_WITHOUT_TORCH=1 $(PYTEST) -m "not slow" $(CORE)
 
 test-slow: $(READY)
 	$(PYTEST) -m slow

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 import sys
-from collections.abc import Callable
+from collections.abc import Callable, Generator
 from pathlib import Path
 from typing import Any
 
@@ -30,6 +30,25 @@ settings.load_profile("any machine")
 #   |          |
 #   0 (0, 0) - 1 (3, 0)
 FOUR_CUSTOMERS = ((0.0, 0.0), (3.0, 0.0), (3.0, 4.0), (0.0, 4.0), (0.0, 8.0))
+
+
+# `make test-core` sets this: what an installation without PyTorch can do is tested without it. A
+# module of tests that imports PyTorch, by itself or through the package, is then skipped whole;
+# a test that imports it while it runs fails, so that the core cannot begin to need it unnoticed.
+WITHOUT_TORCH = bool(os.environ.get("SPACEVRP_TEST_WITHOUT_TORCH"))
+if WITHOUT_TORCH:
+    for absent in ("torch", "triton"):
+        sys.modules[absent] = None  # type: ignore[assignment]  # importing it raises
+
+
+@pytest.hookimpl(hookwrapper=True)
+def pytest_make_collect_report(collector: pytest.Collector) -> Generator[None, Any, None]:
+    """Skip the modules that cannot be imported without PyTorch, where there is to be none."""
+    outcome = yield
+    report = outcome.get_result()
+    if WITHOUT_TORCH and report.failed and "import of torch halted" in str(report.longrepr):
+        report.outcome = "skipped"
+        report.longrepr = (str(collector.path), 0, "Skipped: needs PyTorch")
 
 
 # Slow as a whole: kernels in Triton's interpreter, pages and programs that are run, fuzzing.

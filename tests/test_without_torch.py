@@ -21,8 +21,13 @@ sys.modules["torch"] = None
 FROM_PYTHON = """
 import spacevrp
 from spacevrp import Problem, Solver, Vehicle, generate, judge
+from spacevrp.problems.variants import VARIANTS
 
 solver = Solver(device="auto")
+every = [generate(str(variant), 6, 1)[0] for variant in VARIANTS]
+assert len(every) == 110
+for problem, plan in zip(every, solver.solve(every, iterations=100), strict=True):
+    assert judge(problem, plan.routes).feasible, problem
 problems = [generate(name, 8, 1)[0] for name in ("CVRP", "CVRPTW", "PDCVRP", "MDCVRP", "OP")]
 places = [(0, 0), (3, 0), (0, 3), (-3, 0), (0, -3)]
 types = [Vehicle(count=1, capacity=3, start=0), Vehicle(count=2, capacity=2, start=0)]

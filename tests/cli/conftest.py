@@ -6,17 +6,18 @@ from collections.abc import Callable
 from pathlib import Path
 
 import pytest
-import torch
 
 from spacevrp.cli.main import main
-from spacevrp.model import ModelConfig, SpaceModel
-from spacevrp.model.weights import save_weights
 
 Solve = Callable[..., int]
 
 
 @pytest.fixture(scope="session")
 def weights(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    torch = pytest.importorskip("torch")
+    from spacevrp.model import ModelConfig, SpaceModel
+    from spacevrp.model.weights import save_weights
+
     with torch.random.fork_rng():
         torch.manual_seed(0)
         model = SpaceModel(ModelConfig(width=16, layers=2, feedforward=32, pivots=4, rank=2))
