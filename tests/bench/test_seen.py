@@ -26,7 +26,7 @@ from spacevrp.formats import write_npz
 from spacevrp.formats.archive import Archive, write_archive
 from spacevrp.generators import generate
 from spacevrp.model import SpaceModel
-from spacevrp.problems.errors import FormatError, SpacevrpError
+from spacevrp.problems.errors import SpacevrpError
 from spacevrp.problems.referee import judge
 from spacevrp.problems.variants import parse_variant
 from spacevrp.solver import Solver
@@ -103,12 +103,6 @@ def test_prizes_in_a_file_become_costs(tmp_path: Path) -> None:
     for prizes in ([3.0, 4.0], [-3.0, -4.0]):
         path = batch_file(tmp_path, "OP", 6, 2, ref_compass=prizes)
         assert read_set(path).reference.tolist() == [-3.0, -4.0]  # type: ignore[union-attr]
-
-
-def test_a_reference_of_the_wrong_shape_is_named(tmp_path: Path) -> None:
-    path = batch_file(tmp_path, "TSP", 6, 2, ref_lkh=[1.0, 2.0, 3.0])
-    with pytest.raises(FormatError, match=r"key ref_lkh: expected 2 numbers, received shape \(3,"):
-        read_set(path)
 
 
 def test_generated_instances_have_the_packaged_references(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -39,17 +39,6 @@ def test_solvers_are_named_by_frequency() -> None:
     assert compare([1.0] * 4, held).solvers == "ortools+lkh+vroom"
 
 
-def test_nothing_to_compare_is_no_gap() -> None:
-    found = compare([1.0, None], [None, reference(1.0)])
-    assert (found.gap, found.cost, found.instances, found.solvers) == (None, None, 0, "")
-
-
-def test_the_mean_is_over_the_instances_with_a_plan() -> None:
-    some = outcome(2.0, None, 4.0)
-    assert (some.mean, some.seconds) == (3.0, 6.0)
-    assert outcome(None).mean is None
-
-
 # ------------------------------------------------------------------------------------------- store
 
 

@@ -10,9 +10,7 @@ import pytest
 
 from spacevrp import native
 from spacevrp.cli.main import main
-from spacevrp.formats import read, write
-from spacevrp.generators import generate
-from spacevrp.problems.solution import Solution
+from spacevrp.formats import write
 
 
 @pytest.fixture
@@ -71,17 +69,6 @@ def test_bad_usage_is_one_line(solve, instance, options, message, capsys):
     error = capsys.readouterr().err
     assert message in error
     assert error.count("\n") == 1
-
-
-@pytest.mark.skipif(not native.available(), reason="the search was not compiled")
-def test_the_real_thing(solve: Any, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    """A random model and the compiled search, for a moment."""
-    path = tmp_path / "three.npz"
-    write(path, generate("CVRP", 12, 3, seed=5))
-    assert solve(path, "--time", "0.9s") == 0
-    document = json.loads(capsys.readouterr().out)
-    for problem, entry in zip(read(path), document["instances"], strict=True):  # type: ignore[arg-type]
-        assert Solution.judged(problem, entry["routes"]).cost == entry["cost"]
 
 
 def test_ctrl_c_writes_the_best_plan(solve, instance, tmp_path, monkeypatch, capsys):

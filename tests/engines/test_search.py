@@ -12,9 +12,7 @@ from typing import Any
 import pytest
 import torch
 
-from spacevrp.decode import rollout, routes_of
-from spacevrp.decode.draws import LIKELIEST
-from spacevrp.decode.first import likeliest_first
+from spacevrp.decode import routes_of
 from spacevrp.decode.trace import Trace
 from spacevrp.engines import search
 from spacevrp.engines.devices import choose_device
@@ -28,8 +26,7 @@ from spacevrp.engines.search import (
     search_block,
     uses_kernel,
 )
-from spacevrp.engines.settings import Settings, Wanted
-from spacevrp.engines.turns import Turns
+from spacevrp.engines.settings import Settings
 from spacevrp.env import Environment
 from spacevrp.env.ways import ways_home
 from spacevrp.generators import generate
@@ -245,48 +242,6 @@ def test_the_kernel_finds_the_same_plans_in_the_interpreter() -> None:
         check=False,
     )
     assert (done.stdout, done.returncode) == ("equal\n", 0), done.stderr
-
-
-def test_tours_without_a_depot_begin_greedily_everywhere() -> None:
-    environment = Environment(stack([*generate("TSP", 70), *generate("CVRP", 69)]))
-    turns = Turns.of(environment, Wanted(None, None))
-    assert turns.start[0].tolist() == [*range(70), 0, 1]
-    assert not turns.draw[0].any()
-    assert turns.start[1].tolist() == [*range(18)] * 4
-    assert turns.draw[1].tolist() == [draw for draw in range(4) for _ in range(18)]
-    keys = turns.keys(0, range(2))
-    tour, route = keys.view(2, 2, 72)
-    assert (tour == LIKELIEST).all()
-    assert ((route == LIKELIEST) == (turns.draw[1] == 0)).all()
-    assert route[route != LIKELIEST].unique().numel() == 2 * 54
-    # Asked for, draws are made without a depot, too.
-    assert Turns.of(environment, Wanted(None, 2)).draw[0].tolist() == [0] * 70 + [1] * 70 + [2] * 70
-
-
-def test_rollouts_are_the_likeliest_starts_once_greedily_and_three_times_drawn(model, monkeypatch):
-    problems = [*generate("CVRP", 70, 1), *generate("CVRP", 68, 1)]
-    asked = []
-
-    def watched(environment, tables, starts, *, keys, temperature, **_):  # type: ignore[no-untyped-def]
-        asked.append((starts, keys, likeliest_first(environment, tables)))
-        return rollout(environment, tables, starts, keys=keys, temperature=temperature)
-
-    monkeypatch.setattr(search, "supports_native", lambda _: False)
-    monkeypatch.setattr(search, "rollout", watched)
-    Solver(model, "cpu").solve(problems, augment=1, improve=False)
-    ((starts, keys, order),) = asked
-    assert starts.shape == keys.shape == (2, 4 * 18)  # a quarter of 70 and of 68
-    turn = torch.arange(18)
-    for row, own in enumerate((17, 18)):  # the smaller one comes first
-        assert torch.equal(starts[row, :18], order[row, turn % own])
-        assert torch.equal(starts[row], starts[row, :18].repeat(4))
-        assert (keys[row, :18] == LIKELIEST).all()
-        assert (keys[row, 18:] >= 0).all()
-    # It repeats its first start, with the numbers this was drawn with.
-    drawn = keys[:, 18:].unflatten(1, (3, 18))
-    assert torch.equal(drawn[0, :, 17], drawn[0, :, 0])
-    assert drawn[1].unique().numel() == 54
-    assert torch.equal(drawn[0, :, :17], drawn[1, :, :17])
 
 
 def test_the_kernel_is_for_gpus_and_few_nodes(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -25,6 +25,7 @@ from spacevrp.problems.errors import ProblemError, SpacevrpError
 from spacevrp.problems.plan_text import write_span
 from spacevrp.problems.problem import Problem
 
+VROOM, OSRM = (fuzz_corpus.documents()[name] for name in ("vroom", "osrm"))
 THREE = {"locations": [[0, 0], [3, 0], [0, 4]], "depots": [0]}
 POINTS = [[0, 0], [3, 0], [0, 4]]
 
@@ -198,15 +199,15 @@ def test_a_sol_for_several_depots_names_the_file(tmp_path: Path) -> None:
             "places: expected nothing beside lonlat",
         ),
         (
-            lambda: Problem.from_vroom({**fuzz_corpus.VROOM, "jobs": np.arange(3)}),
+            lambda: Problem.from_vroom({**VROOM, "jobs": np.arange(3)}),
             "job 0: expected",
         ),
-        (lambda: Problem.from_vroom({**fuzz_corpus.VROOM, "jobs": pd.NA}), "jobs: expected"),
+        (lambda: Problem.from_vroom({**VROOM, "jobs": pd.NA}), "jobs: expected"),
         (
-            lambda: Problem.from_vroom({**fuzz_corpus.VROOM, "jobs": pd.DataFrame([[1, 2]])}),
+            lambda: Problem.from_vroom({**VROOM, "jobs": pd.DataFrame([[1, 2]])}),
             "job 0: expected",
         ),
-        (lambda: Problem.from_table({**fuzz_corpus.OSRM, "code": pd.NA}), "received a failure"),
+        (lambda: Problem.from_table({**OSRM, "code": pd.NA}), "received a failure"),
         (
             lambda: Problem.from_matrix(np.array([[0, 1], [1, 0]], "g") * np.longdouble("1e4000")),
             "matrix: expected numbers below 1e.100, or inf, received a larger long double",

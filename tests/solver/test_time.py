@@ -124,13 +124,6 @@ def test_large_instances_go_without_the_network(solver_of, fake, monkeypatch, st
     assert any("12 customers, begun without" in note for note in outcome.notes) == (starts is None)
 
 
-def test_without_the_compiled_search_a_note_says_so(solver_of, fake, monkeypatch, clock):
-    monkeypatch.setattr(native, "core", None)
-    problems, call = generate("CVRP", 20, 1), solver_of(fake)
-    assert call.run(problems, time=1.0, clock=clock).notes == (native.MISSING,)
-    assert call.run(problems, time=1.0, search=False, clock=clock).notes == ()
-
-
 def test_a_partial_plan_says_why(solver_of: Any, fake: FakeEngine, clock: Clock) -> None:
     """The network comes to dead ends only, and the fleet is too small for all customers."""
     fake.stuck = True
