@@ -169,15 +169,3 @@ def test_an_infinite_cost_is_null_in_json(tmp_path, capsys):
     (only,) = json.loads(capsys.readouterr().out)["instances"]
     assert only["cost"] is None
     assert [violation["code"] for violation in only["violations"]] == ["arc"]
-
-
-def test_a_node_that_does_not_exist_is_bad_input(batch, tmp_path, capsys):
-    good = plan([[0, 1, 2], [0, 3, 4]], 1.5)
-    solution = write_solution(tmp_path, good, plan([[0, 1], [0, 17]], 1), good)
-    assert check(batch, solution) == 2
-    captured = capsys.readouterr()
-    assert captured.out == ""
-    assert captured.err == (
-        f"spacevrp: error: {solution}, instance 1: route 2, position 2: expected a node from 0 to "
-        "4, received 17\n"
-    )

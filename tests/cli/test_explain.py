@@ -91,37 +91,6 @@ def test_what_solve_writes_is_explained_alike(short, weights, tmp_path, capsys):
 
 
 @pytest.mark.parametrize(
-    ("arguments", "message"),
-    [
-        (["absent.json"], "absent.json: cannot be read: No such file or directory"),
-        (["short.json", "absent.json"], "absent.json: cannot be read"),
-        (["short.json", "two.json"], "two.json: expected a plan for each of 1 instances of"),
-        (["short.json", "wrong.json"], "wrong.json: route 1, position 2: expected a node from 0"),
-        (["short.json", "--augment", "0"], "expected a whole number of at least 1"),
-        (["short.json", "--format", "vroom"], "invalid choice: 'vroom'"),
-    ],
-)
-def test_bad_input_is_one_line(short, tmp_path, monkeypatch, capsys, arguments, message):
-    monkeypatch.chdir(tmp_path)
-    Path("two.json").write_text(json.dumps({"instances": [{"routes": []}, {"routes": []}]}))
-    Path("wrong.json").write_text(json.dumps({"instances": [{"routes": [[0, 7, 0]]}]}))
-    assert main(["explain", *arguments]) == 2
-    captured = capsys.readouterr()
-    assert captured.out == ""
-    assert captured.err.startswith("spacevrp: error: ")
-    assert captured.err.count("\n") == 1
-    assert message in captured.err
-
-
-def test_the_instance_at_fault_is_named(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    batch, plans = tmp_path / "two.npz", tmp_path / "plans.json"
-    write(batch, generate("CVRP", 10, 2))
-    plans.write_text(json.dumps({"instances": [{"routes": []}, {"routes": [[0, 11, 0]]}]}))
-    assert main(["explain", str(batch), str(plans)]) == 2
-    assert "plans.json, instance 1: route 1, position 2: expected" in capsys.readouterr().err
-
-
-@pytest.mark.parametrize(
     ("features", "code", "text"),
     [
         (

@@ -168,25 +168,6 @@ def test_nobody_can_be_served(solve, tmp_path, capsys):
     assert "cost 0  0 routes  partial: 0 of 2 customers served" in capsys.readouterr().out
 
 
-@pytest.mark.parametrize(
-    ("text", "arguments", "message"),
-    [
-        ("x,y\n0,0\n1,1\n", ["--format", "geojson"], "expected longitudes and latitudes"),
-        ("x,y\n0,0\n1,1\n", ["--plot", "a.gif"], "ends in .png, .svg, .pdf, .html"),
-        ("x,y\n0,0\n1,1\n", ["--plot", "a.png", "--plot-kind", "x"], "invalid choice: 'x'"),
-        ("x,y\n0,0\n1,a\n", [], "line 3: coordinates, node 1: expected a number, received 'a'"),
-        ("x;y\n0;0\n1\n", [], "line 3: expected 2 cells, received 1"),
-    ],
-)
-def test_bad_input_is_one_line(solve, tmp_path, capsys, text, arguments, message):
-    path = tmp_path / "case.csv"
-    path.write_text(text)
-    assert solve(path, *arguments) == 2
-    captured = capsys.readouterr()
-    assert message in captured.err
-    assert captured.err.count("\n") == 1
-
-
 # ------------------------------------------------------------------------------------------- check
 
 

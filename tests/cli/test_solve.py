@@ -158,40 +158,6 @@ def test_a_partial_plan_is_drawn(solve: Any, infeasible: Path, tmp_path: Path) -
         assert picture.read_bytes()[:4] == b"\x89PNG"
 
 
-@pytest.mark.parametrize(
-    ("arguments", "message"),
-    [
-        (["absent.vrp"], "absent.vrp: cannot be read: No such file or directory"),
-        (["four.vrp", "--augment", "0"], "expected a whole number of at least 1, received '0'"),
-        (["four.vrp", "--starts", "x"], "expected a whole number of at least 1, received 'x'"),
-        (["four.vrp", "--device", "tpu"], "invalid choice: 'tpu'"),
-        (["four.vrp", "--weights", "none"], "weights 'none': no bundled weights"),
-        (["four.vrp", "-o", "no/out.json"], "no/out.json: cannot be written: there is no folder"),
-        (["four.vrp", "--plot", "a.gif"], "a.gif: expected a file name that ends in .png"),
-        (
-            ["four.vrp", "--plot", "a.png", "--plot-index", "1"],
-            "--plot-index: expected 0 to 0, received 1",
-        ),
-        (["two.npz", "--format", "vrplib"], "expected one instance, the file has 2; use json"),
-        (["tour.json", "-o", "t.sol"], "expected one depot, received 0; use json"),
-        (["bad.json"], "bad.json"),
-    ],
-)
-def test_bad_input_is_one_line(solve, instance, tmp_path, monkeypatch, capsys, arguments, message):
-    monkeypatch.chdir(tmp_path)
-    write("two.npz", generate("CVRP", 10, 2))
-    write("tour.json", generate("TSP", 10)[0])
-    Path("bad.json").write_text("{")
-    before = sorted(tmp_path.iterdir())
-    assert solve(*arguments) == 2
-    captured = capsys.readouterr()
-    assert captured.out == ""
-    assert captured.err.startswith("spacevrp: error: ")
-    assert captured.err.count("\n") == 1
-    assert message in captured.err
-    assert sorted(tmp_path.iterdir()) == before
-
-
 def test_a_dash_is_stdout(solve, instance, tmp_path, monkeypatch, capsys):
     monkeypatch.chdir(tmp_path)
     assert solve(instance, "--augment", 1, "-o", "-") == 0

@@ -54,23 +54,6 @@ def test_params_come_from_a_file_and_from_set(solve, instance, tmp_path, capsys)
     assert "search: expected true or false, received 'perhaps'" in capsys.readouterr().err
 
 
-@pytest.mark.parametrize(
-    ("options", "message"),
-    [
-        (["--time", "0"], "--time: expected a time above 0, received 0 s"),
-        (["--time", "soon"], "--time: expected a time such as 90s, 9m or 1h30m"),
-        (["--time", "5s", "--augment", "8"], "augmentations: expected none with a time"),
-        (["--time", "5s", "--sample", "0"], "num_samples: expected none with a time"),
-        (["--time", "5s", "--protocol", "paper"], "protocol: expected default with a time"),
-    ],
-)
-def test_bad_usage_is_one_line(solve, instance, options, message, capsys):
-    assert solve(instance, *options) == 2
-    error = capsys.readouterr().err
-    assert message in error
-    assert error.count("\n") == 1
-
-
 def test_ctrl_c_writes_the_best_plan(solve, instance, tmp_path, monkeypatch, capsys):
     """It comes while the search goes on from the network's plan."""
 

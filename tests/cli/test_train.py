@@ -212,31 +212,6 @@ def test_a_signal(cli: Cli, recipe: str, tmp_path: Path, monkeypatch: pytest.Mon
     assert step_of(tmp_path / "run") == 1
 
 
-@pytest.mark.parametrize(
-    ("words", "message"),
-    [
-        ([], "expected a folder for the run: -o RUN_FOLDER, or --resume DIR"),
-        (["--resume", "r", "--preset", "fast"], "--preset: expected none with --resume"),
-        (["--resume", "r", "--weights", "w"], "--weights: expected none with --resume"),
-        (["--resume", "nowhere"], "nowhere: expected a checkpoint or a folder of them"),
-        (["-o", "r", "--config", "none.toml"], "none.toml: No such file or directory"),
-        (["-o", "r", "--set", "stepz=3"], "stepz: no key of a training run"),
-        (["-o", "r", "--set", "steps=many"], "steps: expected a whole number"),
-        (["-o", "r", "--budget", "0s"], "--budget: expected a time of more than 0, received 0"),
-        (["-o", "r", "--budget", "soon"], "expected a time such as 90s, 9m or 1h30m"),
-        (["-o", "r", "--preset", "best"], "invalid choice: 'best'"),
-        (["-o", "r", "--weights", "unheard-of"], "unheard-of"),
-    ],
-)
-def test_mistakes_are_one_line(cli, tmp_path, monkeypatch, words, message):
-    monkeypatch.chdir(tmp_path)
-    code, out, err = cli("train", "--device", "cpu", *words)
-    assert (code, out) == (2, "")
-    assert message in err
-    assert err.count("\n") == 1
-    assert not (tmp_path / "r").exists()
-
-
 def test_preset_below_file_below_settings(tmp_path: Path) -> None:
     file = tmp_path / "run.toml"
     file.write_text("batch = 64\nsteps = 7\n", encoding="utf-8")

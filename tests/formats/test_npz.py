@@ -179,6 +179,7 @@ def test_the_same_instances_give_the_same_bytes(tmp_path: Path) -> None:
 BASE = small_arrays(VARIANTS["CVRP"])
 NAN = BASE["demand"].copy()
 NAN[1, 3] = np.nan
+# fmt: off
 BAD_ARRAYS: list[tuple[str, str, dict[str, Any]]] = [
     ("CVRP", "key variant: variant 'CVRQ' is not legal", {"variant": "CVRQ"}),
     ("CVRP", "key variant: expected one string", {"variant": 3}),
@@ -187,80 +188,42 @@ BAD_ARRAYS: list[tuple[str, str, dict[str, Any]]] = [
     ("CVRP", "key num_depots: expected one whole number", {"num_depots": 1.0}),
     ("CVRP", "key num_depots: expected at least 1, received 0", {"num_depots": 0}),
     ("TSP", "key num_depots: expected 0 where the variant has no depot", {"num_depots": 1}),
-    (
-        "CVRP",
-        "instance 0: variant: expected a variant with multi_depot",
-        {"num_depots": 2, "demand": np.zeros((2, 7))},
-    ),
-    (
-        "CVRP",
-        "expected either key coords or key matrix, received both",
-        {"matrix": np.ones((2, 7, 7))},
-    ),
+    ("CVRP", "instance 0: variant: expected a variant with multi_depot",
+     {"num_depots": 2, "demand": np.zeros((2, 7))}),
+    ("CVRP", "expected either key coords or key matrix, received both",
+     {"matrix": np.ones((2, 7, 7))}),
     ("CVRP", "expected either key coords or key matrix, received neither", {"coords": None}),
-    (
-        "CVRP",
-        r"key coords: expected shape \(B, N, 2\), received \(7, 2\)",
-        {"coords": np.ones((7, 2))},
-    ),
-    (
-        "CVRP",
-        r"key coords: expected shape \(2, 7, 2\), received shape \(2, 7, 3\)",
-        {"coords": np.ones((2, 7, 3))},
-    ),
+    ("CVRP", r"key coords: expected shape \(B, N, 2\), received \(7, 2\)",
+     {"coords": np.ones((7, 2))}),
+    ("CVRP", r"key coords: expected shape \(2, 7, 2\), received shape \(2, 7, 3\)",
+     {"coords": np.ones((2, 7, 3))}),
     ("ATSP", r"key matrix: expected shape \(2, 6, 6\)", {"matrix": np.ones((2, 6, 5))}),
     ("CVRP", r"key coords: expected shape \(B, N, 2\)", {"coords": np.ones((0, 7, 2))}),
     ("CVRP", "key demand: expected an array, as CVRP needs it", {"demand": None}),
     ("CVRPTW", "key tw: expected an array, as CVRPTW needs it", {"tw": None}),
     ("PCTSP", "key min_prize: expected an array", {"min_prize": None}),
-    (
-        "CVRP",
-        r"key demand: expected shape \(2, 7\), received shape \(2, 6\)",
-        {"demand": np.ones((2, 6))},
-    ),
-    (
-        "CVRP",
-        r"key capacity: expected shape \(2,\), received shape \(3,\)",
-        {"capacity": np.ones(3)},
-    ),
-    (
-        "CVRP",
-        "key demand: expected numbers, received values of type <U1",
-        {"demand": np.full((2, 7), "x")},
-    ),
-    (
-        "CVRP",
-        "key demand: expected numbers, received values of type complex",
-        {"demand": np.ones((2, 7), complex)},
-    ),
+    ("CVRP", r"key demand: expected shape \(2, 7\), received shape \(2, 6\)",
+     {"demand": np.ones((2, 6))}),
+    ("CVRP", r"key capacity: expected shape \(2,\), received shape \(3,\)",
+     {"capacity": np.ones(3)}),
+    ("CVRP", "key demand: expected numbers, received values of type <U1",
+     {"demand": np.full((2, 7), "x")}),
+    ("CVRP", "key demand: expected numbers, received values of type complex",
+     {"demand": np.ones((2, 7), complex)}),
     ("CVRP", "key demand: an array of objects", {"demand": np.full((2, 7), None)}),
-    (
-        "CVRP",
-        "instance 1: key demand, node 3: expected a finite number, received nan",
-        {"demand": NAN},
-    ),
-    (
-        "CVRP",
-        "instance 0: key coords, node 0: expected a finite",
-        {"coords": np.full((2, 7, 2), np.inf)},
-    ),
-    (
-        "CVRP",
-        "instance 0: demand, node 1: expected at most the capacity",
-        {"capacity": np.full(2, 0.5)},
-    ),
-    (
-        "ATSP",
-        "instance 0: matrix, node 0: expected distances of at least 0",
-        {"matrix": -np.ones((2, 6, 6))},
-    ),
+    ("CVRP", "instance 1: key demand, node 3: expected a finite number, received nan",
+     {"demand": NAN}),
+    ("CVRP", "instance 0: key coords, node 0: expected a finite",
+     {"coords": np.full((2, 7, 2), np.inf)}),
+    ("CVRP", "instance 0: demand, node 1: expected at most the capacity",
+     {"capacity": np.full(2, 0.5)}),
+    ("ATSP", "instance 0: matrix, node 0: expected distances of at least 0",
+     {"matrix": -np.ones((2, 6, 6))}),
     ("PDTSP", "expected as many pickups as deliveries, received 5", {"coords": np.ones((2, 6, 2))}),
-    (
-        "CVRP",
-        "instance 0: variant: expected a variant with length_limit",
-        {"max_length": [9.0, 9.0]},
-    ),
+    ("CVRP", "instance 0: variant: expected a variant with length_limit",
+     {"max_length": [9.0, 9.0]}),
 ]
+# fmt: on
 
 
 @pytest.mark.parametrize(("variant", "words", "changes"), BAD_ARRAYS, ids=lambda x: str(x)[:40])
