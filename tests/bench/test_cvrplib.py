@@ -16,7 +16,6 @@ from spacevrp.bench import cvrplib, paper
 from spacevrp.bench.solving import Outcome
 from spacevrp.bench.tables import SolvedRow
 from spacevrp.cli.main import main
-from spacevrp.generators import generate
 from spacevrp.problems.errors import FormatError, SpacevrpError
 from spacevrp.solver import Solver
 
@@ -132,24 +131,6 @@ def test_averages_by_the_number_of_customers() -> None:
     assert (theirs.gap, theirs.paper_gap, theirs.note) == (7.0, 8.5, "2 of 3 solved")
     assert found["average 1,000 to 5,000"].gap is None
     assert found["average 1,000 to 5,000"].violations == 1
-
-
-def test_best_known_costs_other_than_the_papers_are_said() -> None:
-    rows = [result("X-n641-k35", 640, 1.0, 1.0), result("Leuven1", 3000, 1.0, 1.0)]
-    assert "- X-n641-k35: 100 here, 63682 in the paper\n" in cvrplib.slips_text(rows)
-    assert cvrplib.slips_text(rows[1:]) == ""
-
-
-def test_starts_are_those_that_were_used() -> None:
-    assert cvrplib.starts_used(generate("CVRP", 100, 1)[0], None, ON_CPU) is None
-    thousand = generate("CVRP", 1000, 1)[0]
-    assert cvrplib.starts_used(thousand, None, ON_CPU) == 65  # 65,536 / 1,000
-    assert cvrplib.starts_used(thousand, 7, ON_CPU) == 7
-    all_of_them = result("X-n502-k39", 501, 5.0, 7.0)
-    some = replace(all_of_them, starts=9)
-    assert (all_of_them.cells()[3], some.cells()[3]) == ("all", "9")
-    assert cvrplib.averages([all_of_them, some])[0].cells()[3].strip() == ""
-    assert cvrplib.averages([some, some])[0].cells()[3] == "9"
 
 
 def test_the_whole_command(tiny_weights, tmp_path, capsys, monkeypatch):

@@ -56,12 +56,6 @@ def test_times_are_those_of_the_median_repeat_without_the_warm_up(tiny_model: Sp
     assert (row.violations, row.instances) == (0, 6)
 
 
-def test_an_instance_without_a_plan_is_a_violation(tiny_model: SpaceModel) -> None:
-    good, bad = generate("CVRP", 6, 2)
-    bad = replace(bad, max_routes=1, demand=np.full(7, 30.0) * (np.arange(7) > 0))
-    assert solve(Solver(tiny_model, "cpu"), [good, bad], repeats=1).violations == 1
-
-
 def test_other_processes_are_seen_and_our_own_work_is_not(monkeypatch: pytest.MonkeyPatch) -> None:
     # 10 s of work by all, 4 s of them ours, in 3 s of time: two cores were busy elsewhere.
     busy, own, wall = iter([100.0, 110.0]), iter([20.0, 24.0]), iter([50.0, 53.0])

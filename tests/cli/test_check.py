@@ -80,13 +80,6 @@ def test_a_feasible_solution(instance, tmp_path, capsys):
     assert capsys.readouterr().out.splitlines() == ["cost 28", "feasible"]
 
 
-def test_a_vrplib_solution(instance, tmp_path, capsys):
-    path = tmp_path / "four.sol"
-    path.write_text("Route #1: 1 2\nRoute #2: 3 4\nCost 28\n")
-    assert check(instance, path) == 0
-    assert capsys.readouterr().out.splitlines() == ["cost 28", "feasible"]
-
-
 def test_every_violation_is_told_in_words(instance, tmp_path, capsys):
     solution = write_solution(tmp_path, plan([[0, 1, 2, 3, 0], [0, 2, 0]], 24))
     assert check(instance, solution) == 1

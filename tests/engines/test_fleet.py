@@ -2,14 +2,12 @@
 
 from __future__ import annotations
 
-from itertools import permutations
 from typing import Any
 
-import numpy as np
 import pytest
+from enumeration import best_plan
 
 from spacevrp.problems.problem import Problem
-from spacevrp.problems.referee import around, judge_route
 from spacevrp.solver import Solver
 from spacevrp.solver.solver import NoPlanError
 
@@ -20,33 +18,6 @@ def tiny(*vehicles: dict[str, Any], **features: Any) -> Problem:
     """Two depots and five customers, who need 12 in all."""
     given = {"demand": [0, 0, 2, 3, 1, 4, 2], "depots": [0, 1], **features}
     return Problem.from_coordinates(PLACES, vehicles=list(vehicles), **given)
-
-
-def optimum(problem: Problem) -> float:
-    """The cheapest plan that the referee passes, of all there are."""
-    route: dict[tuple[frozenset[int], int], float] = {}  # the best order of some, by a type
-    for count in range(1, len(problem.customers) + 1):
-        for stops in permutations(problem.customers, count):
-            for terms in problem.fleet:
-                trip, faults = judge_route(problem, 1, around(stops, terms), terms)
-                if trip is not None and not faults:
-                    key = frozenset(stops), terms.number
-                    cost = terms.fixed_cost + sum(trip.lengths)
-                    route[key] = min(route.get(key, np.inf), cost)
-
-    def best(left: frozenset[int], used: tuple[int, ...]) -> float:
-        if not left:
-            pinned = [terms.number for terms in problem.fleet if terms.pinned]
-            return 0.0 if set(pinned) <= set(used) else np.inf
-        first = min(left)
-        found = np.inf
-        for (some, number), cost in route.items():
-            limit = problem.fleet[number].count
-            if first in some <= left and (limit is None or used.count(number) < limit):
-                found = min(found, cost + best(left - some, (*used, number)))
-        return found
-
-    return best(frozenset(problem.customers), ())
 
 
 SMALL = {"name": "small", "capacity": 5, "fixed_cost": 1.0, "start": 0}
@@ -75,7 +46,7 @@ def test_plans_are_legal_and_never_beat_the_optimum(solver, vehicles, features):
     problem = tiny(*vehicles, **features)
     solution = solver.solve(problem, augment=2, sample=2)
     assert solution.feasible
-    proven = optimum(problem)
+    proven = best_plan(problem).cost
     assert solution.cost >= proven - 1e-9
     assert solution.cost <= 1.25 * proven
 

@@ -7,7 +7,6 @@ from typing import Any
 import pytest
 
 from spacevrp.generators import generate
-from spacevrp.model import LEAN
 from spacevrp.problems.errors import SpacevrpError
 from spacevrp.problems.fleet import Vehicle
 from spacevrp.problems.problem import Problem
@@ -57,10 +56,3 @@ def test_views_are_the_same_however_the_work_is_cut(solver: Solver) -> None:
 def test_their_strength_is_checked(solver: Solver, value: Any) -> None:
     with pytest.raises(SpacevrpError, match="policy_heads: expected a number"):
         solver.solve(SETS["usual"][0], policy_heads=value)
-
-
-def test_without_a_number_the_protocol_decides(solver: Solver) -> None:
-    problems, options = SETS["usual"]
-    options = {"augment": 3, **options, **ALONE}
-    usual = solver.solve(problems, policy_heads=LEAN, **options)
-    assert solver.solve(problems, **options) == usual

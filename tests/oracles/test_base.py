@@ -225,17 +225,6 @@ def test_vehicles_that_differ_are_for_pyvrp_alone(four_customers: Callable[..., 
     assert make_oracle("ortools").supports(several) == "several kinds of load"
 
 
-@pytest.mark.parametrize("name", ["pyvrp", "ortools"])
-def test_a_search_tells_its_best_cost(name, make_tiny_oracle):
-    (problem,) = generate("CVRP", 15, 1, seed=4)
-    oracle, seen = make_tiny_oracle(name), list[float]()
-    oracle.load()
-    oracle.watch = seen.append
-    result = oracle.solve(problem, 60.0)
-    assert seen == sorted(set(seen), reverse=True)
-    assert seen[-1] == pytest.approx(result.solution.cost, rel=1e-3)
-
-
 def test_from_a_given_plan_on_ortools_keeps_the_time(make_tiny_oracle, monkeypatch):
     """Where the fleet of the model turns out to bind, the time does not begin anew."""
     make_tiny_oracle("ortools")

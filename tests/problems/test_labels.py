@@ -158,8 +158,3 @@ def test_times_need_a_speed(features: dict[str, Any], part: str) -> None:
         Problem.from_lonlat([(0, 0), (0, 1)], **features)
     with pytest.raises(ProblemError, match="shape"):
         Problem.from_lonlat(5)  # type: ignore[arg-type]
-
-
-def test_a_span_of_time_is_no_node() -> None:
-    with pytest.raises(ProblemError, match="depots"):
-        Problem.from_matrix([[0, 1], [1, 0]], depots=[np.timedelta64(0)])

@@ -97,14 +97,6 @@ def test_a_document_for_json(timed: Solution) -> None:
     }
 
 
-def test_a_frame(timed: Solution) -> None:
-    pytest.importorskip("pandas")
-    frame = timed.to_frame()
-    assert frame["id"].tolist() == ["hub", "bakery", "dairy", "hub"]
-    assert frame["arrival"].tolist() == ["08:00", "08:03", "09:14", "09:24"]
-    assert frame["leg_cost"].sum() == 12
-
-
 def test_without_pandas_the_error_says_what_to_do(timed, monkeypatch):
     monkeypatch.setitem(sys.modules, "pandas", None)
     with pytest.raises(UnsupportedError, match="pip install pandas; to_rows gives the same"):

@@ -81,26 +81,6 @@ def test_the_function_and_the_class_agree(model: SpaceModel) -> None:
     assert spacevrp.solve(problem, weights=model, device="cpu", augment=2) == expected
 
 
-def test_depots_may_be_anywhere_in_the_numbering(solver: Solver) -> None:
-    problem = generate("MDCVRP", 12)[0]
-    size = problem.size
-    # Depots 0, 1, 2 become nodes 7, 3, 14; customers keep their order.
-    depots = (7, 3, 14)
-    order = [*depots, *(node for node in range(size) if node not in depots)]  # new name of each
-    inverse = np.argsort(order)
-    moved = Problem(
-        problem.distances.reordered(inverse),
-        depots=depots,
-        demand=problem.demand[inverse],
-        capacity=problem.capacity,
-        load_rule="single",
-    )
-    plan, moved_plan = solver.solve([problem, moved], augment=4)
-    assert moved_plan.routes == tuple(tuple(order[node] for node in r) for r in plan.routes)
-    assert moved_plan.feasible
-    assert {route[0] for route in moved_plan.routes} <= set(depots)
-
-
 def test_a_matrix_with_missing_arcs(solver: Solver) -> None:
     rng = np.random.default_rng(3)
     matrix = rng.uniform(1, 9, (9, 9))
