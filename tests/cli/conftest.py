@@ -10,6 +10,29 @@ import pytest
 from spacevrp.cli.main import main
 
 Solve = Callable[..., int]
+# Five nodes whose legs are whole numbers: 0-1 3, 1-2 4, 2-0 5, 0-3 4, 3-4 4, 4-0 8.
+VRPLIB = """NAME : four
+TYPE : CVRP
+DIMENSION : 5
+EDGE_WEIGHT_TYPE : EUC_2D
+CAPACITY : 10
+NODE_COORD_SECTION
+1 0 0
+2 3 0
+3 3 4
+4 0 4
+5 0 8
+DEMAND_SECTION
+1 0
+2 6
+3 4
+4 3
+5 7
+DEPOT_SECTION
+1
+-1
+EOF
+"""
 
 
 @pytest.fixture(scope="session")
@@ -32,3 +55,10 @@ def solve(weights: Path) -> Solve:
         return main(["solve", "--device", "cpu", "--weights", str(weights), *map(str, arguments)])
 
     return run
+
+
+@pytest.fixture
+def instance(tmp_path: Path) -> Path:
+    path = tmp_path / "four.vrp"
+    path.write_text(VRPLIB)
+    return path

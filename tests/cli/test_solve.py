@@ -16,36 +16,6 @@ from spacevrp.generators import generate
 from spacevrp.problems.problem import Problem
 from spacevrp.problems.referee import judge
 
-VRPLIB = """NAME : four
-TYPE : CVRP
-DIMENSION : 5
-EDGE_WEIGHT_TYPE : EUC_2D
-CAPACITY : 10
-NODE_COORD_SECTION
-1 0 0
-2 3 0
-3 3 4
-4 0 4
-5 1 8
-DEMAND_SECTION
-1 0
-2 6
-3 4
-4 3
-5 7
-DEPOT_SECTION
-1
--1
-EOF
-"""
-
-
-@pytest.fixture
-def instance(tmp_path: Path) -> Path:
-    path = tmp_path / "four.vrp"
-    path.write_text(VRPLIB)
-    return path
-
 
 @pytest.fixture
 def infeasible(tmp_path: Path) -> Path:
@@ -112,6 +82,7 @@ def test_options_reach_the_solver(solve, tmp_path, capsys):
 
 
 def test_rounding(solve: Any, instance: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    instance.write_text(instance.read_text().replace("5 0 8", "5 1 8"))
     costs = []
     for rounding in ("nearest", "none"):
         assert solve(instance, "--rounding", rounding) == 0
