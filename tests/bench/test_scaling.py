@@ -46,6 +46,16 @@ def test_exponents_of_powers() -> None:
     assert "a step of decoding grows like n to the power 0.00; 0.00 between the two largest" in text
 
 
+def test_the_last_slope_is_that_of_the_two_largest() -> None:
+    seconds = {10: 1.0, 100: 10.0, 1000: 1000.0}
+    rows = [row(n, seconds_encode=value) for n, value in seconds.items()]
+    # Logarithms 0, 1, 3 at 1, 2, 3: the straight line through them rises by 1.5.
+    assert exponents(rows, ["seconds_encode"]) == {"seconds_encode": {"fitted": 1.5, "last": 2.0}}
+    # What was not measured does not count.
+    rows = [row(10, seconds_encode=1.0), row(20), row(40, seconds_encode=0.0)]
+    assert exponents(rows, ["seconds_encode"]) == {}
+
+
 # --------------------------------------------------------------------------------------- one size
 
 

@@ -50,6 +50,7 @@ def test_a_table_of_stops(solve, stops, tmp_path, capsys):
     """As ``Solution.save`` writes it, and as ``spacevrp check`` reads it."""
     out = tmp_path / "plan.csv"
     assert solve(stops, "-o", out, "--quiet") == 0
+    assert capsys.readouterr() == ("", "")
     with out.open(newline="") as stream:
         rows = list(csv.DictReader(stream))
     assert {"hub", "bakery", "dairy", "clinic"} == {row["id"] for row in rows}

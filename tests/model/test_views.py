@@ -31,6 +31,19 @@ def test_the_first_views_take_one_customer_each_and_all_of_them():
         assert (seeds[row, :, depots + 1 :] == NO_SEED).all()
 
 
+def test_later_views_take_two_customers():
+    seeds = view_seeds(stack(instances(*MIXED)), CONFIG, 30, seed=1)
+    for row, name in enumerate(MIXED):
+        depots = DEPOTS[name]
+        assert (seeds[row, :, :depots] == torch.arange(depots)).all()
+        pairs = seeds[row, 8:, depots : depots + 2]
+        assert (pairs >= depots).all()
+        assert (pairs < depots + 8).all()
+        assert (pairs[:, 0] != pairs[:, 1]).all()
+        assert (seeds[row, 8:, depots + 2 :] == NO_SEED).all()
+        assert len({tuple(pair) for pair in pairs.tolist()}) > 10
+
+
 def test_the_same_seed_gives_the_same_views_whatever_the_batch():
     problems = instances(*MIXED)
     together = view_seeds(stack(problems, 20), CONFIG, 20, seed=5)
