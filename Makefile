@@ -13,21 +13,23 @@ SOLVES := .venv/.solves
 READY := .venv/.ready
 
 .DEFAULT_GOAL := help
-.PHONY: help demo test test-core test-slow coverage lint format native sanitize docs figures lock clean
+.PHONY: help demo test test-core test-slow coverage lint format native sanitize perf-smoke docs \
+	figures lock clean
 
 help:
 	@echo "make demo       solve a bundled instance"
 	@echo "make test       lint, type check, the quick tests (at most 5 minutes on two cores)"
 	@echo "make test-core  what an installation without PyTorch can do, tested without it"
-	@echo "make test-slow  the other tests: kernels, documentation, fuzzing, larger sizes, and the"
-	@echo "                coverage floor (at most 12 minutes)"
+	@echo "make test-slow  the other tests: kernels, documentation, fuzzing, larger sizes"
+	@echo "                (at most 12 minutes)"
 	@echo "make coverage   the quick tests once more, traced, and the coverage floor"
 	@echo "make lint       lint and type check only"
 	@echo "make format     format and fix what can be fixed"
 	@echo "make native     build the compiled search, every warning an error"
 	@echo "make sanitize   its tests under the address and undefined-behaviour sanitizers"
+	@echo "make perf-smoke fast paths against slow ones, as ratios within one run (a minute)"
 	@echo "make docs       build the documentation site in site/"
-	@echo "make figures    write the tables of README and docs from their records"
+	@echo "make figures    write the tables and drawings of README, docs and records"
 	@echo "make lock       renew the locks of all packages in requirements/"
 	@echo "make clean      remove .venv, caches and build products"
 
@@ -135,6 +137,11 @@ docs: $(READY)
 # Needs nothing but Python.
 figures:
 	$(PYTHON) docs/figures.py
+	$(PYTHON) docs/drawings.py
+
+perf-smoke: export OMP_NUM_THREADS = 1
+perf-smoke: $(READY)
+	$(BIN)/python .ci/perf_smoke.py
 
 # uv lives in an environment of its own: nothing but this needs it.
 lock:

@@ -23,10 +23,10 @@ PROTOCOLS = ROOT / "records" / "2026-11-16-protocols"
 PAPER = ROOT / "records" / "2026-11-17-space-100-v10"
 RUN = ROOT / "records" / "2026-11-16-space-100-v8"
 # Finished plans of pairs, by the last weights of which they were recorded.
-FINISHED = ROOT / "records" / "2026-11-16-space-100-v6" / "finished.jsonl"
+FINISHED = ROOT / "records" / "2026-11-16-cvrplib-x" / "finished.jsonl"
 # For each protocol the files that hold its gaps, in order of preference.
 SEEN = {
-    "paper": (PAPER / "seen-paper.csv", RUN / "upright.csv"),
+    "paper": (PAPER / "seen-paper.csv", RUN / "base-policy.csv"),
     "network": (PROTOCOLS / "seen-network.csv", RUN / "seen.csv"),
     "default": (RUN / "public.jsonl", RUN / "generated.jsonl"),
 }
@@ -87,11 +87,11 @@ class Column:
         self.used: dict[Path, set[int]] = {}  # -> instances that a gap is over
 
     def gap(self, problem: str, kind: str) -> float | None:
-        """To the oracle, over as many views as the paper has (finished plans: as they are)."""
-        views = "128" if problem.startswith("A") else "8"
+        """To the oracle, with as many augmentations as the paper has (finished plans: any)."""
+        count = "128" if problem.startswith("A") else "8"
         for path in self.seen:
             for row in _rows(path):
-                fits = "finished" in row or row["views"] == views
+                fits = "finished" in row or row.get("augmentations", row.get("views")) == count
                 if fits and (row["problem"], row["set"]) == (problem, kind) and row["oracle_gap"]:
                     self.used.setdefault(path, set()).add(_compared(row))
                     return float(row["oracle_gap"])
@@ -149,7 +149,7 @@ def _range(counts: set[int]) -> str:
 
 # Records from before there was the switch, made with other options that come to the same.
 _REMARKS = {
-    RUN / "upright.csv": "made with `--lean 0 --sample 0`; no reduction applies to these sets",
+    RUN / "base-policy.csv": "made without heads and samples; no reduction applies to these sets",
     RUN / "seen.csv": "made with the options of that day; TSP and ATSP are no longer sampled",
 }
 
@@ -290,7 +290,135 @@ def losses(page: Path) -> str:
     return "\n".join((*lines, "", _sources(page, {"network": column}, NAMES)))
 
 
-BLOCKS = {"protocols": protocols, "generated": generated, "pairs": pairs, "losses": losses}
+def weights(page: Path) -> str:
+    """Both weights over groups of the 110 variants, by the network's protocol and the paper's."""
+    folder = ROOT / "records" / "2026-11-17-space-110-v1"
+    names = ("space-100-v10", "space-110-v1")
+    held: dict[tuple[str, str], dict[str, float]] = {}
+    links = []
+    for protocol in ("network", "paper"):
+        for name in names:
+            path = folder / f"{name}-{protocol}.csv"
+            rows = [row for row in _rows(path) if row["kind"] == "variant"]
+            held[protocol, name] = {row["problem"]: float(row["best_gap"]) for row in rows}
+            links.append(f"[{path.name}]({_to(page, path)})")
+    variants = held["network", names[0]]
+    groups = {
+        "the twelve of the paper": [name for name in variants if name in TRAINED],
+        "other variants with one depot or none": [
+            name for name in variants if name not in TRAINED and "MD" not in name
+        ],
+        "several depots, trained on by neither": [name for name in variants if "MD" in name],
+        "all": list(variants),
+    }
+    heads = [f"`{name}`, `{protocol}`" for protocol, name in held]
+    lines = [_line("", "variants", *heads), _line("---", *["---:"] * (len(heads) + 1))]
+    for group, members in groups.items():
+        means = [_mean(gaps, members) for gaps in held.values()]
+        lines.append(_line(group, str(len(members)), *means))
+    record = _to(page, folder / "README.md")
+    return "\n".join((*lines, "", f"[Record]({record}), means over {', '.join(links)}."))
+
+
+def _record_and_rows(page: Path, path: Path) -> str:
+    readme = _to(page, path.parent / "README.md")
+    return f"[Record]({readme}), rows in [{path.name}]({_to(page, path)})."
+
+
+def equal(page: Path) -> str:
+    """The search and PyVRP over the variants that both solve, after each number of seconds."""
+    path = ROOT / "records" / "2026-11-17-equal-time" / "equal-time.csv"
+    rows = [row for row in _rows(path) if row["gap"]]
+    ours, theirs = "spacevrp search", "pyvrp"
+    limits = _unique(row["limit"] for row in rows)
+    shared = {row["problem"] for row in rows if row["solver"] == theirs}
+    heads = [f"after {float(limit):g} s" for limit in limits]
+    lines = [_line("", *heads), _line("---", *["---:"] * len(limits))]
+    cells: dict[str, list[str]] = {
+        "spacevrp search": [],
+        "the same by PyVRP": [],
+        "ahead, behind": [],
+    }
+    for limit in limits:
+        gaps = {
+            (row["problem"], row["solver"]): float(row["gap"])
+            for row in rows
+            if row["limit"] == limit and row["problem"] in shared
+        }
+        both = [name for name in shared if {(name, ours), (name, theirs)} <= gaps.keys()]
+        for label, solver in (("spacevrp search", ours), ("the same by PyVRP", theirs)):
+            cells[label].append(f"{sum(gaps[name, solver] for name in both) / len(both):.3f}%")
+        ahead = sum(gaps[name, ours] < gaps[name, theirs] - 0.005 for name in both)
+        behind = sum(gaps[name, ours] > gaps[name, theirs] + 0.005 for name in both)
+        cells["ahead, behind"].append(f"{ahead}, {behind} of {len(both)}")
+    lines += [_line(label, *row) for label, row in cells.items()]
+    return "\n".join((*lines, "", _record_and_rows(page, path)))
+
+
+def frontier(page: Path) -> str:
+    """Gap of every solver on every problem after one second."""
+    path = ROOT / "records" / "2026-11-17-frontier" / "frontier.csv"
+    rows = [row for row in _rows(path) if float(row["limit"]) == 1.0]
+    solvers = ("spacevrp", "spacevrp search", "pyvrp", "vroom", "ortools", "lkh")
+    lines = [_line("after 1 s", "customers", *solvers), _line("---", *["---:"] * 7)]
+    for problem, size in dict.fromkeys((row["problem"], row["size"]) for row in rows):
+        gaps = {
+            row["solver"]: row["gap"]
+            for row in rows
+            if (row["problem"], row["size"]) == (problem, size)
+        }
+        cells = (f"{float(gaps[who]):.2f}%" if gaps.get(who) else "" for who in solvers)
+        lines.append(_line(problem, f"{int(size):,}", *cells))
+    return "\n".join((*lines, "", _record_and_rows(page, path)))
+
+
+def thousand(page: Path) -> str:
+    """Seconds for 1,000 instances of each problem, next to the paper's."""
+    path = ROOT / "records" / "2026-11-15-h200-thousand" / "thousand.csv"
+    lines = [_line("1,000 instances of", "augmentations", "model s", "sum s", "paper s")]
+    lines.append(_line("---", *["---:"] * 4))
+    for row in _rows(path):
+        count = row.get("augmentations") or row["views"]
+        times = (f"{float(row[key]):.2f}" for key in ("seconds_model", "seconds_thousand"))
+        lines.append(_line(row["problem"], count, *times, f"{float(row['paper_seconds']):g}"))
+    return "\n".join((*lines, "", f"From [{path.name}]({_to(page, path)}), `space-100-v3`."))
+
+
+def index(page: Path) -> str:
+    """Every folder of records, with the first heading of its page."""
+    lines = [_line("record", "what it holds"), _line("---", "---")]
+    for folder in sorted((ROOT / "records").iterdir(), reverse=True):
+        if folder.is_dir():
+            title = (folder / "README.md").read_text(encoding="utf-8").splitlines()[0]
+            link = _to(page, folder / "README.md")
+            lines.append(_line(f"[{folder.name}]({link})", title.removeprefix("# ")))
+    return "\n".join(lines)
+
+
+def short(page: Path) -> str:
+    """The means by protocol alone, for the README."""
+    columns = _columns()
+    lines = _gap_lines(columns, [("CVRP", "uniform100"), ("OCVRP", "uniform100")])[:-1]
+    rest = [("CVRPTW", "generated"), ("TSP", "generated"), ("PDTSP", "generated")]
+    lines += _gap_lines(columns, [*rest, ("ATSP", "generated"), ("ACVRP", "generated")])[:-1]
+    lines += _mean_lines(columns)[:2]
+    head = _line("n = 100", "oracle", *(NAMES[name] for name in columns), "paper")
+    rule = _line("---", "---", *["---:"] * (len(columns) + 1))
+    return "\n".join((head, rule, *lines, "", _sources(page, columns, NAMES)))
+
+
+BLOCKS = {
+    "protocols": protocols,
+    "generated": generated,
+    "pairs": pairs,
+    "losses": losses,
+    "weights": weights,
+    "equal": equal,
+    "frontier": frontier,
+    "thousand": thousand,
+    "index": index,
+    "short": short,
+}
 MARKED = re.compile(r"(<!-- figures:([\w-]+) -->\n).*?(<!-- /figures -->)", re.S)
 
 

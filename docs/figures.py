@@ -1,6 +1,6 @@
 """Figures on the pages and the records that they come from.
 
-    python docs/figures.py           writes the generated tables anew, then checks all pages
+    python docs/figures.py           writes the generated tables again, then checks all pages
     python docs/figures.py --check   checks only
 
 A figure is a number that claims a measurement: a percentage, a time, an amount of memory, a cost,
@@ -140,6 +140,11 @@ def pages() -> list[Path]:
     return [ROOT / "README.md", *sorted((ROOT / "docs").rglob("*.md"))]
 
 
+def written_pages() -> list[Path]:
+    """All pages with tables that are written from records."""
+    return [*pages(), ROOT / "records" / "README.md"]
+
+
 def _record(page: Path, target: str) -> tuple[Path, str] | None:
     """The file and the anchor of a link, where it leads to a record."""
     name, _, anchor = target.partition("#")
@@ -277,7 +282,7 @@ def main() -> int:
 
     allowed = json.loads((ROOT / "docs" / "figures_allowed.json").read_text(encoding="utf-8"))
     wrong = 0
-    for page in pages():
+    for page in written_pages():
         name = page.relative_to(ROOT).as_posix()
         text = page.read_text(encoding="utf-8")
         made = written(page, text)
@@ -287,7 +292,8 @@ def main() -> int:
         elif made != text:
             page.write_text(made, encoding="utf-8")
             print(f"{name}: written")
-        for fault in faults(page, tuple(allowed.get(name, ()))):
+        checked = page in pages()
+        for fault in faults(page, tuple(allowed.get(name, ()))) if checked else ():
             print(f"{name}: {fault}")
             wrong += 1
     return int(wrong > 0)

@@ -23,7 +23,7 @@ def on_page_markdown(markdown: str, *, page: Any, **_: Any) -> str:
     """The text of a page in which no link leaves the site."""
     source = PAGES / page.file.src_uri
 
-    def settle(link: re.Match[str]) -> str:
+    def select(link: re.Match[str]) -> str:
         target = (source.parent / link[2]).resolve()
         if target.is_relative_to(PAGES) or not target.is_relative_to(ROOT):
             return link[0]  # the site's own, or none of ours: the build judges it
@@ -36,4 +36,4 @@ def on_page_markdown(markdown: str, *, page: Any, **_: Any) -> str:
             return f"`{path}`"
         return f"{link[1]} (`{path}` in the repository)"
 
-    return LINK.sub(settle, markdown)
+    return LINK.sub(select, markdown)

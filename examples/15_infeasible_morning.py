@@ -23,7 +23,7 @@ solver = spacevrp.Solver(device="cpu")
 partial = solver.solve(problem, partial=True)
 print(partial.explanation)
 
-# Grant the smallest change to everybody who is left out, one after the other.
+# Grant the smallest change to every customer that is left out, one after the other.
 solution = partial
 while solution.unserved:
     relaxation = solution.unserved[0].relaxation

@@ -56,9 +56,9 @@ def add_protocol_option(parser: argparse._ActionsContainer, usual: str | None = 
         "--protocol",
         choices=("paper", "network", "default"),
         default=usual,
-        help="paper: greedy rollouts of the base policy from all start nodes, 8 or 128 views, and "
-        "nothing else; network: with policy heads, sampling and reductions; default: with the "
-        f"compiled search, too; without this option: {usual or 'default'}",
+        help="paper: greedy rollouts of the base policy from all start nodes in 8 or 128 "
+        "augmentations, and nothing else; network: with policy heads, sampling and reductions; "
+        f"default: with the compiled search, too; without this option: {usual or 'default'}",
     )
 
 

@@ -26,18 +26,18 @@ def check_target(path: Path, suffix: str | None = None) -> None:
 
 @contextmanager
 def replacing(path: Path) -> Iterator[Path]:
-    """A draft beside the target that takes its place at the end: nobody ever sees half a file."""
+    """A temporary file that replaces the target at the end, so that no half file is ever seen."""
     # It keeps the suffix, which tells some writers what to write.
-    draft = path.with_name(f".{path.stem}.{os.getpid()}{path.suffix}")
+    temporary = path.with_name(f".{path.stem}.{os.getpid()}{path.suffix}")
     try:
-        yield draft
-        draft.replace(path)
+        yield temporary
+        temporary.replace(path)
     except OSError as error:
         raise FormatError(f"{path}: cannot be written: {error.strerror}") from None
     except FormatError as error:
-        raise FormatError(str(error).replace(str(draft), str(path))) from None
+        raise FormatError(str(error).replace(str(temporary), str(path))) from None
     finally:
-        draft.unlink(missing_ok=True)
+        temporary.unlink(missing_ok=True)
 
 
 def write_whole(path: Path, data: bytes) -> None:
@@ -45,8 +45,8 @@ def write_whole(path: Path, data: bytes) -> None:
     if path.is_char_device():  # /dev/stdout and the like cannot be replaced
         path.write_bytes(data)
         return
-    with replacing(path) as draft:
-        draft.write_bytes(data)
+    with replacing(path) as temporary:
+        temporary.write_bytes(data)
 
 
 def append_line(path: Path, line: Mapping[str, Any]) -> None:

@@ -66,7 +66,7 @@ def result(name: str, customers: int, gap: float | None, papers: float | None) -
     return cvrplib.Row(
         instance=name,
         customers=customers,
-        views=8,
+        augmentations=8,
         starts=None,
         cost=None,
         best_known=100.0,

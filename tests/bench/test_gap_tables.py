@@ -28,7 +28,7 @@ def row(problem: str, oracle: float | None, best: float | None, papers: float | 
         problem=problem,
         size=100,
         instances=4,
-        views=128 if problem.startswith("A") else 8,
+        augmentations=128 if problem.startswith("A") else 8,
         starts=None,
         cost=2.0,
         oracle="ortools" if oracle is not None else "",
@@ -92,7 +92,7 @@ def test_averages_as_in_the_paper() -> None:
     assert figures(both) == (-0.5, 6.5, 1.0, -1.5)
     assert [one.kind for one in (symmetric, asymmetric, both)] == [AVERAGE] * 3
     assert (both.instances, both.seconds_model, both.violations) == (16, 8.0, 4)
-    assert (symmetric.views, asymmetric.views, both.views) == (8, 128, None)
+    assert (symmetric.augmentations, asymmetric.augmentations, both.augmentations) == (8, 128, None)
 
 
 def test_no_average_of_halves_of_which_one_is_missing() -> None:
@@ -177,7 +177,7 @@ def test_the_whole_command_and_again(tiny_weights, tmp_path, capsys, monkeypatch
     assert [one["kind"] for one in table] == ["variant"] * 3 + ["average"] * 3
     text = (tmp_path / "unseen.md").read_text()
     assert text.startswith("# Variants not trained on\n")
-    assert "Asymmetric instances were solved with 2 views; the paper's 128." in text
+    assert "Asymmetric instances were solved with 2 augmentations; the paper's 128." in text
 
     # Other settings are other outcomes.
     with pytest.raises(TypeError):

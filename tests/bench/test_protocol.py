@@ -15,7 +15,7 @@ SMALL = ["--count", "1", "--size", "5", "--quiet", "--device", "cpu", "--problem
 
 @pytest.fixture
 def calls(monkeypatch: pytest.MonkeyPatch) -> list[tuple[int, str]]:
-    """(views, protocol) of every call."""
+    """(augmentations, protocol) of every call."""
     noted: list[tuple[int, str]] = []
     original = Solver.run
 
@@ -44,7 +44,7 @@ def test_every_table_takes_a_protocol_and_says_which(
         assert {protocol for _, protocol in calls} == {expected}
         assert json.loads((folder / f"{table}.json").read_text())["protocol"] == expected
         assert f"Protocol: {expected}." in (folder / f"{table}.md").read_text()
-    assert max(views for views, _ in calls) == 128  # the paper's, on a CPU, too
+    assert max(augmentations for augmentations, _ in calls) == 128  # the paper's, on a CPU, too
     if table != "seen":  # whose file of what is solved is gone at the end
         calls.clear()
         assert main([*command, "--protocol", "paper"]) == 0

@@ -14,17 +14,17 @@ from spacevrp import native
 from spacevrp.bench.references import References
 from spacevrp.bench.search_command import Entry, Row, compare_solvers, rows_of
 from spacevrp.bench.search_days import KINDS, build_day
-from spacevrp.bench.search_suites import SUITES, Case
-from spacevrp.bench.search_ways import (
+from spacevrp.bench.search_methods import (
     FROM_NETWORK,
     SEARCH,
     TIMED,
     Found,
     Item,
+    Method,
     Network,
-    Way,
-    make_ways,
+    make_methods,
 )
+from spacevrp.bench.search_suites import SUITES, Case
 from spacevrp.bench.solving import Outcome
 from spacevrp.bench.tables import Job
 from spacevrp.cli.main import main
@@ -50,6 +50,7 @@ def test_a_day_is_the_same_for_the_same_seed_and_no_other(kind: str) -> None:
 
 def test_a_day_with_pins_starts_where_the_pins_end_and_costs_the_same_in_the_end() -> None:
     day = build_day("pinned", 30, 0, 1)
+    assert day.given is not None
     pins = {node for terms in day.problem.fleet for node in terms.pinned}
     assert len(day.given.customers) == len(day.problem.customers) - len(pins)
     # Every customer who is left with the vehicles at the depot, one after the other.
@@ -79,8 +80,10 @@ def test_stops_of_an_overloaded_day_are_optional_for_others_and_compulsory_for_t
 # --------------------------------------------------------------------------------------------- rows
 
 
-def way(name: str) -> Way:
-    return Way(name, name.startswith("spacevrp"), lambda: "1", lambda: None, lambda p: None, _never)
+def method(name: str) -> Method:
+    return Method(
+        name, name.startswith("spacevrp"), lambda: "1", lambda: None, lambda p: None, _never
+    )
 
 
 def _never(items: Any, seconds: Any) -> list[Found]:
@@ -93,7 +96,7 @@ def outcome(costs: tuple[float | None, ...], unserved: tuple[int | None, ...]) -
 
 def measured(case: Case, *rows: tuple[str, float, Outcome]) -> list[Row]:
     entries = [
-        (Entry(case, name, way(name), limit, Job("", {}, lambda: rows[0][2])), found)
+        (Entry(case, name, method(name), limit, Job("", {}, lambda: rows[0][2])), found)
         for name, limit, found in rows
     ]
     return rows_of(case, entries)
@@ -154,28 +157,28 @@ class _SlowNetwork(Network):
 
 def test_a_network_that_is_slower_than_the_limit_is_asked_once() -> None:
     network = _SlowNetwork()
-    ways = make_ways(network, whole=True, threads=1, seed=0)
-    found = ways[FROM_NETWORK].solve([Item(problem) for problem in _problems()], 1.0)
+    methods = make_methods(network, whole=True, threads=1, seed=0)
+    found = methods[FROM_NETWORK].solve([Item(problem) for problem in _problems()], 1.0)
     assert network.asked == 1
     assert [(one.solution, one.seconds) for one in found] == [(None, 9.0)] * 3
     assert all(one.note for one in found)
 
 
 def test_no_search_begins_with_a_plan_that_has_reacted_to_the_real_prizes() -> None:
-    ways = make_ways(_SlowNetwork(), whole=True, threads=1, seed=0)
+    methods = make_methods(_SlowNetwork(), whole=True, threads=1, seed=0)
     (problem,) = generate("SPCTSP", 6, 1, 1)
-    assert ways[SEARCH].refuses(problem) is None
-    assert ways[FROM_NETWORK].refuses(problem) is not None
-    assert ways[SEARCH].refuses(problem.replace(max_length=9.0, variant=None)) is not None
+    assert methods[SEARCH].refuses(problem) is None
+    assert methods[FROM_NETWORK].refuses(problem) is not None
+    assert methods[SEARCH].refuses(problem.replace(max_length=9.0, variant=None)) is not None
 
 
 def test_lkh_is_left_out_where_it_is_not_installed(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(ORACLES["lkh"], "is_installed", classmethod(lambda cls: False))
     monkeypatch.setattr(ORACLES["pyvrp"], "is_installed", classmethod(lambda cls: False))
-    ways = make_ways(_SlowNetwork(), whole=True, threads=1, seed=0)
+    methods = make_methods(_SlowNetwork(), whole=True, threads=1, seed=0)
     (tour,) = generate("TSP", 6, 1, 1)
-    assert "not installed" in (ways["lkh"].refuses(tour) or "")
-    assert ways["pyvrp"].refuses(tour) is None  # what is required is an error, and not left out
+    assert "not installed" in (methods["lkh"].refuses(tour) or "")
+    assert methods["pyvrp"].refuses(tour) is None  # what is required is an error, and not left out
 
 
 # ------------------------------------------------------------------------------------------ command
@@ -237,21 +240,23 @@ def test_better_plans_are_results_to_merge(tmp_path: Path) -> None:
     from spacevrp.bench.search_command import keep_better
 
     (problem,) = generate("CVRP", 8, 1, 1)
-    ways = make_ways(_SlowNetwork(), whole=True, threads=1, seed=0)
-    (found,) = ways[SEARCH].solve([Item(problem)], 0.02)
+    methods = make_methods(_SlowNetwork(), whole=True, threads=1, seed=0)
+    (found,) = methods[SEARCH].solve([Item(problem)], 0.02)
+    assert found.solution is not None
     path = tmp_path / "better.jsonl"
-    keep_better(Item(problem, known=found.solution.cost), found, ways[SEARCH], 0.02, path)
+    keep_better(Item(problem, known=found.solution.cost), found, methods[SEARCH], 0.02, path)
     assert not path.exists()  # no better than what is known
-    keep_better(Item(problem, known=1e9), found, ways[SEARCH], 0.02, path)
+    keep_better(Item(problem, known=1e9), found, methods[SEARCH], 0.02, path)
     references = References()
     assert merge([path], references).improved == 1
     (best,) = references.best(SetName("CVRP", 8, 1), 1)
+    assert best is not None
     assert (best.solver, best.cost) == ("spacevrp", found.solution.cost)
 
 
 def test_every_name_in_a_suite_is_a_way() -> None:
-    ways = make_ways(_SlowNetwork(), whole=True, threads=1, seed=0)
+    methods = make_methods(_SlowNetwork(), whole=True, threads=1, seed=0)
     for suite in SUITES.values():
         for line in suite.lines:
             for entry in line:
-                assert (entry if isinstance(entry, str) else entry[0]) in ways
+                assert (entry if isinstance(entry, str) else entry[0]) in methods

@@ -49,15 +49,15 @@ def known(*costs: float | None, solver: str = "x") -> list[Reference | None]:
 
 
 def measure(
-    model: SpaceModel, problems: list[Any], best: list[Any], oracle: list[Any], views: int
+    model: SpaceModel, problems: list[Any], best: list[Any], oracle: list[Any], augmentations: int
 ) -> SeenRow:
     """A set of CVRP, solved and beside its references."""
     held = sets.TestSet(problems, best, oracle)
     source = Source(parse_variant("CVRP"), "here", {}, lambda: held)
     solver = Model(Solver(model, "cpu"), {}, model.config, "")
-    theirs = SEEN.paper_gap(source, solver, views)
-    outcome = solve_set(solver.solver, problems, views)
-    return SeenRow(**gap_row(source, solver, argparse.Namespace(), views, theirs, outcome))
+    theirs = SEEN.paper_gap(source, solver, augmentations)
+    outcome = solve_set(solver.solver, problems, augmentations)
+    return SeenRow(**gap_row(source, solver, argparse.Namespace(), augmentations, theirs, outcome))
 
 
 # ------------------------------------------------------------------------------------------- gaps
@@ -123,32 +123,32 @@ def test_a_row_holds_the_referees_costs(tiny_model: SpaceModel) -> None:
     plans = Solver(tiny_model, "cpu").solve(problems, augment=2, improve=False)
     paid = [judge(p, plan.routes).cost for p, plan in zip(problems, plans, strict=True)]
     reference = np.array([0.5, 0.8, 1.0]) * paid
-    row = measure(tiny_model, problems, known(*reference), [None] * 3, views=2)
+    row = measure(tiny_model, problems, known(*reference), [None] * 3, augmentations=2)
     assert row.cost == pytest.approx(np.mean(paid))
     assert row.best_gap == pytest.approx(100 * (1.0 + 0.25 + 0.0) / 3)
     assert row.gap_of_means == pytest.approx(100 * (np.mean(paid) / reference.mean() - 1))
     assert (row.instances, row.size, row.violations, row.refused) == (3, 8, 0, 0)
-    # The paper has no figure for 8 customers, nor for two views.
+    # The paper has no figure for 8 customers, nor for two augmentations.
     assert (row.paper_gap, row.difference) == (None, None)
     assert min(row.seconds_host, row.seconds_model, row.seconds_referee) > 0
 
 
-def test_the_papers_figure_stands_beside_as_many_views(tiny_model, monkeypatch):
+def test_the_papers_figure_stands_beside_as_many_augmentations(tiny_model, monkeypatch):
     monkeypatch.setattr(paper, "space_gap", lambda variant, size: 1.83 if size == 8 else None)
     problems = generate("CVRP", 8, 2)
     best, oracle = known(2.0, None), known(None, 2.5)
-    full = measure(tiny_model, problems, best, oracle, views=8)
-    # The difference is of like and like: both gaps are to the paper's kind of oracle.
+    full = measure(tiny_model, problems, best, oracle, augmentations=8)
+    # The difference is of like and like: both gaps are to the paper-protocol oracle.
     cost = Solver(tiny_model, "cpu").solve(problems[1], augment=8).cost
     assert full.oracle_gap == pytest.approx(100 * (cost - 2.5) / 2.5)
     assert full.paper_gap == 1.83
     assert full.difference == pytest.approx(full.oracle_gap - 1.83)
     cells = dict(zip([title for title, _ in SeenRow.columns()], full.cells(), strict=True))
     assert (cells["best"], cells["oracle"]) == ("x 2.0000 (1)", "x x1")
-    other = measure(tiny_model, problems, best, oracle, views=1)
+    other = measure(tiny_model, problems, best, oracle, augmentations=1)
     assert (other.paper_gap, other.difference) == (None, None)
     assert other.oracle_gap is not None
-    row = measure(tiny_model, problems, best, [None, None], views=8)
+    row = measure(tiny_model, problems, best, [None, None], augmentations=8)
     assert (row.paper_gap, row.oracle_gap, row.difference) == (1.83, None, None)
     assert "nothing to compare with the paper" in SEEN.summary([row])
     assert "at least as good as the paper on 0 of 1, mean difference +" in SEEN.summary([row, full])
@@ -157,7 +157,7 @@ def test_the_papers_figure_stands_beside_as_many_views(tiny_model, monkeypatch):
 def test_an_instance_without_a_plan_counts(tiny_model: SpaceModel) -> None:
     fine, short = generate("CVRP", 8, 2)
     short = short.replace(max_routes=1, variant=None, capacity=9.0)
-    row = measure(tiny_model, [short, fine], known(1.0, 4.0), [None, None], views=1)
+    row = measure(tiny_model, [short, fine], known(1.0, 4.0), [None, None], augmentations=1)
     assert row.violations == 1
     assert row.best_cost == 4.0  # only what was solved is compared
 
@@ -212,7 +212,7 @@ def test_the_whole_command(tiny_weights, tmp_path, capsys, monkeypatch):
     assert (record["machine"]["device"], record["seed"]) == ("cpu", 1)
     rows = record["rows"]
     assert (rows[-1]["best"], rows[-1]["oracle"]) == ("lkh", "lkh")
-    assert rows[-1]["cost"] <= rows[-2]["cost"]  # more views are never worse
+    assert rows[-1]["cost"] <= rows[-2]["cost"]  # more augmentations are never worse
     with (out / "seen.csv").open() as file:
         table = list(csv.DictReader(file))
     assert [row["problem"] for row in table] == [row["problem"] for row in rows]
@@ -227,5 +227,6 @@ def test_the_public_sets_name_their_references(data_folder: Path) -> None:
     for name, (mean, solver) in expected.items():
         held = read_set(data_folder / "uniform100" / f"{name}.npz")
         assert {one.solver for one in held.best if one} == {solver}
+        assert held.reference is not None
         assert held.reference.mean() == pytest.approx(mean, abs=1e-3)
         assert len(held.problems) == 200

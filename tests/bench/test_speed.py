@@ -46,7 +46,7 @@ def test_times_are_those_of_the_median_repeat_without_the_warm_up(tiny_model: Sp
     before = torch.get_num_threads()
     found = solve(SlowSolver(solver, claims), problems, repeats=3)
     assert torch.get_num_threads() == before
-    about = {"part": "throughput", "views": 2, "threads": 1, "repeats": 3}
+    about = {"part": "throughput", "augmentations": 2, "threads": 1, "repeats": 3}
     row = speed.row_of(found, problem="CVRP", size=8, **about)
     assert (row.seconds_host, row.seconds_model, row.seconds_referee) == (2.0, 6.0, 4.0)
     assert (row.seconds_total, row.seconds_least) == (12.0, 9.0)  # of 9, 12 and 15
@@ -58,7 +58,7 @@ def test_times_are_those_of_the_median_repeat_without_the_warm_up(tiny_model: Sp
 
 def test_seconds_are_scaled_to_a_thousand() -> None:
     found = Outcome((1.0,) * 8, 1.0, 2.0, 1.0, violations=0)
-    about = {"part": "thousand", "views": 8, "threads": 1, "repeats": 1, "problem": "CVRP"}
+    about = {"part": "thousand", "augmentations": 8, "threads": 1, "repeats": 1, "problem": "CVRP"}
     row = speed.row_of(found, size=100, **about)
     assert (row.instances, row.seconds_thousand, row.paper_seconds) == (8, 500.0, 7)
     assert row.faster == pytest.approx(7 / 500)
@@ -78,7 +78,7 @@ def test_other_processes_are_seen_and_our_own_work_is_not(monkeypatch: pytest.Mo
 def test_the_whole_command(tiny_weights, tmp_path, monkeypatch):
     command = ["bench", "speed", "--part", "latency,throughput,thousand", "--size", "6"]
     command += ["--count", "3", "--problems", "CVRP,ATSP", "--augment-asymmetric", "3", "--quiet"]
-    command += ["--views", "2", "--repeats", "1", "--threads", "1", "--device", "cpu"]
+    command += ["--augmentations", "2", "--repeats", "1", "--threads", "1", "--device", "cpu"]
     command += ["--weights", str(tiny_weights), "-o", str(tmp_path)]
     whole, calls = Solver.run, []
 
@@ -95,7 +95,7 @@ def test_the_whole_command(tiny_weights, tmp_path, monkeypatch):
     assert main(command) == 0
     assert calls[6:] == [1, len(SEEN_NAMES), 3, 3]
     record = json.loads((tmp_path / "speed.json").read_text(encoding="utf-8"))
-    rows = [(r["part"], r["problem"], r["instances"], r["views"]) for r in record["rows"]]
+    rows = [(r["part"], r["problem"], r["instances"], r["augmentations"]) for r in record["rows"]]
     assert rows == [
         ("latency", "CVRP", 1, 2),
         ("throughput", "CVRP", 3, 2),

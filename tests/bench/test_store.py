@@ -45,11 +45,11 @@ def test_solvers_are_named_by_frequency() -> None:
 def test_what_was_kept_is_there_for_the_same_settings_only(tmp_path: Path) -> None:
     path = tmp_path / "deep" / "x.solved.jsonl"
     kept = outcome(1.5, None, note="why", others=0.25)
-    Store(path).keep({"variant": "CVRP", "views": 8}, kept)
+    Store(path).keep({"variant": "CVRP", "augmentations": 8}, kept)
     again = Store(path)
-    assert again.get({"views": 8, "variant": "CVRP"}) == kept
-    assert again.get({"views": 1, "variant": "CVRP"}) is None
-    assert Store(None).get({"views": 8, "variant": "CVRP"}) is None
+    assert again.get({"augmentations": 8, "variant": "CVRP"}) == kept
+    assert again.get({"augmentations": 1, "variant": "CVRP"}) is None
+    assert Store(None).get({"augmentations": 8, "variant": "CVRP"}) is None
     again.discard()
     assert not path.exists()
 

@@ -36,7 +36,7 @@ def test_the_note_and_the_plan(tmp_path, weights, capsys):
     assert main([*command, *few, "--format", "json"]) == 0
     output = capsys.readouterr()
     assert output.err == (
-        "spacevrp: note: 'many[0]': at most 2 start nodes a view, 32 nearest "
+        "spacevrp: note: 'many[0]': at most 2 start nodes an augmentation, 32 nearest "
         "customers a move (see --set start_nodes, candidates)\n"
     )
     plan = json.loads(output.out)["instances"][0]
@@ -56,7 +56,9 @@ def test_what_does_not_fit_is_one_line_and_no_file(tmp_path, weights, capsys, mo
     command = ["solve", str(tmp_path / "many.npz"), "--weights", weights, "--device", "cpu"]
     assert main([*command, "-o", str(out)]) == 2
     output = capsys.readouterr()
-    assert output.err.startswith("spacevrp: error: out of memory on cpu: one view of an instance")
+    assert output.err.startswith(
+        "spacevrp: error: out of memory on cpu: one augmentation of an instance"
+    )
     assert output.err.count("\n") == 1
     assert not out.exists()
 

@@ -14,7 +14,7 @@ import torch
 
 import spacevrp
 from spacevrp.cli.main import main
-from spacevrp.cli.train import settle_config
+from spacevrp.cli.train import build_config
 from spacevrp.model import ModelConfig
 from spacevrp.model.weights import load_weights
 from spacevrp.problems.errors import SpacevrpError
@@ -130,24 +130,24 @@ def test_weights_of_another_model(cli: Cli, recipe: str, tmp_path: Path) -> None
     assert "model.width: expected 16, that of the weights, received 32" in err
 
 
-def test_weights_learn_to_lean(cli: Cli, recipe: str, tmp_path: Path) -> None:
+def test_policy_heads_are_trained(cli: Cli, recipe: str, tmp_path: Path) -> None:
     old, new = tmp_path / "old", tmp_path / "new"
     assert cli("train", "--config", recipe, "-o", old, "--quiet")[0] == 0
-    lean = ("--set", "model.leanings=2", "--set", "views=3", "--set", "average=0")
-    words = ("train", "--config", recipe, "--weights", old, *lean, "-o", new, "--quiet")
+    heads = ("--set", "model.policy_heads=2", "--set", "augmentations=3", "--set", "average=0")
+    words = ("train", "--config", recipe, "--weights", old, *heads, "-o", new, "--quiet")
     assert cli(*words) == (0, "", "")
     before, after = checkpoint.load(old)[1]["average"], checkpoint.load(new)[1]["weights"]
     for name, tensor in before.items():
         assert torch.equal(after[name], tensor), name
-    assert float(after["leanings.last"].norm()) > 0
+    assert float(after["policy_heads.last"].norm()) > 0
     # Later runs keep what was learned, and may not ask for more of it.
     network = load_weights(new)[0].config
-    assert network.leanings == 2
-    with pytest.raises(SpacevrpError, match=r"model.leanings: expected 2.*received 5"):
-        settle_config(None, None, ["model.leanings=5"], network)
-    code, _, err = cli("train", "--resume", new, "--set", "views=1", "--quiet")
+    assert network.policy_heads == 2
+    with pytest.raises(SpacevrpError, match=r"model.policy_heads: expected 2.*received 5"):
+        build_config(None, None, ["model.policy_heads=5"], network)
+    code, _, err = cli("train", "--resume", new, "--set", "augmentations=1", "--quiet")
     assert code == 2
-    assert "views: expected 3" in err
+    assert "augmentations: expected 3" in err
 
 
 def test_weights_are_told_more(cli: Cli, recipe: str, tmp_path: Path) -> None:
@@ -160,16 +160,16 @@ def test_weights_are_told_more(cli: Cli, recipe: str, tmp_path: Path) -> None:
     network = load_weights(new)[0].config
     assert network.signals == 4
     with pytest.raises(SpacevrpError, match=r"model.signals: expected 4.*received 2"):
-        settle_config(None, None, ["model.signals=2"], network)
+        build_config(None, None, ["model.signals=2"], network)
 
 
 def test_keys_of_the_network_that_nobody_set_come_with_the_weights() -> None:
     network = ModelConfig(width=16, heads=1, match_start=0.7)
     for preset in (None, "fast", "paper"):
-        config = settle_config(preset, None, ["model.width=16", "steps=5"], network)
+        config = build_config(preset, None, ["model.width=16", "steps=5"], network)
         assert (config.model, config.steps) == (network, 5)
     with pytest.raises(SpacevrpError, match=r"model.match_start: expected 0.7.*received 0.2"):
-        settle_config(None, None, ["model.match_start=0.2"], network)
+        build_config(None, None, ["model.match_start=0.2"], network)
 
 
 def test_the_budget(cli: Cli, recipe: str, tmp_path: Path) -> None:
@@ -215,15 +215,15 @@ def test_a_signal(cli: Cli, recipe: str, tmp_path: Path, monkeypatch: pytest.Mon
 def test_preset_below_file_below_settings(tmp_path: Path) -> None:
     file = tmp_path / "run.toml"
     file.write_text("batch = 64\nsteps = 7\n", encoding="utf-8")
-    config = settle_config("paper", file, ["steps=9"])
+    config = build_config("paper", file, ["steps=9"])
     assert (config.optimizer, config.batch, config.steps) == ("adamw", 64, 9)
-    assert settle_config(None, None, []) == PRESETS["fast"]
-    assert settle_config("paper", None, []) == PRESETS["paper"]
-    assert settle_config(None, file, []) == replace(PRESETS["fast"], batch=64, steps=7)
+    assert build_config(None, None, []) == PRESETS["fast"]
+    assert build_config("paper", None, []) == PRESETS["paper"]
+    assert build_config(None, file, []) == replace(PRESETS["fast"], batch=64, steps=7)
     file.write_text('preset = "paper"\n', encoding="utf-8")
-    assert settle_config(None, file, []) == PRESETS["paper"]
+    assert build_config(None, file, []) == PRESETS["paper"]
     with pytest.raises(SpacevrpError, match="preset"):
-        settle_config("fast", file, [])
+        build_config("fast", file, [])
 
 
 # ------------------------------------------------------------------------------------ the curves

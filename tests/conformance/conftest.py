@@ -14,10 +14,10 @@ import torch
 from torch import Tensor
 
 from spacevrp.decode import Rollout, rollout, routes_of
-from spacevrp.decode.draws import random_keys
+from spacevrp.decode.random_numbers import random_keys
 from spacevrp.env import Environment, State, start_nodes
 from spacevrp.generators.testsets import generate
-from spacevrp.model import ModelConfig, SpaceModel, view_seeds
+from spacevrp.model import ModelConfig, SpaceModel, augmentation_seeds
 from spacevrp.problems.problem import Problem
 from spacevrp.problems.variants import VARIANTS
 from spacevrp.tensors import Batch, stack
@@ -119,7 +119,7 @@ class World:
         model = self.double_model if double else self.model
         environment = BriefEnvironment(batch) if brief else Environment(batch)
         with torch.no_grad():
-            tables = model(batch, view_seeds(batch, SMALL, 1, SEED)[:, 0])
+            tables = model(batch, augmentation_seeds(batch, SMALL, 1, SEED)[:, 0])
         nodes = start_nodes(environment, starts)
         generator = torch.Generator().manual_seed(3)
         keys = random_keys(nodes.shape, nodes.device, generator) if sample else None

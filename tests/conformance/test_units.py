@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 
 from spacevrp.decode import rollout, routes_of
 from spacevrp.env import Environment, start_nodes
-from spacevrp.model import view_seeds
+from spacevrp.model import augmentation_seeds
 from spacevrp.problems.problem import Problem
 from spacevrp.problems.referee import judge
 from spacevrp.solver import Solver
@@ -52,7 +52,7 @@ def plans(solver: Solver, problem: Problem) -> list[list[list[int]]]:
     batch = stack([problem])
     environment = Environment(batch)
     with torch.no_grad():
-        tables = solver.model(batch, view_seeds(batch, solver.model.config, 1, 0)[:, 0])
+        tables = solver.model(batch, augmentation_seeds(batch, solver.model.config, 1, 0)[:, 0])
     found = rollout(environment, tables, start_nodes(environment, CUSTOMERS))
     assert torch.isfinite(found.cost).all()
     return [routes_of(problem, moves) for moves in found.sequence[0].tolist()]

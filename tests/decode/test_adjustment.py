@@ -11,7 +11,7 @@ import torch
 from spacevrp.decode.adjustment import Adjustment
 from spacevrp.decode.neighbourhood import neighbourhood
 from spacevrp.decode.pruned import pruned_rollout
-from spacevrp.env.narrow import NarrowEnvironment
+from spacevrp.env.candidates import CandidateEnvironment
 from spacevrp.generators import generate
 from spacevrp.model.candidates import NodeTables
 from spacevrp.model.streaming import survey
@@ -83,7 +83,7 @@ def by_distance(
     if nearness is not None:
         tables = replace(tables, nearness=torch.tensor([[nearness]], dtype=torch.float64))
     result = pruned_rollout(
-        NarrowEnvironment(batch),
+        CandidateEnvironment(batch),
         tables,
         torch.tensor([[start]]),
         neighbourhood(batch, problem.size - 1),

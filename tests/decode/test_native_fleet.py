@@ -11,14 +11,14 @@ from random_fleets import random_fleet
 from torch import Tensor
 
 from spacevrp import native
-from spacevrp.decode.draws import random_keys, uniform
 from spacevrp.decode.fleet import fleet_rollout
 from spacevrp.decode.native_fleet import native_fleet_rollout
+from spacevrp.decode.random_numbers import random_keys, uniform
 from spacevrp.decode.rollout import Rollout
 from spacevrp.decode.signal import problem_signals
 from spacevrp.env.environment import at_node
 from spacevrp.env.fleet import FleetEnvironment, Preferences
-from spacevrp.model import DecoderTables, ModelConfig, SpaceModel, view_seeds
+from spacevrp.model import DecoderTables, ModelConfig, SpaceModel, augmentation_seeds
 from spacevrp.model.decoder import logits
 from spacevrp.tensors.fleet import stack_fleets
 
@@ -39,7 +39,7 @@ def prepare(
     )
     model = SpaceModel(config)
     with torch.no_grad():
-        tables = model(batch, view_seeds(batch, config, 1, 0)[:, 0])
+        tables = model(batch, augmentation_seeds(batch, config, 1, 0)[:, 0])
     environment = FleetEnvironment(batch, fleet, direct_return=direct)
     generator = torch.Generator().manual_seed(1)
     shape = (batch.size, TRAJECTORIES)

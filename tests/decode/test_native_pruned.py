@@ -17,9 +17,9 @@ from spacevrp.decode.neighbourhood import Neighbourhood, neighbourhood
 from spacevrp.decode.pruned import pruned_rollout
 from spacevrp.decode.rollout import Rollout
 from spacevrp.env import start_nodes
-from spacevrp.env.narrow import NarrowEnvironment
+from spacevrp.env.candidates import CandidateEnvironment
 from spacevrp.generators.testsets import generate
-from spacevrp.model import ModelConfig, SpaceModel, view_seeds
+from spacevrp.model import ModelConfig, SpaceModel, augmentation_seeds
 from spacevrp.model.candidates import NodeTables
 from spacevrp.model.streaming import survey
 from spacevrp.problems.problem import Problem
@@ -28,7 +28,7 @@ from spacevrp.tensors import stack
 
 pytestmark = pytest.mark.skipif(native.network is None, reason=native.NETWORK_MISSING)
 
-VIEWS, STARTS = 2, 3
+AUGMENTATIONS, STARTS = 2, 3
 CONFIG = ModelConfig(
     width=20,
     layers=1,
@@ -53,19 +53,19 @@ class World:
             for parameter in model.parameters():
                 parameter.add_(0.05 * torch.randn_like(parameter))
             matrices = stack(problems)
-            seeds = view_seeds(matrices, CONFIG, VIEWS, 1)
-            plain = model(matrices.repeat_interleave(VIEWS), seeds.flatten(0, 1))
+            seeds = augmentation_seeds(matrices, CONFIG, AUGMENTATIONS, 1)
+            plain = model(matrices.repeat_interleave(AUGMENTATIONS), seeds.flatten(0, 1))
         self.batch = stack(problems, on_the_fly=on_the_fly)
-        self.tables = NodeTables.of_decoder(plain, VIEWS, survey(self.batch).scale)
+        self.tables = NodeTables.of_decoder(plain, AUGMENTATIONS, survey(self.batch).scale)
         self.near: Neighbourhood = neighbourhood(self.batch, listed)
-        self.environment = NarrowEnvironment(self.batch)
+        self.environment = CandidateEnvironment(self.batch)
         starts = start_nodes(self.environment, STARTS)
-        self.starts = starts.repeat(1, VIEWS)
+        self.starts = starts.repeat(1, AUGMENTATIONS)
 
     def both(self, **options: Any) -> tuple[Rollout, Rollout]:
         """By single steps, and in one call."""
         given = (self.tables, self.starts, self.near)
-        slow = pruned_rollout(NarrowEnvironment(self.batch), *given, **options)
+        slow = pruned_rollout(CandidateEnvironment(self.batch), *given, **options)
         return slow, native_pruned_rollout(self.environment, *given, **options)
 
 

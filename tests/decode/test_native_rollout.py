@@ -12,15 +12,15 @@ from torch import Tensor
 
 from spacevrp import native
 from spacevrp.decode import packing
-from spacevrp.decode.draws import random_keys, uniform
 from spacevrp.decode.native_rollout import native_rollout, supports
+from spacevrp.decode.random_numbers import random_keys, uniform
 from spacevrp.decode.rollout import rollout
 from spacevrp.decode.signal import problem_signals
 from spacevrp.decode.trace import Trace
 from spacevrp.env import Environment, State, start_nodes
 from spacevrp.env.rules import at
 from spacevrp.generators.testsets import generate
-from spacevrp.model import DecoderTables, ModelConfig, SpaceModel, view_seeds
+from spacevrp.model import DecoderTables, ModelConfig, SpaceModel, augmentation_seeds
 from spacevrp.model.decoder import logits
 from spacevrp.problems.variants import VARIANTS
 from spacevrp.tensors import Batch, stack
@@ -56,7 +56,7 @@ def prepare(
 ) -> tuple[Environment, DecoderTables, Tensor]:
     model = network(signals)
     with torch.no_grad():
-        tables = model(batch, view_seeds(batch, model.config, 1, 0)[:, 0])
+        tables = model(batch, augmentation_seeds(batch, model.config, 1, 0)[:, 0])
     environment = Environment(batch, **more)
     return environment, replace(tables, clipping=10.0), start_nodes(environment, starts)
 

@@ -12,9 +12,9 @@ from spacevrp.decode.neighbourhood import neighbourhood
 from spacevrp.decode.pruned import Drawing, pruned_rollout
 from spacevrp.decode.pruned_graph import GraphedWalk
 from spacevrp.env import Environment, start_nodes
-from spacevrp.env.narrow import NarrowEnvironment
+from spacevrp.env.candidates import CandidateEnvironment
 from spacevrp.generators.testsets import generate
-from spacevrp.model import ModelConfig, SpaceModel, view_seeds
+from spacevrp.model import ModelConfig, SpaceModel, augmentation_seeds
 from spacevrp.model.candidates import NodeTables
 from spacevrp.model.streaming import Scale, survey
 from spacevrp.problems.problem import Problem
@@ -22,7 +22,7 @@ from spacevrp.problems.referee import judge
 from spacevrp.problems.variants import VARIANTS
 from spacevrp.tensors import stack
 
-VIEWS, STARTS = 2, 2
+AUGMENTATIONS, STARTS = 2, 2
 CONFIG = ModelConfig(width=16, layers=2, feedforward=32, pivots=4, rank=2, heads=2)
 
 
@@ -46,19 +46,19 @@ class World:
         self.names = list(VARIANTS)[::each]
         self.problems = [generate(name, size, 1, 20)[0] for name in self.names]
         self.batch = stack(self.problems, dtype=torch.float64)
-        seeds = view_seeds(self.batch, CONFIG, VIEWS, 1)
-        repeated = self.batch.repeat_interleave(VIEWS)
+        seeds = augmentation_seeds(self.batch, CONFIG, AUGMENTATIONS, 1)
+        repeated = self.batch.repeat_interleave(AUGMENTATIONS)
         with torch.no_grad():
             plain = model(repeated, seeds.flatten(0, 1))
         self.starts = start_nodes(Environment(self.batch), STARTS)
-        begin = self.starts.repeat_interleave(VIEWS, dim=0)
+        begin = self.starts.repeat_interleave(AUGMENTATIONS, dim=0)
         self.plain = rollout(Environment(repeated), plain, begin)
-        self.tables = NodeTables.of_decoder(plain, VIEWS, survey(self.batch).scale)
+        self.tables = NodeTables.of_decoder(plain, AUGMENTATIONS, survey(self.batch).scale)
 
     def pruned(self, listed: int, **options):
-        environment = NarrowEnvironment(self.batch)
+        environment = CandidateEnvironment(self.batch)
         near = neighbourhood(self.batch, listed)
-        starts = self.starts.repeat(1, VIEWS)
+        starts = self.starts.repeat(1, AUGMENTATIONS)
         return pruned_rollout(environment, self.tables, starts, near, **options)
 
     def on(self, device: str) -> World:
@@ -111,10 +111,10 @@ def world(request: pytest.FixtureRequest) -> World:
 
 def test_with_all_options_it_is_the_ordinary_rollout(world: World) -> None:
     result = world.pruned(1000, choices=1000)
-    plain = world.plain.cost.view(-1, VIEWS * STARTS)
+    plain = world.plain.cost.view(-1, AUGMENTATIONS * STARTS)
     assert torch.isfinite(plain).all()
     assert torch.allclose(result.cost, plain, rtol=0, atol=1e-10)
-    moves = world.plain.sequence.unflatten(0, (-1, VIEWS)).flatten(1, 2)
+    moves = world.plain.sequence.unflatten(0, (-1, AUGMENTATIONS)).flatten(1, 2)
     for row, problem in enumerate(world.problems):
         for one, other in zip(result.sequence[row], moves[row], strict=True):
             assert routes_of(problem, one.tolist()) == routes_of(problem, other.tolist())
@@ -130,10 +130,10 @@ def test_no_variant_comes_to_a_dead_end(world: World, listed: int, options) -> N
     assert torch.isfinite(result.cost).all()
     assert world.faults(result) == {}
     # Otherwise nothing was left out.
-    assert (result.cost - world.plain.cost.view(-1, VIEWS * STARTS)).abs().max() > 1e-3
+    assert (result.cost - world.plain.cost.view(-1, AUGMENTATIONS * STARTS)).abs().max() > 1e-3
 
 
-def test_drawn_moves_are_legal_too(some: World) -> None:
+def test_sampled_moves_are_legal_too(some: World) -> None:
     def draw(seed: int, temperature: float = 1.0):
         drawing = Drawing(torch.Generator().manual_seed(seed), temperature)
         return some.pruned(10, choices=5, drawing=drawing)
@@ -189,7 +189,7 @@ def test_captured_steps_are_the_plain_ones(size: str, request: pytest.FixtureReq
 # ------------------------------------------------------------------------- by distance, by hand
 
 
-def distance_only(problem: Problem) -> tuple[NarrowEnvironment, NodeTables]:
+def distance_only(problem: Problem) -> tuple[CandidateEnvironment, NodeTables]:
     """Tables that see nothing but distances: the nearest option is taken."""
     batch = stack([problem], dtype=torch.float64, on_the_fly=True)
     flat = torch.zeros(1, 1, problem.size, 2, dtype=torch.float64)
@@ -197,7 +197,7 @@ def distance_only(problem: Problem) -> tuple[NarrowEnvironment, NodeTables]:
     keyed = torch.cat([flat, flat + 1], dim=-1)
     zeros = torch.zeros(1, 1, 2, dtype=torch.float64)
     tables = NodeTables(flat, keyed, flat, flat, zeros, one, one, survey(batch).scale, 50.0)
-    return NarrowEnvironment(batch), tables
+    return CandidateEnvironment(batch), tables
 
 
 def plan(problem: Problem, start: int, listed: int, choices: int) -> list[int]:
@@ -251,6 +251,6 @@ def test_near_nodes_of_a_large_instance_are_not_all_alike() -> None:
         clipping=50.0,
     )
     near = neighbourhood(batch, 9)
-    environment = NarrowEnvironment(batch)
+    environment = CandidateEnvironment(batch)
     result = pruned_rollout(environment, tables, torch.tensor([[0]]), near, choices=9)
     assert result.sequence[0, 0, 1:].tolist() == [0, 9, 8, 7, 6, 5, 4, 3, 2, 1]

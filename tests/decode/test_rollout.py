@@ -9,13 +9,13 @@ import pytest
 import torch
 
 from spacevrp.decode import rollout
-from spacevrp.decode.draws import random_keys
+from spacevrp.decode.random_numbers import random_keys
 from spacevrp.decode.replay import decisions
 from spacevrp.decode.rollout import advance, choose, look_ahead
 from spacevrp.decode.signal import problem_signals
 from spacevrp.env import Environment, start_nodes
 from spacevrp.generators.testsets import generate
-from spacevrp.model import DecoderTables, ModelConfig, SpaceModel, view_seeds
+from spacevrp.model import DecoderTables, ModelConfig, SpaceModel, augmentation_seeds
 from spacevrp.model.decoder import logits
 from spacevrp.problems.problem import Problem
 from spacevrp.tensors import stack
@@ -49,7 +49,7 @@ def prepared():
     model = SpaceModel(ModelConfig(width=16, layers=1, feedforward=16, rank=2, heads=1))
     with torch.no_grad():
         model.bias.bias_out[-1] = 0.01  # a policy that is far from certain
-        tables = model(batch, view_seeds(batch, model.config, 1, 0)[:, 0])
+        tables = model(batch, augmentation_seeds(batch, model.config, 1, 0)[:, 0])
         tables = replace(tables, clipping=3.0)
     environment = Environment(batch)
     return environment, tables, start_nodes(environment, 4)
@@ -123,11 +123,7 @@ def test_what_one_draws_does_not_depend_on_the_others(prepared):
 
 
 def test_what_is_recorded_gives_the_same_choices_again(prepared):
-    environment, tables, _ = prepared
-    single = torch.tensor([row for row, name in enumerate(MIXED) if "MD" not in name])
-    tables = tables.map(lambda tensor: tensor[single])
-    environment = Environment(environment.batch[single])
-    starts = start_nodes(environment, 4)
+    environment, tables, starts = prepared
     result = rollout(environment, tables, starts, record=True)
     trace = result.trace
     assert torch.equal(trace.sequences(), result.sequence)
@@ -141,10 +137,25 @@ def test_what_is_recorded_gives_the_same_choices_again(prepared):
     assert not active.all()
 
 
-def test_with_several_depots_nothing_is_recorded(prepared):
+def test_a_switch_between_depots_is_recorded_as_no_decision(prepared):
     environment, tables, starts = prepared
-    with pytest.raises(ValueError, match="at most one depot"):
-        rollout(environment, tables, starts, record=True)
+    trace = rollout(environment, tables, starts, record=True).trace
+    assert trace is not None
+    first, current, _, allowed, action, active = decisions(trace)
+    is_depot = environment.batch.is_depot
+    depot = is_depot.unsqueeze(1).expand(-1, action.shape[1], -1)
+    from_depot, to_depot = depot.gather(2, current), depot.gather(2, action)
+    switch = from_depot & to_depot & (current != action) & active
+    assert bool(switch.any())
+    assert bool((allowed.sum(dim=-1)[switch] == 1).all())
+    assert trace.likeliest is not None
+    assert bool((trace.likeliest[switch] == 1).all())
+    # Routes begin at the depot that the vehicle stands at, and keep it until the next one.
+    assert torch.equal(first[from_depot & active], current[from_depot & active])
+    several = is_depot.sum(dim=1) > 1
+    assert bool((first[several].amax(dim=(1, 2)) > 0).any())
+    kept = (first[:, 1:] == first[:, :-1]) | from_depot[:, 1:]
+    assert bool(kept[active[:, 1:]].all())
 
 
 def test_a_rollout_that_gets_stuck_costs_infinitely_much(four_customers):
@@ -191,7 +202,7 @@ def at_depot(problem: Problem, start: int):
 
 def ask(environment, tables, state, action=0):
     given = torch.tensor([[action]])
-    return int(look_ahead(environment, tables, state, given))
+    return int(look_ahead(environment, tables, state, given).action)
 
 
 def test_the_most_confident_depot_wins():

@@ -18,8 +18,8 @@ from torch import Tensor
 
 from spacevrp.bench.agreement import measure_agreement
 from spacevrp.decode import rollout, routes_of
-from spacevrp.decode.draws import random_keys
 from spacevrp.decode.fused import fused_rollout
+from spacevrp.decode.random_numbers import random_keys
 from spacevrp.decode.replay import decisions, fused_replay_gradients, replay_gradients
 from spacevrp.decode.trace import Trace
 from spacevrp.env import Environment, start_nodes
@@ -40,6 +40,7 @@ FOUR_SIGNALS = ModelConfig(width=16, layers=1, feedforward=16, pivots=4, rank=2,
 MOVE_FACTS = replace(FOUR_SIGNALS, signals=7, constraint_aware=True, clipping=10.0)
 # Tables whose last bits differ, to see what rounding does to gradients.
 NEARLY_EQUAL = 16
+HISTORIES = ("action", "signals", "allowed", "likeliest", "depot")
 
 
 def instance(name: str, **changes: object) -> Problem:
@@ -112,7 +113,7 @@ ASKED = {
             "pickup and delivery",
             "few vehicles",
         ),
-        ("MDCVRP", "MDCVRPBPTW", "TSP"),
+        ("MDCVRP", "MDCVRPBPTW", "MDOCVRPTW", "AMDCVRPB", "TSP"),
     ),
     "facts of moves": (
         MOVE_FACTS,
@@ -131,13 +132,13 @@ ASKED = {
             "durations of their own",
             "missing arcs",
         ),
-        ("MDCVRP", "AMDOCVRPLTW", "CVRP"),
+        ("MDCVRP", "AMDOCVRPLTW", "MDCVRPBL", "CVRP", "TSP"),
     ),
 }
 
 
 def several_depots(config: ModelConfig, names: Sequence[str]) -> dict[str, object]:
-    """Two instances with three depots beside one with one or none: look-ahead and free switches."""
+    """Instances with three depots beside others: look-ahead, free switches, and the record."""
     problems = [
         instance(name, capacity=12.0) if "CVRP" in name else instance(name) for name in names
     ]
@@ -150,8 +151,9 @@ def several_depots(config: ModelConfig, names: Sequence[str]) -> dict[str, objec
     starts = start_nodes(environment, STARTS).repeat(1, 2)
     keys = random_keys(starts.shape, starts.device)
     keys[:, :STARTS] = -1
-    fast = fused_rollout(environment, tables, starts, keys, block=BLOCK, dtype=torch.float32)
-    slow = rollout(environment, tables, starts, keys=keys)
+    options = {"block": BLOCK, "dtype": torch.float32}
+    fast = fused_rollout(environment, tables, starts, keys, record=True, **options)
+    slow = rollout(environment, tables, starts, keys=keys, record=True)
     length = slow.sequence.shape[2]
     sequences = fast.sequences()
     same = (sequences[..., :length] == slow.sequence).all(dim=-1)  # (B, 2 * STARTS)
@@ -160,6 +162,16 @@ def several_depots(config: ModelConfig, names: Sequence[str]) -> dict[str, objec
         for row, problem in enumerate(problems)
         for sequence, cost in zip(sequences[row].tolist(), fast.cost[row], strict=True)
     ]
+    length_of_record = slow.trace.action.shape[1]
+    part = replace(fast, **{name: getattr(fast, name)[:, :length_of_record] for name in HISTORIES})
+    kept = zip(decisions(part), decisions(slow.trace), strict=True)
+    active = slow.trace.active
+    coefficient = torch.randn(fast.action.shape)  # a decision each
+    coefficient *= torch.rand(fast.action.shape) < 0.7  # some of which do not count
+    # Less clipping leaves the network unsure of most moves, so that there is something to learn.
+    tables = replace(tables, clipping=10.0)
+    exact, rounding = exact_gradients(tables, fast, coefficient)
+    received = fused_replay_gradients(tables, fast, coefficient, splits=2, **options)
     at_depot = slow.sequence[:2] < 3
     changes = slow.sequence[:2, :, 1:] != slow.sequence[:2, :, :-1]
     return {
@@ -168,9 +180,36 @@ def several_depots(config: ModelConfig, names: Sequence[str]) -> dict[str, objec
         "same_costs": bool(torch.allclose(fast.cost, slow.cost, atol=1e-5)),
         "sampled_other": bool((sequences[:, :STARTS] != sequences[:, STARTS:]).any()),
         "switches": int((at_depot[..., 1:] & at_depot[..., :-1] & changes).sum()),
+        "same_steps": bool((fast.steps == slow.trace.steps).all()),
+        "same_likelihoods": largest(part.likeliest - slow.trace.likeliest, active),
+        # First and current nodes, signals, legal moves, actions and which moves there were.
+        "same_record": [largest(a.double() - b.double(), active) for a, b in kept],
+        "gradients": compared(received, exact, rounding),
         "violations": [str(v.violations) for v, _ in verdicts if v.violations],
         "referee": max(abs(v.cost - cost) for v, cost in verdicts),
     }
+
+
+def largest(difference: Tensor, active: Tensor) -> float:
+    """Of the decisions (B, T, P) that there were."""
+    return float(difference[active].abs().max())
+
+
+def compared(
+    received: dict[str, Tensor], exact: dict[str, Tensor], rounding: dict[str, Tensor]
+) -> list[dict[str, list[float]]]:
+    """Error, size and rounding of the gradient of each table, for every instance."""
+    return [
+        {
+            table: [
+                float(norms(received[table] - value)[row]),
+                float(norms(value)[row]),
+                float(rounding[table][row]),
+            ]
+            for table, value in exact.items()
+        }
+        for row in range(len(received["embedding"]))
+    ]
 
 
 def network(config: ModelConfig) -> SpaceModel:
@@ -265,6 +304,7 @@ def compare(config: ModelConfig, problems: dict[str, Problem]) -> dict[str, obje
     coefficient *= torch.rand(drawn.action.shape) < 0.7  # some of which do not count
     exact, rounding = exact_gradients(tables, drawn, coefficient)
     received = fused_replay_gradients(tables, drawn, coefficient, splits=2, **options)
+    gradients = compared(received, exact, rounding)
 
     result: dict[str, object] = {}
     for row, (name, problem) in enumerate(problems.items()):
@@ -313,14 +353,7 @@ def compare(config: ModelConfig, problems: dict[str, Problem]) -> dict[str, obje
             "drawn_like_greedy": bool((drawn.action[row] == fast.action[row]).all()),
             "violations": [str(v.violations) for v, _ in verdicts if v.violations],
             "referee": max((abs(v.cost - cost) for v, cost in verdicts), default=0.0),
-            "gradients": {
-                table: [
-                    float(norms(received[table] - value)[row]),
-                    float(norms(value)[row]),
-                    float(rounding[table][row]),
-                ]
-                for table, value in exact.items()
-            },
+            "gradients": gradients[row],
         }
     return result
 

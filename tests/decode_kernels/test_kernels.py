@@ -95,6 +95,22 @@ def test_several_depots_look_ahead_alike(results: dict[str, Any], network: str) 
     assert found["referee"] < 1e-5
 
 
+@pytest.mark.parametrize("network", NETWORKS)
+def test_several_depots_are_recorded_and_replayed_alike(
+    results: dict[str, Any], network: str
+) -> None:
+    found = results["several depots"][network]
+    assert found["same_steps"]
+    first, current, signals, allowed, action, active = found["same_record"]
+    assert first == current == allowed == action == active == 0
+    assert signals < 1e-5
+    assert found["same_likelihoods"] < 1e-4
+    for tables in found["gradients"]:
+        assert tables["embedding"][1] > 1e-2  # there was something to learn
+        for name, (error, norm, rounding) in tables.items():
+            assert error <= 1e-3 * norm + TIMES * rounding, name
+
+
 def test_every_signal_says_something_somewhere(results: dict[str, Any]) -> None:
     told: dict[int, set[str]] = {}
     for cases in results["cases"].values():

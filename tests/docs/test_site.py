@@ -100,17 +100,17 @@ def test_a_broken_link_fails_the_build(
 def test_links_that_leave_the_site_become_paths(warnings: list[str]) -> None:
     hook = runpy.run_path(str(HOOK))["on_page_markdown"]
 
-    def settled(text: str, page: str) -> str:
+    def resolved(text: str, page: str) -> str:
         answer: str = hook(text, page=SimpleNamespace(file=SimpleNamespace(src_uri=page)))
         return answer
 
-    assert settled("see [the law](../README.md)", "index.md") == (
+    assert resolved("see [the law](../README.md)", "index.md") == (
         "see the law (`README.md` in the repository)"
     )
-    assert settled("in [`records/`](../records/)", "index.md") == "in `records`"
+    assert resolved("in [`records/`](../records/)", "index.md") == "in `records`"
     within = "[files](../formats.md) and [a part](../formats.md#rounding-policies)"
-    assert settled(within, "how-to/coordinates.md") == within
+    assert resolved(within, "how-to/coordinates.md") == within
     assert warnings == []
-    settled("[gone](../gone.md)", "index.md")
+    resolved("[gone](../gone.md)", "index.md")
     assert len(warnings) == 1
     assert "../gone.md" in warnings[0]

@@ -67,7 +67,7 @@ def test_how_many_workers_there_are_does_not_matter(solver, mixed, mixed_solutio
 
 
 @pytest.mark.slow
-def test_how_views_are_cut_does_not_matter_where_they_weigh_distances_differently(
+def test_how_augmentations_are_cut_does_not_matter_where_they_weigh_distances_differently(
     solver, mixed, mixed_solutions, monkeypatch
 ):
     # As if the network had been trained with four nodes, everything here were large.
@@ -84,9 +84,10 @@ def test_a_note_says_what_was_left_out(solver: Solver) -> None:
     named = problem.replace(name="many")
     attempt = solver.run([named], augment=1, starts=2)
     assert attempt.notes == (
-        "'many': at most 2 start nodes a view, 64 nearest customers a move "
+        "'many': at most 2 start nodes an augmentation, 64 nearest customers a move "
         "(see --set start_nodes, candidates)",
     )
+    assert attempt.solutions[0] is not None
     assert attempt.solutions[0].feasible
     # Whoever chose both knows; and small instances are searched as a whole.
     assert solver.run([named], augment=1, starts=1, candidates=9).notes == ()

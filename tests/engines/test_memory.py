@@ -13,7 +13,7 @@ from spacevrp.engines import blocks as blocks_module
 from spacevrp.engines.memory import Cut, Footprint, cut, largest_size
 from spacevrp.env import Environment, start_nodes
 from spacevrp.generators import generate
-from spacevrp.model import view_seeds
+from spacevrp.model import augmentation_seeds
 from spacevrp.problems.errors import SpacevrpError
 from spacevrp.solver import Solver
 from spacevrp.tensors import stack
@@ -27,11 +27,11 @@ pytestmark = pytest.mark.usefixtures("network_alone")
 )
 def test_the_estimate_covers_what_is_live(model, live_bytes, variant):
 
-    views, starts = 6, 20
+    augmentations, starts = 6, 20
     batch = stack(generate(variant, 50))
     with torch.no_grad(), live_bytes() as live:
-        repeated = batch.repeat_interleave(views)
-        seeds = view_seeds(batch, model.config, views, 0)[0]
+        repeated = batch.repeat_interleave(augmentations)
+        seeds = augmentation_seeds(batch, model.config, augmentations, 0)[0]
         environment = Environment(repeated)
         tables = model(repeated, seeds)
         encoded, live.peak = live.peak, live.now
@@ -40,23 +40,23 @@ def test_the_estimate_covers_what_is_live(model, live_bytes, variant):
     footprint = Footprint.of(batch.num_nodes, model.config.width)
     # The weights themselves count once, whatever the block.
     fixed = 4 * 4 * model.num_parameters
-    assert encoded <= footprint.block(views, 0) + fixed
-    assert decoded <= footprint.block(views, starts) + fixed
+    assert encoded <= footprint.block(augmentations, 0) + fixed
+    assert decoded <= footprint.block(augmentations, starts) + fixed
     # An estimate far above would waste the device.
-    assert decoded >= 0.4 * footprint.block(views, starts)
+    assert decoded >= 0.4 * footprint.block(augmentations, starts)
 
 
-def test_instances_are_cut_first_then_views_then_starts() -> None:
+def test_instances_are_cut_first_then_augmentations_then_starts() -> None:
     footprint = Footprint(resident=100, encoding=50, trajectory=10)
-    # A view with 20 starts takes 100 + max(50, 200) = 300 bytes.
+    # An augmentation with 20 starts takes 100 + max(50, 200) = 300 bytes.
     assert footprint.block(1, 20) == 300
     assert footprint.block(2, 1) == 300
-    assert cut(footprint, views=4, starts=20, budget=2400) == Cut(2, 4, 20)
-    assert cut(footprint, views=4, starts=20, budget=2399) == Cut(1, 4, 20)
-    assert cut(footprint, views=4, starts=20, budget=1199) == Cut(1, 3, 20)
-    assert cut(footprint, views=4, starts=20, budget=299) == Cut(1, 1, 19)
-    assert cut(footprint, views=4, starts=20, budget=115) == Cut(1, 1, 1)
-    assert cut(footprint, views=4, starts=20, budget=1) == Cut(1, 1, 1)
+    assert cut(footprint, augmentations=4, starts=20, budget=2400) == Cut(2, 4, 20)
+    assert cut(footprint, augmentations=4, starts=20, budget=2399) == Cut(1, 4, 20)
+    assert cut(footprint, augmentations=4, starts=20, budget=1199) == Cut(1, 3, 20)
+    assert cut(footprint, augmentations=4, starts=20, budget=299) == Cut(1, 1, 19)
+    assert cut(footprint, augmentations=4, starts=20, budget=115) == Cut(1, 1, 1)
+    assert cut(footprint, augmentations=4, starts=20, budget=1) == Cut(1, 1, 1)
 
 
 def test_the_largest_size_is_the_last_that_fits() -> None:
@@ -74,7 +74,7 @@ def failing_above(
 
     def search(model: Any, problems: Any, settings: Any, sizes: Cut, *rest: Any) -> Any:
         seen.append(sizes)
-        if sizes.instances * sizes.views * sizes.starts > limit:
+        if sizes.instances * sizes.augmentations * sizes.starts > limit:
             raise error()
         return original(model, problems, settings, sizes, *rest)
 
@@ -95,14 +95,16 @@ def test_running_out_of_memory_means_smaller_blocks(solver, monkeypatch, error):
     seen: list[Cut] = []
     monkeypatch.setattr(blocks_module, "search_block", failing_above(15, error, seen))
     assert solver.solve(problems, augment=2) == expected
-    assert seen[-1].instances == seen[-1].views == 1
+    assert seen[-1].instances == seen[-1].augmentations == 1
     assert 8 <= seen[-1].starts <= 15
     assert len([sizes for sizes in seen if sizes == seen[-1]]) == 3  # once found, it is kept
 
 
 def test_one_clear_error_when_nothing_fits(solver: Solver, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(blocks_module, "search_block", failing_above(0, MemoryError, []))
-    expected = r"^out of memory on cpu: one view of an instance with 11 nodes needs about .* GiB"
+    expected = (
+        r"^out of memory on cpu: one augmentation of an instance with 11 nodes needs about .* GiB"
+    )
     with pytest.raises(SpacevrpError, match=expected):
         solver.solve(generate("CVRP", 10))
 

@@ -32,7 +32,7 @@ SETS: dict[str, tuple[list[Problem], dict[str, Any]]] = {
 
 
 @pytest.mark.parametrize("name", ["usual", "large", pytest.param("fleets", marks=pytest.mark.slow)])
-def test_other_views_find_other_plans_and_the_first_is_as_it_was(solver: Solver, name: str) -> None:
+def test_other_augmentations_find_other_plans_and_the_first_is_as_it_was(solver, name):
     problems, options = SETS[name]
     first = solver.solve(problems, augment=1, **options, **HEADS)
     assert first == solver.solve(problems, augment=1, **options, **BASE)
@@ -44,7 +44,7 @@ def test_other_views_find_other_plans_and_the_first_is_as_it_was(solver: Solver,
 
 
 @pytest.mark.slow
-def test_views_are_the_same_however_the_work_is_cut(solver: Solver) -> None:
+def test_augmentations_are_the_same_however_the_work_is_cut(solver: Solver) -> None:
     problems, options = SETS["usual"]
     options = {"augment": 6, **options, **HEADS}
     together = solver.solve(problems, **options)

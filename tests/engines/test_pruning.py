@@ -24,9 +24,9 @@ from spacevrp.engines.pruning import (
     largest_large_size,
 )
 from spacevrp.engines.search import choose_starts
-from spacevrp.env.narrow import NarrowEnvironment
+from spacevrp.env.candidates import CandidateEnvironment
 from spacevrp.generators import generate
-from spacevrp.model import ModelConfig, SpaceModel, streaming, view_seeds
+from spacevrp.model import ModelConfig, SpaceModel, augmentation_seeds, streaming
 from spacevrp.model.blocks import Blocks, encode_in_blocks
 from spacevrp.problems.errors import SpacevrpError
 from spacevrp.problems.problem import Problem
@@ -76,7 +76,7 @@ def test_the_estimate_covers_what_is_live(live_bytes, monkeypatch, variant, size
         torch.manual_seed(0)
         model = SpaceModel(ModelConfig(width=32, layers=2, feedforward=128, rank=2, heads=2))
     (problem,) = generate(variant, size, 1)
-    search, views = Search(30, 8), 2
+    search, augmentations = Search(30, 8), 2
     footprint = LargeFootprint.of(problem.size, 32, search, matrices=count_matrices([problem]))
     calls: list[float] = []
 
@@ -87,13 +87,13 @@ def test_the_estimate_covers_what_is_live(live_bytes, monkeypatch, variant, size
 
     with torch.no_grad(), live_bytes() as live:
         batch = stack([problem], on_the_fly=True)
-        environment = NarrowEnvironment(batch)
+        environment = CandidateEnvironment(batch)
         near = neighbourhood(batch, search.listed)
-        seeds = view_seeds(batch, model.config, views, 0)
+        seeds = augmentation_seeds(batch, model.config, augmentations, 0)
         held, live.peak = live.now, live.now
         tables = encode_in_blocks(model, batch, seeds, blocks=Blocks(50, 50))
         encoded, live.peak = live.peak, live.now
-        starts = choose_starts(environment, search.starts).repeat(1, views)
+        starts = choose_starts(environment, search.starts).repeat(1, augmentations)
         with contextlib.suppress(EnoughError):
             pruned_rollout(
                 environment,
@@ -107,11 +107,11 @@ def test_the_estimate_covers_what_is_live(live_bytes, monkeypatch, variant, size
         decoded = live.peak
     fixed = 4 * 4 * model.num_parameters
     assert held <= footprint.instance
-    assert encoded <= footprint.block(1, views, 0) + fixed
-    assert decoded <= footprint.block(1, views, search.starts) + fixed
+    assert encoded <= footprint.block(1, augmentations, 0) + fixed
+    assert decoded <= footprint.block(1, augmentations, search.starts) + fixed
     # An estimate far above would waste the device.
-    assert encoded >= 0.5 * footprint.block(1, views, 0)
-    assert decoded >= 0.5 * footprint.block(1, views, search.starts)
+    assert encoded >= 0.5 * footprint.block(1, augmentations, 0)
+    assert decoded >= 0.5 * footprint.block(1, augmentations, search.starts)
 
 
 def test_matrices_count_where_coordinates_do_not_tell() -> None:
@@ -123,9 +123,10 @@ def test_matrices_count_where_coordinates_do_not_tell() -> None:
     assert count_matrices([planar, both]) == 2
 
 
-def test_instances_are_cut_first_then_views_then_starts() -> None:
+def test_instances_are_cut_first_then_augmentations_then_starts() -> None:
     footprint = LargeFootprint(instance=100, table=20, encoding=50, trajectory=10, scratch=1000)
-    # A view with 20 starts takes 20 + max(50, 200) = 220 bytes; two views and the instance 540.
+    # An augmentation with 20 starts takes 20 + max(50, 200) = 220 bytes; two augmentations and the
+    # instance 540.
     assert footprint.block(1, 2, 20) == 1540
     assert footprint.block(1, 2, 1) == 1240
     wanted = LargeCut(3, 2, 20)
@@ -165,7 +166,8 @@ def test_what_could_never_fit_is_refused_at_once_in_one_line(solver, monkeypatch
     with pytest.raises(SpacevrpError) as caught:
         solver.solve(line(60_000), improve=False)
     assert str(caught.value).startswith(
-        "out of memory on cpu: one view of an instance with 60001 nodes from one start needs about "
+        "out of memory on cpu: one augmentation of an instance with 60001 nodes from one start "
+        "needs about "
     )
     assert str(caught.value).endswith(" nodes would fit")
     assert "\n" not in str(caught.value)
@@ -180,12 +182,12 @@ def test_running_out_of_memory_means_smaller_blocks(solver, monkeypatch):
 
     def search(model, block, settings, how, sizes, *rest):
         seen.append(sizes)
-        if sizes.instances * sizes.views * sizes.starts > 5:
+        if sizes.instances * sizes.augmentations * sizes.starts > 5:
             raise MemoryError
         return original(model, block, settings, how, sizes, *rest)
 
     monkeypatch.setattr(blocks_module, "search_large", search)
     assert solver.solve(problems, augment=3, candidates=4) == expected
     assert seen[0] == LargeCut(2, 3, 12)
-    assert seen[-1].instances == seen[-1].views == 1
+    assert seen[-1].instances == seen[-1].augmentations == 1
     assert seen[-1].starts <= 5

@@ -21,19 +21,20 @@ from spacevrp.engines.progress import Progress
 from spacevrp.engines.search import (
     Best,
     Moves,
+    Prepared,
+    choose,
     choose_starts,
-    narrow,
     search_block,
     uses_kernel,
 )
 from spacevrp.engines.settings import Settings
 from spacevrp.env import Environment
-from spacevrp.env.ways import ways_home
+from spacevrp.env.returns import return_paths
 from spacevrp.generators import generate
-from spacevrp.model import ModelConfig, SpaceModel, view_seeds
+from spacevrp.model import ModelConfig, SpaceModel, augmentation_seeds
 from spacevrp.problems.errors import SpacevrpError
 from spacevrp.problems.problem import Problem
-from spacevrp.problems.readings import other_readings
+from spacevrp.problems.reductions import other_reductions
 from spacevrp.problems.referee import judge
 from spacevrp.solver import Solver
 from spacevrp.tensors import stack
@@ -61,16 +62,16 @@ def test_as_many_starts_as_there_are_whatever_the_company() -> None:
 def test_what_the_network_is_shown_changes_moves_and_not_costs(model: SpaceModel) -> None:
     """Shown the same it does the same; shown something else it is charged what is."""
     problems = generate("PDCVRP", 20, 2)
-    settings = Settings(views=2, starts=None, samples=0, seed=0)
-    block = (problems, settings, Cut(2, 2, 20), torch.device("cpu"), lambda done: None)
+    settings = Settings(augmentations=2, starts=None, samples=0, seed=0)
 
     def routes(shown: list[Problem] | None) -> list[list[tuple[float, list[int]]]]:
-        found = search_block(model, *block, shown=shown)
+        prepared = Prepared.of(problems, shown)
+        found = search_block(model, prepared, settings, Cut(2, 2, 20), lambda done: None)
         return [[(c.cost, c.sequence.tolist()) for c in some] for some in found]
 
     plain = routes(None)
     assert routes(list(problems)) == plain
-    near = [reading.shown for p in problems for reading in other_readings(p)[1:]]
+    near = [reduction.shown for p in problems for reduction in other_reductions(p)[1:]]
     other = routes([one for one in near if one is not None])
     assert other != plain
     for problem, some in zip(problems, other, strict=True):
@@ -117,7 +118,7 @@ def test_the_bar_shows_where_somebody_watches(solver, capsys, monkeypatch):
     assert capsys.readouterr().err == ""
     solver.solve(problem, augment=2, progress="always")
     assert " plans/s" in capsys.readouterr().err
-    assert counts[-1] == (16, 16)  # two starts of two views, four plans from each
+    assert counts[-1] == (16, 16)  # two starts of two augmentations, four plans from each
 
 
 # ------------------------------------------------------------------------------- the best of many
@@ -133,7 +134,8 @@ def moves_of(cost: torch.Tensor, sequence: torch.Tensor) -> Moves:
 def test_the_best_are_the_same_however_they_are_cut() -> None:
     batch = stack(generate("CVRP", 6, 2))
     generator = torch.Generator().manual_seed(3)
-    # 3 views, 20 starts; few distinct costs, so that ranks decide; the second is often stuck.
+    # 3 augmentations, 20 starts; few distinct costs, so that ranks decide; the second is often
+    # stuck.
     cost = torch.randint(0, 5, (2, 3, 20), generator=generator).float()
     cost[1, torch.rand((3, 20), generator=generator) < 0.95] = torch.inf
     sequence = torch.randint(0, 7, (2, 3, 20, 5), generator=generator)
@@ -150,11 +152,17 @@ def test_the_best_are_the_same_however_they_are_cut() -> None:
             for i, value in enumerate(costs)
         ]
         expected.append([key[2] for key in sorted(keys)][:16])
-    for views, starts in ((3, 20), (1, 20), (2, 7), (3, 16)):
+    for augmentations, starts in ((3, 20), (1, 20), (2, 7), (3, 16)):
         best = Best(batch, 6)
-        pieces = [(v, p) for v in range(0, 3, views) for p in range(0, 20, starts)]
-        for view, start in reversed(pieces):  # the order of the pieces does not matter either
-            part = (slice(None), slice(view, view + views), slice(start, start + starts))
+        pieces = [(v, p) for v in range(0, 3, augmentations) for p in range(0, 20, starts)]
+        for augmentation, start in reversed(
+            pieces
+        ):  # the order of the pieces does not matter either
+            part = (
+                slice(None),
+                slice(augmentation, augmentation + augmentations),
+                slice(start, start + starts),
+            )
             done = moves_of(cost[part].flatten(0, 1), sequence[part].flatten(0, 1))
             best.add(done, rank[part[1:]])
         found = best.candidates()
@@ -187,18 +195,18 @@ def test_only_the_moves_of_the_winners_are_gathered() -> None:
     )
     order = torch.tensor([[2, 0], [1, 2]])
     every = trace.sequences()
-    some = narrow(trace, order).sequences()
+    some = choose(trace, order).sequences()
     assert some.tolist() == [[every[0, 2].tolist(), every[0, 0].tolist()], [*every[1, 1:].tolist()]]
-    assert narrow(trace, order).cost.tolist() == trace.cost.gather(1, order).tolist()
+    assert choose(trace, order).cost.tolist() == trace.cost.gather(1, order).tolist()
 
 
-def test_seeds_of_views_do_not_depend_on_the_company(model: SpaceModel) -> None:
+def test_seeds_of_augmentations_do_not_depend_on_the_company(model: SpaceModel) -> None:
 
     problems = [*generate("CVRP", 8, 2), *generate("TSP", 9), *generate("CVRP", 10, 2)]
-    settings = search.Settings(views=5, starts=None, samples=0, seed=4)
+    settings = search.Settings(augmentations=5, starts=None, samples=0, seed=4)
     batch = stack(problems)
-    quick = search.seeds_of_views(model, batch, problems, settings)
-    assert torch.equal(quick, view_seeds(batch, model.config, 5, 4))
+    quick = search.seeds_of_augmentations(model, batch, problems, settings)
+    assert torch.equal(quick, augmentation_seeds(batch, model.config, 5, 4))
 
 
 # ----------------------------------------------------------------------------------- the kernel
@@ -209,7 +217,7 @@ import torch
 from spacevrp.generators import generate
 from spacevrp.model import ModelConfig, SpaceModel
 from spacevrp.problems.problem import Problem
-from spacevrp.problems.readings import other_readings
+from spacevrp.problems.reductions import other_reductions
 from spacevrp.problems.referee import judge
 from spacevrp.engines import search
 from spacevrp.solver import Solver
@@ -253,7 +261,7 @@ def test_the_kernel_is_for_gpus_and_few_nodes(monkeypatch: pytest.MonkeyPatch) -
             real = stack(generate(name, size))
             self.num_nodes, self.num_depots = real.num_nodes, int(real.is_depot.sum())
             self.device = torch.device("cuda")
-            self.home = ways_home(real, direct=True)
+            self.home = return_paths(real, direct=True)
 
     monkeypatch.setattr(search, "_has_triton", lambda: True)
     assert uses_kernel(OnGpu("CVRP", 127))  # type: ignore[arg-type]
@@ -261,7 +269,7 @@ def test_the_kernel_is_for_gpus_and_few_nodes(monkeypatch: pytest.MonkeyPatch) -
     assert not uses_kernel(OnGpu("CVRP", 128))  # type: ignore[arg-type]
     assert uses_kernel(OnGpu("MDCVRP", 125))  # type: ignore[arg-type]
     detours = OnGpu("CVRP", 10)
-    detours.home = ways_home(stack(generate("CVRP", 10)), direct=False)
+    detours.home = return_paths(stack(generate("CVRP", 10)), direct=False)
     assert not uses_kernel(detours)  # type: ignore[arg-type]
     many = OnGpu("MDCVRP", 20)
     many.num_depots = 9

@@ -67,7 +67,7 @@ def campaign(solver: Solver) -> Iterator[None]:
 
 @pytest.fixture
 def watch() -> Any:
-    """Called before every input of a campaign: the time it may take starts anew."""
+    """Called before every input of a campaign: the time it may take starts again."""
 
     def start() -> None:
         if CAMPAIGN:

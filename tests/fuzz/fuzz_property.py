@@ -55,12 +55,12 @@ def check(door: str, make: Callable[[], Any], solver: Solver, path: Path | None 
     path
         The file at fault, which an error must name.
     """
-    outcome = _settle(make, solver, path)
+    outcome = _outcome_of(make, solver, path)
     COUNTS[door, outcome] += 1
     return outcome
 
 
-def _settle(make: Callable[[], Any], solver: Solver, path: Path | None) -> str:
+def _outcome_of(make: Callable[[], Any], solver: Solver, path: Path | None) -> str:
     with warnings.catch_warnings():
         # Numbers that overflow or turn into NaN on the way are mistakes, too.
         warnings.simplefilter("error", RuntimeWarning)

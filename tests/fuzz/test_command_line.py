@@ -56,7 +56,7 @@ def extras(draw: st.DrawFn) -> list[str]:
 
 @pytest.fixture(scope="session")
 def weights(tmp_path_factory: pytest.TempPathFactory, solver: Solver) -> Path:
-    """A small model in a file: the command loads it anew every time."""
+    """A small model in a file: the command loads it again every time."""
     folder = tmp_path_factory.mktemp("weights")
     return save_weights(folder / "small", solver.model, {"description": "random, for tests"})
 

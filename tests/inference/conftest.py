@@ -68,7 +68,7 @@ def told_more(random_model: Callable[..., SpaceModel]) -> SpaceModel:
 
 @pytest.fixture(scope="session")
 def as_decoder_tables() -> Callable[[Sequence[Tables], int], DecoderTables]:
-    """Tables of instances as the padded tensors of all their views in a row."""
+    """Tables of instances as the padded tensors of all their augmentations in a row."""
 
     def build(tables: Sequence[Tables], width: int) -> DecoderTables:
         def padded(name: str) -> torch.Tensor:
@@ -81,8 +81,10 @@ def as_decoder_tables() -> Callable[[Sequence[Tables], int], DecoderTables]:
             return torch.from_numpy(np.concatenate(rows))
 
         def per_view(values: Sequence[Any]) -> torch.Tensor:
-            views = [one.views for one in tables]
-            return torch.from_numpy(np.repeat(np.array(values, dtype=np.float32), views, axis=0))
+            augmentations = [one.augmentations for one in tables]
+            return torch.from_numpy(
+                np.repeat(np.array(values, dtype=np.float32), augmentations, axis=0)
+            )
 
         squares = np.zeros((len(tables), width, width), dtype=np.float32)
         for square, one in zip(squares, tables, strict=True):

@@ -13,7 +13,7 @@ import torch
 from spacevrp.arrays import prepare
 from spacevrp.decode.signal import problem_signals
 from spacevrp.engines.memory import Cut
-from spacevrp.engines.search import search_block
+from spacevrp.engines.search import Prepared, search_block
 from spacevrp.engines.settings import Settings
 from spacevrp.env import Environment
 from spacevrp.generators.testsets import generate
@@ -37,8 +37,8 @@ Of = Callable[[SpaceModel], Network]
 def by_torch(
     model: SpaceModel, problems: Sequence[Problem], settings: Settings
 ) -> list[list[Candidate]]:
-    cut = Cut(len(problems), settings.views, 10**6)
-    return search_block(model, problems, settings, cut, torch.device("cpu"), lambda _: None)
+    cut = Cut(len(problems), settings.augmentations, 10**6)
+    return search_block(model, Prepared.of(problems), settings, cut, lambda _: None)
 
 
 def moves(candidate: Candidate) -> list[int]:
@@ -69,9 +69,11 @@ def assert_same_best(
 
 def test_all_variants(bundled: SpaceModel, network_of: Of) -> None:
     problems = [generate(variant, 8, 1, 4)[0] for variant in VARIANTS]
-    wanted = by_torch(bundled, problems, Settings(views=2, starts=None, samples=None, seed=3))
+    wanted = by_torch(
+        bundled, problems, Settings(augmentations=2, starts=None, samples=None, seed=3)
+    )
     network = network_of(bundled)
-    got = list(construct(network, problems, ConstructParams(views=2, seed=3)))
+    got = list(construct(network, problems, ConstructParams(augmentations=2, seed=3)))
     assert_same_best(wanted, got, ties=2)
     for problem, candidates in zip(problems, got, strict=True):
         assert candidates[-1].hindsight is problem.has_unknown_prizes
@@ -106,9 +108,9 @@ def test_facts_of_moves(told_more: SpaceModel, network_of: Of, compiled: bool) -
     """The likeliest starts and the moves count them, by torch step by step or compiled."""
     names = [name for name in VARIANTS if compiled or len(name) % 3 == 0]
     problems = [generate(variant, 8, 1, 4)[0] for variant in names]
-    settings = Settings(views=2, starts=3, samples=1, seed=3, compiled=compiled)
+    settings = Settings(augmentations=2, starts=3, samples=1, seed=3, compiled=compiled)
     wanted = by_torch(told_more, problems, settings)
-    params = ConstructParams(views=2, starts=3, samples=1, seed=3)
+    params = ConstructParams(augmentations=2, starts=3, samples=1, seed=3)
     assert_same_best(wanted, list(construct(network_of(told_more), problems, params)), ties=2)
 
 
@@ -119,7 +121,7 @@ def test_facts_where_there_is_no_way_home(told_more: SpaceModel, network_of: Of)
     problem = Problem.from_matrix(
         matrix, depots=[0], demand=[0] + [1] * 6, capacity=3, max_length=2.5, open_routes=True
     )
-    wanted = by_torch(told_more, [problem], Settings(views=1, starts=2, samples=1, seed=0))
+    wanted = by_torch(told_more, [problem], Settings(augmentations=1, starts=2, samples=1, seed=0))
     params = ConstructParams(starts=2, samples=1)
     assert_same_best(wanted, list(construct(network_of(told_more), [problem], params)))
 
@@ -128,9 +130,9 @@ def test_facts_where_there_is_no_way_home(told_more: SpaceModel, network_of: Of)
 def test_all_variants_step_by_step(bundled: SpaceModel, network_of: Of) -> None:
     """The torch path in its slowest form."""
     problems = [generate(variant, 20, 1, 6)[0] for variant in VARIANTS]
-    settings = Settings(views=2, starts=4, samples=1, seed=1, compiled=False)
+    settings = Settings(augmentations=2, starts=4, samples=1, seed=1, compiled=False)
     wanted = [by_torch(bundled, [problem], settings)[0] for problem in problems]
-    params = ConstructParams(views=2, starts=4, samples=1, seed=1)
+    params = ConstructParams(augmentations=2, starts=4, samples=1, seed=1)
     assert_same_best(wanted, list(construct(network_of(bundled), problems, params)), ties=3)
 
 
@@ -140,16 +142,18 @@ def test_all_variants_step_by_step(bundled: SpaceModel, network_of: Of) -> None:
         ({"starts": 3, "samples": None}, {"starts": 3}),
         ({"starts": None, "samples": 2}, {"samples": 2}),
         (
-            {"starts": 2, "samples": 1, "first_view": 5},
-            {"starts": 2, "samples": 1, "first_view": 5},
+            {"starts": 2, "samples": 1, "first_augmentation": 5},
+            {"starts": 2, "samples": 1, "first_augmentation": 5},
         ),
         ({"starts": None, "samples": None, "heads": 0.0}, {"strength": 0.0}),
     ],
 )
 def test_starts_samples_and_heads(bundled, network_of, settings, params):
     problems = [generate(name, 10, 1, 2)[0] for name in ("CVRPTW", "TSP", "AOP", "MDCVRP")]
-    wanted = by_torch(bundled, problems, Settings(views=2, seed=9, **settings))
-    got = construct(network_of(bundled), problems, ConstructParams(views=2, seed=9, **params))
+    wanted = by_torch(bundled, problems, Settings(augmentations=2, seed=9, **settings))
+    got = construct(
+        network_of(bundled), problems, ConstructParams(augmentations=2, seed=9, **params)
+    )
     assert_same_best(wanted, list(got))
 
 
@@ -158,7 +162,7 @@ def test_ways_home_over_other_customers(bundled: SpaceModel, network_of: Of) -> 
         [[0, 1, 2, 3], [np.inf, 0, 1, 1], [1, 1, 0, 1], [2, 1, 1, 0]], dtype=float
     )  # no arc from 1 to the depot
     problem = Problem.from_matrix(matrix, depots=[0], demand=[0, 1, 1, 1], capacity=3)
-    settings = Settings(views=1, starts=None, samples=4, seed=0, direct_return=False)
+    settings = Settings(augmentations=1, starts=None, samples=4, seed=0, direct_return=False)
     degrees = tuple(settings.temperature(number) for number in range(5))
     params = ConstructParams(samples=4, direct_return=False, temperature=degrees)
     got = list(construct(network_of(bundled), [problem], params))
@@ -173,11 +177,10 @@ def test_what_the_network_is_shown(bundled: SpaceModel, network_of: Of) -> None:
     other = Problem.from_matrix(
         problem.distances.matrix() * 2.0, depots=problem.depots, demand=problem.demand, capacity=99
     )
-    settings = Settings(views=1, starts=None, samples=None, seed=0)
+    settings = Settings(augmentations=1, starts=None, samples=None, seed=0)
     cut = Cut(1, 1, 10**6)
-    wanted = search_block(
-        bundled, [problem], settings, cut, torch.device("cpu"), lambda _: None, None, [other]
-    )
+    shown = Prepared.of([problem], [other])
+    wanted = search_block(bundled, shown, settings, cut, lambda _: None)
     done: list[int] = []
     got = construct(
         network_of(bundled), [problem], ConstructParams(), shown=[other], report=done.append
@@ -193,7 +196,7 @@ def test_a_deadline(bundled: SpaceModel, network_of: Of) -> None:
         list(construct(network, problems, ConstructParams(deadline=Deadline(0.0))))
     looks = iter(range(10**6))
     deadline = Deadline(20.0, clock=lambda: float(next(looks)))  # one look, one second
-    (found,) = construct(network, problems, ConstructParams(views=50, deadline=deadline))
+    (found,) = construct(network, problems, ConstructParams(augmentations=50, deadline=deadline))
     assert math.isfinite(found[0].cost)
 
 

@@ -18,11 +18,11 @@ from spacevrp.env import Environment, start_nodes
 from spacevrp.generators.testsets import generate
 from spacevrp.inference import encoder
 from spacevrp.inference.encoder import encode
-from spacevrp.inference.geometry import seeds_of_views
+from spacevrp.inference.geometry import seeds_of_augmentations
 from spacevrp.inference.network import Network, load_network
 from spacevrp.inference.tables import Tables
 from spacevrp.inference.weights import DEFAULT_WEIGHTS
-from spacevrp.model import LEAN, DecoderTables, SpaceModel, view_seeds
+from spacevrp.model import HEAD_STRENGTH, DecoderTables, SpaceModel, augmentation_seeds
 from spacevrp.model.blocks import encode_in_blocks
 from spacevrp.model.decoder import logits
 from spacevrp.problems.distances import Metric
@@ -43,9 +43,16 @@ Of = Callable[[SpaceModel], Network]
 
 
 def tables_of(
-    network: Network, instances: Sequence[Instance], views: int, heads: range | None, seed: int = 0
+    network: Network,
+    instances: Sequence[Instance],
+    augmentations: int,
+    heads: range | None,
+    seed: int = 0,
 ) -> list[Tables]:
-    seeds = [seeds_of_views(i.num_depots, i.size, network.config, views, seed) for i in instances]
+    seeds = [
+        seeds_of_augmentations(i.num_depots, i.size, network.config, augmentations, seed)
+        for i in instances
+    ]
     return encode(network, instances, seeds, heads=heads)
 
 
@@ -57,10 +64,12 @@ class Expected(NamedTuple):
 
 
 @torch.no_grad()
-def expected(model: SpaceModel, batch: Batch, views: int, heads: range) -> Expected:
-    seeds = view_seeds(batch, model.config, views, 0).flatten(0, 1)
-    repeated = batch.repeat_interleave(views)
-    tables = model.lean(model(repeated, seeds, torch.float32), repeated, heads, LEAN)
+def expected(model: SpaceModel, batch: Batch, augmentations: int, heads: range) -> Expected:
+    seeds = augmentation_seeds(batch, model.config, augmentations, 0).flatten(0, 1)
+    repeated = batch.repeat_interleave(augmentations)
+    tables = model.apply_heads(
+        model(repeated, seeds, torch.float32), repeated, heads, HEAD_STRENGTH
+    )
     values = {field.name: getattr(repeated, field.name) for field in fields(repeated)}
     wide = replace(
         repeated,
@@ -71,7 +80,9 @@ def expected(model: SpaceModel, batch: Batch, views: int, heads: range) -> Expec
         },
     )
     double = deepcopy(model).double()
-    return Expected(tables, double.lean(double(wide, seeds, torch.float64), wide, heads, LEAN))
+    return Expected(
+        tables, double.apply_heads(double(wide, seeds, torch.float64), wide, heads, HEAD_STRENGTH)
+    )
 
 
 def assert_close(got: DecoderTables, expected: Expected, is_node: torch.Tensor) -> None:
@@ -130,12 +141,12 @@ def test_all_variants_in_one_mixed_group(bundled: SpaceModel, as_decoder_tables:
 
 
 @pytest.mark.parametrize("variant", ["CVRP", "ACVRPTW", "PDCVRP", "MDOCVRPB", "ATSP"])
-def test_many_views_and_policy_heads(bundled, network_of, as_decoder_tables, variant):
-    """More views than customers, more heads than were learned, in several blocks of rows."""
+def test_many_augmentations_and_policy_heads(bundled, network_of, as_decoder_tables, variant):
+    """More augmentations than customers, more heads than learned ones, several blocks of rows."""
     problems = [generate(variant, size, 1, 3)[0] for size in (40, 8)]
-    batch, views = stack(problems), 18
-    got = tables_of(network_of(bundled), prepare(problems), views, range(views))
-    wanted = expected(bundled, batch, views, range(views))
+    batch, augmentations = stack(problems), 18
+    got = tables_of(network_of(bundled), prepare(problems), augmentations, range(augmentations))
+    wanted = expected(bundled, batch, augmentations, range(augmentations))
     assert_close(as_decoder_tables(got, batch.num_nodes), wanted, batch.is_node)
 
 
@@ -143,7 +154,7 @@ def test_many_views_and_policy_heads(bundled, network_of, as_decoder_tables, var
     "changes",
     [
         {},
-        {"representation": "averaged", "signals": 4, "leanings": 2},
+        {"representation": "averaged", "signals": 4, "policy_heads": 2},
         {"representation": "identifiers"},
         {"pivot_choice": "random", "depot_seed": False},
         {"projections": "hypernetwork", "pivots": 9},
@@ -196,8 +207,10 @@ def test_fleets(bundled: SpaceModel, network_of: Of, as_decoder_tables: As) -> N
         points, depots=[0, 1], demand=[0, 0] + [1, 2, 3] * 3, vehicles=vehicles
     )
     batch, _ = stack_fleets([problem])
-    views: list[View] = [fleet_view(problem)]
-    got = tables_of(network_of(bundled), prepare([problem], views=views), 2, range(2))
+    augmentations: list[View] = [fleet_view(problem)]
+    got = tables_of(
+        network_of(bundled), prepare([problem], augmentations=augmentations), 2, range(2)
+    )
     wanted = expected(bundled, batch, 2, range(2))
     assert_close(as_decoder_tables(got, batch.num_nodes), wanted, batch.is_node)
 
@@ -209,7 +222,7 @@ def test_fleets(bundled: SpaceModel, network_of: Of, as_decoder_tables: As) -> N
 def test_without_a_matrix(random_model, network_of, monkeypatch, geometry):
     """Coordinates and a few rows at a time say the same as the whole matrix."""
     monkeypatch.setattr(encoder, "_TILE", 7 * 31)
-    model = random_model(leanings=2)
+    model = random_model(policy_heads=2)
     rng = np.random.default_rng(2)
     problem = Problem.from_coordinates(
         rng.random((31, 2)) * 40,
@@ -220,8 +233,8 @@ def test_without_a_matrix(random_model, network_of, monkeypatch, geometry):
     )
     batch = stack([problem], on_the_fly=True)
     with torch.no_grad():
-        wanted = encode_in_blocks(model, batch, view_seeds(batch, model.config, 2, 0))
-        wanted = wanted.leaning(model, batch, range(2), LEAN)
+        wanted = encode_in_blocks(model, batch, augmentation_seeds(batch, model.config, 2, 0))
+        wanted = wanted.with_heads(model, batch, range(2), HEAD_STRENGTH)
     (got,) = tables_of(network_of(model), prepare([problem], on_the_fly=True), 2, range(2))
     (whole,) = tables_of(network_of(model), prepare([problem]), 2, range(2))
     assert got.zscore is None
@@ -258,7 +271,7 @@ def test_the_work_can_be_stopped(network_of: Of, random_model: Callable[..., Spa
         if len(looked) == 2:
             raise TimeoutError
 
-    seeds = [seeds_of_views(0, 6, network.config, 1, 0)]
+    seeds = [seeds_of_augmentations(0, 6, network.config, 1, 0)]
     with pytest.raises(TimeoutError):
         encode(network, instances, seeds, look=look)
     assert len(looked) == 2
@@ -269,10 +282,13 @@ def test_seeds_are_checked(network_of: Of, random_model: Callable[..., SpaceMode
     instances = prepare(generate("TSP", 6, 1, 1))
     for seeds, message in (
         ([], "expected seeds of 1 instances, received 0"),
-        ([np.zeros((1, 3), dtype=np.int64)], r"expected seeds of shape \(views, 4\), received"),
+        (
+            [np.zeros((1, 3), dtype=np.int64)],
+            r"expected seeds of shape \(augmentations, 4\), received",
+        ),
         ([np.full((1, 4), 6)], "expected seeds from -1 to 5, received"),
     ):
         with pytest.raises(ValueError, match=message):
             encode(network, instances, seeds)
-    with pytest.raises(ValueError, match="expected seeds of 3 views"):
+    with pytest.raises(ValueError, match="expected seeds of 3 augmentations"):
         encode(network, instances, [np.zeros((1, 4), dtype=np.int64)], heads=range(3))

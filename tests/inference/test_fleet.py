@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 import torch
 
-from spacevrp.decode.draws import random_keys
+from spacevrp.decode.random_numbers import random_keys
 from spacevrp.engines.fleet import draw_preferences, search_fleets
 from spacevrp.engines.memory import Cut
 from spacevrp.engines.settings import Settings
@@ -77,10 +77,10 @@ def test_fleets_and_preferences(name: str) -> None:
 @pytest.mark.parametrize("name", fleets())
 def test_the_same_plans(bundled: SpaceModel, network_of: Of, name: str) -> None:
     problem, network = fleets()[name], network_of(bundled)
-    settings = Settings(views=2, starts=None, samples=1, seed=5)
+    settings = Settings(augmentations=2, starts=None, samples=1, seed=5)
     cut, report = Cut(1, 2, 10**6), lambda _: None
     (wanted,) = search_fleets(bundled, [problem], settings, cut, torch.device("cpu"), report)
-    params = ConstructParams(views=2, samples=1, seed=5)
+    params = ConstructParams(augmentations=2, samples=1, seed=5)
     (got,) = construct(network, [problem], params)
     assert got[0].cost == pytest.approx(wanted[0].cost, rel=1e-6)
     assert got[0].rank == wanted[0].rank

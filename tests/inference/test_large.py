@@ -29,12 +29,12 @@ CPU = torch.device("cpu")
 def test_the_same_plans(bundled: SpaceModel, network_of: Of, variant: str) -> None:
     """Of an instance that is called large by asking for fewer choices than customers."""
     (problem,) = generate(variant, 24, 1, 8)
-    settings = Settings(views=2, starts=5, samples=None, seed=2, choices=6)
+    settings = Settings(augmentations=2, starts=5, samples=None, seed=2, choices=6)
     search = choose_search(problem, 5, 6, CPU)
     assert search is not None
     watch = Watch(lambda _: None, lambda _: None)
     (wanted,) = search_large(bundled, [problem], settings, search, LargeCut(1, 2, 5), CPU, watch)
-    params = ConstructParams(views=2, starts=5, seed=2, choices=6)
+    params = ConstructParams(augmentations=2, starts=5, seed=2, choices=6)
     (got,) = construct(network_of(bundled), [problem], params)
     assert [one.hindsight for one in got] == [one.hindsight for one in wanted]
     assert [one.cost for one in got] == pytest.approx([one.cost for one in wanted], rel=1e-5)
@@ -51,12 +51,12 @@ def test_facts_of_moves(told_more: SpaceModel, network_of: Of, variant: str) -> 
 def test_beyond_two_hundred_customers(bundled: SpaceModel, network_of: Of) -> None:
     """With adjusted distances and demands that fill half a vehicle."""
     (problem,) = generate("CVRP", 230, 1, 3)
-    settings = Settings(views=3, starts=4, samples=None, seed=0)
+    settings = Settings(augmentations=3, starts=4, samples=None, seed=0)
     search = choose_search(problem, 4, None, CPU)
     assert search is not None
     watch = Watch(lambda _: None, lambda _: None)
     (wanted,) = search_large(bundled, [problem], settings, search, LargeCut(1, 3, 4), CPU, watch)
-    params = ConstructParams(views=3, starts=4)
+    params = ConstructParams(augmentations=3, starts=4)
     (got,) = construct(network_of(bundled), [problem], params)
     assert got[0].cost == pytest.approx(wanted[0].cost, rel=1e-5)
     assert got[0].rank == wanted[0].rank

@@ -17,7 +17,7 @@ sys.modules["torch"] = None
 import numpy as np
 from spacevrp.arrays import prepare
 from spacevrp.inference.encoder import encode
-from spacevrp.inference.geometry import seeds_of_views
+from spacevrp.inference.geometry import seeds_of_augmentations
 from spacevrp.inference.network import load_network
 from spacevrp.problems.problem import Problem
 
@@ -26,7 +26,8 @@ problem = Problem.from_coordinates(points, depots=[0], demand=[0] + [1] * 7, cap
 network, _ = load_network()
 def work():
     (tables,) = encode(
-        network, prepare([problem]), [seeds_of_views(1, 8, network.config, 2, 0)], heads=range(2)
+        network, prepare([problem]), [seeds_of_augmentations(1, 8, network.config, 2, 0)],
+        heads=range(2)
     )
     assert np.isfinite(tables.query_last).all()
     return tables.query_last

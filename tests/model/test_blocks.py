@@ -7,7 +7,7 @@ import pytest
 import torch
 
 from spacevrp.generators.testsets import generate
-from spacevrp.model import view_seeds
+from spacevrp.model import augmentation_seeds
 from spacevrp.model.blocks import Blocks, encode_in_blocks
 from spacevrp.model.candidates import NodeTables, node_scores, option_scores, weighted_rows
 from spacevrp.model.decoder import logits
@@ -20,7 +20,7 @@ from spacevrp.tensors import Batch, stack
 # Every branch of the encoder: directions, pairs, prizes, windows, several depots, none.
 NAMES = ("CVRP", "ACVRPBTW", "PDTSP", "APDCVRP", "PCTSP", "ASPCTSP", "TSP", "MDOCVRPBLTW", "AOP")
 PLANAR = tuple(name for name in NAMES if not name.startswith("A"))
-VIEWS = 3
+AUGMENTATIONS = 3
 CUTS = (Blocks(5, 7), Blocks(1, 3), Blocks(64, 64), Blocks(3, 4, workers=3))
 TABLES = ("embedding", "keyed", "query_first", "query_last")
 
@@ -41,17 +41,17 @@ def problems_of(names: tuple[str, ...]) -> list[Problem]:
 
 def encode(model, batch: Batch, seeds: torch.Tensor):
     with torch.no_grad():
-        return model(batch.repeat_interleave(VIEWS), seeds.flatten(0, 1))
+        return model(batch.repeat_interleave(AUGMENTATIONS), seeds.flatten(0, 1))
 
 
 def assert_close(tables: NodeTables, plain, batch: Batch, tolerance: float) -> None:
     real = batch.is_node[:, None, :, None]
     for name in TABLES:
-        expected = getattr(plain, name).unflatten(0, (-1, VIEWS))
+        expected = getattr(plain, name).unflatten(0, (-1, AUGMENTATIONS))
         difference = (getattr(tables, name) - expected).abs() * real
         assert difference.max() < tolerance, name
     for name in ("state_weight", "read_weight", "match_weight"):
-        assert torch.allclose(getattr(tables, name), getattr(plain, name)[::VIEWS])
+        assert torch.allclose(getattr(tables, name), getattr(plain, name)[::AUGMENTATIONS])
 
 
 @pytest.mark.parametrize("planar", [False, True], ids=["matrix", "coordinates"])
@@ -60,7 +60,7 @@ def test_blocks_of_any_size(make_model, planar: bool, blocks: Blocks) -> None:
     model = make_model()
     problems = problems_of(PLANAR) if planar else [*problems_of(NAMES), with_missing_arcs()]
     batch = stack(problems, 22, dtype=torch.float64)
-    seeds = view_seeds(batch, model.config, VIEWS, 1)
+    seeds = augmentation_seeds(batch, model.config, AUGMENTATIONS, 1)
     lazy = stack(problems, 22, dtype=torch.float64, on_the_fly=planar)
     shares: list[float] = []
     tables = encode_in_blocks(model, lazy, seeds, blocks=blocks, report=shares.append)
@@ -76,7 +76,7 @@ def test_blocks_of_any_size(make_model, planar: bool, blocks: Blocks) -> None:
 def test_ablations(make_model, changes: dict[str, object]) -> None:
     model = make_model(**changes)
     batch = stack(problems_of(NAMES[:3]), dtype=torch.float64)
-    seeds = view_seeds(batch, model.config, VIEWS, 1)
+    seeds = augmentation_seeds(batch, model.config, AUGMENTATIONS, 1)
     assert_close(encode_in_blocks(model, batch, seeds), encode(model, batch, seeds), batch, 1e-9)
 
 
@@ -88,7 +88,7 @@ def test_a_weight_of_zero_sees_all_alike(make_model) -> None:
         model.bias.bias_out[4] = -5.0
     batch = stack(problems_of(("CVRP", "ATSP")), dtype=torch.float64)
     assert (model.bias(batch.attributes)[:, [0, 1, 4]] == 0).all()
-    seeds = view_seeds(batch, model.config, VIEWS, 1)
+    seeds = augmentation_seeds(batch, model.config, AUGMENTATIONS, 1)
     assert_close(encode_in_blocks(model, batch, seeds), encode(model, batch, seeds), batch, 1e-9)
 
 
@@ -125,12 +125,12 @@ class Moment:
 
     def __init__(self, model) -> None:
         batch = stack(problems_of(("CVRP", "ATSP", "PDTSP")), dtype=torch.float64)
-        seeds = view_seeds(batch, model.config, 2, 1)
+        seeds = augmentation_seeds(batch, model.config, 2, 1)
         with torch.no_grad():
             plain = model(batch.repeat_interleave(2), seeds.flatten(0, 1))
         self.tables = NodeTables.of_decoder(plain, 2, survey(batch).scale)
         generator = torch.Generator().manual_seed(0)
-        shape, nodes = (3, 2, 4), 12  # instances, views, partial solutions
+        shape, nodes = (3, 2, 4), 12  # instances, augmentations, partial solutions
         self.first = torch.randint(nodes, shape, generator=generator)
         self.current = torch.randint(nodes, shape, generator=generator)
         self.signals = torch.rand(
@@ -166,14 +166,14 @@ def test_scores_of_all_nodes_are_those_of_the_decoder(moment: Moment) -> None:
 def test_scores_of_options_in_any_order_are_those_of_the_decoder(moment: Moment) -> None:
     order = torch.randperm(moment.allowed.shape[-1], generator=torch.Generator().manual_seed(1))
     options = order.expand_as(moment.allowed).flatten(1, 2)
-    view = torch.arange(2).repeat_interleave(4).expand(3, -1)
+    augmentation = torch.arange(2).repeat_interleave(4).expand(3, -1)
     arguments = [x.flatten(1, 2) for x in (moment.first, moment.current, moment.signals)]
     rest = [x[..., order].flatten(1, 2) for x in (moment.zscore, moment.allowed)]
-    scores = option_scores(moment.tables, view, *arguments, options, *rest)
+    scores = option_scores(moment.tables, augmentation, *arguments, options, *rest)
     expected = moment.expected[..., order].flatten(1, 2)
     assert torch.allclose(clipped(moment.tables, scores), expected, atol=1e-8)
     # Fewer choices, the same readout.
-    few = option_scores(moment.tables, view, *arguments, options, *rest, choices=5)
+    few = option_scores(moment.tables, augmentation, *arguments, options, *rest, choices=5)
     assert torch.allclose(few, scores[..., :5])
 
 

@@ -11,7 +11,7 @@ import torch
 from spacevrp.decode import rollout, routes_of
 from spacevrp.env import Environment, start_nodes
 from spacevrp.generators.testsets import generate
-from spacevrp.model import view_seeds
+from spacevrp.model import augmentation_seeds
 from spacevrp.problems.distances import Distances
 from spacevrp.problems.problem import Problem
 from spacevrp.problems.referee import judge
@@ -59,7 +59,7 @@ def solve(model, problems, seeds=None, starts=None):
     batch = stack(problems, dtype=torch.float64)
     environment = Environment(batch)
     if seeds is None:
-        seeds = view_seeds(batch, model.config, 1, 3)[:, 0]
+        seeds = augmentation_seeds(batch, model.config, 1, 3)[:, 0]
     if starts is None:
         starts = start_nodes(environment, STARTS)
     with torch.no_grad():

@@ -11,7 +11,7 @@ import torch
 from spacevrp.decode.signal import problem_signals
 from spacevrp.env import Environment, start_nodes
 from spacevrp.generators.testsets import generate
-from spacevrp.model import ModelConfig, SpaceModel, random_seeds, view_seeds
+from spacevrp.model import ModelConfig, SpaceModel, augmentation_seeds, random_seeds
 from spacevrp.model.attention import keyed_values, relation_attention
 from spacevrp.model.decoder import logits
 from spacevrp.model.encoder import InstanceNorm, _Bounded
@@ -33,7 +33,7 @@ def mixed(size=10, dtype=torch.float64):
 def first_scores(model, batch, seeds=None, dtype=None):
     """Tables, and the logits of the first decision."""
     if seeds is None:
-        seeds = view_seeds(batch, model.config, 1, 0)[:, 0]
+        seeds = augmentation_seeds(batch, model.config, 1, 0)[:, 0]
     environment = Environment(batch)
     state = environment.begin(start_nodes(environment, 2))
     allowed = environment.mask(state)
@@ -169,7 +169,7 @@ def test_a_node_without_a_partner_attends_to_all_alike():
 def test_the_relation_counts_only_where_there_are_pairs(make_model):
     model = make_model()
     batch = mixed()
-    seeds = view_seeds(batch, model.config, 1, 0)[:, 0]
+    seeds = augmentation_seeds(batch, model.config, 1, 0)[:, 0]
     before = model(batch, seeds).embedding
     with torch.no_grad():
         for layer in model.encoder.layers:
@@ -223,7 +223,7 @@ def test_every_ablation_runs_and_learns(make_model, name):
 def test_identifiers_tell_nodes_apart_and_see_no_distance(make_model):
     model = make_model(representation="identifiers")
     batch = mixed()
-    seeds = view_seeds(batch, model.config, 2, 0)
+    seeds = augmentation_seeds(batch, model.config, 2, 0)
     geometry = normalise(batch)
     shuffled = normalise(batch.replace(distance=batch.distance.flip(0)))
     numbers = model._position(geometry, seeds[:, 0])

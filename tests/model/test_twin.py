@@ -8,7 +8,7 @@ import torch
 from spacevrp.decode.signal import problem_signals
 from spacevrp.env import Environment, start_nodes
 from spacevrp.generators.testsets import generate
-from spacevrp.model import view_seeds
+from spacevrp.model import augmentation_seeds
 from spacevrp.model.decoder import logits
 from spacevrp.tensors import stack
 
@@ -43,7 +43,7 @@ class Pair:
         }
         self.batch = stack(self.problems, 13, dtype=dtype)
         self.config = model.config
-        self.seeds = view_seeds(self.batch, self.config, 1, 3)[:, 0]
+        self.seeds = augmentation_seeds(self.batch, self.config, 1, 3)[:, 0]
         with torch.no_grad():
             self.tables = model(self.batch, self.seeds)
 

@@ -191,7 +191,7 @@ def attack(seed: int) -> str:
     found = tried(lambda: model.search(routes, types, seed=number, iterations=30))
     if found is not None:
         _legal(model, found.routes, found.types, arguments)
-    for method in ("savings", "insertion"):
+    for method in ("savings", "insertion", "regret"):
         built = tried(lambda method=method: model.construct(method, number))
         if built is not None:
             structure(built, arguments)

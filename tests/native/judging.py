@@ -147,8 +147,8 @@ def random_problem(rng: np.random.Generator) -> Problem:
 def is_known(problem: Problem, plan: Any) -> bool:
     """Whether the compiled referee judges the plan, and does not leave it to the plain one."""
     measured = (problem.distances.metric.geometry, problem.durations.metric.geometry)
-    settled = problem.vehicles is None or len(problem.vehicles) == 1 or hasattr(plan, "vehicles")
-    return settled and "geo" not in measured
+    resolved = problem.vehicles is None or len(problem.vehicles) == 1 or hasattr(plan, "vehicles")
+    return resolved and "geo" not in measured
 
 
 def compare(problem: Problem, plans: list[Any]) -> Counter[str]:
@@ -181,9 +181,9 @@ def campaign(count: int, seed: int = 0) -> Counter[str]:
         problem = random_problem(rng)
         plans = some_plans(problem, rng, 60)
         told += compare(problem, plans)
-        narrow = at_its_limits(problem, plans[0], rng)
-        if narrow is not problem:
-            told["at a limit"] += sum(compare(narrow, plans[:20]).values())
+        tight = at_its_limits(problem, plans[0], rng)
+        if tight is not problem:
+            told["at a limit"] += sum(compare(tight, plans[:20]).values())
     return told
 
 

@@ -114,7 +114,7 @@ def test_random_plans_of_every_variant(name: str) -> None:
     rng = np.random.default_rng(5)
     for _ in range(30):
         compare(native, random_plan(native.problem, rng))
-    for method in ("savings", "insertion"):
+    for method in ("savings", "insertion", "regret"):
         assert compare(native, native.model.construct(method, 1)).is_legal
 
 
@@ -138,7 +138,7 @@ def test_random_plans_of_many_random_problems(problem: Problem, seed: int) -> No
 @given(problem=problems, seed=st.integers(0, 10**6))
 def test_constructed_plans_keep_the_rules(problem: Problem, seed: int) -> None:
     native = native_model(problem)
-    for method in ("savings", "insertion"):
+    for method in ("savings", "insertion", "regret"):
         routes, types = native.model.construct(method, seed)
         solution = compare(native, (routes, types))
         # What is pinned may be impossible to finish, and little prize may be in reach.

@@ -226,7 +226,7 @@ def test_vehicles_that_differ_are_for_pyvrp_alone(four_customers: Callable[..., 
 
 
 def test_from_a_given_plan_on_ortools_keeps_the_time(make_tiny_oracle, monkeypatch):
-    """Where the fleet of the model turns out to bind, the time does not begin anew."""
+    """Where the fleet of the model turns out to bind, the time does not begin again."""
     make_tiny_oracle("ortools")
     from spacevrp.oracles import ortools, ortools_model
 

@@ -82,12 +82,12 @@ def test_the_best_known_cost_where_no_oracle_was_asked() -> None:
     assert [bar.get_width() for bar in left.patches] == [3.0, 7.0, 0.0]
     assert left.get_xlabel() == right.get_xlabel()
     assert left.get_xlabel().startswith("gap to the best known cost in percent")
-    assert plot_gaps(ROWS).axes[0].get_xlabel().startswith("gap to the paper's kind of oracle")
+    assert plot_gaps(ROWS).axes[0].get_xlabel().startswith("gap to the paper-protocol oracle")
     (axes,) = plot_symmetry(rows).axes
     assert axes.collections[-1].get_offsets().tolist() == [[3.0, 5.0]]
     assert axes.get_xlabel() == "symmetric: gap to the best known cost in percent"
     assert axes.get_ylabel() == "its asymmetric form: gap to the best known cost in percent"
-    with pytest.raises(FormatError, match="gaps to the paper's kind of oracle: expected some"):
+    with pytest.raises(FormatError, match="gaps to the paper-protocol oracle: expected some"):
         plot_gaps(rows, "oracle")  # not where it is asked for
 
 

@@ -12,7 +12,7 @@ import pytest
 from spacevrp.problems.errors import SolutionError
 from spacevrp.problems.explanation import Change, Unserved, explain
 from spacevrp.problems.explanation.changes import needed, rank
-from spacevrp.problems.explanation.ways import Ways
+from spacevrp.problems.explanation.insertions import Insertions
 from spacevrp.problems.problem import Problem
 from spacevrp.problems.referee import judge
 from spacevrp.problems.solution import Solution
@@ -48,6 +48,7 @@ def verify(problem: Problem, unserved: Unserved) -> None:
 
 def single(unserved: Unserved) -> Change:
     """The one change that it takes."""
+    assert unserved.relaxation is not None
     (change,) = unserved.relaxation.changes
     return change
 
@@ -56,6 +57,8 @@ def single(unserved: Unserved) -> Change:
 
 
 ALWAYS = [0, 50]
+
+
 # From node 2 the only way leads to node 1, and the vehicle carries one load only.
 ONE_WAY: dict[str, Any] = {"matrix": [[0, 1, 1], [1, 0, 1], [INF, 1, 0]], "demand": [0, 1, 1]}
 
@@ -170,7 +173,7 @@ def test_a_fleet_that_is_too_small(four_customers: Build) -> None:
     assert single(unserved[0]) == Change("capacity", 1.0, 6.0)
     (other,) = unserved[0].alternatives
     assert other.changes == (Change("fleet", 1.0, 2.0),)
-    assert other.way.route is None
+    assert other.insertion.route is None
     for one in unserved:
         verify(problem, one)
 
@@ -197,6 +200,7 @@ def test_a_customer_who_fits_is_told_where(four_customers: Build) -> None:
         "none",
         "customer 3 could be served in route 1, after customer 4, for 0 more",
     )
+    assert unserved.relaxation is not None
     assert unserved.relaxation.changes == ()
     assert "it would take" not in str(explain(problem, [[0, 1, 2, 4, 0]]))
 
@@ -226,10 +230,12 @@ def test_loads_that_are_looked_at_once_a_route_are_those_of_every_place(seed: in
         max_routes=4,
         max_length=INF if seed % 2 else 25,
     )
-    ways = Ways(problem, [[0, 1, 2, 0], [0, 3, 0], [0, 4, 0], [0, 5, 0]])
-    found = list(ways.all_of((8,)))
-    by_way = {way.nodes: changes for changes, way in rank(ways, found)}
-    assert by_way == {way.nodes: needed(problem, way.nodes, way.faults) for way in found}
+    insertions = Insertions(problem, [[0, 1, 2, 0], [0, 3, 0], [0, 4, 0], [0, 5, 0]])
+    found = list(insertions.all_of((8,)))
+    by_way = {insertion.nodes: changes for changes, insertion in rank(insertions, found)}
+    assert by_way == {
+        insertion.nodes: needed(problem, insertion.nodes, insertion.faults) for insertion in found
+    }
 
 
 def test_the_users_clock(four_customers: Build) -> None:
@@ -288,8 +294,10 @@ def test_the_limit_that_binds_first(four_customers: Build) -> None:
         ("length", 14.0, 20.0),
         ("capacity", 6.0, 10.0),
     ]
+    assert first.binding is not None
     assert (first.binding.node, first.binding.slack) == (2, 2.0)
     # There and back is 16: 4 of 20 left of the length and, by the depot's closing, of the time.
+    assert second.binding is not None
     assert second.binding.share == pytest.approx(0.2)
     assert str(explanation).splitlines() == [
         "all 4 customers served, 2 routes, cost 30",
@@ -305,6 +313,7 @@ def test_a_delay_up_to_the_slack_keeps_the_window_and_no_more(four_customers: Bu
     problem = four_customers(windows=windows)
     routes = [[0, 1, 2, 3, 4, 0]]
     (limits,) = explain(problem, routes).limits
+    assert limits.binding is not None
     assert limits.binding.slack == pytest.approx(2.5)
     for delay, kept in ((limits.binding.slack, True), (limits.binding.slack + 0.01, False)):
         later = [[delay, 30], *windows[1:]]

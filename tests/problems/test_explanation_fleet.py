@@ -8,8 +8,8 @@ import pytest
 
 from spacevrp.problems.explanation import Change, Unserved, explain
 from spacevrp.problems.explanation.changes import horizon
+from spacevrp.problems.explanation.insertions import Insertions
 from spacevrp.problems.explanation.text import describe_fault
-from spacevrp.problems.explanation.ways import Ways
 from spacevrp.problems.problem import Problem
 from spacevrp.problems.referee import judge
 
@@ -100,11 +100,11 @@ def test_one_change_before_two_that_begin_smaller() -> None:
 def test_customers_who_are_pinned_to_another_vehicle() -> None:
     """Words of the user for what the referee says in numbers."""
     fleet = [{"name": "bike", "count": 1}, VAN]
-    ways = Ways(square(vehicles=fleet), [[0, 2, 0]])
+    insertions = Insertions(square(vehicles=fleet), [[0, 2, 0]])
     told = set()
-    for way in ways.all_of((1,)):
-        if way.faults and all(fault.code == "pin" for fault in way.faults):
-            told.add(describe_fault(ways.problem, way))
+    for insertion in insertions.all_of((1,)):
+        if insertion.faults and all(fault.code == "pin" for fault in insertion.faults):
+            told.add(describe_fault(insertions.problem, insertion))
     assert told == {"it is pinned to type 1 (van)"}
 
 

@@ -9,8 +9,8 @@ from typing import Any
 import numpy as np
 import pytest
 
+from spacevrp.problems.canonical import canonical, restore
 from spacevrp.problems.errors import ProblemError, SpacevrpError, UnsupportedError
-from spacevrp.problems.familiar import familiar, restore
 from spacevrp.problems.inputs import as_problems
 from spacevrp.problems.problem import Problem
 from spacevrp.problems.referee import judge
@@ -93,7 +93,7 @@ def test_the_cause_is_kept() -> None:
     assert isinstance(caught.value.__cause__, ProblemError | UnsupportedError)
 
 
-# ---------------------------------------------------------------------------------- familiar forms
+# ---------------------------------------------------------------------------------- canonical form
 
 WINDOWS = [(0, 90), (2, 50), (0, 50), (9, 70), (0, 60)]
 
@@ -112,9 +112,9 @@ WINDOWS = [(0, 90), (2, 50), (0, 50), (9, 70), (0, 60)]
     ],
 )
 def test_what_nothing_limits_becomes_a_named_variant(four_customers, features, variant):
-    """Every plan of the familiar form is a plan of the problem, at the same cost."""
+    """Every plan of the canonical form is a plan of the problem, at the same cost."""
     problem = four_customers(**features)
-    form = familiar(problem)
+    form = canonical(problem)
     assert form.variant_name == variant
     assert form.variant_name in VARIANTS
     rng = np.random.default_rng(0)
@@ -153,9 +153,9 @@ def _routes(problem: Problem, parts: list[Any]) -> Any:
         {"windows": WINDOWS, "max_routes": 1},
     ],
 )
-def test_what_is_familiar_stays(four_customers: Build, features: dict[str, Any]) -> None:
+def test_a_canonical_problem_stays(four_customers: Build, features: dict[str, Any]) -> None:
     problem = four_customers(**features)
-    assert familiar(problem) is problem
+    assert canonical(problem) is problem
     routes = ((0, 1, 2, 0),)
     assert restore(problem, routes) == routes
 
@@ -164,11 +164,11 @@ def test_missing_roads_may_need_several_routes() -> None:
     """Two islands, each with a bridge to the depot only: no tour visits both."""
     matrix = [[0, 1, 1], [1, 0, None], [1, None, 0]]
     problem = Problem.from_matrix(matrix)
-    assert familiar(problem).variant_name == "CVRP"
+    assert canonical(problem).variant_name == "CVRP"
     alone = Problem.from_matrix([[0, 1, 1], [None, 0, 1], [1, None, 0]], max_routes=1)
-    assert familiar(alone).variant_name == "ATSP"
+    assert canonical(alone).variant_name == "ATSP"
     own = Problem.from_matrix(np.ones((3, 3)), durations=matrix, max_routes=1)
-    assert familiar(own) is own
+    assert canonical(own) is own
 
 
 def test_columns_by_name_are_as_good_as_a_frame() -> None:

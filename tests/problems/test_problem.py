@@ -105,7 +105,7 @@ def test_the_caller_keeps_its_own_arrays() -> None:
 # ------------------------------------------------------------------------------ copies, equality
 
 
-def test_replace_changes_and_validates_anew() -> None:
+def test_replace_changes_and_validates_again() -> None:
     problem = Problem.from_coordinates(CROSS, **LOADED)
     larger = problem.replace(capacity=7)
     assert (problem.capacity, larger.capacity) == (5, 7)

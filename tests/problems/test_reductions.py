@@ -1,180 +1,216 @@
-"""Reductions in both directions: no plan is lost on the way to the form, none is made up on it."""
+"""Problems read otherwise: the same costs both ways, worked examples, and who is read otherwise."""
 
 from __future__ import annotations
-
-from collections.abc import Sequence
 
 import numpy as np
 import pytest
 
 from spacevrp.generators import generate
-from spacevrp.problems.districts import districts
 from spacevrp.problems.problem import Problem
-from spacevrp.problems.readings import Reading, other_readings, plain_reading
-from spacevrp.problems.referee import around, judge, judge_route
+from spacevrp.problems.reductions import (
+    everybody_served,
+    other_reductions,
+    pays_to_serve,
+    plain_reduction,
+)
+from spacevrp.problems.referee import judge
+from spacevrp.problems.solution import Solution
 from spacevrp.problems.variants import VARIANTS
 
-Routes = list[tuple[int, ...]]
-
-# Variants of which there is another form, but for those where plans are judged as they are.
-NAMES = [name for name in VARIANTS if other_readings(generate(name, 8, 1, 3)[0])]
-
-
-def random_plan(problem: Problem, rng: np.random.Generator) -> Routes | None:
-    """Customers, or pairs, in a random order, each behind the last if the rules allow it."""
-    if not problem.depots:
-        return [tuple(int(node) for node in rng.permutation(problem.size))]
-    units = [list(pair) for pair in problem.pairs] or [[node] for node in problem.customers]
-    rng.shuffle(units)
-    made: list[tuple[list[int], int]] = []  # stops, and which of the fleet drives them
-    for unit in units:
-        if made and (problem.max_routes == 1 or rng.random() < 0.9):
-            stops, number = made[-1]
-            longer = [*stops, *unit]
-            if problem.backhaul_last:
-                longer.sort(key=lambda node: problem.demand[node] < 0)
-            if _is_legal(problem, longer, number):
-                made[-1] = (longer, number)
-                continue
-        able = [n for n in range(len(problem.fleet)) if _is_legal(problem, unit, n)]
-        if not able:
-            return None
-        made.append((unit, int(rng.choice(able))))
-    routes = [around(stops, problem.fleet[number]) for stops, number in made]
-    return routes if judge(problem, routes).feasible else None
+OPEN = [n for n, v in VARIANTS.items() if v.features.open_routes and v.features.asymmetric]
+SEVERAL = [n for n, v in VARIANTS.items() if v.features.multi_depot]
+FIRST = [  # linehauls first, and then home
+    n
+    for n, v in VARIANTS.items()
+    if v.features.backhaul_last and not v.features.multi_depot and not v.features.open_routes
+]
+OTHERS = OPEN + [name for name in SEVERAL + FIRST if name not in OPEN]
 
 
-def _is_legal(problem: Problem, stops: Sequence[int], number: int) -> bool:
-    terms = problem.fleet[number]
-    return not judge_route(problem, 1, around(stops, terms), terms)[1]
+def one(name: str, seed: int = 1) -> Problem:
+    (problem,) = generate(name, 6, 1, seed)
+    return problem
 
 
-def as_form(problem: Problem, form: Problem, routes: Routes) -> Routes:
-    """Routes of a problem as routes of its form, whose depots may be one, or there to return to."""
-    if not form.depots:
-        return [(routes[0][0], *(node for route in routes for node in route[1:-1]))]
-    merged = len(problem.depots) > 1 and len(form.depots) == 1
-    place = {node: node for node in range(problem.size)}
-    if merged:
-        place = {node: 1 + number for number, node in enumerate(problem.customers)}
-    depots = set(problem.depots)
-    mapped = []
-    for route in routes:
-        stops = [place[node] for node in route if node not in depots]
-        first = 0 if merged else route[0]
-        mapped.append((first, *stops) if form.open_routes else (first, *stops, first))
-    return mapped
+@pytest.mark.parametrize("name", list(VARIANTS))
+def test_who_is_read_otherwise(name: str) -> None:
+    """Several depots, open routes where distances have nothing of a map, linehauls first, pairs
+    for vehicles that hold few, and high penalties."""
+    features = VARIANTS[name].features
+    few = features.pickup_delivery and features.capacity
+    (problem,) = generate(name, 20, 1)
+    high = features.prize_collecting and pays_to_serve(problem)
+    reductions = other_reductions(problem)
+    assert bool(reductions) == (few or high or name in OTHERS)
+    assert all(reduction.in_place != high for reduction in reductions)
 
 
-def compare(problem: Problem, reading: Reading, rng: np.random.Generator, times: int) -> int:
-    """Random plans of both, each as a plan of the other; how many there were."""
-    form, found = reading.problem, 0
-    for _ in range(times):
-        plan = random_plan(problem, rng)
-        if plan is not None:
-            found += 1
-            here, there = judge(problem, plan), judge(form, as_form(problem, form, plan))
-            assert there.feasible, (plan, there.violations)
-            if reading.exact:
-                # From another depot than the best it may cost more.
-                assert there.cost <= here.cost + 1e-9
-                again = judge(problem, reading.bring_back(as_form(problem, form, plan)))
-                assert again.feasible
-                assert again.cost == pytest.approx(there.cost)
-        plan = random_plan(form, rng)
-        if plan is not None and reading.exact:
-            found += 1
-            there, here = judge(form, plan), judge(problem, reading.bring_back(plan))
-            assert here.feasible, (plan, here.violations)
-            assert here.cost == pytest.approx(there.cost)
-    return found
+# Two depots at 0 and 10 on a line, customers at 1, 2, 8 and 9.
+LINE = [(0.0, 0.0), (10.0, 0.0), (1.0, 0.0), (2.0, 0.0), (8.0, 0.0), (9.0, 0.0)]
 
 
-@pytest.mark.parametrize("name", NAMES)
-def test_named_variants(name: str) -> None:
-    found = 0
-    for seed in range(1, 4):
-        (problem,) = generate(name, 8, 1, seed)
-        rng = np.random.default_rng(seed)
-        found += sum(compare(problem, one, rng, 4) for one in other_readings(problem))
-    assert found > 0
-
-
-def own_problem(rng: np.random.Generator) -> Problem:
-    """A user's: a matrix, and any of open routes, windows, limits, service, linehauls first."""
-    size, depots = 8, int(rng.integers(1, 4))
-    at_depot = np.arange(size) < depots
-    matrix = rng.integers(1, 30, (size, size)).astype(float)
-    if rng.random() < 0.3:
-        matrix = matrix + matrix.T
-    np.fill_diagonal(matrix, 0.0)
-    options: dict[str, object] = {"open_routes": bool(rng.random() < 0.7)}
-    if rng.random() < 0.8:
-        opens = rng.integers(0, 40, size)
-        windows = np.stack([opens, opens + rng.integers(5, 80, size)], axis=1).astype(float)
-        windows[at_depot] = [0.0, float(rng.integers(20, 120))]
-        options["windows"] = windows
-    if rng.random() < 0.5:
-        options["max_length"] = float(rng.integers(40, 120))
-    if rng.random() < 0.5:
-        options["service"] = np.where(at_depot, 0.0, rng.integers(0, 9, size))
-    demand = np.where(at_depot, 0, rng.integers(1, 4, size))
-    options["backhaul_last"] = bool(rng.random() < 0.3)
-    if options["backhaul_last"]:
-        demand = np.where(rng.random(size) < 0.4, -demand, demand)
-    if rng.random() < 0.6 or options["backhaul_last"]:
-        options |= {"demand": demand, "capacity": float(rng.integers(5, 12))}
-    if rng.random() < 0.2:
-        options["max_routes"] = int(rng.integers(1, 5))
-    return Problem.from_matrix(
-        matrix, depots=tuple(range(depots)), allow_unservable=True, **options
+def on_the_line(**features: object) -> Problem:
+    return Problem.from_coordinates(
+        LINE, depots=(0, 1), demand=[0, 0, 1, 1, 1, 1], capacity=4, **features
     )
 
 
-def test_problems_of_users() -> None:
-    rng = np.random.default_rng(0)
-    found = 0
-    for _ in range(150):
-        problem = own_problem(rng)
-        for reading in (plain_reading(problem), *other_readings(problem)):
-            found += compare(problem, reading, rng, 2)
-    assert found > 100
+def test_several_depots_are_one() -> None:
+    (reduction,) = other_reductions(on_the_line())
+    form = reduction.problem
+    assert form.depots == (0,)
+    assert not reduction.exact
+    # To each customer the depot is as near as the nearer one.
+    assert form.distances.from_node(0).tolist() == [0, 1, 2, 2, 1]
+    assert form.variant_name == "CVRP"
+    # One route seems to cost 1 + 1 + 6 + 1 + 1; from either depot and back to it, it is 18.
+    routes = [(0, 1, 2, 3, 4, 0)]
+    assert judge(form, routes).cost == pytest.approx(10)
+    assert judge(on_the_line(), reduction.map_back(routes)).cost == pytest.approx(18)
+    # Two routes go to their own depots.
+    assert reduction.map_back([(0, 2, 1, 0), (0, 3, 4, 0)]) == [(0, 3, 2, 0), (1, 4, 5, 1)]
 
 
-def test_a_tour_passes_home_where_that_is_shorter() -> None:
-    """From 1 to 2 it is 9 directly and 2 over the depot: two routes of 2 and 3."""
-    matrix = [[0, 1, 1, 9], [1, 0, 9, 9], [1, 9, 0, 1], [1, 9, 9, 0]]
-    rng = np.random.default_rng(0)
-    problem = Problem.from_matrix(matrix)
-    reading = plain_reading(problem)
-    assert reading.problem.variant_name == "ATSP"
-    routes = reading.bring_back([(1, 2, 3, 0)])
-    assert routes == ((0, 1, 0), (0, 2, 3, 0))
-    assert judge(problem, routes).cost == judge(reading.problem, [(1, 2, 3, 0)]).cost == 5
-    assert compare(problem, reading, rng, 5) == 10
-    single = problem.replace(max_routes=1)
-    assert plain_reading(single).bring_back([(1, 2, 3, 0)]) == ((0, 1, 2, 3, 0),)
-    two = problem.replace(max_routes=2)  # which no tour can count
-    assert plain_reading(two).problem.variant_name == "ACVRP"
-    for limited in (single, two):
-        assert compare(limited, plain_reading(limited), rng, 5) > 0
+def test_routes_that_no_depot_can_take_are_cut_in_two() -> None:
+    problem = on_the_line(max_length=17.0)
+    (reduction,) = other_reductions(problem)
+    routes = reduction.map_back([(0, 1, 2, 3, 4, 0)])
+    assert routes == [(0, 2, 3, 0), (1, 4, 5, 1)]
+    assert judge(problem, routes).cost == pytest.approx(8)
+    # And where that does not help, the referee hears of it.
+    hopeless = on_the_line(max_length=17.0, max_routes=1)
+    (reduction,) = other_reductions(hopeless)
+    verdict = judge(hopeless, reduction.map_back([(0, 1, 2, 3, 4, 0)]))
+    assert [v.code for v in verdict.violations] == ["fleet"]
 
 
-@pytest.mark.parametrize("name", ["MDCVRP", "MDCVRPBLTW", "MDOCVRPBP"])
-def test_plans_of_districts_are_plans_of_the_whole(name: str) -> None:
-    rng = np.random.default_rng(1)
-    for seed in range(1, 6):
-        (problem,) = generate(name, 9, 1, seed)
-        apart = districts(problem)
-        if apart is None:
-            continue
-        plans = [random_plan(one, rng) for one in apart.problems]
-        if all(plan is not None for plan in plans):
-            whole = judge(problem, apart.together([plan for plan in plans if plan is not None]))
-            assert whole.feasible
-            costs = [
-                judge(one, plan).cost
-                for one, plan in zip(apart.problems, plans, strict=True)
-                if plan is not None
-            ]
-            assert whole.cost == pytest.approx(sum(costs))
+def test_ways_home_are_free() -> None:
+    problem = Problem.from_matrix(
+        [[0, 5, 9], [9, 0, 1], [1, 9, 0]], demand=[0, 1, 1], capacity=2, open_routes=True
+    )
+    (reduction,) = other_reductions(problem)
+    assert reduction.exact
+    assert reduction.problem.distances.matrix().tolist() == [[0, 5, 9], [0, 0, 1], [0, 9, 0]]
+    assert reduction.problem.variant_name == "ACVRP"
+    assert reduction.map_back([(0, 1, 2, 0)]) == ((0, 1, 2),)
+    assert judge(problem, [(0, 1, 2)]).cost == judge(reduction.problem, [(0, 1, 2, 0)]).cost == 6
+
+
+def test_open_routes_may_end_after_the_depot_closes() -> None:
+    """Customer 1 is served from 2 to 5, customer 2 from 6 to 9, and the depot closes at 3."""
+    problem = Problem.from_matrix(
+        [[0, 2, 9], [9, 0, 1], [1, 9, 0]],
+        demand=[0, 1, 1],
+        capacity=2,
+        service=[0, 3, 3],
+        windows=[(0, 3), (0, 4), (0, 9)],
+        open_routes=True,
+    )
+    (reduction,) = other_reductions(problem)
+    assert judge(problem, [(0, 1, 2)]).feasible
+    assert judge(reduction.problem, [(0, 1, 2, 0)]).feasible
+
+
+def test_from_backhauls_to_linehauls_leads_home() -> None:
+    """Customers at 1 and 2 get goods, the one at -3 gives some: from it to them it is 4 and 5."""
+    problem = Problem.from_coordinates(
+        [(0, 0), (1, 0), (0, 2), (0, 3)], demand=[0, 1, 1, -1], capacity=2, backhaul_last=True
+    )
+    (reduction,) = other_reductions(problem)
+    assert reduction.exact
+    lengths = reduction.problem.distances.matrix()
+    assert lengths[3].tolist() == [3, 4, 5, 0]
+    changed = lengths != problem.distances.matrix()
+    assert np.argwhere(changed).tolist() == [[3, 1], [3, 2]]
+    assert reduction.problem.variant_name == "ACVRPBP"
+
+
+def test_what_is_left_as_it_is() -> None:
+    mapped = on_the_line().replace(depots=(0,), open_routes=True)
+    assert other_reductions(mapped) == []  # the model has learned open routes on maps
+    apart = on_the_line(windows=[(0, 9), (0, 8), *[(0, 9)] * 4])
+    assert other_reductions(apart) == []  # it makes a difference which depot it is
+    durations = [[float(a != b) for a in range(6)] for b in range(6)]
+    timed = Problem.from_coordinates(LINE, depots=(0, 1), durations=durations)
+    assert other_reductions(timed) == []  # the nearest may not be the quickest
+    assert plain_reduction(mapped).problem is mapped
+
+
+def couriers(**features: object) -> Problem:
+    """Two pairs on a line: from 1 to 3, from 2 to 4, the depot at 0."""
+    line = [(0.0, 0.0), (1.0, 0.0), (2.0, 0.0), (3.0, 0.0), (4.0, 0.0)]
+    return Problem.from_coordinates(
+        line,
+        **{
+            "pairs": [(1, 3), (2, 4)],
+            "demand": [0, -1, -1, 1, 1],
+            "capacity": 1,
+            "depots": (0,),
+            **features,
+        },
+    )
+
+
+def test_deliveries_seem_nearer_where_few_loads_fit() -> None:
+    problem = couriers()
+    first, second = other_reductions(problem)
+    for reduction, by in ((first, 0.7), (second, 0.4)):
+        assert reduction.problem is problem  # rules and costs are its own
+        assert reduction.exact
+        assert reduction.shown is not None
+        assert reduction.shown.distances.matrix()[0].tolist() == [0, 1, 2, 3 * by, 4 * by]
+        assert reduction.shown.distances.matrix()[4].tolist() == [4, 3, 2, 1 * by, 0]
+        assert reduction.shown.pairs == problem.pairs
+        plan = ((0, 1, 3, 2, 4, 0),)
+        assert reduction.map_back(plan) == plan
+
+
+def test_vehicles_that_hold_everything_see_pairs_as_they_are() -> None:
+    assert other_reductions(couriers(capacity=2)) == []
+    many = [p for p in generate("PDCVRP", 100, 1) if p.capacity == 20]
+    assert len(other_reductions(many[0])) == 2
+    assert other_reductions(many[0].replace(capacity=90.0, variant=None)) == []  # 18 loads
+
+
+def test_open_pairs_without_a_map_are_closed_and_nearer() -> None:
+    (problem,) = generate("AOPDCVRP", 20, 1)
+    closed, first, second = other_reductions(problem)
+    assert closed.shown is None
+    assert first.problem is closed.problem
+    assert second.problem is closed.problem
+    assert not closed.problem.open_routes
+    assert first.shown is not None
+    assert (first.shown.distances.matrix()[:, 0] == 0).all()  # free ways home
+
+
+# ------------------------------------------------------------------------------ prize collecting
+
+
+def on_a_line(*penalty: float) -> Problem:
+    """Customers at 1, 2 and 10 on a line from the depot at 0."""
+    return Problem.from_coordinates([(0, 0), (1, 0), (2, 0), (10, 0)], penalty=[0, *penalty])
+
+
+def test_when_it_pays_to_serve() -> None:
+    """The nearest are 1, 1 and 8 away, 10 / 3 in the mean: one and a half times that is 5."""
+    assert pays_to_serve(on_a_line(5.1, 5.1, 5.1))
+    assert not pays_to_serve(on_a_line(4.9, 4.9, 4.9))
+    assert not pays_to_serve(on_a_line(np.inf, np.inf, np.inf))  # all must be served
+    # Where only the way back is short, that counts.
+    one_way = Problem.from_matrix([[0, 9, 9], [1, 0, 9], [9, 1, 0]], penalty=[0, 1.6, 1.6])
+    assert pays_to_serve(one_way)
+    assert not pays_to_serve(one_way.replace(penalty=[0, 1.4, 1.4]))
+
+
+def test_plans_for_all_customers_are_plans() -> None:
+    (problem,) = generate("SPCTSP", 10, 1)
+    reduction = everybody_served(problem)
+    whole = reduction.problem
+    assert not whole.features.prize_collecting
+    assert not whole.features.stochastic_prizes
+    tour = (3, 1, 2, 4, 0, *range(5, 11))
+    served = Solution.judged(whole, [tour])
+    assert served.feasible
+    routes = reduction.map_back([tour])
+    assert routes == ((0, *range(5, 11), 3, 1, 2, 4, 0),)
+    assert Solution.judged(problem, routes).cost == pytest.approx(served.cost)

@@ -22,7 +22,7 @@ from spacevrp.problems.solution import Solution
 from spacevrp.problems.variants import VARIANTS
 from spacevrp.problems.warning import RefusedWarning
 from spacevrp.search import Improved, Stop, improve
-from spacevrp.search.improve import rank
+from spacevrp.search.improve import CONSTRUCTIONS, rank, usual_starts
 from spacevrp.search.model import Native, solution_of
 
 Build = Callable[..., Problem]
@@ -86,6 +86,14 @@ def test_constructions_to_begin_with(four_customers: Build) -> None:
     poor = Solution.judged(problem, [[0, node, 0] for node in (1, 2, 3, 4)])
     (found,) = improve([problem], [poor], stop=Stop(iterations=0), starts=["savings"])
     assert found.cost == 28
+    (usual,) = improve([problem], [poor], stop=Stop(iterations=0), starts="usual")
+    assert usual.cost == 28
+
+
+def test_regret_is_usual_where_rules_bind() -> None:
+    bare, bound = (generate(name, 8, 1)[0] for name in ("CVRP", "CVRPTW"))
+    assert "regret" not in usual_starts(bare)
+    assert usual_starts(bound) == CONSTRUCTIONS
 
 
 # ------------------------------------------------------------------------------ what is refused
@@ -147,7 +155,7 @@ def test_a_plan_that_the_referee_refuses_is_dropped(
         evaluate=lambda *_: {"feasible": True, "unserved": [], "cost": 20.0},
     )
     stage = sys.modules["spacevrp.search.improve"]
-    monkeypatch.setattr(stage, "native_model", lambda one: Native(one, model))
+    monkeypatch.setattr(stage, "native_model", lambda one, _: Native(one, model))
     with pytest.warns(RefusedWarning, match=r"problem 0 \(monday\).*capacity"):
         (found,) = improve([problem], [start], stop=SHORT)
     assert found is start

@@ -93,8 +93,8 @@ def test_the_problems_share_a_deadline(monkeypatch: pytest.MonkeyPatch) -> None:
         told.append(seconds)
         return SimpleNamespace(routes=routes, types=types)
 
-    def without_search(problem: Problem) -> Native:
-        one = native_model(problem)
+    def without_search(problem: Problem, candidates: None) -> Native:
+        one = native_model(problem, candidates)
         evaluate, construct = one.model.evaluate, one.model.construct
         model = SimpleNamespace(search=search, evaluate=evaluate, construct=construct)
         return Native(problem, model)

@@ -127,7 +127,7 @@ class FakeEngine:
         self.calls.append(settings)
         for problem in several:
             starts = settings.starts or len(problem.customers)
-            rollouts = settings.views * starts * (1 + (settings.samples or 0))
+            rollouts = settings.augmentations * starts * (1 + (settings.samples or 0))
             needed, left = self.latency + self.rate * rollouts, settings.deadline.left
             self.clock.now += min(needed, max(left, 0.0) + 1e-9)
             if needed > left:
@@ -153,3 +153,9 @@ def solver_of() -> Any:
         return solver
 
     return make
+
+
+@pytest.fixture(autouse=True)
+def network_at_any_size(monkeypatch: pytest.MonkeyPatch) -> None:
+    """The problems here are small, and the network plans them all the same."""
+    monkeypatch.setattr("spacevrp.solver.solver.LEAST_FOR_NETWORK", 0)

@@ -134,16 +134,16 @@ def test_a_call_stops_wherever_it_is(variant: str, solver: Solver) -> None:
         assert clock.looks <= looks + 60
 
 
-def test_the_views_in_time_count(solver: Solver, monkeypatch: pytest.MonkeyPatch) -> None:
-    """One view at a time; the time is up during the second."""
+def test_the_augmentations_in_time_count(solver: Solver, monkeypatch: pytest.MonkeyPatch) -> None:
+    """One augmentation at a time; the time is up during the second."""
     (problem,) = generate("CVRP", 12, 1)
     real = blocks.search_block
 
     def one_by_one(model: Any, problems: Any, settings: Any, sizes: Any, *more: Any) -> Any:
-        return real(model, problems, settings, replace(sizes, views=1), *more)
+        return real(model, problems, settings, replace(sizes, augmentations=1), *more)
 
-    def plans(views: int, deadline: Deadline) -> list[list[int]]:
-        settings = Settings(views=views, deadline=deadline)
+    def plans(augmentations: int, deadline: Deadline) -> list[list[int]]:
+        settings = Settings(augmentations=augmentations, deadline=deadline)
         with Progress(1, False) as progress:
             (found,) = solver.engine.search([problem], [None], settings, progress, Account())
         return [one.sequence.tolist() for one in found]

@@ -43,7 +43,7 @@ def asked(monkeypatch: pytest.MonkeyPatch) -> list[dict[str, Any]]:
 
 
 def test_all_plans_are_searched_those_of_one_size_together(solver, asked, model):
-    problems = [*generate("CVRP", 10, 2), *generate("TSP", 12, 1), *generate("MDCVRP", 10, 1)]
+    problems = [*generate("CVRP", 20, 2), *generate("TSP", 24, 1), *generate("MDCVRP", 20, 1)]
     solver.run(problems, augment=1, seed=5)
     assert [call["problems"] for call in asked] == [[*problems[:2], problems[3]], [problems[2]]]
     assert {call["seed"] for call in asked} == {5}
@@ -61,6 +61,7 @@ def test_where_visits_reveal_prizes_expectations_are_compared(solver, monkeypatc
     assert can_search(problem)
     alone = solver.run(problem, augment=1, improve=False)
     (plan,) = alone.solutions
+    assert plan is not None
     known = plan.cost if plan.expected is None else plan.expected
     everybody = Solution.judged(problem, [(*range(problem.size), 0)])
 
@@ -96,6 +97,17 @@ def test_large_instances_are_begun_without_the_network(solver, asked, monkeypatc
     for more in ({"augment": 1}, {"starts": 1}, {"network": True}, {"improve": False}):
         asked.clear()
         assert solver.run(large, **more).notes == ()
+        assert all(plan is not None for call in asked for plan in call["plans"])
+
+
+def test_small_instances_are_begun_without_the_network(solver, asked, monkeypatch):
+    monkeypatch.setattr("spacevrp.solver.solver.LEAST_FOR_NETWORK", 12)
+    small, large = *generate("CVRP", 11, 1), *generate("CVRP", 12, 1)
+    assert solver.run([small, large]).notes == ()
+    assert [plan is None for call in asked for plan in call["plans"]] == [True, False]
+    for more in ({"augment": 1}, {"network": True}, {"improve": False}):
+        asked.clear()
+        solver.run(small, **more)
         assert all(plan is not None for call in asked for plan in call["plans"])
 
 

@@ -14,7 +14,7 @@ from spacevrp.engines.settings import Settings
 from spacevrp.env import Environment, start_nodes
 from spacevrp.env.starts import can_start
 from spacevrp.generators import generate
-from spacevrp.model import SpaceModel, view_seeds
+from spacevrp.model import SpaceModel, augmentation_seeds
 from spacevrp.problems.errors import SpacevrpError
 from spacevrp.problems.problem import Problem
 from spacevrp.problems.solution import Solution
@@ -23,13 +23,15 @@ from spacevrp.solver import PROTOCOLS, Solver
 from spacevrp.tensors import stack
 
 
-def by_hand(model: SpaceModel, problem: Problem, views: int, seed: int = 0) -> float:
+def by_hand(model: SpaceModel, problem: Problem, augmentations: int, seed: int = 0) -> float:
     """The paper's best: all starts, greedy, pivot sets by the schedule, nothing else."""
     batch = stack([problem])
     environment = Environment(batch, len(problem.depots))
     costs = []
-    for view in range(views):
-        seeds = view_seeds(batch, model.config, views, seed)[:, view]  # (1, M)
+    for augmentation in range(augmentations):
+        seeds = augmentation_seeds(batch, model.config, augmentations, seed)[
+            :, augmentation
+        ]  # (1, M)
         starts = start_nodes(environment, int(can_start(environment).sum()))  # (1, P)
         with torch.inference_mode():
             done = rollout(environment, model(batch, seeds, torch.float32), starts)
@@ -44,9 +46,10 @@ def by_hand(model: SpaceModel, problem: Problem, views: int, seed: int = 0) -> f
     ("name", "size"),
     [("CVRP", 9), ("AOCVRPTW", 6), ("MDCVRPBP", 9), ("AMDOCVRPBLTW", 6), ("PDCVRP", 8)],
 )
-def test_the_papers_is_the_best_greedy_rollout_of_plain_views(solver, model, name, size):
+def test_the_papers_is_the_best_greedy_rollout_of_plain_augmentations(solver, model, name, size):
     (problem,) = generate(name, size, 1, 3)
     (plan,) = solver.run([problem], augment=3, protocol="paper").solutions
+    assert plan is not None
     assert plan.cost == pytest.approx(by_hand(model, problem, 3), abs=1e-6)
 
 
@@ -60,8 +63,8 @@ def test_nothing_but_the_networks_rollouts_runs(solver, monkeypatch):
 
         monkeypatch.setattr(f"spacevrp.solver.{name}", noted)
 
-    note("reduce.other_readings", [])
-    note("reduce.districts", None)
+    note("reduce.other_reductions", [])
+    note("reduce.decompose", None)
     note("improve.improve", lambda problems, plans: Improved(plans))
     monkeypatch.setattr("spacevrp.solver.solver.can_search", lambda problem: True)
     monkeypatch.setattr("spacevrp.native.core", object())
@@ -70,19 +73,19 @@ def test_nothing_but_the_networks_rollouts_runs(solver, monkeypatch):
     solver.run(problems, protocol="paper", **options)
     assert called == []
     solver.run(problems, protocol="network", **options)
-    assert set(called) == {"reduce.other_readings", "reduce.districts"}
+    assert set(called) == {"reduce.other_reductions", "reduce.decompose"}
     called.clear()
     solver.run(problems, protocol="default", **options)
     assert set(called) == {"improve.improve"}  # other forms do not pay where the search follows
 
 
-def test_views_follow_the_distances(solver: Solver, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_augmentations_follow_the_distances(solver, monkeypatch):
     seen: list[tuple[str, int, float]] = []
 
     def search(
         self: Any, several: list[Problem], shown: Any, settings: Settings, progress: Any
     ) -> Any:
-        seen.append((several[0].variant or "", settings.views, settings.heads))
+        seen.append((several[0].variant or "", settings.augmentations, settings.heads))
         return original(self, several, shown, settings, progress)
 
     original = blocks.Blocks.search
@@ -110,6 +113,7 @@ def test_large_instances_have_all_starts_and_moves(solver, model, monkeypatch):
         (problem,) = generate(name, 12, 1)
         attempt = solver.run([problem], augment=2, protocol="paper")
         assert attempt.notes == ()
+        assert attempt.solutions[0] is not None
         expected = by_hand(model, problem, 2)
         assert attempt.solutions[0].cost == pytest.approx(expected, rel=1e-5), name
 

@@ -13,11 +13,11 @@ from spacevrp.generators import generate
 from spacevrp.model import SpaceModel
 from spacevrp.problems.errors import SpacevrpError
 from spacevrp.problems.problem import Problem
-from spacevrp.problems.readings import other_readings, plain_reading
+from spacevrp.problems.reductions import other_reductions, plain_reduction
 from spacevrp.problems.referee import judge
 from spacevrp.problems.solution import Solution
 from spacevrp.solver import Solver
-from spacevrp.solver.settling import settle
+from spacevrp.solver.selection import select
 
 # What is looked at here is the search of the model.
 pytestmark = pytest.mark.usefixtures("network_alone")
@@ -126,11 +126,12 @@ def test_a_plan_that_the_referee_refuses_is_passed_over(solver: Solver) -> None:
     overloaded = Candidate(11.0, 0, np.array([0, 1, 2, 0]))
     legal = Candidate(16.0, 1, np.array([0, 1, 0, 2, 0, 0]))
     stuck = Candidate(float("inf"), 2, np.array([0, 1, 1]))
-    reading = plain_reading(problem)
-    solution, reason, refused = settle(problem, [overloaded, legal, stuck], reading)
+    reduction = plain_reduction(problem)
+    solution, reason, refused = select(problem, [overloaded, legal, stuck], reduction)
+    assert solution is not None
     assert solution.routes == ((0, 1, 0), (0, 2, 0))
     assert (solution.cost, reason, refused) == (16.0, "", 1)
-    solution, reason, refused = settle(problem, [overloaded, stuck], reading)
+    solution, reason, refused = select(problem, [overloaded, stuck], reduction)
     assert (solution, refused) == (None, 1)
     assert reason.startswith("the best plan breaks a rule: route 1 leaves with a load of 4")
 
@@ -141,21 +142,22 @@ def test_where_the_model_saw_other_costs_all_candidates_are_compared() -> None:
 
     line = [(0, 0), (10, 0), (1, 0), (9, 0)]
     problem = Problem.from_coordinates(line, depots=(0, 1), demand=[0, 0, 1, 1], capacity=2)
-    (reading,) = other_readings(problem)
+    (reduction,) = other_reductions(problem)
     across = Candidate(10.0, 0, np.array([0, 1, 2, 0]))
     apart = Candidate(10.1, 1, np.array([0, 1, 0, 2, 0]))
-    solution, _, refused = settle(problem, [across, apart], reading)
+    solution, _, refused = select(problem, [across, apart], reduction)
+    assert solution is not None
     assert solution.routes == ((0, 2, 0), (1, 3, 1))
     assert (solution.cost, refused) == (4.0, 0)
 
 
 @pytest.mark.slow
-def test_districts_are_taken_where_they_are_better(solver, monkeypatch):
+def test_the_decomposition_is_taken_where_it_is_better(solver, monkeypatch):
     """Never worse than without, better somewhere, and whole: judged like any other plan."""
     problems = generate("MDCVRPBP", 30, 6)
     found = solver.solve(problems, augment=2)
     assert all(judge(p, s.routes).feasible for p, s in zip(problems, found, strict=True))
-    monkeypatch.setattr("spacevrp.solver.reduce.districts", lambda problem: None)
+    monkeypatch.setattr("spacevrp.solver.reduce.decompose", lambda problem: None)
     without = solver.solve(problems, augment=2)
     costs = [(a.cost, b.cost) for a, b in zip(found, without, strict=True)]
     assert all(a <= b for a, b in costs)
@@ -223,7 +225,10 @@ def arcs(size: int, *pairs: tuple[int, int]) -> np.ndarray:
     return matrix
 
 
-def test_customers_may_get_home_over_others(solver: Solver) -> None:
+@pytest.mark.parametrize("least", [0, 51], ids=["network first", "search first"])
+def test_customers_may_get_home_over_others(solver, monkeypatch, least):
+    """The search cannot begin with these; where it comes first, the network follows."""
+    monkeypatch.setattr("spacevrp.solver.solver.LEAST_FOR_NETWORK", least)
     ring = Problem.from_matrix(arcs(4, (0, 1), (1, 2), (2, 3), (3, 0)))
     two_rings = Problem.from_matrix(
         arcs(5, (0, 1), (1, 2), (2, 0), (0, 3), (3, 1), (3, 4), (4, 0)), max_routes=2

@@ -49,10 +49,10 @@ def test_no_round_is_begun_that_is_not_expected_to_end_in_time(clock: Clock) -> 
     assert sum(one.rollouts for one in done) * 0.001 > 7.0  # most of the time is used
 
 
-def test_views_come_first_and_then_samples(clock: Clock) -> None:
+def test_augmentations_come_first_and_then_samples(clock: Clock) -> None:
     done = rounds(clock, 100.0, latency=0.0, rate=0.001)
     greedy = [one for one in done if not one.samples]
-    assert sum(one.views for one in greedy) >= MOST_AUGMENTATIONS
+    assert sum(one.augmentations for one in greedy) >= MOST_AUGMENTATIONS
     sampled = [one for one in done if one.samples]
     assert done[: done.index(sampled[0])] == greedy[: done.index(sampled[0])]
     assert max(one.samples for one in sampled) == 7
@@ -82,9 +82,9 @@ def test_the_network_alone_uses_the_time(solver_of: Any, fake: FakeEngine, clock
     outcome = solver_of(fake).run(problem, time=3.0, search=False, clock=clock)
     assert outcome.results == [alone(problem)]
     assert 2.0 < clock.now - began <= 3.0
-    assert outcome.augmentations == sum(call.views for call in fake.calls) > 8
-    first = [call.first_view for call in fake.calls]
-    assert first == sorted(set(first))  # views of its own in every round
+    assert outcome.augmentations == sum(call.augmentations for call in fake.calls) > 8
+    first = [call.first_augmentation for call in fake.calls]
+    assert first == sorted(set(first))  # augmentations of its own in every round
     assert len({call.seed for call in fake.calls}) == len(fake.calls)
 
 

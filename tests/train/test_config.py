@@ -139,7 +139,6 @@ def test_what_is_no_setting(setting: str) -> None:
         ({"variants": []}, "variants: expected at least one variant"),
         ({"variants": ["TSP", "TSP"]}, "variants: expected each variant once"),
         ({"variants": ["FLYING"]}, "FLYING"),
-        ({"variants": ["MDCVRP"]}, "at most one depot, received 'MDCVRP'"),
         ({"extra": ["CVRPL"]}, "extra: expected some of ATSP, TSP.*received 'CVRPL'"),
         ({"extra": "OP"}, "extra: expected a list of names, received 'OP'"),
         ({"model": {"signals": 0}}, "model.signals: expected a whole number >= 1, received 0"),

@@ -73,6 +73,31 @@ def test_ten_and_ten_steps_are_twenty(
     assert_equal_states(whole.checkpoint, second.checkpoint)
 
 
+def test_moments_go_with_weights_into_another_schedule(tiny: Build, tmp_path: Path) -> None:
+    earlier = quiet(tiny(steps=6, moments="bfloat16"), tmp_path / "earlier").checkpoint
+    _, weights = stored_weights(earlier)
+    config = tiny(steps=3, moments="bfloat16", variants=("CVRP", "MDCVRP"))
+    state = TrainState(config, torch.device("cpu"), weights)
+    state.take_moments(earlier)
+    stored = checkpoint.load(earlier)[1]["moments"]
+    assert all(torch.equal(m, stored[n].float()) for n, m in state.optimizer.state().items())
+    assert (state.step, float(state.optimizer.count)) == (0, 6.0)
+
+    later = quiet(config, tmp_path / "later", weights=weights, moments=tmp_path / "earlier")
+    assert (later.reason, later.step) == ("finished", 3)
+    assert checkpoint.read_header(later.checkpoint)["updates"] == 9
+    resumed = TrainState(config, torch.device("cpu"))
+    resumed.restore(later.checkpoint)
+    assert (resumed.step, float(resumed.optimizer.count)) == (3, 9.0)
+
+
+def test_moments_of_another_optimizer_are_refused(tiny: Build, tmp_path: Path) -> None:
+    earlier = quiet(tiny(steps=1, optimizer="adamw"), tmp_path / "earlier").checkpoint
+    state = TrainState(tiny(), torch.device("cpu"))
+    with pytest.raises(SpacevrpError, match="moments: expected the tensors of this run"):
+        state.take_moments(earlier)
+
+
 # Takes all steps of a run, then those of another until it is killed.
 KILLED = """
 import os, signal, sys

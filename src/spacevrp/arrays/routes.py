@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from spacevrp.problems.familiar import needs_fleet_rules
+from spacevrp.problems.canonical import needs_fleet_rules
 from spacevrp.problems.fleet import ways_out
 from spacevrp.problems.problem import Problem
 from spacevrp.problems.referee import with_best_vehicles

@@ -39,7 +39,7 @@ class AblationTable(GapTable):
     several_weights: ClassVar[bool] = True
     left: ClassVar[int] = 2
 
-    def paper_gap(self, source: Source, model: Model, views: int) -> float | None:
+    def paper_gap(self, source: Source, model: Model, augmentations: int) -> float | None:
         """What the paper prints for a model of that setting, where it has one."""
         if source.size != paper.table("gaps")["customers"]:
             return None
@@ -61,7 +61,7 @@ class AblationTable(GapTable):
         """What else the page says."""
         settings = {row.model: row.setting for row in rows}
         lines = "".join(f"- {name}: {text}\n" for name, text in settings.items())
-        return f"{gap_table.views_text(rows)}\nSettings:\n\n{lines}{papers_text()}"
+        return f"{gap_table.augmentations_text(rows)}\nSettings:\n\n{lines}{papers_text()}"
 
 
 ABLATION = AblationTable(

@@ -7,8 +7,8 @@ from typing import Any
 import torch
 from torch import Tensor
 
-from spacevrp.decode.draws import random_keys
 from spacevrp.decode.fused import fused_rollout
+from spacevrp.decode.random_numbers import random_keys
 from spacevrp.decode.replay import decisions, fused_replay_gradients, replay_gradients
 from spacevrp.decode.rollout import rollout
 from spacevrp.decode.trace import Trace
@@ -46,7 +46,7 @@ def measure_agreement(
     model = model.to(device)
     shards = Shards(config, device)
     batch, problem_of = shards.samplers[0].draw(None), shards.problems[0]
-    environment = Environment(batch, num_depots=1)
+    environment = Environment(batch, num_depots=config.num_depots)
     starts = start_nodes(environment, shards.trajectories)
     live = model(batch, random_seeds(batch, model.config), torch.float32)
     tables = live.map(Tensor.detach)

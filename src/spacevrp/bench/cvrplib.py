@@ -55,8 +55,8 @@ of the plan in the .sol file, by the referee, too; it is the reference of both t
 so that there is one gap only: (cost - best known) / best known. "paper %" is what the paper prints
 for SPACE, "ours - paper" is in percentage points. Averages are over the instances that have a plan,
 by the number of customers as in the paper; the paper's are over the same instances. Where an
-instance has no plan, "note" says why. "starts" are those of a view. "peak GiB" is the most memory
-held: by the tensors on a GPU, weights and all, or by the process.
+instance has no plan, "note" says why. "starts" are those of an augmentation. "peak GiB" is the most
+memory held: by the tensors on a GPU, weights and all, or by the process.
 """
     + NOTES_ON_TIMES
 )
@@ -67,14 +67,23 @@ class Row(SolvedRow):
     """What an instance came to, or the average over several."""
 
     ORDER: ClassVar[tuple[str, ...]] = (
-        *("instance", "customers", "views", "starts", "cost", "best_known", "gap", "paper_gap"),
+        *(
+            "instance",
+            "customers",
+            "augmentations",
+            "starts",
+            "cost",
+            "best_known",
+            "gap",
+            "paper_gap",
+        ),
         *("difference", *SolvedRow.TIMES, "peak_gib", "violations", "note"),
     )
 
     instance: str = column("instance", 22)
     kind: str = INSTANCE  # or AVERAGE
     customers: int | None = column("customers", 9)
-    views: int = column("views", 5, over=same)
+    augmentations: int = column("augmentations", 5, over=same)
     starts: int | None = column("starts", 6, over=same)  # of an augmentation; None for all
     cost: float | None = column("cost", 10, ".0f")
     best_known: float | None = column("best known", 10, ".0f")
@@ -121,7 +130,7 @@ def run(args: argparse.Namespace) -> int:
             load=partial(read_all, one.path),
             row=partial(one.row, args=args, solver=model.solver),
             model=model,
-            views=args.augment,
+            augmentations=args.augment,
             protocol=args.protocol,
             options={"starts": args.starts},
         )
@@ -161,7 +170,7 @@ class Instance:
             **SolvedRow.told(outcome),
             instance=self.name,
             customers=self.customers,
-            views=args.augment,
+            augmentations=args.augment,
             starts=starts_used(read_instance(self.path), args.starts, solver, args.protocol),
             cost=cost,
             best_known=self.best_known,

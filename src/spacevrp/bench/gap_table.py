@@ -1,4 +1,4 @@
-"""Tables of sets with two gaps each: to the paper's kind of oracle, and to the best known cost.
+"""Tables of sets with two gaps each: to the paper-protocol oracle, and to the best known cost.
 
 OR-Tools alone is weak on asymmetric data, so that the gap to it flatters; the paper's figures are
 against such oracles, and ours stand beside them for comparison. The second gap is the honest one.
@@ -18,8 +18,8 @@ from spacevrp.bench.options import (
     add_options,
     add_report_options,
     add_weights_options,
+    augmentations_for,
     check_protocol,
-    views_for,
 )
 from spacevrp.bench.runner import Case, Model, load_models, run_cases
 from spacevrp.bench.sets import GENERATED, Source, generated
@@ -49,11 +49,11 @@ Every cost is the referee's, in float64; for OP it is minus the prize. "to oracl
 over the instances of (cost - reference) / |reference|, the reference being what the paper's kind of
 oracle found in the paper's time; "to best %" is the same for the best cost known. Below zero is
 better than the reference. Beside each stand the solvers that found the references, and over how
-many instances the gap is taken. "paper %" is what the paper prints for SPACE with x8 views (x128
-where distances are asymmetric) on its own instances, against its own oracle; "ours - paper" is in
-percentage points, from "to oracle %". Averages are over variants, each with the same weight, and
-"average" is the mean of the symmetric and the asymmetric one, as in the paper; the paper's are over
-the variants that are compared.
+many instances the gap is taken. "paper %" is what the paper prints for SPACE with x8 augmentations
+(x128 where distances are asymmetric) on its own instances, against its own oracle; "ours - paper"
+is in percentage points, from "to oracle %". Averages are over variants, each with the same weight,
+and "average" is the mean of the symmetric and the asymmetric one, as in the paper; the paper's are
+over the variants that are compared.
 """
     + NOTES_ON_TIMES
 )
@@ -64,7 +64,16 @@ class GapRow(SolvedRow):
     """What a set came to, or the average over several."""
 
     ORDER: ClassVar[tuple[str, ...]] = (
-        *("problem", "instances", "views", "cost", "oracle", "oracle_gap", "best", "best_gap"),
+        *(
+            "problem",
+            "instances",
+            "augmentations",
+            "cost",
+            "oracle",
+            "oracle_gap",
+            "best",
+            "best_gap",
+        ),
         *("paper_gap", "difference", *SolvedRow.TIMES, "violations"),
     )
 
@@ -73,7 +82,7 @@ class GapRow(SolvedRow):
     set: str = column("set", 11, default=GENERATED, over=same)  # where the instances come from
     size: int = column(over=same)
     instances: int = column("instances", 9, over=sum)
-    views: int | None = column("views", 5, over=same)
+    augmentations: int | None = column("augmentations", 5, over=same)
     starts: int | None = column(over=same)  # start nodes of an augmentation; None for all
     cost: float | None = column("cost", 10, ".5f")  # mean of the referee's
     oracle: str = column("oracle", 18)  # of the paper's kind; an average: over how many variants
@@ -105,7 +114,12 @@ class GapRow(SolvedRow):
 
 
 def gap_row(
-    source: Source, model: Model, args: argparse.Namespace, views: int, theirs: Any, out: Outcome
+    source: Source,
+    model: Model,
+    args: argparse.Namespace,
+    augmentations: int,
+    theirs: Any,
+    out: Outcome,
 ) -> dict[str, Any]:
     """The fields of a row: a set beside its references and the paper's figure."""
     known, of_paper = source.references()
@@ -117,7 +131,7 @@ def gap_row(
         "set": source.place,
         "size": source.size,
         "instances": len(out.costs),
-        "views": views,
+        "augmentations": augmentations,
         "starts": getattr(args, "starts", None),
         "cost": out.mean,
         "oracle": oracle.solvers,
@@ -193,17 +207,17 @@ def pairs_text(rows: Sequence[GapRow]) -> str:
     return f"\nSymmetric beside asymmetric:\n\n{markdown_table(columns, cells)}"
 
 
-def views_text(rows: Sequence[GapRow]) -> str:
+def augmentations_text(rows: Sequence[GapRow]) -> str:
     """Where our augmentations are not the paper's."""
     lines = []
     for label, asymmetric in (("Symmetric", False), ("Asymmetric", True)):
-        theirs = paper.views(asymmetric=asymmetric)
-        ours = {row.views for row in rows if row.asymmetric == asymmetric}
+        theirs = paper.augmentations(asymmetric=asymmetric)
+        ours = {row.augmentations for row in rows if row.asymmetric == asymmetric}
         if ours - {theirs}:
-            views = ", ".join(map(str, sorted(ours, key=lambda one: one or 0)))
-            noun = "view" if views == "1" else "views"
+            augmentations = ", ".join(map(str, sorted(ours, key=lambda one: one or 0)))
+            noun = "augmentation" if augmentations == "1" else "augmentations"
             lines.append(
-                f"{label} instances were solved with {views} {noun}; the paper's {theirs}."
+                f"{label} instances were solved with {augmentations} {noun}; the paper's {theirs}."
             )
     return "\n" + "\n".join(lines) + "\n" if lines else ""
 
@@ -294,25 +308,27 @@ class GapTable:
         below = partial(self.below, args=args)
         report = Report(layout, record, args, self.summary, self.averages, below)
         cases = [
-            self.case(source, model, views, args)
+            self.case(source, model, augmentations, args)
             for model in models
             for source in sources
-            for views in self.views(source, model.solver.device.type, args)
+            for augmentations in self.augmentations(source, model.solver.device.type, args)
         ]
         return run_cases(report, cases, keep=self.keep)
 
-    def case(self, source: Source, model: Model, views: int, args: argparse.Namespace) -> Case:
+    def case(
+        self, source: Source, model: Model, augmentations: int, args: argparse.Namespace
+    ) -> Case:
         """A set to be solved by a model."""
-        theirs = self.paper_gap(source, model, views)
+        theirs = self.paper_gap(source, model, augmentations)
         return Case(
             label=f"{source.variant.name}, {source.place}",
             key={"set": dict(source.key)},
             load=lambda: source.load().problems,
             row=lambda out: self.row_type(
-                **gap_row(source, model, args, views, theirs, out), **self.more(model)
+                **gap_row(source, model, args, augmentations, theirs, out), **self.more(model)
             ),
             model=model,
-            views=views,
+            augmentations=augmentations,
             protocol=args.protocol,
             options={name: getattr(args, name, None) for name in self.solver_options},
         )
@@ -321,11 +337,11 @@ class GapTable:
         """The sets; what cannot be right is found before the work begins."""
         return generated_sets(args.problems, args)
 
-    def views(self, source: Source, device: str, args: argparse.Namespace) -> list[int]:
+    def augmentations(self, source: Source, device: str, args: argparse.Namespace) -> list[int]:
         """The numbers of augmentations that a set is solved with."""
-        return [views_for(args, device, asymmetric=source.asymmetric)]
+        return [augmentations_for(args, device, asymmetric=source.asymmetric)]
 
-    def paper_gap(self, source: Source, model: Model, views: int) -> float | None:
+    def paper_gap(self, source: Source, model: Model, augmentations: int) -> float | None:
         """What the paper prints for such a set."""
         return paper.space_gap(source.variant.name, source.size)
 
@@ -339,7 +355,12 @@ class GapTable:
 
     def below(self, rows: Sequence[Any], args: argparse.Namespace) -> str:
         """What else the page says."""
-        return views_text(rows) + pairs_text(rows) + hindsight_text(rows) + notes_text(rows, args)
+        return (
+            augmentations_text(rows)
+            + pairs_text(rows)
+            + hindsight_text(rows)
+            + notes_text(rows, args)
+        )
 
     def summary(self, rows: Sequence[Any]) -> str:
         """The last line."""

@@ -15,7 +15,7 @@ from spacevrp.problems.variants import parse_variant
 FORMATS = ("table", "json", "markdown")
 SUFFIX = ".solved.jsonl"
 # The paper's number takes a GPU: on a CPU an instance with several depots would take a minute.
-ASYMMETRIC_VIEWS = {"cuda": 128, "cpu": 8}
+ASYMMETRIC_AUGMENTATIONS = {"cuda": 128, "cpu": 8}
 EXIT_CODES = (
     "Exit code 0: every instance has a plan that the referee passes; 1: some have none, as where "
     "memory does not suffice; 2: bad usage or a file that cannot be read."
@@ -74,14 +74,14 @@ def above(lowest: float) -> Callable[[str], float]:
 # ------------------------------------------------------------------------------------- declarations
 
 _N: dict[str, Any] = {"metavar": "N", "type": at_least(1)}
-_VIEWS = {"metavar": "VIEWS", "type": at_least(1)}
+_AUGMENTATIONS = {"metavar": "N", "type": at_least(1)}
 _CATALOGUE: dict[str, dict[str, Any]] = {
-    "augment": {**_VIEWS, "help": "augmentations"},
-    "augment_symmetric": {**_VIEWS, "help": "augmentations where distances are symmetric"},
+    "augment": {**_AUGMENTATIONS, "help": "augmentations"},
+    "augment_symmetric": {**_AUGMENTATIONS, "help": "augmentations where distances are symmetric"},
     "augment_asymmetric": {
-        **_VIEWS,
+        **_AUGMENTATIONS,
         "help": "the same where they are not; default: {cuda} on a GPU, as in the paper, and {cpu} "
-        "on a CPU; with --protocol paper {cuda} on both".format(**ASYMMETRIC_VIEWS),
+        "on a CPU; with --protocol paper {cuda} on both".format(**ASYMMETRIC_AUGMENTATIONS),
     },
     "count": {**_N, "help": "instances of each problem"},
     "data": {"metavar": "FOLDER", "type": Path},
@@ -99,7 +99,7 @@ _CATALOGUE: dict[str, dict[str, Any]] = {
         "the more customers there are on a CPU; with --protocol paper all",
     },
     "threads": _N,
-    "views": {"metavar": "NUMBERS", "type": numbers(1), "help": "augmentations"},
+    "augmentations": {"metavar": "NUMBERS", "type": numbers(1), "help": "augmentations"},
     "wait": {
         "metavar": "SECONDS",
         "type": at_least(0),
@@ -170,9 +170,9 @@ def check_protocol(args: argparse.Namespace) -> None:
     protocol_named(args.protocol).check(**asked)
 
 
-def views_for(args: argparse.Namespace, device: str, *, asymmetric: bool) -> int:
+def augmentations_for(args: argparse.Namespace, device: str, *, asymmetric: bool) -> int:
     """Augmentations of a set, by its distances and the kind of device."""
     if not asymmetric:
         return int(args.augment_symmetric)
     kind = "cuda" if args.protocol == "paper" else device
-    return int(args.augment_asymmetric or ASYMMETRIC_VIEWS[kind])
+    return int(args.augment_asymmetric or ASYMMETRIC_AUGMENTATIONS[kind])

@@ -38,7 +38,7 @@ def table(name: str) -> dict[str, Any]:
 
 
 def gaps(method: str = "SPACE", size: int = 100) -> dict[str, float]:
-    """Variant -> gap in percent to the oracle, x8 views (x128 where asymmetric), as printed."""
+    """Variant -> printed gap in percent to the oracle, x8 augmentations (x128 if asymmetric)."""
     if size not in _TABLE_OF_SIZE:
         return {}
     by_method = table(_TABLE_OF_SIZE[size])["gap"]
@@ -48,8 +48,8 @@ def gaps(method: str = "SPACE", size: int = 100) -> dict[str, float]:
     return dict(by_method[method])
 
 
-def views(*, asymmetric: bool) -> int:
-    """The number of views behind the figures of SPACE."""
+def augmentations(*, asymmetric: bool) -> int:
+    """The number of augmentations behind the figures of SPACE."""
     return 128 if asymmetric else 8
 
 

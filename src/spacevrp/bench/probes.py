@@ -31,9 +31,9 @@ from spacevrp.engines.memory import Footprint
 from spacevrp.engines.pruning import LargeFootprint, Search
 from spacevrp.engines.search import choose_starts, uses_kernel
 from spacevrp.env import Environment
-from spacevrp.env.narrow import NarrowEnvironment
+from spacevrp.env.candidates import CandidateEnvironment
 from spacevrp.generators import generate
-from spacevrp.model import ModelConfig, SpaceModel, view_seeds
+from spacevrp.model import ModelConfig, SpaceModel, augmentation_seeds
 from spacevrp.model.blocks import encode_in_blocks
 from spacevrp.model.streaming import survey
 from spacevrp.problems.problem import Problem
@@ -53,7 +53,7 @@ class Probe:
     """What to measure, for one size; goes to the process that measures."""
 
     size: int
-    views: int
+    augmentations: int
     starts: int
     candidates: int
     device: str
@@ -80,7 +80,7 @@ def predicted(probe: Probe) -> int:
     device = torch.device(probe.device).type
     workers = workers_for(torch.device(device))
     footprint = LargeFootprint.of(nodes, width, search, device=device, workers=workers)
-    return footprint.block(1, probe.views, probe.starts)
+    return footprint.block(1, probe.augmentations, probe.starts)
 
 
 def run_probe(probe: Probe) -> dict[str, Any]:
@@ -150,8 +150,10 @@ class Blocks:
         self.model, self.probe, self.device = model, probe, device
         self.search = Search(probe.starts, probe.candidates)
         self.batch = stack([problem], on_the_fly=True).to(device)
-        self.environment = NarrowEnvironment(self.batch, num_depots=1)
-        self.seeds = view_seeds(self.batch, model.config, probe.views, 0)  # (1, V, M)
+        self.environment = CandidateEnvironment(self.batch, num_depots=1)
+        self.seeds = augmentation_seeds(
+            self.batch, model.config, probe.augmentations, 0
+        )  # (1, V, M)
         adjusted = torch.tensor([probe.adjusted and is_adjusted(problem)], device=device)
         self.adjustment = Adjustment.of(self.batch, adjusted)
 
@@ -165,11 +167,13 @@ class Blocks:
         tables = encode_in_blocks(
             self.model, self.batch, self.seeds, dtype=product_dtype(self.device), known=self.known
         )
-        return replace(tables, nearness=self.adjustment.nearness(0, self.probe.views))
+        return replace(tables, nearness=self.adjustment.nearness(0, self.probe.augmentations))
 
     def decode(self, tables: Any) -> tuple[Any, Any]:
         """Costs (1, P) and plans (1, P, T)."""
-        starts = choose_starts(self.environment, self.search.starts).repeat(1, self.probe.views)
+        starts = choose_starts(self.environment, self.search.starts).repeat(
+            1, self.probe.augmentations
+        )
         decode: Any = partial(pruned_rollout, kind=walk_for(self.device))
         if supports_pruned(self.batch):
             decode = native_pruned_rollout
@@ -197,7 +201,7 @@ class Dense:
     def look(self) -> None:
         """From coordinates to tensors."""
         self.batch = stack([self.problem]).to(self.device)
-        self.seeds = view_seeds(self.batch, self.model.config, 1, 0)[:, 0]  # (1, M)
+        self.seeds = augmentation_seeds(self.batch, self.model.config, 1, 0)[:, 0]  # (1, M)
 
     def encode(self) -> Any:
         """The decoder's tables."""

@@ -89,8 +89,8 @@ def write_record(
     written = []
     for suffix, content in ((".json", document), (".csv", csv_text(rows)), (".md", text)):
         path = folder / f"{name}{suffix}"
-        with replacing(path) as draft:
+        with replacing(path) as temporary:
             folder.mkdir(parents=True, exist_ok=True)
-            draft.write_text(content, encoding="utf-8")
+            temporary.write_text(content, encoding="utf-8")
         written.append(path)
     return written

@@ -1,10 +1,10 @@
 """Reference costs: what good solvers pay on the test instances.
 
-An instance is named by (variant, size, seed, index) and generated anew wherever it is needed; the
+An instance is named by (variant, size, seed, index) and generated again wherever it is needed; the
 file holds costs only. Two kinds of entry:
 
 - ``best``: the best known cost, by any solver;
-- ``paper``: what the paper's kind of oracle finds in the paper's time.
+- ``paper``: what the paper-protocol oracle finds in the paper's time.
 
 Other benchmarks read them with :func:`best` and :func:`paper_kind`.
 """
@@ -29,7 +29,7 @@ SIZE, SEED = 100, 1
 PAPER_SECONDS = 20.0
 _ABOUT = (
     "Costs, by the referee, on instances 0, 1, ... of spacevrp.generators.generate(variant, size, "
-    "seed=seed). best: the best known; paper: by the paper's kind of oracle in its time. An entry "
+    "seed=seed). best: the best known; paper: by the paper-protocol oracle in its time. An entry "
     "is [cost, number of the solver, seconds it was given]; tried: solver -> the most "
     "seconds it was given for each instance."
 )
@@ -184,13 +184,13 @@ def best(
 def paper_kind(
     variant: str | Variant, count: int, size: int = SIZE, seed: int = SEED
 ) -> list[Reference | None]:
-    """Costs by the paper's kind of oracle in its time; None where none is known."""
+    """Costs by the paper-protocol oracle in its time; None where none is known."""
     return packaged().paper(_set_name(variant, size, seed), count)
 
 
 def _set_name(variant: str | Variant, size: int, seed: int) -> SetName:
-    settled = variant if isinstance(variant, Variant) else parse_variant(variant)
-    return SetName(settled.name, size, seed)
+    resolved = variant if isinstance(variant, Variant) else parse_variant(variant)
+    return SetName(resolved.name, size, seed)
 
 
 # ----------------------------------------------------------------------------------------- entries

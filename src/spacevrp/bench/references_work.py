@@ -128,7 +128,7 @@ class Job:
     seconds: float
 
     def problem(self) -> Problem:
-        """The instance, generated anew."""
+        """The instance, generated again."""
         return instance(self.name, self.index)
 
 
@@ -225,7 +225,7 @@ def extend(
     # None: tqdm itself looks whether stderr is a terminal.
     disable = {True: None, "always": False}.get(progress, True)
 
-    def settle(job: Job, outcome: Outcome) -> None:
+    def keep(job: Job, outcome: Outcome) -> None:
         report.left -= 1
         bar.update()
         if not isinstance(outcome, OracleResult):
@@ -244,7 +244,7 @@ def extend(
             if recorded is None:
                 yield Task(number, key, problem, job.solver, job.seconds, seed)
             else:
-                settle(job, recorded)
+                keep(job, recorded)
 
     saved = time.monotonic()
     in_hand: tuple[Task, OracleResult] | None = None
@@ -256,7 +256,7 @@ def extend(
                     if record is not None:
                         append_line(record, as_line(task, outcome))
                 report.computed += 1
-                settle(jobs[task.index], outcome)
+                keep(jobs[task.index], outcome)
                 in_hand = None
                 if save is not None and time.monotonic() - saved > _SAVE_SECONDS:
                     references.save(save)

@@ -69,7 +69,7 @@ class Case:
     load: Callable[[], Sequence[Problem]]
     row: Callable[[Outcome], Any]
     model: Model
-    views: int
+    augmentations: int
     protocol: str
     options: Mapping[str, Any] = field(default_factory=dict)  # further ones of the solver
 
@@ -82,7 +82,7 @@ class Case:
     def solve_once(self, problems: Sequence[Problem], *, show: bool) -> Outcome:
         """Solve them."""
         told = {**self.options, "protocol": self.protocol, "heads": self.model.heads, "show": show}
-        return solve_set(self.model.solver, problems, self.views, **told)
+        return solve_set(self.model.solver, problems, self.augmentations, **told)
 
 
 def run_cases(report: Report, cases: Sequence[Case], *, keep: bool = True) -> int:
@@ -94,7 +94,11 @@ def run_cases(report: Report, cases: Sequence[Case], *, keep: bool = True) -> in
     jobs = []
     for case in cases:
         key = settings_key(
-            report.record, case.model.told, **case.key, views=case.views, **case.options
+            report.record,
+            case.model.told,
+            **case.key,
+            augmentations=case.augmentations,
+            **case.options,
         )
         jobs.append(Job(case.label, key, partial(case.solve, show=not quiet)))
     for case, (_, outcome) in zip(cases, work_through(jobs, store, quiet=quiet), strict=True):

@@ -36,13 +36,13 @@ GROWING = {
     "decode_gib": "the decoder's peak of memory",
 }
 _NOTES = """\
-One CVRP a size in a fresh process. "look" is what is found out once for all views: the scale of the
-distances and the lists of neighbours (dense: from coordinates to tensors). "moves" are those of the
-longest plan, all starts moving at the same time. "cpu" is how long cores worked for the process,
-added up: where others use the machine, it says more than the clock. Peaks are above what the
-process held before it saw the instance; "predicted" is what the solver cuts its work by. "finite"
-says whether every number of the decoder's tables is. "others" is how many cores were busy with
-other processes.
+One CVRP a size in a fresh process. "look" is what is found out once for all augmentations: the
+scale of the distances and the lists of neighbours (dense: from coordinates to tensors). "moves" are
+those of the longest plan, all starts moving at the same time. "cpu" is how long cores worked for
+the process, added up: where others use the machine, it says more than the clock. Peaks are above
+what the process held before it saw the instance; "predicted" is what the solver cuts its work by.
+"finite" says whether every number of the decoder's tables is. "others" is how many cores were busy
+with other processes.
 """
 
 
@@ -53,11 +53,13 @@ class ScalingRow(TableRow):
     size: int = column("customers", 9)
     device: str = ""
     threads: int | None = None
-    views: int = 1
+    augmentations: int = 1
     starts: int = _STARTS
     candidates: int | None = None  # None for all
     seconds_look: float | None = column("look s", 7, ".2f", default=None)
-    seconds_encode: float | None = column("encode s", 8, ".3f", default=None)  # of all views
+    seconds_encode: float | None = column(
+        "encode s", 8, ".3f", default=None
+    )  # of all augmentations
     seconds_decode: float | None = column("decode s", 8, ".2f", default=None)
     steps: int | None = column("moves", 6, default=None)  # of the longest plan
     step_ms: float | None = column("ms a move", 9, ".3f", default=None)
@@ -91,7 +93,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     add_options(
         parser,
         sizes=SIZES,
-        views={**one, "default": 1},
+        augmentations={**one, "default": 1},
         starts={"help": f"start nodes; default: {_STARTS}, {every}"},
         candidates={
             **one,
@@ -101,7 +103,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         dense={
             "action": "store_true",
             "help": "encode at once and choose from all customers, as small instances are solved; "
-            "one view",
+            "one augmentation",
         },
         decode_limit={**one, "help": "beyond so many customers only encoding is measured"},
         threads={"help": "of the CPU; default: torch's own choice"},
@@ -139,7 +141,7 @@ def run(args: argparse.Namespace) -> int:
         wait_for_rest(args.wait)
         probe = Probe(
             size,
-            1 if args.dense else args.views,
+            1 if args.dense else args.augmentations,
             (args.starts or _STARTS) if pruned else size,
             (args.candidates or _CANDIDATES) if pruned and not args.dense else size,
             str(model.solver.device),
@@ -170,7 +172,7 @@ def measure(probe: Probe) -> ScalingRow:
         size=probe.size,
         device=probe.device,
         threads=probe.threads or torch.get_num_threads(),
-        views=probe.views,
+        augmentations=probe.augmentations,
         starts=probe.starts,
         candidates=None if probe.dense else probe.candidates,
     )
@@ -208,7 +210,8 @@ def settings_text(rows: Sequence[ScalingRow]) -> str:
     starts = str(first.starts) if few else "all customers"
     candidates = str(first.candidates) if few and first.candidates else "all customers"
     return (
-        f"\nViews: {first.views}. Starts: {starts}. Candidates: {candidates}. Threads: "
+        f"\nAugmentations: {first.augmentations}. Starts: {starts}. Candidates: {candidates}. "
+        "Threads: "
         f"{first.threads}.\n"
     )
 
@@ -221,8 +224,8 @@ def draw(path: Path, rows: Sequence[ScalingRow]) -> None:
 
     measured = [row for row in rows if row.seconds_decode is not None]
     if measured and find_spec("matplotlib") is not None:
-        with replacing(path) as draft:
-            plot(measured).savefig(draft, dpi=120)
+        with replacing(path) as temporary:
+            plot(measured).savefig(temporary, dpi=120)
 
 
 def plot(rows: Sequence[ScalingRow]) -> Any:

@@ -26,17 +26,17 @@ from spacevrp.arguments import at_least
 from spacevrp.bench.neighbours import Neighbours, load_average, wait_for_rest
 from spacevrp.bench.options import SUFFIX
 from spacevrp.bench.records import markdown_table
-from spacevrp.bench.search_suites import SUITES, Case, Suite
-from spacevrp.bench.search_ways import (
+from spacevrp.bench.search_methods import (
     OURS,
     SOLVE,
     Found,
     Item,
+    Method,
     Network,
-    Way,
     compiled_digest,
-    make_ways,
+    make_methods,
 )
+from spacevrp.bench.search_suites import SUITES, Case, Suite
 from spacevrp.bench.solving import Outcome, gaps
 from spacevrp.bench.store import read_store
 from spacevrp.bench.tables import (
@@ -194,7 +194,9 @@ def run(args: argparse.Namespace) -> int:
     count = args.threads or suite.threads
     _, weights = load_model(args.weights)
     network = Network(Solver(args.weights, args.device))
-    ways = make_ways(network, whole=suite.whole, threads=count, seed=args.seed, stored=args.stored)
+    methods = make_methods(
+        network, whole=suite.whole, threads=count, seed=args.seed, stored=args.stored
+    )
     with _one_thread():
         record = new_record(args.suite, network.solver, weights, None, seed=args.seed)
         record |= {"load_before": load_average(), "search_threads": count}
@@ -208,14 +210,16 @@ def run(args: argparse.Namespace) -> int:
         if not cases:
             raise SpacevrpError(f"--only: expected names of cases of {args.suite}, received none")
         entries = [
-            entry for case in cases for entry in _entries(case, suite, ways, args, record, weights)
+            entry
+            for case in cases
+            for entry in _entries(case, suite, methods, args, record, weights)
         ]
         measured: Iterator[tuple[Entry, Outcome]]
         if args.stored:
             measured = iter(_stored(entries, args.output / f"{args.suite}{SUFFIX}", record))
         else:
-            for way in {entry.solver: entry.way for entry in entries}.values():
-                way.require()
+            for method in {entry.solver: entry.method for entry in entries}.values():
+                method.require()
             done = work_through([entry.job for entry in entries], report.store(), quiet=args.quiet)
             measured = zip(entries, (outcome for _, outcome in done), strict=True)
         for case, group in groupby(measured, key=lambda pair: pair[0].case):
@@ -252,8 +256,8 @@ def _draw(path: Path, rows: Sequence[Row]) -> None:
     except UnsupportedError as error:
         print(f"no picture: {error}", file=sys.stderr)
         return
-    with replacing(path) as draft:
-        save_frontier_plot(draft, [asdict(row) for row in rows])
+    with replacing(path) as temporary:
+        save_frontier_plot(temporary, [asdict(row) for row in rows])
 
 
 def _wanted(case: Case, args: argparse.Namespace) -> bool:
@@ -286,7 +290,7 @@ class Entry:
 
     case: Case
     solver: str
-    way: Way
+    method: Method
     limit: float | None
     job: Job
 
@@ -294,7 +298,7 @@ class Entry:
 def _entries(
     case: Case,
     suite: Suite,
-    ways: dict[str, Way],
+    methods: dict[str, Method],
     args: argparse.Namespace,
     record: dict[str, Any],
     weights: dict[str, Any],
@@ -303,7 +307,7 @@ def _entries(
     example = case.example()
     chosen: list[tuple[float | None, str]] = []
     for line in (*suite.lines, *case.more):
-        found = _first_able(line, ways, case.name, example, args)
+        found = _first_able(line, methods, case.name, example, args)
         if found is None:
             continue
         name, own = found
@@ -314,18 +318,18 @@ def _entries(
             chosen += [(limit, name) for limit in ((own,) if own and not args.seconds else some)]
     entries = []
     for limit, name in sorted(dict.fromkeys(chosen), key=lambda pair: pair[0] or 0.0):
-        way = ways[name]
-        key = settings_key(record, weights if way.ours else {"tensors_sha256": None})
+        method = methods[name]
+        key = settings_key(record, weights if method.ours else {"tensors_sha256": None})
         key |= {"suite": args.suite, "case": case.name, "set": dict(case.key)}
         key |= {"solver": name, "seconds": limit}
         if not args.stored:  # else what is stored says it
-            key["solver_version"] = way.version()
-        if way.ours:
+            key["solver_version"] = method.version()
+        if method.ours:
             key |= {name: record[name] for name in ("search_threads", "search_sha256")}
-        work = partial(_measure, case, way, limit, args)
+        work = partial(_measure, case, method, limit, args)
         label = f"{case.name}, {name}" + ("" if limit is None else f", {limit:g} s")
         weight = (limit or suite.limits[-1]) * case.count
-        entries.append(Entry(case, name, way, limit, Job(label, key, work, weight)))
+        entries.append(Entry(case, name, method, limit, Job(label, key, work, weight)))
     return entries
 
 
@@ -352,7 +356,7 @@ def _stored(
 
 def _measured_by(entry: Entry, version: str) -> Entry:
     """The entry with the version that was measured in place of the one that is installed here."""
-    return replace(entry, way=replace(entry.way, version=lambda: version))
+    return replace(entry, method=replace(entry.method, version=lambda: version))
 
 
 def _known(entry: Entry, held: Mapping[str, Any]) -> bool:
@@ -367,7 +371,7 @@ def _subject(key: Mapping[str, Any]) -> str:
 
 def _first_able(
     line: Sequence[str | tuple[str, float]],
-    ways: dict[str, Way],
+    methods: dict[str, Method],
     case: str,
     example: Item,
     args: argparse.Namespace,
@@ -378,16 +382,16 @@ def _first_able(
         if args.solvers and not any(fnmatch.fnmatchcase(name, one) for one in args.solvers):
             continue
         problem = example.problem
-        if not ways[name].ours and example.given is not None:
+        if not methods[name].ours and example.given is not None:
             problem = example.given
-        reason = ways[name].refuses(problem)
+        reason = methods[name].refuses(problem)
         if reason is None:
             return name, own
         print(f"{name} is left out on {case}: {reason}", file=sys.stderr)
     return None
 
 
-def _measure(case: Case, way: Way, limit: float | None, args: argparse.Namespace) -> Outcome:
+def _measure(case: Case, method: Method, limit: float | None, args: argparse.Namespace) -> Outcome:
     """One instance after the other, each timed from the call to the plan."""
     import torch
 
@@ -395,16 +399,16 @@ def _measure(case: Case, way: Way, limit: float | None, args: argparse.Namespace
     from spacevrp.generators import generate
 
     items = case.items()
-    way.solve([Item(generate("CVRP", 10, 1)[0])], 0.01)  # loads libraries
+    method.solve([Item(generate("CVRP", 10, 1)[0])], 0.01)  # loads libraries
     if args.wait:
         wait_for_rest(args.wait)
     neighbours, peak = Neighbours(), Peak(torch.device("cpu"))
     peak.restart()
-    found = way.solve(items, limit)
+    found = method.solve(items, limit)
     others = neighbours.busy()
-    if way.ours and args.output is not None:
+    if method.ours and args.output is not None:
         for item, one in zip(items, found, strict=True):
-            keep_better(item, one, way, limit, args.output / BETTER)
+            keep_better(item, one, method, limit, args.output / BETTER)
     costs = tuple(None if one.solution is None else one.solution.cost for one in found)
     counted = [one.iterations for one in found if one.iterations is not None]
     return Outcome(
@@ -412,7 +416,7 @@ def _measure(case: Case, way: Way, limit: float | None, args: argparse.Namespace
         seconds_host=0.0,
         seconds_model=math.fsum(one.seconds for one in found),
         seconds_referee=0.0,
-        violations=sum(way.ours and one.solution is None and not one.note for one in found),
+        violations=sum(method.ours and one.solution is None and not one.note for one in found),
         note=next((one.note for one in found if one.note), ""),
         others=others,
         peak_gib=peak.height(),
@@ -421,7 +425,7 @@ def _measure(case: Case, way: Way, limit: float | None, args: argparse.Namespace
     )
 
 
-def keep_better(item: Item, one: Found, way: Way, limit: float | None, path: Path) -> None:
+def keep_better(item: Item, one: Found, method: Method, limit: float | None, path: Path) -> None:
     """A complete plan that is better than the stored reference, as a result to merge."""
     from spacevrp.oracles import OracleResult
     from spacevrp.oracles.pool import as_line, task_key
@@ -432,7 +436,7 @@ def keep_better(item: Item, one: Found, way: Way, limit: float | None, path: Pat
         return
     key = task_key(item.problem, OURS, seconds, 0, None)
     task = Task(0, key, item.problem, OURS, seconds, 0)
-    result = OracleResult(plan, OURS, way.version(), one.seconds, plan.cost)
+    result = OracleResult(plan, OURS, method.version(), one.seconds, plan.cost)
     path.parent.mkdir(parents=True, exist_ok=True)
     append_line(path, as_line(task, result))
 
@@ -482,7 +486,7 @@ def _row(
         size=case.size,
         limit=entry.limit,
         solver=entry.solver,
-        version=entry.way.version(),
+        version=entry.method.version(),
         instances=count,
         solved=len(comparable),
         unserved=sum(served) if len(served) == count else None,

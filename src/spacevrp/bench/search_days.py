@@ -14,7 +14,7 @@ import numpy as np
 from numpy.random import Generator
 from numpy.typing import NDArray
 
-from spacevrp.bench.search_ways import Item
+from spacevrp.bench.search_methods import Item
 from spacevrp.problems.fleet import Vehicle
 from spacevrp.problems.problem import Problem
 from spacevrp.problems.solution import Solution

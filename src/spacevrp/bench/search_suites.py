@@ -14,7 +14,7 @@ from typing import Any
 import numpy as np
 
 from spacevrp.bench.search_days import build_day
-from spacevrp.bench.search_ways import (
+from spacevrp.bench.search_methods import (
     FROM_INSERTION,
     FROM_NETWORK,
     FROM_SAVINGS,

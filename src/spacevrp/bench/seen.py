@@ -19,18 +19,27 @@ from spacevrp.problems.variants import SEEN_NAMES
 
 _DATA_FOLDER = "uniform100"  # below the folder that SPACEVRP_DATA names
 _NOTES = """\
-Each set is solved with one view and with all. "gap of means %" is the gap of the mean cost to the
-mean of the best. In a file, the oracle is the reference that the paper compares with. "paper %"
-stands beside the paper's number of views only.
+Each set is solved with one augmentation and with all. "gap of means %" is the gap of the mean cost
+to the mean of the best. In a file, the oracle is the reference that the paper compares with. "paper
+%" stands beside the paper's number of augmentations only.
 """
 
 
 @dataclass(frozen=True, kw_only=True)
 class SeenRow(GapRow):
-    """A set with one number of views; beside the best known, their mean cost."""
+    """A set with one number of augmentations; beside the best known, their mean cost."""
 
     ORDER: ClassVar[tuple[str, ...]] = (
-        *("problem", "set", "instances", "views", "cost", "best", "best_gap", "gap_of_means"),
+        *(
+            "problem",
+            "set",
+            "instances",
+            "augmentations",
+            "cost",
+            "best",
+            "best_gap",
+            "gap_of_means",
+        ),
         *GapRow.ORDER[4:6],
         *GapRow.ORDER[8:],
     )
@@ -45,7 +54,7 @@ class SeenRow(GapRow):
 
 @dataclass(frozen=True)
 class SeenTable(GapTable):
-    """Generated sets and files, each with one view and with all."""
+    """Generated sets and files, each with one augmentation and with all."""
 
     row_type: ClassVar[type[GapRow]] = SeenRow
     keep: ClassVar[bool] = False
@@ -74,18 +83,18 @@ class SeenTable(GapTable):
             raise SpacevrpError("nothing to measure: --count is 0, and no file has these problems")
         return sources
 
-    def views(self, source: Source, device: str, args: argparse.Namespace) -> list[int]:
+    def augmentations(self, source: Source, device: str, args: argparse.Namespace) -> list[int]:
         """One, and all."""
         most = args.augment_asymmetric if source.asymmetric else args.augment_symmetric
         return sorted({1, most})
 
-    def paper_gap(self, source: Source, model: Model, views: int) -> float | None:
-        """The paper prints no figures for other numbers of views."""
-        alike = views == paper.views(asymmetric=source.asymmetric)
-        return super().paper_gap(source, model, views) if alike else None
+    def paper_gap(self, source: Source, model: Model, augmentations: int) -> float | None:
+        """The paper prints no figures for other numbers of augmentations."""
+        alike = augmentations == paper.augmentations(asymmetric=source.asymmetric)
+        return super().paper_gap(source, model, augmentations) if alike else None
 
     def averages(self, rows: Sequence[Any]) -> Sequence[GapRow]:
-        """Rows of one problem with other views are no average."""
+        """Rows of one problem with other augmentations are no average."""
         return ()
 
     def below(self, rows: Sequence[Any], args: argparse.Namespace) -> str:

@@ -33,7 +33,7 @@ class TestSet:
 
     problems: list[Problem]
     best: Costs  # the best known
-    oracle: Costs  # by the kind of oracle that the paper compares with
+    oracle: Costs  # of the paper-protocol oracle
 
     @property
     def reference(self) -> NDArray[np.float64] | None:
@@ -68,7 +68,7 @@ class Source:
         return _load(self)
 
     def references(self) -> tuple[Costs, Costs]:
-        """The best known costs, and those of the paper's kind of oracle."""
+        """The best known costs, and those of the paper-protocol oracle."""
         return (self.load().best, self.load().oracle) if self.known is None else self.known()
 
 

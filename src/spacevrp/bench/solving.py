@@ -62,7 +62,7 @@ def warm_up(solver: Solver, problems: Sequence[Problem], protocol: str = "networ
 def solve_set(
     solver: Solver,
     problems: Sequence[Problem],
-    views: int,
+    augmentations: int,
     *,
     starts: int | None = None,
     sample: int | None = None,
@@ -76,7 +76,7 @@ def solve_set(
     neighbours = Neighbours()
     attempt = solver.run(
         problems,
-        augmentations=views,
+        augmentations=augmentations,
         start_nodes=starts,
         num_samples=sample,
         progress=show,

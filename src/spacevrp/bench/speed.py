@@ -20,9 +20,9 @@ from spacevrp.bench.options import (
     EXIT_CODES,
     add_options,
     add_report_options,
+    augmentations_for,
     names_out_of,
     numbers,
-    views_for,
 )
 from spacevrp.bench.runner import Case, Model, load_models, run_cases
 from spacevrp.bench.solving import Outcome, warm_up
@@ -52,10 +52,10 @@ All instances of a row are solved together, so many times ("repeats") after a wa
 those of the repeat whose total is the median, "least s" is the shortest total. "host s" is the time
 from problems to tensors, "model s" encoding and decoding, "referee s" the judging, "search s" local
 search. "per 1,000 s" is the total in proportion; "paper s" is what the paper prints for SPACE on
-its own 1,000 instances with x8 views (x128 where distances are asymmetric), on one RTX 4090;
-"faster" is how many times ours goes into that: other machine, other views, for orientation only.
-"cost" is the mean of the referee's; of the mix it says nothing but that it is the same again.
-"others" is how many cores were busy with other processes meanwhile.
+its own 1,000 instances with x8 augmentations (x128 where distances are asymmetric), on one RTX
+4090; "faster" is how many times ours goes into that: other machine, other augmentations, for
+orientation only. "cost" is the mean of the referee's; of the mix it says nothing but that it is the
+same again. "others" is how many cores were busy with other processes meanwhile.
 """
 
 
@@ -64,7 +64,7 @@ class SpeedRow(SolvedRow):
     """Some instances with one number of augmentations and of threads."""
 
     ORDER: ClassVar[tuple[str, ...]] = (
-        *("part", "problem", "instances", "views", "threads", "repeats", *SolvedRow.TIMES),
+        *("part", "problem", "instances", "augmentations", "threads", "repeats", *SolvedRow.TIMES),
         *("seconds_total", "seconds_least", "instances_per_second", "seconds_thousand"),
         *("paper_seconds", "faster", "cost", "violations", "others"),
     )
@@ -73,7 +73,7 @@ class SpeedRow(SolvedRow):
     problem: str = column("problem", 14)
     size: int = column()
     instances: int = column("instances", 9)
-    views: int = column("views", 5)
+    augmentations: int = column("augmentations", 5)
     threads: int = column("threads", 7)
     repeats: int = column("repeats", 7)
     seconds_total: float = column("total s", 8, ".4f")
@@ -104,7 +104,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         },
         count={"help": "instances; default: as the part and the device have it"},
         size=100,
-        views=(1, 8),
+        augmentations=(1, 8),
         threads={
             "metavar": "NUMBERS",
             "type": numbers(1),
@@ -164,7 +164,7 @@ class SpeedCase(Case):
             if self.part != THOUSAND:
                 # A GPU has to see the real sizes once, for kernels and memory; a CPU only wakes.
                 some = problems if solver.device.type == "cuda" else problems[:1]
-                solver.run(some, augmentations=self.views, protocol=self.protocol)
+                solver.run(some, augmentations=self.augmentations, protocol=self.protocol)
             done = [self.solve_once(problems, show=show) for _ in range(self.repeats)]
         finally:
             torch.set_num_threads(before)
@@ -179,7 +179,7 @@ def list_cases(args: argparse.Namespace, model: Model) -> list[SpeedCase]:
         for part in args.part:
             count = args.count if args.count and part != "latency" else _COUNT[part][device]
             repeats = args.repeats or _REPEATS[part]
-            for problem, views in _workloads(part, args, device):
+            for problem, augmentations in _workloads(part, args, device):
                 key = {"part": part, "problem": problem, "size": args.size, "count": count}
                 key |= {"seed": args.seed, "threads": threads, "repeats": repeats}
                 about = {"part": part, "problem": problem, "threads": threads, "repeats": repeats}
@@ -188,9 +188,9 @@ def list_cases(args: argparse.Namespace, model: Model) -> list[SpeedCase]:
                         label=f"{part}, {problem}",
                         key=key,
                         load=partial(instances, problem, args.size, count, args.seed),
-                        row=partial(row_of, size=args.size, views=views, **about),
+                        row=partial(row_of, size=args.size, augmentations=augmentations, **about),
                         model=model,
-                        views=views,
+                        augmentations=augmentations,
                         protocol=args.protocol,
                         wait=args.wait,
                         **about,
@@ -203,9 +203,11 @@ def _workloads(part: str, args: argparse.Namespace, device: str) -> list[tuple[s
     """(problem, augmentations) of a part."""
     if part != THOUSAND:
         problems = (_VARIANT,) if part == "latency" else (_VARIANT, MIXED)
-        return [(problem, views) for problem in problems for views in args.views]
+        return [
+            (problem, augmentations) for problem in problems for augmentations in args.augmentations
+        ]
     return [
-        (name, views_for(args, device, asymmetric=parse_variant(name).features.asymmetric))
+        (name, augmentations_for(args, device, asymmetric=parse_variant(name).features.asymmetric))
         for name in args.problems
     ]
 

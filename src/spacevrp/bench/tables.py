@@ -196,7 +196,7 @@ def new_record(
 ) -> dict[str, Any]:
     """All that it takes to repeat a measurement; ``protocol`` is None where it has no meaning."""
     from spacevrp.bench import records
-    from spacevrp.model import LEAN
+    from spacevrp.model import HEAD_STRENGTH
     from spacevrp.solver import protocol_named
     from spacevrp.train.versions import versions
 
@@ -207,14 +207,14 @@ def new_record(
         "machine": records.machine(solver.device),
         "engine": solver.engine.name,
         "protocol": protocol,
-        "policy_heads": protocol_named(protocol).decide("policy_heads", heads, LEAN),
+        "policy_heads": protocol_named(protocol).decide("policy_heads", heads, HEAD_STRENGTH),
         **more,
         "weights": weights,
     }
 
 
 def settings_key(
-    record: Mapping[str, Any], weights: Mapping[str, Any], **set_and_views: Any
+    record: Mapping[str, Any], weights: Mapping[str, Any], **set_and_augmentations: Any
 ) -> dict[str, Any]:
     """What an outcome depends on: times too, hence the machine."""
     machine = record["machine"]
@@ -227,7 +227,7 @@ def settings_key(
         "protocol": record["protocol"],
         "policy_heads": record["policy_heads"],
         "device": machine.get("gpu", f"{machine['processor']}, {machine['threads']} threads"),
-        **set_and_views,
+        **set_and_augmentations,
     }
 
 

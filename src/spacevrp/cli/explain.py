@@ -25,8 +25,8 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         "For each compulsory customer that a plan leaves out: the reason (capacity, window, "
         "unreachable, length, pair, fleet; none if it would fit), and the smallest change that "
         "lets it in, verified by the referee. For each route: the limit that binds first. Exit "
-        "code 0: the plans are complete; 1: somebody is left out or a rule is broken; 2: bad usage "
-        "or a file that cannot be read."
+        "code 0: the plans are complete; 1: a customer is left out or a rule is broken; 2: bad "
+        "usage or a file that cannot be read."
     )
     add_instances(parser)
     parser.add_argument(
@@ -40,7 +40,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         "--format", choices=("table", "json"), default="table", help="default: table"
     )
     solving = parser.add_argument_group("without SOLUTION", "as in 'spacevrp solve'")
-    solving.add_argument("--augment", metavar="VIEWS", type=at_least(1), help="default: 1")
+    solving.add_argument("--augment", metavar="N", type=at_least(1), help="default: 1")
     solving.add_argument("--seed", metavar="SEED", type=at_least(0), default=0, help="default: 0")
     solving.add_argument(
         "--device", choices=("auto", "cpu", "cuda"), default="auto", help="default: auto"

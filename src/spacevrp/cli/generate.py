@@ -65,8 +65,8 @@ def run(args: argparse.Namespace) -> int:
         raise FormatError(f"{args.output}: expected a file name that ends in {SUFFIX}")
     check_target(args.output)
     arrays = _generate(variant.name, args.size, args.count, args.seed, args.first)
-    with replacing(args.output) as draft:
-        write_archive(draft, arrays)
+    with replacing(args.output) as temporary:
+        write_archive(temporary, arrays)
     nodes = recipe.num_nodes(variant.features, args.size)
     noun = "instance" if args.count == 1 else "instances"
     print(f"{args.output}: {args.count} {noun} of {variant.name}, {nodes} nodes each")
@@ -76,7 +76,7 @@ def run(args: argparse.Namespace) -> int:
 def _generate(
     variant: str, size: int, count: int, seed: int, first: int
 ) -> dict[str, NDArray[Any]]:
-    """All instances, piece by piece, with a progress bar where somebody watches."""
+    """All instances, piece by piece, with a progress bar on a terminal."""
     import numpy as np
     from tqdm import tqdm
 

@@ -32,7 +32,7 @@ def add_instances(parser: argparse.ArgumentParser) -> None:
 def read_instances(
     args: argparse.Namespace, *, rounding: str | None = None, lenient: bool = False
 ) -> list[Problem]:
-    """The instances; ``lenient`` lets customers pass whom nobody can serve."""
+    """The instances; ``lenient`` lets customers pass whom no vehicle can serve."""
     # Imported here, so that help stays instant.
     from spacevrp.formats import read
     from spacevrp.problems.leniency import unservable_allowed

@@ -42,6 +42,7 @@ VERBS = (
     Verb("train", "train a model", "spacevrp.cli.train"),
     Verb("bench", "measure speed and quality", "spacevrp.cli.bench"),
     Verb("plot", "draw a plan, or what was recorded", "spacevrp.cli.plot"),
+    Verb("versions", "what is installed, for bug reports", "spacevrp.cli.versions"),
     Verb("completion", "print a completion script for a shell", "spacevrp.cli.completion"),
 )
 
@@ -70,10 +71,10 @@ def main(argv: Sequence[str] | None = None) -> int:
         except SpacevrpError as error:
             return _complain(str(error))
         except BrokenPipeError:
-            _settle_stdout()
+            _flush_stdout()
             return BROKEN_PIPE
         except OSError as error:
-            _settle_stdout()
+            _flush_stdout()
             return _complain(_describe_os_error(error))
         except MemoryError as error:
             return _complain(f"not enough memory: {str(error) or 'no details known'}")
@@ -144,7 +145,7 @@ def _show_warning(
     _complain(str(message), kind="warning")
 
 
-def _settle_stdout() -> None:
+def _flush_stdout() -> None:
     """Write what is still buffered, or drop it if that fails, so that no later flush can fail."""
     try:
         sys.stdout.flush()

@@ -23,7 +23,7 @@ _FORMAT_OF_SUFFIX = {
 }
 # These hold one instance.
 _SINGLE = ("csv", "vrplib", "geojson", "vroom")
-# A table shows the routes of so many instances only; more than that nobody reads.
+# A table shows the routes of so many instances only; more would not be read.
 _MOST_ROUTES_SHOWN = 10
 
 

@@ -26,6 +26,6 @@ def run(args: argparse.Namespace) -> int:
     require_matplotlib()
     rows = read_rows(args.record, FIELDS, "the record of spacevrp bench search")
     check_target(args.output, ".png")
-    with replacing(args.output) as draft:
-        save_frontier_plot(draft, rows)
+    with replacing(args.output) as temporary:
+        save_frontier_plot(temporary, rows)
     return 0

@@ -23,8 +23,8 @@ def run(args: argparse.Namespace) -> int:
     require_matplotlib()
     rows = read_gap_rows(args.records)
     check_target(args.output, ".png")
-    with replacing(args.output) as draft:
-        save_gaps_plot(draft, rows, args.gap)
+    with replacing(args.output) as temporary:
+        save_gaps_plot(temporary, rows, args.gap)
     return 0
 
 
@@ -40,7 +40,7 @@ def add_gap_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "--gap",
         choices=("oracle", "best"),
-        help="to the paper's kind of oracle, or to the best known cost; default: oracle, or best "
+        help="to the paper-protocol oracle, or to the best known cost; default: oracle, or best "
         "where the record has no gap to such an oracle",
     )
     parser.add_argument(

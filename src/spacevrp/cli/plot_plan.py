@@ -72,8 +72,8 @@ def run(args: argparse.Namespace) -> int:
             solution = Solution.judged(problem, plans[args.index].routes)
         except SolutionError as error:
             raise SolutionError(f"{args.solution}: {error}") from None
-    with replacing(output) as draft:
-        save_picture(draft, problem, solution, args.kind)
+    with replacing(output) as temporary:
+        save_picture(temporary, problem, solution, args.kind)
     print(output)
     return 0
 

@@ -23,6 +23,6 @@ def run(args: argparse.Namespace) -> int:
     require_matplotlib()
     rows = read_gap_rows(args.records)
     check_target(args.output, ".png")
-    with replacing(args.output) as draft:
-        save_symmetry_plot(draft, rows, args.gap)
+    with replacing(args.output) as temporary:
+        save_symmetry_plot(temporary, rows, args.gap)
     return 0

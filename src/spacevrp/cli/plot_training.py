@@ -26,6 +26,6 @@ def run(args: argparse.Namespace) -> int:
     columns = read_log(args.run_folder)
     path = args.output
     check_target(path, ".png")
-    with replacing(path) as draft:
-        save_training_plot(draft, columns)
+    with replacing(path) as temporary:
+        save_training_plot(temporary, columns)
     return 0

@@ -48,7 +48,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     add_protocol_option(parser, None)
     parser.add_argument(
         "--augment",
-        metavar="VIEWS",
+        metavar="N",
         type=at_least(1),
         help="augmentations of each instance for the network; more make a better first plan",
     )
@@ -213,16 +213,16 @@ def _settings(given: Sequence[str]) -> dict[str, Any]:
     """What ``--set`` says: values as in TOML, words without quotes."""
     import tomllib
 
-    settled: dict[str, Any] = {}
+    resolved: dict[str, Any] = {}
     for text in given:
         key, equals, value = text.partition("=")
         if not (key and equals and value):
             raise SpacevrpError(f"--set: expected KEY=VALUE, received {text[:40]!r}")
         try:
-            settled[key.strip()] = tomllib.loads(f"value = {value}")["value"]
+            resolved[key.strip()] = tomllib.loads(f"value = {value}")["value"]
         except tomllib.TOMLDecodeError:
-            settled[key.strip()] = value.strip()
-    return settled
+            resolved[key.strip()] = value.strip()
+    return resolved
 
 
 # ------------------------------------------------------------------------------------ what it says
@@ -257,5 +257,5 @@ def _plot(
     from spacevrp.plots.pictures import save_picture
 
     problem, solution = problems[args.plot_index], solutions[args.plot_index]
-    with replacing(args.plot) as draft:
-        save_picture(draft, problem, solution, args.plot_kind)
+    with replacing(args.plot) as temporary:
+        save_picture(temporary, problem, solution, args.plot_kind)

@@ -65,6 +65,13 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         help="start from these weights: bundled, a .safetensors file, or another run",
     )
     parser.add_argument(
+        "--resume-moments",
+        metavar="DIR",
+        type=Path,
+        help="with --weights: take the optimizer's moments from this run, or one of its "
+        "checkpoints; the schedule begins anew",
+    )
+    parser.add_argument(
         "--device", choices=("auto", "cpu", "cuda"), default="auto", help="default: auto"
     )
     parser.add_argument(
@@ -86,6 +93,8 @@ def run(args: argparse.Namespace) -> int:
             raise SpacevrpError(
                 f"--{name}: expected none with --resume, which takes everything from the run"
             )
+    if args.resume_moments is not None and args.weights is None:
+        raise SpacevrpError("--resume-moments: expected --weights to go with them, received none")
     if args.budget is not None and args.budget <= 0:
         raise SpacevrpError("--budget: expected a time of more than 0, received 0")
     if args.fit and args.budget is None:
@@ -99,7 +108,7 @@ def run(args: argparse.Namespace) -> int:
     if args.resume is not None:
         config, folder = _resumed(args)
     else:
-        config = settle_config(args.preset, args.config, args.settings, network)
+        config = build_config(args.preset, args.config, args.settings, network)
         folder = args.output
     outcome = train(
         config,
@@ -109,6 +118,7 @@ def run(args: argparse.Namespace) -> int:
         fit=args.fit,
         resume=args.resume,
         weights=weights,
+        moments=args.resume_moments,
         progress=not args.quiet,
         command=[Path(sys.argv[0]).name, *sys.argv[1:]],
     )
@@ -127,7 +137,7 @@ def _ending(outcome: Outcome) -> str:
     return f"{words} {late}" if missed else words
 
 
-def settle_config(
+def build_config(
     preset: str | None,
     file: Path | None,
     settings: list[str],

@@ -3,14 +3,14 @@
 The network knows up to a hundred customers. Three things are adjusted beyond that, none of them a
 rule: which moves are legal and what they cost stays as it is.
 
-- The weight of a distance grows with log2 N. At a depot this makes every route begin next door,
-  which the network has not learnt: there, N counts as if it were that of the training.
+- The weight of a distance grows with log2 N. At a depot this makes every route begin at the nearest
+  customers, which the network has not learnt: there, N counts as in training.
 - On the way, neighbours come nearer like the root of N, which log2 N does not make up for. So
   distances weigh more in the choice among them: by a power of what is missing, which differs from
-  view to view, as none is the best for all instances.
+  augmentation to augmentation, as none is the best for all instances.
 - Two customers who each need more than half a vehicle cannot share one. Left for later, they end
-  up on routes of their own, with nobody near to fill the vehicle. So the score with which a route
-  begins is higher for them.
+  up on routes of their own, with no customer near to fill the vehicle. So the score with which a
+  route begins is higher for them.
 """
 
 from __future__ import annotations
@@ -54,9 +54,14 @@ class Adjustment:
             bonus=priority * torch.where(share > HALF, share, 0.0),
         )
 
-    def nearness(self, first_view: int, views: int, powers: Sequence[float] = NEARNESS) -> Tensor:
-        """What distances weigh in the choices of so many views from that one on, (B, V)."""
-        turn = [powers[view % len(powers)] for view in range(first_view, first_view + views)]
+    def nearness(
+        self, first_augmentation: int, augmentations: int, powers: Sequence[float] = NEARNESS
+    ) -> Tensor:
+        """What distances weigh in the choices of so many augmentations from that one on, (B, V)."""
+        turn = [
+            powers[augmentation % len(powers)]
+            for augmentation in range(first_augmentation, first_augmentation + augmentations)
+        ]
         return self.missing.unsqueeze(1) ** self.missing.new_tensor(turn)
 
     def zscore(self, values: Tensor, at_depot: Tensor) -> Tensor:

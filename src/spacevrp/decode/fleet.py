@@ -7,7 +7,7 @@ from collections.abc import Callable
 import torch
 from torch import Tensor
 
-from spacevrp.decode.draws import uniform
+from spacevrp.decode.random_numbers import uniform
 from spacevrp.decode.rollout import Rollout, choose
 from spacevrp.decode.signal import problem_signals
 from spacevrp.env.environment import at_node

@@ -8,7 +8,7 @@ import torch
 from torch import Tensor
 
 from spacevrp.arrays.limits import TOLERANCE
-from spacevrp.decode.packing import INSTANCE_ROWS, NODE_ROWS, pack, pack_facts, ways_home
+from spacevrp.decode.packing import INSTANCE_ROWS, NODE_ROWS, pack, pack_facts, return_paths
 from spacevrp.decode.trace import Trace
 from spacevrp.env import Environment
 from spacevrp.env.rules import at
@@ -17,7 +17,7 @@ from spacevrp.model.decoder import DecoderTables
 
 # Nodes fit one tile, and their visits four 32-bit words.
 MAX_NODES = 128
-# The kernel is unrolled over depots.
+# The kernel is compiled for each number of depots.
 MAX_DEPOTS = 8
 
 
@@ -64,8 +64,6 @@ def fused_rollout(
             f"expected at most {MAX_NODES} nodes and {MAX_DEPOTS} depots, received "
             f"{batch.num_nodes} nodes and {environment.num_depots} depots"
         )
-    if record and environment.num_depots > 1:
-        raise ValueError("expected at most one depot where decisions are recorded")
     size, trajectories = starts.shape
     nodes, device = batch.num_nodes, batch.device
     width = tables.embedding.shape[-1]
@@ -79,12 +77,14 @@ def fused_rollout(
     action = torch.zeros((size, max_steps, trajectories), dtype=torch.int32, device=device)
     cost = torch.empty((size, trajectories), dtype=torch.float32, device=device)
     steps = torch.empty((size, trajectories), dtype=torch.int32, device=device)
-    signals = allowed = likeliest = None
+    signals = allowed = likeliest = depot = None
     if record:
         likeliest = torch.ones((size, max_steps, trajectories), device=device)
         signals = likeliest.new_zeros((*likeliest.shape, tables.num_signals))
         shape = (size, max_steps, trajectories, nodes)
         allowed = torch.empty(shape, dtype=torch.int8, device=device)
+        if depots > 1:
+            depot = torch.zeros_like(action)
     moves = [action] * 5
     if tables.move_first is not None:
         moves = [
@@ -102,8 +102,8 @@ def fused_rollout(
         batch.duration.float().contiguous(),
         node_table,
         instance_table,
-        ways_home(batch.distance, depots, block_nodes),
-        ways_home(batch.duration, depots, block_nodes),
+        return_paths(batch.distance, depots, block_nodes),
+        return_paths(batch.duration, depots, block_nodes),
         starts.to(torch.int32).contiguous(),
         origin.to(torch.int32).contiguous(),
         at(can_start(environment), starts).to(torch.int32),
@@ -113,6 +113,7 @@ def fused_rollout(
         action if signals is None else signals,
         action if allowed is None else allowed,
         action if likeliest is None else likeliest,
+        action if depot is None else depot,
         cost,
         steps,
         trajectories,
@@ -136,7 +137,7 @@ def fused_rollout(
         FAST=batch.distance.is_cuda,
         num_warps=num_warps,
     )
-    return Trace(starts, origin, action, steps, cost, signals, allowed, likeliest)
+    return Trace(starts, origin, action, steps, cost, signals, allowed, likeliest, depot, depots)
 
 
 def move_weights(tables: DecoderTables) -> tuple[Tensor, ...]:

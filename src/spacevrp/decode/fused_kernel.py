@@ -3,7 +3,8 @@
 A program owns a tile of trajectories of one instance. Keys, values and embeddings stay on the
 multiprocessor while it takes every step: rules, readout, compatibility, choice, transition. It is
 the twin of ``environment.mask``, ``decoder.logits``, ``choose`` and ``environment.step`` for
-instances with at most one depot.
+instances with at most one depot, and of ``look_ahead`` for those with several: there a vehicle at a
+depot takes a round of the loop for each depot, while the others of its tile go on.
 
 Customers that may no longer be visited, or not yet (deliveries whose pickup is still to come), are
 marked in a tile (``closed``: 0 or very much).
@@ -93,6 +94,7 @@ def rollout_kernel(
     signal_ptr,
     allowed_ptr,
     likeliest_ptr,
+    depot_ptr,
     cost_ptr,
     steps_ptr,
     trajectories,
@@ -163,6 +165,8 @@ def rollout_kernel(
     limited = tl.load(inst + I_LIMITED).to(tl.int32) > 0
 
     node = node_ptr + b * NODE_COUNT * BLOCK_N
+    home = home_ptr + b * DEPOTS * BLOCK_N
+    home_ride = home_ride_ptr + b * DEPOTS * BLOCK_N
     # What belongs to a node is read where it is needed: held across the loop, it would take the
     # registers that the products need.
     customer = tl.load(node + CUSTOMER * BLOCK_N + cols)
@@ -204,10 +208,19 @@ def rollout_kernel(
     action = start
     # Every round first makes the move chosen before (at first, the given start), then chooses.
     t = 0
+    rounds = max_steps
+    if DEPOTS > 1:
+        rounds = (max_steps + 1) * DEPOTS
+        moving = zero_i + 1  # whether a move was chosen in the round before
+        compared = zero_i  # depots that a vehicle at one of them has looked at
+        best = zero - BIG
+        best_depot = zero_i
     remaining = tl.sum(1 - done, axis=0)
-    while (t <= max_steps) & (remaining > 0):
+    while (t <= rounds) & (remaining > 0):
         # ------------------------------------------------------------------ transition
         active = done == 0
+        if DEPOTS > 1:
+            active = active & (moving > 0)
         at_node = node + action
         to_depot = action < depots
         from_depot = current < depots
@@ -261,7 +274,9 @@ def rollout_kernel(
         if has_pairs:
             unlocked = tl.where(serves & (pair_step > 0), partner, BLOCK_N)
             closed = tl.where(cols[None, :] == unlocked[:, None], 0.0, closed)
-        switched = tl.where(active & from_depot & to_depot & (stays == 0), 1, 0)
+        if DEPOTS > 1:
+            switches = tl.where(from_depot & to_depot & (stays == 0), 1, 0)
+            switched = tl.where(active, switches, switched)
         current = tl.where(active, action, current)
 
         at_home = active & to_depot
@@ -305,201 +320,227 @@ def rollout_kernel(
         reach = tl.where(bounded > 0, (max_length - length) / max_length, 0.0)
         went_back = backhauled.to(tl.float32)
         pairs_share = 2.0 * pending / tl.maximum(customers, 1.0)
-        history = (b * max_steps + t) * trajectories + p
-        recorded = exists & (zero_i + t < max_steps)
-        # A vehicle at one of several depots looks ahead: it asks as if it stood at each of them.
-        looks = at_depot & (done == 0) & (switched == 0) & (left > 0) & (zero_i + depots > 1)
-        best = zero - BIG
-        choice = current
-
-        for depot in tl.static_range(DEPOTS):
-            here, base, ready_at = current, origin, clock
-            if DEPOTS > 1:
-                here = tl.where(looks, depot, current)
-                base = tl.where(looks, depot, origin)
-                ready_at = tl.where(looks, tl.load(node + OPENING * BLOCK_N + depot), clock)
-            # -------------------------------------------------------------------- rules
-            rows = b * nodes * nodes + here[:, None] * nodes + cols[None, :]  # (P, N)
-            # Rows of the ways home; all trajectories share one where there is one depot.
-            if DEPOTS > 1:
-                homes = (b * DEPOTS + tl.where(has_depot, base, 0))[:, None] * BLOCK_N
-                homes = homes + cols[None, :]
+        here, base, ready_at = current, origin, clock
+        if DEPOTS > 1:
+            # Rounds and moves differ: each vehicle counts its own.
+            history = (b * max_steps + steps) * trajectories + p
+            # At one of several depots it looks ahead and asks as if it stood at each of them, here
+            # last: then it is known whether it starts from here, and with what choice.
+            looks = at_depot & (done == 0) & (switched == 0) & (left > 0) & (zero_i + depots > 1)
+            asked = current + 1 + compared
+            asked = tl.where(asked >= depots, asked - depots, asked)
+            here = tl.where(looks, asked, current)
+            base = tl.where(looks, asked, origin)
+            ready_at = tl.where(looks, tl.load(node + OPENING * BLOCK_N + here), clock)
+            decides = (looks == 0) | (compared + 1 >= depots)
+            recorded = exists & (done == 0) & decides & (steps < max_steps)
+        else:
+            history = (b * max_steps + t) * trajectories + p
+            recorded = exists & (zero_i + t < max_steps)
+        # -------------------------------------------------------------------- rules
+        rows = b * nodes * nodes + here[:, None] * nodes + cols[None, :]  # (P, N)
+        # Rows of the ways home; all trajectories share one where there is one depot.
+        if DEPOTS > 1:
+            homes = tl.where(has_depot, base, 0)[:, None] * BLOCK_N + cols[None, :]
+        else:
+            homes = cols[None, :]
+        # By how much a move breaks a rule, at most; it is legal where this is not above 0.
+        # Sums and maxima of numbers are cheaper than logic on truth values.
+        excess = closed + tl.where(vehicle, 0.0, BIG)[:, None]
+        # Rules that an instance does not need are skipped as a whole.
+        if limited:
+            goods = tl.load(node + DEMAND * BLOCK_N + cols)[None, :]
+            above_n = used[:, None] + goods
+            if load_rule == 0:
+                below = tl.maximum(credit[:, None] - goods, 0.0)
+                peak = tl.maximum(above_n, 0.0) + below
             else:
-                homes = b * BLOCK_N + cols[None, :]
-            # By how much a move breaks a rule, at most; it is legal where this is not above 0.
-            # Sums and maxima of numbers are cheaper than logic on truth values.
-            excess = closed + tl.where(vehicle, 0.0, BIG)[:, None]
-            # Rules that an instance does not need are skipped as a whole.
-            if limited:
-                goods = tl.load(node + DEMAND * BLOCK_N + cols)[None, :]
-                above_n = used[:, None] + goods
-                if load_rule == 0:
-                    below = tl.maximum(credit[:, None] - goods, 0.0)
-                    peak = tl.maximum(above_n, 0.0) + below
-                else:
-                    gathered_n = credit[:, None] + tl.maximum(-goods, 0.0)
-                    mixed_n = tl.where(goods > 0, above_n, tl.maximum(used[:, None], gathered_n))
-                    peak = tl.where(is_separate, mixed_n, above_n)
-                    peak = tl.where(is_paired, used[:, None] - goods, peak)
-                    peak = tl.where(is_paper & (above_n < -load_slack), BIG, peak)
-                excess = tl.maximum(excess, peak - (capacity + load_slack))
-                if backhaul_last:
-                    barred = tl.where(backhauled > 0, BIG, 0.0)
-                    excess = tl.maximum(excess, tl.where(goods > 0, barred[:, None], 0.0))
-            if windowed > 0:
-                opening = tl.load(node + OPENING * BLOCK_N + cols)
-                closing = tl.load(node + CLOSING * BLOCK_N + cols)
-                service = tl.load(node + SERVICE * BLOCK_N + cols)
-                home_by = tl.load(node + CLOSING * BLOCK_N + base) + TOLERANCE
-                home_by = tl.where(free_return, float("inf"), home_by)
-                rides = tl.load(duration_ptr + rows, mask=real[None, :], other=0.0)
-                arrival = ready_at[:, None] + rides
-                begin = tl.maximum(arrival, opening[None, :])
-                back = begin + service[None, :] + tl.load(home_ride_ptr + homes)
-                excess = tl.maximum(excess, arrival - (closing + TOLERANCE)[None, :])
-                excess = tl.maximum(excess, back - home_by[:, None])
-            if bounded > 0:
-                drow = tl.load(distance_ptr + rows, mask=real[None, :], other=0.0)
-                way_home = tl.where(free_return, 0.0, tl.load(home_ptr + homes))
-                whole = length[:, None] + drow + way_home
-                excess = tl.maximum(excess, whole - (max_length + TOLERANCE))
-            if MISSING_ARCS:
-                drow = tl.load(distance_ptr + rows, mask=real[None, :], other=0.0)
-                rides = tl.load(duration_ptr + rows, mask=real[None, :], other=0.0)
-                home = tl.load(home_ptr + homes)
-                home_ride = tl.load(home_ride_ptr + homes)
-                has_way = (tl.abs(home) < BIG) & (tl.abs(home_ride) < BIG)
-                there = (tl.abs(drow) < BIG) & (tl.abs(rides) < BIG)
-                excess = tl.where(there & (has_way | free_return), excess, BIG)
-            # Returning, or staying at the depot for good, obeys rules of its own.
-            if DEPOTS > 1:
-                settles = tl.where(depot_move & (looks == 0), base, -1)
-            else:
-                settles = tl.where(depot_move, base, -1)
-            excess = tl.where(cols[None, :] == settles[:, None], 0.0, excess)
-            moves = excess <= 0.0
+                gathered_n = credit[:, None] + tl.maximum(-goods, 0.0)
+                mixed_n = tl.where(goods > 0, above_n, tl.maximum(used[:, None], gathered_n))
+                peak = tl.where(is_separate, mixed_n, above_n)
+                peak = tl.where(is_paired, used[:, None] - goods, peak)
+                peak = tl.where(is_paper & (above_n < -load_slack), BIG, peak)
+            excess = tl.maximum(excess, peak - (capacity + load_slack))
+            if backhaul_last:
+                barred = tl.where(backhauled > 0, BIG, 0.0)
+                excess = tl.maximum(excess, tl.where(goods > 0, barred[:, None], 0.0))
+        if windowed > 0:
+            opening = tl.load(node + OPENING * BLOCK_N + cols)
+            closing = tl.load(node + CLOSING * BLOCK_N + cols)
+            service = tl.load(node + SERVICE * BLOCK_N + cols)
+            home_by = tl.load(node + CLOSING * BLOCK_N + base) + TOLERANCE
+            home_by = tl.where(free_return, float("inf"), home_by)
+            rides = tl.load(duration_ptr + rows, mask=real[None, :], other=0.0)
+            arrival = ready_at[:, None] + rides
+            begin = tl.maximum(arrival, opening[None, :])
+            back = begin + service[None, :] + tl.load(home_ride + homes)
+            excess = tl.maximum(excess, arrival - (closing + TOLERANCE)[None, :])
+            excess = tl.maximum(excess, back - home_by[:, None])
+        if bounded > 0:
+            drow = tl.load(distance_ptr + rows, mask=real[None, :], other=0.0)
+            way_home = tl.where(free_return, 0.0, tl.load(home + homes))
+            whole = length[:, None] + drow + way_home
+            excess = tl.maximum(excess, whole - (max_length + TOLERANCE))
+        if MISSING_ARCS:
+            drow = tl.load(distance_ptr + rows, mask=real[None, :], other=0.0)
+            rides = tl.load(duration_ptr + rows, mask=real[None, :], other=0.0)
+            way_back = tl.load(home + homes)
+            ride_back = tl.load(home_ride + homes)
+            has_way = (tl.abs(way_back) < BIG) & (tl.abs(ride_back) < BIG)
+            there = (tl.abs(drow) < BIG) & (tl.abs(rides) < BIG)
+            excess = tl.where(there & (has_way | free_return), excess, BIG)
+        # Returning, or staying at the depot for good, obeys rules of its own.
+        if DEPOTS > 1:
+            settles = tl.where(depot_move & (looks == 0), base, -1)
+        else:
+            settles = tl.where(depot_move, base, -1)
+        excess = tl.where(cols[None, :] == settles[:, None], 0.0, excess)
+        moves = excess <= 0.0
 
-            # ------------------------------------------------------------------- logits
-            zrow = tl.load(zscore_ptr + rows, mask=real[None, :], other=0.0)
-            bias = tl.where(moves, -read_weight * zrow, -BIG)
-            highest = tl.max(bias, axis=1)
-            # Whoever has finished, or has no legal move, stays.
-            idle = (done == 1) | (highest <= -BIG)
-            weight = exponential(bias - highest[:, None], FAST)
-            # Legal moves weigh more than nothing: the weights tell them from illegal ones.
-            weight = tl.where(moves, tl.maximum(weight, 1e-30), 0.0).to(value_sum.dtype)
-            if RECORD:
-                told = signal_ptr + history * SIGNALS
-                tl.store(told, signal, mask=recorded)
-                if SIGNALS > 1:
-                    tl.store(told + 1, ready_at * per_horizon, mask=recorded)
-                if SIGNALS > 2:
-                    tl.store(told + 2, collected_share, mask=recorded)
-                if SIGNALS > 3:
-                    tl.store(told + 3, left_share, mask=recorded)
-                if SIGNALS > 4:
-                    tl.store(told + 4, reach, mask=recorded)
-                if SIGNALS > 5:
-                    tl.store(told + 5, went_back, mask=recorded)
-                if SIGNALS > 6:
-                    tl.store(told + 6, pairs_share, mask=recorded)
+        # ------------------------------------------------------------------- logits
+        zrow = tl.load(zscore_ptr + rows, mask=real[None, :], other=0.0)
+        bias = tl.where(moves, -read_weight * zrow, -BIG)
+        highest = tl.max(bias, axis=1)
+        # A vehicle that has finished, or has no legal move, stays.
+        idle = (done == 1) | (highest <= -BIG)
+        weight = exponential(bias - highest[:, None], FAST)
+        # Legal moves weigh more than nothing: the weights tell them from illegal ones.
+        weight = tl.where(moves, tl.maximum(weight, 1e-30), 0.0).to(value_sum.dtype)
+        if RECORD:
+            told = signal_ptr + history * SIGNALS
+            tl.store(told, signal, mask=recorded)
+            if SIGNALS > 1:
+                tl.store(told + 1, ready_at * per_horizon, mask=recorded)
+            if SIGNALS > 2:
+                tl.store(told + 2, collected_share, mask=recorded)
+            if SIGNALS > 3:
+                tl.store(told + 3, left_share, mask=recorded)
+            if SIGNALS > 4:
+                tl.store(told + 4, reach, mask=recorded)
+            if SIGNALS > 5:
+                tl.store(told + 5, went_back, mask=recorded)
+            if SIGNALS > 6:
+                tl.store(told + 6, pairs_share, mask=recorded)
+            if DEPOTS == 1:
                 tl.store(
                     allowed_ptr + history[:, None] * nodes + cols[None, :],
                     (moves | (idle[:, None] & (cols[None, :] == current[:, None]))).to(tl.int8),
                     mask=recorded[:, None] & real[None, :],
                 )
-            numerator = tl.dot(weight, value_sum)  # (P, D)
-            denominator = tl.dot(weight, key_sum)
-            if DEPOTS > 1:
-                query_first = tl.load(first_ptr + queries + base[:, None] * WIDTH)
-            query = query_first + tl.load(last_ptr + queries + here[:, None] * WIDTH)
-            query += signal[:, None] * tl.load(state)[None, :]
-            if SIGNALS > 1:
-                query += (ready_at * per_horizon)[:, None] * tl.load(state + WIDTH)[None, :]
-            if SIGNALS > 2:
-                query += collected_share[:, None] * tl.load(state + 2 * WIDTH)[None, :]
-            if SIGNALS > 3:
-                query += left_share[:, None] * tl.load(state + 3 * WIDTH)[None, :]
-            if SIGNALS > 4:
-                query += reach[:, None] * tl.load(state + 4 * WIDTH)[None, :]
-            if SIGNALS > 5:
-                query += went_back[:, None] * tl.load(state + 5 * WIDTH)[None, :]
-            if SIGNALS > 6:
-                query += pairs_share[:, None] * tl.load(state + 6 * WIDTH)[None, :]
-            # The gate and the ratio in one division: n / d / (1 + exp(-q)).
-            gate = 1.0 + exponential(tl.minimum(-query, 20.0), FAST)
-            bottom = tl.maximum(denominator, 1e-30) * gate
-            context = numerator * inverse(bottom, FAST)
-            # Half precision ends at 65504.
-            context = tl.clamp(context, -60000.0, 60000.0).to(embedding.dtype)
-            match = tl.dot(context, embedding)  # (P, N)
-            legal = weight > 0
-            match = match * SCALE - match_weight * zrow
-            if MOVES:
-                # Rows of facts: those of nodes, then ways to each depot, then the same normalised.
-                fact = fact_node_ptr + b * (F_HOME + 2 * DEPOTS) * BLOCK_N
-                ways = homes - b * DEPOTS * BLOCK_N + F_HOME * BLOCK_N
-                match += counted_facts(
-                    move_first_ptr + (b * nodes + base) * FACTS,
-                    move_last_ptr + (b * nodes + here) * FACTS,
-                    move_state_ptr + b * SIGNALS * FACTS,
-                    signal,
-                    ready_at * per_horizon,
-                    collected_share,
-                    left_share,
-                    reach,
-                    went_back,
-                    pairs_share,
-                    fact,
-                    fact_own_ptr + b * F_INSTANCE,
-                    fact + ways,
-                    fact + ways + DEPOTS * BLOCK_N,
-                    distance_ptr + rows,
-                    duration_ptr + rows,
-                    real,
-                    BLOCK_P,
-                    BLOCK_N,
-                )
-            score = CLIPPING * tanh(match, FAST)
-            score = tl.where(legal, score, -BIG)
+        numerator = tl.dot(weight, value_sum)  # (P, D)
+        denominator = tl.dot(weight, key_sum)
+        if DEPOTS > 1:
+            query_first = tl.load(first_ptr + queries + base[:, None] * WIDTH)
+        query = query_first + tl.load(last_ptr + queries + here[:, None] * WIDTH)
+        query += signal[:, None] * tl.load(state)[None, :]
+        if SIGNALS > 1:
+            query += (ready_at * per_horizon)[:, None] * tl.load(state + WIDTH)[None, :]
+        if SIGNALS > 2:
+            query += collected_share[:, None] * tl.load(state + 2 * WIDTH)[None, :]
+        if SIGNALS > 3:
+            query += left_share[:, None] * tl.load(state + 3 * WIDTH)[None, :]
+        if SIGNALS > 4:
+            query += reach[:, None] * tl.load(state + 4 * WIDTH)[None, :]
+        if SIGNALS > 5:
+            query += went_back[:, None] * tl.load(state + 5 * WIDTH)[None, :]
+        if SIGNALS > 6:
+            query += pairs_share[:, None] * tl.load(state + 6 * WIDTH)[None, :]
+        # The gate and the ratio in one division: n / d / (1 + exp(-q)).
+        gate = 1.0 + exponential(tl.minimum(-query, 20.0), FAST)
+        bottom = tl.maximum(denominator, 1e-30) * gate
+        context = numerator * inverse(bottom, FAST)
+        # Half precision ends at 65504.
+        context = tl.clamp(context, -60000.0, 60000.0).to(embedding.dtype)
+        match = tl.dot(context, embedding)  # (P, N)
+        legal = weight > 0
+        match = match * SCALE - match_weight * zrow
+        if MOVES:
+            # Rows of facts: those of nodes, then ways to each depot, then the same normalised.
+            fact = fact_node_ptr + b * (F_HOME + 2 * DEPOTS) * BLOCK_N
+            ways = homes + F_HOME * BLOCK_N
+            match += counted_facts(
+                move_first_ptr + (b * nodes + base) * FACTS,
+                move_last_ptr + (b * nodes + here) * FACTS,
+                move_state_ptr + b * SIGNALS * FACTS,
+                signal,
+                ready_at * per_horizon,
+                collected_share,
+                left_share,
+                reach,
+                went_back,
+                pairs_share,
+                fact,
+                fact_own_ptr + b * F_INSTANCE,
+                fact + ways,
+                fact + ways + DEPOTS * BLOCK_N,
+                distance_ptr + rows,
+                duration_ptr + rows,
+                real,
+                BLOCK_P,
+                BLOCK_N,
+            )
+        score = CLIPPING * tanh(match, FAST)
+        score = tl.where(legal, score, -BIG)
 
-            # ------------------------------------------------------------------- choice
-            # Scores lie between -CLIPPING and CLIPPING: their exponentials need no shift.
-            if SAMPLE or RECORD:
-                chance = exponential(score, FAST)
-                everything = tl.sum(chance, axis=1)
-            if RECORD:
-                top = tl.max(chance, axis=1) / tl.maximum(everything, 1e-30)
-                tl.store(likeliest_ptr + history, top, mask=recorded)
-            if SAMPLE:
-                total = tl.cumsum(chance, axis=1)
+        # ------------------------------------------------------------------- choice
+        # Scores lie between -CLIPPING and CLIPPING: their exponentials need no shift.
+        if SAMPLE or RECORD:
+            chance = exponential(score, FAST)
+            everything = tl.sum(chance, axis=1)
+        if RECORD:
+            chance_of_top = tl.max(chance, axis=1) / tl.maximum(everything, 1e-30)
+            if DEPOTS == 1:
+                tl.store(likeliest_ptr + history, chance_of_top, mask=recorded)
+        if SAMPLE:
+            total = tl.cumsum(chance, axis=1)
+            if DEPOTS > 1:
+                level = tl.maximum(drawn(keys, steps), 1e-7) * everything
+            else:
                 level = tl.maximum(drawn(keys, t), 1e-7) * everything
-                # The last legal node whose share begins below the level, whatever the rounding.
-                before = legal & (total - chance < level[:, None])
-                pick = tl.max(tl.where(before, cols[None, :], 0), axis=1)
-                pick = tl.where(keys < 0, tl.argmax(score, axis=1), pick)
-            else:
-                pick = tl.argmax(score, axis=1)
-            pick = pick.to(tl.int32)
-            if DEPOTS > 1:
-                # Rounded as in the twins: a depot is as good as sure of its move where the others
-                # add nothing to its score, and of several such depots the first one wins.
-                top = tl.max(score, axis=1)
-                others = tl.sum(exponential(score - top[:, None], FAST), axis=1)
-                sure = top - (top + tl.log(others))
-                better = looks & (idle == 0) & (sure > best) & (zero_i + depots > depot)
-                best = tl.where(better, sure, best)
-                choice = tl.where(better, tl.where(current == depot, pick, depot), choice)
-                if depot == 0:
-                    choice = tl.where((looks == 0) & (idle == 0), pick, choice)
-            else:
-                choice = tl.where(idle, current, pick)
-
+            # The last legal node whose share begins below the level, whatever the rounding.
+            before = legal & (total - chance < level[:, None])
+            pick = tl.max(tl.where(before, cols[None, :], 0), axis=1)
+            pick = tl.where(keys < 0, tl.argmax(score, axis=1), pick)
+        else:
+            pick = tl.argmax(score, axis=1)
+        choice = tl.where(idle, current, pick.to(tl.int32))
         running = (done == 0) & exists
+        if DEPOTS > 1:
+            # Rounded as in the twins: a depot is as good as sure of its move where the others
+            # add nothing to its score, and of several such depots the first one wins.
+            top = tl.max(score, axis=1)
+            others = tl.sum(exponential(score - top[:, None], FAST), axis=1)
+            sure = top - (top + tl.log(others))
+            ahead = (sure > best) | ((sure == best) & (here < best_depot))
+            better = looks & (idle == 0) & ahead
+            best = tl.where(better, sure, best)
+            best_depot = tl.where(better, here, best_depot)
+            leaves = looks & (best > -BIG) & (best_depot != current)
+            choice = tl.where(leaves, best_depot, choice)
+            if RECORD:
+                # Which depot is left for follows from what was asked there: it is no decision.
+                forced = tl.where(leaves | idle, choice, -1)
+                open_moves = legal & (leaves == 0)[:, None]
+                tl.store(
+                    allowed_ptr + history[:, None] * nodes + cols[None, :],
+                    (open_moves | (cols[None, :] == forced[:, None])).to(tl.int8),
+                    mask=recorded[:, None] & real[None, :],
+                )
+                tl.store(
+                    likeliest_ptr + history, tl.where(leaves, 1.0, chance_of_top), mask=recorded
+                )
+                tl.store(depot_ptr + history, origin, mask=recorded)
+            steps += tl.where(running & decides, 1, 0)
+            moving = tl.where(decides & (steps <= max_steps), 1, 0)
+            compared = tl.where(decides, 0, compared + 1)
+            best = tl.where(decides, -BIG, best)
+            unfinished = (done == 0) & (steps <= max_steps)
+        else:
+            steps += tl.where(running, 1, 0)
+            unfinished = done == 0
         tl.store(action_ptr + history, choice, mask=recorded)
-        steps += tl.where(running, 1, 0)
         action = choice
-        remaining = tl.sum(1 - done, axis=0)
+        remaining = tl.sum(tl.where(unfinished, 1, 0), axis=0)
         t += 1
 
     cost = tl.where(orienteering, -collected, travelled + skipped)

@@ -117,6 +117,7 @@ def fact_gradient_kernel(
     match_ptr,
     signal_ptr,
     start_ptr,
+    depot_ptr,
     action_ptr,
     chosen_ptr,
     number_ptr,
@@ -132,6 +133,7 @@ def fact_gradient_kernel(
     BLOCK_N: tl.constexpr,
     BLOCK_R: tl.constexpr,
     SIGNALS: tl.constexpr,
+    DEPOTS: tl.constexpr,
     SCALE: tl.constexpr,
 ):
     """Gradients with respect to the weights of facts, of some tiles of the listed decisions.
@@ -151,8 +153,9 @@ def fact_gradient_kernel(
     opening = tl.load(node + F_OPENING * BLOCK_N + cols)
     closing = tl.load(node + F_CLOSING * BLOCK_N + cols)
     goods = tl.load(node + F_GOODS * BLOCK_N + cols)
-    home = tl.load(node + F_HOME * BLOCK_N + cols)
-    far = tl.load(node + (F_HOME + 1) * BLOCK_N + cols)
+    if DEPOTS == 1:
+        home = tl.load(node + F_HOME * BLOCK_N + cols)[None, :]
+        far = tl.load(node + (F_HOME + 1) * BLOCK_N + cols)[None, :]
 
     number = tl.load(number_ptr + b)
     for tile in range(tl.program_id(1), tl.cdiv(number, BLOCK_R), tl.num_programs(1)):
@@ -171,6 +174,12 @@ def fact_gradient_kernel(
             other=0.0,
         )
         grad = grad.to(tl.float32) * (1.0 / SCALE)
+        if DEPOTS > 1:
+            # Without depots, whose routes begin anywhere, all rows are 0.
+            first = tl.load(depot_ptr + b * total + row, mask=valid, other=0)
+            of_depot = node + (tl.minimum(first, DEPOTS - 1) + F_HOME)[:, None] * BLOCK_N
+            home = tl.load(of_depot + cols[None, :])
+            far = tl.load(of_depot + DEPOTS * BLOCK_N + cols[None, :])
         out = out_ptr + (b * total + place) * GRADIENT_COLUMNS
         zero = tl.zeros([BLOCK_R], dtype=tl.float32)
         waits = zero
@@ -190,11 +199,11 @@ def fact_gradient_kernel(
         if per_length > 0:
             ways = tl.load(distance_ptr + rows, mask=real[None, :], other=0.0)
             reach = tl.load(told + 4, mask=valid, other=0.0)
-            after = share(reach[:, None] - ways * per_length - home[None, :])
+            after = share(reach[:, None] - ways * per_length - home)
             length = tl.sum(grad * after, axis=1)
         tl.store(out, waits.to(out_ptr.dtype.element_ty), mask=valid)
         tl.store(out + 1, slack.to(out_ptr.dtype.element_ty), mask=valid)
         tl.store(out + 2, room.to(out_ptr.dtype.element_ty), mask=valid)
         tl.store(out + 3, length.to(out_ptr.dtype.element_ty), mask=valid)
-        away = tl.sum(grad * far[None, :], axis=1)
+        away = tl.sum(grad * far, axis=1)
         tl.store(out + 4, away.to(out_ptr.dtype.element_ty), mask=valid)

@@ -14,8 +14,8 @@ from spacevrp.decode.adjustment import Adjustment
 from spacevrp.decode.native_rollout import floats, problem_arrays
 from spacevrp.decode.neighbourhood import Neighbourhood
 from spacevrp.decode.rollout import Rollout
-from spacevrp.env.narrow import NarrowEnvironment
-from spacevrp.env.ways import WaysHome
+from spacevrp.env.candidates import CandidateEnvironment
+from spacevrp.env.returns import ReturnPaths
 from spacevrp.model.candidates import NodeTables
 from spacevrp.native import NETWORK_MISSING, network
 from spacevrp.tensors import Batch
@@ -35,7 +35,7 @@ def supports(batch: Batch) -> bool:
 
 
 def native_pruned_rollout(
-    environment: NarrowEnvironment,
+    environment: CandidateEnvironment,
     tables: NodeTables,
     starts: Tensor,
     near: Neighbourhood,
@@ -51,10 +51,10 @@ def native_pruned_rollout(
     """What ``pruned_rollout`` does by single steps where nothing is drawn; see there."""
     if network is None:
         raise ValueError(NETWORK_MISSING)
-    views = tables.views
+    augmentations = tables.augmentations
     read = min(max(readout or near.width, choices), near.width)
     limits = _Limits(min(choices, read), read)
-    shape = (starts.shape[0], views, -1)
+    shape = (starts.shape[0], augmentations, -1)
     origin = torch.where(
         environment.batch.has_depot.unsqueeze(1), environment.first_depots(starts), starts
     )
@@ -71,7 +71,7 @@ def native_pruned_rollout(
             threads=torch.get_num_threads() if threads is None else threads,
             instructions=instructions,
             look=look,
-            views=views,
+            views=augmentations,
             lists=limits.arrays(tables, near, adjustment, here),
         )
         # Few plans need all the moves that there might be.
@@ -106,7 +106,7 @@ class _Limits:
         )
         nodes = near.node.shape[1]
         bonus = torch.zeros((1, nodes)) if adjustment is None else adjustment.bonus[here]
-        nearness = torch.ones(tables.views)
+        nearness = torch.ones(tables.augmentations)
         if tables.nearness is not None:
             nearness = tables.nearness[here].flatten()
         return {
@@ -119,14 +119,14 @@ class _Limits:
 
 
 def _arrays(
-    environment: NarrowEnvironment, batch: Batch, tables: NodeTables, number: int
+    environment: CandidateEnvironment, batch: Batch, tables: NodeTables, number: int
 ) -> dict[str, Any]:
-    """What the compiled network has to know of one instance with all its views."""
+    """What the compiled network has to know of one instance with all its augmentations."""
     distance = _matrix(batch.distance)
     shared = environment.batch.duration is environment.batch.distance
     duration = distance if shared else _matrix(batch.duration)
     batch = batch.replace(distance=distance, duration=duration)
-    home = WaysHome(distance, duration, direct=True)
+    home = ReturnPaths(distance, duration, direct=True)
     here = slice(number, number + 1)
     moves = {}
     if tables.moves is not None:

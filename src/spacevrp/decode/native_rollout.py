@@ -10,10 +10,10 @@ import torch
 from torch import Tensor
 
 from spacevrp.arrays.limits import TOLERANCE
-from spacevrp.decode.packing import pack, ways_home
+from spacevrp.decode.packing import pack, return_paths
 from spacevrp.decode.trace import Trace
 from spacevrp.env import Environment
-from spacevrp.env.ways import WaysHome
+from spacevrp.env.returns import ReturnPaths
 from spacevrp.model.decoder import DecoderTables
 from spacevrp.native import NETWORK_MISSING, network
 from spacevrp.tensors import Batch
@@ -79,7 +79,7 @@ def native_rollout(
 
 
 def instance_arrays(
-    batch: Batch, tables: DecoderTables, home: WaysHome, depots: int
+    batch: Batch, tables: DecoderTables, home: ReturnPaths, depots: int
 ) -> dict[str, Any]:
     """What the compiled network has to know of instances, by the names of its arguments."""
     return {
@@ -100,7 +100,7 @@ def instance_arrays(
 
 
 def problem_arrays(
-    batch: Batch, read_weight: Tensor, match_weight: Tensor, home: WaysHome, depots: int
+    batch: Batch, read_weight: Tensor, match_weight: Tensor, home: ReturnPaths, depots: int
 ) -> dict[str, Any]:
     """The part of it that says what the rules are; with the weights (B,) of distances."""
     nodes = batch.num_nodes
@@ -108,9 +108,9 @@ def problem_arrays(
     distance = duration = floats(batch.distance)
     if batch.duration is not batch.distance:
         duration = floats(batch.duration)
-    home_distance = home_duration = floats(ways_home(home.distance, depots, nodes))
+    home_distance = home_duration = floats(return_paths(home.distance, depots, nodes))
     if home.duration is not home.distance:
-        home_duration = floats(ways_home(home.duration, depots, nodes))
+        home_duration = floats(return_paths(home.duration, depots, nodes))
     return {
         "distance": distance,
         "duration": duration,

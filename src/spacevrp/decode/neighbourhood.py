@@ -50,7 +50,7 @@ def neighbourhood(batch: Batch, width: int) -> Neighbourhood:
     if bool(batch.paired.any()):
         partner = batch.partner.to(near.dtype).unsqueeze(-1)
         missing = ~(near == partner).any(dim=-1, keepdim=True) & batch.paired[:, None, None]
-        # Depots are their own partners, and nobody goes there by this list.
+        # Depots are their own partners, and no vehicle goes there by this list.
         near[..., -1:] = torch.where(missing, partner, near[..., -1:])
     distance = torch.empty(near.shape, dtype=batch.distance.dtype, device=near.device)
     for rows in row_slices(near.shape[1], near.device, batch.size * width):

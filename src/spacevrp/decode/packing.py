@@ -52,7 +52,7 @@ FACT_OF_NODE = ("opening", "closing", "goods")
 FACT_OF_INSTANCE = ("per_horizon", "per_length", "limited", "load_rule")
 
 
-def ways_home(matrix: Tensor, depots: int, nodes: int) -> Tensor:
+def return_paths(matrix: Tensor, depots: int, nodes: int) -> Tensor:
     """From every node to each depot, (B, K, nodes) float32."""
     home = matrix[:, :, :depots].transpose(1, 2).float()
     return torch.nn.functional.pad(home, (0, nodes - matrix.shape[1])).contiguous()
@@ -128,9 +128,9 @@ def pack_facts(batch: Batch, zscore: Tensor, depots: int, nodes: int) -> tuple[T
         "load_rule": batch.load_rule,
     }
     free = (batch.open_routes | ~batch.has_depot)[:, None, None]
-    home = ways_home(batch.distance, depots, nodes)
+    home = return_paths(batch.distance, depots, nodes)
     home = torch.where(free | ~bounded[:, None, None], 0.0, home * per_length[:, None, None])
-    far = ways_home(zscore, depots, nodes).clamp(-FARTHEST, FARTHEST)
+    far = return_paths(zscore, depots, nodes).clamp(-FARTHEST, FARTHEST)
     far = torch.where(batch.has_depot[:, None, None], far, 0.0)
     table = torch.stack([per_node[name].float() for name in FACT_OF_NODE], dim=1)
     table = torch.nn.functional.pad(table, (0, nodes - batch.num_nodes))

@@ -5,8 +5,9 @@ the way home. The decoder's readout averages over some more of the list. All cus
 at, as ``rollout`` does at every move,
 
 - at a depot: a route may begin anywhere,
-- where everybody on the list has been served,
-- where nobody on the list can be served and the vehicle may not go home, or would go home for good.
+- where all customers on the list have been served,
+- where no customer on the list can be served and the vehicle may not go home, or would go home for
+  good.
 
 So a legal move is never lost. With as many options as there are customers, all this is ``rollout``.
 """
@@ -23,7 +24,7 @@ from spacevrp.decode.adjustment import Adjustment
 from spacevrp.decode.neighbourhood import Neighbourhood
 from spacevrp.decode.rollout import Rollout, choose
 from spacevrp.decode.signal import problem_signals
-from spacevrp.env.narrow import NarrowEnvironment, select
+from spacevrp.env.candidates import CandidateEnvironment, select
 from spacevrp.env.rules import at
 from spacevrp.env.state import State
 from spacevrp.model.candidates import NodeTables, node_scores, option_scores
@@ -48,7 +49,7 @@ class Drawing:
 
 @torch.no_grad()
 def pruned_rollout(
-    environment: NarrowEnvironment,
+    environment: CandidateEnvironment,
     tables: NodeTables,
     starts: Tensor,
     near: Neighbourhood,
@@ -61,7 +62,7 @@ def pruned_rollout(
     look: Callable[[], None] = lambda: None,
     kind: type[Walk] | None = None,
 ) -> Rollout:
-    """Complete a solution from each start node (B, V P), the starts of each view in a row.
+    """Complete a solution from each start node (B, V P), the starts of each augmentation in a row.
 
     Parameters
     ----------
@@ -83,7 +84,7 @@ def pruned_rollout(
     """
     walk = (kind or Walk)(environment, tables, starts, near, choices, readout, drawing, adjustment)
     interval = _STEPS_BETWEEN_QUESTIONS[starts.device.type]
-    # Whoever waits, waits for the next question at most.
+    # A waiting trajectory waits for the next question at most.
     for question in range(environment.max_steps):
         look()
         walk.look_at_all()
@@ -99,7 +100,7 @@ class Walk:
 
     def __init__(
         self,
-        environment: NarrowEnvironment,
+        environment: CandidateEnvironment,
         tables: NodeTables,
         starts: Tensor,
         near: Neighbourhood,
@@ -114,7 +115,9 @@ class Walk:
         self.choices = min(choices, self.readout)
         self.drawing, self.adjustment = drawing, adjustment
         order = torch.arange(starts.shape[1], device=starts.device)
-        self.view = (order // (starts.shape[1] // tables.views)).expand_as(starts)  # (B, V P)
+        self.augmentation = (order // (starts.shape[1] // tables.augmentations)).expand_as(
+            starts
+        )  # (B, V P)
         self.state = environment.begin(starts)
         origin = torch.where(batch.has_depot.unsqueeze(1), environment.first_depots(starts), starts)
         length = environment.max_steps + 2
@@ -136,7 +139,7 @@ class Walk:
         nodes, distance = self.near.around(state.current)  # (B, V P, W)
         found = self.environment.prospect(state, nodes)
         rank = found.legal.cumsum(dim=-1)
-        somebody = rank[..., -1] > 0
+        servable = rank[..., -1] > 0
         legal = found.legal
         if self.choices < self.near.width:
             # The legal ones first, in the order of the list.
@@ -147,17 +150,17 @@ class Walk:
         home = self.environment.origin_moves(state)
         at_depot = at(batch.is_depot, state.current)
         for_good = state.routes >= batch.max_routes.unsqueeze(1)
-        waits = ~somebody & (~home | ~found.fresh.any(dim=-1) | for_good)
+        waits = ~servable & (~home | ~found.fresh.any(dim=-1) | for_good)
         self.waits = (waits | at_depot) & (state.left > 0) & ~state.done
 
-        idle = ~home & ~somebody
+        idle = ~home & ~servable
         # The way home comes first. Where nothing is legal any row will do: the vehicle stays.
         back = between(batch.distance, state.current, state.origin)
         nodes = torch.cat([state.origin.unsqueeze(-1), nodes], dim=-1)
         distance = torch.cat([back.unsqueeze(-1), distance], dim=-1)
         scores = option_scores(
             self.tables,
-            self.view,
+            self.augmentation,
             state.origin,
             state.current,
             problem_signals(self.environment.batch, state, self.tables.num_signals),
@@ -172,17 +175,20 @@ class Walk:
 
     def look_at_all(self) -> None:
         """Those who wait choose from all customers."""
-        views = self.tables.views
-        waits = self.waits.unflatten(1, (views, -1))  # (B, V, P)
+        augmentations = self.tables.augmentations
+        waits = self.waits.unflatten(1, (augmentations, -1))  # (B, V, P)
         count = int(waits.sum(dim=2).max())
         if count == 0:
             return
         batch = self.environment.batch
-        # Those who wait come first; where a view has fewer, others are looked at for nothing.
+        # Those who wait come first; where an augmentation has fewer, others are looked at for
+        # nothing.
         order = waits.int().argsort(dim=2, descending=True, stable=True)[..., :count]
-        order = order + torch.arange(views, device=order.device).unsqueeze(1) * waits.shape[2]
+        order = (
+            order + torch.arange(augmentations, device=order.device).unsqueeze(1) * waits.shape[2]
+        )
         most = _MOST_LOOKED_AT[order.device.type]
-        together = max(1, most // (batch.num_nodes * batch.size * views))
+        together = max(1, most // (batch.num_nodes * batch.size * augmentations))
         action = self.state.current.clone()
         for index in order.split(together, dim=2):
             some = select(self.state, index.flatten(1))
@@ -228,7 +234,7 @@ class Walk:
     # --------------------------------------------------------------------------------- decisions
 
     def _choose_of_all(self, state: State) -> Tensor:
-        """The next node (B, V P) out of all, as many partial solutions of every view."""
+        """The next node (B, V P) out of all, as many partial solutions of every augmentation."""
         environment = self.environment
         allowed = environment.mask(state)
         action = self._choose(self._scores_of_all(state, allowed))
@@ -243,7 +249,7 @@ class Walk:
         if self.adjustment is not None:
             zscore = self.adjustment.zscore(zscore, at_depot)
         parted = (
-            values.unflatten(1, (self.tables.views, -1))
+            values.unflatten(1, (self.tables.augmentations, -1))
             for values in (
                 state.origin,
                 state.current,

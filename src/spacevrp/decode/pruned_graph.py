@@ -27,7 +27,7 @@ class GraphedWalk(Walk):
         super().__init__(*arguments)
         if self.drawing is not None:
             raise ValueError("expected no drawing where steps are captured")
-        # Some of the state may be views of one number for all, which cannot be written to.
+        # Some of the state may be augmentations of one number for all, which cannot be written to.
         names = [field.name for field in fields(State)]
         self.state = State(**{name: getattr(self.state, name).clone() for name in names})
         self._fixed = self._tensors()
@@ -39,25 +39,25 @@ class GraphedWalk(Walk):
             kept = {name: tensor.clone() for name, tensor in self._fixed.items()}
             kept["sequence"] = self.sequence.clone()
             self._replay = capture(self._step_in_place)
-            self._settle(kept)  # what the warm-up has changed
+            self._restore(kept)  # what the warm-up has changed
             self.sequence.copy_(kept["sequence"])
         self._replay()
 
     def look_at_all(self) -> None:
         """As ever, but the state stays where it is."""
         super().look_at_all()
-        self._settle(self._tensors())
+        self._restore(self._tensors())
 
     def _step_in_place(self) -> None:
         super().step()
-        self._settle(self._tensors())
+        self._restore(self._tensors())
 
     def _tensors(self) -> dict[str, Tensor]:
         """All that a step changes, but for the sequence, which it writes to in place."""
         state = {field.name: getattr(self.state, field.name) for field in fields(State)}
         return {**state, "place": self.place, "waits": self.waits}
 
-    def _settle(self, tensors: dict[str, Tensor]) -> None:
+    def _restore(self, tensors: dict[str, Tensor]) -> None:
         """Copy them to where the next step looks."""
         for name, fixed in self._fixed.items():
             if tensors[name] is not fixed:

@@ -40,9 +40,14 @@ def decisions(trace: Trace) -> tuple[Tensor, ...]:
     """First and current node, signals, legal moves, action and activity, each (B, T, P, ...)."""
     if trace.signals is None or trace.allowed is None:
         raise ValueError("expected a trace with its decisions recorded, received one without")
-    current = trace.current
-    first = trace.origin.unsqueeze(1).expand_as(current)
-    return first, current, trace.signals, trace.allowed.bool(), trace.action.long(), trace.active
+    return (
+        trace.first,
+        trace.current,
+        trace.signals,
+        trace.allowed.bool(),
+        trace.action.long(),
+        trace.active,
+    )
 
 
 def log_probabilities(
@@ -161,7 +166,9 @@ def fused_replay_gradients(
     sums, context, query = scratch(2 * width), scratch(width), scratch(width)
     scalars = zeros(2)
     starts = trace.starts.to(torch.int32).contiguous()
-    origin = trace.origin.to(torch.int32).contiguous()
+    # Of trajectories, or of decisions where routes may begin at several depots.
+    origin = trace.origin.to(torch.int32).contiguous() if trace.depot is None else trace.depot
+    depots = 1 if trace.depot is None else trace.num_depots
     weights = torch.stack([tables.read_weight, tables.match_weight], dim=1).float().contiguous()
     moves: list[Tensor] = [each] * 7
     if tables.move_first is not None:
@@ -170,7 +177,7 @@ def fused_replay_gradients(
         rides = lengths
         if tables.batch.duration is not tables.batch.distance:
             rides = tables.batch.duration.float().contiguous()
-        facts = pack_facts(tables.batch, tables.zscore, 1, block_nodes)
+        facts = pack_facts(tables.batch, tables.zscore, depots, block_nodes)
         moves = [*move_weights(tables), *facts, lengths, rides]
     replay_kernel[(size, splits)](
         tables.embedding.detach().to(match_type(dtype)).contiguous(),
@@ -201,6 +208,7 @@ def fused_replay_gradients(
         BLOCK_R=block,
         SIGNALS=tables.num_signals,
         MOVES=tables.move_first is not None,
+        DEPOTS=depots,
         CLIPPING=tables.clipping,
         SCALE=1.0 / math.sqrt(width),
         FAST=trace.action.is_cuda,
@@ -244,6 +252,7 @@ def fused_replay_gradients(
             BLOCK_N=block_nodes,
             BLOCK_R=_MULTIPLIED_AT_ONCE,
             SIGNALS=tables.num_signals,
+            DEPOTS=depots,
             num_warps=num_warps,
         )
         return out
@@ -255,6 +264,7 @@ def fused_replay_gradients(
             match,
             trace.signals,
             starts,
+            origin,
             trace.action,
             chosen,
             number,
@@ -267,6 +277,7 @@ def fused_replay_gradients(
             BLOCK_N=block_nodes,
             BLOCK_R=_MULTIPLIED_AT_ONCE,
             SIGNALS=tables.num_signals,
+            DEPOTS=depots,
             SCALE=1.0 / math.sqrt(width),
             num_warps=num_warps,
         )

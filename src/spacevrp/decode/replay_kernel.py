@@ -81,6 +81,7 @@ def replay_kernel(
     BLOCK_R: tl.constexpr,
     SIGNALS: tl.constexpr,
     MOVES: tl.constexpr,
+    DEPOTS: tl.constexpr,
     CLIPPING: tl.constexpr,
     SCALE: tl.constexpr,
     FAST: tl.constexpr,
@@ -127,7 +128,10 @@ def replay_kernel(
         action = tl.load(history, mask=valid, other=0)
         before = tl.load(history - trajectories, mask=valid & (t > 0), other=0)
         current = tl.where(t == 0, start, before)
-        first = tl.load(origin_ptr + b * trajectories + p, mask=valid, other=0)
+        if DEPOTS > 1:
+            first = tl.load(origin_ptr + b * total + row, mask=valid, other=0)
+        else:
+            first = tl.load(origin_ptr + b * trajectories + p, mask=valid, other=0)
         told = signal_ptr + (b * total + row) * SIGNALS
         coefficient = tl.load(coefficient_ptr + b * total + row, mask=valid, other=0.0)
         moves = tl.load(
@@ -161,8 +165,12 @@ def replay_kernel(
         match = tl.dot(context, tl.trans(embedding))
         match = match * SCALE - match_weight * zrow
         if MOVES:
-            # Recorded decisions have one depot at most: two rows of ways home.
-            fact = fact_node_ptr + b * (F_HOME + 2) * BLOCK_N
+            # Rows of facts: those of nodes, then ways to each depot, then the same normalised.
+            fact = fact_node_ptr + b * (F_HOME + 2 * DEPOTS) * BLOCK_N
+            ways = cols[None, :] + F_HOME * BLOCK_N
+            if DEPOTS > 1:
+                # Without depots, whose routes begin anywhere, all rows are 0.
+                ways = ways + tl.minimum(first, DEPOTS - 1)[:, None] * BLOCK_N
             rows = b * nodes * nodes + current[:, None] * nodes + cols[None, :]
             match += counted_facts(
                 move_first_ptr + (b * nodes + first) * FACTS,
@@ -177,8 +185,8 @@ def replay_kernel(
                 tl.load(told + 6, mask=valid, other=0.0),
                 fact,
                 fact_own_ptr + b * F_INSTANCE,
-                fact + F_HOME * BLOCK_N + cols[None, :],
-                fact + (F_HOME + 1) * BLOCK_N + cols[None, :],
+                fact + ways,
+                fact + ways + DEPOTS * BLOCK_N,
                 distance_ptr + rows,
                 duration_ptr + rows,
                 real,
@@ -264,6 +272,7 @@ def scatter_kernel(
     BLOCK_N: tl.constexpr,
     BLOCK_R: tl.constexpr,
     SIGNALS: tl.constexpr,
+    DEPOTS: tl.constexpr,
 ):
     """Sum the rows of ``query`` by the node the route began at (program 0), or the vehicle was at.
 
@@ -284,7 +293,10 @@ def scatter_kernel(
         start = tl.load(start_ptr + p, mask=valid, other=0)
         before = tl.load(action_ptr + b * total + row - trajectories, mask=valid & (t > 0), other=0)
         last = tl.where(t == 0, start, before)
-        first = tl.load(origin_ptr + p, mask=valid, other=0)
+        if DEPOTS > 1:
+            first = tl.load(origin_ptr + b * total + row, mask=valid, other=0)
+        else:
+            first = tl.load(origin_ptr + p, mask=valid, other=0)
         node = tl.where(tl.program_id(1) == 0, first, last)
         values = tl.load(
             query_ptr + (b * total + place)[:, None] * WIDTH + dims[None, :],

@@ -3,15 +3,16 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
-from typing import Protocol
+from typing import NamedTuple, Protocol
 
 import torch
 from torch import Tensor
 
-from spacevrp.decode.draws import uniform
+from spacevrp.decode.random_numbers import uniform
 from spacevrp.decode.signal import problem_signals
 from spacevrp.decode.trace import Trace
 from spacevrp.env import Environment, State
+from spacevrp.env.environment import only
 from spacevrp.env.rules import at
 from spacevrp.model.decoder import DecoderTables, logits
 
@@ -27,7 +28,7 @@ class Rollout:
 
     sequence: Tensor  # (B, P, T) int64; origin, start, then every move
     cost: Tensor  # (B, P) in units of distance; inf where stuck
-    trace: Trace | None = None  # where asked for; instances with at most one depot only
+    trace: Trace | None = None  # where asked for
 
 
 @dataclass(frozen=True)
@@ -79,9 +80,13 @@ def advance(
     if temperature is not None:
         scores = scores / temperature.unsqueeze(-1)
     action = choose(scores, drawn)
-    if environment.num_depots > 1:
-        action = look_ahead(environment, tables, state, action, drawn=drawn, dtype=dtype)
     likeliest = scores.softmax(dim=-1).amax(dim=-1) if record else None
+    if environment.num_depots > 1:
+        ahead = look_ahead(environment, tables, state, action, drawn=drawn, dtype=dtype)
+        action = ahead.action
+        if likeliest is not None:
+            allowed = torch.where(ahead.decides.unsqueeze(-1), ahead.allowed, allowed)
+            likeliest = torch.where(ahead.decides, ahead.likeliest, likeliest)
     return Move(action, signals, allowed, environment.step(state, action), likeliest)
 
 
@@ -141,20 +146,23 @@ def rollout(
         )
         if move.likeliest is not None:
             legal = move.allowed.to(torch.int8)
-            kept.append((move.action.int(), move.signals, legal, move.likeliest, ~state.done))
+            depot = state.origin.int()
+            kept.append(
+                (move.action.int(), move.signals, legal, move.likeliest, ~state.done, depot)
+            )
         state = move.state
         taken = step + 1
         sequence[..., taken + 1] = move.action
     cost = torch.where(state.done, environment.cost(state), torch.inf)
     trace = None
     if record:
-        if environment.num_depots > 1:
-            raise ValueError("expected at most one depot where decisions are recorded")
-        action, signals, allowed, likeliest, active = (
+        action, signals, allowed, likeliest, active, depot = (
             torch.stack(column, dim=1) for column in zip(*kept, strict=True)
         )
         steps = active.sum(dim=1).to(torch.int32)
         trace = Trace(starts, origin, action, steps, cost, signals, allowed, likeliest)
+        if environment.num_depots > 1:
+            trace = replace(trace, depot=depot, num_depots=environment.num_depots)
     return Rollout(sequence[..., : taken + 2], cost, trace)
 
 
@@ -176,6 +184,15 @@ def choose(scores: Tensor, drawn: Tensor | None = None) -> Tensor:
     return torch.where(drawn < 0, likeliest, found)
 
 
+class Ahead(NamedTuple):
+    """What looking ahead comes to."""
+
+    action: Tensor  # (B, P) int64; the plain choice where it has no say
+    decides: Tensor  # (B, P) bool; where it has one
+    allowed: Tensor  # (B, P, N) bool; what was chosen from there: one node before a switch
+    likeliest: Tensor  # (B, P) chance of the likeliest of these
+
+
 def look_ahead(
     environment: Environment,
     tables: DecoderTables,
@@ -184,12 +201,12 @@ def look_ahead(
     *,
     drawn: Tensor | None = None,
     dtype: torch.dtype | None = None,
-) -> Tensor:
+) -> Ahead:
     """At a depot, compare all depots before the next route and move to the most confident one.
 
     For each depot the decoder is asked as if the vehicle stood there; the depot with the highest
     probability of any single customer wins. If that is the present one, its customer is served,
-    otherwise the move is the (free) switch.
+    otherwise the move is the (free) switch. That follows from what was asked and is never drawn.
     """
     batch = environment.batch
     chooses = batch.is_depot.sum(dim=1, keepdim=True) > 1  # beside others in a mixed batch
@@ -197,6 +214,8 @@ def look_ahead(
     at_depot = at_depot & chooses
     best_chance = torch.full_like(state.length, -torch.inf)
     best_move = action
+    best_legal = only(action, batch.num_nodes)
+    best_chosen = torch.zeros_like(at_depot)  # by a choice, not by a switch
     for depot in range(environment.num_depots):
         there = torch.full_like(state.current, depot)
         standing = replace(state, current=there, origin=there, clock=at(batch.opening, there))
@@ -208,8 +227,14 @@ def look_ahead(
         scores = logits(tables, there, there, signals, legal, dtype)
         chance = scores.amax(dim=-1) - scores.logsumexp(dim=-1)
         move = choose(scores, drawn)
-        move = torch.where(state.current == there, move, there)
+        stays = state.current == there
+        move = torch.where(stays, move, there)
+        legal = torch.where(stays.unsqueeze(-1), legal, only(there, batch.num_nodes))
         better = exists & (chance > best_chance)
         best_chance = torch.where(better, chance, best_chance)
         best_move = torch.where(better, move, best_move)
-    return torch.where(at_depot & torch.isfinite(best_chance), best_move, action)
+        best_legal = torch.where(better.unsqueeze(-1), legal, best_legal)
+        best_chosen = torch.where(better, stays, best_chosen)
+    decides = at_depot & torch.isfinite(best_chance)
+    likeliest = torch.where(best_chosen, best_chance.exp(), 1.0)
+    return Ahead(torch.where(decides, best_move, action), decides, best_legal, likeliest)

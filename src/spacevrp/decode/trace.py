@@ -20,6 +20,16 @@ class Trace:
     signals: Tensor | None = None  # (B, T, P, S)
     allowed: Tensor | None = None  # (B, T, P, N) int8
     likeliest: Tensor | None = None  # (B, T, P) chance of the likeliest move
+    # Where instances may have several depots: that of the running route before each move
+    depot: Tensor | None = None  # (B, T, P) int32
+    num_depots: int = 1  # of the instance with most of them, and at least one
+
+    @property
+    def first(self) -> Tensor:
+        """The depot of the running route before each move, or else the start, (B, T, P) int64."""
+        if self.depot is not None:
+            return self.depot.long()
+        return self.origin.unsqueeze(1).expand(-1, self.action.shape[1], -1)
 
     @property
     def current(self) -> Tensor:

@@ -2,8 +2,9 @@
 
 The model decides who is served next, and knows nothing of the types. Which vehicle leaves next is
 decided by preferences: simple orders (large, cheap, or cheap for their size first) and random ones,
-another for each start of each view. At the end every route gets the cheapest vehicle that can drive
-it, all routes considered together. Visits and vehicles are weighed by the search that follows.
+another for each start of each augmentation. At the end every route gets the cheapest vehicle that
+can drive it, all routes considered together. Visits and vehicles are weighed by the search that
+follows.
 """
 
 from __future__ import annotations
@@ -17,10 +18,10 @@ from torch import Tensor
 
 from spacevrp.arrays.fleet import ANY_NUMBER
 from spacevrp.arrays.routes import routes_of
-from spacevrp.decode.draws import random_keys
 from spacevrp.decode.fleet import fleet_rollout
 from spacevrp.decode.native_fleet import native_fleet_rollout
 from spacevrp.decode.native_rollout import supports as supports_native
+from spacevrp.decode.random_numbers import random_keys
 from spacevrp.decode.rollout import Rollout
 from spacevrp.engines.memory import Cut
 from spacevrp.engines.search import (
@@ -99,14 +100,17 @@ class _Search:
         seeds = numbered_seeds(self._model, self._batch, settings)  # (1, V, M)
         starts = self._starts.shape[1]
         for turn in range(settings.rounds):
-            views = settings.numbered(0, settings.views)
-            states = [random_state(settings.seed, (7, view, turn)) for view in views]
+            augmentations = settings.numbered(0, settings.augmentations)
+            states = [
+                random_state(settings.seed, (7, augmentation, turn))
+                for augmentation in augmentations
+            ]
             preferences = draw_preferences(self._fleet, starts, states)
-            for first in range(0, settings.views, self._cut.views):
-                some = slice(first, first + self._cut.views)
+            for first in range(0, settings.augmentations, self._cut.augmentations):
+                some = slice(first, first + self._cut.augmentations)
                 try:
                     settings.deadline.check()
-                    self._search_views(seeds[0, some], some, preferences, turn)
+                    self._search_augmentations(seeds[0, some], some, preferences, turn)
                 except TimeIsUp:
                     if self._best.is_empty:
                         raise
@@ -115,25 +119,27 @@ class _Search:
         (found,) = self._best.candidates()
         return found
 
-    def _search_views(
-        self, seeds: Tensor, views: slice, preferences: Preferences, turn: int
+    def _search_augmentations(
+        self, seeds: Tensor, augmentations: slice, preferences: Preferences, turn: int
     ) -> None:
-        """Every start of some views (v, M), piece by piece."""
+        """Every start of some augmentations (v, M), piece by piece."""
         settings, number, device = self._settings, len(seeds), self._batch.device
         batch = self._batch.repeat_interleave(number)
         fleet = self._fleet.repeat_interleave(number)
         environment = FleetEnvironment(batch, fleet, direct_return=settings.direct_return)
-        numbers = settings.numbered(views.start, number)
+        numbers = settings.numbered(augmentations.start, number)
         tables = encode(self._model, batch, seeds, settings, numbers)
         everywhere = self._starts.shape[1]
         for first in range(0, everywhere, self._cut.starts):
             starts = slice(first, first + self._cut.starts)
             piece = self._starts[:, starts].expand(number, -1)  # (v, p)
-            wanted = preferences.some(views, starts).to(device)
-            place = (0, turn, views.start, first)
+            wanted = preferences.some(augmentations, starts).to(device)
+            place = (0, turn, augmentations.start, first)
             done = _roll_out(environment, tables, piece, wanted, settings, place)
-            view = torch.arange(views.start, views.start + number, device=device)
-            rank = turn * settings.views + view
+            augmentation = torch.arange(
+                augmentations.start, augmentations.start + number, device=device
+            )
+            rank = turn * settings.augmentations + augmentation
             order = torch.arange(first, first + piece.shape[1], device=device)
             self._best.add(_moves(done), rank[:, None] * everywhere + order)
 
@@ -201,9 +207,9 @@ def _judged(problem: Problem, candidates: list[Candidate]) -> list[Candidate]:
 
 
 def draw_preferences(fleet: Fleet, starts: int, states: Sequence[int]) -> Preferences:
-    """Preferences of every start of every view (V, P) of one instance, on the host.
+    """Preferences of every start of every augmentation (V, P) of one instance, on the host.
 
-    Each view has a state of the random numbers, so that it is the same beside any others.
+    Each augmentation has a state of the random numbers, so that it is the same beside any others.
     """
     one = fleet.to("cpu")
     drawn = [_drawn(one, starts, state) for state in states]
@@ -211,7 +217,7 @@ def draw_preferences(fleet: Fleet, starts: int, states: Sequence[int]) -> Prefer
 
 
 def _drawn(fleet: Fleet, starts: int, state: int) -> tuple[Tensor, Tensor, Tensor, Tensor]:
-    """The same of one view."""
+    """The same of one augmentation."""
     generator = torch.Generator().manual_seed(state)
 
     def random(*more: int) -> Tensor:
@@ -232,6 +238,6 @@ def _simple_orders(fleet: Fleet, noise: Tensor, random: Callable[..., Tensor]) -
     cost = fleet.fixed_cost[0]
     orders = torch.stack([room, -cost / room, -cost])  # (3, K)
     kind = (random() * 8).long()  # of 8: one each of the three, two in any order, three at random
-    settled = torch.where((kind >= 3).unsqueeze(-1), random(types), orders[kind.clamp(max=2)])
+    resolved = torch.where((kind >= 3).unsqueeze(-1), random(types), orders[kind.clamp(max=2)])
     fixed = (kind <= 4)[..., None, None]
-    return torch.where(fixed, settled.unsqueeze(2) + 1e-6 * noise, noise)
+    return torch.where(fixed, resolved.unsqueeze(2) + 1e-6 * noise, noise)

@@ -7,7 +7,7 @@ from collections.abc import Callable, Iterable, Sequence
 from spacevrp.engines.devices import Device
 from spacevrp.engines.pruning import Search, choose_search, describe
 from spacevrp.engines.settings import Settings
-from spacevrp.problems.familiar import needs_fleet_rules
+from spacevrp.problems.canonical import needs_fleet_rules
 from spacevrp.problems.problem import Problem
 
 # Instances share a batch up to this ratio of their sizes: padding costs its square.
@@ -20,7 +20,7 @@ def group(
     augment: int,
     search_of: Callable[[Problem], Search | None] = lambda problem: None,
 ) -> list[tuple[int, list[int]]]:
-    """(views, numbers of instances) that are solved together: of like size, whatever the variant.
+    """(augmentations, numbers of instances) solved together: of like size, of any variant.
 
     Several depots take more work a step and durations of their own more memory, so those instances
     stay among themselves; so do fleets, and large ones that are searched alike with one metric.
@@ -33,8 +33,9 @@ def group(
         if search is not None:
             planar = problem.distances.coordinates is not None
             large = f"{search} {problem.distances.metric if planar else 'matrix'}"
-        views, several_depots = distinct_views(problem, augment), len(problem.depots) > 1
-        return views, needs_fleet_rules(problem), several_depots, own_durations, large
+        augmentations = distinct_augmentations(problem, augment)
+        several_depots = len(problem.depots) > 1
+        return augmentations, needs_fleet_rules(problem), several_depots, own_durations, large
 
     groups: list[tuple[int, list[int]]] = []
     smallest, last = 0, None
@@ -47,7 +48,7 @@ def group(
     return groups
 
 
-def distinct_views(problem: Problem, augment: int) -> int:
+def distinct_augmentations(problem: Problem, augment: int) -> int:
     """Small instances have no more pivot sets than single customers and pairs of them."""
     customers = len(problem.customers)
     return min(augment, customers + customers * (customers - 1) // 2)
@@ -68,7 +69,7 @@ def search_of(problem: Problem, settings: Settings, device: Device) -> Search | 
 
 
 def count_rollouts(several: Sequence[Problem], settings: Settings, device: Device) -> int:
-    """Of a view of the instance of a group with most start nodes, about."""
+    """Of an augmentation of the instance of a group with most start nodes, about."""
     large = search_of(several[0], settings, device)
     starts = starts_expected(several, settings.starts if large is None else large.starts)
     if large is not None or needs_fleet_rules(several[0]):

@@ -21,12 +21,12 @@ from spacevrp.engines.search import (
     Foreseen,
     Moves,
     choose_starts,
-    seeds_of_views,
+    one_by_one,
+    seeds_of_augmentations,
     stack_expected,
-    view_by_view,
 )
 from spacevrp.engines.settings import Seconds, Settings
-from spacevrp.env.narrow import NarrowEnvironment
+from spacevrp.env.candidates import CandidateEnvironment
 from spacevrp.inference.construct import Candidate
 from spacevrp.inference.keys import random_state
 from spacevrp.model import SpaceModel
@@ -89,14 +89,14 @@ class _Large:
     watch: Watch
 
     def run(self, batch: Batch, expected: Batch | None) -> list[list[Candidate]]:
-        """All views from all starts; ``expected`` as in :func:`stack_expected`."""
+        """All augmentations from all starts; ``expected`` as in :func:`stack_expected`."""
         settings = self.settings
         self.watch.stage("looking around")
         num_depots = max(len(p.depots) for p in self.problems)
-        environment = NarrowEnvironment(batch, num_depots)
-        planned = None if expected is None else NarrowEnvironment(expected, num_depots)
+        environment = CandidateEnvironment(batch, num_depots)
+        planned = None if expected is None else CandidateEnvironment(expected, num_depots)
         starts = choose_starts(environment, self.search.starts)  # (I, P)
-        seeds = seeds_of_views(self.model, batch, self.problems, settings)  # (I, V, M)
+        seeds = seeds_of_augmentations(self.model, batch, self.problems, settings)  # (I, V, M)
         near = neighbourhood(batch, self.search.listed)
         known = survey(batch)
         adjusted = torch.tensor(
@@ -105,8 +105,8 @@ class _Large:
         adjustment = Adjustment.of(batch, adjusted.to(batch.device))
         best = Foreseen(batch, environment.max_steps + 2, known=expected is None)
 
-        def search_views(first_view: int) -> None:
-            some = seeds[:, first_view : first_view + self.cut.views]
+        def search_augmentations(first_augmentation: int) -> None:
+            some = seeds[:, first_augmentation : first_augmentation + self.cut.augmentations]
             tables = encode_in_blocks(
                 self.model,
                 batch,
@@ -115,21 +115,21 @@ class _Large:
                 known=known,
                 report=self._stages("encoding"),
             )
-            numbers = settings.numbered(first_view, some.shape[1])
+            numbers = settings.numbered(first_augmentation, some.shape[1])
             nearness = adjustment.nearness(numbers.start, len(numbers))
             tables = replace(tables, nearness=nearness)
-            tables = tables.leaning(self.model, batch, numbers, settings.heads)
+            tables = tables.with_heads(self.model, batch, numbers, settings.heads)
             self.watch.stage("decoding")
             for number in range(settings.rounds):
                 for first in range(0, starts.shape[1], self.cut.starts):
                     piece = starts[:, first : first + self.cut.starts]
-                    place = (first_view, number, first)
+                    place = (first_augmentation, number, first)
                     turn = (tables, piece, near, adjustment, place)
                     done = self._roll_out(environment, *turn)
                     cost = done.cost if planned is None else self._roll_out(planned, *turn).cost
                     best.add(done, cost, self._ranks(place, some.shape[1], piece, starts.shape[1]))
 
-        view_by_view(search_views, best, settings, self.cut.views)
+        one_by_one(search_augmentations, best, settings, self.cut.augmentations)
         return best.candidates()
 
     def _stages(self, name: str) -> Callable[[float], None]:
@@ -147,23 +147,23 @@ class _Large:
 
     def _roll_out(
         self,
-        environment: NarrowEnvironment,
+        environment: CandidateEnvironment,
         tables: NodeTables,
         starts: Tensor,
         near: Neighbourhood,
         adjustment: Adjustment,
         place: tuple[int, int, int],
     ) -> Moves:
-        """Complete a plan from each start (I, P) of every view, all workers at once."""
+        """Complete a plan from each start (I, P) of every augmentation, all workers at once."""
         size, count = starts.shape
-        plans = size * count * tables.views
+        plans = size * count * tables.augmentations
         workers = min(workers_for(starts.device), -(-plans // _FEWEST_OF_A_WORKER), count)
         drawn = place[1] > 0
         if self.settings.compiled and not drawn and supports_native(environment.batch):
             done = native_pruned_rollout(
                 environment,
                 tables,
-                starts.repeat(1, tables.views),
+                starts.repeat(1, tables.augmentations),
                 near,
                 choices=self.search.choices,
                 readout=self.search.readout,
@@ -172,7 +172,7 @@ class _Large:
                 look=self.settings.deadline.check,
                 threads=workers,
             )
-            return _joined([done], tables.views)
+            return _joined([done], tables.augmentations)
         shares = starts.chunk(workers, dim=1)
 
         def work(number: int) -> Rollout:
@@ -185,41 +185,47 @@ class _Large:
             return pruned_rollout(
                 environment,
                 tables,
-                some.repeat(1, tables.views),
+                some.repeat(1, tables.augmentations),
                 near,
                 choices=self.search.choices,
                 readout=self.search.readout,
                 drawing=drawing,
                 adjustment=adjustment,
-                report=lambda share: self.watch.plans(share * some.numel() * tables.views),
+                report=lambda share: self.watch.plans(share * some.numel() * tables.augmentations),
                 look=self.settings.deadline.check,
                 kind=walk_for(some.device) if drawing is None else Walk,
             )
 
         with Workers(len(shares)) as pool:
             parts = list(pool.map(work, range(len(shares))))
-        return _joined(parts, tables.views)
+        return _joined(parts, tables.augmentations)
 
-    def _ranks(self, place: tuple[int, int, int], views: int, piece: Tensor, starts: int) -> Tensor:
-        """The rank (1, V P) of every plan: by view, then round, then start."""
-        first_view, number, first_start = place
-        view = torch.arange(first_view, first_view + views, device=piece.device)
+    def _ranks(
+        self, place: tuple[int, int, int], augmentations: int, piece: Tensor, starts: int
+    ) -> Tensor:
+        """The rank (1, V P) of every plan: by augmentation, then round, then start."""
+        first_augmentation, number, first_start = place
+        augmentation = torch.arange(
+            first_augmentation, first_augmentation + augmentations, device=piece.device
+        )
         order = torch.arange(piece.shape[1], device=piece.device) + first_start
-        turn = (view * self.settings.rounds + number)[:, None] * starts
+        turn = (augmentation * self.settings.rounds + number)[:, None] * starts
         return (turn + order).view(1, -1)
 
 
-def _joined(parts: list[Rollout], views: int) -> Moves:
-    """The plans of all workers, (I, V P): the starts of each view in a row, as they were given."""
+def _joined(parts: list[Rollout], augmentations: int) -> Moves:
+    """The plans of all workers, (I, V P): the starts of each augmentation in a row, in order."""
     longest = max(part.sequence.shape[2] for part in parts)
 
     def padded(sequence: Tensor) -> Tensor:
         # A finished solution rests where it is.
         rest = sequence[..., -1:].expand(-1, -1, longest - sequence.shape[2])
-        return torch.cat([sequence, rest], dim=2).unflatten(1, (views, -1))
+        return torch.cat([sequence, rest], dim=2).unflatten(1, (augmentations, -1))
 
     sequence = torch.cat([padded(part.sequence) for part in parts], dim=2).flatten(1, 2)
-    cost = torch.cat([part.cost.unflatten(1, (views, -1)) for part in parts], dim=2).flatten(1, 2)
+    cost = torch.cat(
+        [part.cost.unflatten(1, (augmentations, -1)) for part in parts], dim=2
+    ).flatten(1, 2)
 
     def take(order: Tensor) -> Tensor:
         index = order.unsqueeze(-1).expand(-1, -1, longest)

@@ -1,8 +1,8 @@
 """How much memory solving takes, and how the work is cut so that it fits.
 
-The unit of work is a block: some instances, some of their views, some start nodes. Its peak is
+The unit of work is a block: some instances, augmentations and start nodes. Its peak is
 
-    instances x views x (resident + max(encoding, starts x trajectory))
+    instances x augmentations x (resident + max(encoding, starts x trajectory))
 
 in bytes, with N nodes after padding and an embedding width of d:
 
@@ -27,14 +27,14 @@ GIB = 2**30
 _CPU_BUDGET = GIB // 2
 _CPU_SHARE = 0.25  # of the machine's memory, if that is less
 _CUDA_SHARE = 0.8  # of what is free: the allocator needs some room between its blocks
-# Views that are worked on together at most: they fill the largest GPU, and with more of them only
-# the wait for the next report grows.
-MOST_VIEWS = 4096
+# Augmentations that are worked on together at most: they fill the largest GPU, and with more of
+# them only the wait for the next report grows.
+MOST_AUGMENTATIONS = 4096
 
 
 @dataclass(frozen=True)
 class Footprint:
-    """Bytes that a view of an instance and its trajectories take."""
+    """Bytes that an augmentation of an instance and its trajectories take."""
 
     resident: int
     encoding: int
@@ -50,30 +50,30 @@ class Footprint:
             trajectory=(96 if own_durations else 80) * num_nodes + 24 * width,
         )
 
-    def block(self, views: int, starts: int) -> int:
-        """Peak of so many views (over all instances) with so many starts each."""
-        return views * (self.resident + max(self.encoding, starts * self.trajectory))
+    def block(self, augmentations: int, starts: int) -> int:
+        """Peak of so many augmentations (over all instances) with so many starts each."""
+        return augmentations * (self.resident + max(self.encoding, starts * self.trajectory))
 
 
 @dataclass(frozen=True)
 class Cut:
-    """The size of the blocks: instances, views and rollouts of a view worked on together."""
+    """The size of the blocks: instances, augmentations and rollouts of each in one block."""
 
     instances: int
-    views: int
+    augmentations: int
     starts: int
 
     @property
     def smallest(self) -> bool:
         """Whether there is nothing left to cut."""
-        return self.instances == self.views == self.starts == 1
+        return self.instances == self.augmentations == self.starts == 1
 
 
-def cut(footprint: Footprint, *, views: int, starts: int, budget: int) -> Cut:
-    """The largest blocks that fit: instances are cut first, then views, starts last."""
-    together = min(budget // footprint.block(1, starts), MOST_VIEWS)
-    if together >= views:
-        return Cut(together // views, views, starts)
+def cut(footprint: Footprint, *, augmentations: int, starts: int, budget: int) -> Cut:
+    """The largest blocks that fit: instances are cut first, then augmentations, starts last."""
+    together = min(budget // footprint.block(1, starts), MOST_AUGMENTATIONS)
+    if together >= augmentations:
+        return Cut(together // augmentations, augmentations, starts)
     if together >= 1:
         return Cut(1, together, starts)
     fitting = (budget - footprint.resident) // footprint.trajectory
@@ -101,7 +101,7 @@ def available(device: Device) -> int:
 
 
 def largest_size(width: int, budget: int) -> int:
-    """The most nodes of which one view with one start fits."""
+    """The most nodes of which one augmentation with one start fits."""
     low, high = 0, 1
     while _least(high, width) <= budget:
         low, high = high, 2 * high
@@ -122,7 +122,7 @@ def too_large(size: int, width: int, device: Device, budget: int) -> SpacevrpErr
     """What does not fit, and what would."""
     need = Footprint.of(size, width).block(1, 1)
     return SpacevrpError(
-        f"out of memory on {device}: one view of an instance with {size} nodes needs "
+        f"out of memory on {device}: one augmentation of an instance with {size} nodes needs "
         f"about {need / GIB:.2g} GiB, there are {budget / GIB:.2g}; up to "
         f"{largest_size(width, budget)} nodes would fit"
     )

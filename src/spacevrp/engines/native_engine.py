@@ -97,8 +97,8 @@ class NativeEngine:
         if need > available(self.device):
             raise error()
         params = ConstructParams(
-            views=settings.views,
-            first_view=settings.first_view,
+            augmentations=settings.augmentations,
+            first_augmentation=settings.first_augmentation,
             starts=settings.starts if large is None else large.starts,
             samples=settings.samples,
             seed=settings.seed,
@@ -110,7 +110,7 @@ class NativeEngine:
             threads=self.threads,
             deadline=settings.deadline,
         )
-        progress.begin(settings.views * count_rollouts([problem], settings, self.device))
+        progress.begin(settings.augmentations * count_rollouts([problem], settings, self.device))
         began = time.perf_counter()
         try:
             (found,) = construct(
@@ -125,7 +125,7 @@ class NativeEngine:
     def _needs(
         self, problem: Problem, large: Search | None
     ) -> tuple[int, Callable[[], SpacevrpError]]:
-        """Bytes of one view from one start, by the formulas of torch, and the error if too many."""
+        """Bytes of one augmentation from one start, as torch counts, and the error if too many."""
         width, device = self._network.config.width, self.device
         if large is None:
             need = Footprint.of(problem.size, width).block(1, 1)

@@ -2,10 +2,10 @@
 
 Up to ``SMALL`` customers an instance is solved from all its starts and every move looks at all
 customers. Beyond, time would grow like the cube of the size. Then a number of starts is chosen that
-keeps the work of a view about the same for any size, moves look at near customers, nothing of size
-N x N is held, and memory decides what is worked on together:
+keeps the work of an augmentation about the same for any size, moves look at near customers, nothing
+of size N x N is held, and memory decides what is worked on together:
 
-    instances x (instance + views x (table + max(encoding, starts x trajectory)))
+    instances x (instance + augmentations x (table + max(encoding, starts x trajectory)))
 
 in bytes, with N nodes, an embedding width of d, K choices a move and lists of L customers:
 
@@ -26,11 +26,12 @@ from dataclasses import dataclass
 from spacevrp.engines.devices import Cpu, Device
 from spacevrp.engines.memory import GIB, available, machine_memory
 from spacevrp.inference.large import CHOICES, LISTED, MORE_CHOICES, READOUT, SMALL, WORK
+from spacevrp.problems.canonical import needs_fleet_rules
 from spacevrp.problems.errors import SpacevrpError
-from spacevrp.problems.familiar import needs_fleet_rules
 from spacevrp.problems.problem import Problem
 
-# Starts of a view times customers: about the work of a view. A GPU moves many vehicles at once.
+# Starts of an augmentation times customers: about the work of an augmentation. A GPU moves many
+# vehicles at once.
 _WORK = {"cpu": WORK, "cuda": 2**20}
 # Trajectories that are worked on together: beyond, a device is only kept busy.
 _MOST_TOGETHER = {"cpu": 512, "cuda": 2**14}
@@ -62,7 +63,7 @@ __all__ = [
 class Search:
     """How far a large instance is searched."""
 
-    starts: int  # of a view, at most
+    starts: int  # of an augmentation, at most
     choices: int  # customers that a move chooses from, at most
 
     @property
@@ -104,14 +105,15 @@ def describe(search: Search, problem: Problem) -> str:
     customers = len(problem.customers)
     label = f"{problem.name!r}" if problem.name else f"an instance of {customers} customers"
     return (
-        f"{label}: at most {search.starts} start nodes a view, {search.choices} nearest customers "
+        f"{label}: at most {search.starts} start nodes an augmentation, {search.choices} nearest "
+        "customers "
         f"a move (see --set start_nodes, candidates)"
     )
 
 
 @dataclass(frozen=True)
 class LargeFootprint:
-    """Bytes that a large instance, its views and its trajectories take."""
+    """Bytes that a large instance, its augmentations and its trajectories take."""
 
     instance: int
     table: int
@@ -140,40 +142,40 @@ class LargeFootprint:
             scratch=workers * _SCRATCH[device],
         )
 
-    def block(self, instances: int, views: int, starts: int) -> int:
-        """Peak of so many instances, with so many views and starts each."""
-        view = self.table + max(self.encoding, starts * self.trajectory)
-        return instances * (self.instance + views * view) + self.scratch
+    def block(self, instances: int, augmentations: int, starts: int) -> int:
+        """Peak of so many instances, with so many augmentations and starts each."""
+        augmentation = self.table + max(self.encoding, starts * self.trajectory)
+        return instances * (self.instance + augmentations * augmentation) + self.scratch
 
 
 @dataclass(frozen=True)
 class LargeCut:
-    """What is worked on together: instances, views, and starts of each view."""
+    """What is worked on together: instances, augmentations, and starts of each augmentation."""
 
     instances: int
-    views: int
+    augmentations: int
     starts: int
 
     @property
     def smallest(self) -> bool:
         """Whether there is nothing left to cut."""
-        return self.instances == self.views == self.starts == 1
+        return self.instances == self.augmentations == self.starts == 1
 
 
 def cut_large(footprint: LargeFootprint, wanted: LargeCut, budget: int, device: str) -> LargeCut:
     """The most that fits and keeps the device busy: instances are cut first, starts last."""
-    views, starts = wanted.views, wanted.starts
+    augmentations, starts = wanted.augmentations, wanted.starts
     if footprint.block(1, 1, starts) > budget:
         room = budget - footprint.instance - footprint.table - footprint.scratch
         return LargeCut(1, 1, max(1, min(room // footprint.trajectory, starts)))
-    if footprint.block(1, views, starts) > budget:
+    if footprint.block(1, augmentations, starts) > budget:
         room = budget - footprint.instance - footprint.scratch
         each = footprint.block(1, 1, starts) - footprint.instance - footprint.scratch
         return LargeCut(1, max(1, room // each), starts)
     room = budget - footprint.scratch
-    together = room // (footprint.block(1, views, starts) - footprint.scratch)
-    busy = max(1, _MOST_TOGETHER[device] // (views * starts))
-    return LargeCut(min(wanted.instances, together, busy), views, starts)
+    together = room // (footprint.block(1, augmentations, starts) - footprint.scratch)
+    busy = max(1, _MOST_TOGETHER[device] // (augmentations * starts))
+    return LargeCut(min(wanted.instances, together, busy), augmentations, starts)
 
 
 def large_budget(device: Device) -> int:
@@ -186,7 +188,7 @@ def large_budget(device: Device) -> int:
 def largest_large_size(
     width: int, search: Search, matrices: int, device: Device, workers: int
 ) -> int:
-    """The most nodes of which one view from one start fits, with so many workers."""
+    """The most nodes of which one augmentation from one start fits, with so many workers."""
     room = available(device)
 
     def fits(num_nodes: int) -> bool:
@@ -238,7 +240,7 @@ def too_large_at_all(
     if device.type == "cuda" and need <= available(Cpu()):
         advice += ", and --device cpu has room for this one"
     return SpacevrpError(
-        f"out of memory on {device}: one view of an instance with {size} nodes from one "
+        f"out of memory on {device}: one augmentation of an instance with {size} nodes from one "
         f"start needs about {need / GIB:.2g} GiB{held}, there are {there / GIB:.2g}; {advice}"
     )
 

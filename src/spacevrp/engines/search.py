@@ -1,4 +1,4 @@
-"""The search proper: every view of every instance from every start node, in one block at a time.
+"""Rollouts of every augmentation of every instance from every start node, block by block.
 
 Costs and moves stay on the device while the block is worked on: of all its rollouts only the few
 best of each instance come back.
@@ -25,12 +25,12 @@ from spacevrp.decode.native_rollout import supports as supports_native
 from spacevrp.decode.rollout import Move, advance
 from spacevrp.decode.trace import Trace
 from spacevrp.engines.memory import Cut
+from spacevrp.engines.rollout_plan import RolloutPlan
 from spacevrp.engines.settings import Seconds, Settings
-from spacevrp.engines.turns import Turns
 from spacevrp.env import Environment, start_nodes
 from spacevrp.env.starts import can_start
 from spacevrp.inference.construct import Candidate
-from spacevrp.model import DecoderTables, SpaceModel, view_seeds
+from spacevrp.model import DecoderTables, SpaceModel, augmentation_seeds
 from spacevrp.problems.deadline import NEVER, Deadline, TimeIsUp
 from spacevrp.problems.problem import Problem
 from spacevrp.problems.warning import warn
@@ -40,17 +40,35 @@ from spacevrp.tensors import Batch, stack
 _CANDIDATES = 16
 
 
+@dataclass(frozen=True)
+class Prepared:
+    """Problems as tensors, not yet on the device."""
+
+    problems: Sequence[Problem]
+    batch: Batch
+    seen: Batch  # what the network sees: the same, or another form of the problems
+    expected: Batch | None  # with the prizes that are expected, where visits reveal them
+    seconds: float
+
+    @classmethod
+    def of(cls, problems: Sequence[Problem], shown: Sequence[Problem] | None = None) -> Prepared:
+        """From the problems, and from what the network sees in their place."""
+        began = time.perf_counter()
+        batch = stack(problems)
+        seen = batch if shown is None else stack(shown)
+        expected = stack_expected(problems)
+        return cls(problems, batch, seen, expected, time.perf_counter() - began)
+
+
 def search_block(
     model: SpaceModel,
-    problems: Sequence[Problem],
+    prepared: Prepared,
     settings: Settings,
     cut: Cut,
-    device: torch.device,
     report: Callable[[int], None],
     seconds: Seconds | None = None,
-    shown: Sequence[Problem] | None = None,
 ) -> list[list[Candidate]]:
-    """Candidates of each instance, best first; those of the views that were in time.
+    """Candidates of each instance, best first; those of the augmentations that were in time.
 
     Raises
     ------
@@ -67,23 +85,17 @@ def search_block(
         Called with the number of rollouts whenever some are finished.
     seconds
         What the block takes is added here.
-    shown
-        What the network sees in place of the problems, whose rules and costs hold all the same.
     """
-    began = time.perf_counter()
-    batch = stack(problems)
-    seen = batch if shown is None else stack(shown)
-    foreseen = stack_expected(problems)
-    prepared = time.perf_counter()
+    began, device = time.perf_counter(), next(model.parameters()).device
     with torch.inference_mode():
-        there = batch.to(device)
-        seen = there if seen is batch else seen.to(device)
-        expected = None if foreseen is None else foreseen.to(device)
-        best = _search(model, there, seen, expected, problems, settings, cut, report)
+        there = prepared.batch.to(device)
+        seen = there if prepared.seen is prepared.batch else prepared.seen.to(device)
+        expected = None if prepared.expected is None else prepared.expected.to(device)
+        best = _search(model, there, seen, expected, prepared.problems, settings, cut, report)
         found = best.candidates()  # waits for the device
     if seconds is not None:
-        seconds.preparing += prepared - began
-        seconds.searching += time.perf_counter() - prepared
+        seconds.preparing += prepared.seconds
+        seconds.searching += time.perf_counter() - began
     return found
 
 
@@ -99,10 +111,10 @@ def _search(
 ) -> Foreseen:
     num_depots = max(len(problem.depots) for problem in problems)
     environment = Environment(batch, num_depots, direct_return=settings.direct_return)
-    turns = Turns.of(environment, settings.wanted)
-    degrees = torch.tensor([settings.temperature(number) for number in range(1 + turns.draws)])
-    temperature = degrees.to(batch.device)[turns.rounds]  # (R,)
-    seeds = seeds_of_views(model, batch, problems, settings)  # (I, V, M)
+    plan = RolloutPlan.of(environment, settings.wanted)
+    degrees = torch.tensor([settings.temperature(number) for number in range(1 + plan.draws)])
+    temperature = degrees.to(batch.device)[plan.rounds]  # (R,)
+    seeds = seeds_of_augmentations(model, batch, problems, settings)  # (I, V, M)
     decode: Callable[..., Moves] = partial(_roll_out, deadline=settings.deadline)
     if uses_kernel(environment):
         decode = partial(_roll_out_fused, missing_arcs=_misses_arcs(problems))
@@ -110,23 +122,25 @@ def _search(
         decode = partial(_roll_out_native, deadline=settings.deadline)
     best = Foreseen(batch, environment.max_steps + 2, known=expected is None)
 
-    def with_views(batch: Batch, views: int) -> Environment:
-        repeated = batch.repeat_interleave(views) if views > 1 else batch
+    def with_augmentations(batch: Batch, augmentations: int) -> Environment:
+        repeated = batch.repeat_interleave(augmentations) if augmentations > 1 else batch
         return Environment(repeated, num_depots, direct_return=settings.direct_return)
 
-    def search_views(first_view: int) -> None:
-        some = seeds[:, first_view : first_view + cut.views]  # (I, v, M)
-        views = some.shape[1]
-        there = environment if views == 1 else with_views(batch, views)
+    def search_augmentations(first_augmentation: int) -> None:
+        some = seeds[:, first_augmentation : first_augmentation + cut.augmentations]  # (I, v, M)
+        augmentations = some.shape[1]
+        there = environment if augmentations == 1 else with_augmentations(batch, augmentations)
         repeated = there.batch
-        planned = None if expected is None else with_views(expected, views)
-        visible = repeated if seen is batch else seen.repeat_interleave(views)
-        numbers = settings.numbered(first_view, views)
+        planned = None if expected is None else with_augmentations(expected, augmentations)
+        visible = repeated if seen is batch else seen.repeat_interleave(augmentations)
+        numbers = settings.numbered(first_augmentation, augmentations)
         tables = encode(model, visible, some.flatten(0, 1), settings, numbers)
         nodes = likeliest_first(there, tables)  # (I v, N)
-        begin = nodes.gather(1, turns.start.repeat_interleave(views, dim=0))  # (I v, R)
-        keys = turns.keys(settings.seed, numbers)
-        view = torch.arange(first_view, first_view + views, device=batch.device)
+        begin = nodes.gather(1, plan.start.repeat_interleave(augmentations, dim=0))  # (I v, R)
+        keys = plan.keys(settings.seed, numbers)
+        augmentation = torch.arange(
+            first_augmentation, first_augmentation + augmentations, device=batch.device
+        )
         for first in range(0, begin.shape[1], cut.starts):
             piece = slice(first, first + cut.starts)
             drawn = None if keys is None else keys[:, piece]
@@ -134,27 +148,27 @@ def _search(
             done = decode(there, *turn)
             cost = done.cost if planned is None else decode(planned, *turn).cost
             order = torch.arange(done.cost.shape[1], device=batch.device) + first
-            best.add(done, cost, view[:, None] * begin.shape[1] + order)
+            best.add(done, cost, augmentation[:, None] * begin.shape[1] + order)
             report(done.cost.numel())
 
-    view_by_view(search_views, best, settings, cut.views)
+    one_by_one(search_augmentations, best, settings, cut.augmentations)
     return best
 
 
-def view_by_view(
+def one_by_one(
     search: Callable[[int], None], best: Foreseen, settings: Settings, at_once: int
 ) -> None:
-    """Search some views after the other, by the number of the first, until the time is up.
+    """Search some augmentations after the other, by the number of the first, until the time is up.
 
     Raises
     ------
     TimeIsUp
         When that is so before there are any candidates.
     """
-    for first_view in range(0, settings.views, at_once):
+    for first_augmentation in range(0, settings.augmentations, at_once):
         try:
             settings.deadline.check()
-            search(first_view)
+            search(first_augmentation)
         except TimeIsUp:
             if best.is_empty:
                 raise
@@ -185,10 +199,10 @@ def _has_triton() -> bool:
     return False
 
 
-def seeds_of_views(
+def seeds_of_augmentations(
     model: SpaceModel, batch: Batch, problems: Sequence[Problem], settings: Settings
 ) -> Tensor:
-    """Pivot seeds of every view, (I, V, M). They depend on the numbers of nodes and depots only."""
+    """Pivot seeds of every augmentation, (I, V, M); they depend on numbers of nodes and depots."""
     kinds = [(len(problem.depots), problem.size) for problem in problems]
     row_of = {kind: row for row, kind in enumerate(dict.fromkeys(kinds))}
     examples = torch.tensor([kinds.index(kind) for kind in row_of], device=batch.device)
@@ -197,9 +211,11 @@ def seeds_of_views(
 
 
 def numbered_seeds(model: SpaceModel, batch: Batch, settings: Settings) -> Tensor:
-    """Pivot seeds of the views that are looked through, (B, V, M)."""
-    last = settings.first_view + settings.views
-    return view_seeds(batch, model.config, last, settings.seed)[:, settings.first_view :]
+    """Pivot seeds of the augmentations that are looked through, (B, V, M)."""
+    last = settings.first_augmentation + settings.augmentations
+    return augmentation_seeds(batch, model.config, last, settings.seed)[
+        :, settings.first_augmentation :
+    ]
 
 
 def choose_starts(environment: Environment, limit: int | None) -> Tensor:
@@ -217,14 +233,14 @@ def choose_starts(environment: Environment, limit: int | None) -> Tensor:
 
 
 def encode(
-    model: SpaceModel, batch: Batch, seeds: Tensor, settings: Settings, views: range
+    model: SpaceModel, batch: Batch, seeds: Tensor, settings: Settings, augmentations: range
 ) -> DecoderTables:
-    """The tables of the decoder for every view, those of an instance in a row."""
+    """The tables of the decoder for every augmentation, those of an instance in a row."""
     # Tensor cores want bfloat16; a CPU is as fast in float32.
     dtype = torch.bfloat16 if batch.device.type == "cuda" else torch.float32
     with looking_between_layers(model, settings.deadline):
         tables: DecoderTables = model(batch, seeds, dtype)
-    return model.lean(tables, batch, views, settings.heads)
+    return model.apply_heads(tables, batch, augmentations, settings.heads)
 
 
 @contextmanager
@@ -290,7 +306,7 @@ def _roll_out_fused(
     """The same in one launch. It is always at 1: who looks for hard ones has no direct ways."""
     del temperature
     trace = fused_rollout(environment, tables, starts, keys, missing_arcs=missing_arcs)
-    return Moves(trace.cost, lambda order: narrow(trace, order).sequences())
+    return Moves(trace.cost, lambda order: choose(trace, order).sequences())
 
 
 def _roll_out_native(
@@ -305,10 +321,10 @@ def _roll_out_native(
     trace = native_rollout(
         environment, tables, starts, keys, temperature=temperature, look=deadline.check
     )
-    return Moves(trace.cost, lambda order: narrow(trace, order).sequences())
+    return Moves(trace.cost, lambda order: choose(trace, order).sequences())
 
 
-def narrow(trace: Trace, order: Tensor) -> Trace:
+def choose(trace: Trace, order: Tensor) -> Trace:
     """Some of the rollouts: those at positions ``order`` (B, k)."""
     along = order.unsqueeze(1).expand(-1, trace.action.shape[1], -1)  # (B, T, k)
     return Trace(
@@ -351,9 +367,9 @@ class Best:
         return not self._cost.shape[1]
 
     def add(self, done: Moves, rank: Tensor) -> None:
-        """Rollouts of some views (I v, P) with their ranks (v, P), which grow along P."""
-        views = rank.shape[0]
-        rank = rank.repeat(done.cost.shape[0] // views, 1)  # (I v, P)
+        """Rollouts of some augmentations (I v, P) with their ranks (v, P), which grow along P."""
+        augmentations = rank.shape[0]
+        rank = rank.repeat(done.cost.shape[0] // augmentations, 1)  # (I v, P)
         kept = min(_CANDIDATES, rank.shape[1])
         key = torch.where(torch.isfinite(done.cost), 0.0, 1.0)
         if bool(key.amin(dim=1).any()):  # somewhere all are stuck: now it matters who served more

@@ -13,10 +13,10 @@ _DEGREES = 8
 
 
 @dataclass(frozen=True)
-class Wanted:
+class RolloutSettings:
     """What was asked for."""
 
-    starts: int | None  # of a view, the likeliest; None for all that can start
+    starts: int | None  # of an augmentation, the likeliest; None for all that can start
     samples: int | None  # rounds from each of them that draw their moves; None by default
 
     @property
@@ -30,7 +30,7 @@ class Wanted:
         return PARTS - 1 if self.parted else self.samples or 0
 
     def rollouts(self, starts: int) -> int:
-        """Of a view with so many start nodes."""
+        """Of an augmentation with so many start nodes."""
         if not self.parted:
             return starts * (1 + self.draws)
         return max(-(-starts // PARTS), min(starts, FEWEST)) * PARTS
@@ -40,22 +40,24 @@ class Wanted:
 class Settings:
     """Which rollouts the network makes of a problem."""
 
-    views: int = 1  # augmentations of an instance: a pivot set and a policy head each
-    starts: int | None = None  # start nodes a view, the likeliest; None for all that can start
+    augmentations: int = 1  # augmentations of an instance: a pivot set and a policy head each
+    starts: int | None = (
+        None  # start nodes an augmentation, the likeliest; None for all that can start
+    )
     samples: int | None = None  # sampled rollouts from every start node; None by default
     seed: int = 0
     choices: int | None = None  # nearest customers that a move chooses from; None by the size
     direct_return: bool = True  # serve only who has a direct way home (see Environment)
     heads: float = STRENGTH  # strength of the policy heads (see inference/heads.py)
-    first_view: int = 0  # the number of the first one
+    first_augmentation: int = 0  # the number of the first one
     pruned: bool = True  # large instances: fewer starts, near customers, adjusted distances
     deadline: Deadline = NEVER  # when it is over, the best plans so far are taken
     compiled: bool = True  # on a CPU, rollouts by the compiled network where it is installed
 
     @property
-    def wanted(self) -> Wanted:
+    def wanted(self) -> RolloutSettings:
         """Starts and draws."""
-        return Wanted(self.starts, self.samples)
+        return RolloutSettings(self.starts, self.samples)
 
     @property
     def draws(self) -> int:
@@ -68,8 +70,8 @@ class Settings:
         return 1 + (self.samples or 0)
 
     def numbered(self, first: int, count: int) -> range:
-        """The numbers of so many views, beginning with one of those that are looked through."""
-        return range(self.first_view + first, self.first_view + first + count)
+        """The numbers of so many augmentations from the first of this round on."""
+        return range(self.first_augmentation + first, self.first_augmentation + first + count)
 
     def temperature(self, number: int) -> float:
         """Of the draws of a round: 1, or where plans are hard to find ever hotter in turn."""

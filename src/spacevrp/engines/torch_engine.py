@@ -10,8 +10,9 @@ from typing import ClassVar
 
 import torch
 
+from spacevrp.engines.ahead import ahead
 from spacevrp.engines.base import Account
-from spacevrp.engines.blocks import Blocks
+from spacevrp.engines.batching import Blocks
 from spacevrp.engines.devices import choose_device
 from spacevrp.engines.progress import Progress
 from spacevrp.engines.settings import Settings
@@ -20,6 +21,9 @@ from spacevrp.model import SpaceModel
 from spacevrp.model.weights import DEFAULT_WEIGHTS, load_weights
 from spacevrp.problems.problem import Problem
 from spacevrp.tensors.threads import own_threads
+
+# Instances whose candidates may wait for the referee while a GPU goes on.
+_AHEAD = 1024
 
 
 @dataclass(frozen=True)
@@ -70,4 +74,7 @@ class TorchEngine:
         blocks = Blocks(
             self.model, self.device, account.batch_memory, account.seconds, account.notes
         )
-        return blocks.search(several, shown, settings, progress)
+        found = blocks.search(several, shown, settings, progress)
+        if self.device.type != "cuda":
+            return found
+        return ahead(found, _AHEAD, torch.cuda.device(self.device))

@@ -11,9 +11,9 @@ from torch import Tensor
 from spacevrp.arrays.limits import TOLERANCE
 from spacevrp.env import rules
 from spacevrp.env.load import load_after
+from spacevrp.env.returns import return_paths
 from spacevrp.env.rules import at
 from spacevrp.env.state import State
-from spacevrp.env.ways import ways_home
 from spacevrp.tensors import LOAD_RULE_CODES, Batch
 from spacevrp.tensors.lengths import between, from_first, to_first
 
@@ -44,7 +44,7 @@ class Environment:
         if num_depots is None:
             num_depots = int(batch.is_depot.sum(dim=1).max())
         self.num_depots = num_depots
-        self.home = ways_home(batch, direct=direct_return)
+        self.home = return_paths(batch, direct=direct_return)
         self._servable = self.servable_from_depots() if num_depots > 1 else None
 
     # ---------------------------------------------------------------------------------- begin
@@ -285,5 +285,5 @@ def at_node(values: Tensor, nodes: Tensor) -> Tensor:
 
 
 def only(nodes: Tensor, count: int) -> Tensor:
-    """True at nodes (B, P) alone, (B, P, count). (``one_hot`` looks at the values on the CPU.)"""
+    """True at nodes (B, P) alone, (B, P, count), not by ``one_hot``, which reads values."""
     return nodes.unsqueeze(-1) == torch.arange(count, device=nodes.device)

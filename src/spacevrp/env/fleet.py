@@ -2,8 +2,8 @@
 
 The rules are those of :class:`~spacevrp.env.environment.Environment`, asked with the limits of the
 running vehicle. A vehicle is chosen whenever the one before is home, out of the types that could
-serve somebody, by preferences that belong to the partial solution. Every moment at a depot is thus
-the beginning of a route: the next move serves a customer.
+serve a customer, by preferences that belong to the partial solution. Every moment at a depot is
+thus the beginning of a route: the next move serves a customer.
 """
 
 from __future__ import annotations
@@ -17,9 +17,9 @@ from spacevrp.arrays.limits import TOLERANCE
 from spacevrp.env import rules
 from spacevrp.env.environment import at_node, only
 from spacevrp.env.load import load_after
+from spacevrp.env.returns import return_paths
 from spacevrp.env.rules import Limits, at
 from spacevrp.env.state import State
-from spacevrp.env.ways import ways_home
 from spacevrp.tensors import Batch
 from spacevrp.tensors.fleet import Fleet, rule_codes
 from spacevrp.tensors.lengths import between, rows_of
@@ -30,9 +30,9 @@ class Preferences:
     """What each partial solution prefers where the rules leave a choice."""
 
     vehicle: Tensor  # (B, P, R, K) of the types for the first R routes, the last also for the rest
-    nearest: Tensor  # (B, P) bool; first of all a vehicle whose start is near somebody to serve
-    stays_out: Tensor  # (B, P) bool; home only when nobody else can be served
-    owed_first: Tensor  # (B, P) bool; nobody optional while somebody compulsory can be served
+    nearest: Tensor  # (B, P) bool; first of all a vehicle whose start is near a customer to serve
+    stays_out: Tensor  # (B, P) bool; home only when no customer can be served
+    owed_first: Tensor  # (B, P) bool; no optional customer while a compulsory one can be served
 
     def some(self, rows: slice, columns: slice) -> Preferences:
         """Those of some instances (or views) and some of their partial solutions."""
@@ -76,7 +76,7 @@ class FleetEnvironment:
 
     def __init__(self, batch: Batch, fleet: Fleet, *, direct_return: bool = True) -> None:
         self.batch, self.fleet = batch, fleet
-        self.home = ways_home(batch, direct=direct_return)
+        self.home = return_paths(batch, direct=direct_return)
         self._rule = rule_codes(batch)
         self._pins = (fleet.pinned >= 0).sum(dim=2)  # (B, K)
         types = torch.arange(fleet.num_types, device=batch.device).expand_as(fleet.depot)
@@ -112,13 +112,13 @@ class FleetEnvironment:
         """Legal moves, (B, P, N) bool. Finished solutions stay where they are, as do stuck ones.
 
         A move to its depot takes a vehicle home, wherever its route ends.
-        Plans go on as long as somebody can be served.
+        Plans go on as long as a customer can be served.
         """
         batch, trip = self.batch, state.trip
         customers = self.customer_moves(state)
         owed = customers & batch.compulsory.unsqueeze(1)
-        narrows = preferences.owed_first & owed.any(dim=-1)
-        customers = torch.where(narrows.unsqueeze(-1), owed, customers)
+        restricts = preferences.owed_first & owed.any(dim=-1)
+        customers = torch.where(restricts.unsqueeze(-1), owed, customers)
         serves = customers.any(dim=-1)
         at_depot = at(batch.is_depot, trip.current)
         goes_home = ~at_depot & self._may_return(state) & ~(preferences.stays_out & serves)
@@ -181,7 +181,7 @@ class FleetEnvironment:
         return state.stops < at(self._pins, state.vehicle)
 
     def _may_return(self, state: FleetState) -> Tensor:
-        """Home from a customer: nothing paired on board, pins served, and somebody can go on."""
+        """Home from a customer: nothing paired on board, pins served, and a vehicle can go on."""
         batch, trip = self.batch, state.trip
         another = self._vehicle_left(state).any(dim=-1)
         allowed = (trip.pending == 0) & ~self.on_pins(state)
@@ -274,7 +274,7 @@ class FleetEnvironment:
         """Choose the next vehicle where one is home, ``waiting`` (B, P); finish where none goes.
 
         First come vehicles with pinned customers, then what the preferences say, among the types
-        that could serve somebody.
+        that could serve a customer.
         """
         if not bool(waiting.any()):
             return state
@@ -299,7 +299,7 @@ class FleetEnvironment:
         ends = waiting & ~boards
         fresh = self._standing(state, vehicle)
         may_finish = rules.may_finish(batch, state.trip)
-        # Whoever cannot go on is stuck, unless nothing is left to do.
+        # A vehicle that cannot go on is stuck, unless nothing is left to do.
         kept = replace(
             state.trip,
             done=state.trip.done | ends,

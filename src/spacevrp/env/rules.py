@@ -15,8 +15,8 @@ from torch import Tensor
 
 from spacevrp.arrays.limits import TOLERANCE
 from spacevrp.env.load import load_after
+from spacevrp.env.returns import ReturnPaths
 from spacevrp.env.state import State
-from spacevrp.env.ways import WaysHome
 from spacevrp.tensors import Batch
 from spacevrp.tensors.lengths import between, columns_of, rows_of
 
@@ -108,7 +108,7 @@ class Legs:
     duration_home: Tensor
 
 
-def legs(batch: Batch, home: WaysHome, state: State, nodes: Tensor | None = None) -> Legs:
+def legs(batch: Batch, home: ReturnPaths, state: State, nodes: Tensor | None = None) -> Legs:
     """Legs to all nodes, or to the nodes (B, P, C) alone."""
 
     def there(lengths: Tensor) -> Tensor:
@@ -180,7 +180,7 @@ def length_fits(limits: Limits, state: State, legs: Legs) -> Tensor:
 
 
 def pickup_before_delivery(options: Options) -> Tensor:
-    """A delivery only after its pickup. (Routes end empty, so the pickup is in this route.)"""
+    """A delivery only after its pickup, which is in this route, as routes end empty."""
     return ~options.delivery | options.partner_visited
 
 

@@ -25,7 +25,7 @@ _MAKERS: dict[str, Callable[..., Problem]] = {
 
 
 def foreign_kind(document: dict[str, Any]) -> str | None:
-    """Which program's JSON this is; None for our own, and for what nobody knows."""
+    """Which program's JSON this is; None for our own, and for unknown JSON."""
     if "format" in document:
         return None
     kind = recognise(document)

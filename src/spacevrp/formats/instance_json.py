@@ -41,7 +41,7 @@ from spacevrp.formats.vehicles_json import (
     vehicle_document,
 )
 from spacevrp.problems.clock import Clock
-from spacevrp.problems.constructors import FIRST_NODE, settle_depots, warn_of_unit
+from spacevrp.problems.constructors import FIRST_NODE, default_depots, warn_of_unit
 from spacevrp.problems.distances import Distances, Metric
 from spacevrp.problems.errors import FormatError, ProblemError, UnsupportedError
 from spacevrp.problems.implied import NEUTRAL_FLAGS, flags_of
@@ -257,7 +257,7 @@ def read_json(
         fields["durations"] = _read_distances(path, "durations", nested, None)
     fields.setdefault("name", path.stem)
     if "coordinates" in document:  # named and read as in Python, with node 0 as the depot
-        fields.setdefault("depots", settle_depots(FIRST_NODE, variant or fields.get("variant")))
+        fields.setdefault("depots", default_depots(FIRST_NODE, variant or fields.get("variant")))
     if make is Problem:  # which asks for nothing that its makers warn of
         warn_of_unit(fields)
     try:

@@ -28,7 +28,7 @@ from spacevrp.problems.implied import flags_of
 from spacevrp.problems.problem import Problem
 from spacevrp.problems.variants import Variant, name_features, parse_variant
 
-# Keys that start so are results or notes of whoever made the file: not part of the instances.
+# Keys that start so are results or notes of the file's author: not part of the instances.
 IGNORED_PREFIX = "ref_"
 
 
@@ -97,11 +97,11 @@ def load_arrays(path: str | Path, *, variant: str | None = None) -> dict[str, An
         unknown = [key for key in unknown if not key.startswith(IGNORED_PREFIX)]
         warn_left_out(path, [f"unknown key {shown(key)}" for key in unknown])
         archive.check_numbers(key for key in archive.keys if key in legal)
-        settled = _variant(archive, variant)
-        num_depots = _num_depots(archive, settled.features)
+        resolved = _variant(archive, variant)
+        num_depots = _num_depots(archive, resolved.features)
         held = {key: _numbers(archive, key) for key in _KEYS if key in archive.keys}
-    arrays: dict[str, Any] = {"variant": settled.name, "num_depots": num_depots}
-    return arrays | _checked(path, settled, held)
+    arrays: dict[str, Any] = {"variant": resolved.name, "num_depots": num_depots}
+    return arrays | _checked(path, resolved, held)
 
 
 def _variant(archive: Archive, override: str | None) -> Variant:

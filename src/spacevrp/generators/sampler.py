@@ -91,15 +91,15 @@ class Sampler:
         self.num_nodes = num_nodes or width
         self.device = torch.device(device)
         self.dtype = dtype
-        self._settle_flags(all_features)
-        self._settle_nodes(kinds)
-        self._settle_numbers(kinds)
-        self._settle_batch(kinds, load_rule)
-        self._settle_variety(all_features, varied)
+        self._set_flags(all_features)
+        self._set_nodes(kinds)
+        self._set_numbers(kinds)
+        self._set_batch(kinds, load_rule)
+        self._set_variety(all_features, varied)
 
     # --------------------------------------------------------------- what is the same in every draw
 
-    def _settle_flags(self, all_features: list[Features]) -> None:
+    def _set_flags(self, all_features: list[Features]) -> None:
         def flags(name: str) -> Tensor:
             return self._tensor([getattr(features, name) for features in all_features])  # (B,)
 
@@ -124,7 +124,7 @@ class Sampler:
         self._symmetric_rows = self._tensor(rows[False], torch.int64)
         self._asymmetric_rows = self._tensor(rows[True], torch.int64)
 
-    def _settle_nodes(self, kinds: list[Kind]) -> None:
+    def _set_nodes(self, kinds: list[Kind]) -> None:
         """Depots first, then customers, then padding; pairs are pickups, then deliveries."""
         position = torch.arange(self.num_nodes, device=self.device)  # (N,)
         depots = self._tensor([recipe.num_depots(features) for features, _ in kinds])[:, None]
@@ -145,7 +145,7 @@ class Sampler:
         # A delivery asks for what its pickup hands over: both read the pickup's draw.
         self._drawn_at = torch.where(self._is_delivery, self._partner, position)
 
-    def _settle_numbers(self, kinds: list[Kind]) -> None:
+    def _set_numbers(self, kinds: list[Kind]) -> None:
         def numbers(rule: Callable[[Features, int], float]) -> Tensor:
             return self._tensor([rule(*kind) for kind in kinds], self.dtype)  # (B,)
 
@@ -168,7 +168,7 @@ class Sampler:
             0.0,
         )  # (B, N)
 
-    def _settle_batch(self, kinds: list[Kind], load_rule: str) -> None:
+    def _set_batch(self, kinds: list[Kind], load_rule: str) -> None:
         """The fields of the batch that no draw changes."""
         count, position = len(kinds), torch.arange(self.num_nodes, device=self.device)
         all_features = [features for features, _ in kinds]
@@ -215,7 +215,7 @@ class Sampler:
             "node_of": torch.where(self._is_node, position, -1),
         }
 
-    def _settle_variety(self, all_features: list[Features], varied: list[bool]) -> None:
+    def _set_variety(self, all_features: list[Features], varied: list[bool]) -> None:
         """Which instances are drawn with clusters, with demands or with penalties of their own."""
         symmetric = [row for row, features in enumerate(all_features) if not features.asymmetric]
         # Places among the symmetric ones.
@@ -314,7 +314,7 @@ class Sampler:
         return out, back
 
     def _shrink_to_reach(self, distance: Tensor) -> Tensor:
-        """The test sets draw anew where a customer is out of reach; here the whole map shrinks."""
+        """The test sets draw again where a customer is out of reach; here the whole map shrinks."""
         out, back = self._ways(distance)
         reach = torch.where(self._is_customer, out + back, 0.0).amax(dim=1)  # (B,)
         factor = (self._reach_limit / reach).clamp(max=1.0)  # a reach of 0 gives inf, hence 1

@@ -49,11 +49,11 @@ def generate(
         How many, of which series, from which number on. Instance number i of a series is the
         same, bit by bit, on every machine and whatever else is generated beside it.
     """
-    settled = _as_variant(variant)
-    arrays = generate_arrays(settled, size, count, seed, first)
+    resolved = _as_variant(variant)
+    arrays = generate_arrays(resolved, size, count, seed, first)
     return [
         _as_problem(
-            settled, arrays, position, f"{settled.name}-n{size}-s{seed}-i{first + position}"
+            resolved, arrays, position, f"{resolved.name}-n{size}-s{seed}-i{first + position}"
         )
         for position in range(count)
     ]
@@ -63,13 +63,13 @@ def generate_arrays(
     variant: str | Variant, size: int = 100, count: int = 1, seed: int = 1, first: int = 0
 ) -> dict[str, NDArray[Any]]:
     """The same instances as stacked arrays, under the keys of an ``.npz`` batch."""
-    settled = _as_variant(variant)
-    features = settled.features
+    resolved = _as_variant(variant)
+    features = resolved.features
     recipe.check_size(features, size)
     check_series(count, seed, first)
-    streams = Streams.for_instances(settled.name, size, seed, range(first, first + count))
+    streams = Streams.for_instances(resolved.name, size, seed, range(first, first + count))
     arrays: dict[str, NDArray[Any]] = {
-        "variant": np.array(settled.name),
+        "variant": np.array(resolved.name),
         "num_depots": np.array(recipe.num_depots(features), dtype=np.int64),
     }
     if features.asymmetric:
@@ -120,7 +120,7 @@ def _draw_matrices(streams: Streams, features: Features, size: int) -> Array:
 
 
 def _draw_closed(streams: Streams, features: Features, size: int) -> NDArray[np.int32]:
-    """Closed matrices of whole numbers, (B, N, N); drawn anew while a customer is out of reach."""
+    """Closed matrices of whole numbers, (B, N, N); drawn again while a customer is out of reach."""
     nodes, depots = recipe.num_nodes(features, size), recipe.num_depots(features)
     matrices = _close(streams.whole(0, recipe.MATRIX_SCALE, nodes, nodes))
     limit = recipe.reach_limit(features, size) * recipe.MATRIX_SCALE

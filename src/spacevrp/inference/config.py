@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import asdict, dataclass, fields
 from typing import Any, Literal, get_args
 
+from spacevrp.inference.old_names import with_new_keys
 from spacevrp.problems.errors import SpacevrpError
 
 Representation = Literal["bidirectional", "averaged", "identifiers"]
@@ -14,7 +15,7 @@ Projections = Literal["wdad", "hypernetwork"]
 # Numbers that the decoder can be told of a partial solution; see ``decode/signal.py``.
 MAX_SIGNALS = 7
 # What trained weights can be given later, and what a network without it says.
-LEARNED_LATER = {"leanings": 0, "constraint_aware": False, "problem_bits": False}
+LEARNED_LATER = {"policy_heads": 0, "constraint_aware": False, "problem_bits": False}
 # What can be raised later: weights of what is added begin at 0.
 GROWS = ("signals",)
 # Facts of a possible next move: waiting, slack, room, what is left of the length, the way home.
@@ -59,8 +60,8 @@ class ModelConfig:
         takes all signals.
     problem_bits
         Whether nodes are told what the ten attributes leave out (see ``model/features.py``).
-    leanings
-        Views that have learned to lean, each in its own way (see ``leanings.py``); 0 for none.
+    policy_heads
+        Learned policies beside the base policy (see ``model/policy_heads.py``); 0 for none.
     """
 
     width: int = 128
@@ -76,14 +77,14 @@ class ModelConfig:
     match_start: float = 1.0
     clipping: float = 50.0
     signals: int = 1
-    leanings: int = 0
+    policy_heads: int = 0
     constraint_aware: bool = False
     problem_bits: bool = False
 
     def __post_init__(self) -> None:
         counts = ("width", "layers", "feedforward", "pivots", "rank", "heads", "signals")
-        for name in (*counts, "leanings"):
-            value, least = getattr(self, name), 0 if name == "leanings" else 1
+        for name in (*counts, "policy_heads"):
+            value, least = getattr(self, name), 0 if name == "policy_heads" else 1
             if isinstance(value, bool) or not isinstance(value, int) or value < least:
                 raise SpacevrpError(
                     f"model.{name}: expected a whole number >= {least}, received {value!r}"
@@ -131,6 +132,7 @@ class ModelConfig:
     def from_dict(cls, values: dict[str, Any]) -> ModelConfig:
         """The inverse of :meth:`to_dict`; unknown keys are an error."""
         known = {field.name for field in fields(cls)}
+        values = with_new_keys(values)
         for name in values:
             if name not in known:
                 raise SpacevrpError(

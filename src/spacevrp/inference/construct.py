@@ -1,4 +1,4 @@
-"""First plans of problems by the network on a CPU: every view from its start nodes.
+"""First plans of problems by the network on a CPU: every augmentation from its start nodes.
 
 Instances are worked on one after the other, and what one needs is gone before the next: memory does
 not grow with their number. The twin of ``solver/search.py``, ``fleet.py`` and
@@ -17,7 +17,7 @@ from spacevrp.arrays import Instance, prepare
 from spacevrp.arrays.routes import routes_of
 from spacevrp.inference.encoder import encode
 from spacevrp.inference.fleet import Fleet, roll_out_fleet
-from spacevrp.inference.geometry import seeds_of_views
+from spacevrp.inference.geometry import seeds_of_augmentations
 from spacevrp.inference.heads import STRENGTH
 from spacevrp.inference.keys import Mersenne, random_state
 from spacevrp.inference.large import LargeInstance, is_large, roll_out_large
@@ -25,9 +25,9 @@ from spacevrp.inference.network import Network
 from spacevrp.inference.rollouts import RolloutPlan, Trajectories, roll_out
 from spacevrp.inference.starts import Starts
 from spacevrp.inference.tables import Tables
+from spacevrp.problems.canonical import needs_fleet_rules
 from spacevrp.problems.deadline import NEVER, Deadline, TimeIsUp
 from spacevrp.problems.errors import UnsupportedError
-from spacevrp.problems.familiar import needs_fleet_rules
 from spacevrp.problems.problem import Problem
 from spacevrp.problems.referee import judge
 from spacevrp.problems.solution import Solution
@@ -36,7 +36,7 @@ Array = np.ndarray[Any, Any]
 
 # Beside the best plan, some of the next best: the referee has the last word.
 _CANDIDATES = 16
-# Views that are encoded together: they share the exponentials of their distances.
+# Augmentations that are encoded together: they share the exponentials of their distances.
 _TOGETHER = 8
 
 
@@ -45,7 +45,7 @@ class Candidate:
     """A finished (or stuck) rollout."""
 
     cost: float  # in units of distance; inf where it is stuck
-    rank: int  # in the order of views, rounds and starts: settles ties
+    rank: int  # in the order of augmentations, rounds and starts: breaks ties
     sequence: Array  # (T,) positions in the instance: origin, start, then every move
     hindsight: bool = False  # chosen by prizes that were not known beforehand: for the record only
 
@@ -56,11 +56,11 @@ class ConstructParams:
 
     Attributes
     ----------
-    views, first_view
-        Number of views of an instance, a pivot set and a policy head each, and the number of the
-        first one.
+    augmentations, first_augmentation
+        Number of augmentations of an instance, a pivot set and a policy head each, and the number
+        of the first one.
     starts
-        Start nodes a view, the likeliest; None for all that can start.
+        Start nodes an augmentation, the likeliest; None for all that can start.
     samples
         Rounds from every start that sample their moves after the greedy one; with neither
         ``starts`` nor ``samples``, see :meth:`RolloutPlan.of`.
@@ -77,8 +77,8 @@ class ConstructParams:
         Of each round; 1 where there are fewer numbers than rounds.
     """
 
-    views: int = 1
-    first_view: int = 0
+    augmentations: int = 1
+    first_augmentation: int = 0
     starts: int | None = None
     samples: int | None = None
     seed: int = 0
@@ -92,8 +92,8 @@ class ConstructParams:
 
     @property
     def numbers(self) -> range:
-        """The numbers of the views."""
-        return range(self.first_view, self.first_view + self.views)
+        """The numbers of the augmentations."""
+        return range(self.first_augmentation, self.first_augmentation + self.augmentations)
 
     def temperature_of(self, number: int) -> float:
         """Of the samples of a round."""
@@ -108,7 +108,7 @@ def construct(
     shown: Sequence[Problem | None] | None = None,
     report: Callable[[int], None] | None = None,
 ) -> Iterator[list[Candidate]]:
-    """Candidates of each problem in turn, best first; those of the views that were in time.
+    """Candidates of each problem in turn, best first; those of the augmentations that were in time.
 
     Where prizes are revealed by the visits, a candidate is chosen by what its policy would pay for
     the expected prizes; what the revealed ones would choose comes last, marked as hindsight.
@@ -152,7 +152,7 @@ def first_plans(
 
 
 class _Work:
-    """The views of one problem."""
+    """The augmentations of one problem."""
 
     def __init__(
         self,
@@ -181,11 +181,11 @@ class _Work:
         self.keys = self.plan.keys(params.seed, params.numbers)
 
     def run(self) -> list[Candidate]:
-        """All views, until the time is up."""
-        return _through_views(self.params, len(self.plan.start), self._view)
+        """All augmentations, until the time is up."""
+        return _through_augmentations(self.params, len(self.plan.start), self._augmentation)
 
-    def _view(self, place: int) -> tuple[Trajectories, Trajectories | None]:
-        """The rollouts of a view; with unknown prizes also what is expected of the same policy."""
+    def _augmentation(self, place: int) -> tuple[Trajectories, Trajectories | None]:
+        """The rollouts of an augmentation; with unknown prizes also those of the expected ones."""
         params = self.params
         together = _TOGETHER if params.deadline is NEVER else 1  # soon there is a first plan
         own = place % together
@@ -210,7 +210,7 @@ class _Work:
 
 
 class _FleetWork:
-    """The views of one problem whose vehicles differ."""
+    """The augmentations of one problem whose vehicles differ."""
 
     def __init__(
         self,
@@ -225,19 +225,19 @@ class _FleetWork:
         self.nodes = self.fleet.starts(params.starts)
 
     def run(self) -> list[Candidate]:
-        """All views, until the time is up; with the cheapest vehicles, best first."""
+        """All augmentations, until the time is up; with the cheapest vehicles, best first."""
         best = Best()
-        for place in range(self.params.views):
+        for place in range(self.params.augmentations):
             try:
                 self.params.deadline.check()
-                self._view(place, best)
+                self._augmentation(place, best)
             except TimeIsUp:
                 if not best:
                     raise
                 break
         return self._judged(best.candidates())
 
-    def _view(self, place: int, best: Best) -> None:
+    def _augmentation(self, place: int, best: Best) -> None:
         params, count = self.params, len(self.nodes)
         own = params.numbers[place : place + 1]
         tables = _tables(self.network, self.fleet.instance, own, params)
@@ -246,7 +246,7 @@ class _FleetWork:
             keys = None
             if turn:
                 source = Mersenne(random_state(params.seed, (0, turn, 0, 0)))
-                keys = source.keys(params.views, count)[place]
+                keys = source.keys(params.augmentations, count)[place]
             done = roll_out_fleet(
                 *(self.fleet, self.starts, tables, 0, self.nodes, wanted),
                 keys=keys,
@@ -254,7 +254,7 @@ class _FleetWork:
                 threads=params.threads,
                 look=None if params.deadline is NEVER else params.deadline.check,
             )
-            best.add(done, done.cost, (turn * params.views + place) * count)
+            best.add(done, done.cost, (turn * params.augmentations + place) * count)
             if self.report is not None:
                 self.report(count)
 
@@ -273,7 +273,7 @@ class _FleetWork:
 
 
 class _LargeWork:
-    """The views of one large problem, from a few starts, by candidate lists."""
+    """The augmentations of one large problem, from a few starts, by candidate lists."""
 
     def __init__(
         self,
@@ -297,10 +297,10 @@ class _LargeWork:
         self.nodes = self.large.start_nodes(params.starts)
 
     def run(self) -> list[Candidate]:
-        """All views, until the time is up."""
-        return _through_views(self.params, len(self.nodes), self._view)
+        """All augmentations, until the time is up."""
+        return _through_augmentations(self.params, len(self.nodes), self._augmentation)
 
-    def _view(self, place: int) -> tuple[Trajectories, Trajectories | None]:
+    def _augmentation(self, place: int) -> tuple[Trajectories, Trajectories | None]:
         params, own = self.params, self.params.numbers[place : place + 1]
         seen = self.large.starts.instance
         tables = _tables(self.network, seen, own, params, zscore=False)
@@ -317,21 +317,21 @@ class _LargeWork:
         return done, expected
 
 
-def _through_views(
+def _through_augmentations(
     params: ConstructParams,
     rollouts: int,
-    view: Callable[[int], tuple[Trajectories, Trajectories | None]],
+    augmentation: Callable[[int], tuple[Trajectories, Trajectories | None]],
 ) -> list[Candidate]:
-    """The best of all views until the time is up, then those in hindsight.
+    """The best of all augmentations until the time is up, then those in hindsight.
 
-    ``view`` has the ``rollouts`` of a view by its place, and where prizes are unknown also those of
-    the same policy for the expected ones.
+    ``augmentation`` has the ``rollouts`` of an augmentation by its place, and where prizes are
+    unknown also those of the same policy for the expected ones.
     """
     chosen, afterwards = Best(), Best()
-    for place in range(params.views):
+    for place in range(params.augmentations):
         try:
             params.deadline.check()
-            done, expected = view(place)
+            done, expected = augmentation(place)
         except TimeIsUp:
             if not chosen:
                 raise
@@ -352,8 +352,10 @@ def _tables(
     *,
     zscore: bool = True,
 ) -> Tables:
-    """The tables of the views of these numbers."""
-    seeds = seeds_of_views(seen.num_depots, seen.size, network.config, numbers.stop, params.seed)
+    """The tables of the augmentations of these numbers."""
+    seeds = seeds_of_augmentations(
+        seen.num_depots, seen.size, network.config, numbers.stop, params.seed
+    )
     (tables,) = encode(
         network,
         [seen],
@@ -380,7 +382,7 @@ class Best:
         return bool(self._kept)
 
     def add(self, done: Trajectories, cost: Array, first_rank: int) -> None:
-        """Rollouts of a view with their costs (P,), ranked from ``first_rank`` on."""
+        """Rollouts of an augmentation with their costs (P,), ranked from ``first_rank`` on."""
         stuck = ~np.isfinite(cost)
         order = np.argsort(cost, kind="stable")
         if stuck.all():  # now it matters who served more

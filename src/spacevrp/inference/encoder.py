@@ -1,9 +1,9 @@
 """The encoder on a CPU: large products by numpy's BLAS, what lies between them compiled.
 
-The nodes of all views of all instances are rows of one matrix, one view after the other, so that
-instances of any sizes are encoded together and nothing is padded. The exponentials of a layer
-depend on the distances and not on the pivots: all views of an instance share them. Of large
-instances only some rows of these are there at a time.
+The nodes of all augmentations of all instances are rows of one matrix, one augmentation after the
+other, so that instances of any sizes are encoded together and nothing is padded. The exponentials
+of a layer depend on the distances and not on the pivots: all augmentations of an instance share
+them. Of large instances only some rows of these are there at a time.
 """
 
 from __future__ import annotations
@@ -53,9 +53,10 @@ def encode(
     Parameters
     ----------
     seeds
-        Of each instance, the pivot seeds of its views, (V, M); see ``seeds_of_views``.
+        Of each instance, the pivot seeds of its augmentations, (V, M); see
+        ``seeds_of_augmentations``.
     heads
-        Numbers of the policy heads of the views; None for the base policy in all.
+        Numbers of the policy heads of the augmentations; None for the base policy in all.
     strength
         How strongly heads count; 0 for the base policy in all.
     zscore
@@ -69,7 +70,7 @@ def encode(
         raise SpacevrpError(NETWORK_MISSING)
     check_seeds(instances, seeds, network.config.pivots)
     if heads is not None and any(len(rows) != len(heads) for rows in seeds):
-        raise ValueError(f"expected seeds of {len(heads)} views, one for every policy head")
+        raise ValueError(f"expected seeds of {len(heads)} augmentations, one for every policy head")
     with blas_threads(threads):
         embedded = _embeddings(network, instances, seeds, look)
         return [make_tables(network, *one, heads, strength, zscore=zscore) for one in embedded]
@@ -88,31 +89,37 @@ def _embeddings(
     for block in _blocks([instance.size for instance in instances], [len(s) for s in seeds]):
         parts = []
         begin = 0
-        for number, views in block:
+        for number, augmentations in block:
             instance = instances[number]
             if number not in geometries:
                 geometries[number] = Geometry.of(instance)
                 shape = (len(seeds[number]), instance.size, width)
                 embeddings[number] = np.empty(shape, dtype=np.float32)
-            end = begin + len(views) * instance.size
-            parts.append(_Part(instance, geometries[number], slice(begin, end), views))
+            end = begin + len(augmentations) * instance.size
+            parts.append(_Part(instance, geometries[number], slice(begin, end), augmentations))
             begin = end
         x = np.empty((begin, width), dtype=np.float32)
-        for (number, views), part in zip(block, parts, strict=True):
-            x[part.rows] = _embed(network, part, seeds[number][views.start : views.stop])
+        for (number, augmentations), part in zip(block, parts, strict=True):
+            x[part.rows] = _embed(
+                network, part, seeds[number][augmentations.start : augmentations.stop]
+            )
         _Stack(network, x, parts).run(look)
-        for (number, views), part in zip(block, parts, strict=True):
-            shape = (len(views), part.instance.size, width)
-            embeddings[number][views.start : views.stop] = x[part.rows].reshape(shape)
-            if views.stop == len(seeds[number]):  # the last of its views
+        for (number, augmentations), part in zip(block, parts, strict=True):
+            shape = (len(augmentations), part.instance.size, width)
+            embeddings[number][augmentations.start : augmentations.stop] = x[part.rows].reshape(
+                shape
+            )
+            if augmentations.stop == len(seeds[number]):  # the last of its augmentations
                 yield instances[number], geometries.pop(number), embeddings.pop(number)
 
 
-def _blocks(sizes: Sequence[int], views: Sequence[int]) -> Iterator[list[tuple[int, range]]]:
-    """Instances and some of their views that are encoded together, in order."""
+def _blocks(
+    sizes: Sequence[int], augmentations: Sequence[int]
+) -> Iterator[list[tuple[int, range]]]:
+    """Instances and some of their augmentations that are encoded together, in order."""
     block: list[tuple[int, range]] = []
     rows = 0
-    for number, (size, count) in enumerate(zip(sizes, views, strict=True)):
+    for number, (size, count) in enumerate(zip(sizes, augmentations, strict=True)):
         first = 0
         while first < count:
             room = (_ROWS - rows) // size
@@ -130,21 +137,21 @@ def _blocks(sizes: Sequence[int], views: Sequence[int]) -> Iterator[list[tuple[i
 
 @dataclass(frozen=True)
 class _Part:
-    """Some views of one instance among the rows of a block."""
+    """Some augmentations of one instance among the rows of a block."""
 
     instance: Instance
     geometry: Geometry
     rows: slice
-    views: range
+    augmentations: range
 
     def parted(self, table: Array) -> Array:
         """The rows of a table of the block, (V, N, ...)."""
         some = table[self.rows]
-        return some.reshape(len(self.views), self.instance.size, *some.shape[1:])
+        return some.reshape(len(self.augmentations), self.instance.size, *some.shape[1:])
 
 
 def _embed(network: Network, part: _Part, seeds: Array) -> Array:
-    """Initial embeddings of the nodes of some views, (V N, d)."""
+    """Initial embeddings of the nodes of some augmentations, (V N, d)."""
     geometry = part.geometry
     mean = geometry.scale.mean if network.config.problem_bits else None
     features = node_features(part.instance, geometry.scale.penalty, mean) @ network.embed_features
@@ -160,7 +167,7 @@ class _Stack:
         self.network, self.x, self.parts, self.width = network, x, parts, width
         self.segments = [0]
         for part in parts:
-            for _ in part.views:
+            for _ in part.augmentations:
                 self.segments.append(self.segments[-1] + part.instance.size)
         self.qkv = np.empty((rows, 6 * width), dtype=np.float32)
         self.keyed = np.empty((rows, 4 * width), dtype=np.float32)
@@ -181,7 +188,7 @@ class _Stack:
             self._layer(layer, [values[own] for values in alphas])
 
     def _layer(self, layer: Layer, alphas: Sequence[Array]) -> None:
-        """x + attention, normalise, x + feed-forward, normalise."""
+        """One layer: x + attention, normalise, x + feed-forward, normalise."""
         x, width, segments = self.x, self.width, self.segments
         np.matmul(x, layer.distance_in, out=self.qkv)
         for branch in range(2):

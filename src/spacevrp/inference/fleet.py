@@ -70,7 +70,7 @@ class Fleet:
         return self.instance.num_depots + turn
 
     def preferences(self, starts: int, state: int) -> dict[str, Array]:
-        """What each start of a view prefers where the rules leave a choice, at random.
+        """What each start of an augmentation prefers where the rules leave a choice, at random.
 
         ``vehicle`` (1, P, R, K), ``nearest``, ``stays_out`` and ``owed_first`` (1, P).
         """
@@ -100,16 +100,16 @@ class Fleet:
         # Of 8: one each of the three, two in any order, three at random.
         kind = (source.uniform(1, starts) * np.float32(8.0)).astype(np.int64)
         any_order = source.uniform(1, starts, self.num_types)
-        settled = np.where((kind >= 3)[..., None], any_order, orders[np.minimum(kind, 2)])
+        resolved = np.where((kind >= 3)[..., None], any_order, orders[np.minimum(kind, 2)])
         fixed = (kind <= 4)[..., None, None]
-        return np.where(fixed, settled[:, :, None] + np.float32(1e-6) * noise, noise)
+        return np.where(fixed, resolved[:, :, None] + np.float32(1e-6) * noise, noise)
 
 
 def roll_out_fleet(
     fleet: Fleet,
     starts: Starts,
     tables: Tables,
-    view: int,
+    augmentation: int,
     nodes: Array,
     preferences: dict[str, Array],
     *,
@@ -118,7 +118,7 @@ def roll_out_fleet(
     threads: int = 1,
     look: Callable[[], None] | None = None,
 ) -> Trajectories:
-    """Complete a solution of one view from each start node (P,).
+    """Complete a solution of one augmentation from each start node (P,).
 
     The start is the first customer that is chosen freely, after those that are pinned. Where the
     first vehicle cannot serve it, the network chooses. Other arguments as in ``roll_out``.
@@ -130,7 +130,7 @@ def roll_out_fleet(
     if temperature != 1.0:
         degrees = np.full(len(nodes), temperature, dtype=np.float32)
     action, steps, cost, first = kernels.rollout(
-        **arguments_of(one, starts, tables, view),
+        **arguments_of(one, starts, tables, augmentation),
         starts=nodes[None],
         keys=None if keys is None else keys[None],
         temperature=degrees,

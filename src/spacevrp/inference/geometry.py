@@ -130,32 +130,33 @@ def row_slices(size: int) -> Iterator[slice]:
 # ------------------------------------------------------------------------------------- pivots
 
 
-def seeds_of_views(
-    depots: int, nodes: int, config: ModelConfig, views: int, seed: int
+def seeds_of_augmentations(
+    depots: int, nodes: int, config: ModelConfig, augmentations: int, seed: int
 ) -> np.ndarray[tuple[int, int], np.dtype[np.int64]]:
-    """Pivot seeds of each view, (views, M): the same for the same seed and numbers of nodes.
+    """Pivot seeds of each augmentation, (V, M), from the seed and the numbers of nodes.
 
-    The first views take one customer each, in the order of a random permutation; beyond the number
-    of customers, views take two distinct customers drawn at random. Free places have -1.
+    The first augmentations take one customer each, in the order of a random permutation; beyond the
+    number of customers, augmentations take two distinct customers drawn at random. Free places have
+    -1.
     """
     generator = np.random.Generator(np.random.PCG64(seed))
     customers = nodes - depots
     order = depots + generator.permutation(customers)
-    rows = np.full((views, config.pivots), NO_SEED, dtype=np.int64)
-    for view in range(views):
+    rows = np.full((augmentations, config.pivots), NO_SEED, dtype=np.int64)
+    for augmentation in range(augmentations):
         leading = list(range(depots)) if config.depot_seed else []
         room = 1  # for customers among the pivots, whatever the number of depots
         if config.pivot_choice == "random":
             first = depots if config.depot_seed else 0
             chosen = list(first + generator.permutation(nodes - first))
-        elif view < customers:
-            chosen = [order[view]]
+        elif augmentation < customers:
+            chosen = [order[augmentation]]
         else:
             pair = generator.choice(customers, size=min(2, customers), replace=False)
             chosen = list(depots + pair)
             room = len(chosen)
         seeds = [*leading[: max(config.pivots - room, 0)], *chosen][: config.pivots]
-        rows[view, : len(seeds)] = seeds
+        rows[augmentation, : len(seeds)] = seeds
     return rows
 
 
@@ -165,7 +166,7 @@ def furthest_pivots(geometry: Geometry, seeds: Array) -> Array:
     Of several equally far nodes the first is taken.
     """
     deviation = np.float32(geometry.scale.deviation)
-    views = np.arange(len(seeds))
+    augmentations = np.arange(len(seeds))
     gap = np.full((len(seeds), geometry.size), np.inf, dtype=np.float32)
     pivots = seeds.copy()
     for place, column in enumerate(seeds.T):
@@ -174,27 +175,27 @@ def furthest_pivots(geometry: Geometry, seeds: Array) -> Array:
         pivots[:, place] = pivot = np.where(column == NO_SEED, furthest, column)
         there, back = geometry.rows(pivot), geometry.columns(pivot)
         np.minimum(gap, np.float32(0.5) * (there + back) / deviation, out=gap)
-        gap[views, pivot] = -np.inf  # never the same pivot twice
+        gap[augmentations, pivot] = -np.inf  # never the same pivot twice
     return pivots
 
 
 def position(geometry: Geometry, seeds: Array, config: ModelConfig) -> Array:
-    """Where the nodes are, seen from the pivots of each view, (V, N, positions) float32."""
+    """Where the nodes are, seen from the pivots of each augmentation, (V, N, positions) float32."""
     if config.representation == "identifiers":
         return identifiers(seeds, geometry.size, config.position_width)
     pivots = furthest_pivots(geometry, seeds)
-    views, count = pivots.shape
+    augmentations, count = pivots.shape
     scale = geometry.scale
 
     def seen(lengths: Array) -> Array:
         zscore = (lengths - np.float32(scale.mean)) / np.float32(scale.deviation)
-        return zscore.reshape(views, count, -1).transpose(0, 2, 1)
+        return zscore.reshape(augmentations, count, -1).transpose(0, 2, 1)
 
     outgoing = seen(geometry.columns(pivots.ravel()))  # (V, N, M) node -> pivot
     incoming = seen(geometry.rows(pivots.ravel()))
     if config.representation == "averaged":
         return np.asarray(np.float32(0.5 / math.sqrt(count)) * (outgoing + incoming))
-    both = np.stack([outgoing, incoming], axis=-1).reshape(views, geometry.size, 2 * count)
+    both = np.stack([outgoing, incoming], axis=-1).reshape(augmentations, geometry.size, 2 * count)
     return np.asarray(both / np.float32(math.sqrt(2 * count)))
 
 

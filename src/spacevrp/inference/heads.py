@@ -1,8 +1,8 @@
 """Policy heads: augmentations whose queries differ, so that each prefers other plans.
 
-The twin of ``model/leanings.py`` for one instance. Head 0 is the base policy. The first heads are
-learned, where the weights know any; all further ones go through the learned heads in turn and add
-a vector that is drawn once for the number of the head.
+The twin of ``model/policy_heads.py`` for one instance. Head 0 is the base policy. The next heads
+are learned, where the weights hold any; further ones go through the learned heads in turn and add
+a random vector that depends on the number of the head.
 """
 
 from __future__ import annotations
@@ -44,9 +44,10 @@ def apply_heads(
     heads: range,
     strength: float = STRENGTH,
 ) -> None:
-    """Change the queries (V, N, d) of first and last nodes in place, each view by its head.
+    """Change the queries (V, N, d) of first and last nodes in place, each augmentation by its head.
 
-    How large vectors are is measured in the deviation of all numbers of a view's last queries.
+    How large vectors are is measured in the deviation of all numbers of an augmentation's last
+    queries.
     """
     if not strength or heads == range(1):
         return
@@ -60,14 +61,14 @@ def apply_heads(
         drawn_from = len(learned.shift) + 1
         part = np.float32(strength / STRENGTH)
         share = (attributes / max(float(attributes.sum()), 1.0)).astype(np.float32)
-        for view, number in enumerate(heads):
+        for augmentation, number in enumerate(heads):
             turn = number % drawn_from - 1
             if turn < 0:  # the base policy
                 continue
-            query_first[view] += part * (embedding[view] @ learned.first[turn].T)
-            query_last[view] += part * (embedding[view] @ learned.last[turn].T)
+            query_first[augmentation] += part * (embedding[augmentation] @ learned.first[turn].T)
+            query_last[augmentation] += part * (embedding[augmentation] @ learned.last[turn].T)
             own = learned.shift[turn] + share @ learned.shift_of_attributes[turn]
-            shift[view] = part * own
+            shift[augmentation] = part * own
     if heads.stop > drawn_from:
         shift += np.float32(strength) * drawn_shifts(heads, width, drawn_from)
     query_last += deviation[:, None, None] * shift[:, None, :]

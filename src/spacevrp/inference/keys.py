@@ -1,4 +1,4 @@
-"""Keys of random numbers: one for every trajectory that samples its moves (see decode/draws.py)."""
+"""Keys of random numbers, one for every sampled trajectory (see decode/random_numbers.py)."""
 
 from __future__ import annotations
 
@@ -11,19 +11,19 @@ NUM_KEYS = 2**31
 LIKELIEST = -1
 
 
-def numbered_keys(seed: int, views: range, count: int) -> np.ndarray[Any, Any]:
-    """Keys of the first ``count`` trajectories of some views, (V, count) int64.
+def numbered_keys(seed: int, augmentations: range, count: int) -> np.ndarray[Any, Any]:
+    """Keys of the first ``count`` trajectories of some augmentations, (V, count) int64.
 
-    They follow from the seed, the number of the view and that of the trajectory.
+    They follow from the seed, the number of the augmentation and that of the trajectory.
     """
     rows = [
         # Philox draws one after the other: the first of many are those of few.
-        np.random.Generator(np.random.Philox(np.random.SeedSequence([seed, view]))).integers(
-            NUM_KEYS, size=count, dtype=np.int64
-        )
-        for view in views
+        np.random.Generator(
+            np.random.Philox(np.random.SeedSequence([seed, augmentation]))
+        ).integers(NUM_KEYS, size=count, dtype=np.int64)
+        for augmentation in augmentations
     ]
-    return np.array(rows, dtype=np.int64).reshape(len(views), count)
+    return np.array(rows, dtype=np.int64).reshape(len(augmentations), count)
 
 
 def random_state(seed: int, place: tuple[int, ...]) -> int:

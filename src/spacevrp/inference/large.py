@@ -27,7 +27,7 @@ Array = np.ndarray[Any, Any]
 
 #: Customers up to which nothing is pruned.
 SMALL = 200
-#: Starts of a view times customers: about the work of a view.
+#: Starts of an augmentation times customers: about the work of an augmentation.
 WORK = 2**16
 #: Customers that a move chooses from; more where near in distance means less.
 CHOICES, MORE_CHOICES = 32, 64
@@ -35,7 +35,8 @@ CHOICES, MORE_CHOICES = 32, 64
 READOUT, LISTED = 4, 8
 #: Nodes of the instances that the network was trained with.
 TRAINED_NODES = 101
-#: The powers of the views, in turn: 0 leaves distances as they are, 1 would make up for all.
+#: The powers of the augmentations, in turn: 0 leaves distances as they are, 1 would make up for
+#: all.
 NEARNESS = (0.4, 0.0, 0.6, 0.2)
 #: What a demand that fills a vehicle adds to the score of its customer; up to half adds nothing.
 PRIORITY, HALF = 20.0, 0.5
@@ -97,9 +98,9 @@ class LargeInstance:
             return every
         return np.asarray(every[np.arange(limit) * len(every) // limit])
 
-    def nearness(self, view: int) -> float:
-        """What distances weigh in the choices of the view of that number."""
-        return float(self.missing ** NEARNESS[view % len(NEARNESS)])
+    def nearness(self, augmentation: int) -> float:
+        """What distances weigh in the choices of the augmentation of that number."""
+        return float(self.missing ** NEARNESS[augmentation % len(NEARNESS)])
 
 
 def is_large(problem: Problem, choices: int | None = None) -> bool:
@@ -172,9 +173,9 @@ def roll_out_large(
     threads: int = 1,
     look: Callable[[], None] | None = None,
 ) -> Trajectories:
-    """Complete a solution of one view from each start node (P,), greedily.
+    """Complete a solution of one augmentation from each start node (P,), greedily.
 
-    ``place`` is that of the view among the tables, ``number`` its own.
+    ``place`` is that of the augmentation among the tables, ``number`` its own.
     """
     starts, scale = large.starts, tables.scale
     origins = starts.origins(nodes)

@@ -80,7 +80,7 @@ class Network:
 
     @cached_property
     def embed_position(self) -> Array:
-        """(positions, d)"""
+        """Of shape (positions, d)."""
         return _turned(self.tensors["embed_position"])
 
     @cached_property
@@ -192,10 +192,10 @@ class Network:
     @cached_property
     def heads(self) -> PolicyHeads | None:
         """What was learned for policy heads; None where nothing was."""
-        if not self.config.leanings:
+        if not self.config.policy_heads:
             return None
         names = ("first", "last", "shift", "shift_of_attributes")
-        return PolicyHeads(*(self.tensors[f"leanings.{name}"] for name in names))
+        return PolicyHeads(*(self.tensors[f"policy_heads.{name}"] for name in names))
 
 
 def load_network(name_or_path: str | Path = DEFAULT_WEIGHTS) -> tuple[Network, dict[str, Any]]:

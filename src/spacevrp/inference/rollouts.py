@@ -27,7 +27,7 @@ FEWEST = 16
 
 @dataclass(frozen=True)
 class RolloutPlan:
-    """The rollouts of a view: R trajectories, in rounds of which the first is greedy."""
+    """The rollouts of an augmentation: R trajectories, in rounds of which the first is greedy."""
 
     start: Array  # (R,) which of the start nodes, the likeliest of which is 0
     draw: Array  # (R,) how many have been sampled from it with this one; 0 for a greedy one
@@ -62,18 +62,18 @@ class RolloutPlan:
             return cls(place % every, np.zeros_like(rounds), rounds, count)
         return cls(place % used, rounds, rounds, count)
 
-    def keys(self, seed: int, views: range) -> Array | None:
-        """Of the random numbers of some views, (V, R) int64; None where nothing is sampled."""
+    def keys(self, seed: int, augmentations: range) -> Array | None:
+        """Of the random numbers of augmentations, (V, R) int64; None where nothing is sampled."""
         if not self.samples:
             return None
         place = np.where(self.draw > 0, self.start * self.samples + self.draw - 1, 0)
-        table = numbered_keys(seed, views, int(place.max()) + 1)
+        table = numbered_keys(seed, augmentations, int(place.max()) + 1)
         return np.where(self.draw > 0, table[:, place], LIKELIEST)
 
 
 @dataclass(frozen=True)
 class Trajectories:
-    """Finished rollouts from P starts of one view."""
+    """Finished rollouts from P starts of one augmentation."""
 
     start: Array  # (P,) int64
     origin: Array  # (P,) int64
@@ -142,7 +142,7 @@ def pack(instance: Instance, tables: Tables) -> tuple[Array, Array]:
 def roll_out(
     starts: Starts,
     tables: Tables,
-    view: int,
+    augmentation: int,
     nodes: Array,
     *,
     keys: Array | None = None,
@@ -150,7 +150,7 @@ def roll_out(
     threads: int = 1,
     look: Callable[[], None] | None = None,
 ) -> Trajectories:
-    """Complete a solution of one view from each start node (P,).
+    """Complete a solution of one augmentation from each start node (P,).
 
     Parameters
     ----------
@@ -165,7 +165,7 @@ def roll_out(
     origins = starts.origins(nodes)
     moves_a_customer = 3 if instance.num_depots > 1 else 2
     action, steps, cost, _ = kernels.rollout(
-        **arguments_of(instance, starts, tables, view),
+        **arguments_of(instance, starts, tables, augmentation),
         starts=nodes[None],
         origins=origins[None],
         keys=None if keys is None else keys[None],
@@ -177,16 +177,18 @@ def roll_out(
     return Trajectories(nodes, origins, action[0], steps[0], cost[0])
 
 
-def arguments_of(instance: Instance, starts: Starts, tables: Tables, view: int) -> dict[str, Any]:
-    """What the compiled rollout has to know of one view, by the names of its arguments."""
+def arguments_of(
+    instance: Instance, starts: Starts, tables: Tables, augmentation: int
+) -> dict[str, Any]:
+    """What the compiled rollout has to know of one augmentation, by the names of its arguments."""
     distance, duration = matrices_of(instance)
     home_distance, home_duration = starts.home
     node_table, instance_table = pack(instance, tables)
     return {
-        "embedding": tables.embedding[view : view + 1],
-        "keyed": tables.keyed[view : view + 1],
-        "query_first": tables.query_first[view : view + 1],
-        "query_last": tables.query_last[view : view + 1],
+        "embedding": tables.embedding[augmentation : augmentation + 1],
+        "keyed": tables.keyed[augmentation : augmentation + 1],
+        "query_first": tables.query_first[augmentation : augmentation + 1],
+        "query_last": tables.query_last[augmentation : augmentation + 1],
         "state_weight": tables.state_weight[None],
         "zscore": None if tables.zscore is None else tables.zscore[None],
         "distance": distance[None],
@@ -200,8 +202,8 @@ def arguments_of(instance: Instance, starts: Starts, tables: Tables, view: int) 
         "direct": starts.direct,
         **(
             {
-                "move_first": tables.move_first[view : view + 1],
-                "move_last": tables.move_last[view : view + 1],
+                "move_first": tables.move_first[augmentation : augmentation + 1],
+                "move_last": tables.move_last[augmentation : augmentation + 1],
                 "move_state": tables.move_state[None],
             }
             if tables.move_first is not None

@@ -123,7 +123,7 @@ class Starts:
             chance = chances[:, self.first_depots, nodes]
         else:
             spread = -np.modf(nodes * _GOLDEN_RATIO)[0].astype(np.float32)
-            chance = np.broadcast_to(spread, (tables.views, len(nodes)))
+            chance = np.broadcast_to(spread, (tables.augmentations, len(nodes)))
         order = np.argsort(-chance, axis=1, kind="stable")
         later = np.argsort(~self.ready[order], axis=1, kind="stable")
         return np.take_along_axis(order, later, axis=1)

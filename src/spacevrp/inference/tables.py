@@ -1,4 +1,4 @@
-"""The tables that a rollout looks up at every move, of one instance and all its views."""
+"""The tables that a rollout looks up at every move, of one instance and all its augmentations."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ Array = np.ndarray[Any, Any]
 
 @dataclass(frozen=True)
 class Tables:
-    """What the decoder knows of V views of an instance with N nodes; d channels, S signals.
+    """What the decoder knows of V augmentations of an instance with N nodes; d channels, S signals.
 
     All arrays are float32 and contiguous. The twin of ``DecoderTables`` and ``NodeTables``, which
     hold the same numbers of several instances.
@@ -40,8 +40,8 @@ class Tables:
     move_state: Array | None = None  # (S, K)
 
     @property
-    def views(self) -> int:
-        """Number of views."""
+    def augmentations(self) -> int:
+        """Number of augmentations."""
         return len(self.embedding)
 
     @property
@@ -60,12 +60,12 @@ def make_tables(
     *,
     zscore: bool = True,
 ) -> Tables:
-    """The tables from the node embeddings (V, N, d), with a policy head for every view."""
-    views, nodes, width = embedding.shape
+    """The tables from the node embeddings (V, N, d), with a policy head for every augmentation."""
+    augmentations, nodes, width = embedding.shape
     flat = embedding.reshape(-1, width)
     projections = network.projections(instance.attributes)
-    segments = range(0, views * nodes + 1, nodes)
-    keyed = np.empty((views * nodes, 2 * width), dtype=np.float32)
+    segments = range(0, augmentations * nodes + 1, nodes)
+    keyed = np.empty((augmentations * nodes, 2 * width), dtype=np.float32)
     kernels.keyed_values(flat @ projections.key, flat @ projections.value, segments, keyed)
     query_first = (flat @ projections.query_first).reshape(embedding.shape)
     query_last = (flat @ projections.query_last).reshape(embedding.shape)
@@ -85,7 +85,7 @@ def make_tables(
     on_the_fly = not isinstance(geometry.lengths, np.ndarray)
     return Tables(
         embedding=embedding,
-        keyed=keyed.reshape(views, nodes, 2 * width),
+        keyed=keyed.reshape(augmentations, nodes, 2 * width),
         query_first=query_first,
         query_last=query_last,
         state_weight=projections.state_weight,
@@ -104,6 +104,8 @@ def check_seeds(instances: Sequence[Instance], seeds: Sequence[Array], pivots: i
         raise ValueError(f"expected seeds of {len(instances)} instances, received {len(seeds)}")
     for instance, rows in zip(instances, seeds, strict=True):
         if rows.ndim != 2 or rows.shape[1] != pivots or not len(rows):
-            raise ValueError(f"expected seeds of shape (views, {pivots}), received {rows.shape}")
+            raise ValueError(
+                f"expected seeds of shape (augmentations, {pivots}), received {rows.shape}"
+            )
         if rows.min() < -1 or rows.max() >= instance.size:
             raise ValueError(f"expected seeds from -1 to {instance.size - 1}, received {rows}")

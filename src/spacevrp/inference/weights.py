@@ -16,6 +16,7 @@ import numpy as np
 from safetensors import SafetensorError, safe_open
 
 from spacevrp.inference.config import MOVE_FACTS, ModelConfig
+from spacevrp.inference.old_names import with_new_tensors
 from spacevrp.problems.errors import FormatError, SpacevrpError
 from spacevrp.problems.features import ATTRIBUTE_NAMES
 
@@ -65,7 +66,7 @@ def find_weights(name_or_path: str | Path) -> Path:
 
 
 def base_of(path: Path) -> Path:
-    """The path without the suffix of either file. (A name may have dots of its own.)"""
+    """The path without the suffix of either file; a name may have dots of its own."""
     return path.with_name(path.name.removesuffix(TENSORS).removesuffix(CARD))
 
 
@@ -129,9 +130,10 @@ def read_tensors(path: Path, config: ModelConfig) -> dict[str, Array]:
     """
     try:
         with safe_open(path, framework="numpy") as file:
-            tensors = {name: file.get_tensor(name) for name in file.keys()}  # noqa: SIM118
+            stored = {name: file.get_tensor(name) for name in file.keys()}  # noqa: SIM118
     except (SafetensorError, OSError, KeyError, ValueError, TypeError) as error:
         raise FormatError(f"{path}: cannot be read: {error}") from None
+    tensors = with_new_tensors(stored)
     check_tensors(path, config, {name: value.shape for name, value in tensors.items()})
     for name, value in tensors.items():
         if value.dtype.kind != "f" or not np.isfinite(value).all():
@@ -186,10 +188,14 @@ def shapes_of(config: ModelConfig) -> dict[str, tuple[int, ...]]:
         shapes["moves.query"] = (MOVE_FACTS, width)
         shapes["moves.base"] = (MOVE_FACTS,)
         shapes["moves.of_attributes"] = (attributes, MOVE_FACTS)
-    if config.leanings:
-        shapes["leanings.first"] = shapes["leanings.last"] = (config.leanings, width, width)
-        shapes["leanings.shift"] = (config.leanings, width)
-        shapes["leanings.shift_of_attributes"] = (config.leanings, attributes, width)
+    if config.policy_heads:
+        shapes["policy_heads.first"] = shapes["policy_heads.last"] = (
+            config.policy_heads,
+            width,
+            width,
+        )
+        shapes["policy_heads.shift"] = (config.policy_heads, width)
+        shapes["policy_heads.shift_of_attributes"] = (config.policy_heads, attributes, width)
     return shapes
 
 

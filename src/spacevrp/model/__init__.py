@@ -5,19 +5,25 @@ The model knows tensors and never the environment: to it a mask is a bool tensor
 
 from spacevrp.inference.config import ModelConfig
 from spacevrp.model.decoder import DecoderTables
-from spacevrp.model.leanings import LEAN, LearnedLeanings, Queries, lean, leanings
-from spacevrp.model.pivots import random_seeds, view_seeds
+from spacevrp.model.pivots import augmentation_seeds, random_seeds
+from spacevrp.model.policy_heads import (
+    HEAD_STRENGTH,
+    LearnedHeads,
+    Queries,
+    apply_heads,
+    head_shifts,
+)
 from spacevrp.model.space import SpaceModel
 
 __all__ = [
-    "LEAN",
+    "HEAD_STRENGTH",
     "DecoderTables",
-    "LearnedLeanings",
+    "LearnedHeads",
     "ModelConfig",
     "Queries",
     "SpaceModel",
-    "lean",
-    "leanings",
+    "apply_heads",
+    "augmentation_seeds",
+    "head_shifts",
     "random_seeds",
-    "view_seeds",
 ]

@@ -2,7 +2,7 @@
 
 Of the N x N exponentials of a layer only a tile is there at a time, and distances come out of
 coordinates where there are any, so memory grows like N. The exponentials depend on the problem and
-not on the pivots, so all views of an instance share them.
+not on the pivots, so all augmentations of an instance share them.
 """
 
 from __future__ import annotations
@@ -53,12 +53,12 @@ def encode_in_blocks(
     known: Survey | None = None,
     report: Callable[[float], None] | None = None,
 ) -> NodeTables:
-    """Tables of the decoder for some views of each instance.
+    """Tables of the decoder for some augmentations of each instance.
 
     Parameters
     ----------
     seeds
-        (B, V, M) pivot seeds of each view.
+        (B, V, M) pivot seeds of each augmentation.
     dtype
         Type of the matrix products.
     blocks
@@ -75,8 +75,8 @@ def encode_in_blocks(
     flat = node_attributes(batch, known.penalty_scale) @ model.embed_attributes.T
     mean = known.scale.mean if model.config.problem_bits else None
     flat = flat + node_types(batch, mean) @ model.embed_types.T  # (B, N, d)
-    size, views = seeds.shape[:2]
-    x = flat.new_zeros(size, views, batch.num_nodes, model.config.width)
+    size, augmentations = seeds.shape[:2]
+    x = flat.new_zeros(size, augmentations, batch.num_nodes, model.config.width)
     each = 1.0 / (size * model.config.layers)
     with Workers(blocks.workers) as workers:
         for number, nodes in enumerate(batch.is_node.sum(dim=1).tolist()):
@@ -98,7 +98,7 @@ def encode_in_blocks(
 
 
 def _position(model: SpaceModel, one: Batch, seeds: Tensor, nodes: int, scale: Scale) -> Tensor:
-    """Where the nodes are, seen from the pivots of each view, (V, nodes, 2M)."""
+    """Where the nodes are, seen from the pivots of each augmentation, (V, nodes, 2M)."""
     config = model.config
     if config.representation == "identifiers":
         return identifiers(seeds, nodes, config.position_width, scale.mean)
@@ -109,13 +109,13 @@ def _position(model: SpaceModel, one: Batch, seeds: Tensor, nodes: int, scale: S
         back = scale.known(columns_of(one.distance, pivot.unsqueeze(0)))
         return (0.5 * (there + back) / scale.deviation)[0, :, :nodes]  # (V, nodes)
 
-    views = seeds.shape[0]
-    gap = scale.mean.new_full((views, nodes), torch.inf)
+    augmentations = seeds.shape[0]
+    gap = scale.mean.new_full((augmentations, nodes), torch.inf)
     pivots = spread_out(row_of, gap, seeds, torch.ones_like(gap, dtype=torch.bool))  # (V, M)
     flat = pivots.reshape(1, -1)
     outgoing = scale.zscore(columns_of(one.distance, flat))[0, :, :nodes]  # (V M, nodes)
     incoming = scale.zscore(rows_of(one.distance, flat))[0, :, :nodes]
-    shape = (views, -1, nodes)
+    shape = (augmentations, -1, nodes)
     return joined(
         outgoing.view(shape).transpose(1, 2),
         incoming.view(shape).transpose(1, 2),
@@ -181,14 +181,14 @@ class _Weighing:
         self._log_size = float(torch.log2(torch.tensor(float(nodes), dtype=torch.float64)))
 
     def side_by_side(self, keyed: Tensor) -> Tensor:
-        """Keys and values (V, nodes, 2d) of all views in one row, (nodes, V 2d).
+        """Keys and values (V, nodes, 2d) of all augmentations in one row, (nodes, V 2d).
 
-        The exponentials are the same for each view.
+        The exponentials are the same for each augmentation.
         """
         return keyed.transpose(0, 1).flatten(1).to(self.dtype)
 
     def __call__(
-        self, wide: list[Tensor], alphas: list[float], views: int, dtype: torch.dtype
+        self, wide: list[Tensor], alphas: list[float], augmentations: int, dtype: torch.dtype
     ) -> list[Tensor]:
         """Sums (V, nodes, 2d) over distances out and over distances in."""
         nodes = self._nodes
@@ -218,7 +218,7 @@ class _Weighing:
             pieces = [slice(i, min(i + step, nodes)) for i in range(0, nodes, step)]
             for _ in self._workers.map(fill, pieces):
                 pass
-        return [one.unflatten(1, (views, -1)).transpose(0, 1) for one in sums]
+        return [one.unflatten(1, (augmentations, -1)).transpose(0, 1) for one in sums]
 
     def _known(self, rows: slice, columns: slice, *, incoming: bool) -> Tensor:
         """Distances from rows to columns, or the other way round, (rows, columns)."""

@@ -16,8 +16,8 @@ from torch import Tensor
 
 from spacevrp.model.attention import gated_ratio, keyed_values
 from spacevrp.model.decoder import DecoderTables
-from spacevrp.model.leanings import Queries, lean
 from spacevrp.model.moves import MoveTables, move_facts
+from spacevrp.model.policy_heads import Queries, apply_heads
 from spacevrp.model.streaming import Scale
 from spacevrp.tensors import Batch
 from spacevrp.tensors.lengths import between, columns_of
@@ -28,7 +28,7 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True)
 class NodeTables:
-    """All that a decoding step looks up, for V views of each of B instances."""
+    """All that a decoding step looks up, for V augmentations of each of B instances."""
 
     embedding: Tensor  # (B, V, N, d)
     keyed: Tensor  # (B, V, N, 2d) [exp(K) * V | exp(K)]
@@ -46,8 +46,8 @@ class NodeTables:
     batch: Batch | None = None  # that they follow from
 
     @property
-    def views(self) -> int:
-        """Views of each instance."""
+    def augmentations(self) -> int:
+        """Augmentations of each instance."""
         return self.embedding.shape[1]
 
     @property
@@ -90,35 +90,39 @@ class NodeTables:
         )
 
     @classmethod
-    def of_decoder(cls, tables: DecoderTables, views: int, scale: Scale) -> NodeTables:
-        """From the tables of ``SpaceModel.forward``, the views of an instance in a row."""
+    def of_decoder(cls, tables: DecoderTables, augmentations: int, scale: Scale) -> NodeTables:
+        """From the tables of ``SpaceModel.forward``, the augmentations of an instance in a row."""
 
         def parted(table: Tensor) -> Tensor:
-            return table.unflatten(0, (-1, views))
+            return table.unflatten(0, (-1, augmentations))
 
         moves = None
         if tables.move_first is not None:
             assert tables.move_last is not None
             assert tables.move_state is not None
             moves = MoveTables(
-                parted(tables.move_first), parted(tables.move_last), tables.move_state[::views]
+                parted(tables.move_first),
+                parted(tables.move_last),
+                tables.move_state[::augmentations],
             )
         return cls(
             embedding=parted(tables.embedding),
             keyed=parted(tables.keyed),
             query_first=parted(tables.query_first),
             query_last=parted(tables.query_last),
-            state_weight=tables.state_weight[::views],
-            read_weight=tables.read_weight[::views],
-            match_weight=tables.match_weight[::views],
+            state_weight=tables.state_weight[::augmentations],
+            read_weight=tables.read_weight[::augmentations],
+            match_weight=tables.match_weight[::augmentations],
             scale=scale,
             clipping=tables.clipping,
             moves=moves,
-            batch=None if tables.batch is None else tables.batch[::views],
+            batch=None if tables.batch is None else tables.batch[::augmentations],
         )
 
-    def leaning(self, model: SpaceModel, batch: Batch, views: range, how_far: float) -> NodeTables:
-        """The tables as the views of these numbers want them."""
+    def with_heads(
+        self, model: SpaceModel, batch: Batch, augmentations: range, strength: float
+    ) -> NodeTables:
+        """The tables with the queries of the policy heads of these numbers."""
         queries = Queries(
             embedding=self.embedding,
             first=self.query_first,
@@ -126,13 +130,13 @@ class NodeTables:
             is_node=batch.is_node.unsqueeze(1),
             attributes=batch.attributes,
         )
-        first, last = lean(queries, views, how_far, model.leanings)
+        first, last = apply_heads(queries, augmentations, strength, model.policy_heads)
         return replace(self, query_first=first, query_last=last)
 
 
 def option_scores(
     tables: NodeTables,
-    view: Tensor,
+    augmentation: Tensor,
     first: Tensor,
     current: Tensor,
     signals: Tensor,
@@ -148,8 +152,8 @@ def option_scores(
 
     Parameters
     ----------
-    view
-        (B, P) which view of the instance each partial solution follows.
+    augmentation
+        (B, P) which augmentation of the instance each partial solution follows.
     first, current
         (B, P) first node (or depot) of the route, and the node the vehicle is at.
     signals
@@ -164,9 +168,11 @@ def option_scores(
         Only so many of the options, the first, can be chosen and get a score, (B, P, choices); the
         others count in the readout alone.
     """
-    size, views, count, width = tables.embedding.shape
+    size, augmentations, count, width = tables.embedding.shape
     instance = torch.arange(size, device=nodes.device).unsqueeze(1)
-    base = (instance * views + view) * count  # (B, P) where the tables of that view begin
+    base = (
+        instance * augmentations + augmentation
+    ) * count  # (B, P) where the tables of that augmentation begin
     rows = base.unsqueeze(-1) + nodes  # (B, P, C)
 
     def look_up(table: Tensor, node: Tensor) -> Tensor:
@@ -177,7 +183,9 @@ def option_scores(
 
     weight = _readout_weight(tables, zscore, allowed)
     keyed = tables.keyed.view(-1, 2 * width)
-    sums = weighted_rows(keyed, rows.flatten(0, 1), weight.flatten(0, 1)).view(*view.shape, -1)
+    sums = weighted_rows(keyed, rows.flatten(0, 1), weight.flatten(0, 1)).view(
+        *augmentation.shape, -1
+    )
     context = gated_ratio(query, sums)
 
     rows, zscore, allowed = rows[..., :choices], zscore[..., :choices], allowed[..., :choices]
@@ -186,7 +194,7 @@ def option_scores(
     match = torch.matmul(context.unsqueeze(-2), options.transpose(-1, -2)).squeeze(-2)
     match_weight = tables.match_weight
     if tables.nearness is not None:
-        match_weight = match_weight.unsqueeze(1) * tables.nearness.gather(1, view)  # (B, P)
+        match_weight = match_weight.unsqueeze(1) * tables.nearness.gather(1, augmentation)  # (B, P)
     score = _compatibility(match_weight, match, zscore, allowed, width)
     if tables.moves is None:
         return score
@@ -218,7 +226,7 @@ def node_scores(
     (``nearness`` has no say here: mostly it is asked where a route may begin.)
 
     All arguments are (B, V, P), (B, V, P, S) or (B, V, P, N), with as many partial solutions for
-    every view.
+    every augmentation.
     """
 
     def look_up(table: Tensor, node: Tensor) -> Tensor:

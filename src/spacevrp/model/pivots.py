@@ -1,7 +1,7 @@
-"""Furthest pivot sampling, the bidirectional Frechet representation, and views.
+"""Furthest pivot sampling, the bidirectional Frechet representation, and augmentations.
 
-A pivot set starts from seeds: the depots and one customer (training, single views) or two (views
-beyond the number of customers). Seeds are given as node numbers, padded with -1.
+A pivot set starts from seeds: the depots and one customer (training, single augmentations) or two
+(augmentations beyond the number of customers). Seeds are given as node numbers, padded with -1.
 """
 
 from __future__ import annotations
@@ -14,7 +14,7 @@ import torch
 from torch import Tensor
 
 from spacevrp.inference.config import ModelConfig
-from spacevrp.inference.geometry import NO_SEED, SAME_GAP, seeds_of_views
+from spacevrp.inference.geometry import NO_SEED, SAME_GAP, seeds_of_augmentations
 from spacevrp.tensors import Batch
 
 
@@ -98,16 +98,16 @@ def random_seeds(
     return _with_depots(batch, chosen, config)
 
 
-def view_seeds(batch: Batch, config: ModelConfig, views: int, seed: int) -> Tensor:
-    """Seeds of each view, (B, views, M), the same for the same seed whatever the batch.
+def augmentation_seeds(batch: Batch, config: ModelConfig, augmentations: int, seed: int) -> Tensor:
+    """Seeds of each augmentation, (B, V, M), the same for the same seed whatever the batch.
 
-    The first views take one customer each, in the order of a random permutation; beyond the number
-    of customers, views take two distinct customers drawn at random.
+    The first augmentations take one customer each, in the order of a random permutation; beyond the
+    number of customers, augmentations take two distinct customers drawn at random.
     """
     depots = batch.is_depot.sum(dim=1).tolist()
     nodes = batch.is_node.sum(dim=1).tolist()
     rows = [
-        seeds_of_views(int(first), int(size), config, views, seed)
+        seeds_of_augmentations(int(first), int(size), config, augmentations, seed)
         for first, size in zip(depots, nodes, strict=True)
     ]
     return torch.from_numpy(np.stack(rows)).to(batch.device)

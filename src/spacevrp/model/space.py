@@ -26,9 +26,9 @@ from spacevrp.model.features import (
     node_types,
 )
 from spacevrp.model.geometry import Geometry, normalise
-from spacevrp.model.leanings import LearnedLeanings, Queries, lean
 from spacevrp.model.moves import MoveWeights
 from spacevrp.model.pivots import frechet, furthest_pivots
+from spacevrp.model.policy_heads import LearnedHeads, Queries, apply_heads
 from spacevrp.tensors import Batch
 
 
@@ -60,7 +60,9 @@ class SpaceModel(nn.Module):
         # Signals that the paper has not: they count for nothing until it is learned what for.
         self.more_signals = MoreSignals(config) if config.signals > 1 else None
         self.moves = MoveWeights(config) if config.constraint_aware else None
-        self.leanings = LearnedLeanings(config.leanings, width) if config.leanings else None
+        self.policy_heads = (
+            LearnedHeads(config.policy_heads, width) if config.policy_heads else None
+        )
 
     @property
     def num_parameters(self) -> int:
@@ -144,22 +146,22 @@ class SpaceModel(nn.Module):
             weight = torch.cat([weight, self.more_signals(attributes)], dim=2)
         return weight.transpose(1, 2).contiguous()
 
-    def lean(
-        self, tables: DecoderTables, batch: Batch, views: range, how_far: float
+    def apply_heads(
+        self, tables: DecoderTables, batch: Batch, augmentations: range, strength: float
     ) -> DecoderTables:
-        """The tables as the views of these numbers want them, those of an instance in a row."""
+        """The tables with the queries of the policy heads; those of an instance stand in a row."""
 
         def parted(table: Tensor) -> Tensor:
-            return table.unflatten(0, (-1, len(views)))
+            return table.unflatten(0, (-1, len(augmentations)))
 
         queries = Queries(
             embedding=parted(tables.embedding),
             first=parted(tables.query_first),
             last=parted(tables.query_last),
             is_node=parted(batch.is_node),
-            attributes=batch.attributes[:: len(views)],
+            attributes=batch.attributes[:: len(augmentations)],
         )
-        first, last = lean(queries, views, how_far, self.leanings)
+        first, last = apply_heads(queries, augmentations, strength, self.policy_heads)
         return replace(tables, query_first=first.flatten(0, 1), query_last=last.flatten(0, 1))
 
     @torch.no_grad()

@@ -50,7 +50,7 @@ def survey(batch: Batch) -> Survey:
     """Read all distances of every instance, in rows, once (twice where arcs may be missing)."""
     dtype = batch.distance.dtype
     sizes = batch.is_node.sum(dim=1).tolist()
-    wanted = batch.penalty.abs().amax(dim=1).gt(0).tolist()  # nobody else asks for that scale
+    wanted = batch.penalty.abs().amax(dim=1).gt(0).tolist()  # no other asks for that scale
     found = [
         _survey_one(tiles_of(batch.distance, number), size, _Kind.of(batch), with_scale)
         for number, (size, with_scale) in enumerate(zip(sizes, wanted, strict=True))

@@ -119,10 +119,10 @@ def _load_run(folder: Path) -> tuple[SpaceModel, dict[str, Any]]:
         config = ModelConfig.from_dict(header["config"]["model"])
         with torch.device("meta"):
             model = SpaceModel(config)
-        settled = _checked(folder, config, {**groups["weights"], **groups[group]})
+        resolved = _checked(folder, config, {**groups["weights"], **groups[group]})
     except (KeyError, TypeError) as error:
         raise FormatError(f"{folder}: not the checkpoint of a model: {error}") from None
-    model.load_state_dict(settled, strict=True, assign=True)
+    model.load_state_dict(resolved, strict=True, assign=True)
     card = {
         "step": header["step"],
         "group": group,

@@ -158,27 +158,22 @@ Options as_options(std::uint64_t seed, std::int64_t iterations, double seconds,
     if (iterations < 0 && !(seconds >= 0.0) && no_gain < 0)
         throw py::value_error("expected at least one of iterations, seconds and no_gain, received "
                               "no limit");
+    const std::map<std::string, double *> known{
+        {"hot", &options.hot},         {"cold", &options.cold},
+        {"removed", &options.removed}, {"longest_string", &options.longest_string},
+        {"blink", &options.blink},     {"wide", &options.wide},
+        {"descent", &options.descent}};
     for (const auto &[key, number] : tuning) {
         if (!(number >= 0.0) || !(number <= 1e9))
             throw py::value_error(key + ": expected a number of at least 0");
-        if (key == "hot")
-            options.hot = number;
-        else if (key == "cold")
-            options.cold = number;
-        else if (key == "removed")
-            options.removed = number;
-        else if (key == "longest_string")
-            options.longest_string = number;
-        else if (key == "blink")
-            options.blink = number;
+        if (const auto found = known.find(key); found != known.end())
+            *found->second = number;
         else if (key == "places")
             options.places = static_cast<int>(number);
-        else if (key == "wide")
-            options.wide = number;
-        else if (key == "descent")
-            options.descent = number;
         else if (key == "granularity")
             options.granularity = static_cast<int>(number);
+        else if (key == "check")
+            options.check = number > 0.0;
         else
             throw py::value_error("tuning: expected a known key, received " + key);
     }
@@ -186,8 +181,6 @@ Options as_options(std::uint64_t seed, std::int64_t iterations, double seconds,
 }
 
 Plain construct(const Model &model, const std::string &method, std::uint64_t seed) {
-    if (method != "savings" && method != "insertion")
-        throw py::value_error("method: expected savings or insertion, received " + method);
     const py::gil_scoped_release released;
     Options options;
     options.seed = seed;
@@ -195,8 +188,13 @@ Plain construct(const Model &model, const std::string &method, std::uint64_t see
     search.begin({});
     if (method == "savings")
         search.construct_by_savings();
-    else
+    else if (method == "regret")
+        search.construct_by_regret(2);
+    else if (method == "insertion")
         search.construct_by_insertion(3);
+    else
+        throw std::invalid_argument("method: expected savings, insertion or regret, received " +
+                                    method);
     Routes made = search.best();
     return {std::move(made.stops), std::move(made.types)};
 }

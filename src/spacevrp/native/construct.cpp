@@ -1,4 +1,4 @@
-// Plans from nothing: savings (Clarke and Wright 1964) and cheapest insertion.
+// Plans from nothing: savings (Clarke and Wright 1964), cheapest insertion and insertion by regret.
 #include "search.hpp"
 
 #include <algorithm>
@@ -14,32 +14,34 @@ constexpr int SAVINGS_WIDTH = 40;
 
 } // namespace
 
+// From nothing but these routes once more.
+void Search::load_again(const Routes &start) {
+    for (const int number : std::vector<int>(plan.active)) {
+        const Route &r = plan.route[at(number)];
+        set_dirty(number);
+        for (int p = 1; p <= r.size; ++p)
+            if (model_.is_head(r.node[at(p)]))
+                plan.to_bank(r.node[at(p)]);
+        plan.assign(number, r.type, nullptr, 0);
+    }
+    for (std::size_t i = 0; i < start.stops.size(); ++i) {
+        const int number = plan.empty_route();
+        plan.assign(number, start.types[i], start.stops[i].data(),
+                    static_cast<int>(start.stops[i].size()));
+        for (const Node node : start.stops[i])
+            if (model_.is_head(node))
+                plan.from_bank(node);
+        set_dirty(number);
+    }
+}
+
 void Search::construct_by_insertion(int tries) {
     const Routes start = plan.routes();
     for (int attempt = 0; attempt < tries; ++attempt) {
-        if (attempt > 0) {
-            for (const int number : std::vector<int>(plan.active))
-                set_dirty(number);
-            for (const int number : std::vector<int>(plan.active)) {
-                const Route &r = plan.route[at(number)];
-                for (int p = 1; p <= r.size; ++p)
-                    if (model_.is_head(r.node[at(p)]))
-                        plan.to_bank(r.node[at(p)]);
-                plan.assign(number, r.type, nullptr, 0);
-            }
-            for (std::size_t i = 0; i < start.stops.size(); ++i) {
-                const int number = plan.empty_route();
-                plan.assign(number, start.types[i], start.stops[i].data(),
-                            static_cast<int>(start.stops[i].size()));
-                for (const Node node : start.stops[i])
-                    if (model_.is_head(node))
-                        plan.from_bank(node);
-                set_dirty(number);
-            }
-        }
+        if (attempt > 0)
+            load_again(start);
         ++stamp_;
-        saved_.clear();
-        arena_.clear();
+        forget_saved();
         removed_.clear();
         taken_from_bank_.clear();
         for (const Node head : plan.bank)
@@ -52,16 +54,81 @@ void Search::construct_by_insertion(int tries) {
         recreate(0.0, INFINITE);
         for (const Saved &saved : saved_)
             set_dirty(saved.route);
-        if (plan.value().better_than(best_value_))
-            keep_best();
+        keep_best_if_better();
     }
+    restore_best();
+}
+
+// What a unit in the bank would lose: places that it lacks, then what its next places cost more
+// than the best, then what that costs.
+struct Search::Regret {
+    int lacking = 0;
+    double loss = 0.0;
+    Place place;
+
+    bool more_than(const Regret &other) const {
+        if (lacking != other.lacking)
+            return lacking > other.lacking;
+        return loss != other.loss ? loss > other.loss : place.delta > other.place.delta;
+    }
+};
+
+bool Search::regret_of(Node head, int depth, Regret &out) {
+    out = Regret{};
+    least_.clear();
+    const auto offer = [&](const Place &place) {
+        if (!place.found())
+            return;
+        if (place.delta < out.place.delta)
+            out.place = place;
+        least_.insert(std::upper_bound(least_.begin(), least_.end(), place.delta), place.delta);
+        if (static_cast<int>(least_.size()) > depth)
+            least_.pop_back();
+    };
+    for (const int number : plan.active) {
+        Place place;
+        try_route(number, head, 0.0, place);
+        offer(place);
+    }
+    Place place;
+    try_new_route(head, 0.0, place);
+    offer(place);
+    if (!out.place.found() || better_elsewhere(head, out.place.delta))
+        return false;
+    out.lacking = depth - static_cast<int>(least_.size());
+    for (const double delta : least_)
+        out.loss += delta - least_.front();
+    return true;
+}
+
+void Search::construct_by_regret(int depth) {
+    std::vector<Node> waiting;
+    for (const Node head : plan.bank)
+        if (!plan.is_fixed[at(head)])
+            waiting.push_back(head);
+    std::sort(waiting.begin(), waiting.end());
+    while (!waiting.empty()) {
+        Regret most, here;
+        std::size_t chosen = waiting.size();
+        for (std::size_t i = 0; i < waiting.size(); ++i)
+            if (regret_of(waiting[i], depth, here) &&
+                (chosen == waiting.size() || here.more_than(most))) {
+                most = here;
+                chosen = i;
+            }
+        if (chosen == waiting.size())
+            break; // no place for any of them
+        set_dirty(plan.insert(waiting[chosen], most.place));
+        plan.from_bank(waiting[chosen]);
+        waiting.erase(waiting.begin() + static_cast<std::ptrdiff_t>(chosen));
+    }
+    keep_best_if_better();
     restore_best();
 }
 
 void Search::construct_by_savings() {
     ++stamp_;
-    saved_.clear();
-    arena_.clear();
+    forget_saved();
     // Each unit in a route of its own, by the vehicle that serves it best; vehicles that there are
     // not are taken back at the end.
     const std::vector<Node> units = plan.bank;
@@ -182,8 +249,7 @@ void Search::construct_by_savings() {
                 plan.from_bank(node);
         set_dirty(number);
     }
-    if (plan.value().better_than(best_value_))
-        keep_best();
+    keep_best_if_better();
     if (!plan.bank.empty())
         construct_by_insertion(1);
     else

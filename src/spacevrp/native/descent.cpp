@@ -9,6 +9,10 @@ namespace {
 
 std::size_t at(int i) { return static_cast<std::size_t>(i); }
 
+// Customers from which on a route is long: a descent then looks where something changed alone, at
+// so many neighbours of each customer that was put in again.
+constexpr int LONG = 40, BESIDE = 3;
+
 enum Kind {
     RELOCATE,
     RELOCATE_BEFORE,
@@ -109,6 +113,13 @@ bool Search::propose(int kind, Node u, Node v, double bound, Proposal &out) {
         return false;
     const Route &ra = plan.route[at(a)], &rb = plan.route[at(b)];
     const int pu = plan.position[at(u)], pv = plan.position[at(v)];
+    const Node other = model_.partner[at(u)];
+    if (a != b && other >= 0 && kind < TWO_OPT_STAR) {
+        // The two stops of a pair go together, if they follow each other closely.
+        const int apart = plan.position[at(other)] - pu;
+        if (kind < RELOCATE_TWO || kind > RELOCATE_THREE || apart < 1 || apart > 2)
+            return false;
+    }
     out.route[0] = a;
     out.route[1] = a == b ? -1 : b;
     switch (kind) {
@@ -223,13 +234,40 @@ void Search::enqueue_route(int number) {
     const Route &r = plan.route[at(number)];
     if (r.slot < 0)
         return;
-    for (int p = 1; p <= r.size; ++p) {
-        const Node node = r.node[at(p)];
-        if (!queued_[at(node)]) {
-            queued_[at(node)] = 1;
-            queue_.push_back(node);
-        }
+    for (int p = 1; p <= r.size; ++p)
+        enqueue(r.node[at(p)]);
+}
+
+void Search::enqueue(Node node) {
+    if (!queued_[at(node)]) {
+        queued_[at(node)] = 1;
+        queue_.push_back(node);
     }
+}
+
+void Search::enqueue_beside(Node node) {
+    const int number = plan.route_of[at(node)];
+    if (number < 0)
+        return;
+    const Route &r = plan.route[at(number)];
+    const int here = plan.position[at(node)];
+    for (int p = std::max(here - 1, 1); p <= std::min(here + 1, r.size); ++p)
+        enqueue(r.node[at(p)]);
+}
+
+// Of short routes that the iteration changed all customers, of long ones those near the change.
+void Search::enqueue_changed() {
+    for (const Saved &saved : saved_)
+        if (plan.route[at(saved.route)].size <= LONG)
+            enqueue_route(saved.route);
+    for (const Node head : removed_)
+        for (const Node node : {head, model_.partner[at(head)]})
+            if (node >= 0) {
+                enqueue_beside(node);
+                const Node *near = model_.near(node);
+                for (int i = 0; i < BESIDE && i < model_.width && near[i] >= 0; ++i)
+                    enqueue_beside(near[i]);
+            }
 }
 
 bool Search::improve(Node u) {
@@ -239,10 +277,14 @@ bool Search::improve(Node u) {
     for (int i = 0; i < count && near[i] >= 0; ++i)
         for (int kind = 0; kind < MOVES; ++kind)
             if (propose(kind, u, near[i], bound, proposal_)) {
+                enqueue_beside(u); // what lies beside them before and after
+                enqueue_beside(near[i]);
                 apply(proposal_);
                 for (const int number : proposal_.route)
-                    if (number >= 0)
+                    if (number >= 0 && plan.route[at(number)].size <= LONG)
                         enqueue_route(number);
+                enqueue_beside(u);
+                enqueue_beside(near[i]);
                 return true;
             }
     return false;
@@ -262,8 +304,7 @@ void Search::descend() {
 
 void Search::descend_all() {
     ++stamp_;
-    saved_.clear();
-    arena_.clear();
+    forget_saved();
     const std::vector<int> numbers = plan.active;
     for (const int number : numbers)
         enqueue_route(number);

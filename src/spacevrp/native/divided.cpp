@@ -14,9 +14,10 @@ namespace {
 
 std::size_t at(int i) { return static_cast<std::size_t>(i); }
 
-// Customers from which on a plan is divided, and how many a part has, about.
+// Customers from which on a plan is divided, and how many customers and routes a part has, about.
 constexpr int DIVIDED_FROM = 800, PART = 250;
-constexpr int FEWEST_PARTS = 4, ROUNDS = 40;
+constexpr int FEWEST_ROUTES = 20;
+constexpr int FEWEST_PARTS = 2, ROUNDS = 40;
 // Stops of a route that say where it lies.
 constexpr int PROBES = 5;
 
@@ -103,12 +104,14 @@ Result search_divided(const Model &model, const Routes &start, const Options &op
     const double began = now();
     Random random(options.seed ^ 0xD1B54A32D192ED03ULL);
     const int n = static_cast<int>(model.customers.size());
-    const int count = std::max(n / PART, FEWEST_PARTS);
     Search whole(model, options);
     whole.begin(start);
     whole.descend_all();
     whole.keep_best_if_better();
     Routes plan = whole.best();
+    // A part of few routes would be searched in vain, however many customers they have.
+    const int routes = static_cast<int>(plan.stops.size());
+    const int count = std::max(std::min(n / PART, routes / FEWEST_ROUTES), FEWEST_PARTS);
     result.routes = plan;
     result.value = whole.best_value();
     result.trace.push_back({now() - began, 0, result.value});
@@ -166,14 +169,15 @@ Result search_divided(const Model &model, const Routes &start, const Options &op
                     here.no_gain = -1;
                     here.descend_first = false;
                     here.give_current = true;
-                    here.hot = options.hot > 0.0 ? options.hot : heat_for(model, planned / n);
+                    here.hot =
+                        options.hot > 0.0 ? options.hot : heat_for(model, planned / n, n, routes);
                     here.progress_from = std::min(share, 1.0);
                     here.progress_to = std::min(share + step, 1.0);
                     const double size = static_cast<double>(part.customers) / n;
                     if (options.seconds >= 0.0) {
                         const double all = std::min(options.seconds * step,
                                                     std::max(options.seconds - spent, 0.0));
-                        here.seconds = all * threads * size;
+                        here.seconds = std::min(all * threads * size, all);
                     }
                     if (options.iterations >= 0)
                         here.iterations = std::max<std::int64_t>(

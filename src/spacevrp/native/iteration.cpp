@@ -25,9 +25,18 @@ void Search::touch(int number) {
     touched_[at(number)] = stamp_;
     const Route &r = plan.route[at(number)];
     const int size = r.slot < 0 ? 0 : r.size;
-    saved_.push_back({number, r.type, static_cast<int>(arena_.size()), size, r.version});
-    arena_.insert(arena_.end(), r.node.begin() + (size > 0 ? 1 : 0),
-                  r.node.begin() + (size > 0 ? 1 + size : 0));
+    saved_.push_back({number, r.type, static_cast<int>(arena_.size()), size,
+                      static_cast<int>(arcs_.size()), r.version});
+    if (size > 0) {
+        arena_.insert(arena_.end(), r.node.begin() + 1, r.node.begin() + 1 + size);
+        arcs_.insert(arcs_.end(), r.arc.begin(), r.arc.begin() + 1 + size);
+    }
+}
+
+void Search::forget_saved() {
+    saved_.clear();
+    arena_.clear();
+    arcs_.clear();
 }
 
 void Search::undo() {
@@ -46,7 +55,8 @@ void Search::undo() {
 }
 
 void Search::put_back(const Saved &saved) {
-    plan.assign(saved.route, saved.type, arena_.data() + saved.first, saved.size);
+    plan.assign(saved.route, saved.type, arena_.data() + saved.first, saved.size,
+                arcs_.data() + saved.first_arc);
     plan.route[at(saved.route)].version = saved.version; // what is known of it is true again
 }
 
@@ -105,8 +115,7 @@ void Search::take_radius(Node seed, int count) {
 
 void Search::ruin() {
     ++stamp_;
-    saved_.clear();
-    arena_.clear();
+    forget_saved();
     removed_.clear();
     taken_from_bank_.clear();
     const int routes = static_cast<int>(plan.active.size());
@@ -149,15 +158,27 @@ bool Search::commit_ruin() {
     for (const Saved &saved : saved_) {
         const Route &r = plan.route[at(saved.route)];
         scratch_.clear();
+        scratch_arcs_.clear();
+        // An arc between two that stay is known.
+        const auto arc_to = [&](int p) {
+            const Node last = scratch_.empty() ? r.node[0] : scratch_.back();
+            scratch_arcs_.push_back(last == r.node[at(p - 1)]
+                                        ? r.arc[at(p - 1)]
+                                        : model_.distance(last, r.node[at(p)]));
+        };
         for (int p = 1; p <= r.size; ++p)
-            if (gone_[at(r.node[at(p)])] != stamp_)
+            if (gone_[at(r.node[at(p)])] != stamp_) {
+                arc_to(p);
                 scratch_.push_back(r.node[at(p)]);
+            }
         const int left = static_cast<int>(scratch_.size());
         if (left == saved.size)
             continue;
+        arc_to(r.size + 1);
         // Without the customers taken out a rule may be broken that was not: an arc may be
         // missing, or a pickup that made room. Then the route stays as it was.
-        if (!plan.assign(saved.route, saved.type, scratch_.data(), left) && left > 0) {
+        if (!plan.assign(saved.route, saved.type, scratch_.data(), left, scratch_arcs_.data()) &&
+            left > 0) {
             for (int i = 0; i < saved.size; ++i)
                 gone_[at(arena_[at(saved.first + i)])] = 0;
             put_back(saved);
@@ -258,7 +279,7 @@ bool Search::recreate(double blink, double limit) {
             if (at(number) >= touched_.size())
                 touched_.resize(plan.route.size(), 0);
             touched_[at(number)] = stamp_;
-            saved_.push_back({number, place.type, 0, 0, 0});
+            saved_.push_back({number, place.type, 0, 0, 0, 0});
         }
         plan.from_bank(head);
         if (gone_[at(head)] != stamp_)
@@ -267,6 +288,34 @@ bool Search::recreate(double blink, double limit) {
             return false;
     }
     return true;
+}
+
+// What a route costs with a vehicle of another type, below a bound; its order in `turned_`. On a
+// round trip without windows or pairs the vehicle may begin at any of its stops.
+double Search::cheapest_cut(const Route &r, int type, double bound) {
+    const VehicleType &vehicle = model_.vehicles[at(type)];
+    const double fixed = model_.maximise_prize ? 0.0 : vehicle.fixed_cost;
+    const int m = r.size, cuts = model_.timed || model_.paired || model_.backhaul_last ? 1 : m;
+    const double inner = r.so_far[at(m)] - r.so_far[1];
+    double least = bound;
+    for (int first = 1; first <= cuts; ++first) {
+        const Node head = r.node[at(first)], tail = r.node[at(first == 1 ? m : first - 1)];
+        double length =
+            model_.distance(vehicle.start, head) + inner + model_.distance(tail, vehicle.end);
+        if (first > 1)
+            length += model_.distance(r.node[at(m)], r.node[1]) - r.arc[at(first - 1)];
+        if (!(model_.arc_weight * length + fixed < least))
+            continue;
+        scratch_.assign(r.node.begin() + first, r.node.begin() + 1 + m);
+        scratch_.insert(scratch_.end(), r.node.begin() + 1, r.node.begin() + first);
+        const double cost =
+            model_.arc_weight * plan.checked_length(type, scratch_.data(), m) + fixed;
+        if (cost < least) {
+            least = cost;
+            turned_ = scratch_;
+        }
+    }
+    return least;
 }
 
 // A vehicle of another type may drive a changed route for less.
@@ -284,20 +333,14 @@ void Search::retype() {
             if (type == r.type || plan.available[at(type)] <= 0 ||
                 !model_.vehicles[at(type)].pinned.empty())
                 continue;
-            const double fixed = weight * model_.vehicles[at(type)].fixed_cost;
-            if (fixed >= least)
-                continue;
-            const double total =
-                model_.arc_weight * plan.checked_length(type, r.node.data() + 1, r.size) + fixed;
-            if (total < least) {
-                least = total;
+            const double cost = cheapest_cut(r, type, least);
+            if (cost < least) {
+                least = cost;
                 best = type;
             }
         }
-        if (best >= 0) {
-            scratch_.assign(r.node.begin() + 1, r.node.begin() + 1 + r.size);
-            plan.assign(number, best, scratch_.data(), static_cast<int>(scratch_.size()));
-        }
+        if (best >= 0)
+            plan.assign(number, best, turned_.data(), static_cast<int>(turned_.size()));
     }
 }
 

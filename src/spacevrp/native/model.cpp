@@ -49,16 +49,22 @@ void check_values(const std::string &field, const std::vector<double> &values, R
     }
 }
 
+// The floor of a length: without newer instructions std::floor is a call, this is none.
+double whole(double length) {
+    return length < 1e15 ? static_cast<double>(static_cast<std::int64_t>(length))
+                         : std::floor(length);
+}
+
 double rounded(double x, Rounding rounding) {
     switch (rounding) {
     case Rounding::nearest:
-        return std::floor(x + 0.5);
+        return whole(x + 0.5);
     case Rounding::up:
         return std::ceil(x);
     case Rounding::down:
-        return std::floor(x);
+        return whole(x);
     case Rounding::one_decimal:
-        return std::floor(x * 10.0) / 10.0;
+        return whole(x * 10.0) / 10.0;
     case Rounding::none:
         break;
     }

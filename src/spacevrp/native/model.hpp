@@ -140,8 +140,15 @@ public:
     // Near neighbours among customers, nearest first: (N, width), -1 where there are fewer.
     int width = 0;
     std::vector<Node> neighbours;
+    // Distances to them, where no other customer is nearer than those on the list; empty otherwise.
+    std::vector<double> near_lengths;
     const Node *near(Node node) const {
         return neighbours.data() + static_cast<std::size_t>(node) * static_cast<std::size_t>(width);
+    }
+    const double *near_length(Node node) const { // null where there are none
+        return near_lengths.empty() ? nullptr
+                                    : near_lengths.data() + static_cast<std::size_t>(node) *
+                                                                static_cast<std::size_t>(width);
     }
     std::vector<double> reach; // (N,) length of a route to this node alone: how far out it is
 

@@ -100,6 +100,12 @@ void Model::find_neighbours(const Input &input) {
         near_by_matrix();
     } else {
         near_by_coordinates();
+        if (geometry_ == Geometry::euclidean || geometry_ == Geometry::att) {
+            near_lengths.assign(neighbours.size(), 0.0);
+            for (std::size_t i = 0; i < neighbours.size(); ++i)
+                if (neighbours[i] >= 0)
+                    near_lengths[i] = distance(static_cast<Node>(i / at(width)), neighbours[i]);
+        }
     }
     std::vector<double> near_ones;
     for (const Node node : customers) {

@@ -3,6 +3,8 @@
 
 #include <algorithm>
 #include <cmath>
+#include <stdexcept>
+#include <string>
 
 namespace spacevrp {
 namespace {
@@ -204,6 +206,18 @@ Search::Known *Search::known(Node head, int number) {
     return &known_[at(head) * at(known_width_) + at(number)];
 }
 
+// The slow twin of what is remembered: a route that has not changed has the same best place.
+void Search::check_known(const Known &held, int number, Node head) {
+    const Place fresh = model_.partner[at(head)] < 0 ? scan_route(number, head, -INFINITE, INFINITE)
+                                                     : scan_pair(number, head, -INFINITE, INFINITE);
+    const bool same = held.first < 0 ? !(fresh.delta < held.delta)
+                                     : fresh.delta == held.delta && fresh.first == held.first &&
+                                           fresh.second == held.second;
+    if (!same)
+        throw std::logic_error("expected the remembered place of node " + std::to_string(head) +
+                               " in route " + std::to_string(number) + ", found another");
+}
+
 void Search::try_route(int number, Node head, double blink, Place &best) {
     const Route &r = plan.route[at(number)];
     const Node other = model_.partner[at(head)];
@@ -219,6 +233,8 @@ void Search::try_route(int number, Node head, double blink, Place &best) {
     Known *known_here = known(head, number);
     Place place;
     if (known_here != nullptr && known_here->version == r.version) {
+        if (options_.check)
+            check_known(*known_here, number, head);
         // Either the best place, or a bound that all of them exceed.
         if (!(known_here->delta < best.delta))
             return;
@@ -258,6 +274,7 @@ void Search::try_near_routes(Node head, double blink, Place &best) {
 // Only the places beside its neighbours, where each distance must be computed.
 void Search::try_near_places(Node node, double blink, Place &best) {
     const Node *near = model_.near(node);
+    const double *lengths = model_.near_length(node);
     for (int i = 0; i < options_.places && i < model_.width && near[i] >= 0; ++i) {
         const int number = plan.route_of[at(near[i])];
         if (number < 0)
@@ -266,12 +283,17 @@ void Search::try_near_places(Node node, double blink, Place &best) {
         if (!has_room(r, node))
             continue;
         const int here = plan.position[at(near[i])];
+        const double beside = lengths ? lengths[i] : model_.distance(near[i], node);
         for (const int after : {here - 1, here}) {
             if (after < r.pinned)
                 continue;
-            const Node last = r.node[at(after)], next = r.node[at(after + 1)];
-            const double extra =
-                model_.distance(last, node) + model_.distance(node, next) - r.arc[at(after)];
+            // The other end is no nearer, or this place has been tried; only a depot may be.
+            const double arc = r.arc[at(after)];
+            if (lengths && after > 0 && after < r.size &&
+                !(model_.arc_weight * (2.0 * beside - arc) < best.delta))
+                continue;
+            const Node other = r.node[at(after < here ? after : after + 1)];
+            const double extra = beside + model_.distance(node, other) - arc;
             const double delta = model_.arc_weight * extra;
             if (delta < best.delta && plan.fits(r, after, node, extra) &&
                 !(blink > 0.0 && random_.uniform() < blink))
@@ -283,8 +305,12 @@ void Search::try_near_places(Node node, double blink, Place &best) {
 Place Search::best_place(Node head, double blink) {
     Place best;
     if (wide_) {
+        // Most routes are full: one number says so before anything else is looked at.
+        const bool sums = model_.loaded && model_.plain_load && !model_.paired;
+        const double amount = sums ? std::abs(model_.demand(head, 0)) : -INFINITE;
         for (const int number : plan.active)
-            try_route(number, head, blink, best);
+            if (!(amount > plan.route[at(number)].spare))
+                try_route(number, head, blink, best);
     } else {
         if (model_.has_matrix() || model_.paired)
             try_near_routes(head, blink, best);

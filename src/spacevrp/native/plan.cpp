@@ -11,6 +11,8 @@ std::size_t at(int i) { return static_cast<std::size_t>(i); }
 
 // A length this many times what is left loses too many digits of it.
 constexpr double MOST_LOST = 1e6;
+// Sums in another order differ by this share at most.
+constexpr double ROUNDING = 1e-9;
 
 } // namespace
 
@@ -237,7 +239,7 @@ void Plan::count_in(int number) {
     active.push_back(number);
 }
 
-bool Plan::assign(int number, int type, const Node *stops, int count) {
+bool Plan::assign(int number, int type, const Node *stops, int count, const double *arcs) {
     count_out(number);
     Route &r = route[at(number)];
     r.type = type;
@@ -245,7 +247,14 @@ bool Plan::assign(int number, int type, const Node *stops, int count) {
     std::copy(stops, stops + count, r.node.begin() + 1);
     r.size = count;
     r.pinned = static_cast<int>(model.vehicles[at(type)].pinned.size());
-    const bool legal = refresh(number);
+    r.node[0] = model.vehicles[at(type)].start;
+    r.node[at(count + 1)] = model.vehicles[at(type)].end;
+    if (arcs != nullptr)
+        std::copy(arcs, arcs + count + 1, r.arc.begin());
+    else
+        for (int p = 0; p <= count; ++p)
+            r.arc[at(p)] = model.distance(r.node[at(p)], r.node[at(p + 1)]);
+    const bool legal = refresh(number, 1, -1);
     if (count > 0) {
         count_in(number);
     } else if (!r.listed) {
@@ -255,21 +264,17 @@ bool Plan::assign(int number, int type, const Node *stops, int count) {
     return legal;
 }
 
-bool Plan::refresh(int number) {
+bool Plan::refresh(int number, int from, Node added) {
     Route &r = route[at(number)];
     r.version = ++versions_;
     const VehicleType &type = model.vehicles[at(r.type)];
     const int m = r.size;
-    r.node[0] = type.start;
-    r.node[at(m + 1)] = type.end;
     const double before = r.length;
-    double sum = 0.0;
     const Node *node = r.node.data();
-    for (int p = 0; p <= m; ++p) {
+    double sum = from > 1 ? r.so_far[at(from - 1)] : 0.0;
+    for (int p = from - 1; p <= m; ++p) {
         r.so_far[at(p)] = sum;
-        const double arc = model.distance(node[p], node[p + 1]);
-        r.arc[at(p)] = arc;
-        sum += arc;
+        sum += r.arc[at(p)];
     }
     r.so_far[at(m + 1)] = sum;
     r.length = sum;
@@ -281,7 +286,7 @@ bool Plan::refresh(int number) {
         }
         r.reversed[at(m + 1)] = back;
     }
-    for (int p = 1; p <= m; ++p) {
+    for (int p = from; p <= m; ++p) {
         route_of[at(node[p])] = number;
         position[at(node[p])] = p;
     }
@@ -299,7 +304,12 @@ bool Plan::refresh(int number) {
         }
         legal = legal && r.last_linehaul < r.first_backhaul;
     }
-    if (model.loaded)
+    if (model.loaded && model.plain_load && added >= 0)
+        for (int kind = 0; kind < model.kinds(); ++kind) {
+            r.total[at(kind)] += model.demand(added, kind);
+            legal = legal && std::abs(r.total[at(kind)]) <= type.capacity[at(kind)];
+        }
+    else if (model.loaded)
         legal = refresh_load(r) && legal;
     if (model.timed)
         legal = refresh_time(r) && legal;
@@ -317,6 +327,8 @@ bool Plan::refresh_load(Route &r) const {
                 sum += model.demand(r.node[at(p)], kind);
             r.total[at(kind)] = sum;
             legal = legal && std::abs(sum) <= capacity[at(kind)];
+            if (kind == 0)
+                r.spare = capacity[0] * (1.0 + ROUNDING) - std::abs(sum);
             continue;
         }
         double high = 0.0, low = 0.0, deliveries = 0.0;
@@ -390,15 +402,19 @@ int Plan::insert(Node head, const Place &place) {
         Route &r = route[at(number)];
         reserve(r, r.size + 2);
         const auto put = [&](int after, Node node) {
-            std::copy_backward(r.node.begin() + after + 1, r.node.begin() + r.size + 1,
-                               r.node.begin() + r.size + 2);
+            std::copy_backward(r.node.begin() + after + 1, r.node.begin() + r.size + 2,
+                               r.node.begin() + r.size + 3);
+            std::copy_backward(r.arc.begin() + after + 1, r.arc.begin() + r.size + 1,
+                               r.arc.begin() + r.size + 2);
             r.node[at(after + 1)] = node;
+            r.arc[at(after)] = model.distance(r.node[at(after)], node);
+            r.arc[at(after + 1)] = model.distance(node, r.node[at(after + 2)]);
             ++r.size;
         };
         put(place.first, head);
         if (other >= 0)
             put(place.second + 1, other);
-        refresh(number);
+        refresh(number, place.first + 1, other < 0 ? head : -1);
     }
     return number;
 }

@@ -23,6 +23,7 @@ struct Route {
     bool listed = false;       // as one that is free
     std::uint64_t version = 0; // another one after every change
     double length = 0.0;
+    double spare = INFINITE; // no customer with more of the first kind fits; of plain loads only
     int first_backhaul = 0, last_linehaul = 0; // positions; size + 1 and 0 without
     // Position 0 is the start, size + 1 the end.
     std::vector<Node> node;
@@ -85,9 +86,8 @@ public:
     double shortage() const { return std::max(model.min_prize - collected, 0.0); }
 
     // Replaces the stops of a route, its customers' places included. Whether the rules are kept.
-    bool assign(int number, int type, const Node *stops, int count);
-    // The same for stops that were written into the route already, by insertion or removal.
-    bool refresh(int number);
+    // Its arcs (count + 1) are measured where they are not given.
+    bool assign(int number, int type, const Node *stops, int count, const double *arcs = nullptr);
     int empty_route();
 
     // Whether a customer may be inserted there, which makes the route longer by `extra`: all rules,
@@ -121,6 +121,9 @@ public:
 private:
     bool take(int type, const std::vector<Node> &stops);
     void reserve(Route &r, int count) const;
+    // For stops and arcs that were written into the route already: all is as it was before `from`,
+    // and one customer was added, or -1.
+    bool refresh(int number, int from, Node added);
     void count_in(int number);
     void count_out(int number);
     void change_length(double more, double less);

@@ -14,6 +14,9 @@ constexpr int PLACES = 24;
 constexpr int CLOCK_EVERY = 8;
 // Temperature at the start, in typical arcs, by the iterations that each customer gets.
 constexpr double HEAT = 0.08, HEAT_POWER = 0.3, HOTTEST = 2.0;
+// In large plans, times a power of the customers of a route by these, if there are more.
+constexpr double STOPS = 25.0, STOPS_POWER = 1.5, MOST_TIMES = 6.0;
+constexpr int LARGE = 300;
 
 // The rougher the landscape, the hotter: where rules forbid most moves, the way to a better plan
 // leads over worse ones. Measured; see records/.
@@ -41,9 +44,15 @@ double now() {
 
 } // namespace
 
-double heat_for(const Model &model, double iterations_per_customer) {
+double heat_for(const Model &model, double iterations_per_customer, double customers,
+                double routes) {
     const double heat = HEAT * std::pow(std::max(iterations_per_customer, 1.0), HEAT_POWER);
-    return annealing_for(model).heat * std::min(heat, HOTTEST);
+    // Long routes change places with their neighbours in many small steps, over dearer plans.
+    const bool long_routes = !model.timed && !model.paired && !model.maximise_prize &&
+                             customers >= LARGE && routes > 1.0;
+    const double times = std::pow(customers / std::max(routes, 1.0) / STOPS, STOPS_POWER);
+    return annealing_for(model).heat * std::min(heat, HOTTEST) *
+           (long_routes ? std::clamp(times, 1.0, MOST_TIMES) : 1.0);
 }
 
 Search::Search(const Model &problem, const Options &options)
@@ -199,8 +208,11 @@ Result Search::run(const Hooks &hooks) {
     const double cold = options_.cold * unit;
     double hot = 0.0, temperature = 0.0;
     // The more iterations a customer gets, the hotter it pays to start.
+    const double routes = static_cast<double>(plan.active.size());
     const auto heat = [&](double iterations) {
-        hot = unit * (options_.hot > 0.0 ? options_.hot : heat_for(model_, iterations / customers));
+        hot = unit * (options_.hot > 0.0
+                          ? options_.hot
+                          : heat_for(model_, iterations / customers, customers, routes));
         hot = std::max(hot, cold);
     };
     heat(options_.iterations > 0 ? static_cast<double>(options_.iterations) : 100.0 * customers);
@@ -288,8 +300,7 @@ Result Search::run(const Hooks &hooks) {
             undo();
         } else {
             if (options_.descent > 0.0 && random_.uniform() < options_.descent) {
-                for (std::size_t i = 0; i < saved_.size(); ++i)
-                    enqueue_route(saved_[i].route);
+                enqueue_changed();
                 descend();
                 value = objective();
             }

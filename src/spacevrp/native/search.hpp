@@ -30,6 +30,7 @@ struct Options {
     double progress_from = 0.0, progress_to = 1.0; // part of a longer annealing
     bool descend_first = true;
     bool give_current = false; // beside the best plan, for an annealing that goes on
+    bool check = false;        // every remembered place against a new look; for tests
 };
 
 struct Trace {
@@ -66,6 +67,8 @@ public:
     // All units into the best places, in several orders; the best plan of all.
     void construct_by_insertion(int tries);
     void construct_by_savings();
+    // Who would lose most by waiting comes first: by the best place in each of `depth` routes.
+    void construct_by_regret(int depth);
     void keep_best_if_better() {
         if (plan.value().better_than(best_value_))
             keep_best();
@@ -95,9 +98,12 @@ public:
 
 private:
     void begin_here();
+    void load_again(const Routes &start);
+    struct Regret;
+    bool regret_of(Node head, int depth, Regret &out);
 
     struct Saved {
-        int route, type, first, size;
+        int route, type, first, size, first_arc;
         std::uint64_t version;
     };
     struct Piece {
@@ -114,7 +120,9 @@ private:
     bool recreate(double blink, double limit);
     void order_units();
     void retype();
+    double cheapest_cut(const Route &r, int type, double bound);
     void touch(int number);
+    void forget_saved();
     void undo();
     void put_back(const Saved &saved);
     void recognise(const Saved &saved);
@@ -129,6 +137,7 @@ private:
         int first = -1, second = -1;
     };
     Known *known(Node head, int number); // null where memory would not do
+    void check_known(const Known &held, int number, Node head);
     bool has_room(const Route &r, Node node) const;
     // The best place in a route that costs more than the floor and less than the bound; the bound
     // itself, in no route, if there is none.
@@ -144,7 +153,10 @@ private:
                double bound, Proposal &out);
     void descend();
     bool improve(Node u);
+    void enqueue(Node node);
     void enqueue_route(int number);
+    void enqueue_beside(Node node); // with its neighbours on the route
+    void enqueue_changed();
 
     // --- best plan
     void set_dirty(int number);
@@ -166,16 +178,18 @@ private:
     Node seed_ = 0; // of the last ruin
     std::vector<Saved> saved_;
     std::vector<Node> arena_;
-    std::vector<int> gone_; // (N,) stamp
+    std::vector<double> arcs_, scratch_arcs_; // of the routes in the arena: one more than stops
+    std::vector<int> gone_;                   // (N,) stamp
     std::vector<Node> removed_, todo_, taken_from_bank_;
     std::vector<int> ruined_;
     std::vector<std::pair<double, Node>> keys_;
-    std::vector<Node> scratch_;
+    std::vector<Node> scratch_, turned_;
     std::vector<Known> known_; // (N, known_width_)
     int known_width_ = 0;
     bool tries_all_ = false; // in every iteration
     bool wide_ = false;      // insertions try all routes, and not only those near by
     std::vector<double> delivery_delta_, delivery_least_;
+    std::vector<double> least_; // places of one unit, the cheapest first
 
     std::vector<Node> queue_;
     std::vector<char> queued_;
@@ -196,7 +210,9 @@ private:
 bool is_divisible(const Model &model);
 Result search_divided(const Model &model, const Routes &start, const Options &options, int threads,
                       const Hooks &hooks);
-// The temperature to start with, in typical arcs, if each customer gets so many iterations.
-double heat_for(const Model &model, double iterations_per_customer);
+// The temperature to start with, in typical arcs, if each customer gets so many iterations and
+// a plan of so many customers has so many routes.
+double heat_for(const Model &model, double iterations_per_customer, double customers,
+                double routes);
 
 } // namespace spacevrp

@@ -190,7 +190,7 @@ class SolverOracle(ABC):
         self.check(problem)
         given = None if start is None else _judge_start(problem, start)
         began = time.perf_counter()
-        # Nobody knows the real prizes beforehand, so the solver is not told either.
+        # The real prizes are unknown beforehand, so the solver is not told either.
         known = problem
         if problem.revealed_prize is not None:
             known = problem.as_expected()

@@ -39,7 +39,7 @@ class WholeFleet:
 def scale_fleet(problem: Problem, whole: WholeProblem) -> WholeFleet:
     """The fleet at the scales of the problem's whole-number twin.
 
-    Types whose shift is over before it begins are left out: they serve nobody.
+    Types whose shift is over before it begins are left out: they serve no customer.
     """
     fleet = problem.fleet or (_of_a_tour(problem),)
     loads: list[Whole] = []

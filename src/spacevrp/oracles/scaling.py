@@ -288,7 +288,7 @@ def _scale_times(
     opening = problem.windows[:, 0] - origin
     closing = problem.windows[:, 1] - origin
     begun = [max(terms.leaves_from - origin, 0.0) for terms in problem.fleet]  # shifts
-    # No route takes longer, so that later closing times bind nobody.
+    # No route takes longer, so that later closing times do not bind.
     latest_start = max(float(opening.max()), *begun)
     horizon = float(durations.max(axis=1).sum() + service.sum()) + latest_start
     closing = np.minimum(closing, horizon)

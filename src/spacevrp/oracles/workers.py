@@ -23,7 +23,7 @@ class Failure:
     message: str
 
 
-# An error other than "no plan found" is an outcome too: whoever asked decides what it is worth.
+# An error other than "no plan found" is an outcome too: the caller decides what it is worth.
 Outcome = OracleResult | Failure | SpacevrpError
 
 
@@ -54,7 +54,7 @@ def run_tasks(
     until
         A time of ``time.monotonic()``: what could not be done by then is not begun.
 
-    Whoever stops listening, or is interrupted, ends the processes with what they are at.
+    A caller that stops listening, or is interrupted, ends the processes with what they are at.
     """
     limited = tasks if until is None else _in_time(tasks, until)
     if jobs == 1:

@@ -32,7 +32,7 @@ def plot_gaps(rows: Rows, gap: str | None = None) -> Figure:
     Parameters
     ----------
     gap
-        What the bars show: ``oracle``, the gap to the paper's kind of oracle, or ``best``, to the
+        What the bars show: ``oracle``, the gap to the paper-protocol oracle, or ``best``, to the
         best known cost. By default the first of them that the rows have. The other one, where
         there is one, is a mark.
     """

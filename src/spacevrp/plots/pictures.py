@@ -52,8 +52,8 @@ def plot(
         return draw(problem, solution, kind, ax)
     if ax is not None:
         raise UnsupportedError("plot: expected a path or axes, received both")
-    with replacing(Path(path)) as draft:
-        save_picture(draft, problem, solution, kind)
+    with replacing(Path(path)) as temporary:
+        save_picture(temporary, problem, solution, kind)
     return None
 
 

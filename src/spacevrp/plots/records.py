@@ -13,7 +13,7 @@ from spacevrp.problems.variants import parse_variant
 Rows = Sequence[Mapping[str, Any]]
 # What a gap is to, on the command line and in the rows.
 GAPS = {"oracle": "oracle_gap", "best": "best_gap"}
-TO = {"oracle": "the paper's kind of oracle", "best": "the best known cost"}
+TO = {"oracle": "the paper-protocol oracle", "best": "the best known cost"}
 
 
 def read_rows(path: str | Path, fields: Sequence[str], what: str) -> list[dict[str, Any]]:

@@ -42,7 +42,7 @@ def plot_symmetry(rows: Rows, gap: str | None = None) -> Figure:
     Parameters
     ----------
     gap
-        Of ours: ``oracle``, the gap to the paper's kind of oracle, or ``best``, to the best known
+        Of ours: ``oracle``, the gap to the paper-protocol oracle, or ``best``, to the best known
         cost; by default the first of them that the rows have. The paper's are always to its own
         oracle.
     """

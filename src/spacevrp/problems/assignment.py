@@ -15,7 +15,7 @@ from spacevrp.problems.problem import Problem
 class FleetRoutes(tuple[tuple[int, ...], ...]):
     """Routes that know their vehicles: ``vehicles`` has the number of a type for each route.
 
-    None where nobody said so, or where all vehicles are alike.
+    None where it is not said, or where all vehicles are alike.
     """
 
     vehicles: tuple[int, ...] | None
@@ -72,7 +72,7 @@ def cheapest_vehicles(cost: Array, faults: Array, counts: Sequence[int | None]) 
         (R, K) of each of the R routes with each of the K types.
     counts
         Vehicles of each type, None for any number. Where there are fewer than routes, the routes
-        that are left take what suits them best, and somebody counts too many.
+        that are left take what suits them best, and one vehicle counts too many.
     """
     routes, types = cost.shape
     weight = faults * (1.0 + 2.0 * np.abs(cost).sum()) + cost  # (R, K)

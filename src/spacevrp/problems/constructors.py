@@ -42,8 +42,8 @@ class Constructors:
     ----------
     vehicle_ids
         What the program that stated the problem calls its vehicles: name of the type -> ids of its
-        vehicles, with an empty name where all are alike; None where nobody said. Answers for such
-        programs use them.
+        vehicles, with an empty name where all are alike; None where it is not said. Answers for
+        such programs use them.
     """
 
     vehicle_ids: Mapping[str, Sequence[int | str]] | None = field(default=None, kw_only=True)
@@ -66,7 +66,7 @@ class Constructors:
         if isinstance(metric, str):
             metric = Metric(metric)
         distances = Distances(coordinates=coordinates, metric=metric, field="coordinates")
-        depots = settle_depots(depots, features.get("variant"))
+        depots = default_depots(depots, features.get("variant"))
         warn_of_unit(features)
         return cls(distances, depots=depots, **features)  # type: ignore[call-arg, arg-type]
 
@@ -124,10 +124,10 @@ class Constructors:
         matrix, ids = labelled_matrix("matrix", matrix, features.pop("ids", None))
         durations, ids = labelled_matrix("durations", durations, ids)
         distances = Distances(matrix=matrix, field="matrix")
-        depots = settle_depots(depots, features.get("variant"))
-        settled = {**features, "durations": durations, "depots": depots, "ids": ids}
+        depots = default_depots(depots, features.get("variant"))
+        resolved = {**features, "durations": durations, "depots": depots, "ids": ids}
         warn_of_unit(features)
-        return cls(distances, **settled)  # type: ignore[call-arg, arg-type]
+        return cls(distances, **resolved)  # type: ignore[call-arg, arg-type]
 
     @classmethod
     def from_frame(
@@ -196,19 +196,19 @@ class Constructors:
     @classmethod
     def _from_fields(cls, name: str, read: dict[str, Any], features: Mapping[str, Any]) -> Self:
         """What was read and what was said beside it, which counts where both say something."""
-        settled = {**read, **features}
+        resolved = {**read, **features}
         if "vehicles" in features and "vehicle_ids" not in features:
-            settled.pop("vehicle_ids", None)  # they were of other vehicles
+            resolved.pop("vehicle_ids", None)  # they were of other vehicles
         if "matrix" in features:
             # The costs are given; the places are for the map.
             for key, geographic in (("lonlat", True), ("coordinates", False)):
                 if key in read:
-                    settled |= {"places": settled.pop(key), "geographic": geographic}
+                    resolved |= {"places": resolved.pop(key), "geographic": geographic}
         for key, (maker, own) in _MAKERS.items():
-            if key not in settled:
+            if key not in resolved:
                 continue
-            cls._refuse_unknown(name, settled, (key, *own))
-            made: Self = getattr(cls, maker)(settled.pop(key), **settled)
+            cls._refuse_unknown(name, resolved, (key, *own))
+            made: Self = getattr(cls, maker)(resolved.pop(key), **resolved)
             return made
         raise ProblemError(
             "data", expected="coordinates, lonlat or a matrix", received="none of them"
@@ -223,8 +223,8 @@ _MAKERS = {
 }
 
 
-def settle_depots(depots: Any, variant: str | None) -> Any:
-    """The depots; those nobody spoke of are node 0, unless the declared variant has none."""
+def default_depots(depots: Any, variant: str | None) -> Any:
+    """The depots; those not given are node 0, unless the declared variant has none."""
     if depots is FIRST_NODE and variant is not None and not parse_variant(variant).features.depot:
         return ()
     return depots

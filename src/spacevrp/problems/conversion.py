@@ -29,7 +29,7 @@ class NodeNumber(int):
     """The number of a node, and never an id that happens to be a number.
 
     What a problem holds is of this type, so that taking it from one problem to another, or filling
-    it in anew, does not look for ids again.
+    it in again, does not look for ids again.
     """
 
 
@@ -194,14 +194,14 @@ def as_pairs(pairs: object) -> tuple[tuple[int, int], ...]:
     if pairs is None:
         return ()
     expected = "(pickup, delivery) node numbers"
-    settled = []
+    resolved = []
     for pair in _as_list("pairs", pairs, expected):
         nodes = _as_list("pairs", pair, expected)
         if len(nodes) != 2:
             raise ProblemError("pairs", expected=expected, received=show(pair))
         pickup, delivery = nodes
-        settled.append((as_whole("pairs", pickup), as_whole("pairs", delivery)))
-    return tuple(settled)
+        resolved.append((as_whole("pairs", pickup), as_whole("pairs", delivery)))
+    return tuple(resolved)
 
 
 def _as_list(field: str, values: object, expected: str) -> list[object]:

@@ -138,7 +138,7 @@ class Fielded(Protocol):
 def as_vehicles(
     vehicles: Any, ids: Sequence[Hashable] | None, kinds_of_load: int
 ) -> tuple[Vehicle, ...] | None:
-    """The types with every field converted but the shifts; None where nobody speaks of vehicles."""
+    """The types with every field converted but the shifts; None where no vehicles are given."""
     if vehicles is None:
         return None
     if isinstance(vehicles, Vehicle | Mapping):
@@ -147,13 +147,13 @@ def as_vehicles(
         raise ProblemError("vehicles", expected="a list of vehicles", received=show(vehicles))
     if not vehicles:
         raise ProblemError("vehicles", expected="at least one type", received="none")
-    settled = []
+    resolved = []
     for number, given in enumerate(vehicles):
         try:
-            settled.append(_as_vehicle(given, ids, kinds_of_load))
+            resolved.append(_as_vehicle(given, ids, kinds_of_load))
         except ProblemError as error:
             raise blame_vehicle(error, number, _name_of(given)) from None
-    return tuple(settled)
+    return tuple(resolved)
 
 
 def blame_vehicle(error: ProblemError, number: int, name: str = "") -> ProblemError:
@@ -253,14 +253,14 @@ def read_shifts(
                 "vehicles, window", expected="numbers, as in windows", received="moments"
             )
         rows, clock = read_windows(rows, unit, clock)
-    settled = []
+    resolved = []
     for number, (vehicle, row) in enumerate(zip(vehicles, rows, strict=True)):
         try:
             window = None if vehicle.window is None else as_shift(row)
         except ProblemError as error:
             raise blame_vehicle(error, number, vehicle.name) from None
-        settled.append(replace(vehicle, window=window))
-    return tuple(settled), clock
+        resolved.append(replace(vehicle, window=window))
+    return tuple(resolved), clock
 
 
 def shifts_of(vehicles: Sequence[Vehicle]) -> Array:

@@ -1,4 +1,4 @@
-"""The cross-checks of a fleet: each type on its own, and that somebody can serve every customer."""
+"""The cross-checks of a fleet: each type on its own, and that every customer can be served."""
 
 from __future__ import annotations
 

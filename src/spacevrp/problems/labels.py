@@ -29,15 +29,15 @@ def as_ids(ids: object, size: int) -> tuple[Hashable, ...] | None:
     if isinstance(ids, str | bytes) or not isinstance(ids, Iterable):
         raise ProblemError("ids", expected=f"{size} ids, one a node", received=show(ids))
     try:
-        settled = tuple(_plain(entry) for entry in ids)
+        resolved = tuple(_plain(entry) for entry in ids)
     except TypeError:  # an array of no dimension is iterable, but only until it is tried
         raise ProblemError("ids", expected=f"{size} ids, one a node", received=show(ids)) from None
-    if len(settled) != size:
+    if len(resolved) != size:
         raise ProblemError(
-            "ids", expected=f"{size} ids, one a node", received=f"{len(settled)} of them"
+            "ids", expected=f"{size} ids, one a node", received=f"{len(resolved)} of them"
         )
     seen: dict[Hashable, int] = {}
-    for node, entry in enumerate(settled):
+    for node, entry in enumerate(resolved):
         try:
             first = seen.setdefault(entry, node)
             says_something = entry is not None and bool(entry == entry)
@@ -56,7 +56,7 @@ def as_ids(ids: object, size: int) -> tuple[Hashable, ...] | None:
                 expected=f"an id of its own, node {first} has the same",
                 received=show(entry),
             )
-    return settled
+    return resolved
 
 
 def _plain(entry: Any) -> Any:

@@ -1,4 +1,4 @@
-"""Whether customers whom nobody can serve are refused, or allowed and left out of plans.
+"""Whether customers whom no vehicle can serve are refused, or allowed and left out of plans.
 
 By itself a problem refuses them: most often they are a slip in the data, and an error names it. Who
 wants a partial plan all the same allows them, problem by problem or while files are read.
@@ -15,7 +15,7 @@ _ALLOWED: ContextVar[bool] = ContextVar("unservable_allowed", default=False)
 
 @contextmanager
 def unservable_allowed() -> Iterator[None]:
-    """Problems made in here allow customers whom nobody can serve."""
+    """Problems made in here allow customers whom no vehicle can serve."""
     token = _ALLOWED.set(True)
     try:
         yield

@@ -161,7 +161,7 @@ class Plan:
     cost
         The referee's figure: length of all legs and penalties, or minus the prize.
     skipped
-        Customers whom nobody visits.
+        Customers that no route visits.
     """
 
     problem: Problem
@@ -226,9 +226,9 @@ def make_plan(problem: Problem, routes: Iterable[Iterable[int]], cost: float) ->
     """The plan in detail, whether it keeps the rules or not."""
     roles = _roles(problem)
     planned = []
-    settled = as_routes(problem, routes)
-    driven_by = as_vehicles_of(problem, settled, vehicles_of(routes, None))
-    for number, listed in enumerate(settled, start=1):
+    resolved = as_routes(problem, routes)
+    driven_by = as_vehicles_of(problem, resolved, vehicles_of(routes, None))
+    for number, listed in enumerate(resolved, start=1):
         terms = None if driven_by is None else problem.fleet[driven_by[number - 1]]
         nodes = _travelled(problem, listed, terms)
         if nodes:

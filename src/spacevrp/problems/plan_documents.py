@@ -155,7 +155,7 @@ def _cell(value: Any) -> Any:
 
 
 def places_of(problem: Problem) -> Array | None:
-    """Where nodes lie: their places, or their coordinates; None where nobody knows."""
+    """Where nodes lie: their places, or their coordinates; None where it is unknown."""
     return problem.places if problem.places is not None else problem.distances.coordinates
 
 

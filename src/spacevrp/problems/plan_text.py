@@ -35,7 +35,7 @@ def describe_plan(plan: Plan) -> list[str]:
 
 
 def describe_skipped(plan: Plan) -> list[str]:
-    """One line on the customers whom nobody visits, where there are any."""
+    """One line on the customers that no route visits, where there are any."""
     if not plan.skipped:
         return []
     names = ", ".join(str(plan.id_of(node)) for node in plan.skipped)

@@ -48,7 +48,7 @@ from spacevrp.problems.keywords import refuse_unknown
 from spacevrp.problems.labels import as_ids, as_places, resolve_nodes, with_id
 from spacevrp.problems.leniency import allows_unservable
 from spacevrp.problems.loads import read_loads
-from spacevrp.problems.openings import settle_openings
+from spacevrp.problems.openings import fill_openings
 from spacevrp.problems.scales import BASE_TOLERANCE, Scales
 from spacevrp.problems.validation import validate
 from spacevrp.problems.variants import describe_features, parse_variant
@@ -171,11 +171,11 @@ class Problem(Constructors, Scales):
 
     def __post_init__(self) -> None:
         try:
-            self._settle()
+            self._convert()
         except ProblemError as error:
             raise with_id(error, self.ids if isinstance(self.ids, tuple) else None) from None
 
-    def _settle(self) -> None:
+    def _convert(self) -> None:
         """Convert, fill in and check every field."""
         if not isinstance(self.distances, Distances):
             raise ProblemError(
@@ -185,57 +185,57 @@ class Problem(Constructors, Scales):
             )
         size = self.distances.size
 
-        def settle(name: str, value: object) -> None:
+        def keep(name: str, value: object) -> None:
             object.__setattr__(self, name, value)
 
         check_unit(self.time_unit)
         if self.durations is None:
-            settle("durations", self.distances)
+            keep("durations", self.distances)
         elif not isinstance(self.durations, Distances):
             travel = as_durations(plain_array(self.durations), self.time_unit)
-            settle("durations", Distances(matrix=travel, field="durations"))
-        settle("ids", as_ids(self.ids, size))
-        settle("vehicle_ids", as_vehicle_ids(self.vehicle_ids))
-        settle("geographic", as_flag("geographic", self.geographic))
-        settle("places", as_places(self.places, size, geographic=self.geographic))
+            keep("durations", Distances(matrix=travel, field="durations"))
+        keep("ids", as_ids(self.ids, size))
+        keep("vehicle_ids", as_vehicle_ids(self.vehicle_ids))
+        keep("geographic", as_flag("geographic", self.geographic))
+        keep("places", as_places(self.places, size, geographic=self.geographic))
         if self.geographic and self.places is None:
             points = self.distances.coordinates
             if as_places(points, size, geographic=True, field="coordinates") is None:
                 raise ProblemError("geographic", expected="places, too", received="a matrix alone")
         depots = resolve_nodes(self.depots, self.ids, "depots")
-        settle("depots", as_depots(depots))
+        keep("depots", as_depots(depots))
         implied = NEUTRAL_FLAGS
         if self.variant is not None:
             implied = flags_of(parse_variant(self.variant).features)
         for name, value in implied.items():
             if getattr(self, name) is None:
-                settle(name, value)
+                keep(name, value)
         for name in ("open_routes", "backhaul_last", "maximise_prize", "allow_unservable"):
-            settle(name, as_flag(name, getattr(self, name)))
+            keep(name, as_flag(name, getattr(self, name)))
         service = as_durations(plain_array(self.service), self.time_unit)
-        settle("service", per_node("service", service, size, 0.0))
+        keep("service", per_node("service", service, size, 0.0))
         demand, more_demand, capacities = read_loads(
             size, self.demand, self.more_demand, self.capacity, self.more_capacity
         )
-        settle("demand", demand)
-        settle("more_demand", more_demand)
-        settle("capacity", capacities[0])
-        settle("more_capacity", capacities[1:])
-        settle("vehicles", as_vehicles(self.vehicles, self.ids, self.kinds_of_load))
-        settle("prize", per_node("prize", self.prize, size, 0.0))
+        keep("demand", demand)
+        keep("more_demand", more_demand)
+        keep("capacity", capacities[0])
+        keep("more_capacity", capacities[1:])
+        keep("vehicles", as_vehicles(self.vehicles, self.ids, self.kinds_of_load))
+        keep("prize", per_node("prize", self.prize, size, 0.0))
         skip_cost = 0.0 if self.maximise_prize else np.inf
-        settle("penalty", per_node("penalty", self.penalty, size, skip_cost))
+        keep("penalty", per_node("penalty", self.penalty, size, skip_cost))
         if self.revealed_prize is not None:
             revealed = per_node("revealed_prize", self.revealed_prize, size, 0.0)
-            settle("revealed_prize", revealed)
-        self._settle_windows()
+            keep("revealed_prize", revealed)
+        self._set_windows()
         for name in ("max_length", "min_prize"):
-            settle(name, as_number(name, getattr(self, name)))
-        settle("pairs", as_pairs(resolve_nodes(self.pairs, self.ids, "pairs")))
+            keep(name, as_number(name, getattr(self, name)))
+        keep("pairs", as_pairs(resolve_nodes(self.pairs, self.ids, "pairs")))
         if self.max_routes is not None:
-            settle("max_routes", as_whole("max_routes", self.max_routes, "a whole number or None"))
+            keep("max_routes", as_whole("max_routes", self.max_routes, "a whole number or None"))
         elif not self.depots:
-            settle("max_routes", 1)  # without a depot there is one closed tour
+            keep("max_routes", 1)  # without a depot there is one closed tour
         if not isinstance(self.load_rule, str) or self.load_rule not in LOAD_RULES:
             raise ProblemError(
                 "load_rule", expected=f"one of {LOAD_RULES}", received=show(self.load_rule)
@@ -244,7 +244,7 @@ class Problem(Constructors, Scales):
             raise ProblemError("name", expected="text", received=show(self.name))
         validate(self)
 
-    def _settle_windows(self) -> None:
+    def _set_windows(self) -> None:
         """Moments as numbers after the clock's origin; numbers as they are."""
         if not isinstance(self.clock, Clock | None):
             raise ProblemError("clock", expected="a Clock or None", received=show(self.clock))
@@ -272,7 +272,7 @@ class Problem(Constructors, Scales):
         windows = as_windows(windows, self.size)
         if self.durations.size == self.size and all(0 <= d < self.size for d in self.depots):
             # Otherwise the checks that follow say what is wrong.
-            windows = settle_openings(
+            windows = fill_openings(
                 windows,
                 shifts_of(self.vehicles or ()),
                 self.depots,
@@ -402,7 +402,7 @@ class Problem(Constructors, Scales):
         return self.replace(revealed_prize=None, variant=None)
 
     def replace(self, **changes: Any) -> Problem:
-        """A copy with some fields changed, validated anew."""
+        """A copy with some fields changed, validated again."""
         refuse_unknown("replace", changes, (one.name for one in fields(self) if one.init))
         if "distances" in changes and self.durations is self.distances:
             changes.setdefault("durations", None)  # durations that followed go on following
@@ -411,7 +411,7 @@ class Problem(Constructors, Scales):
             ("capacity", "more_capacity", ()),
         ):
             if name in changes:
-                changes.setdefault(more, none)  # all kinds of load are given anew
+                changes.setdefault(more, none)  # all kinds of load are given again
         return replace(self, **changes)
 
     def __eq__(self, other: object) -> bool:

@@ -21,8 +21,8 @@ from spacevrp.problems.fleet import Terms
 from spacevrp.problems.problem import BASE_TOLERANCE, Problem
 from spacevrp.problems.referee_fleet import (
     check_counts,
+    check_fleet_shape,
     check_permissions,
-    settle_fleet_shape,
 )
 from spacevrp.problems.referee_rules import (
     Trip,
@@ -108,9 +108,9 @@ def judge_route(
 ) -> tuple[Trip | None, list[Violation]]:
     """The route as it is travelled, by a vehicle of a type where there are any, and its faults."""
     if terms is None:
-        trip, violations = _settle_shape(problem, number, nodes)
+        trip, violations = _check_shape(problem, number, nodes)
     else:
-        trip, violations = settle_fleet_shape(problem, number, nodes, terms)
+        trip, violations = check_fleet_shape(problem, number, nodes, terms)
     if trip is None:
         return None, violations
     if terms is not None:
@@ -146,15 +146,15 @@ def as_vehicles_of(
             faults[row, terms.number] = len(violations)
             cost[row, terms.number] = 0.0 if trip is None else terms.fixed_cost
         if trip is None:
-            idle.append(row)  # whoever stays at home takes nobody's place
+            idle.append(row)  # an unused vehicle takes no place
     leaves = [row for row in range(len(routes)) if row not in idle]
-    settled = [0] * len(routes)
+    resolved = [0] * len(routes)
     if leaves:
         counts = [terms.count for terms in problem.fleet]
         chosen = cheapest_vehicles(cost[leaves], faults[leaves], counts)
         for row, number in zip(leaves, chosen, strict=True):
-            settled[row] = number
-    return tuple(settled)
+            resolved[row] = number
+    return tuple(resolved)
 
 
 def with_best_vehicles(problem: Problem, stops: Sequence[Sequence[int]]) -> FleetRoutes:
@@ -191,7 +191,7 @@ def around(customers: Sequence[int], terms: Terms) -> tuple[int, ...]:
 
 def as_routes(problem: Problem, routes: Iterable[Iterable[int]]) -> tuple[tuple[int, ...], ...]:
     """The routes as tuples of node numbers, or an error naming route and position."""
-    settled = []
+    resolved = []
     for number, route in enumerate(_entries("routes", routes, "a list of routes"), start=1):
         nodes = []
         entries = _entries(f"route {number}", route, "a list of nodes")
@@ -203,8 +203,8 @@ def as_routes(problem: Problem, routes: Iterable[Iterable[int]]) -> tuple[tuple[
                     f"{problem.size - 1}, received {show(entry)}"
                 )
             nodes.append(node)
-        settled.append(tuple(nodes))
-    return tuple(settled)
+        resolved.append(tuple(nodes))
+    return tuple(resolved)
 
 
 def _entries(where: str, values: object, expected: str) -> list[object]:
@@ -230,14 +230,14 @@ def _whole(value: object) -> int | None:
         return None
 
 
-def _settle_shape(
+def _check_shape(
     problem: Problem, number: int, nodes: tuple[int, ...]
 ) -> tuple[Trip | None, list[Violation]]:
     """The route as it is travelled, and where its form is wrong; no trip without a customer."""
     if not nodes:
         return None, []
     if not problem.depots:
-        return _settle_tour(problem, number, nodes)
+        return _check_tour(problem, number, nodes)
     faults: list[Violation] = []
 
     def fault(code: str, text: str, node: int) -> None:
@@ -272,7 +272,7 @@ def _settle_shape(
     return Trip(number, nodes, customers, legs, _lengths(problem, legs), terms), faults
 
 
-def _settle_tour(
+def _check_tour(
     problem: Problem, number: int, nodes: tuple[int, ...]
 ) -> tuple[Trip, list[Violation]]:
     """A tour without a depot: the leg from its last node to its first is understood."""

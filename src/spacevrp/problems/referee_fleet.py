@@ -9,7 +9,7 @@ from spacevrp.problems.problem import Problem
 from spacevrp.problems.referee_rules import Trip, Violation, name_node
 
 
-def settle_fleet_shape(
+def check_fleet_shape(
     problem: Problem, number: int, nodes: tuple[int, ...], terms: Terms
 ) -> tuple[Trip | None, list[Violation]]:
     """The route as a vehicle of that type travels it, and where its form is wrong."""
@@ -46,7 +46,7 @@ def settle_fleet_shape(
 
 
 def check_permissions(problem: Problem, trip: Trip) -> list[Violation]:
-    """A vehicle serves nobody who is forbidden to it, and first of all those pinned to it."""
+    """A vehicle serves no customer that is forbidden to it, and first of all those pinned to it."""
     violations = []
     terms = trip.terms
     pinned_elsewhere = {
@@ -66,7 +66,7 @@ def check_permissions(problem: Problem, trip: Trip) -> list[Violation]:
     for position, pinned in enumerate(terms.pinned):
         visited = trip.customers[position] if position < len(trip.customers) else None
         if visited != pinned:
-            found = "nobody" if visited is None else f"customer {visited}"
+            found = "no customer" if visited is None else f"customer {visited}"
             text = (
                 f"route {trip.number} visits {found} at position {position + 2}, customer {pinned} "
                 f"is pinned there to {called(terms)}"

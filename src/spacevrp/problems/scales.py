@@ -156,8 +156,8 @@ def first_moment(problem: Measured) -> float:
     """From when on time matters: nothing happens before.
 
     That is when the first depot opens. Where all customers open much later, it is moved up to their
-    first opening, less the longest way out: whoever leaves any earlier waits at his first stop, and
-    from there on nothing changes. Likewise where all shifts begin much later.
+    first opening, less the longest way out: a vehicle that leaves earlier waits at its first stop,
+    and from there on nothing changes. Likewise where all shifts begin much later.
     """
     opening = float(min((problem.windows[depot, 0] for depot in problem.depots), default=0.0))
     departures = [
@@ -231,7 +231,7 @@ class Scales:
 
     @cached_property
     def tolerance(self: Measured) -> float:
-        """The smaller of both, for whoever compares lengths and times alike."""
+        """The smaller of both, for comparing lengths and times alike."""
         return min(self.length_tolerance, self.time_tolerance)
 
     @cached_property

@@ -65,12 +65,12 @@ class Solution:
         SolutionError
             For an entry that is not the number of a node: nothing is rounded to one.
         """
-        settled = as_routes(problem, routes)
-        driven_by = as_vehicles_of(problem, settled, vehicles_of(routes, vehicles))
+        resolved = as_routes(problem, routes)
+        driven_by = as_vehicles_of(problem, resolved, vehicles_of(routes, vehicles))
         if driven_by is not None:
-            settled = FleetRoutes(settled, driven_by)
-        verdict = judge(problem, settled)
-        return cls(settled, verdict.cost, verdict.violations, problem, driven_by)
+            resolved = FleetRoutes(resolved, driven_by)
+        verdict = judge(problem, resolved)
+        return cls(resolved, verdict.cost, verdict.violations, problem, driven_by)
 
     @property
     def feasible(self) -> bool:
@@ -79,7 +79,7 @@ class Solution:
 
     @property
     def is_legal(self) -> bool:
-        """Whether nothing is wrong but that somebody is left out, or too little prize taken."""
+        """Whether nothing is wrong but that a customer is left out, or too little prize taken."""
         return all(
             is_missing_visit(violation) or violation.code == "prize"
             for violation in self.violations
@@ -87,7 +87,7 @@ class Solution:
 
     @property
     def partial(self) -> bool:
-        """Whether the plan is legal, but somebody is left out, or too little prize taken."""
+        """Whether the plan is legal, but a customer is left out, or too little prize taken."""
         return self.is_legal and not self.feasible
 
     @cached_property

@@ -405,13 +405,13 @@ def _shortest_ways(
 def _dijkstra(arcs: Callable[[int], Array], source: int, barred: tuple[int, ...]) -> Array:
     """Dense Dijkstra, N rounds of vector work; paths end but do not pass at a barred node."""
     length = arcs(source).copy()
-    settled = np.zeros(len(length), dtype=bool)
-    settled[list(barred)] = True
+    resolved = np.zeros(len(length), dtype=bool)
+    resolved[list(barred)] = True
     for _ in range(len(length)):
-        open_lengths = np.where(settled, np.inf, length)
+        open_lengths = np.where(resolved, np.inf, length)
         nearest = int(np.argmin(open_lengths))
         if not np.isfinite(open_lengths[nearest]):
             break
-        settled[nearest] = True
+        resolved[nearest] = True
         np.minimum(length, length[nearest] + arcs(nearest), out=length)
     return length

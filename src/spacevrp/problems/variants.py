@@ -88,7 +88,7 @@ VARIANTS: dict[str, Variant] = {
     for slots in (_OTHER_SLOTS, _CAPACITATED_SLOTS)
     for variant in _sentences(slots)
 }
-# A wrong "name" may be a whole file; nobody needs to see all of it.
+# A wrong "name" may be a whole file; it is not shown whole.
 _LONGEST_SHOWN = 40
 _NAME_OF_FEATURES = {variant.features: variant.name for variant in VARIANTS.values()}
 

@@ -33,7 +33,7 @@ def as_vehicle_ids(ids: Any) -> dict[str, tuple[int | str, ...]] | None:
     if not isinstance(ids, Mapping):
         expected = "names of types of vehicles, each with a list of ids"
         raise ProblemError("vehicle_ids", expected=expected, received=show(ids))
-    settled: dict[str, tuple[int | str, ...]] = {}
+    resolved: dict[str, tuple[int | str, ...]] = {}
     for name, listed in ids.items():
         named: list[Any] = list(listed) if isinstance(listed, list | tuple) else [None]
         if not isinstance(name, str) or not all(isinstance(one, int | str) for one in named):
@@ -42,8 +42,8 @@ def as_vehicle_ids(ids: Any) -> dict[str, tuple[int | str, ...]] | None:
                 expected="a list of ids, texts or whole numbers, for the name of each type",
                 received=f"{show(listed)} for {show(name)}",
             )
-        settled[name] = tuple(named)
-    return settled
+        resolved[name] = tuple(named)
+    return resolved
 
 
 class Drivers:
@@ -60,7 +60,7 @@ class Drivers:
     def next(self, name: str) -> tuple[Any, bool]:
         """The id of the next vehicle of a type, and whether it is the only one of that type.
 
-        Where nobody gave ids to the vehicles of the type, routes are counted from 0. None where all
+        Where the vehicles of the type have no ids, routes are counted from 0. None where all
         vehicles of the type have left already.
         """
         self._routes += 1

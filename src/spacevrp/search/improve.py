@@ -7,7 +7,10 @@ import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from types import MappingProxyType
-from typing import Any
+from typing import Any, Literal
+
+import numpy as np
+from numpy.typing import NDArray
 
 from spacevrp import native
 from spacevrp.problems.conversion import show
@@ -21,8 +24,12 @@ from spacevrp.problems.solution import Solution
 from spacevrp.problems.warning import RefusedWarning, warn
 from spacevrp.search.model import Native, Plan, native_model, solution_of, solutions_of
 
-# How plans are constructed where none is given.
-CONSTRUCTIONS = ("savings", "insertion")
+# How plans can be constructed; the last takes least time.
+CONSTRUCTIONS = ("savings", "regret", "insertion")
+# Those that suit a problem.
+USUAL = "usual"
+# Customers up to which insertion by regret takes milliseconds.
+_MOST_FOR_REGRET = 300
 # Told of every better plan: the number of the problem, the plan, and what was expected of it where
 # only visits reveal prizes.
 Found = Callable[[int, Solution, float | None], object]
@@ -101,8 +108,9 @@ def improve(
     seed: int = 0,
     threads: int = 1,
     found: Found | None = None,
-    starts: Sequence[str] | None = None,
+    starts: Sequence[str] | Literal["usual"] | None = None,
     deadline: Deadline | None = None,
+    candidates: Sequence[NDArray[np.int32] | None] | None = None,
 ) -> Improved:
     """Improve a plan for each problem, or construct one and improve it.
 
@@ -134,11 +142,15 @@ def improve(
         prizes (else None), whenever there is a better one. An exception in it ends the search and
         is raised.
     starts
-        Constructions to begin with as well, where they are better than the plan: ``savings``,
-        ``insertion``. By default both where there is no plan, and none otherwise.
+        Constructions to begin with as well, where they are better than the plan: some of
+        ``savings``, ``regret`` and ``insertion``, or ``"usual"`` for those that suit the problem.
+        By default the usual ones where there is no plan, and none otherwise.
     deadline
         For all of it. The problems share what is left of it equally. Ctrl-C interrupts it: the best
         plans so far are returned.
+    candidates
+        For each problem None, or the customers (N, C) that each node is tried next to, best first,
+        in place of the nearest ones; -1 ends a list.
 
     Raises
     ------
@@ -151,7 +163,9 @@ def improve(
         raise UnsupportedError(native.MISSING)
     until = Deadline() if deadline is None else deadline
     _check(problems, plans, stop, seed, threads, starts, until)
-    stage = _Stage(problems, stop, seed, threads, found, starts, until)
+    lists = [None] * len(problems) if candidates is None else list(candidates)
+    _check_candidates(problems, lists)
+    stage = _Stage(problems, stop, seed, threads, found, starts, until, lists)
     with stopping_on_interrupt(until):
         stage.best.update(_refereed(problems, plans))
         for numbers in _portions(problems, threads, until):
@@ -165,7 +179,7 @@ def _check(
     stop: Stop,
     seed: int,
     threads: int,
-    starts: Sequence[str] | None,
+    starts: Sequence[str] | Literal["usual"] | None,
     deadline: Deadline,
 ) -> None:
     if len(plans) != len(problems):
@@ -185,11 +199,34 @@ def _check(
         if not is_whole or not least <= value < 2**63:
             expected = f"a whole number of at least {least}"
             raise SpacevrpError(f"{name}: expected {expected}, received {show(value)}")
-    for method in starts or ():
+    for method in () if starts is None or starts == USUAL else starts:
         if method not in CONSTRUCTIONS:
             raise SpacevrpError(
                 f"starts: expected some of {CONSTRUCTIONS}, received {show(method)}"
             )
+
+
+def _check_candidates(
+    problems: Sequence[Problem], candidates: Sequence[NDArray[np.int32] | None]
+) -> None:
+    if len(candidates) != len(problems):
+        raise SpacevrpError(
+            f"candidates: expected one for each of {len(problems)} problems, "
+            f"received {len(candidates)}"
+        )
+    for number, (problem, given) in enumerate(zip(problems, candidates, strict=True)):
+        if given is None:
+            continue
+        lists, where = np.asarray(given), f"candidates, number {number}"
+        if lists.ndim != 2 or lists.shape[0] != problem.size or lists.shape[1] < 1:
+            expected = f"a list for each of {problem.size} nodes, (N, C)"
+            raise SpacevrpError(f"{where}: expected {expected}, received shape {lists.shape}")
+        if not np.issubdtype(lists.dtype, np.integer):
+            raise SpacevrpError(f"{where}: expected whole numbers, received {lists.dtype}")
+        wrong = ~np.isin(lists, [-1, *problem.customers])
+        if wrong.any():
+            expected = "customers, or -1 behind the last"
+            raise SpacevrpError(f"{where}: expected {expected}, received {lists[wrong][0]}")
 
 
 def _refereed(problems: Sequence[Problem], plans: Sequence[Solution | None]) -> dict[int, Solution]:
@@ -223,6 +260,15 @@ def _portions(problems: Sequence[Problem], threads: int, deadline: Deadline) -> 
         yield portion
 
 
+def usual_starts(problem: Problem) -> Sequence[str]:
+    """By regret only where it is quick and better than other insertion: where rules bind."""
+    features = problem.features
+    binding = features.time_windows or features.pickup_delivery or bool(problem.vehicles)
+    if binding and len(problem.customers) <= _MOST_FOR_REGRET:
+        return CONSTRUCTIONS
+    return [method for method in CONSTRUCTIONS if method != "regret"]
+
+
 def rank(plan: Solution) -> tuple[bool, int, float]:
     """What makes a plan better: no broken rule, then little left undone, then less cost."""
     left = sum(is_missing_visit(one) or one.code == "prize" for one in plan.violations)
@@ -239,9 +285,11 @@ class _Stage:
         seed: int,
         threads: int,
         found: Found | None,
-        starts: Sequence[str] | None,
+        starts: Sequence[str] | Literal["usual"] | None,
         deadline: Deadline,
+        candidates: Sequence[NDArray[np.int32] | None],
     ) -> None:
+        self.candidates = candidates
         self.problems, self.stop, self.seed, self.threads = problems, stop, seed, threads
         self.found, self.starts, self.deadline = found, starts, deadline
         self.best: dict[int, Solution] = {}
@@ -253,7 +301,7 @@ class _Stage:
         """Search for these problems, one or several at the same time."""
         until = self._until(len(numbers))
         wanted = [number for number in numbers if can_plan_ahead(self.problems[number])]
-        models = [native_model(self.problems[number]) for number in wanted]
+        models = [native_model(self.problems[n], self.candidates[n]) for n in wanted]
         for number, one in zip(wanted, models, strict=True):
             self._expect(number, one.problem)
         begins = [self._begin(number, one) for number, one in zip(wanted, models, strict=True)]
@@ -305,8 +353,9 @@ class _Stage:
         given = self._held(number)
         begins = [] if given is None else [one.start_of(given)]
         methods = self.starts
-        if methods is None:
-            methods = CONSTRUCTIONS if given is None else ()
+        if methods == USUAL or (methods is None and given is None):
+            methods = usual_starts(one.problem)
+        methods = methods or ()
         if self.deadline.over and not begins:
             methods = methods[-1:] or CONSTRUCTIONS[-1:]  # a plan there must be
         begins += [one.model.construct(method, self.seed) for method in methods]

@@ -17,7 +17,7 @@ from spacevrp.engines.pruning import SMALL, is_large
 from spacevrp.engines.settings import Seconds, Settings
 from spacevrp.inference.construct import Candidate
 from spacevrp.problems.deadline import Deadline
-from spacevrp.problems.explanation.ways import Ways, missing
+from spacevrp.problems.explanation.insertions import Insertions, missing
 from spacevrp.problems.problem import Problem
 from spacevrp.problems.solution import Solution
 from spacevrp.solver.effort import BY_DESIGN, can_search
@@ -26,7 +26,7 @@ from spacevrp.solver.pool import Pool
 from spacevrp.solver.protocol import Protocol
 from spacevrp.solver.reasons import fleet_too_small
 from spacevrp.solver.reduce import Task, reduce
-from spacevrp.solver.settling import settle, settle_all
+from spacevrp.solver.selection import select, select_all
 
 # Sampled rollouts of the second attempt, where the first came to dead ends only.
 _SECOND_SAMPLES, _SECOND_SAMPLES_LARGE = 32, 8
@@ -67,18 +67,20 @@ class Construct:
     rounds: list[Settings] = field(default_factory=list)
     reached: set[int] = field(default_factory=set)  # problems with rollouts, complete or not
 
-    def run(self, numbers: Sequence[int], settings: Settings, views: tuple[int, int]) -> None:
+    def run(
+        self, numbers: Sequence[int], settings: Settings, augmentations: tuple[int, int]
+    ) -> None:
         """Offer the network's plans of some problems.
 
-        ``views`` of each: where distances are symmetric, and where they are not.
+        ``augmentations`` of each: where distances are symmetric, and where they are not.
         """
         problems = self.pool.problems
-        self.rounds.append(replace(settings, views=max(views)))
+        self.rounds.append(replace(settings, augmentations=max(augmentations)))
         began = time.perf_counter()
         tasks = reduce(
             problems,
             numbers,
-            [views[problems[number].features.asymmetric] for number in numbers],
+            [augmentations[problems[number].features.asymmetric] for number in numbers],
             self.protocol,
             reductions=self.protocol.reductions and not self.searched,
             largest=SMALL if settings.choices is None else min(SMALL, settings.choices),
@@ -103,18 +105,18 @@ class Construct:
             own = [plan.routes for plan in islice(rest, len(some)) if plan is not None]
             if len(own) == len(some):
                 self.pool.offer(number, Solution.judged(problems[number], split.together(own)))
-        hard = [n for n in stuck if not self.pool.complete(n) and self._needs_chance(n)]
+        hard = [n for n in stuck if not self.pool.complete(n) and self.needs_chance(n)]
         self._try_again([stuck[number][0] for number in hard], settings, stuck)
-        self._settle_for_less(numbers, stuck)
+        self._accept_partial(numbers, stuck)
 
     def _offer(self, task: Task, plan: Solution, candidates: Sequence[Candidate]) -> None:
         expected = None
-        if task.problem.has_unknown_prizes and task.reading.exact:
-            # Candidates are settled in their order: the first that passes is the plan.
+        if task.problem.has_unknown_prizes and task.reduction.exact:
+            # Candidates are selected in their order: the first that passes is the plan.
             expected = candidates[0].cost * task.problem.unit
         self.pool.offer(task.number, plan, expected)
 
-    def _needs_chance(self, number: int) -> bool:
+    def needs_chance(self, number: int) -> bool:
         """Whether to look for a complete plan by sampling.
 
         Some fleets are so small that chance is of help, and some customers get home over others
@@ -125,15 +127,16 @@ class Construct:
             return False
         if not (self.searched and can_search(problem)):
             return True
-        alone = Ways(problem, ())
+        alone = Insertions(problem, ())
         return any(
-            not any(way.fits for way in alone.own_routes(stops)) for stops in missing(problem, ())
+            not any(insertion.fits for insertion in alone.own_routes(stops))
+            for stops in missing(problem, ())
         )
 
     def _try_again(
         self, tasks: Sequence[Task], settings: Settings, stuck: dict[int, Stuck]
     ) -> None:
-        """One view once more: other moves come from the samples."""
+        """One augmentation once more: other moves come from the samples."""
         for large, samples in ((False, _SECOND_SAMPLES), (True, _SECOND_SAMPLES_LARGE)):
             harder = replace(
                 settings, samples=max(settings.samples or 0, samples), direct_return=False
@@ -144,7 +147,7 @@ class Construct:
                     continue
                 lacking = self.engine.lacks(task.form, harder)
                 if lacking is None:
-                    able.append(replace(task, views=1))
+                    able.append(replace(task, augmentations=1))
                 else:
                     self.notes.append(f"not looked for: {lacking}")
             if not able:
@@ -155,7 +158,7 @@ class Construct:
                 else:
                     stuck[able[place].number][1].extend(candidates)
 
-    def _settle_for_less(self, numbers: Sequence[int], stuck: dict[int, Stuck]) -> None:
+    def _accept_partial(self, numbers: Sequence[int], stuck: dict[int, Stuck]) -> None:
         """Offer what is legal of the rollouts where none is complete."""
         began = time.perf_counter()
         for number in numbers:
@@ -180,18 +183,24 @@ class Construct:
         device, account = self.engine.device, Account(self.batch_memory, self.seconds, self.notes)
         forms = [task.form for task in tasks]
         groups = []
-        for views in sorted({task.views for task in tasks}):
-            chosen = [place for place, task in enumerate(tasks) if task.views == views]
-            groups += group(forms, chosen, views, lambda form: search_of(form, settings, device))
+        for augmentations in sorted({task.augmentations for task in tasks}):
+            chosen = [
+                place for place, task in enumerate(tasks) if task.augmentations == augmentations
+            ]
+            groups += group(
+                forms, chosen, augmentations, lambda form: search_of(form, settings, device)
+            )
         total = sum(
-            len(places) * views * count_rollouts([forms[p] for p in places], settings, device)
-            for views, places in groups
+            len(places)
+            * augmentations
+            * count_rollouts([forms[p] for p in places], settings, device)
+            for augmentations, places in groups
         )
         with Progress(total, self.show) as progress:
-            for views, places in groups:
-                here = replace(settings, views=views)
+            for augmentations, places in groups:
+                here = replace(settings, augmentations=augmentations)
                 some = [forms[place] for place in places]
-                shown = [tasks[place].reading.shown for place in places]
+                shown = [tasks[place].reduction.shown for place in places]
                 found = in_time(self.engine.search(some, shown, here, progress, account))
                 pairs = zip(places, found, strict=False)
                 while several := list(islice(pairs, _JUDGED_TOGETHER)):
@@ -205,11 +214,11 @@ class Construct:
         cases = []
         for place, candidates in found:
             task = tasks[place]
-            cases.append((task.problem, self._without_hindsight(task, candidates), task.reading))
-        settled = settle_all(cases)
+            cases.append((task.problem, self._without_hindsight(task, candidates), task.reduction))
+        resolved = select_all(cases)
         self.seconds.judging += time.perf_counter() - began
         for (place, _), (_, some, _), (plan, reason, refused) in zip(
-            found, cases, settled, strict=True
+            found, cases, resolved, strict=True
         ):
             self.refused += refused
             yield place, plan, reason, some[refused:] if plan is not None else some
@@ -218,7 +227,7 @@ class Construct:
         """Those to choose from; what the best of the others costs is noted."""
         others = [candidate for candidate in candidates if candidate.hindsight]
         if others:
-            best = settle(task.problem, others, task.reading)[0]
+            best = select(task.problem, others, task.reduction)[0]
             if best is not None:
                 known = self.pool.hindsight.get(task.number, math.inf)
                 self.pool.hindsight[task.number] = min(best.cost, known)
@@ -229,8 +238,8 @@ class Construct:
     def run_in_time(self, numbers: Sequence[int], settings: Settings, most: int | None) -> None:
         """Rounds of more and more rollouts as long as the next is expected to end in time.
 
-        The first has a few start nodes of one view. ``most`` augmentations in all; None for as
-        many as there is time for, and then for samples.
+        The first has a few start nodes of one augmentation. ``most`` augmentations in all; None for
+        as many as there is time for, and then for samples.
         """
         problems, total = self.pool.problems, len(self.pool.problems)
         able = [number for number in numbers if self._first_needs(number) <= self.deadline.left]
@@ -239,17 +248,17 @@ class Construct:
             every = max(_starts_of(problems[number], settings, self.engine) for number in able)
             few = min(every, FIRST_STARTS_LARGE if large else FIRST_STARTS)
             for order, one in enumerate(rounds_in_time(self.deadline, few, every, most)):
-                # A full view is searched as it is without a time.
+                # A full augmentation is searched as it is without a time.
                 full = one.starts == every and not one.samples
                 here = replace(
                     settings,
                     starts=settings.starts if full else one.starts,
                     samples=settings.samples if full else one.samples,
                     seed=_seed_of_round(settings.seed, order),
-                    first_view=sum(done.views for done in self.rounds),
+                    first_augmentation=sum(done.augmentations for done in self.rounds),
                     deadline=self.deadline,
                 )
-                self.run(able, here, (one.views, one.views))
+                self.run(able, here, (one.augmentations, one.augmentations))
         late = [number for number in numbers if number not in self.reached]
         if late:
             of = "the instance" if total == 1 else f"{len(late)} of {total} instances"
@@ -272,30 +281,30 @@ class Construct:
 class Round:
     """How many rollouts of each problem."""
 
-    views: int
-    starts: int  # of each view
+    augmentations: int
+    starts: int  # of each augmentation
     samples: int = 0  # from each of them, beside the greedy one
 
     @property
     def rollouts(self) -> int:
         """Of one problem."""
-        return self.views * self.starts * (1 + self.samples)
+        return self.augmentations * self.starts * (1 + self.samples)
 
 
 def rounds_in_time(deadline: Deadline, few: int, every: int, most: int | None) -> Iterator[Round]:
     """Rounds, each asked for when the last is done, as long as they are expected to end in time.
 
     A round with k times as many rollouts takes at most k times as long, since all rollouts share
-    some of the work. ``few`` start nodes come first, ``every`` one is a full view.
+    some of the work. ``few`` start nodes come first, ``every`` one is a full augmentation.
     """
     known: list[tuple[int, float]] = []  # rollouts and seconds
-    views, next_ = 0, Round(1, few)
+    augmentations, next_ = 0, Round(1, few)
     while True:
         began = deadline.spent
         yield next_
         known.append((next_.rollouts, max(deadline.spent - began, _SHORTEST)))
-        views += next_.views
-        left = (MOST_AUGMENTATIONS if most is None else most) - views
+        augmentations += next_.augmentations
+        left = (MOST_AUGMENTATIONS if most is None else most) - augmentations
         if deadline.over or (most is not None and left <= 0):
             return
         rollouts = max(
@@ -311,13 +320,13 @@ def rounds_in_time(deadline: Deadline, few: int, every: int, most: int | None) -
         next_ = _plan_round(rollouts, every, left)
 
 
-def _plan_round(rollouts: int, starts: int, views: int) -> Round:
-    """A round of at most so many rollouts; so many more ``views`` before moves are sampled."""
+def _plan_round(rollouts: int, starts: int, augmentations: int) -> Round:
+    """A round of at most so many rollouts; first ``augmentations``, then samples."""
     if rollouts < starts:
         return Round(1, rollouts)
     whole = rollouts // starts
-    if views > 0:
-        return Round(min(whole, views), starts)
+    if augmentations > 0:
+        return Round(min(whole, augmentations), starts)
     samples = min(_SAMPLES, whole - 1)
     return Round(whole // (1 + samples), starts, samples)
 
@@ -330,7 +339,7 @@ def _seed_of_round(seed: int, order: int) -> int:
 
 
 def _starts_of(problem: Problem, settings: Settings, engine: Engine) -> int:
-    """Start nodes of a full view."""
+    """Start nodes of a full augmentation."""
     own = len(problem.pairs) or len(problem.customers)
     large = search_of(problem, settings, engine.device)
     if large is not None:

@@ -7,19 +7,21 @@ from spacevrp.problems.problem import Problem
 from spacevrp.problems.recourse import can_plan_ahead
 from spacevrp.search import Stop
 
-# Augmentations of each instance where the search follows: further views and other forms of the
-# problem buy no more than the same time of search (records/2026-11-17-one-view).
+# Augmentations of each instance where the search follows: further augmentations and other forms of
+# the problem buy no more than the same time of search (records/2026-11-17-one-augmentation).
 SEARCHED_AUGMENTATIONS = 1
 # Iterations of the search: reproducible, unlike seconds. Each of a hundred customers gets so many;
-# those of a small problem need fewer for the same plans, those of a large one up to twice as many.
+# those of a small problem need fewer for the same plans, in proportion to its size, those of a
+# large one up to twice as many.
 ITERATIONS_PER_CUSTOMER, FEWEST_ITERATIONS = 800, 2_000
-_GROWTH, _TIMES_AT_MOST = 0.6, 2.0
+_GROWTH_BELOW, _GROWTH, _TIMES_AT_MOST = 1.0, 0.6, 2.0
 # More than these take minutes: a call that wants them says how much time it has.
 MOST_ITERATIONS = 20_000_000
 # Iterations without a better plan after which it ends; None for no such limit.
 NO_GAIN_PER_CUSTOMER: int | None = None
-# Customers up to which the network's plans are worth their time as a start for the search.
-MOST_FOR_NETWORK = 1_000
+# Customers from which on and up to which the network's plans are worth their time as a start for
+# the search.
+LEAST_FOR_NETWORK, MOST_FOR_NETWORK = 51, 1_000
 # What a note on that says.
 BY_DESIGN = "begun without the network"
 
@@ -36,7 +38,8 @@ def usual_stop(problem: Problem) -> Stop:
     """When the search ends in a call without a time."""
     customers = len(problem.customers)
     no_gain = None if NO_GAIN_PER_CUSTOMER is None else NO_GAIN_PER_CUSTOMER * customers
-    times = min((customers / 100) ** _GROWTH, _TIMES_AT_MOST)
+    growth = _GROWTH_BELOW if customers < 100 else _GROWTH
+    times = min((customers / 100) ** growth, _TIMES_AT_MOST)
     iterations = max(FEWEST_ITERATIONS, round(ITERATIONS_PER_CUSTOMER * customers * times))
     return Stop(iterations=min(iterations, MOST_ITERATIONS), no_gain=no_gain)
 

@@ -6,12 +6,12 @@ from collections.abc import Sequence
 from contextlib import suppress
 from dataclasses import dataclass
 from itertools import islice
+from typing import Literal
 
 from spacevrp.engines.progress import Progress, ShowProgress
 from spacevrp.problems.deadline import NEVER, Deadline, TimeIsUp
 from spacevrp.problems.solution import Solution
 from spacevrp.search import Stop, improve
-from spacevrp.search.improve import CONSTRUCTIONS
 from spacevrp.solver.effort import usual_stop
 from spacevrp.solver.pool import Pool
 
@@ -47,7 +47,7 @@ class Improve:
             for stop, some in alike.items():
                 rest = iter(some)
                 while several := list(islice(rest, _TOGETHER * self.threads)):
-                    self._search(several, stop, self.deadline, constructions=CONSTRUCTIONS)
+                    self._search(several, stop, self.deadline, constructions="usual")
                     progress.advance(len(several))
 
     def run_in_time(self, numbers: Sequence[int]) -> None:
@@ -59,7 +59,7 @@ class Improve:
         numbers: Sequence[int],
         stop: Stop,
         deadline: Deadline,
-        constructions: Sequence[str] | None = None,
+        constructions: Literal["usual"] | None = None,
     ) -> None:
         if not numbers or deadline.over:
             return

@@ -47,32 +47,34 @@ class SolveParams:
         ``paper``, ``network`` or ``default`` (see ``docs/concepts/protocols.md``). What contradicts
         it is an error.
     augmentations
-        Views of each instance, each with its own pivots and policy head. None for 8, and with
-        ``paper`` for 128 where distances are asymmetric; 1 where the search follows.
+        Augmentations of each instance, each with its own pivots and policy head. None for 8, and
+        with ``paper`` for 128 where distances are asymmetric; 1 where the search follows.
     start_nodes
-        Of each view, the likeliest ones (beyond 200 customers, spread evenly). None for as many as
-        suit ``num_samples`` or, beyond 200 customers, for a number that falls with the size.
+        Of each augmentation, the likeliest ones (beyond 200 customers, spread evenly). None for as
+        many as suit ``num_samples`` or, beyond 200 customers, for a number that falls with the
+        size.
     num_samples
-        Sampled rollouts from every start node of every view, beside the greedy one. None for three
-        from a quarter of the customers that can come first, so that a view has as many plans as
-        there are customers; for none with ``start_nodes``, for tours without a depot, for fleets,
-        and beyond 200 customers. 0 for greedy rollouts alone, as in the paper.
+        Sampled rollouts from every start node of every augmentation, beside the greedy one. None
+        for three from a quarter of the customers that can come first, so that an augmentation has
+        as many plans as there are customers; for none with ``start_nodes``, for tours without a
+        depot, for fleets, and beyond 200 customers. 0 for greedy rollouts alone, as in the paper.
     candidates
         The nearest customers that a move chooses from. None for all or, beyond 200 customers, for
         32 (64 where directions or windows count). See ``docs/concepts/large.md``.
     policy_heads
-        Strength of the policy heads; 0 for the base policy in every view, as in the paper. None for
-        0.25, or what the protocol has.
+        Strength of the policy heads; 0 for the base policy in every augmentation, as in the paper.
+        None for 0.25, or what the protocol has.
     network
-        Whether the network constructs plans. None for yes, but beyond 1,000 customers only where
-        the search does not follow or something is said of the network's plans.
+        Whether the network constructs plans. None for yes, but up to 50 and beyond 1,000 customers
+        only where the search does not follow or something is said of the network's plans.
     search
         Whether the compiled search improves the plans. None for what the protocol has.
     iterations
         Of the search, for each problem. None for a number that grows with the size.
     seed
-        Of views, samples and the search. Without a time the plan of an instance does not depend on
-        what is solved beside it, unless moves are sampled for fleets or beyond 200 customers.
+        Of augmentations, samples and the search. Without a time the plan of an instance does not
+        depend on what is solved beside it, unless moves are sampled for fleets or beyond 200
+        customers.
     batch_memory
         Bytes that the network's working set may take. None for 80% of what is free on a GPU, and
         512 MiB (2 GiB beyond 200 customers, or a quarter of the machine's memory) on a CPU.
@@ -118,7 +120,7 @@ class SolveParams:
     def changed(self, **changes: Any) -> SolveParams:
         """The same with other values. Older names of fields are taken; others are an error."""
         known = [field.name for field in fields(self)]
-        settled = {}
+        resolved = {}
         for name, value in changes.items():
             field = ALIASES.get(name, name)
             if field not in known:
@@ -127,8 +129,8 @@ class SolveParams:
                 raise SpacevrpError(f"solve: expected {expected}, received {show(name)}")
             if field == "protocol" and value is None:
                 value = DEFAULT
-            settled[field] = value
-        return replace(self, **settled)
+            resolved[field] = value
+        return replace(self, **resolved)
 
     @classmethod
     def from_dict(cls, values: Mapping[str, Any]) -> SolveParams:

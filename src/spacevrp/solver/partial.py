@@ -14,7 +14,7 @@ from spacevrp.arrays.routes import routes_of
 from spacevrp.inference.construct import Candidate
 from spacevrp.problems.comparison import better_of
 from spacevrp.problems.deadline import NEVER, Deadline
-from spacevrp.problems.explanation.ways import Route, Ways
+from spacevrp.problems.explanation.insertions import Insertions, Route
 from spacevrp.problems.problem import Problem
 from spacevrp.problems.solution import Solution
 
@@ -35,7 +35,7 @@ def best_partial(
     candidates
         Rollouts, those first that served most.
     form
-        The problem as the model saw it (see :mod:`spacevrp.problems.familiar`).
+        The problem as the model saw it (see :mod:`spacevrp.problems.canonical`).
     deadline
         When it is over, the best plan so far is taken; an empty one, at the worst.
     """
@@ -78,7 +78,7 @@ def _pinned(problem: Problem, routes: Sequence[Route]) -> list[Route]:
 def _read(problem: Problem, form: Problem, candidate: Candidate) -> tuple[Route, ...]:
     """The routes of a rollout, finished or not."""
     moves = candidate.sequence.tolist()
-    # Whoever is stuck stays where it is.
+    # A stuck vehicle stays where it is.
     moved = [move for place, move in enumerate(moves) if place == 0 or move != moves[place - 1]]
     routes = routes_of(form, moved)
     if problem.depots and not form.depots:
@@ -101,7 +101,7 @@ def _cut(problem: Problem, route: Route, deadline: Deadline = NEVER) -> Route:
     here = set(route)
     whole = {node for node in here if here.issuperset(couple.get(node, (node,)))}
     route = tuple(node for node in route if node in depots or node in whole)
-    judged = Ways(problem, ())
+    judged = Insertions(problem, ())
     from_end, from_start = route, route
     while not depots.issuperset(from_end) and not deadline.over:
         for rest in (from_end, from_start):

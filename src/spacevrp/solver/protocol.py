@@ -12,9 +12,9 @@ from typing import Any
 from spacevrp.inference.weights import DEFAULT_WEIGHTS, PAPER_WEIGHTS
 from spacevrp.problems.errors import SpacevrpError
 
-# Views of each instance: symmetric distances, and asymmetric ones.
-_PAPERS_VIEWS = (8, 128)
-_NETWORKS_VIEWS = (8, 8)
+# Augmentations of each instance: symmetric distances, and asymmetric ones.
+_PAPERS_AUGMENTATIONS = (8, 128)
+_NETWORKS_AUGMENTATIONS = (8, 8)
 
 
 @dataclass(frozen=True)
@@ -23,10 +23,10 @@ class Protocol:
 
     Attributes
     ----------
-    views
+    augmentations
         Of instances with symmetric and with asymmetric distances, where the caller says nothing.
     policy_heads
-        The strength of the policy heads; 0 for the base policy in every view.
+        The strength of the policy heads; 0 for the base policy in every augmentation.
     num_samples
         Sampled rollouts from each start node; 0 for greedy rollouts alone.
     search
@@ -42,7 +42,7 @@ class Protocol:
     """
 
     name: str
-    views: tuple[int, int] = _NETWORKS_VIEWS
+    augmentations: tuple[int, int] = _NETWORKS_AUGMENTATIONS
     policy_heads: float | None = None
     num_samples: int | None = None
     search: bool | None = None
@@ -84,7 +84,7 @@ PROTOCOLS = {
     for one in (
         Protocol(
             "paper",
-            views=_PAPERS_VIEWS,
+            augmentations=_PAPERS_AUGMENTATIONS,
             policy_heads=0.0,
             num_samples=0,
             search=False,

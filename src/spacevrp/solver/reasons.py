@@ -19,7 +19,7 @@ _MOST_NAMED = 5
 def explain(
     partial: Solution, deadline: Deadline = NEVER, known: Sequence[Unserved] | None = None
 ) -> str:
-    """The reasons, from the data and from the best partial plan; empty where nobody is missed.
+    """The reasons, from the data and from the best partial plan; empty where no customer is missed.
 
     ``known`` are the reasons of single customers where these were found before.
     """

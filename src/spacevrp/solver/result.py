@@ -168,7 +168,7 @@ class Outcome:
     spent
         Seconds of the whole call.
     augmentations
-        Views of each instance that the network looked at.
+        Augmentations of each instance that the network looked at.
     """
 
     results: list[Result]

@@ -8,7 +8,7 @@ Each stage offers its plans to one pool, so that a call can end at any time with
 from __future__ import annotations
 
 import time as clocks
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, overload
@@ -31,6 +31,7 @@ from spacevrp.solver.budget import as_seconds
 from spacevrp.solver.construct import Construct
 from spacevrp.solver.effort import (
     BY_DESIGN,
+    LEAST_FOR_NETWORK,
     MOST_FOR_NETWORK,
     SEARCHED_AUGMENTATIONS,
     can_search,
@@ -210,17 +211,17 @@ class Solver:
             If it comes before there is any plan. Later it ends the call: the best plans so far are
             returned, with a note.
         """
-        settled = SolveParams() if params is None else params
+        resolved = SolveParams() if params is None else params
         if changes:
-            settled = settled.changed(**changes)
+            resolved = resolved.changed(**changes)
         seconds = None if time is None else as_seconds(time)
         if seconds is not None:
-            settled.check_time()
+            resolved.check_time()
         problems, _ = as_problems(problem)
         given = as_starts(start, problem, problems)
         deadline = Deadline(clock=clock) if seconds is None else Deadline(seconds, clock)
-        engine = self._engine_for(protocol_named(settled.protocol))
-        call = Call(engine, problems, settled, deadline, given, callback, progress)
+        engine = self._engine_for(protocol_named(resolved.protocol))
+        call = Call(engine, problems, resolved, deadline, given, callback, progress)
         with engine.at_work():
             return call.run(explain)
 
@@ -274,8 +275,13 @@ class Call:
         with self.bar, stopping_on_interrupt(self.deadline, lambda: self.pool.any):
             try:
                 self._stage("start", self._begin)
-                self._stage("construct", self._construct)
-                self._stage("improve", self._improve)
+                planned = self._planned()
+                self._stage("construct", lambda: self._construct(planned))
+                self._stage("improve", lambda: self._improve(self.searched))
+                stuck = self._stuck(planned)
+                if stuck:
+                    self._stage("construct", lambda: self._construct(stuck))
+                    self._stage("improve", lambda: self._improve(stuck))
             except KeyboardInterrupt:
                 if not self.pool.any:
                     raise
@@ -296,10 +302,9 @@ class Call:
         if self.timed:
             self.improve.construct(self.searched)
 
-    def _construct(self) -> None:
+    def _construct(self, planned: Sequence[int]) -> None:
         """The network's plans, of problems reduced to forms that it knows."""
         params, stage = self.params, self.construct
-        planned = self._planned()
         alone = [n for n in planned if n not in set(self.searched)]
         settings = Settings(
             starts=params.start_nodes,
@@ -316,41 +321,57 @@ class Call:
             if not numbers or self.deadline.over:
                 continue
             if not self.timed:
-                views = self.protocol.views
+                augmentations = self.protocol.augmentations
                 if searched:
-                    views = (SEARCHED_AUGMENTATIONS, SEARCHED_AUGMENTATIONS)
+                    augmentations = (SEARCHED_AUGMENTATIONS, SEARCHED_AUGMENTATIONS)
                 if params.augmentations is not None:
-                    views = (params.augmentations, params.augmentations)
-                stage.run(numbers, settings, views)
+                    augmentations = (params.augmentations, params.augmentations)
+                stage.run(numbers, settings, augmentations)
                 continue
             until = NETWORK_SHARE * self.deadline.seconds
             if not searched:  # to each its part of what is left
                 working = self._working
                 until = working.spent + working.left * len(alone) / len(self.problems)
             stage.deadline = self.deadline.until(until)
-            # A quick round, and whole views.
+            # A quick round, and whole augmentations.
             most = 1 + SEARCHED_AUGMENTATIONS if searched else None
             stage.run_in_time(numbers, settings, most)
             stage.deadline = self.deadline
 
     def _planned(self) -> list[int]:
-        """The problems that the network plans: not those so large that it does not pay."""
+        """The problems that the network plans: not those so small or large that it does not pay."""
         if self.params.network is False:
             return [n for n in range(len(self.problems)) if n not in set(self.searched)]
         if self.params.asks_for_network:
             return list(range(len(self.problems)))
-        large = {n for n in self.searched if len(self.problems[n].customers) > MOST_FOR_NETWORK}
-        self.construct.notes += [without_network(self.problems[number]) for number in sorted(large)]
-        return [number for number in range(len(self.problems)) if number not in large]
+        large = [n for n in self.searched if len(self.problems[n].customers) > MOST_FOR_NETWORK]
+        self.construct.notes += [without_network(self.problems[number]) for number in large]
+        without = {*large, *filter(self._is_small, self.searched)}
+        return [number for number in range(len(self.problems)) if number not in without]
 
-    def _improve(self) -> None:
+    def _stuck(self, planned: Sequence[int]) -> list[int]:
+        """Small problems that the search cannot begin with, so that the network has to."""
+        if self.params.network is False:
+            return []
+        self.construct.searched = True
+        without = {n for n in self.searched if self._is_small(n)}.difference(planned)
+        return [
+            number
+            for number in sorted(without)
+            if not self.pool.complete(number) and self.construct.needs_chance(number)
+        ]
+
+    def _is_small(self, number: int) -> bool:
+        return len(self.problems[number].customers) < LEAST_FOR_NETWORK
+
+    def _improve(self, searched: Sequence[int]) -> None:
         """The compiled search, from the best plans on."""
         began = self.deadline.spent
         if self.timed:
             self.improve.deadline = self._working
-            self.improve.run_in_time(self.searched)
+            self.improve.run_in_time(searched)
         else:
-            self.improve.run(self.searched, self.params.iterations)
+            self.improve.run(searched, self.params.iterations)
         self.construct.seconds.improving += self.deadline.spent - began
 
     @property
@@ -392,8 +413,8 @@ class Call:
             )
             for number, plan in enumerate(plans)
         ]
-        views = sum(one.views for one in stage.rounds)
-        return Outcome(results, reasons, stage.seconds, stage.refused, notes, spent, views)
+        augmentations = sum(one.augmentations for one in stage.rounds)
+        return Outcome(results, reasons, stage.seconds, stage.refused, notes, spent, augmentations)
 
     def _late(self, spent: float) -> tuple[str, ...]:
         """Whether the call was interrupted, or took longer than it should have."""

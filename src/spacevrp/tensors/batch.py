@@ -101,7 +101,7 @@ class Batch:
         return self._map(lambda tensor: tensor[index])
 
     def repeat_interleave(self, times: int) -> Batch:
-        """Each instance ``times`` times in a row (for views)."""
+        """Each instance ``times`` times in a row (for augmentations)."""
         return self._map(lambda tensor: tensor.repeat_interleave(times, dim=0))
 
     def double(self) -> Batch:
@@ -134,7 +134,7 @@ def stack(
         :class:`~spacevrp.tensors.lengths.PlaneLengths` takes its place. The lengths between
         padding mean nothing then.
     views
-        What the tensors say of the vehicles, where that is not what the problems say: whoever
+        What the tensors say of the vehicles, where that is not what the problems say: a caller that
         builds plans from them keeps to the real fleets (see :mod:`spacevrp.tensors.fleet`).
     """
     if not problems:
@@ -198,5 +198,5 @@ def _plane(problems: Sequence[Problem], field: str, width: int, dtype: torch.dty
         width,
         dtype,
     )
-    # Typed as what it stands for: whoever needs a whole matrix is never handed such a batch.
+    # Typed as what it stands for: code that needs a whole matrix is never handed such a batch.
     return cast(Tensor, plane)

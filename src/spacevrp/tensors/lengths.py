@@ -1,7 +1,7 @@
 """Lengths of arcs where they are needed: out of a matrix, or out of coordinates on the fly.
 
 A matrix (B, N, N) is a tensor. Where an instance is too large for one, a :class:`PlaneLengths`
-stands in its place in the batch, and whoever wants lengths asks for them here by nodes.
+stands in its place in the batch, and code that wants lengths asks for them here by nodes.
 """
 
 from __future__ import annotations
@@ -234,6 +234,6 @@ def tiles_of(lengths: Lengths, instance: int) -> Tiles:
 
 
 def _all_nodes(lengths: PlaneLengths) -> Tensor:
-    """(B, 1, N)"""
+    """Numbers of all nodes, (B, 1, N)."""
     size, nodes, _ = lengths.shape
     return torch.arange(nodes, device=lengths.device).expand(size, 1, nodes)

@@ -45,20 +45,20 @@ def coefficients(cost: Tensor, config: TrainConfig, problem_of: Tensor) -> tuple
 
 
 def contributions(cost: Tensor, config: TrainConfig) -> tuple[Tensor, Tensor]:
-    """For views that learn together: by how much each trajectory beats the other views.
+    """For policy heads that learn together: by how much a trajectory beats those of the others.
 
     What a trajectory (I, V, P) contributes is by how much it is below the best of its rivals, which
-    are some trajectories of all other views. These do not depend on it, so this is the gradient of
-    the expected best of it and them. Who does not beat them all contributes nothing.
+    are some trajectories of all other augmentations. These do not depend on it, so this is the
+    gradient of the expected best of it and them. Who does not beat them all contributes nothing.
 
     Returns the coefficients (I, V, P), in the deviation of the instance, and the mean costs (I,).
     """
-    views, starts = cost.shape[1:]
+    augmentations, starts = cost.shape[1:]
     width = min(config.rivals or starts, starts)
     parts = pad(cost, (0, -starts % width), value=torch.inf).unflatten(2, (-1, width))
-    best = parts.amin(dim=3)  # (I, V, parts) of each view
+    best = parts.amin(dim=3)  # (I, V, parts) of each augmentation
     two = best.topk(2, dim=1, largest=False)
-    leads = torch.arange(views, device=cost.device)[:, None] == two.indices[:, :1]
+    leads = torch.arange(augmentations, device=cost.device)[:, None] == two.indices[:, :1]
     rivals = torch.where(leads, two.values[:, 1:], two.values[:, :1]).unsqueeze(3)
     decided = torch.isfinite(parts) & torch.isfinite(rivals)
     gain = torch.where(decided, (parts - rivals).clamp(max=0.0), 0.0)  # (I, V, parts, width)

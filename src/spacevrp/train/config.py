@@ -12,6 +12,7 @@ from typing import Any, Literal, get_args
 
 from spacevrp.generators import recipe, variety
 from spacevrp.inference.config import ModelConfig
+from spacevrp.inference.old_names import with_new_keys
 from spacevrp.problems.errors import SpacevrpError
 from spacevrp.problems.problem import LOAD_RULES
 from spacevrp.problems.variants import SEEN_NAMES, parse_variant
@@ -33,7 +34,7 @@ class TrainConfig:
     Attributes
     ----------
     variants
-        The problems trained on; at most one depot each.
+        The problems trained on.
     extra
         Problems of that list that come up once more in every round, as often as they are named
         here: those that need it most.
@@ -52,14 +53,14 @@ class TrainConfig:
         and penalties of their own.
     trajectories
         Solutions of each instance; 0 for one a customer.
-    views
-        Views of each instance that learn together to lean (see ``model/leanings.py``): only what
-        the views after the first do differently is learned, and a trajectory is worth by how much
-        it beats those of the other views, whatever ``advantage``, ``leader``, ``baseline`` and
-        ``arc_credit`` say. 1 for a run that trains the network and no leanings.
+    augmentations
+        Augmentations of each instance, each with its policy head (see ``model/policy_heads.py``).
+        Only the heads are trained: a trajectory is worth by how much it beats those of the other
+        heads, whatever ``advantage``, ``leader``, ``baseline`` and ``arc_credit`` say. 1 for a run
+        that trains the network and no policy heads.
     rivals
-        Trajectories of each other view that one competes with, neighbours in the order of their
-        start nodes; 0 for all. (Plans are judged by the best of all.)
+        Trajectories of each other augmentation that one competes with, neighbours in the order of
+        their start nodes; 0 for all. (Plans are judged by the best of all.)
     max_moves
         Moves after which the fused rollout gives a solution up; 0 for as many as any may need.
     load_rule
@@ -128,7 +129,7 @@ class TrainConfig:
     mixed: bool = True
     varied: float = 0.0
     trajectories: int = 0
-    views: int = 1
+    augmentations: int = 1
     rivals: int = 1
     max_moves: int = 0
     load_rule: str = "single"
@@ -168,9 +169,7 @@ class TrainConfig:
         self._check_types()
         self._check_ranges()
         features = [parse_variant(name).features for name in self.variants]
-        for name, one in zip(self.variants, features, strict=True):
-            if one.multi_depot:
-                raise _wrong("variants", "problems with at most one depot", name)
+        for one in features:
             for size in self.all_sizes:
                 recipe.check_size(one, size)
         if self.batch % self.shards:
@@ -215,7 +214,7 @@ class TrainConfig:
                 raise _wrong(name, f"one of {', '.join(allowed)}", getattr(self, name))
 
     def _check_ranges(self) -> None:
-        for name in ("size", "batch", "shards", "views", "steps", "log_steps"):
+        for name in ("size", "batch", "shards", "augmentations", "steps", "log_steps"):
             _require_whole(name, getattr(self, name), 1)
         for name in ("trajectories", "rivals", "warmup", "max_moves", "seed"):
             _require_whole(name, getattr(self, name), 0)
@@ -236,9 +235,11 @@ class TrainConfig:
         for name in self.extra:
             if name not in self.variants:
                 raise _wrong("extra", f"some of {', '.join(self.variants)}", name)
-        if self.views > 1 and self.views != self.model.leanings + 1:
+        if self.augmentations > 1 and self.augmentations != self.model.policy_heads + 1:
             raise _wrong(
-                "views", f"1, or {self.model.leanings + 1}, one more than leanings", self.views
+                "augmentations",
+                f"1, or {self.model.policy_heads + 1}, one more than policy_heads",
+                self.augmentations,
             )
         if self.arc_credit > 0 and self.baseline != "mean":
             raise _wrong("arc_credit", "0 with the baseline `state`", self.arc_credit)
@@ -262,6 +263,12 @@ class TrainConfig:
         return (*range(len(self.variants)), *again)
 
     @property
+    def num_depots(self) -> int:
+        """Depots of the instances with most of them, and at least one."""
+        found = [recipe.num_depots(parse_variant(name).features) for name in self.variants]
+        return max(1, *found)
+
+    @property
     def all_sizes(self) -> tuple[int, ...]:
         """The sizes that steps draw from."""
         return self.sizes or (self.size,)
@@ -271,9 +278,9 @@ class TrainConfig:
         return self.trajectories or size
 
     @property
-    def learns_to_lean(self) -> bool:
-        """Whether leanings are trained, and nothing else."""
-        return self.views > 1
+    def trains_heads(self) -> bool:
+        """Whether policy heads are trained, and nothing else."""
+        return self.augmentations > 1
 
     @property
     def starts(self) -> int:
@@ -290,7 +297,7 @@ class TrainConfig:
         base = base or cls()
         known = {f.name for f in fields(cls)}
         changes: dict[str, Any] = {}
-        for name, value in values.items():
+        for name, value in with_new_keys(values).items():
             if name not in known:
                 close = difflib.get_close_matches(str(name), known, n=1)
                 hint = f" (did you mean {close[0]}?)" if close else ""
@@ -299,7 +306,7 @@ class TrainConfig:
                 if not isinstance(value, dict):
                     raise _wrong("model", "a table", value)
                 try:
-                    value = ModelConfig.from_dict({**base.model.to_dict(), **value})
+                    value = ModelConfig.from_dict({**base.model.to_dict(), **with_new_keys(value)})
                 except TypeError as error:
                     raise SpacevrpError(f"model: wrong type: {error}") from None
             changes[name] = value

@@ -48,16 +48,21 @@ def known(batch: Batch, trace: Trace) -> tuple[list[Tensor], Tensor]:
     def at(values: Tensor) -> Tensor:  # of a node (B, N)
         return values.to(like.dtype).gather(1, here.flatten(1)).view_as(here)
 
+    def between(start: Tensor, end: Tensor) -> Tensor:  # (B, T, P) nodes
+        arcs = (start * batch.num_nodes + end).flatten(1)
+        return like.flatten(1).gather(1, arcs).view_as(here)
+
     # From where each came: the first from its depot, if there is one.
     came = torch.cat([trace.origin.unsqueeze(1), here[:, :-1]], dim=1)
-    arcs = (came * batch.num_nodes + here).flatten(1)
-    leg = like.flatten(1).gather(1, arcs).view_as(here)
+    # Going from one depot to another is free.
+    switch = batch.is_depot.gather(1, came.flatten(1)) & batch.is_depot.gather(1, here.flatten(1))
+    leg = torch.where(switch.view_as(here), 0.0, between(came, here))
     features = [
         torch.cumsum(leg, dim=1),  # way so far
         torch.cumsum(at(batch.revealed_prize + batch.penalty), dim=1),  # collected, or spared
         torch.cumsum(at(~batch.is_depot), dim=1),  # customers served
         trace.signals[..., 0].to(like.dtype),  # load, length or prize that is left
-        at(like[:, :, 0]),  # way home
+        between(here, trace.first),  # way home
     ]
     return features, trace.active.to(like.dtype)
 

@@ -68,6 +68,7 @@ def train(
     fit: bool = False,
     resume: str | Path | None = None,
     weights: dict[str, Tensor] | None = None,
+    moments: str | Path | None = None,
     progress: bool = True,
     command: Sequence[str] = (),
 ) -> Outcome:
@@ -91,7 +92,9 @@ def train(
         A checkpoint (or a run's folder) to continue from; to the bit on the same machine with as
         many threads.
     weights
-        Weights alone to start from, where no optimizer state is left; the warm-up still happens.
+        Weights alone to start from, with a schedule of their own; the warm-up still happens.
+    moments
+        A checkpoint (or a run's folder) whose optimizer state goes with these weights.
     progress
         Whether to show the progress line.
     command
@@ -112,6 +115,8 @@ def train(
             )
         _check_folder(folder, resume)
         state = TrainState(config, place, weights)
+        if moments is not None:
+            state.take_moments(Path(moments))
         if resume is not None:
             state.restore(resume)
             if state.step > config.steps:

@@ -13,7 +13,7 @@ from spacevrp.train.config import TrainConfig
 
 @dataclass(frozen=True)
 class Mix:
-    """What the rows of a shard are; what is drawn anew in every step is left out."""
+    """What the rows of a shard are; what is drawn again in every step is left out."""
 
     problems: tuple[int, ...]  # positions in the run's list of variants
     sizes: tuple[int, ...]  # customers

@@ -11,14 +11,15 @@ from itertools import product
 import torch
 from torch import Tensor
 
-from spacevrp.decode.draws import random_keys, uniform
-from spacevrp.decode.rollout import choose
+from spacevrp.decode.random_numbers import random_keys, uniform
+from spacevrp.decode.rollout import choose, look_ahead
 from spacevrp.decode.signal import problem_signals
 from spacevrp.env import Environment, start_nodes
 from spacevrp.env.rules import at
-from spacevrp.model import LEAN, random_seeds
+from spacevrp.model import HEAD_STRENGTH, random_seeds
 from spacevrp.model.decoder import logits
 from spacevrp.tensors import Batch
+from spacevrp.tensors.lengths import between
 from spacevrp.train.advantage import coefficients
 from spacevrp.train.credit import NEW, SPREAD
 from spacevrp.train.step import TrainStep
@@ -30,18 +31,20 @@ _STEPS_BETWEEN_QUESTIONS = 8
 def naive_accumulate(
     step: TrainStep, batch: Batch, problem_of: Tensor, trajectories: int
 ) -> Tensor:
-    """Add the gradient of one shard; returns the costs (B, P), of all views."""
-    views = step.config.views
-    batch = batch.repeat_interleave(views)
-    environment = Environment(batch, num_depots=1)
+    """Add the gradient of one shard; returns the costs (B, P), of all augmentations."""
+    augmentations = step.config.augmentations
+    batch = batch.repeat_interleave(augmentations)
+    environment = Environment(batch, num_depots=step.config.num_depots)
     starts = start_nodes(environment, trajectories)
     tables = step.model(batch, random_seeds(batch, step.model.config), step.dtype)
-    if views > 1:
-        tables = step.model.lean(tables.map(torch.Tensor.detach), batch, range(views), LEAN)
+    if augmentations > 1:
+        tables = step.model.apply_heads(
+            tables.map(torch.Tensor.detach), batch, range(augmentations), HEAD_STRENGTH
+        )
     keys = random_keys(starts.shape, starts.device)
     state = environment.begin(starts)
     chances, arcs, facts = [], [], []  # of every step: (B, P), (B, P, 2) and (B, P, F)
-    way = at(batch.distance.flatten(1), state.origin * batch.num_nodes + starts)
+    way = between(batch.distance, state.origin, starts)
     worth, served = at(batch.revealed_prize + batch.penalty, starts), torch.ones_like(way)
     for number in range(environment.max_steps):
         if number % _STEPS_BETWEEN_QUESTIONS == 0 and bool(state.done.all()):
@@ -49,26 +52,37 @@ def naive_accumulate(
         allowed = environment.mask(state)
         signals = problem_signals(batch, state, tables.num_signals)
         scores = logits(tables, state.origin, state.current, signals, allowed, step.dtype)
-        action = choose(scores.detach(), uniform(keys, number))
-        chance = scores.log_softmax(dim=-1).gather(2, action.unsqueeze(-1)).squeeze(-1)
+        drawn = uniform(keys, number)
+        action = choose(scores.detach(), drawn)
         learned = ~state.done
+        if environment.num_depots > 1:
+            # At a depot the choice is among what can be served from there, or none at all.
+            with torch.no_grad():
+                ahead = look_ahead(
+                    environment, tables, state, action, drawn=drawn, dtype=step.dtype
+                )
+            action = ahead.action
+            allowed = torch.where(ahead.decides.unsqueeze(-1), ahead.allowed, allowed)
+            scores = logits(tables, state.origin, state.current, signals, allowed, step.dtype)
+        chance = scores.log_softmax(dim=-1).gather(2, action.unsqueeze(-1)).squeeze(-1)
         if step.config.sure < 1:
             learned = learned & (scores.softmax(dim=-1).amax(dim=-1) < step.config.sure)
         chances.append(torch.where(learned, chance, 0.0))
         arc = torch.stack([state.current, action], dim=-1)
         arcs.append(torch.where(state.done.unsqueeze(-1), -1, arc))
-        home = at(batch.distance[:, :, 0], state.current)
+        home = between(batch.distance, state.current, state.origin)
         facts.append(torch.stack([way, worth, served, signals[..., 0], home], dim=-1))
-        way = way + at(batch.distance.flatten(1), state.current * batch.num_nodes + action)
+        switch = at(batch.is_depot, state.current) & at(batch.is_depot, action)
+        way = way + torch.where(switch, 0.0, between(batch.distance, state.current, action))
         worth = worth + at(batch.revealed_prize + batch.penalty, action)
         served = served + at((~batch.is_depot).to(way.dtype), action)
         state = environment.step(state, action)
     cost = torch.where(state.done, environment.cost(state), torch.inf)
-    if views > 1:
-        coefficient = ahead_of_rivals(cost, views, step.config.rivals) / step.config.batch
+    if augmentations > 1:
+        coefficient = ahead_of_rivals(cost, augmentations, step.config.rivals) / step.config.batch
     else:
         coefficient, _ = coefficients(cost, step.config, problem_of)
-    if views == 1 and step.config.baseline == "state":
+    if augmentations == 1 and step.config.baseline == "state":
         moving = [nodes[..., 0] >= 0 for nodes in arcs]
         blends = [unexplained(coefficient, *one) for one in zip(facts, moving, strict=True)]
     else:
@@ -78,7 +92,7 @@ def naive_accumulate(
     return cost
 
 
-def ahead_of_rivals(cost: Tensor, views: int, rivals: int) -> Tensor:
+def ahead_of_rivals(cost: Tensor, augmentations: int, rivals: int) -> Tensor:
     """By how much each trajectory (B, P) is below the best of its rivals, at most 0.
 
     In the standard deviation of its instance, and over the number of trajectories.
@@ -87,13 +101,17 @@ def ahead_of_rivals(cost: Tensor, views: int, rivals: int) -> Tensor:
     count = cost.shape[1]
     width = rivals or count
     for row, trajectory in product(range(len(cost)), range(count)):
-        first_view = row - row % views
-        all_views = cost[first_view : first_view + views]
+        first_augmentation = row - row % augmentations
+        all_augmentations = cost[first_augmentation : first_augmentation + augmentations]
         block = slice(trajectory // width * width, (trajectory // width + 1) * width)
-        others = [all_views[v, block] for v in range(views) if first_view + v != row]
+        others = [
+            all_augmentations[v, block]
+            for v in range(augmentations)
+            if first_augmentation + v != row
+        ]
         best = torch.cat(others).min()
         if cost[row, trajectory] < best < torch.inf:
-            finished = all_views[torch.isfinite(all_views)]
+            finished = all_augmentations[torch.isfinite(all_augmentations)]
             spread = finished.std(correction=0) + 1e-8
             ahead[row, trajectory] = (cost[row, trajectory] - best) / spread / count
     return ahead

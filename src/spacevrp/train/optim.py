@@ -53,22 +53,22 @@ def hidden_matrices(model: SpaceModel) -> dict[str, int]:
     return blocks
 
 
-def is_leaning(name: str) -> bool:
-    """Whether a parameter of that name belongs to the learned leanings."""
-    return name.startswith("leanings.")
+def is_policy_head(name: str) -> bool:
+    """Whether a parameter of that name belongs to the policy heads."""
+    return name.startswith("policy_heads.")
 
 
 def is_addition(name: str) -> bool:
     """Whether weights of before may lack a parameter of that name."""
-    return is_leaning(name) or name.startswith(("more_signals.", "moves."))
+    return is_policy_head(name) or name.startswith(("more_signals.", "moves."))
 
 
 def trained_parameters(model: SpaceModel, config: TrainConfig) -> dict[str, Tensor]:
-    """What a run changes: the network without its leanings, or these alone."""
+    """What a run changes: the network without its policy heads, or these alone."""
     return {
         name: parameter
         for name, parameter in model.named_parameters()
-        if is_leaning(name) == config.learns_to_lean
+        if is_policy_head(name) == config.trains_heads
     }
 
 

@@ -42,7 +42,7 @@ class TrainState:
             self.model = self.model.double()
         if weights is not None:
             named: dict[str, Tensor] = dict(self.model.named_parameters())
-            # Leanings that are yet to be learned begin as drawn ones, added signals at nothing.
+            # New policy heads begin at random shifts, added signals at 0.
             fresh = {n: p.detach() for n, p in named.items() if is_addition(n)}
             _fill(named, {**fresh, **_widened(weights, named)}, "weights")
         self.optimizer = MuonAdamW(self.model, config)
@@ -69,7 +69,13 @@ class TrainState:
                 continue
             _fill(tensors, stored.get(group, {}), f"{path}: {group}")
         self.step, self.seconds = int(header["step"]), float(header["seconds"])
-        self.optimizer.count.fill_(self.step)
+        self.optimizer.count.fill_(_updates(header))
+
+    def take_moments(self, path: Path) -> None:
+        """Begin with the optimizer's moments of an earlier run, or of one of its checkpoints."""
+        header, stored = checkpoint.load(path)
+        _fill(self.optimizer.state(), stored.get("moments", {}), f"{path}: moments")
+        self.optimizer.count.fill_(_updates(header))
 
     @torch.no_grad()
     def round_moments(self) -> None:
@@ -85,7 +91,8 @@ class TrainState:
             groups["moments"] = {
                 name: moment.to(torch.bfloat16) for name, moment in groups["moments"].items()
             }
-        header = {**header, "config": self.config.to_dict()}
+        updates = int(self.optimizer.count)  # with those of a run whose moments it began with
+        header = {**header, "updates": updates, "config": self.config.to_dict()}
         return checkpoint.save(folder, self.step, groups, header)
 
     def result(self) -> SpaceModel:
@@ -95,11 +102,16 @@ class TrainState:
         return model.eval()
 
 
+def _updates(header: dict[str, Any]) -> int:
+    """How many updates the moments of a checkpoint have seen."""
+    return int(header.get("updates", header["step"]))
+
+
 def resumed_config(path: Path, settings: list[str]) -> TrainConfig:
     """The configuration stored in a checkpoint with some settings changed."""
     stored = TrainConfig.from_dict(checkpoint.read_header(path)["config"])
     config = stored.changed(settings)
-    before, now = _settled_keys(stored), _settled_keys(config)
+    before, now = _fixed_keys(stored), _fixed_keys(config)
     for name, value in now.items():
         if before[name] != value:
             raise SpacevrpError(
@@ -109,10 +121,10 @@ def resumed_config(path: Path, settings: list[str]) -> TrainConfig:
     return config
 
 
-def _settled_keys(config: TrainConfig) -> dict[str, Any]:
+def _fixed_keys(config: TrainConfig) -> dict[str, Any]:
     """What the stored tensors and the log hang on."""
     model = {f"model.{name}": value for name, value in config.model.to_dict().items()}
-    own = {name: getattr(config, name) for name in ("optimizer", "variants", "views")}
+    own = {name: getattr(config, name) for name in ("optimizer", "variants", "augmentations")}
     return {**model, **own}
 
 

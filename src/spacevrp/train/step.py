@@ -7,13 +7,13 @@ from collections.abc import Callable
 import torch
 from torch import Tensor
 
-from spacevrp.decode.draws import random_keys
 from spacevrp.decode.fused import fused_rollout, supports
+from spacevrp.decode.random_numbers import random_keys
 from spacevrp.decode.replay import fused_replay_gradients, replay_gradients, trained_tables
 from spacevrp.decode.rollout import advance, rollout
 from spacevrp.decode.trace import Trace
 from spacevrp.env import Environment, start_nodes
-from spacevrp.model import LEAN, SpaceModel, random_seeds
+from spacevrp.model import HEAD_STRENGTH, SpaceModel, random_seeds
 from spacevrp.model.decoder import DecoderTables
 from spacevrp.tensors import Batch
 from spacevrp.train.advantage import coefficients, contributions
@@ -107,12 +107,12 @@ class TrainStep:
 
         ``related_rows`` are the instances that may have pairs; a captured graph must be told.
         """
-        views = self.config.views
-        if views > 1:
-            batch = batch.repeat_interleave(views)
+        augmentations = self.config.augmentations
+        if augmentations > 1:
+            batch = batch.repeat_interleave(augmentations)
             if related_rows is not None:
-                each = torch.arange(views, device=related_rows.device)
-                related_rows = (related_rows[:, None] * views + each).flatten()
+                each = torch.arange(augmentations, device=related_rows.device)
+                related_rows = (related_rows[:, None] * augmentations + each).flatten()
         environment, starts = self.begin(batch, trajectories)
         tables = self.forward(batch, related_rows)
         trace = self.roll_out(environment, tables, starts)
@@ -122,17 +122,19 @@ class TrainStep:
 
     def begin(self, batch: Batch, trajectories: int) -> tuple[Environment, Tensor]:
         """The rules of a shard and its start nodes (B, P)."""
-        environment = Environment(batch, num_depots=1)
+        environment = Environment(batch, num_depots=self.config.num_depots)
         return environment, start_nodes(environment, trajectories)
 
     def forward(self, batch: Batch, related_rows: Tensor | None = None) -> DecoderTables:
         """Encode a shard with fresh pivots."""
         seeds = random_seeds(batch, self.model.config)
-        if not self.config.learns_to_lean:
+        if not self.config.trains_heads:
             return self.encode(batch, seeds, self.dtype, related_rows)
         with torch.no_grad():
             tables = self.encode(batch, seeds, self.dtype, related_rows)
-        return self.model.lean(tables, batch, range(self.config.views), LEAN)
+        return self.model.apply_heads(
+            tables, batch, range(self.config.augmentations), HEAD_STRENGTH
+        )
 
     @torch.no_grad()
     def roll_out(self, environment: Environment, tables: DecoderTables, starts: Tensor) -> Trace:
@@ -168,8 +170,8 @@ class TrainStep:
     @torch.no_grad()
     def weigh(self, batch: Batch, trace: Trace, problem_of: Tensor) -> Tensor:
         """Coefficients of the trajectories, (B, P), or of decisions, (B, T, P); counts costs."""
-        if self.config.learns_to_lean:
-            cost = trace.cost.unflatten(0, (-1, self.config.views))  # (I, V, P)
+        if self.config.trains_heads:
+            cost = trace.cost.unflatten(0, (-1, self.config.augmentations))  # (I, V, P)
             coefficient, mean = contributions(cost, self.config)
             coefficient = coefficient.flatten(0, 1)
             self.tally.add_costs(problem_of, mean, cost.flatten(1))

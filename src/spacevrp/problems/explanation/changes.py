@@ -13,7 +13,7 @@ from spacevrp.problems.assignment import FleetRoutes
 from spacevrp.problems.conversion import NodeNumber
 from spacevrp.problems.distances import Distances
 from spacevrp.problems.errors import ProblemError
-from spacevrp.problems.explanation.ways import Route, Way, Ways, lacks_vehicle
+from spacevrp.problems.explanation.insertions import Insertion, Insertions, Route, lacks_vehicle
 from spacevrp.problems.fleet import Vehicle
 from spacevrp.problems.plan import RoutePlan, make_plan
 from spacevrp.problems.problem import Problem
@@ -145,7 +145,7 @@ class Relaxation:
     """
 
     changes: tuple[Change, ...]
-    way: Way = field(repr=False)
+    insertion: Insertion = field(repr=False)
     routes: tuple[Route, ...] = field(repr=False)
     message: str = ""
 
@@ -181,55 +181,67 @@ def horizon(problem: Problem) -> float:
     return max(last - first, problem.time_tolerance)
 
 
-def rank(ways: Ways, found: Iterable[Way]) -> list[tuple[tuple[Change, ...], Way]]:
+def rank(
+    insertions: Insertions, found: Iterable[Insertion]
+) -> list[tuple[tuple[Change, ...], Insertion]]:
     """Ways that changes would mend, each with these, by how little it takes.
 
     One change comes before several; then the smaller share of what is changed; then the cheaper
     plan. A way that fits needs no change, and comes first.
     """
-    problem = ways.problem
+    problem = insertions.problem
     # Where goods are only handed over, a route carries the same wherever a customer comes in.
     alike = problem.vehicles is None and not problem.pairs and not (problem.loads < 0).any()
     loaded: dict[int | None, tuple[Change, ...] | None] = {}
     promising = []
-    for way in found:
-        ways.deadline.check()
-        if alike and all(fault.code == "capacity" for fault in way.faults) and way.faults:
-            if way.route not in loaded:
-                loaded[way.route] = needed(ways.sheet, way.nodes, way.faults)
-            changes = loaded[way.route]
+    for insertion in found:
+        insertions.deadline.check()
+        if (
+            alike
+            and all(fault.code == "capacity" for fault in insertion.faults)
+            and insertion.faults
+        ):
+            if insertion.route not in loaded:
+                loaded[insertion.route] = needed(
+                    insertions.sheet, insertion.nodes, insertion.faults
+                )
+            changes = loaded[insertion.route]
         else:
-            changes = needed(ways.sheet, way.nodes, way.faults, way.vehicle)
+            changes = needed(insertions.sheet, insertion.nodes, insertion.faults, insertion.vehicle)
         if changes is not None:
-            promising.append((changes, way))
+            promising.append((changes, insertion))
     return sorted(promising, key=lambda entry: _size(problem, *entry))
 
 
-def _size(problem: Problem, changes: tuple[Change, ...], way: Way) -> tuple[int, float, float]:
-    return len(changes), sum(change.relative(problem) for change in changes), way.extra
+def _size(
+    problem: Problem, changes: tuple[Change, ...], insertion: Insertion
+) -> tuple[int, float, float]:
+    return len(changes), sum(change.relative(problem) for change in changes), insertion.extra
 
 
-def relaxations(ways: Ways, ranked: Iterable[tuple[tuple[Change, ...], Way]]) -> list[Relaxation]:
+def relaxations(
+    insertions: Insertions, ranked: Iterable[tuple[tuple[Change, ...], Insertion]]
+) -> list[Relaxation]:
     """The smallest verified change of each kind, the cheapest of all first.
 
     Several changes at once are named only where no single one helps.
     """
     best: dict[tuple[str, ...], Relaxation] = {}
     tried: dict[tuple[str, ...], int] = {}
-    for changes, way in ranked:
-        ways.deadline.check()
+    for changes, insertion in ranked:
+        insertions.deadline.check()
         kinds = tuple(sorted(change.kind for change in changes))
         if kinds in best or tried.get(kinds, 0) >= _MOST_TRIED or (len(kinds) > 1 and best):
             continue
         tried[kinds] = tried.get(kinds, 0) + 1
-        relaxation = _verified(ways, way, changes)
+        relaxation = _verified(insertions, insertion, changes)
         if relaxation is not None:
             # The changed instance may have asked for more.
             best.setdefault(tuple(sorted(c.kind for c in relaxation.changes)), relaxation)
         if not kinds:
             break  # nothing needs to change
-    problem = ways.problem
-    found = sorted(best.values(), key=lambda one: _size(problem, one.changes, one.way))
+    problem = insertions.problem
+    found = sorted(best.values(), key=lambda one: _size(problem, one.changes, one.insertion))
     return [one for one in found if len(one.changes) <= max(len(found[0].changes), 1)]
 
 
@@ -272,7 +284,7 @@ def needed(
 
 
 def _is_refusal(fault: Violation) -> bool:
-    """Whether a vehicle may not serve somebody on its route."""
+    """Whether a vehicle may not serve a customer on its route."""
     return fault.code == "vehicle" and fault.route is not None
 
 
@@ -330,32 +342,34 @@ def missing_legs(problem: Problem, nodes: Route) -> list[tuple[int, int]]:
     ]
 
 
-def _verified(ways: Ways, way: Way, changes: tuple[Change, ...]) -> Relaxation | None:
+def _verified(
+    insertions: Insertions, insertion: Insertion, changes: tuple[Change, ...]
+) -> Relaxation | None:
     """The changes, once the referee passes the route on the changed instance; else None."""
-    routes = ways.plan_with(way)
-    number = way.route or len(routes)
+    routes = insertions.plan_with(insertion)
+    number = insertion.route or len(routes)
     made: tuple[Change, ...] = ()
     for _ in range(_MOST_ROUNDS):
         made += changes
         try:
-            problem = change_all(ways.problem, made)
+            problem = change_all(insertions.problem, made)
         except ProblemError:
             return None
         faults = [
             fault
             for fault in judge(problem, routes).violations
-            if fault.route == number or lacks_vehicle(fault) or _is_new(ways, fault)
+            if fault.route == number or lacks_vehicle(fault) or _is_new(insertions, fault)
         ]
         if not faults:
-            return Relaxation(made, way, routes)
-        further = needed(problem, way.nodes, faults)
+            return Relaxation(made, insertion, routes)
+        further = needed(problem, insertion.nodes, faults)
         if further is None or {c.kind for c in further} & {c.kind for c in made}:
             return None
         changes = further
     return None
 
 
-def _is_new(ways: Ways, fault: Violation) -> bool:
+def _is_new(insertions: Insertions, fault: Violation) -> bool:
     """Whether another route has lost its vehicle to this one."""
-    differ = ways.problem.vehicles is not None
-    return differ and fault.route is not None and fault.message not in ways.known
+    differ = insertions.problem.vehicles is not None
+    return differ and fault.route is not None and fault.message not in insertions.known

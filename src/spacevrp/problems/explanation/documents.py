@@ -45,8 +45,8 @@ def _relaxation(problem: Problem, relaxation: Relaxation) -> dict[str, Any]:
     return {
         "message": relaxation.message,
         "changes": [_change(problem, change) for change in relaxation.changes],
-        "route": relaxation.way.route,
-        "nodes": list(relaxation.way.nodes),
+        "route": relaxation.insertion.route,
+        "nodes": list(relaxation.insertion.nodes),
     }
 
 

@@ -13,10 +13,10 @@ from typing import Any
 
 from spacevrp.problems.deadline import NEVER, Deadline
 from spacevrp.problems.explanation.documents import limits_document, unserved_document
+from spacevrp.problems.explanation.insertions import Route
 from spacevrp.problems.explanation.reasons import Unserved, explain_unserved
 from spacevrp.problems.explanation.routes import RouteLimits, limits_of
 from spacevrp.problems.explanation.text import describe_limits
-from spacevrp.problems.explanation.ways import Route
 from spacevrp.problems.plan import make_plan
 from spacevrp.problems.plan_text import count, write_number
 from spacevrp.problems.problem import Problem
@@ -117,14 +117,14 @@ def explain(
     SolutionError
         For a plan that cannot be judged: an entry that is not the number of a node.
     """
-    settled = as_routes(problem, routes)
+    resolved = as_routes(problem, routes)
     verdict = judge(problem, routes)  # which may say what vehicles they have
     faults = tuple(v for v in verdict.violations if not is_missing_visit(v))
     limits = limits_of(make_plan(problem, routes, verdict.cost))
-    unserved = explain_unserved(problem, settled, report=report, deadline=deadline)
-    return Explanation(problem, settled, verdict.cost, unserved, limits, faults)
+    unserved = explain_unserved(problem, resolved, report=report, deadline=deadline)
+    return Explanation(problem, resolved, verdict.cost, unserved, limits, faults)
 
 
 def is_missing_visit(violation: Violation) -> bool:
-    """Whether a violation only says that somebody is left out, if pinned to a vehicle."""
+    """Whether a violation only says that a customer is left out, if pinned to a vehicle."""
     return violation.code in ("visit", "pin") and violation.route is None

@@ -7,6 +7,13 @@ from dataclasses import dataclass, replace
 
 from spacevrp.problems.deadline import NEVER, Deadline, TimeIsUp
 from spacevrp.problems.explanation.changes import Relaxation, rank, relaxations
+from spacevrp.problems.explanation.insertions import (
+    Insertion,
+    Insertions,
+    Route,
+    lacks_vehicle,
+    missing,
+)
 from spacevrp.problems.explanation.text import (
     describe_fault,
     describe_place,
@@ -16,7 +23,6 @@ from spacevrp.problems.explanation.text import (
     name,
     name_all,
 )
-from spacevrp.problems.explanation.ways import Route, Way, Ways, lacks_vehicle, missing
 from spacevrp.problems.plan import node_id
 from spacevrp.problems.plan_text import write_number
 from spacevrp.problems.problem import Problem
@@ -73,19 +79,19 @@ def explain_unserved(
     number of customers whenever so many are explained. When the deadline is over the others are
     listed without a reason.
     """
-    settled = as_routes(problem, routes)
-    left = missing(problem, settled)[:most]
+    resolved = as_routes(problem, routes)
+    left = missing(problem, resolved)[:most]
     if not left:
         return ()
-    visited = {node for route in settled for node in route}
+    visited = {node for route in resolved for node in route}
     if deadline.over:
         everything = [one for stops in left for one in _left_unexplained(problem, stops)]
         return tuple(one for one in everything if one.node not in visited)
-    ways = Ways(problem, settled, deadline)
+    insertions = Insertions(problem, resolved, deadline)
     unserved: list[Unserved] = []
     for stops in left:
         try:
-            explained = _explain_one(ways, stops)
+            explained = _explain_one(insertions, stops)
         except TimeIsUp:
             explained = _left_unexplained(problem, stops)
         told = [one for one in explained if one.node not in visited]
@@ -103,17 +109,20 @@ def _left_unexplained(problem: Problem, stops: Route) -> list[Unserved]:
     ]
 
 
-def _explain_one(ways: Ways, stops: Route) -> list[Unserved]:
+def _explain_one(insertions: Insertions, stops: Route) -> list[Unserved]:
     """The customer, or both of a pair."""
-    problem = ways.problem
-    found = list(ways.all_of(stops))
-    ways.deadline.check()  # there may be more of them
-    ranked = rank(ways, found)
+    problem = insertions.problem
+    found = list(insertions.all_of(stops))
+    insertions.deadline.check()  # there may be more of them
+    ranked = rank(insertions, found)
     relaxed = [
-        replace(one, message=describe_relaxation(problem, one)) for one in relaxations(ways, ranked)
+        replace(one, message=describe_relaxation(problem, one))
+        for one in relaxations(insertions, ranked)
     ]
-    closest = [way for _, way in ranked] + [way for way in found if way.faults]
-    told = _reasons(ways, stops, found, closest)
+    closest = [insertion for _, insertion in ranked] + [
+        insertion for insertion in found if insertion.faults
+    ]
+    told = _reasons(insertions, stops, found, closest)
     return [
         Unserved(node, node_id(problem, node), code, message, *_split(relaxed))
         for node, (code, message) in zip(stops, told, strict=True)
@@ -125,66 +134,72 @@ def _split(relaxed: list[Relaxation]) -> tuple[Relaxation | None, tuple[Relaxati
 
 
 def _reasons(
-    ways: Ways, stops: Route, found: Sequence[Way], closest: Sequence[Way]
+    insertions: Insertions, stops: Route, found: Sequence[Insertion], closest: Sequence[Insertion]
 ) -> list[tuple[str, str]]:
     """(code, sentence) for each of the stops; ``closest`` has the ways by how little they lack."""
-    problem = ways.problem
+    problem = insertions.problem
     who = name_all(problem, stops)
-    fitting = [way for way in found if way.fits]
+    fitting = [insertion for insertion in found if insertion.fits]
     if fitting:
-        way = min(fitting, key=lambda way: way.extra)
-        text = f"{who} could be served {describe_place(problem, way)}"
-        return [("none", f"{text}, for {write_number(way.extra)} more")] * len(stops)
-    insertions = [way for way in closest if way.route is not None]
+        insertion = min(fitting, key=lambda insertion: insertion.extra)
+        text = f"{who} could be served {describe_place(problem, insertion)}"
+        return [("none", f"{text}, for {write_number(insertion.extra)} more")] * len(stops)
+    into_routes = [insertion for insertion in closest if insertion.route is not None]
     if not problem.depots:
-        if not insertions:
+        if not into_routes:
             return [("unreachable", f"{who} has no place in a tour")]
-        way = insertions[0]
-        place = describe_place(problem, way).removeprefix("in the tour, ")
-        text = f"{who} has no place in the tour: {place}, {describe_fault(problem, way)}"
-        return [(_code(way), text)]
-    own = [way for way in found if way.route is None]
-    bound = [way for way in own if all(is_bound(fault) for fault in way.faults)]
+        insertion = into_routes[0]
+        place = describe_place(problem, insertion).removeprefix("in the tour, ")
+        text = f"{who} has no place in the tour: {place}, {describe_fault(problem, insertion)}"
+        return [(_code(insertion), text)]
+    own = [insertion for insertion in found if insertion.route is None]
+    bound = [insertion for insertion in own if all(is_bound(fault) for fault in insertion.faults)]
     # A vehicle that others have claimed says more than what smaller ones cannot do.
     alone = bound[0] if bound else _first(closest, own)
     if all(lacks_vehicle(fault) for fault in alone.faults):
-        return [("fleet", _tell_full(ways, who, insertions))] * len(stops)
+        return [("fleet", _tell_full(insertions, who, into_routes))] * len(stops)
     if len(stops) == 2:
-        return _reasons_of_pair(ways, stops, alone)
+        return _reasons_of_pair(insertions, stops, alone)
     return [(_code(alone), f"{who} cannot be served alone: {describe_fault(problem, alone)}")]
 
 
-def _first(closest: Sequence[Way], among: Sequence[Way]) -> Way:
-    return next(way for way in closest if way in among)
+def _first(closest: Sequence[Insertion], among: Sequence[Insertion]) -> Insertion:
+    return next(insertion for insertion in closest if insertion in among)
 
 
-def _code(way: Way) -> str:
+def _code(insertion: Insertion) -> str:
     """The rule that stands in the way."""
-    code = first_named([f for f in way.faults if not lacks_vehicle(f)] or way.faults).code
+    code = first_named(
+        [f for f in insertion.faults if not lacks_vehicle(f)] or insertion.faults
+    ).code
     return {"arc": "unreachable"}.get(code, code)
 
 
-def _tell_full(ways: Ways, who: str, insertions: Sequence[Way]) -> str:
-    """Nobody is free, and nobody has room."""
-    problem = ways.problem
-    if ways.used == 1:
+def _tell_full(insertions: Insertions, who: str, into_routes: Sequence[Insertion]) -> str:
+    """No vehicle is free, and none has room."""
+    problem = insertions.problem
+    if insertions.used == 1:
         text = f"the one route that is allowed is in use, and {who} does not fit into it"
     else:
-        text = f"all {ways.used} routes that are allowed are in use, and {who} fits into none"
-    if not insertions:
+        text = f"all {insertions.used} routes that are allowed are in use, and {who} fits into none"
+    if not into_routes:
         return text
-    way = insertions[0]
-    return f"{text}: {describe_place(problem, way)}, {describe_fault(problem, way)}"
+    insertion = into_routes[0]
+    return f"{text}: {describe_place(problem, insertion)}, {describe_fault(problem, insertion)}"
 
 
-def _reasons_of_pair(ways: Ways, stops: Route, together: Way) -> list[tuple[str, str]]:
+def _reasons_of_pair(
+    insertions: Insertions, stops: Route, together: Insertion
+) -> list[tuple[str, str]]:
     """Each of a pair for its own reason, or because of its partner, or of the two together."""
-    problem = ways.problem
+    problem = insertions.problem
     roles = ("pickup", "delivery")
     alone: list[tuple[str, str] | None] = []
     for node in stops:
-        way = _least_faulty(ways, node)
-        alone.append(None if way.fits else (_code(way), describe_fault(problem, way)))
+        insertion = _least_faulty(insertions, node)
+        alone.append(
+            None if insertion.fits else (_code(insertion), describe_fault(problem, insertion))
+        )
     if alone == [None, None]:
         text = (
             f"{name(problem, stops[0])} and its delivery {name(problem, stops[1])} cannot be "
@@ -203,12 +218,12 @@ def _reasons_of_pair(ways: Ways, stops: Route, together: Way) -> list[tuple[str,
     return reasons
 
 
-def _least_faulty(ways: Ways, node: int) -> Way:
+def _least_faulty(insertions: Insertions, node: int) -> Insertion:
     """One of a pair on a route of its own, judged as if it had no partner."""
     singles = []
-    for way in ways.own_routes((node,)):
-        faults = [fault for fault in way.faults if fault.code != "pair"]
+    for insertion in insertions.own_routes((node,)):
+        faults = [fault for fault in insertion.faults if fault.code != "pair"]
         own = tuple(fault for fault in faults if not lacks_vehicle(fault))
-        singles.append(replace(way, faults=own))
-    ranked = [way for _, way in rank(ways, singles)]
+        singles.append(replace(insertion, faults=own))
+    ranked = [insertion for _, insertion in rank(insertions, singles)]
     return (ranked or singles)[0]

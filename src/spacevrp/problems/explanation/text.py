@@ -14,8 +14,8 @@ from spacevrp.problems.explanation.changes import (
     missing_legs,
     peaks_of,
 )
+from spacevrp.problems.explanation.insertions import Insertion, Route
 from spacevrp.problems.explanation.routes import Limit, RouteLimits
-from spacevrp.problems.explanation.ways import Route, Way
 from spacevrp.problems.fleet import called
 from spacevrp.problems.plan import RoutePlan, Stop, make_plan, node_id
 from spacevrp.problems.plan_text import count, write_moment, write_number, write_span
@@ -48,19 +48,19 @@ def first_named(faults: Sequence[Violation]) -> Violation:
     return min(faults, key=lambda fault: order.get(fault.code, len(order)))
 
 
-def describe_fault(problem: Problem, way: Way) -> str:
+def describe_fault(problem: Problem, insertion: Insertion) -> str:
     """What is wrong with a route that serves the customers, with the numbers."""
-    fault = first_named(way.faults)
+    fault = first_named(insertion.faults)
     if fault.code == "arc":
-        legs = missing_legs(problem, way.nodes)
+        legs = missing_legs(problem, insertion.nodes)
         roads = " and ".join(f"from {name(problem, a)} to {name(problem, b)}" for a, b in legs)
         return f"no arc leads {roads}"
-    driven_by = None if way.vehicle is None else (way.vehicle,)
-    plan = make_plan(problem, FleetRoutes([way.nodes], driven_by), 0.0).routes
+    driven_by = None if insertion.vehicle is None else (insertion.vehicle,)
+    plan = make_plan(problem, FleetRoutes([insertion.nodes], driven_by), 0.0).routes
     if len(plan) == 1 and fault.code in ("vehicle", "pin") and fault.node is not None:
-        return _tell_claim(problem, way, plan[0], fault)
+        return _tell_claim(problem, insertion, plan[0], fault)
     if len(plan) == 1 and fault.code in _FIRST_NAMED:
-        told = _tell(problem, way, plan[0], fault.code)
+        told = _tell(problem, insertion, plan[0], fault.code)
         if told is not None:
             return told
     return fault.message.removeprefix(f"route {fault.route} ")
@@ -71,10 +71,10 @@ def is_bound(fault: Violation) -> bool:
     return fault.code == "pin" and fault.route is None
 
 
-def _tell_claim(problem: Problem, way: Way, plan: RoutePlan, fault: Violation) -> str:
+def _tell_claim(problem: Problem, insertion: Insertion, plan: RoutePlan, fault: Violation) -> str:
     """Whom a vehicle may not serve, or whom it has to serve before."""
     node = fault.node or 0
-    who = "it" if way.stops == (node,) else name(problem, node)
+    who = "it" if insertion.stops == (node,) else name(problem, node)
     owner = next((terms for terms in problem.fleet if node in terms.pinned), None)
     if owner is None:
         vehicle = "a vehicle" if plan.vehicle is None else called(plan.vehicle)
@@ -87,19 +87,19 @@ def _tell_claim(problem: Problem, way: Way, plan: RoutePlan, fault: Violation) -
     return f"{who} is pinned to {called(owner)}"
 
 
-def _tell(problem: Problem, way: Way, plan: RoutePlan, code: str) -> str | None:
+def _tell(problem: Problem, insertion: Insertion, plan: RoutePlan, code: str) -> str | None:
     if code == "capacity":
-        return _tell_load(problem, way, plan)
+        return _tell_load(problem, insertion, plan)
     if code == "length":
         length, limit = write_apart(plan.cost, max_length_of(problem, plan))
-        there = "there and back" if way.nodes[-1] in problem.depots else "there"
-        route = f"the way {there} is" if way.route is None else "the route would be"
+        there = "there and back" if insertion.nodes[-1] in problem.depots else "there"
+        route = f"the way {there} is" if insertion.route is None else "the route would be"
         return f"{route} {length} long, the limit is {limit}"
     late = [stop for stop in plan.stops if stop.late > problem.time_tolerance]
-    return _tell_late(problem, way, plan, late[0]) if late else None
+    return _tell_late(problem, insertion, plan, late[0]) if late else None
 
 
-def _tell_load(problem: Problem, way: Way, plan: RoutePlan) -> str | None:
+def _tell_load(problem: Problem, insertion: Insertion, plan: RoutePlan) -> str | None:
     for kind, (peak, room) in enumerate(
         zip(peaks_of(plan), capacities_of(problem, plan), strict=True)
     ):
@@ -108,8 +108,8 @@ def _tell_load(problem: Problem, way: Way, plan: RoutePlan) -> str | None:
         load, capacity = write_apart(peak, room)
         of_kind = _kind(problem, kind)
         carries = "a vehicle" if plan.vehicle is None else called(plan.vehicle)
-        if way.route is None and len(way.stops) == 1:
-            verb = "demands" if problem.loads[way.stops[0], kind] > 0 else "hands over"
+        if insertion.route is None and len(insertion.stops) == 1:
+            verb = "demands" if problem.loads[insertion.stops[0], kind] > 0 else "hands over"
             return f"it {verb} {load}{of_kind}, {carries} carries {capacity}"
         return f"the load{of_kind} would be {load}, {carries} carries {capacity}"
     return None
@@ -119,14 +119,14 @@ def _kind(problem: Problem, kind: int) -> str:
     return f" of kind {kind}" if problem.kinds_of_load > 1 else ""
 
 
-def _tell_late(problem: Problem, way: Way, plan: RoutePlan, stop: Stop) -> str:
+def _tell_late(problem: Problem, insertion: Insertion, plan: RoutePlan, stop: Stop) -> str:
     too_late = write_span(problem.clock, stop.late)
     when, closing = _moments(problem, stop.reached, stop.closing)
     if stop.node in problem.depots:
         there = f"the vehicle would be back at {name(problem, stop.node)} at {when}, which"
         return f"{there} closes at {closing}: {too_late} too late"
     start = plan.stops[0].node
-    if way.route is None and stop.node == way.stops[0]:
+    if insertion.route is None and stop.node == insertion.stops[0]:
         there = f"straight from {name(problem, start)} it is reached at {when}"
     else:
         there = f"{name(problem, stop.node)} would be reached at {when}"
@@ -147,18 +147,18 @@ def _moments(problem: Problem, *numbers: float) -> list[str]:
     return [write_moment(moment) for moment in moments]
 
 
-def describe_place(problem: Problem, way: Way) -> str:
+def describe_place(problem: Problem, insertion: Insertion) -> str:
     """Where the customers come in: into which route and after whom."""
-    if way.route is None:
+    if insertion.route is None:
         if not problem.depots:
             return "in a tour of its own"
-        return f"in a route of {'its' if len(way.stops) == 1 else 'their'} own"
-    before = [way.nodes[way.nodes.index(stop) - 1] for stop in way.stops]
-    if len(way.stops) == 2 and before[1] != way.stops[0]:
+        return f"in a route of {'its' if len(insertion.stops) == 1 else 'their'} own"
+    before = [insertion.nodes[insertion.nodes.index(stop) - 1] for stop in insertion.stops]
+    if len(insertion.stops) == 2 and before[1] != insertion.stops[0]:
         after = f"after {name(problem, before[0])} and {name(problem, before[1])}"
     else:
         after = f"after {name(problem, before[0])}"
-    where = f"route {way.route}" if problem.depots else "the tour"
+    where = f"route {insertion.route}" if problem.depots else "the tour"
     return f"in {where}, {after}"
 
 
@@ -168,7 +168,7 @@ def describe_place(problem: Problem, way: Way) -> str:
 def describe_relaxation(problem: Problem, relaxation: Relaxation) -> str:
     """The changes, and where they let the customer in."""
     changes = " and ".join(_tell_change(problem, change) for change in relaxation.changes)
-    place = describe_place(problem, relaxation.way)
+    place = describe_place(problem, relaxation.insertion)
     return f"{changes or 'nothing needs to change'} ({place})"
 
 

@@ -61,7 +61,7 @@ def is_frame(value: object) -> bool:
 
 def has_places(table: Mapping[Any, Any]) -> bool:
     """Whether a table of keys has columns with places, and so is a table of stops."""
-    meant = {_field_of(_settled(name)) for name in table if isinstance(name, str)}
+    meant = {_field_of(_normalised(name)) for name in table if isinstance(name, str)}
     return any(meant.issuperset(pair) for pair in _PLACES)
 
 
@@ -83,7 +83,7 @@ def read_columns(frame: Any) -> dict[str, list[Any]]:
     held |= {name: [frame[name], *rest] for name in alone}
     index = None if isinstance(frame, Mapping) else getattr(frame, "index", None)
     label = getattr(index, "name", None)
-    if isinstance(label, str) and _field_of(_settled(label)) == "id":
+    if isinstance(label, str) and _field_of(_normalised(label)) == "id":
         rows = _as_list(label, index)
         if not equal(held.setdefault(label, rows), rows):
             raise ProblemError(
@@ -96,7 +96,7 @@ def read_columns(frame: Any) -> dict[str, list[Any]]:
 
 def _is_alone(name: str, value: Any) -> bool:
     """Whether this is the one value of the whole problem, and no column of such."""
-    holds_one = _field_of(_settled(name)) in (*ONE_VALUE, "capacity")
+    holds_one = _field_of(_normalised(name)) in (*ONE_VALUE, "capacity")
     return holds_one and isinstance(value, str | int | float | np.generic)
 
 
@@ -111,12 +111,12 @@ def _as_list(name: str, column: Any) -> list[Any]:
     return list(column)
 
 
-def _settled(name: str) -> str:
+def _normalised(name: str) -> str:
     return "_".join(name.strip().lower().split())
 
 
-def _field_of(settled: str) -> str | None:
-    return next((field for field, names in COLUMNS.items() if settled in names), None)
+def _field_of(resolved: str) -> str | None:
+    return next((field for field, names in COLUMNS.items() if resolved in names), None)
 
 
 def choose(
@@ -131,9 +131,9 @@ def choose(
     for name in held:
         if name in taken:
             continue
-        settled = _settled(name)
-        meant = _field_of(settled)
-        field, _, kind = settled.partition("_")
+        resolved = _normalised(name)
+        meant = _field_of(resolved)
+        field, _, kind = resolved.partition("_")
         if meant is None and field in _KIND_IN_NAME and kind:
             kinds[field][kind] = name
         elif meant is None or meant in said:
@@ -145,7 +145,7 @@ def choose(
                 meant, expected="one column", received=f"{show(chosen[meant][0])} and {show(name)}"
             )
     left_out += _add_kinds(chosen, kinds)
-    left_out += _settle_places(chosen, said)
+    left_out += _choose_places(chosen, said)
     if left_out:
         named = ", ".join(show(name) for name in left_out[:_MOST_NAMED])
         more = len(left_out) - _MOST_NAMED
@@ -189,7 +189,7 @@ def _add_kinds(chosen: dict[str, list[str]], kinds: Mapping[str, Mapping[str, st
         chosen["demand"] = list(demands.values())
     # A column of the user's own name is of the kind that its name says.
     of_columns = {name: kind for kind, name in demands.items()}
-    named = [of_columns.get(name, _settled(name)) for name in chosen.get("demand", [])]
+    named = [of_columns.get(name, _normalised(name)) for name in chosen.get("demand", [])]
     if "capacity" in chosen or not set(capacities) & set(named):
         return [*left_out, *capacities.values()]
     chosen["capacity"] = [capacities.pop(kind, "") for kind in named]
@@ -201,7 +201,7 @@ def _add_kinds(chosen: dict[str, list[str]], kinds: Mapping[str, Mapping[str, st
     return left_out
 
 
-def _settle_places(chosen: dict[str, list[str]], said: Iterable[str]) -> list[str]:
+def _choose_places(chosen: dict[str, list[str]], said: Iterable[str]) -> list[str]:
     """Of degrees and a plane one counts: what the user names, else degrees; the others' names."""
     degrees, plane = _PLACES
     if not any(field in chosen for field in degrees) or not any(f in chosen for f in plane):

@@ -97,9 +97,9 @@ def _read_places(table: Mapping[str, list[Any]]) -> dict[str, Any]:
 def _flag(node: int, entry: Any) -> bool:
     if entry is None:
         return False
-    settled = _YES_NO.get(entry.strip().lower(), entry) if isinstance(entry, str) else entry
-    if np.ndim(settled) == 0 and settled in (0, 1):  # False and True, too
-        return bool(settled)
+    resolved = _YES_NO.get(entry.strip().lower(), entry) if isinstance(entry, str) else entry
+    if np.ndim(resolved) == 0 and resolved in (0, 1):  # False and True, too
+        return bool(resolved)
     raise ProblemError("depot", node=node, expected="yes, no, or nothing", received=show(entry))
 
 

@@ -72,8 +72,8 @@ def fields_from_ortools(data: Mapping[str, Any]) -> dict[str, Any]:
 def _read_windows(data: Mapping[str, Any], depots: Sequence[int]) -> list[list[Any]]:
     """Windows; that of a depot, as in the examples, says when vehicles leave, not when they return.
 
-    Whoever may leave until some moment may as well leave at the first and wait on the way: the end
-    of that window forbids no plan.
+    A vehicle that may leave until some moment may as well leave at the first and wait on the way:
+    the end of that window forbids no plan.
     """
     windows = [
         list_of("time_windows", window) for window in list_of("time_windows", data["time_windows"])

@@ -110,22 +110,22 @@ def _in_unit(fields: dict[str, Any], time_unit: str) -> dict[str, Any]:
     """Seconds in the unit of time that is wanted, wherever they are; custom costs are no times."""
     seconds = TIME_UNITS[time_unit]
     own_costs = "durations" in fields
-    settled = dict(fields)
+    resolved = dict(fields)
     for key in ("durations" if own_costs else "matrix", "windows"):
-        if key in settled:
-            settled[key] = settled[key] / seconds
-    settled["service"] = [one / seconds for one in settled["service"]]
-    if "max_length" in settled:  # of travel times, see read_limit
-        settled["max_length"] /= seconds
-    for vehicle in settled.get("vehicles", []):
+        if key in resolved:
+            resolved[key] = resolved[key] / seconds
+    resolved["service"] = [one / seconds for one in resolved["service"]]
+    if "max_length" in resolved:  # of travel times, see read_limit
+        resolved["max_length"] /= seconds
+    for vehicle in resolved.get("vehicles", []):
         if "window" in vehicle:
             vehicle["window"] = [end / seconds for end in vehicle["window"]]
         for key in ("max_length", "fixed_cost"):
             if key in vehicle and not own_costs:
                 vehicle[key] /= seconds
-    if "clock" in settled:
-        settled["clock"] = Clock(settled["clock"].origin / seconds, time_unit, "number")
-    return settled
+    if "clock" in resolved:
+        resolved["clock"] = Clock(resolved["clock"].origin / seconds, time_unit, "number")
+    return resolved
 
 
 # ---------------------------------------------------------------------------------------- vehicles

@@ -208,7 +208,7 @@ def _with_own_names(types: list[dict[str, Any]]) -> list[dict[str, Any]]:
 def count_tasks(
     vehicles: Sequence[Mapping[str, Any]], tasks: Sequence[Mapping[str, Any]], *, paired: bool
 ) -> bool:
-    """Whether somebody limits the number of tasks, which is one more kind of load.
+    """Whether a vehicle limits the number of tasks, which is one more kind of load.
 
     It is exact where all tasks are deliveries, or all are pickups: otherwise goods that are handed
     over make room for others, and tasks do not.

@@ -1,0 +1,47 @@
+"""Random numbers that depend on nothing but a key and the number of the step.
+
+Every trajectory has its key of 31 bits, so what it draws is the same whatever is decoded beside it,
+in whichever order, step by step or in one kernel.
+"""
+
+from __future__ import annotations
+
+import torch
+from torch import Tensor
+
+from spacevrp.inference import keys
+from spacevrp.inference.keys import LIKELIEST, NUM_KEYS
+
+__all__ = ["LIKELIEST", "numbered_keys", "random_keys", "uniform"]
+
+_WORD = 0xFFFFFFFF
+# Steps of a Weyl sequence (the golden ratio of 2^32), whose terms are mixed by two products and
+# three shifts. The kernel has the same numbers (``fused_kernel.drawn``).
+WEYL = 0x9E3779B9
+FIRST = 0x7FEB352D
+SECOND = 0x846CA68B
+
+
+def uniform(keys: Tensor, step: int) -> Tensor:
+    """Numbers from 0 up to 1 for keys (int64), in multiples of 2^-24, float32; -1 without a key."""
+    word = (keys + step * WEYL) & _WORD
+    # Products may wrap around: their last 32 bits are right all the same.
+    word = ((word ^ (word >> 16)) * FIRST) & _WORD
+    word = ((word ^ (word >> 15)) * SECOND) & _WORD
+    drawn = ((word ^ (word >> 16)) >> 8).float() * 2.0**-24
+    return torch.where(keys >= 0, drawn, -1.0)
+
+
+def random_keys(
+    shape: tuple[int, ...], device: torch.device, generator: torch.Generator | None = None
+) -> Tensor:
+    """Keys out of torch's own random numbers, int64."""
+    return torch.randint(NUM_KEYS, shape, device=device, generator=generator)
+
+
+def numbered_keys(seed: int, augmentations: range, count: int) -> Tensor:
+    """Keys of the first ``count`` trajectories of some augmentations, (V, count) int64.
+
+    They follow from the seed, the number of the augmentation and that of the trajectory.
+    """
+    return torch.from_numpy(keys.numbered_keys(seed, augmentations, count))

@@ -1,0 +1,28 @@
+"""Old names of settings and tensors that stored weights, checkpoints and recipes may still hold."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any, TypeVar
+
+Value = TypeVar("Value")
+
+#: Keys of the network and of training runs.
+KEYS = {"leanings": "policy_heads", "views": "augmentations"}
+#: How the names of tensors began, perhaps after the name of an optimizer's moment.
+TENSORS = {"leanings.": "policy_heads."}
+
+
+def with_new_keys(values: Mapping[str, Any]) -> dict[str, Any]:
+    """Settings by today's names."""
+    return {KEYS.get(name, name): value for name, value in values.items()}
+
+
+def with_new_tensors(tensors: Mapping[str, Value]) -> dict[str, Value]:
+    """Tensors, or their shapes, by today's names."""
+    renamed = {}
+    for name, value in tensors.items():
+        for old, new in TENSORS.items():
+            name = name.replace(old, new)
+        renamed[name] = value
+    return renamed
