@@ -15,8 +15,8 @@ import torch
 from torch import Tensor
 
 from spacevrp.bench.agreement import _equal_choices, _error, _through_encoder
-from spacevrp.decode.draws import random_keys
 from spacevrp.decode.fused import fused_rollout
+from spacevrp.decode.random_numbers import random_keys
 from spacevrp.decode.replay import fused_replay_gradients, replay_gradients
 from spacevrp.decode.rollout import rollout
 from spacevrp.env import Environment, start_nodes

@@ -180,3 +180,14 @@ def test_on_a_gpu_at_full_size() -> None:
     found = measure_agreement(TrainConfig(), torch.device("cuda"), load_weights()[0])
     assert found["equal_greedy_choices"] >= 0.999
     assert found["mean_cost_kernel"] == pytest.approx(found["mean_cost_twin"], rel=1e-3)
+
+
+@pytest.mark.gpu
+def test_several_depots_on_a_gpu() -> None:
+    """In the form that training compiles."""
+    torch = pytest.importorskip("torch")
+    if not torch.cuda.is_available():
+        pytest.skip("no CUDA device")
+    command = [sys.executable, str(PROGRAM.with_name("depots.py"))]
+    done = subprocess.run(command, check=False, capture_output=True, text=True)
+    assert done.returncode == 0, done.stdout + done.stderr

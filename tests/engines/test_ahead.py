@@ -9,7 +9,7 @@ from contextlib import contextmanager
 import pytest
 
 from spacevrp.engines.ahead import ahead
-from spacevrp.engines.blocks import Coming
+from spacevrp.engines.batching import Coming
 from spacevrp.generators import generate
 
 

@@ -44,7 +44,7 @@ def clock(monkeypatch: pytest.MonkeyPatch) -> Clock:
     """The referee takes its time wherever routes are judged many times over."""
     clock = Clock()
     for module, name in (
-        ("spacevrp.problems.explanation.ways", "judge"),
+        ("spacevrp.problems.explanation.insertions", "judge"),
         ("spacevrp.problems.solution", "judge"),
     ):
 

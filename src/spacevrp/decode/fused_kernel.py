@@ -15,7 +15,6 @@ from __future__ import annotations
 import triton
 import triton.language as tl
 
-from spacevrp.decode.draws import FIRST, SECOND, WEYL
 from spacevrp.decode.fused_layout import (
     BIG,
     CLOSING,
@@ -52,6 +51,7 @@ from spacevrp.decode.fused_layout import (
     SERVICE,
 )
 from spacevrp.decode.move_kernel import F_HOME, F_INSTANCE, FACTS, counted_facts
+from spacevrp.decode.random_numbers import FIRST, SECOND, WEYL
 from spacevrp.model.kernel_arithmetic import exponential, inverse, tanh
 
 _WEYL, _FIRST, _SECOND = tl.constexpr(WEYL), tl.constexpr(FIRST), tl.constexpr(SECOND)
@@ -59,7 +59,7 @@ _WEYL, _FIRST, _SECOND = tl.constexpr(WEYL), tl.constexpr(FIRST), tl.constexpr(S
 
 @triton.jit
 def drawn(keys, step):
-    """The numbers of ``draws.uniform`` for keys of 31 bits."""
+    """The numbers of ``random_numbers.uniform`` for keys of 31 bits."""
     word = keys.to(tl.uint32) + step.to(tl.uint32) * _WEYL
     word = (word ^ (word >> 16)) * _FIRST
     word = (word ^ (word >> 15)) * _SECOND

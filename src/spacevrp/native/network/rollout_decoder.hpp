@@ -247,7 +247,7 @@ Answer choose_raw(const Instance &task, const Tables &tables, const Question &as
     return answer;
 }
 
-// The numbers of decode/draws.py; below 0 for the likeliest.
+// The numbers of decode/random_numbers.py; below 0 for the likeliest.
 inline float drawn(const Trajectories &all, int trajectory, int time) {
     if (all.keys == nullptr || all.keys[trajectory] < 0)
         return -1.0f;
