@@ -9,8 +9,7 @@ import torch
 
 from spacevrp.cli.main import main
 from spacevrp.cli.solve import shorten
-from spacevrp.engines import blocks as blocks_module
-from spacevrp.engines import native_engine, pruning
+from spacevrp.engines import batching, native_engine, pruning
 from spacevrp.formats import write
 from spacevrp.generators import generate
 from spacevrp.model import ModelConfig, SpaceModel
@@ -48,9 +47,9 @@ def test_the_note_and_the_plan(tmp_path, weights, capsys):
 
 
 def test_what_does_not_fit_is_one_line_and_no_file(tmp_path, weights, capsys, monkeypatch):
-    for module in (blocks_module, native_engine, pruning):
+    for module in (batching, native_engine, pruning):
         monkeypatch.setattr(module, "available", lambda device: 1000)
-    monkeypatch.setattr(blocks_module, "large_budget", lambda device: 1000)
+    monkeypatch.setattr(batching, "large_budget", lambda device: 1000)
     write(tmp_path / "many.npz", generate("CVRP", 230, 1))
     out = tmp_path / "plan.json"
     command = ["solve", str(tmp_path / "many.npz"), "--weights", weights, "--device", "cpu"]

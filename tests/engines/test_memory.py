@@ -9,7 +9,7 @@ import pytest
 import torch
 
 from spacevrp.decode import rollout
-from spacevrp.engines import blocks as blocks_module
+from spacevrp.engines import batching
 from spacevrp.engines.memory import Cut, Footprint, cut, largest_size
 from spacevrp.env import Environment, start_nodes
 from spacevrp.generators import generate
@@ -70,7 +70,7 @@ def failing_above(
     limit: int, error: Callable[[], BaseException], seen: list[Cut]
 ) -> Callable[..., Any]:
     """A search that runs out of memory while a block has more rollouts than the limit."""
-    original = blocks_module.search_block
+    original = batching.search_block
 
     def search(model: Any, problems: Any, settings: Any, sizes: Cut, *rest: Any) -> Any:
         seen.append(sizes)
@@ -93,7 +93,7 @@ def test_running_out_of_memory_means_smaller_blocks(solver, monkeypatch, error):
     problems = generate("CVRP", 10, 3)
     expected = solver.solve(problems, augment=2)
     seen: list[Cut] = []
-    monkeypatch.setattr(blocks_module, "search_block", failing_above(15, error, seen))
+    monkeypatch.setattr(batching, "search_block", failing_above(15, error, seen))
     assert solver.solve(problems, augment=2) == expected
     assert seen[-1].instances == seen[-1].augmentations == 1
     assert 8 <= seen[-1].starts <= 15
@@ -101,7 +101,7 @@ def test_running_out_of_memory_means_smaller_blocks(solver, monkeypatch, error):
 
 
 def test_one_clear_error_when_nothing_fits(solver: Solver, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(blocks_module, "search_block", failing_above(0, MemoryError, []))
+    monkeypatch.setattr(batching, "search_block", failing_above(0, MemoryError, []))
     expected = (
         r"^out of memory on cpu: one augmentation of an instance with 11 nodes needs about .* GiB"
     )
@@ -110,9 +110,9 @@ def test_one_clear_error_when_nothing_fits(solver: Solver, monkeypatch: pytest.M
 
 
 def test_what_could_never_fit_is_refused_at_once(solver, monkeypatch):
-    monkeypatch.setattr(blocks_module, "default_budget", lambda device: 1000)
-    monkeypatch.setattr(blocks_module, "available", lambda device: 10_000)
-    monkeypatch.setattr(blocks_module, "search_block", failing_above(0, AssertionError, []))
+    monkeypatch.setattr(batching, "default_budget", lambda device: 1000)
+    monkeypatch.setattr(batching, "available", lambda device: 10_000)
+    monkeypatch.setattr(batching, "search_block", failing_above(0, AssertionError, []))
     with pytest.raises(SpacevrpError, match="up to 7 nodes would fit"):
         solver.solve(generate("CVRP", 10))
 
@@ -121,6 +121,6 @@ def test_other_errors_are_not_taken_for_a_lack_of_memory(solver, monkeypatch):
     def broken(*args: Any) -> Any:
         raise RuntimeError("shapes do not match")
 
-    monkeypatch.setattr(blocks_module, "search_block", broken)
+    monkeypatch.setattr(batching, "search_block", broken)
     with pytest.raises(RuntimeError, match="shapes do not match"):
         solver.solve(generate("CVRP", 10))

@@ -10,8 +10,7 @@ import torch
 from spacevrp.decode import pruned
 from spacevrp.decode.neighbourhood import neighbourhood
 from spacevrp.decode.pruned import pruned_rollout
-from spacevrp.engines import blocks as blocks_module
-from spacevrp.engines import pruning
+from spacevrp.engines import batching, pruning
 from spacevrp.engines.pruning import (
     SMALL,
     LargeCut,
@@ -155,14 +154,14 @@ def test_the_largest_size_is_the_last_that_fits(monkeypatch, matrices):
 
 
 def test_what_could_never_fit_is_refused_at_once_in_one_line(solver, monkeypatch):
-    monkeypatch.setattr(blocks_module, "large_budget", lambda device: 1000)
-    monkeypatch.setattr(blocks_module, "available", lambda device: 200_000_000)
+    monkeypatch.setattr(batching, "large_budget", lambda device: 1000)
+    monkeypatch.setattr(batching, "available", lambda device: 200_000_000)
     monkeypatch.setattr(pruning, "available", lambda device: 200_000_000)
 
     def search(*arguments: object) -> None:
         raise AssertionError("expected nothing to be begun")
 
-    monkeypatch.setattr(blocks_module, "search_large", search)
+    monkeypatch.setattr(batching, "search_large", search)
     with pytest.raises(SpacevrpError) as caught:
         solver.solve(line(60_000), improve=False)
     assert str(caught.value).startswith(
@@ -178,7 +177,7 @@ def test_running_out_of_memory_means_smaller_blocks(solver, monkeypatch):
     problems = [generate("CVRP", 12, 1)[0], generate("CVRP", 12, 1, seed=5)[0]]
     expected = solver.solve(problems, augment=3, candidates=4)
     seen: list[LargeCut] = []
-    original = blocks_module.search_large
+    original = batching.search_large
 
     def search(model, block, settings, how, sizes, *rest):
         seen.append(sizes)
@@ -186,7 +185,7 @@ def test_running_out_of_memory_means_smaller_blocks(solver, monkeypatch):
             raise MemoryError
         return original(model, block, settings, how, sizes, *rest)
 
-    monkeypatch.setattr(blocks_module, "search_large", search)
+    monkeypatch.setattr(batching, "search_large", search)
     assert solver.solve(problems, augment=3, candidates=4) == expected
     assert seen[0] == LargeCut(2, 3, 12)
     assert seen[-1].instances == seen[-1].augmentations == 1

@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from spacevrp.engines import blocks
+from spacevrp.engines import batching
 from spacevrp.engines.base import Account
 from spacevrp.engines.progress import Progress
 from spacevrp.engines.settings import Settings
@@ -137,7 +137,7 @@ def test_a_call_stops_wherever_it_is(variant: str, solver: Solver) -> None:
 def test_the_augmentations_in_time_count(solver: Solver, monkeypatch: pytest.MonkeyPatch) -> None:
     """One augmentation at a time; the time is up during the second."""
     (problem,) = generate("CVRP", 12, 1)
-    real = blocks.search_block
+    real = batching.search_block
 
     def one_by_one(model: Any, problems: Any, settings: Any, sizes: Any, *more: Any) -> Any:
         return real(model, problems, settings, replace(sizes, augmentations=1), *more)
@@ -148,7 +148,7 @@ def test_the_augmentations_in_time_count(solver: Solver, monkeypatch: pytest.Mon
             (found,) = solver.engine.search([problem], [None], settings, progress, Account())
         return [one.sequence.tolist() for one in found]
 
-    monkeypatch.setattr(blocks, "search_block", one_by_one)
+    monkeypatch.setattr(batching, "search_block", one_by_one)
     clock = Clock()
     first = plans(1, Deadline(1e9, clock))
     cut = plans(8, Deadline((clock.looks + 3) * LOOK, Clock()))

@@ -9,7 +9,7 @@ import torch
 
 from spacevrp.arguments import add_protocol_option
 from spacevrp.decode import rollout, routes_of
-from spacevrp.engines import blocks
+from spacevrp.engines import batching
 from spacevrp.engines.settings import Settings
 from spacevrp.env import Environment, start_nodes
 from spacevrp.env.starts import can_start
@@ -88,8 +88,8 @@ def test_augmentations_follow_the_distances(solver, monkeypatch):
         seen.append((several[0].variant or "", settings.augmentations, settings.heads))
         return original(self, several, shown, settings, progress)
 
-    original = blocks.Blocks.search
-    monkeypatch.setattr(blocks.Blocks, "search", search)
+    original = batching.Blocks.search
+    monkeypatch.setattr(batching.Blocks, "search", search)
     problems = [*generate("ATSP", 17, 1), *generate("TSP", 17, 1)]
     costs = [plan.cost for plan in solver.solve(problems, protocol="paper")]
     assert sorted(seen) == [("ATSP", 128, 0.0), ("TSP", 8, 0.0)]
