@@ -57,7 +57,7 @@ def test_service_in_numbers_beside_times_of_day_needs_a_unit() -> None:
     line = inspect.currentframe()
     (warning,) = caught
     assert warning.filename == __file__
-    assert warning.lineno == line.f_lineno - 5
+    assert warning.lineno == line.f_lineno - 4
     assert problem.service.tolist() == [0, 5, 10]
 
 

@@ -86,13 +86,16 @@ def test_where_rules_limit_the_visits_as_well_nothing_is_searched(solver, asked)
 
 
 def test_large_instances_are_begun_without_the_network(solver, asked, monkeypatch):
-    for module in ("effort", "solver"):
-        monkeypatch.setattr(f"spacevrp.solver.{module}.MOST_FOR_NETWORK", 11)
+    monkeypatch.setattr("spacevrp.solver.effort.MOST_FOR_NETWORK", 11)
     small, large = *generate("CVRP", 11, 1), *generate("CVRP", 12, 1)
     attempt = solver.run([small, large.replace(name="town")])
     assert [plan is None for call in asked for plan in call["plans"]] == [False, True]
     (note,) = attempt.notes
     assert note.startswith("'town': 12 customers, begun without the network, which does not pay")
+    # Asymmetric problems have a limit of their own.
+    asked.clear()
+    assert solver.run(generate("ACVRP", 12, 1)).notes == ()
+    assert [plan is None for call in asked for plan in call["plans"]] == [False]
     # What is said of the network's plans asks for them.
     for more in ({"augment": 1}, {"starts": 1}, {"network": True}, {"improve": False}):
         asked.clear()

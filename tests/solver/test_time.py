@@ -117,7 +117,7 @@ def test_a_time_too_short_for_the_network_still_gives_a_plan(solver_of, fake, cl
 @pytest.mark.parametrize("starts", [None, 2])
 def test_large_instances_go_without_the_network(solver_of, fake, monkeypatch, starts):
     """Unless something is said of its plans."""
-    monkeypatch.setattr(solver, "MOST_FOR_NETWORK", 10)
+    monkeypatch.setattr("spacevrp.solver.effort.MOST_FOR_NETWORK", 10)
     outcome = solver_of(fake).run(generate("CVRP", 12, 1), time=0.6, start_nodes=starts)
     assert outcome.results[0].feasible
     assert bool(fake.calls) == (starts is not None)

@@ -9,7 +9,7 @@ namespace {
 std::size_t at(int i) { return static_cast<std::size_t>(i); }
 
 // Up to this many customers every place of every route is tried.
-constexpr int FULL_SCAN = 120;
+constexpr int FULL_SCAN = 250;
 constexpr int PLACES = 24;
 constexpr int CLOCK_EVERY = 8;
 // Temperature at the start, in typical arcs, by the iterations that each customer gets.

@@ -11,17 +11,16 @@ from spacevrp.search import Stop
 # the problem buy no more than the same time of search (records/2026-11-17-one-augmentation).
 SEARCHED_AUGMENTATIONS = 1
 # Iterations of the search: reproducible, unlike seconds. Each of a hundred customers gets so many;
-# those of a small problem need fewer for the same plans, in proportion to its size, those of a
-# large one up to twice as many.
+# those of a small problem need fewer for the same plans, those of a large one up to twice as many.
 ITERATIONS_PER_CUSTOMER, FEWEST_ITERATIONS = 800, 2_000
-_GROWTH_BELOW, _GROWTH, _TIMES_AT_MOST = 1.0, 0.6, 2.0
+_GROWTH_BELOW, _GROWTH, _TIMES_AT_MOST = 0.8, 0.6, 2.0
 # More than these take minutes: a call that wants them says how much time it has.
 MOST_ITERATIONS = 20_000_000
 # Iterations without a better plan after which it ends; None for no such limit.
 NO_GAIN_PER_CUSTOMER: int | None = None
 # Customers from which on and up to which the network's plans are worth their time as a start for
-# the search.
-LEAST_FOR_NETWORK, MOST_FOR_NETWORK = 51, 1_000
+# the search: further where the two ways of an arc differ, as plans by savings are far behind there.
+LEAST_FOR_NETWORK, MOST_FOR_NETWORK, MOST_ASYMMETRIC = 51, 700, 1_000
 # What a note on that says.
 BY_DESIGN = "begun without the network"
 
@@ -44,10 +43,19 @@ def usual_stop(problem: Problem) -> Stop:
     return Stop(iterations=min(iterations, MOST_ITERATIONS), no_gain=no_gain)
 
 
+def pays_network(problem: Problem) -> bool:
+    """Whether the network's plans are worth their time as a start for the search."""
+    return len(problem.customers) <= _most_for_network(problem)
+
+
+def _most_for_network(problem: Problem) -> int:
+    return MOST_ASYMMETRIC if problem.features.asymmetric else MOST_FOR_NETWORK
+
+
 def without_network(problem: Problem) -> str:
     """That the plans of a problem are begun without the network, in a line."""
     label = f"{problem.name!r}" if problem.name else "an instance"
     return (
         f"{label}: {len(problem.customers)} customers, {BY_DESIGN}, which does not pay beyond "
-        f"{MOST_FOR_NETWORK} (network=true asks for it)"
+        f"{_most_for_network(problem)} (network=true asks for it)"
     )

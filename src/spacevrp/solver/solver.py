@@ -32,9 +32,9 @@ from spacevrp.solver.construct import Construct
 from spacevrp.solver.effort import (
     BY_DESIGN,
     LEAST_FOR_NETWORK,
-    MOST_FOR_NETWORK,
     SEARCHED_AUGMENTATIONS,
     can_search,
+    pays_network,
     without_network,
 )
 from spacevrp.solver.improve import Improve
@@ -344,7 +344,7 @@ class Call:
             return [n for n in range(len(self.problems)) if n not in set(self.searched)]
         if self.params.asks_for_network:
             return list(range(len(self.problems)))
-        large = [n for n in self.searched if len(self.problems[n].customers) > MOST_FOR_NETWORK]
+        large = [n for n in self.searched if not pays_network(self.problems[n])]
         self.construct.notes += [without_network(self.problems[number]) for number in large]
         without = {*large, *filter(self._is_small, self.searched)}
         return [number for number in range(len(self.problems)) if number not in without]
@@ -362,7 +362,9 @@ class Call:
         ]
 
     def _is_small(self, number: int) -> bool:
-        return len(self.problems[number].customers) < LEAST_FOR_NETWORK
+        """So small that the search does better alone; not where visits reveal prizes."""
+        problem = self.problems[number]
+        return len(problem.customers) < LEAST_FOR_NETWORK and not problem.has_unknown_prizes
 
     def _improve(self, searched: Sequence[int]) -> None:
         """The compiled search, from the best plans on."""
