@@ -13,6 +13,9 @@ from hypothesis import HealthCheck, settings
 
 from spacevrp.problems.problem import Problem
 
+# What tests of several folders share: pytest's importlib mode does not find it by itself.
+sys.path.insert(0, str(Path(__file__).parent / "support"))
+
 # No example fails for being slow: it may be the machine.
 settings.register_profile(
     "any machine", deadline=None, suppress_health_check=[HealthCheck.too_slow]

@@ -120,23 +120,6 @@ def test_the_package_obeys_the_law() -> None:
     assert find_faults(SOURCE) == []
 
 
-def test_env_and_model_do_not_meet_below_decode() -> None:
-    assert "model" not in allowed_rooms("env")
-    assert "env" not in allowed_rooms("model")
-    assert {"problems", "tensors", "env", "model"} < allowed_rooms("decode")
-    assert "train" not in allowed_rooms("solver")
-
-
-def test_the_compiled_search_needs_neither_torch_nor_the_solver() -> None:
-    assert allowed_rooms("search") == {"problems", "native", "search"}
-    assert "search" in allowed_rooms("solver")
-
-
-def test_the_network_on_a_cpu_needs_no_module_with_torch() -> None:
-    torch_free = {"problems", "native", "writing", "arrays", "inference"}
-    assert allowed_rooms("inference") == torch_free
-
-
 def plant(folder: Path, files: dict[str, str]) -> Path:
     """A lawful small package with some files added."""
     lawful = {
@@ -201,11 +184,6 @@ def test_a_lawful_tree_has_no_faults(tmp_path: Path) -> None:
 )
 def test_a_planted_fault_is_caught(tmp_path: Path, name: str, text: str, fault: str) -> None:
     assert find_faults(plant(tmp_path, {name: text})) == [fault]
-
-
-def test_a_room_called_utils_is_caught(tmp_path: Path) -> None:
-    faults = find_faults(plant(tmp_path, {"utils/__init__.py": ""}))
-    assert "utils/__init__.py: a module or room may not be called utils" in faults
 
 
 def test_a_circle_within_a_room_is_caught(tmp_path: Path) -> None:

@@ -44,9 +44,7 @@ def test_help_and_version_import_neither_torch_nor_numpy(option: str) -> None:
     assert all(word in output for word in expected)
 
 
-def test_every_verb_can_be_imported_and_explains_itself(
-    capsys: pytest.CaptureFixture[str],
-) -> None:
+def test_every_verb_can_be_imported_and_explains_itself(capsys):
     for verb in VERBS:
         assert main([verb.name, "--help"]) == 0
         assert f"usage: spacevrp {verb.name} " in capsys.readouterr().out
@@ -74,9 +72,7 @@ def raising(error: BaseException) -> Callable[[], int]:
 
 
 @pytest.mark.parametrize("code", [0, 1])
-def test_the_verb_decides_the_exit_code(
-    run_verb: Callable[[Callable[[], int]], int], code: int
-) -> None:
+def test_the_verb_decides_the_exit_code(run_verb, code):
     assert run_verb(lambda: code) == code
 
 
@@ -100,29 +96,19 @@ def test_the_verb_decides_the_exit_code(
         (BrokenPipeError(), 141, ""),
     ],
 )
-def test_a_failure_is_one_line_and_an_exit_code(
-    run_verb: Callable[[Callable[[], int]], int],
-    capsys: pytest.CaptureFixture[str],
-    error: BaseException,
-    code: int,
-    line: str,
-) -> None:
+def test_a_failure_is_one_line_and_an_exit_code(run_verb, capsys, error, code, line):
     assert run_verb(raising(error)) == code
     stderr = capsys.readouterr().err
     assert stderr.endswith(line)
     assert stderr.count("\n") == (1 if line else 0)
 
 
-def test_a_mistake_of_ours_keeps_its_traceback(
-    run_verb: Callable[[Callable[[], int]], int],
-) -> None:
+def test_a_mistake_of_ours_keeps_its_traceback(run_verb):
     with pytest.raises(ZeroDivisionError):
         run_verb(raising(ZeroDivisionError()))
 
 
-def test_a_warning_is_one_line(
-    run_verb: Callable[[Callable[[], int]], int], capsys: pytest.CaptureFixture[str]
-) -> None:
+def test_a_warning_is_one_line(run_verb, capsys):
     def warn() -> int:
         warnings.warn("a.vrp: unknown section FOO", stacklevel=1)
         return 0
@@ -140,9 +126,7 @@ def test_a_warning_is_one_line(
         (["variants", "--format", "xml"], "invalid choice: 'xml'"),
     ],
 )
-def test_bad_usage_is_one_line(
-    capsys: pytest.CaptureFixture[str], arguments: list[str], part: str
-) -> None:
+def test_bad_usage_is_one_line(capsys, arguments, part):
     assert main(arguments) == 2
     stderr = capsys.readouterr().err
     assert stderr.startswith("spacevrp: error: ")

@@ -88,9 +88,7 @@ def tight(seed: int, length: float, time: float, excess: float, shared: bool) ->
     st.sampled_from([0.0, 0.2, 1.3, 3.0, -3.0]),
     st.booleans(),
 )
-def test_the_rules_see_what_the_referee_sees(
-    seed: int, length: float, time: float, excess: float, shared: bool
-) -> None:
+def test_the_rules_see_what_the_referee_sees(seed, length, time, excess, shared):
     """In any units. Between half the slack and the whole, the rules may be stricter."""
     problem = tight(seed, length, length if shared else time, excess, shared)
     route = [0, 1, 2, 3, 4, 5, 0]
@@ -154,9 +152,7 @@ def loaded(demand: Sequence[float], capacity: float, **features: Any) -> Problem
         ([5, 7], INF, [5, 7], INF),
     ],
 )
-def test_amounts_in_steps(
-    demand: list[float], capacity: float, steps: list[float], room: float
-) -> None:
+def test_amounts_in_steps(demand, capacity, steps, room):
     goods = as_amounts(loaded(demand, capacity), 0, [capacity])
     assert goods.amounts.tolist() == [0, *steps]
     assert goods.capacities.tolist() == [room]
@@ -173,9 +169,7 @@ rules = st.sampled_from(["single", "separate", "paper"])
 
 
 @given(st.lists(amounts, min_size=1, max_size=8), st.floats(0, 1), st.data())
-def test_no_vehicle_takes_more_than_the_referee_lets_it(
-    demand: list[float], part: float, data: st.DataObject
-) -> None:
+def test_no_vehicle_takes_more_than_the_referee_lets_it(demand, part, data):
     """Deliveries alone: some of them fill the vehicle, and what the rules let in keeps to it."""
     some = data.draw(st.lists(st.sampled_from(demand), min_size=1, max_size=3))
     capacity = data.draw(st.sampled_from([sum(some), sum(some) * (0.5 + part), max(demand)]))

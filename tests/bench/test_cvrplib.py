@@ -16,7 +16,6 @@ from spacevrp.bench import cvrplib, paper
 from spacevrp.bench.solving import Outcome
 from spacevrp.bench.tables import SolvedRow
 from spacevrp.cli.main import main
-from spacevrp.generators import generate
 from spacevrp.problems.errors import FormatError, SpacevrpError
 from spacevrp.solver import Solver
 
@@ -110,12 +109,6 @@ def test_sizes_are_kept_within_bounds_and_in_order(tmp_path: Path) -> None:
         cvrplib.list_instances(tmp_path, 6, 9)
 
 
-def test_the_papers_figures_by_instance() -> None:
-    assert cvrplib.papers_gap("X-n1001-k43") == 9.538
-    assert cvrplib.papers_gap("Antwerp2") == 15.69
-    assert cvrplib.papers_gap("Flanders2") is None
-
-
 def test_averages_by_the_number_of_customers() -> None:
     rows = [
         replace(result("X-n502-k39", 501, 5.0, 7.0), peak_gib=1.5),
@@ -140,36 +133,7 @@ def test_averages_by_the_number_of_customers() -> None:
     assert found["average 1,000 to 5,000"].violations == 1
 
 
-def test_averages_of_the_papers_own_rows() -> None:
-    held = paper.table("cvrplib")["X"]["method"]["SPACE"]
-    rows = [result(name, 600, one["gap"], one["gap"]) for name, one in held.items()]
-    assert cvrplib.averages(rows)[0].gap == pytest.approx(7.863, abs=0.0006)  # as printed
-
-
-def test_best_known_costs_other_than_the_papers_are_said() -> None:
-    rows = [result("X-n641-k35", 640, 1.0, 1.0), result("Leuven1", 3000, 1.0, 1.0)]
-    assert "- X-n641-k35: 100 here, 63682 in the paper\n" in cvrplib.slips_text(rows)
-    assert cvrplib.slips_text(rows[1:]) == ""
-
-
-def test_starts_are_those_that_were_used() -> None:
-    assert cvrplib.starts_used(generate("CVRP", 100, 1)[0], None, ON_CPU) is None
-    thousand = generate("CVRP", 1000, 1)[0]
-    assert cvrplib.starts_used(thousand, None, ON_CPU) == 65  # 65,536 / 1,000
-    assert cvrplib.starts_used(thousand, 7, ON_CPU) == 7
-    all_of_them = result("X-n502-k39", 501, 5.0, 7.0)
-    some = replace(all_of_them, starts=9)
-    assert (all_of_them.cells()[3], some.cells()[3]) == ("all", "9")
-    assert cvrplib.averages([all_of_them, some])[0].cells()[3].strip() == ""
-    assert cvrplib.averages([some, some])[0].cells()[3] == "9"
-
-
-def test_the_whole_command(
-    tiny_weights: Path,
-    tmp_path: Path,
-    capsys: pytest.CaptureFixture[str],
-    monkeypatch: pytest.MonkeyPatch,
-) -> None:
+def test_the_whole_command(tiny_weights, tmp_path, capsys, monkeypatch):
     write(tmp_path / "cvrplib", "square", SQUARE)
     five = "Route #1: 1 4 5 2\nRoute #2: 3\nCost 54\n"
     write(tmp_path / "cvrplib", "five", five, customers=5, capacity=4)
@@ -206,27 +170,6 @@ def test_the_whole_command(
     record = json.loads((tmp_path / "out" / "cvrplib.json").read_text())
     assert [row["violations"] for row in record["rows"][:2]] == [0, 0]
     assert (tmp_path / "out" / "cvrplib.md").read_text().startswith("# CVRPLIB\n")
-
-
-@pytest.mark.parametrize(
-    ("arguments", "part"),
-    [
-        ([], "expected --data FOLDER, or SPACEVRP_DATA to name a folder with cvrplib in it"),
-        (["--data", "no-such-folder"], "no-such-folder: expected a folder of .vrp files"),
-        (["--max-size", "0"], "--max-size: expected a whole number of at least 1"),
-    ],
-)
-def test_bad_usage_is_one_line(
-    arguments: list[str],
-    part: str,
-    capsys: pytest.CaptureFixture[str],
-    monkeypatch: pytest.MonkeyPatch,
-) -> None:
-    monkeypatch.delenv("SPACEVRP_DATA", raising=False)
-    assert main(["bench", "cvrplib", *arguments]) == 2
-    error = capsys.readouterr().err
-    assert part in error
-    assert error.count("\n") == 1
 
 
 @pytest.mark.data

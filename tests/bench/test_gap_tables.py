@@ -6,14 +6,12 @@ import argparse
 import csv
 import json
 from collections.abc import Callable
-from dataclasses import replace
-from pathlib import Path
 from typing import Any
 
 import pytest
 
-from spacevrp.bench import ablation, gap_table, paper, references
-from spacevrp.bench.gap_table import AVERAGE, SCALE, UNSEEN, GapRow, GapTable
+from spacevrp.bench import ablation, gap_table, references
+from spacevrp.bench.gap_table import AVERAGE, UNSEEN, GapRow, GapTable
 from spacevrp.bench.references import Reference
 from spacevrp.bench.runner import Model, label_models
 from spacevrp.bench.solving import Outcome
@@ -22,7 +20,6 @@ from spacevrp.cli.main import main
 from spacevrp.generators import generate
 from spacevrp.model import ModelConfig, SpaceModel
 from spacevrp.problems.errors import SpacevrpError
-from spacevrp.problems.variants import SEEN_NAMES, VARIANTS, parse_variant
 from spacevrp.solver import Solver
 
 
@@ -106,19 +103,6 @@ def test_no_average_of_halves_of_which_one_is_missing() -> None:
     assert only.problem == "symmetric average"
 
 
-def test_averages_of_the_paper_itself() -> None:
-    rows = [row(n, paper.space_gap(n), None, paper.space_gap(n)) for n in UNSEEN.problems]
-    symmetric, asymmetric, both = gap_table.symmetric_and_asymmetric(rows)
-    gaps = paper.gaps()
-    mean = sum(gaps[name] for name in gaps if name not in SEEN_NAMES and name[0] == "A") / 52
-    assert asymmetric.oracle_gap == pytest.approx(mean)
-    assert symmetric.oracle == "46 of 46 variants"
-    assert both.difference == pytest.approx(0.0)
-    # As docs/benchmarks.md says.
-    found = [one.oracle_gap for one in (symmetric, asymmetric, both)]
-    assert found == pytest.approx([16.39, 8.08, 12.24], abs=0.005)
-
-
 def test_a_variant_beside_its_asymmetric_form() -> None:
     rows = [row("CVRPL", 1.0, 3.0, 0.45), row("MDCVRP", 2.0, 2.0, 2.0), row("ACVRPL", 4, None, -2)]
     text = gap_table.pairs_text(rows)
@@ -127,19 +111,10 @@ def test_a_variant_beside_its_asymmetric_form() -> None:
     assert gap_table.pairs_text(rows[:2]) == ""
 
 
-def test_other_augmentations_than_the_papers_are_said() -> None:
-    rows = [row("CVRPL", 1.0, 1.0, 1.0), row("ACVRPL", 1.0, 1.0, 1.0)]
-    assert gap_table.augmentations_text(rows) == ""
-    text = gap_table.augmentations_text([rows[0], replace(rows[1], augmentations=8)])
-    assert text.strip() == "Asymmetric instances were solved with 8 augmentations; the paper's 128."
-
-
 # ------------------------------------------------------------------------------------------- rows
 
 
-def test_a_row_with_both_gaps(
-    tiny_model: SpaceModel, known_references: Callable[[dict[str, list[Any]]], None]
-) -> None:
+def test_a_row_with_both_gaps(tiny_model, known_references):
     solver = Solver(tiny_model, "cpu")
     plans = solver.solve(generate("CVRPL", 6, 3), augment=2, improve=False)
     costs = [plan.cost for plan in plans]
@@ -167,35 +142,10 @@ def _parser(table: GapTable) -> argparse.ArgumentParser:
     return parser
 
 
-def test_the_98_are_the_default() -> None:
-    args = _parser(UNSEEN).parse_args([])
-    assert len(args.problems) == 98
-    assert set(args.problems) == set(VARIANTS) - set(SEEN_NAMES)
-    asymmetric = [parse_variant(name).features.asymmetric for name in args.problems]
-    assert asymmetric == sorted(asymmetric)
-    assert (args.count, args.size, args.seed) == (32, 100, 1)
-    # The paper's augmentations, but on a CPU fewer where they would take too long.
-    for device, expected in (("cuda", 128), ("cpu", 8)):
-        sources = gap_table.generated_sets(["CVRPL", "ACVRPL"], args)
-        assert [UNSEEN.augmentations(one, device, args) for one in sources] == [[8], [expected]]
-
-
-def test_a_thousand_customers_are_the_papers_six() -> None:
-    args = _parser(SCALE).parse_args([])
-    assert args.problems == ("CVRPB", "OCVRP", "CVRPTW", "ACVRPB", "AOCVRP", "ACVRPTW")
-    assert (args.size, args.starts) == (1000, None)
-
-
 # ---------------------------------------------------------------------------------------- command
 
 
-def test_the_whole_command_and_again(
-    tiny_weights: Path,
-    tmp_path: Path,
-    capsys: pytest.CaptureFixture[str],
-    monkeypatch: pytest.MonkeyPatch,
-    known_references: Callable[[dict[str, list[Any]]], None],
-) -> None:
+def test_the_whole_command_and_again(tiny_weights, tmp_path, capsys, monkeypatch, known_references):
     known_references({})
     command = ["bench", "unseen", "--count", "2", "--size", "6", "--problems", "CVRPL,AOP,ACVRPL"]
     command += ["--augment-symmetric", "1", "--augment-asymmetric", "2", "--device", "cpu"]
@@ -234,9 +184,7 @@ def test_the_whole_command_and_again(
         main([*command, "--seed", "2"])
 
 
-def test_an_interrupted_table_goes_on(
-    tiny_weights: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_an_interrupted_table_goes_on(tiny_weights, tmp_path, monkeypatch):
     monkeypatch.delenv("SPACEVRP_DATA", raising=False)
     whole, solved = Solver.run, []
 
@@ -257,31 +205,6 @@ def test_an_interrupted_table_goes_on(
     assert solved[2:] == ["CVRP"]
     # The record of this table holds all that the lines did.
     assert sorted(path.suffix for path in tmp_path.iterdir()) == [".csv", ".json", ".md"]
-
-
-@pytest.mark.parametrize("verb", ["unseen", "scale", "ablation", "cvrplib"])
-def test_every_table_explains_itself(verb: str, capsys: pytest.CaptureFixture[str]) -> None:
-    assert main(["bench", verb, "--help"]) == 0
-    assert f"{verb}.md" in capsys.readouterr().out
-
-
-@pytest.mark.parametrize(
-    ("arguments", "part"),
-    [
-        (["unseen", "--problems", "CVPR"], "variant 'CVPR' is not legal"),
-        (["unseen", "--count", "0"], "--count: expected a whole number of at least 1"),
-        (["unseen", "--size", "7", "--problems", "PDCVRP"], "size: expected an even number"),
-        (["scale", "--weights", "no-such-weights"], "no bundled weights"),
-        (["ablation", "--weights", "no-such-weights"], "no bundled weights"),
-    ],
-)
-def test_bad_usage_is_one_line(
-    arguments: list[str], part: str, capsys: pytest.CaptureFixture[str]
-) -> None:
-    assert main(["bench", *arguments]) == 2
-    error = capsys.readouterr().err
-    assert part in error
-    assert error.count("\n") == 1
 
 
 # --------------------------------------------------------------------------------------- ablations
@@ -305,16 +228,8 @@ def test_bad_usage_is_one_line(
         ({"layers": 6}, "CVRP", None),
     ],
 )
-def test_the_papers_figures_for_a_setting(
-    changes: dict[str, Any], variant: str, gap: float | None
-) -> None:
+def test_the_papers_figures_for_a_setting(changes, variant, gap):
     assert ablation.papers_gaps(ModelConfig(**changes)).get(variant) == gap
-
-
-def test_the_sixteen_and_their_asymmetric_forms() -> None:
-    names = ablation.ABLATION.problems
-    assert len(names) == 32
-    assert ["A" + name for name in names[:16]] == list(names[16:])
 
 
 def test_labels_tell_models_apart() -> None:
@@ -324,13 +239,7 @@ def test_labels_tell_models_apart() -> None:
         label_models([{"given": "plain"}, {"given": "plain"}])
 
 
-def test_models_beside_each_other(
-    tiny_model: SpaceModel,
-    tiny_weights: Path,
-    tmp_path: Path,
-    capsys: pytest.CaptureFixture[str],
-    known_references: Callable[[dict[str, list[Any]]], None],
-) -> None:
+def test_models_beside_each_other(tiny_model, tiny_weights, tmp_path, capsys, known_references):
     from spacevrp.model.weights import save_weights
 
     known_references({"CVRP": [1.0]})

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-from pathlib import Path
 from typing import Any
 
 import pytest
@@ -33,13 +32,8 @@ def calls(monkeypatch: pytest.MonkeyPatch) -> list[tuple[int, str]]:
     [("seen", "network"), ("unseen", "network"), ("ablation", "network"), ("scale", "default")],
 )
 def test_every_table_takes_a_protocol_and_says_which(
-    tiny_weights: Path,
-    tmp_path: Path,
-    calls: list[tuple[int, str]],
-    table: str,
-    usual: str,
-    monkeypatch: pytest.MonkeyPatch,
-) -> None:
+    tiny_weights, tmp_path, calls, table, usual, monkeypatch
+):
     monkeypatch.delenv("SPACEVRP_DATA", raising=False)
     folder = tmp_path / "record"
     command = ["bench", table, "--weights", str(tiny_weights), *SMALL, "ATSP", "-o", str(folder)]
@@ -65,9 +59,7 @@ def test_every_table_takes_a_protocol_and_says_which(
         ("scale", "--starts", "start_nodes"),
     ],
 )
-def test_what_contradicts_the_protocol_is_refused(
-    tiny_weights: Path, table: str, option: str, name: str, capsys: pytest.CaptureFixture[str]
-) -> None:
+def test_what_contradicts_the_protocol_is_refused(tiny_weights, table, option, name, capsys):
     command = ["bench", table, "--weights", str(tiny_weights), *SMALL, "TSP"]
     assert main([*command, "--protocol", "paper", option, "3"]) == 2
     error = capsys.readouterr().err

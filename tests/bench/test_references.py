@@ -183,7 +183,6 @@ def test_what_comes_with_the_package() -> None:
         for best, of_paper in zip(held.best(name, count), held.paper(name, count), strict=True):
             assert best is None or best.solver in known
             if of_paper is not None:
-                assert best is not None
                 assert best.cost <= of_paper.cost
                 assert of_paper.seconds == references.PAPER_SECONDS
                 assert of_paper.solver == references_work.paper_solver(name.variant)
@@ -262,7 +261,6 @@ def test_extending(extend: Callable[..., int], turns: type[Turns], tmp_path: Pat
     held = References.load(path)
     version = Turns().version()
     for index, entry in enumerate(held.best(CVRP, 3)):
-        assert entry is not None
         assert entry.cost == pytest.approx(cost_in_turn(index), abs=1e-12)
         assert (entry.solver, entry.version, entry.seconds) == ("pyvrp", version, 4.0)
     assert held.paper(CVRP, 3) == [None] * 3
@@ -274,27 +272,18 @@ def test_extending(extend: Callable[..., int], turns: type[Turns], tmp_path: Pat
     assert References.load(path).sets == held.sets
 
 
-def test_the_papers_kind_has_the_papers_time(
-    extend: Callable[..., int], turns: type[Turns], tmp_path: Path
-) -> None:
+def test_the_papers_kind_has_the_papers_time(extend, turns, tmp_path):
     assert extend("--extend", "--count", "1", "--seconds", "4") == 0
     assert extend("--extend", "--count", "1", "--solver", "paper") == 0
     held = References.load(tmp_path / "file.json")
     (best,), (of_paper,) = held.best(CVRP, 1), held.paper(CVRP, 1)
-    assert best is not None
     assert best == of_paper
     assert best.seconds == 20.0
     assert best.cost == pytest.approx(cost_in_turn(0, step=2), abs=1e-12)
     assert held.sets[CVRP].tried == {"pyvrp": [20.0]}
 
 
-def test_an_interruption_loses_nothing(
-    extend: Callable[..., int],
-    turns: type[Turns],
-    tmp_path: Path,
-    monkeypatch: pytest.MonkeyPatch,
-    capsys: pytest.CaptureFixture[str],
-) -> None:
+def test_an_interruption_loses_nothing(extend, turns, tmp_path, monkeypatch, capsys):
     record = tmp_path / "record.jsonl"
     options = ("--extend", "--count", "4", "--record", str(record))
     monkeypatch.setattr(turns, "stop_before", 2)
@@ -307,9 +296,7 @@ def test_an_interruption_loses_nothing(
     assert turns.asked == [f"CVRP-n6-s1-i{index}" for index in range(4)]
 
 
-def test_nothing_is_begun_that_cannot_end_in_time(
-    extend: Callable[..., int], turns: type[Turns], capsys: pytest.CaptureFixture[str]
-) -> None:
+def test_nothing_is_begun_that_cannot_end_in_time(extend, turns, capsys):
     assert extend("--extend", "--count", "4", "--seconds", "1h", "--time", "59m") == 0
     assert turns.asked == []
     assert "0 computed" in (shown := capsys.readouterr().out)
@@ -338,9 +325,7 @@ def test_sigterm_loses_nothing(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("moment", ["append_line", "take_in"])
-def test_a_signal_in_the_middle_of_a_result_loses_nothing(
-    extend: Callable[..., int], tmp_path: Path, monkeypatch: pytest.MonkeyPatch, moment: str
-) -> None:
+def test_a_signal_in_the_middle_of_a_result_loses_nothing(extend, tmp_path, monkeypatch, moment):
     """Before a result is recorded, or after that and before it is taken in."""
     known = getattr(references_work, moment)
     calls = []
@@ -364,12 +349,7 @@ def test_a_signal_in_the_middle_of_a_result_loses_nothing(
 # ------------------------------------------------------------------------------------------ merging
 
 
-def test_records_of_other_machines(
-    extend: Callable[..., int],
-    turns: type[Turns],
-    tmp_path: Path,
-    capsys: pytest.CaptureFixture[str],
-) -> None:
+def test_records_of_other_machines(extend, turns, tmp_path, capsys):
     record = tmp_path / "record.jsonl"
     assert extend("--extend", "--count", "3", "--record", str(record)) == 0
     here = References.load(tmp_path / "file.json")
@@ -407,13 +387,7 @@ def test_records_of_other_machines(
         ({"name": "CVRP-n7-s1-i0", "cost": 1.0, "routes": []}, "expected budget"),
     ],
 )
-def test_a_record_of_something_else_is_refused(
-    line: dict[str, object],
-    fault: str,
-    extend: Callable[..., int],
-    tmp_path: Path,
-    capsys: pytest.CaptureFixture[str],
-) -> None:
+def test_a_record_of_something_else_is_refused(line, fault, extend, tmp_path, capsys):
     record = tmp_path / "record.jsonl"
     record.write_text(json.dumps({"key": "1", **line}) + "\n")
     assert extend("--merge", str(record)) == 2
@@ -454,9 +428,7 @@ def test_a_sample_covers_all_solvers() -> None:
 # --------------------------------------------------------------------------------- the command line
 
 
-def test_counts_for_programs(
-    extend: Callable[..., int], tmp_path: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
+def test_counts_for_programs(extend, tmp_path, capsys):
     assert extend("--extend", "--count", "2", "--quiet") == 0
     capsys.readouterr()
     command = ["bench", "references", "--file", str(tmp_path / "file.json"), "--format", "json"]
@@ -469,9 +441,7 @@ def test_counts_for_programs(
     assert set(json.loads(capsys.readouterr().out).values()) == {0}
 
 
-def test_the_table(
-    extend: Callable[..., int], tmp_path: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
+def test_the_table(extend, tmp_path, capsys):
     held = References()
     held.offer(CVRP, 0, Reference(2.0, "lkh", "1", 5.0))
     paper = Reference(3.0, "pyvrp", "1", 20.0)
@@ -484,33 +454,3 @@ def test_the_table(
     # Mean of 2 and 5; of the paper's kind one, 50% above the best.
     shown = " ".join(row.split())
     assert shown == "CVRP 1 lkh 5 s, 1 pyvrp 20 s 2 3.50000 1 3.00000 50.000"
-
-
-@pytest.mark.parametrize(
-    ("options", "fault"),
-    [
-        (["--extend", "--solver", "gurobi"], "expected one of auto, paper, pyvrp"),
-        (["--extend", "--solver", "paper", "--seconds", "5"], "the paper gives its oracles 20 s"),
-        (["--extend", "--time", "soon"], "such as 90s, 20m or 2h, received 'soon'"),
-        (["--check", "1"], "expected a number above 1, received '1'"),
-        (["--check", "2"], "expected references to check"),
-        (["--extend", "--merge", "x.jsonl"], "not allowed with argument"),
-        (["--merge", "nowhere.jsonl"], "nowhere.jsonl: expected a record of results"),
-        (["--extend", "--record", "x.txt"], "x.txt: expected a file name that ends in .jsonl"),
-        ([], "cannot be read: No such file"),
-    ],
-)
-def test_bad_usage(
-    extend: Callable[..., int],
-    options: list[str],
-    fault: str,
-    capsys: pytest.CaptureFixture[str],
-) -> None:
-    try:
-        code = extend(*options)
-    except SystemExit as exit_:
-        code = int(str(exit_.code))
-    assert code == 2
-    shown = capsys.readouterr().err
-    assert fault in shown
-    assert len(shown.splitlines()) == 1

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import argparse
 import itertools
 import json
 from pathlib import Path
@@ -69,9 +68,7 @@ def test_a_day_with_pins_starts_where_the_pins_end_and_costs_the_same_in_the_end
     assert not any(v.code == "visit" for v in back.violations)
 
 
-def test_stops_of_an_overloaded_day_are_optional_for_others_and_compulsory_for_the_referee() -> (
-    None
-):
+def test_stops_of_an_overloaded_day_are_optional_for_others_and_compulsory_for_the_referee():
     day = build_day("overloaded", 30, 0, 1)
     assert day.given is not None
     nobody = Solution.judged(day.given, [], [])
@@ -184,23 +181,6 @@ def test_lkh_is_left_out_where_it_is_not_installed(monkeypatch: pytest.MonkeyPat
     assert methods["pyvrp"].refuses(tour) is None  # what is required is an error, and not left out
 
 
-def test_the_frontier_has_half_as_many_of_the_larger_instances() -> None:
-    args = argparse.Namespace(count=5, seed=1)
-    cases = list(SUITES["frontier"].cases(args, _SlowNetwork()))
-    sizes = [(case.name, case.size, case.count) for case in cases]
-    assert len(sizes) == 11
-    assert sizes[0] == ("CVRP", 100, 5)
-    assert sizes[-2:] == [("CVRP", 500, 2), ("ACVRPTW", 500, 2)]
-
-
-def test_the_suite_beside_ortools_has_what_pyvrp_does_not_model() -> None:
-    args = argparse.Namespace(count=1, seed=1)
-    names = [case.name for case in SUITES["ortools"].cases(args, _SlowNetwork())]
-    assert len(names) == 36
-    assert {"PCTSP", "CVRPB", "AMDOCVRPBLTW"} <= set(names)
-    assert not {"CVRP", "OP", "PDCVRP"} & set(names)
-
-
 # ------------------------------------------------------------------------------------------ command
 
 
@@ -218,9 +198,7 @@ def test_a_suite_writes_its_record(tmp_path: Path, tiny_weights: Path) -> None:
 
 
 @compiled
-def test_parts_of_a_suite_make_one_table_without_solving(
-    tmp_path: Path, tiny_weights: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_parts_of_a_suite_make_one_table_without_solving(tmp_path, tiny_weights, monkeypatch):
     pytest.importorskip("matplotlib", reason="plots are an extra")
     command = ["bench", "search", "frontier", "--count", "1", "--seconds", "0.02", "--quiet"]
     command += ["--weights", str(tiny_weights), "--device", "cpu"]
@@ -274,22 +252,6 @@ def test_better_plans_are_results_to_merge(tmp_path: Path) -> None:
     (best,) = references.best(SetName("CVRP", 8, 1), 1)
     assert best is not None
     assert (best.solver, best.cost) == ("spacevrp", found.solution.cost)
-
-
-def test_a_suite_without_its_data_says_so(
-    monkeypatch: pytest.MonkeyPatch, tiny_weights: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
-    monkeypatch.delenv("SPACEVRP_DATA", raising=False)
-    assert main(["bench", "search", "vrptw", "--weights", str(tiny_weights), "--quiet"]) == 2
-    assert "SPACEVRP_DATA" in capsys.readouterr().err
-
-
-@pytest.mark.parametrize("text", ["1,0", "nan", "x"])
-def test_limits_that_are_no_seconds_are_named(
-    text: str, capsys: pytest.CaptureFixture[str]
-) -> None:
-    assert main(["bench", "search", "variants", "--seconds", text]) == 2
-    assert "--seconds: expected seconds above 0, received" in capsys.readouterr().err
 
 
 def test_every_name_in_a_suite_is_a_way() -> None:

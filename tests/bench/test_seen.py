@@ -12,13 +12,13 @@ import numpy as np
 import pytest
 import torch
 
-from spacevrp.bench import paper, seen, sets
+from spacevrp.bench import paper, sets
 from spacevrp.bench.gap_table import gap_row
 from spacevrp.bench.records import checksum
 from spacevrp.bench.references import Reference
 from spacevrp.bench.runner import Model
 from spacevrp.bench.seen import SEEN, SeenRow
-from spacevrp.bench.sets import GENERATED, Source, read_set
+from spacevrp.bench.sets import Source, read_set
 from spacevrp.bench.solving import gaps, solve_set
 from spacevrp.bench.weights import load_model
 from spacevrp.cli.main import main
@@ -26,9 +26,8 @@ from spacevrp.formats import write_npz
 from spacevrp.formats.archive import Archive, write_archive
 from spacevrp.generators import generate
 from spacevrp.model import SpaceModel
-from spacevrp.problems.errors import FormatError, SpacevrpError
 from spacevrp.problems.referee import judge
-from spacevrp.problems.variants import SEEN_NAMES, parse_variant
+from spacevrp.problems.variants import parse_variant
 from spacevrp.solver import Solver
 from spacevrp.train import checkpoint
 from spacevrp.train.config import TrainConfig
@@ -105,12 +104,6 @@ def test_prizes_in_a_file_become_costs(tmp_path: Path) -> None:
         assert read_set(path).reference.tolist() == [-3.0, -4.0]  # type: ignore[union-attr]
 
 
-def test_a_reference_of_the_wrong_shape_is_named(tmp_path: Path) -> None:
-    path = batch_file(tmp_path, "TSP", 6, 2, ref_lkh=[1.0, 2.0, 3.0])
-    with pytest.raises(FormatError, match=r"key ref_lkh: expected 2 numbers, received shape \(3,"):
-        read_set(path)
-
-
 def test_generated_instances_have_the_packaged_references(monkeypatch: pytest.MonkeyPatch) -> None:
     def best(variant: str, count: int, size: int, seed: int) -> list[Reference | None]:
         right = (variant, size, seed) == ("CVRP", 8, 4)
@@ -140,9 +133,7 @@ def test_a_row_holds_the_referees_costs(tiny_model: SpaceModel) -> None:
     assert min(row.seconds_host, row.seconds_model, row.seconds_referee) > 0
 
 
-def test_the_papers_figure_stands_beside_as_many_augmentations(
-    tiny_model: SpaceModel, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_the_papers_figure_stands_beside_as_many_augmentations(tiny_model, monkeypatch):
     monkeypatch.setattr(paper, "space_gap", lambda variant, size: 1.83 if size == 8 else None)
     problems = generate("CVRP", 8, 2)
     best, oracle = known(2.0, None), known(None, 2.5)
@@ -174,9 +165,7 @@ def test_an_instance_without_a_plan_counts(tiny_model: SpaceModel) -> None:
 # ---------------------------------------------------------------------------------------- weights
 
 
-def test_weights_of_a_file_and_of_a_run(
-    tiny_model: SpaceModel, tiny_weights: Path, tmp_path: Path
-) -> None:
+def test_weights_of_a_file_and_of_a_run(tiny_model, tiny_weights, tmp_path):
     loaded, told = load_model(str(tiny_weights))
     assert told["name"] == "tiny"
     assert told["tensors_sha256"] == checksum(loaded)
@@ -194,26 +183,10 @@ def test_weights_of_a_file_and_of_a_run(
     assert torch.equal(loaded.state_dict()[name], 0.5 * value)
 
 
-def test_a_run_that_does_not_fit_its_model(tiny_model: SpaceModel, tmp_path: Path) -> None:
-    header = {"config": TrainConfig().to_dict(), "seconds": 2.0}
-    checkpoint.save(tmp_path, 5, {"weights": dict(tiny_model.named_parameters())}, header)
-    with pytest.raises(SpacevrpError, match=r"tensor .*: (missing|unexpected|expected shape)"):
-        load_model(str(tmp_path))
-    empty = tmp_path / "empty"
-    empty.mkdir()
-    with pytest.raises(SpacevrpError, match="expected a checkpoint or a folder of them"):
-        load_model(str(empty))
-
-
 # ---------------------------------------------------------------------------------------- command
 
 
-def test_the_whole_command(
-    tiny_weights: Path,
-    tmp_path: Path,
-    capsys: pytest.CaptureFixture[str],
-    monkeypatch: pytest.MonkeyPatch,
-) -> None:
+def test_the_whole_command(tiny_weights, tmp_path, capsys, monkeypatch):
     monkeypatch.delenv("SPACEVRP_DATA", raising=False)
     batch_file(tmp_path / "data", "CVRPL", 6, 3, ref_lkh=[3.0, 3.0, 3.0])
     batch_file(tmp_path / "data", "OP", 6, 3, ref_compass=[2.0, 2.0, 2.0])
@@ -246,61 +219,6 @@ def test_the_whole_command(
     assert float(table[-1]["best_gap"]) == pytest.approx(rows[-1]["best_gap"])
     assert (out / "seen.md").read_text().count("\n| CVRPL |") == 4
     assert sorted(path.name for path in out.iterdir()) == ["seen.csv", "seen.json", "seen.md"]
-
-
-@pytest.mark.parametrize("kind", ["json", "markdown"])
-def test_other_formats(tiny_weights: Path, capsys: pytest.CaptureFixture[str], kind: str) -> None:
-    command = ["bench", "seen", "--count", "1", "--size", "6", "--problems", "OP", "--quiet"]
-    command += ["--augment-symmetric", "1", "--weights", str(tiny_weights), "--format", kind]
-    assert main([*command, "--device", "cpu"]) == 0
-    text = capsys.readouterr().out
-    if kind == "json":
-        (row,) = json.loads(text)["rows"]  # one augmentation only: nothing to repeat
-        assert row["problem"] == "OP"
-        assert row["cost"] < 0
-    else:
-        assert text.startswith("| problem | set |")
-        assert "| OP | generated | 1 | 1 | -" in text
-
-
-def test_the_twelve_and_the_public_files_are_the_default(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    parser = argparse.ArgumentParser()
-    SEEN.add_arguments(parser)
-    args = parser.parse_args([])
-    assert (args.count, args.seed, args.size) == (1000, 1, 100)
-    assert (args.augment_symmetric, args.augment_asymmetric) == (8, 128)
-    batch_file(tmp_path / "uniform100", "CVRPL", 6, 1)
-    monkeypatch.setenv("SPACEVRP_DATA", str(tmp_path))
-    found = [(source.variant.name, source.place) for source in SEEN.sources(args)]
-    assert found == [*((name, GENERATED) for name in SEEN_NAMES), ("CVRPL", "uniform100")]
-    monkeypatch.setenv("SPACEVRP_DATA", str(tmp_path / "nowhere"))
-    assert seen.data_folders(None) == []
-
-
-@pytest.mark.parametrize(
-    ("arguments", "part"),
-    [
-        (["--problems", "CVPR"], "variant 'CVPR' is not legal"),
-        (["--count", "-1"], "--count: expected a whole number of at least 0, received '-1'"),
-        (["--count", "0"], "nothing to measure"),
-        (["--data", "no-such-folder"], "no-such-folder: expected a folder of .npz batches"),
-        (["--size", "7", "--problems", "PDTSP"], "size: expected an even number"),
-        (["--weights", "no-such-weights"], "no bundled weights"),
-    ],
-)
-def test_bad_usage_is_one_line(
-    arguments: list[str],
-    part: str,
-    capsys: pytest.CaptureFixture[str],
-    monkeypatch: pytest.MonkeyPatch,
-) -> None:
-    monkeypatch.delenv("SPACEVRP_DATA", raising=False)
-    assert main(["bench", "seen", *arguments]) == 2
-    error = capsys.readouterr().err
-    assert part in error
-    assert error.count("\n") == 1
 
 
 @pytest.mark.data

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 from dataclasses import replace
-from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -57,12 +56,6 @@ def test_times_are_those_of_the_median_repeat_without_the_warm_up(tiny_model: Sp
     assert (row.violations, row.instances) == (0, 6)
 
 
-def test_an_instance_without_a_plan_is_a_violation(tiny_model: SpaceModel) -> None:
-    good, bad = generate("CVRP", 6, 2)
-    bad = replace(bad, max_routes=1, demand=np.full(7, 30.0) * (np.arange(7) > 0))
-    assert solve(Solver(tiny_model, "cpu"), [good, bad], repeats=1).violations == 1
-
-
 def test_seconds_are_scaled_to_a_thousand() -> None:
     found = Outcome((1.0,) * 8, 1.0, 2.0, 1.0, violations=0)
     about = {"part": "thousand", "augmentations": 8, "threads": 1, "repeats": 1, "problem": "CVRP"}
@@ -82,9 +75,7 @@ def test_other_processes_are_seen_and_our_own_work_is_not(monkeypatch: pytest.Mo
     assert neighbours.Neighbours().busy() == 2.0
 
 
-def test_the_whole_command(
-    tiny_weights: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_the_whole_command(tiny_weights, tmp_path, monkeypatch):
     command = ["bench", "speed", "--part", "latency,throughput,thousand", "--size", "6"]
     command += ["--count", "3", "--problems", "CVRP,ATSP", "--augment-asymmetric", "3", "--quiet"]
     command += ["--augmentations", "2", "--repeats", "1", "--threads", "1", "--device", "cpu"]
@@ -115,17 +106,3 @@ def test_the_whole_command(
     assert len(record["load_average"]["end"]) == 3
     # What is done is measured again by the next call.
     assert not (tmp_path / "speed.solved.jsonl").exists()
-
-
-@pytest.mark.parametrize(
-    ("option", "value", "told"),
-    [
-        ("--part", "latency,size", "expected names out of latency, throughput, thousand"),
-        ("--threads", "0", "expected a whole number of at least 1, received '0'"),
-    ],
-)
-def test_bad_arguments_are_named(
-    option: str, value: str, told: str, capsys: pytest.CaptureFixture[str]
-) -> None:
-    assert main(["bench", "speed", option, value]) == 2
-    assert told in capsys.readouterr().err

@@ -38,18 +38,3 @@ def test_the_record(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     table = capsys.readouterr().out
     assert "encoder_backward" in table
     assert "autograd through the rollout, batch 12" in table
-
-
-@pytest.mark.parametrize(
-    ("words", "message"),
-    [
-        (["--repeats", "0"], "--repeats: expected a whole number of at least 1, received '0'"),
-        (["--batch", "0"], "batch: expected a whole number of at least 1"),
-        (["-o", "nowhere/record.json"], "nowhere/record.json: cannot be written"),
-    ],
-)
-def test_mistakes_are_one_line(
-    capsys: pytest.CaptureFixture[str], words: list[str], message: str
-) -> None:
-    assert main(["bench", "train-step", *SMALL, *words]) == 2
-    assert message in capsys.readouterr().err

@@ -11,37 +11,8 @@ import pytest
 
 from spacevrp.cli.main import main
 
-# Five nodes whose legs are whole numbers: 0-1 3, 1-2 4, 2-0 5, 0-3 4, 3-4 4, 4-0 8.
-VRPLIB = """NAME : four
-TYPE : CVRP
-DIMENSION : 5
-EDGE_WEIGHT_TYPE : EUC_2D
-CAPACITY : 10
-NODE_COORD_SECTION
-1 0 0
-2 3 0
-3 3 4
-4 0 4
-5 0 8
-DEMAND_SECTION
-1 0
-2 6
-3 4
-4 3
-5 7
-DEPOT_SECTION
-1
--1
-EOF
-"""
+# Of the instance of conftest.py, whose legs are whole numbers.
 GOOD = [[0, 1, 2, 0], [0, 3, 4, 0]]  # costs 28
-
-
-@pytest.fixture
-def instance(tmp_path: Path) -> Path:
-    path = tmp_path / "four.vrp"
-    path.write_text(VRPLIB)
-    return path
 
 
 @pytest.fixture
@@ -75,25 +46,12 @@ def check(*arguments: object) -> int:
     return main(["check", *map(str, arguments)])
 
 
-def test_a_feasible_solution(
-    instance: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
+def test_a_feasible_solution(instance, tmp_path, capsys):
     assert check(instance, write_solution(tmp_path, plan(GOOD, 28))) == 0
     assert capsys.readouterr().out.splitlines() == ["cost 28", "feasible, rounding nearest"]
 
 
-def test_a_vrplib_solution(
-    instance: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
-    path = tmp_path / "four.sol"
-    path.write_text("Route #1: 1 2\nRoute #2: 3 4\nCost 28\n")
-    assert check(instance, path) == 0
-    assert capsys.readouterr().out.splitlines() == ["cost 28", "feasible, rounding nearest"]
-
-
-def test_every_violation_is_told_in_words(
-    instance: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
+def test_every_violation_is_told_in_words(instance, tmp_path, capsys):
     solution = write_solution(tmp_path, plan([[0, 1, 2, 3, 0], [0, 2, 0]], 24))
     assert check(instance, solution) == 1
     assert capsys.readouterr().out.splitlines() == [
@@ -109,15 +67,11 @@ def test_every_violation_is_told_in_words(
     ("claimed", "code"),
     [(28, 0), (28 + 3e-5, 0), (28 - 3e-5, 0), (28.0001, 1), (27.9999, 1), (30, 1)],
 )
-def test_a_wrong_cost_is_a_negative_answer(
-    instance: Path, tmp_path: Path, claimed: float, code: int
-) -> None:
+def test_a_wrong_cost_is_a_negative_answer(instance, tmp_path, claimed, code):
     assert check(instance, write_solution(tmp_path, plan(GOOD, claimed))) == code
 
 
-def test_a_wrong_cost_is_told(
-    instance: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
+def test_a_wrong_cost_is_told(instance, tmp_path, capsys):
     check(instance, write_solution(tmp_path, plan(GOOD, 26.5)))
     assert capsys.readouterr().out.splitlines() == [
         "cost 28",
@@ -126,9 +80,7 @@ def test_a_wrong_cost_is_told(
     ]
 
 
-def test_several_instances_are_numbered(
-    batch: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
+def test_several_instances_are_numbered(batch, tmp_path, capsys):
     good, dear = [[0, 1, 2], [0, 3, 4]], [[0, 1], [0, 3, 2], [0, 4]]
     too_long = [[0, 1, 2], [0, 4, 3]]
     solution = write_solution(tmp_path, plan(good, 1.5), plan(too_long, 1.5), plan(dear, 1.8))
@@ -143,16 +95,7 @@ def test_several_instances_are_numbered(
     ]
 
 
-def test_all_of_several_feasible(
-    batch: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
-    assert check(batch, write_solution(tmp_path, *[plan([[0, 1, 2], [0, 3, 4]], 1.5)] * 3)) == 0
-    assert capsys.readouterr().out.splitlines()[-1] == "3 of 3 instances feasible, mean cost 1.5"
-
-
-def test_another_number_of_instances_is_a_negative_answer(
-    batch: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
+def test_another_number_of_instances_is_a_negative_answer(batch, tmp_path, capsys):
     solution = write_solution(tmp_path, plan([[0, 1, 2], [0, 3, 4]], 1.5))
     assert check(batch, solution) == 1
     assert f"{batch} has 3 instances, {solution} solves 1" in capsys.readouterr().out
@@ -180,9 +123,7 @@ def test_json_report(batch: Path, tmp_path: Path, capsys: pytest.CaptureFixture[
     assert (third["feasible"], third["cost_agrees"], third["claimed_cost"]) == (True, False, 7)
 
 
-def test_an_infinite_cost_is_null_in_json(
-    tmp_path: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
+def test_an_infinite_cost_is_null_in_json(tmp_path, capsys):
     instance = tmp_path / "gap.npz"
     matrix = np.ones((1, 3, 3))
     matrix[0, 1, 2] = np.inf
@@ -192,38 +133,3 @@ def test_an_infinite_cost_is_null_in_json(
     (only,) = json.loads(capsys.readouterr().out)["instances"]
     assert only["cost"] is None
     assert [violation["code"] for violation in only["violations"]] == ["arc"]
-
-
-def test_a_node_that_does_not_exist_is_bad_input(
-    batch: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
-    good = plan([[0, 1, 2], [0, 3, 4]], 1.5)
-    solution = write_solution(tmp_path, good, plan([[0, 1], [0, 17]], 1), good)
-    assert check(batch, solution) == 2
-    captured = capsys.readouterr()
-    assert captured.out == ""
-    assert captured.err == (
-        f"spacevrp: error: {solution}, instance 1: route 2, position 2: expected a node from 0 to "
-        "4, received 17\n"
-    )
-
-
-def test_a_missing_file_is_bad_input(
-    instance: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
-    assert check(instance, tmp_path / "nowhere.json") == 2
-    captured = capsys.readouterr()
-    assert captured.err.count("\n") == 1
-    assert "nowhere.json" in captured.err
-
-
-def test_the_solution_argument_is_required(
-    instance: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
-    assert check(instance) == 2
-    assert "SOLUTION" in capsys.readouterr().err
-
-
-def test_help_tells_the_exit_codes(capsys: pytest.CaptureFixture[str]) -> None:
-    assert check("--help") == 0
-    assert "Exit code 0" in capsys.readouterr().out

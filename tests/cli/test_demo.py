@@ -35,12 +35,6 @@ def tiny_weights(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(weights, "BUNDLED", folder)
 
 
-def test_the_bundled_instance() -> None:
-    problem = read_json(INSTANCE)
-    assert problem.variant_name == "CVRP"
-    assert len(problem.customers) == 50
-
-
 def test_routes_cost_and_picture(tiny_weights: None, capsys: pytest.CaptureFixture[str]) -> None:
     pytest.importorskip("matplotlib", reason="plots are an extra")
     assert main(["demo"]) == 0
@@ -54,16 +48,13 @@ def test_routes_cost_and_picture(tiny_weights: None, capsys: pytest.CaptureFixtu
     verdict = judge(read_json(INSTANCE), routes)
     assert verdict.violations == ()
     told = re.search(r"cost ([\d.]+), (\d+) routes, [\d.]+ s on the CPU", output)
-    assert told is not None
     assert float(told[1]) == pytest.approx(verdict.cost, abs=1e-4)
     assert int(told[2]) == len(routes)
     assert Path("demo.png").read_bytes()[:4] == b"\x89PNG"
 
 
 @pytest.mark.slow
-def test_without_matplotlib_it_says_how_to_get_it(
-    tiny_weights: None, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
-) -> None:
+def test_without_matplotlib_it_says_how_to_get_it(tiny_weights, monkeypatch, capsys):
     monkeypatch.setitem(sys.modules, "matplotlib", None)
     assert main(["demo"]) == 0
     output = capsys.readouterr().out
@@ -71,9 +62,7 @@ def test_without_matplotlib_it_says_how_to_get_it(
     assert not Path("demo.png").exists()
 
 
-def test_without_weights_it_is_one_line(
-    monkeypatch: pytest.MonkeyPatch, tmp_path: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
+def test_without_weights_it_is_one_line(monkeypatch, tmp_path, capsys):
     monkeypatch.setattr(weights, "BUNDLED", tmp_path)
     assert main(["demo"]) == 2
     assert capsys.readouterr().err == (

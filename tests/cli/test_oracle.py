@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 import warnings
-from collections.abc import Callable
 from pathlib import Path
 
 import pytest
@@ -13,7 +12,6 @@ from spacevrp.cli.main import main
 from spacevrp.formats import read, write
 from spacevrp.generators import generate
 from spacevrp.oracles import ORACLES
-from spacevrp.problems.problem import Problem
 from spacevrp.problems.referee import judge
 
 
@@ -31,15 +29,12 @@ def run(*arguments: object) -> int:
     return main(["oracle", *map(str, arguments)])
 
 
-def test_the_solutions_of_the_interface_and_who_found_them(
-    instances: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
+def test_the_solutions_of_the_interface_and_who_found_them(instances, capsys):
     assert run(instances, "--solver", "vroom", "--seconds", "5") == 0
     document = json.loads(capsys.readouterr().out)
     assert document["variant"] == "CVRPL"
     assert document["device"] == "cpu"
     problems = read(instances)
-    assert isinstance(problems, list)
     for problem, entry in zip(problems, document["instances"], strict=True):
         verdict = judge(problem, entry["routes"])
         assert verdict.feasible
@@ -61,9 +56,7 @@ def test_auto_takes_the_strongest(instances: Path, tmp_path: Path) -> None:
         assert main(["check", str(instances), str(out)]) == 0
 
 
-def test_going_on_after_an_interruption(
-    instances: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
+def test_going_on_after_an_interruption(instances, tmp_path, capsys):
     out = tmp_path / "sol.json"
     command = (instances, "--solver", "vroom", "--seconds", "5", "-o", out)
     assert run(*command) == 0
@@ -86,7 +79,6 @@ def test_going_on_after_an_interruption(
 
 def test_a_start(instances: Path, tmp_path: Path) -> None:
     problems = read(instances)
-    assert isinstance(problems, list)
     out, start = tmp_path / "sol.json", tmp_path / "start.json"
     entries = [{"routes": [[0, node, 0] for node in p.customers]} for p in problems]
     start.write_text(json.dumps({"instances": entries}))
@@ -97,9 +89,7 @@ def test_a_start(instances: Path, tmp_path: Path) -> None:
         assert entry["cost"] < alone.cost
 
 
-def test_no_plan_is_a_negative_answer(
-    tmp_path: Path, four_customers: Callable[..., Problem], capsys: pytest.CaptureFixture[str]
-) -> None:
+def test_no_plan_is_a_negative_answer(tmp_path, four_customers, capsys):
     if not ORACLES["vroom"].is_installed():
         pytest.skip("pyvroom is not installed")
     path = tmp_path / "tight.json"
@@ -112,9 +102,7 @@ def test_no_plan_is_a_negative_answer(
     assert "instance 0: vroom found no plan" in captured.err
 
 
-def test_refusals_and_bad_usage_are_one_line(
-    tmp_path: Path, instances: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
+def test_refusals_and_bad_usage_are_one_line(tmp_path, instances, capsys):
     mixed = tmp_path / "mixed.npz"
     write(mixed, generate("CVRPB", 6, 1))
     short = tmp_path / "short.json"
@@ -134,9 +122,7 @@ def test_refusals_and_bad_usage_are_one_line(
         assert message in line
 
 
-def test_a_missing_solver_is_one_line(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
-) -> None:
+def test_a_missing_solver_is_one_line(tmp_path, monkeypatch, capsys):
     path = tmp_path / "set.npz"
     write(path, generate("CVRP", 6, 1))
     monkeypatch.setattr(ORACLES["pyvrp"], "module", "no_such_module")

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 from pathlib import Path
 
 import pytest
@@ -37,19 +36,3 @@ def test_pictures(files: tuple[str, str], word: list[str]) -> None:
         assert main(["plot", *word, "-o", name, "--kind", kind, *files]) == 0
         assert Path(name).stat().st_size > 1000
     assert main(["plot", *word, files[0], "-o", "nodes.png"]) == 0
-
-
-def test_what_cannot_be_drawn(files: tuple[str, str], capsys: pytest.CaptureFixture[str]) -> None:
-    bad = json.dumps({"variant": None, "instances": [{"routes": [[0, 7, 0]]}]})
-    Path("bad.json").write_text(bad, encoding="utf-8")
-    for arguments, part in [
-        (["plan.json"], "plan.json: expected an instance and then its plan, received a plan alone"),
-        ([*files, "-o", "a.gif"], "a.gif: expected a file name that ends in .png"),
-        ([*files, "-o", "none/a.html"], "there is no folder none"),
-        ([*files, "--index", "1"], "--index: expected 0 to 0, received 1"),
-        (["none.csv", "plan.json"], "none.csv"),
-        ([files[0], "bad.json"], "bad.json"),
-    ]:
-        assert main(["plot", *arguments]) == 2, arguments
-        assert part in capsys.readouterr().err
-    assert not Path("plan.html").exists()

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-from pathlib import Path
 
 import pytest
 import torch
@@ -28,9 +27,7 @@ def weights(tmp_path_factory: pytest.TempPathFactory) -> str:
     return str(save_weights(tmp_path_factory.mktemp("weights") / "tiny", model, {}))
 
 
-def test_the_note_and_the_plan(
-    tmp_path: Path, weights: str, capsys: pytest.CaptureFixture[str]
-) -> None:
+def test_the_note_and_the_plan(tmp_path, weights, capsys):
     (problem,) = generate("CVRP", 230, 1)
     write(tmp_path / "many.npz", [problem])
     command = ["solve", str(tmp_path / "many.npz"), "--weights", weights, "--device", "cpu"]
@@ -49,22 +46,7 @@ def test_the_note_and_the_plan(
     assert json.loads(other.out)["instances"][0]["routes"] != plan["routes"]
 
 
-@pytest.mark.slow
-def test_quiet_says_nothing(
-    tmp_path: Path, weights: str, capsys: pytest.CaptureFixture[str]
-) -> None:
-    write(tmp_path / "many.npz", generate("TSP", 205, 1))
-    command = ["solve", str(tmp_path / "many.npz"), "--weights", weights, "--device", "cpu"]
-    assert main([*command, "--augment", "1", "--starts", "1", "--quiet"]) == 0
-    assert capsys.readouterr().err == ""
-
-
-def test_what_does_not_fit_is_one_line_and_no_file(
-    tmp_path: Path,
-    weights: str,
-    capsys: pytest.CaptureFixture[str],
-    monkeypatch: pytest.MonkeyPatch,
-) -> None:
+def test_what_does_not_fit_is_one_line_and_no_file(tmp_path, weights, capsys, monkeypatch):
     for module in (batching, native_engine, pruning):
         monkeypatch.setattr(module, "available", lambda device: 1000)
     monkeypatch.setattr(batching, "large_budget", lambda device: 1000)

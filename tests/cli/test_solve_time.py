@@ -7,23 +7,10 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-import torch
 
 from spacevrp import native
 from spacevrp.cli.main import main
-from spacevrp.formats import read, write
-from spacevrp.generators import generate
-from spacevrp.model import ModelConfig, SpaceModel
-from spacevrp.model.weights import save_weights
-from spacevrp.problems.solution import Solution
-
-
-@pytest.fixture(scope="module")
-def weights(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    with torch.random.fork_rng():
-        torch.manual_seed(0)
-        model = SpaceModel(ModelConfig(width=16, layers=1, feedforward=16, pivots=2, rank=2))
-    return save_weights(tmp_path_factory.mktemp("weights") / "tiny", model, {})
+from spacevrp.formats import write
 
 
 @pytest.fixture
@@ -33,18 +20,8 @@ def instance(tmp_path: Path, four_customers: Any) -> Path:
     return path
 
 
-@pytest.fixture
-def solve(weights: Path) -> Any:
-    def run(*arguments: object) -> int:
-        return main(["solve", "--device", "cpu", "--weights", str(weights), *map(str, arguments)])
-
-    return run
-
-
 @pytest.mark.skipif(not native.available(), reason="the search was not compiled")
-def test_stages_are_told_where_they_are_wanted(
-    solve: Any, instance: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
+def test_stages_are_told_where_they_are_wanted(solve, instance, tmp_path, capsys):
     out = tmp_path / "plan.json"
     assert solve(instance, "--time", "0.3", "--verbose", "-o", out) == 0
     captured = capsys.readouterr()
@@ -58,9 +35,7 @@ def test_stages_are_told_where_they_are_wanted(
     assert capsys.readouterr().err == ""
 
 
-def test_params_come_from_a_file_and_from_set(
-    solve: Any, instance: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
+def test_params_come_from_a_file_and_from_set(solve, instance, tmp_path, capsys):
     path = tmp_path / "params.toml"
     path.write_text("augmentations = 2\nsearch = false\n")
     assert solve(instance, "--params", path, "--set", "seed=3", "--set", "protocol=network") == 0
@@ -79,47 +54,7 @@ def test_params_come_from_a_file_and_from_set(
     assert "search: expected true or false, received 'perhaps'" in capsys.readouterr().err
 
 
-@pytest.mark.parametrize(
-    ("options", "message"),
-    [
-        (["--time", "0"], "--time: expected a time above 0, received 0 s"),
-        (["--time", "soon"], "--time: expected a time such as 90s, 9m or 1h30m"),
-        (["--time", "5s", "--augment", "8"], "augmentations: expected none with a time"),
-        (["--time", "5s", "--sample", "0"], "num_samples: expected none with a time"),
-        (["--time", "5s", "--protocol", "paper"], "protocol: expected default with a time"),
-    ],
-)
-def test_bad_usage_is_one_line(
-    solve: Any,
-    instance: Path,
-    options: list[str],
-    message: str,
-    capsys: pytest.CaptureFixture[str],
-) -> None:
-    assert solve(instance, *options) == 2
-    error = capsys.readouterr().err
-    assert message in error
-    assert error.count("\n") == 1
-
-
-@pytest.mark.skipif(not native.available(), reason="the search was not compiled")
-def test_the_real_thing(solve: Any, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    """A random model and the compiled search, for a moment."""
-    path = tmp_path / "three.npz"
-    write(path, generate("CVRP", 12, 3, seed=5))
-    assert solve(path, "--time", "0.9s") == 0
-    document = json.loads(capsys.readouterr().out)
-    for problem, entry in zip(read(path), document["instances"], strict=True):  # type: ignore[arg-type]
-        assert Solution.judged(problem, entry["routes"]).cost == entry["cost"]
-
-
-def test_ctrl_c_writes_the_best_plan(
-    solve: Any,
-    instance: Path,
-    tmp_path: Path,
-    monkeypatch: pytest.MonkeyPatch,
-    capsys: pytest.CaptureFixture[str],
-) -> None:
+def test_ctrl_c_writes_the_best_plan(solve, instance, tmp_path, monkeypatch, capsys):
     """It comes while the search goes on from the network's plan."""
 
     def interrupted(*_: Any, **__: Any) -> Any:
@@ -134,9 +69,7 @@ def test_ctrl_c_writes_the_best_plan(
     assert error.endswith(" s of 60 s: the best plans so far\n")
 
 
-def test_ctrl_c_before_there_is_a_plan(
-    solve: Any, instance: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_ctrl_c_before_there_is_a_plan(solve, instance, tmp_path, monkeypatch):
     def interrupted(*_: Any, **__: Any) -> Any:
         raise KeyboardInterrupt
 

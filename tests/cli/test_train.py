@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import argparse
 import json
 import re
 import signal
@@ -15,7 +14,7 @@ import torch
 
 import spacevrp
 from spacevrp.cli.main import main
-from spacevrp.cli.train import build_config, parse_duration
+from spacevrp.cli.train import build_config
 from spacevrp.model import ModelConfig
 from spacevrp.model.weights import load_weights
 from spacevrp.problems.errors import SpacevrpError
@@ -183,9 +182,7 @@ def test_the_budget(cli: Cli, recipe: str, tmp_path: Path) -> None:
     assert re.fullmatch(rf"{run}: {ending}, {step_of(run)} of 1000000 steps taken\n", out)
 
 
-def test_whether_the_budget_was_kept_is_told(
-    cli: Cli, recipe: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_whether_the_budget_was_kept_is_told(cli, recipe, tmp_path, monkeypatch):
     late = "12.3s after the budget was spent"
     for reason, overrun, words in (
         ("budget", 12.34, f"stopped {late}"),
@@ -215,34 +212,6 @@ def test_a_signal(cli: Cli, recipe: str, tmp_path: Path, monkeypatch: pytest.Mon
     assert step_of(tmp_path / "run") == 1
 
 
-@pytest.mark.parametrize(
-    ("words", "message"),
-    [
-        ([], "expected a folder for the run: -o RUN_FOLDER, or --resume DIR"),
-        (["--resume", "r", "--preset", "fast"], "--preset: expected none with --resume"),
-        (["--resume", "r", "--weights", "w"], "--weights: expected none with --resume"),
-        (["-o", "r", "--resume-moments", "m"], "--resume-moments: expected --weights to go with"),
-        (["--resume", "nowhere"], "nowhere: expected a checkpoint or a folder of them"),
-        (["-o", "r", "--config", "none.toml"], "none.toml: No such file or directory"),
-        (["-o", "r", "--set", "stepz=3"], "stepz: no key of a training run"),
-        (["-o", "r", "--set", "steps=many"], "steps: expected a whole number"),
-        (["-o", "r", "--budget", "0s"], "--budget: expected a time of more than 0, received 0"),
-        (["-o", "r", "--budget", "soon"], "expected a time such as 90s, 9m or 1h30m"),
-        (["-o", "r", "--preset", "best"], "invalid choice: 'best'"),
-        (["-o", "r", "--weights", "unheard-of"], "unheard-of"),
-    ],
-)
-def test_mistakes_are_one_line(
-    cli: Cli, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, words: list[str], message: str
-) -> None:
-    monkeypatch.chdir(tmp_path)
-    code, out, err = cli("train", "--device", "cpu", *words)
-    assert (code, out) == (2, "")
-    assert message in err
-    assert err.count("\n") == 1
-    assert not (tmp_path / "r").exists()
-
-
 def test_preset_below_file_below_settings(tmp_path: Path) -> None:
     file = tmp_path / "run.toml"
     file.write_text("batch = 64\nsteps = 7\n", encoding="utf-8")
@@ -257,31 +226,7 @@ def test_preset_below_file_below_settings(tmp_path: Path) -> None:
         build_config("fast", file, [])
 
 
-@pytest.mark.parametrize(
-    ("text", "seconds"),
-    [("90", 90), ("90s", 90), ("9m", 540), ("1h", 3600), ("1h30m", 5400), ("0.5m", 30)],
-)
-def test_durations(text: str, seconds: float) -> None:
-    assert parse_duration(text) == seconds
-
-
-@pytest.mark.parametrize("text", ["", "m", "9 m", "-5s", "9x", "1h30", "30m5"])
-def test_what_is_no_duration(text: str) -> None:
-    with pytest.raises(argparse.ArgumentTypeError):
-        parse_duration(text)
-
-
 # ------------------------------------------------------------------------------------ the curves
-
-
-@pytest.mark.slow
-def test_the_curves_of_a_run(cli: Cli, recipe: str, tmp_path: Path) -> None:
-    pytest.importorskip("matplotlib", reason="plots are an extra")
-    run, picture = tmp_path / "run", tmp_path / "curves.png"
-    assert cli("train", "--config", recipe, "-o", run, "--quiet")[0] == 0
-    assert cli("plot", "training", run, "-o", picture) == (0, "", "")
-    assert picture.read_bytes()[:4] == b"\x89PNG"
-    assert not list(tmp_path.glob(".*"))
 
 
 @pytest.mark.parametrize(
@@ -294,9 +239,7 @@ def test_the_curves_of_a_run(cli: Cli, recipe: str, tmp_path: Path) -> None:
         ("step,gradient_norm,rate_factor\n1,2,3\n", "no/a.png", "there is no folder"),
     ],
 )
-def test_curves_that_cannot_be_drawn(
-    cli: Cli, tmp_path: Path, log: str | None, output: str, message: str
-) -> None:
+def test_curves_that_cannot_be_drawn(cli, tmp_path, log, output, message):
     pytest.importorskip("matplotlib", reason="plots are an extra")
     if log is not None:
         (tmp_path / "log.csv").write_text(log, encoding="utf-8")

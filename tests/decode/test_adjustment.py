@@ -55,29 +55,6 @@ def test_the_bonus_is_the_share_of_a_vehicle_beyond_its_half() -> None:
     assert added[1].eq(0).all()
 
 
-def test_pairs_are_no_loads() -> None:
-    demand = [0, -7, 7]
-    pair = Problem.from_coordinates(LINE[:3], demand=demand, capacity=10, pairs=[(1, 2)])
-    single = Problem.from_coordinates(LINE[:3], demand=demand, capacity=10, load_rule="single")
-    batch = batch_of(pair, single)
-    adjustment = Adjustment.of(batch, yes(batch), priority=10.0)
-    assert adjustment.bonus[0].eq(0).all()
-    assert adjustment.bonus[1].tolist() == pytest.approx([0.0, 7.0, 7.0])
-
-
-def test_instances_that_are_not_large_are_left_alone() -> None:
-    places = [(float(x), 0.0) for x in range(121)]
-    problem = Problem.from_coordinates(places, demand=[0, *[3] * 120], capacity=5)
-    batch = batch_of(problem, problem)
-    adjustment = Adjustment.of(batch, torch.tensor([True, False]))
-    for values in (adjustment.depot_weight, adjustment.missing):
-        assert values[0] != 1
-        assert values[1] == 1
-    assert adjustment.bonus[0, 1:].gt(0).all()
-    assert adjustment.bonus[1].eq(0).all()
-    assert adjustment.nearness(0, 3)[1].eq(1).all()
-
-
 def test_distances_make_up_for_some_of_how_near_neighbours_come() -> None:
     batch = batch_of(*generate("CVRP", 255, 1), *generate("CVRP", 60, 1))
     # At 256 nodes neighbours are nearer by sqrt(256 / 101), and log2 N is 8 instead of 6.66.
@@ -85,14 +62,6 @@ def test_distances_make_up_for_some_of_how_near_neighbours_come() -> None:
     weights = Adjustment.of(batch, yes(batch)).nearness(1, 3, powers=(0.5, 1.0, 0.0))
     assert weights[0].tolist() == pytest.approx([missing, 1.0, math.sqrt(missing)])
     assert weights[1].eq(1).all()
-
-
-def test_a_augmentation_weighs_distances_alike_however_the_augmentations_are_cut() -> None:
-    batch = batch_of(*generate("CVRP", 120, 2))
-    adjustment = Adjustment.of(batch, yes(batch))
-    whole = adjustment.nearness(0, 7)
-    assert whole.shape == (2, 7)
-    assert torch.equal(torch.cat([adjustment.nearness(0, 3), adjustment.nearness(3, 4)], 1), whole)
 
 
 # ------------------------------------------------------------------------------------ in a rollout

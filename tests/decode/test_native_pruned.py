@@ -89,17 +89,10 @@ def everything() -> World:
 
 
 @pytest.mark.parametrize(("choices", "readout"), [(3, 5), (8, 8), (2, None)])
-def test_plans_of_all_variants_are_those_of_the_slow_twin(
-    everything: World, choices: int, readout: int | None
-) -> None:
+def test_plans_of_all_variants_are_those_of_the_slow_twin(everything, choices, readout):
     found = same(*everything.both(choices=choices, readout=readout))
     # Ties apart, which are rare.
     assert float(found.double().mean()) > 0.97
-
-
-def test_lists_that_hold_all_customers_change_nothing() -> None:
-    world = World([generate(name, 10, 1, 5)[0] for name in ("CVRP", "TSP", "ACVRPTW")], 10)
-    assert bool(same(*world.both(choices=10)).double().mean() > 0.9)
 
 
 def test_what_is_adjusted_counts() -> None:
@@ -145,19 +138,6 @@ def test_threads_and_instructions_make_no_difference(everything: World, instruct
     assert torch.equal(alone.cost, together.cost)
     widest = native_pruned_rollout(*given, choices=3, readout=6)
     assert float(same(widest, alone).double().mean()) > 0.97
-
-
-def test_the_share_that_is_done_is_reported(everything: World) -> None:
-    shares: list[float] = []
-    native_pruned_rollout(
-        everything.environment,
-        everything.tables,
-        everything.starts,
-        everything.near,
-        choices=3,
-        report=shares.append,
-    )
-    assert sum(shares) == pytest.approx(1.0)
 
 
 def test_coordinates_of_many_nodes_are_left_to_the_slow_twin() -> None:

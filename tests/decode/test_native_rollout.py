@@ -171,14 +171,6 @@ def test_draws_are_those_of_the_slow_twin(mixed) -> None:
     torch.testing.assert_close(found.cost[same], expected.cost[same])
 
 
-def test_temperatures_count(mixed) -> None:
-    environment, tables, starts = mixed
-    keys = random_keys(tuple(starts.shape), starts.device, torch.Generator().manual_seed(3))
-    temperature = torch.tensor([1.0, 2.0, 4.0, 8.0, 0.5])
-    trace = native_rollout(environment, tables, starts, keys, temperature=temperature)
-    check_choices(environment, tables, trace, keys, temperature)
-
-
 @pytest.mark.parametrize("direct", [True, False])
 @pytest.mark.parametrize("name", ["ACVRPL", "AMDCVRPTW", "ATSP"])
 def test_missing_arcs_and_ways_home_over_others_count(name: str, direct: bool) -> None:
@@ -199,13 +191,6 @@ def test_choices_of_all_variants_are_those_of_the_slow_twin() -> None:
     check_choices(environment, tables, native_rollout(environment, tables, starts))
     keys = random_keys(tuple(starts.shape), starts.device, torch.Generator().manual_seed(4))
     check_choices(environment, tables, native_rollout(environment, tables, starts, keys), keys)
-
-
-@pytest.mark.slow
-@pytest.mark.parametrize("name", ["CVRP", "ATSP", "PDCVRP"])
-def test_more_nodes_than_a_gpu_takes_at_once(name: str) -> None:
-    environment, tables, starts = prepare(stack(generate(name, 150, 1, 4)), 7)
-    check_choices(environment, tables, native_rollout(environment, tables, starts))
 
 
 # ------------------------------------------------------------------------------------- threads
@@ -372,12 +357,6 @@ def test_nonsense_never_crashes(arrays) -> None:
 def test_the_rows_are_those_of_the_compiled_network() -> None:
     assert packing.NODE_ROWS == native.network.NODE_ROWS
     assert packing.INSTANCE_ROWS == native.network.INSTANCE_ROWS
-
-
-def test_nothing_to_do_is_done(mixed) -> None:
-    environment, tables, starts = mixed
-    trace = native_rollout(environment, tables, starts[:, :0])
-    assert trace.cost.shape == (starts.shape[0], 0)
 
 
 def test_it_is_used_where_it_is_installed(mixed, monkeypatch) -> None:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import numpy as np
 import pytest
 import torch
 
@@ -22,12 +21,6 @@ def test_by_hand() -> None:
     nodes, distance = near.around(torch.tensor([[3, 0]]))
     assert nodes.tolist() == [[[2, 4, 1], [1, 2, 3]]]
     assert (distance[0, 1] * problem.unit).tolist() == pytest.approx([1, 3, 6])
-
-
-def test_distances_out_count_where_directions_differ() -> None:
-    matrix = [[0, 9, 1, 5], [9, 0, 3, 2], [9, 1, 0, 8], [9, 7, 4, 0]]
-    near = neighbourhood(stack([Problem.from_matrix(matrix)]), 2)
-    assert near.node[0].tolist() == [[2, 3], [3, 2], [1, 3], [2, 1]]
 
 
 @pytest.mark.parametrize("planar", [False, True])
@@ -54,13 +47,3 @@ def test_a_partner_is_on_the_list_however_far() -> None:
     assert near.node[0, 9].tolist() == [8, 4]  # the pickup of 9, in the place of 10
     plain = neighbourhood(stack([problem.replace(pairs=())]), 2)
     assert plain.node[0, 1].tolist() == [2, 3]
-
-
-def test_no_list_is_longer_than_there_are_customers() -> None:
-    small, large = generate("CVRP", 5)[0], generate("CVRP", 9)[0]
-    near = neighbourhood(stack([small, large]), 100)
-    assert near.width == 9
-    # What fills a list is no customer that could be served: itself, a depot or padding.
-    filled = np.array(near.node[0, 1].tolist())
-    assert sorted(filled[:4].tolist()) == [2, 3, 4, 5]
-    assert set(filled[4:].tolist()) <= {0, 1, 6, 7, 8, 9}

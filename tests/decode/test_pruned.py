@@ -9,7 +9,7 @@ import torch
 
 from spacevrp.decode import pruned, pruned_graph, rollout, routes_of
 from spacevrp.decode.neighbourhood import neighbourhood
-from spacevrp.decode.pruned import Drawing, Walk, pruned_rollout
+from spacevrp.decode.pruned import Drawing, pruned_rollout
 from spacevrp.decode.pruned_graph import GraphedWalk
 from spacevrp.env import Environment, start_nodes
 from spacevrp.env.candidates import CandidateEnvironment
@@ -133,12 +133,6 @@ def test_no_variant_comes_to_a_dead_end(world: World, listed: int, options) -> N
     assert (result.cost - world.plain.cost.view(-1, AUGMENTATIONS * STARTS)).abs().max() > 1e-3
 
 
-def test_a_list_of_one_will_do(small: World) -> None:
-    result = small.pruned(1, choices=1)
-    assert torch.isfinite(result.cost).all()
-    assert small.faults(result) == {}
-
-
 def test_sampled_moves_are_legal_too(some: World) -> None:
     def draw(seed: int, temperature: float = 1.0):
         drawing = Drawing(torch.Generator().manual_seed(seed), temperature)
@@ -151,9 +145,7 @@ def test_sampled_moves_are_legal_too(some: World) -> None:
 
 
 @pytest.mark.slow
-def test_how_often_those_who_wait_are_asked_makes_no_difference(
-    some: World, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_how_often_those_who_wait_are_asked_makes_no_difference(some, monkeypatch):
     often = some.pruned(5, choices=5)
     monkeypatch.setitem(pruned._STEPS_BETWEEN_QUESTIONS, "cpu", 32)
     monkeypatch.setitem(pruned._MOST_LOOKED_AT, "cpu", 10_000)  # a few at a time
@@ -163,20 +155,10 @@ def test_how_often_those_who_wait_are_asked_makes_no_difference(
     assert torch.equal(often.sequence[..., :length], seldom.sequence[..., :length])
 
 
-def test_the_shares_of_the_work_add_up(small: World) -> None:
-    shares: list[float] = []
-    small.pruned(5, choices=5, report=shares.append)
-    assert len(shares) > 2
-    assert all(share >= 0 for share in shares)
-    assert sum(shares) == pytest.approx(1.0)
-
-
 # --------------------------------------------------------------------------- captured as a graph
 
 
-def test_a_walk_with_its_tensors_in_place_is_the_same(
-    small: World, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_a_walk_with_its_tensors_in_place_is_the_same(small, monkeypatch):
     def warmed_up(work):
         for _ in range(2):  # what a capture does before, and has to be undone
             work()
@@ -190,11 +172,6 @@ def test_a_walk_with_its_tensors_in_place_is_the_same(
     drawing = Drawing(torch.Generator())
     with pytest.raises(ValueError, match="expected no drawing"):
         small.pruned(10, choices=5, kind=GraphedWalk, drawing=drawing)
-
-
-def test_steps_are_captured_on_a_gpu_only() -> None:
-    assert pruned_graph.walk_for(torch.device("cuda", 0)) is GraphedWalk
-    assert pruned_graph.walk_for(torch.device("cpu")) is Walk
 
 
 @pytest.mark.gpu

@@ -48,9 +48,7 @@ def test_a_cpu_has_the_compiled_network(weights: Path, model: SpaceModel) -> Non
     assert given.model is model
 
 
-def test_torch_where_the_compiled_network_is_missing(
-    weights: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_torch_where_the_compiled_network_is_missing(weights, monkeypatch):
     monkeypatch.setattr(native, "network", None)
     assert isinstance(choose_engine(weights, "cpu"), TorchEngine)
     with pytest.raises(SpacevrpError, match="the compiled network"):
@@ -61,9 +59,7 @@ def test_torch_where_the_compiled_network_is_missing(
         choose_engine(weights, "cpu")
 
 
-def test_what_only_torch_can_do_is_said(
-    model: SpaceModel, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_what_only_torch_can_do_is_said(model, tmp_path, monkeypatch):
     for weights, what in ((model, "a model of torch"), (tmp_path, "a training run's folder")):
         with pytest.raises(SpacevrpError, match=f"expected torch for {what}, received 'native'"):
             choose_engine(weights, "cpu", engine="native")
@@ -84,9 +80,7 @@ def test_a_wrong_engine_or_device_is_named() -> None:
         choose_engine(device="tpu")
 
 
-def test_torch_is_asked_for_a_gpu_only_where_there_may_be_one(
-    monkeypatch: pytest.MonkeyPatch,
-) -> None:
+def test_torch_is_asked_for_a_gpu_only_where_there_may_be_one(monkeypatch):
     monkeypatch.setattr(torch.cuda, "is_available", lambda: True)
     assert wants_gpu("auto")  # torch is loaded: it tells
     assert not wants_gpu("cpu")
@@ -123,9 +117,7 @@ def test_large_instances_as_the_paper_has_them(both: tuple[Solver, Solver]) -> N
     assert both[0].solve(problem, protocol="paper", augment=1).feasible
 
 
-def test_samples_of_large_instances_are_left_to_torch(
-    both: tuple[Solver, Solver], monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_samples_of_large_instances_are_left_to_torch(both, monkeypatch):
     (problem,) = generate("CVRP", 10, 1)
     options = {"candidates": 4, "sample": 1, "improve": False, "augment": 1}
     here, there = (solver.solve(problem, **options) for solver in both)
@@ -136,9 +128,7 @@ def test_samples_of_large_instances_are_left_to_torch(
         both[0].solve(problem, **options)
 
 
-def test_without_torch_a_second_attempt_is_left_out_with_a_note(
-    both: tuple[Solver, Solver], monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_without_torch_a_second_attempt_is_left_out_with_a_note(both, monkeypatch):
     """Nothing fits: both customers have to be served by one vehicle that takes one of them."""
     problem = Problem.from_coordinates(
         [(0, 0), (1, 0), (2, 0)], depots=[0], demand=[0, 1, 1], capacity=1, max_routes=1

@@ -2,14 +2,12 @@
 
 from __future__ import annotations
 
-from itertools import permutations
 from typing import Any
 
-import numpy as np
 import pytest
+from enumeration import best_plan
 
 from spacevrp.problems.problem import Problem
-from spacevrp.problems.referee import around, judge_route
 from spacevrp.solver import Solver
 from spacevrp.solver.solver import NoPlanError
 
@@ -20,33 +18,6 @@ def tiny(*vehicles: dict[str, Any], **features: Any) -> Problem:
     """Two depots and five customers, who need 12 in all."""
     given = {"demand": [0, 0, 2, 3, 1, 4, 2], "depots": [0, 1], **features}
     return Problem.from_coordinates(PLACES, vehicles=list(vehicles), **given)
-
-
-def optimum(problem: Problem) -> float:
-    """The cheapest plan that the referee passes, of all there are."""
-    route: dict[tuple[frozenset[int], int], float] = {}  # the best order of some, by a type
-    for count in range(1, len(problem.customers) + 1):
-        for stops in permutations(problem.customers, count):
-            for terms in problem.fleet:
-                trip, faults = judge_route(problem, 1, around(stops, terms), terms)
-                if trip is not None and not faults:
-                    key = frozenset(stops), terms.number
-                    cost = terms.fixed_cost + sum(trip.lengths)
-                    route[key] = min(route.get(key, np.inf), cost)
-
-    def best(left: frozenset[int], used: tuple[int, ...]) -> float:
-        if not left:
-            pinned = [terms.number for terms in problem.fleet if terms.pinned]
-            return 0.0 if set(pinned) <= set(used) else np.inf
-        first = min(left)
-        found = np.inf
-        for (some, number), cost in route.items():
-            limit = problem.fleet[number].count
-            if first in some <= left and (limit is None or used.count(number) < limit):
-                found = min(found, cost + best(left - some, (*used, number)))
-        return found
-
-    return best(frozenset(problem.customers), ())
 
 
 SMALL = {"name": "small", "capacity": 5, "fixed_cost": 1.0, "start": 0}
@@ -70,14 +41,12 @@ LARGE = {"name": "large", "capacity": 9, "fixed_cost": 4.0, "start": 1}
         ),
     ],
 )
-def test_plans_are_legal_and_never_beat_the_optimum(
-    solver: Solver, vehicles: Any, features: Any
-) -> None:
+def test_plans_are_legal_and_never_beat_the_optimum(solver, vehicles, features):
     """The model is a random one, but tiny instances are searched from everywhere."""
     problem = tiny(*vehicles, **features)
     solution = solver.solve(problem, augment=2, sample=2)
     assert solution.feasible
-    proven = optimum(problem)
+    proven = best_plan(problem).cost
     assert solution.cost >= proven - 1e-9
     assert solution.cost <= 1.25 * proven
 
@@ -92,37 +61,11 @@ def test_a_batch_mixes_fleets_and_others(solver: Solver) -> None:
     assert solver.solve(plain[0], augment=2) == together[1]
 
 
-def test_the_cheapest_vehicle_that_can_drives(solver: Solver) -> None:
-    """Everything fits into the small one, so the large one stays at home."""
-    problem = tiny({**SMALL, "capacity": 12}, LARGE)
-    solution = solver.solve(problem, augment=1)
-    assert set(solution.vehicles or ()) == {0}
-
-
 def test_a_fleet_that_is_too_small_says_so(solver: Solver) -> None:
     problem = tiny({**SMALL, "count": 2})
     with pytest.raises(NoPlanError) as caught:
         solver.solve(problem)
     assert caught.value.reasons[0]
-
-
-def test_penalties_capacity_windows_and_several_routes_together(solver: Solver) -> None:
-    """Everybody in reach costs less to visit than to skip, but for the last one."""
-    windows = [(0, 40)] * 7
-    problem = Problem.from_coordinates(
-        PLACES,
-        demand=[0, 4, 2, 3, 1, 4, 2],
-        capacity=8,
-        windows=windows,
-        penalty=[0, 50, 50, 50, 50, 0.1, 50],
-        max_routes=2,
-    )
-    solution = solver.solve(problem)
-    assert solution.feasible
-    assert len(solution.routes) <= 2
-    assert solution.plan.skipped == (5,)
-    length = sum(route.cost for route in solution.plan.routes)
-    assert solution.cost == pytest.approx(length + 0.1)
 
 
 def test_optional_customers_of_a_fleet_may_be_left_out(solver: Solver) -> None:

@@ -10,10 +10,10 @@ import torch
 
 from spacevrp.decode import rollout
 from spacevrp.engines import batching
-from spacevrp.engines.memory import MOST_AUGMENTATIONS, Cut, Footprint, cut, largest_size
+from spacevrp.engines.memory import Cut, Footprint, cut, largest_size
 from spacevrp.env import Environment, start_nodes
 from spacevrp.generators import generate
-from spacevrp.model import SpaceModel, augmentation_seeds
+from spacevrp.model import augmentation_seeds
 from spacevrp.problems.errors import SpacevrpError
 from spacevrp.solver import Solver
 from spacevrp.tensors import stack
@@ -25,9 +25,7 @@ pytestmark = pytest.mark.usefixtures("network_alone")
 @pytest.mark.parametrize(
     "variant", ["CVRPTW", pytest.param("AMDOCVRPBPLTW", marks=pytest.mark.slow)]
 )
-def test_the_estimate_covers_what_is_live(
-    model: SpaceModel, live_bytes: type, variant: str
-) -> None:
+def test_the_estimate_covers_what_is_live(model, live_bytes, variant):
 
     augmentations, starts = 6, 20
     batch = stack(generate(variant, 50))
@@ -61,16 +59,6 @@ def test_instances_are_cut_first_then_augmentations_then_starts() -> None:
     assert cut(footprint, augmentations=4, starts=20, budget=1) == Cut(1, 1, 1)
 
 
-def test_no_more_augmentations_at_a_time_than_keep_a_device_busy() -> None:
-    footprint = Footprint(resident=100, encoding=50, trajectory=10)
-    assert cut(footprint, augmentations=8, starts=20, budget=10**12) == Cut(
-        MOST_AUGMENTATIONS // 8, 8, 20
-    )
-    assert cut(footprint, augmentations=10**6, starts=20, budget=10**12) == Cut(
-        1, MOST_AUGMENTATIONS, 20
-    )
-
-
 def test_the_largest_size_is_the_last_that_fits() -> None:
     for budget in (10**5, 10**9, 10**12):
         size = largest_size(128, budget)
@@ -101,9 +89,7 @@ def failing_above(
         MemoryError,
     ],
 )
-def test_running_out_of_memory_means_smaller_blocks(
-    solver: Solver, monkeypatch: pytest.MonkeyPatch, error: Callable[[], BaseException]
-) -> None:
+def test_running_out_of_memory_means_smaller_blocks(solver, monkeypatch, error):
     problems = generate("CVRP", 10, 3)
     expected = solver.solve(problems, augment=2)
     seen: list[Cut] = []
@@ -123,9 +109,7 @@ def test_one_clear_error_when_nothing_fits(solver: Solver, monkeypatch: pytest.M
         solver.solve(generate("CVRP", 10))
 
 
-def test_what_could_never_fit_is_refused_at_once(
-    solver: Solver, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_what_could_never_fit_is_refused_at_once(solver, monkeypatch):
     monkeypatch.setattr(batching, "default_budget", lambda device: 1000)
     monkeypatch.setattr(batching, "available", lambda device: 10_000)
     monkeypatch.setattr(batching, "search_block", failing_above(0, AssertionError, []))
@@ -133,9 +117,7 @@ def test_what_could_never_fit_is_refused_at_once(
         solver.solve(generate("CVRP", 10))
 
 
-def test_other_errors_are_not_taken_for_a_lack_of_memory(
-    solver: Solver, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_other_errors_are_not_taken_for_a_lack_of_memory(solver, monkeypatch):
     def broken(*args: Any) -> Any:
         raise RuntimeError("shapes do not match")
 

@@ -7,7 +7,6 @@ from typing import Any
 import pytest
 
 from spacevrp.generators import generate
-from spacevrp.model import HEAD_STRENGTH
 from spacevrp.problems.errors import SpacevrpError
 from spacevrp.problems.fleet import Vehicle
 from spacevrp.problems.problem import Problem
@@ -33,9 +32,7 @@ SETS: dict[str, tuple[list[Problem], dict[str, Any]]] = {
 
 
 @pytest.mark.parametrize("name", ["usual", "large", pytest.param("fleets", marks=pytest.mark.slow)])
-def test_other_augmentations_find_other_plans_and_the_first_is_as_it_was(
-    solver: Solver, name: str
-) -> None:
+def test_other_augmentations_find_other_plans_and_the_first_is_as_it_was(solver, name):
     problems, options = SETS[name]
     first = solver.solve(problems, augment=1, **options, **HEADS)
     assert first == solver.solve(problems, augment=1, **options, **BASE)
@@ -59,10 +56,3 @@ def test_augmentations_are_the_same_however_the_work_is_cut(solver: Solver) -> N
 def test_their_strength_is_checked(solver: Solver, value: Any) -> None:
     with pytest.raises(SpacevrpError, match="policy_heads: expected a number"):
         solver.solve(SETS["usual"][0], policy_heads=value)
-
-
-def test_without_a_number_the_protocol_decides(solver: Solver) -> None:
-    problems, options = SETS["usual"]
-    options = {"augment": 3, **options, **ALONE}
-    usual = solver.solve(problems, policy_heads=HEAD_STRENGTH, **options)
-    assert solver.solve(problems, **options) == usual

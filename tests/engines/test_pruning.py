@@ -29,7 +29,6 @@ from spacevrp.model import ModelConfig, SpaceModel, augmentation_seeds, streamin
 from spacevrp.model.blocks import Blocks, encode_in_blocks
 from spacevrp.problems.errors import SpacevrpError
 from spacevrp.problems.problem import Problem
-from spacevrp.solver import Solver
 from spacevrp.tensors import stack
 
 CPU = torch.device("cpu")
@@ -52,23 +51,6 @@ def test_small_instances_are_searched_as_a_whole() -> None:
     assert choose_search(line(10), None, 9, CPU) == Search(10, 9)
 
 
-def test_the_work_of_a_augmentation_stays_about_the_same() -> None:
-    assert choose_search(line(1000), None, None, CPU) == Search(65, 32)
-    assert choose_search(line(300), None, None, CPU) == Search(218, 32)
-    assert choose_search(line(201), None, None, CPU) == Search(201, 32)
-    assert choose_search(line(30_000), None, None, CPU) == Search(2, 32)
-    assert choose_search(line(30_000), None, None, torch.device("cuda")) == Search(34, 32)
-    assert choose_search(line(1000), 3, 5, CPU) == Search(3, 5)
-    assert choose_search(line(1000), 10**6, 10**6, CPU) == Search(1000, 1000)
-
-
-def test_windows_and_directions_want_more_options() -> None:
-    windows = [(0.0, 1e6)] * 301
-    assert choose_search(line(300, windows=windows), None, None, CPU) == Search(218, 64)
-    (problem,) = generate("ACVRP", 201, 1)
-    assert choose_search(problem, None, None, CPU) == Search(201, 64)
-
-
 # ------------------------------------------------------------------------------- how much memory
 
 
@@ -84,9 +66,7 @@ class EnoughError(Exception):
         pytest.param("MDOCVRPLTW", 220, False, marks=pytest.mark.slow),
     ],
 )
-def test_the_estimate_covers_what_is_live(
-    live_bytes: type, monkeypatch: pytest.MonkeyPatch, variant: str, size: int, whole: bool
-) -> None:
+def test_the_estimate_covers_what_is_live(live_bytes, monkeypatch, variant, size, whole):
     # Small tiles and no constant, so that what grows is what counts.
     monkeypatch.setitem(pruned._MOST_LOOKED_AT, "cpu", 20_000)
     monkeypatch.setitem(pruning._SCRATCH, "cpu", 0)
@@ -160,9 +140,7 @@ def test_instances_are_cut_first_then_augmentations_then_starts() -> None:
 
 
 @pytest.mark.parametrize("matrices", [0, 1])
-def test_the_largest_size_is_the_last_that_fits(
-    monkeypatch: pytest.MonkeyPatch, matrices: int
-) -> None:
+def test_the_largest_size_is_the_last_that_fits(monkeypatch, matrices):
     monkeypatch.setattr(pruning, "available", lambda device: 10**10)
     search = Search(1, 32)
     size = largest_large_size(128, search, matrices, CPU, workers=1)
@@ -175,9 +153,7 @@ def test_the_largest_size_is_the_last_that_fits(
 # ------------------------------------------------------------------------------- what is refused
 
 
-def test_what_could_never_fit_is_refused_at_once_in_one_line(
-    solver: Solver, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_what_could_never_fit_is_refused_at_once_in_one_line(solver, monkeypatch):
     monkeypatch.setattr(batching, "large_budget", lambda device: 1000)
     monkeypatch.setattr(batching, "available", lambda device: 200_000_000)
     monkeypatch.setattr(pruning, "available", lambda device: 200_000_000)
@@ -197,9 +173,7 @@ def test_what_could_never_fit_is_refused_at_once_in_one_line(
 
 
 @pytest.mark.slow
-def test_running_out_of_memory_means_smaller_blocks(
-    solver: Solver, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_running_out_of_memory_means_smaller_blocks(solver, monkeypatch):
     problems = [generate("CVRP", 12, 1)[0], generate("CVRP", 12, 1, seed=5)[0]]
     expected = solver.solve(problems, augment=3, candidates=4)
     seen: list[LargeCut] = []

@@ -6,22 +6,18 @@ import os
 import subprocess
 import sys
 import warnings
-from dataclasses import replace
 from importlib.util import find_spec
 from typing import Any
 
 import pytest
 import torch
 
-from spacevrp.decode import rollout, routes_of
-from spacevrp.decode.first import likeliest_first
-from spacevrp.decode.random_numbers import LIKELIEST, random_keys
+from spacevrp.decode import routes_of
 from spacevrp.decode.trace import Trace
 from spacevrp.engines import search
 from spacevrp.engines.devices import choose_device
 from spacevrp.engines.memory import Cut
 from spacevrp.engines.progress import Progress
-from spacevrp.engines.rollout_plan import RolloutPlan
 from spacevrp.engines.search import (
     Best,
     Moves,
@@ -31,7 +27,7 @@ from spacevrp.engines.search import (
     search_block,
     uses_kernel,
 )
-from spacevrp.engines.settings import RolloutSettings, Settings
+from spacevrp.engines.settings import Settings
 from spacevrp.env import Environment
 from spacevrp.env.returns import return_paths
 from spacevrp.generators import generate
@@ -103,9 +99,7 @@ def test_the_device_is_checked(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 @pytest.mark.usefixtures("network_alone")
-def test_the_bar_shows_where_somebody_watches(
-    solver: Solver, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_the_bar_shows_where_somebody_watches(solver, capsys, monkeypatch):
     # Under the rule `paper` backhauls cannot come first: fewer plans than first expected.
     problem = Problem.from_coordinates(
         [(0, 0), (0, 1), (1, 0), (1, 1)], demand=[0, 1, 2, -3], capacity=4, load_rule="paper"
@@ -207,7 +201,6 @@ def test_only_the_moves_of_the_winners_are_gathered() -> None:
 
 
 def test_seeds_of_augmentations_do_not_depend_on_the_company(model: SpaceModel) -> None:
-    from spacevrp.model import augmentation_seeds
 
     problems = [*generate("CVRP", 8, 2), *generate("TSP", 9), *generate("CVRP", 10, 2)]
     settings = search.Settings(augmentations=5, starts=None, samples=0, seed=4)
@@ -257,85 +250,6 @@ def test_the_kernel_finds_the_same_plans_in_the_interpreter() -> None:
         check=False,
     )
     assert (done.stdout, done.returncode) == ("equal\n", 0), done.stderr
-
-
-def test_draws_are_as_the_model_states_unless_plans_are_hard_to_find() -> None:
-    usual = Settings(augmentations=1, starts=None, samples=9, seed=0)
-    assert {usual.temperature(number) for number in range(1, 10)} == {1.0}
-    hard = replace(usual, direct_return=False)
-    degrees = [hard.temperature(number) for number in range(1, 10)]
-    assert degrees == [1, 2, 4, 8, 16, 32, 64, 128, 1]
-    assert hard.temperature(0) == 1.0  # the greedy round
-
-
-def test_a_augmentation_has_about_as_many_plans_as_starts() -> None:
-    usual = RolloutSettings(starts=None, samples=None)
-    counts = {starts: usual.rollouts(starts) for starts in (1, 10, 16, 20, 64, 98, 100, 127)}
-    # Four from each of a quarter, but not from fewer than sixteen starts if there are as many.
-    assert counts == {1: 4, 10: 40, 16: 64, 20: 64, 64: 64, 98: 100, 100: 100, 127: 128}
-    assert RolloutSettings(None, 0).rollouts(100) == 100
-    assert RolloutSettings(None, 2).rollouts(100) == 300
-    assert RolloutSettings(5, None).rollouts(5) == 5
-
-
-def test_tours_without_a_depot_begin_greedily_everywhere() -> None:
-    environment = Environment(stack([*generate("TSP", 70), *generate("CVRP", 69)]))
-    turns = RolloutPlan.of(environment, RolloutSettings(None, None))
-    assert turns.start[0].tolist() == [*range(70), 0, 1]
-    assert not turns.draw[0].any()
-    assert turns.start[1].tolist() == [*range(18)] * 4
-    assert turns.draw[1].tolist() == [draw for draw in range(4) for _ in range(18)]
-    keys = turns.keys(0, range(2))
-    assert keys is not None
-    tour, route = keys.view(2, 2, 72)
-    assert (tour == LIKELIEST).all()
-    assert ((route == LIKELIEST) == (turns.draw[1] == 0)).all()
-    assert route[route != LIKELIEST].unique().numel() == 2 * 54
-    # Asked for, draws are made without a depot, too.
-    assert (
-        RolloutPlan.of(environment, RolloutSettings(None, 2)).draw[0].tolist()
-        == [0] * 70 + [1] * 70 + [2] * 70
-    )
-
-
-def test_rollouts_are_the_likeliest_starts_once_greedily_and_three_times_drawn(
-    model: SpaceModel, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    problems = [*generate("CVRP", 70, 1), *generate("CVRP", 68, 1)]
-    asked = []
-
-    def watched(environment, tables, starts, *, keys, temperature, **_):  # type: ignore[no-untyped-def]
-        asked.append((starts, keys, likeliest_first(environment, tables)))
-        return rollout(environment, tables, starts, keys=keys, temperature=temperature)
-
-    monkeypatch.setattr(search, "supports_native", lambda _: False)
-    monkeypatch.setattr(search, "rollout", watched)
-    Solver(model, "cpu").solve(problems, augment=1, improve=False)
-    ((starts, keys, order),) = asked
-    assert starts.shape == keys.shape == (2, 4 * 18)  # a quarter of 70 and of 68
-    turn = torch.arange(18)
-    for row, own in enumerate((17, 18)):  # the smaller one comes first
-        assert torch.equal(starts[row, :18], order[row, turn % own])
-        assert torch.equal(starts[row], starts[row, :18].repeat(4))
-        assert (keys[row, :18] == LIKELIEST).all()
-        assert (keys[row, 18:] >= 0).all()
-    # It repeats its first start, with the numbers this was drawn with.
-    drawn = keys[:, 18:].unflatten(1, (3, 18))
-    assert torch.equal(drawn[0, :, 17], drawn[0, :, 0])
-    assert drawn[1].unique().numel() == 54
-    assert torch.equal(drawn[0, :, :17], drawn[1, :, :17])
-
-
-def test_heat_makes_all_moves_alike(model: SpaceModel) -> None:
-    batch = stack(generate("TSP", 5))
-    tables = model(batch, augmentation_seeds(batch, model.config, 1, 0)[:, 0])
-    starts = torch.zeros((1, 4000), dtype=torch.int64)
-    keys = random_keys(starts.shape, starts.device, torch.Generator().manual_seed(1))
-    heat = torch.full((4000,), 1e6)
-    done = rollout(Environment(batch), tables, starts, keys=keys, temperature=heat)
-    # Four moves, each with a chance of 1/4: a deviation of 0.0068.
-    shares = torch.bincount(done.sequence[0, :, 2], minlength=5) / 4000
-    assert shares.tolist() == pytest.approx([0, 0.25, 0.25, 0.25, 0.25], abs=0.03)
 
 
 def test_the_kernel_is_for_gpus_and_few_nodes(monkeypatch: pytest.MonkeyPatch) -> None:

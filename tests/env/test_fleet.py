@@ -2,16 +2,15 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 import numpy as np
 import pytest
 import torch
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from random_fleets import random_fleet
 
 from spacevrp.env.fleet import FleetEnvironment, Preferences
-from spacevrp.problems.errors import ProblemError, UnsupportedError
+from spacevrp.problems.errors import UnsupportedError
 from spacevrp.problems.fleet import ways_out
 from spacevrp.problems.problem import Problem
 from spacevrp.problems.referee import judge
@@ -19,66 +18,6 @@ from spacevrp.tensors import stack
 from spacevrp.tensors.fleet import stack_fleets
 
 TRAJECTORIES = 6
-
-
-def random_fleet(seed: int) -> Problem | None:
-    """A small problem with a random mixture of everything; None where nobody could serve it."""
-    rng = np.random.default_rng(seed)
-    size, depots = int(rng.integers(5, 10)), [0, 1]
-    customers = np.arange(2, size)
-    paired = rng.random() < 0.25 and len(customers) % 2 == 0
-    kinds = int(rng.integers(1, 3))
-    loads = np.zeros((size, kinds))
-    loads[2:] = rng.integers(0, 6, (size - 2, kinds))
-    features: dict[str, Any] = {"load_rule": rng.choice(["single", "separate", "paper"])}
-    if paired:
-        half = len(customers) // 2
-        loads[2 : 2 + half] *= -1
-        loads[2 + half :] = -loads[2 : 2 + half]
-        features["pairs"] = [(int(n), int(n) + half) for n in customers[:half]]
-    elif rng.random() < 0.5:
-        loads[rng.choice(customers, 2)] *= -1
-        features["backhaul_last"] = bool(rng.random() < 0.5)
-    if rng.random() < 0.5:
-        opening = rng.uniform(0, 1, size)
-        closing = opening + rng.uniform(0.5, 3, size)
-        opening[:2], closing[:2] = 0, 6
-        features["windows"] = np.stack([opening, closing], axis=1)
-        features["service"] = np.where(np.arange(size) < 2, 0, 0.1)
-    if rng.random() < 0.4:
-        penalty = np.where(rng.random(size) < 0.5, rng.uniform(0, 1, size), np.inf)
-        features["penalty"] = penalty
-    if rng.random() < 0.3:
-        features["max_routes"] = int(rng.integers(2, 5))
-    free = list(rng.permutation(customers))
-    types = []
-    for _ in range(int(rng.integers(1, 4))):
-        one: dict[str, Any] = {
-            "capacity": rng.integers(6, 15, kinds).tolist(),
-            "start": int(rng.integers(2)),
-            "fixed_cost": float(rng.uniform(0, 2)),
-            "count": None if rng.random() < 0.5 else int(rng.integers(1, 4)),
-        }
-        end = rng.random()
-        if end < 0.3:
-            one["end"] = int(rng.integers(2))
-        elif end < 0.5:
-            one["open_route"] = True
-        if rng.random() < 0.3:
-            one["max_length"] = float(rng.uniform(2, 5))
-        if rng.random() < 0.3:
-            one["window"] = (float(rng.uniform(0, 0.5)), float(rng.uniform(4, 8)))
-        if rng.random() < 0.3:
-            one["forbidden"] = rng.choice(customers, 1).tolist()
-        if not paired and rng.random() < 0.3:
-            one |= {"pinned": [int(free.pop())], "count": 1, "forbidden": []}
-        types.append(one)
-    try:
-        return Problem.from_coordinates(
-            rng.random((size, 2)), depots=depots, demand=loads, vehicles=types, **features
-        )
-    except ProblemError:
-        return None
 
 
 def preferences(environment: FleetEnvironment, generator: torch.Generator) -> Preferences:

@@ -21,35 +21,6 @@ def test_the_clock_waits_and_serves(four_customers, drive):
     assert van(0).number("clock") == pytest.approx(0.0)  # the next vehicle leaves at opening
 
 
-def test_no_arrival_after_a_window_closes(four_customers, drive):
-    # From 1, ready at 5: customer 2 is 4 away, customer 3 is 5 away.
-    problem = four_customers(
-        windows=[NEVER, NEVER, (0, 9), (0, 9.5), NEVER], service=[0, 2, 0, 0, 0]
-    )
-    assert drive(problem, 1).legal == [0, 2, 4]
-
-
-def test_no_customer_from_whom_the_depot_cannot_be_reached_in_time(four_customers, drive):
-    # At 1 by 3. Then 2 and home: 3 + 4 + 5 = 12; 3 and home: 3 + 5 + 4 = 12; 4 and home: 19.5.
-    closes_at_16 = four_customers(windows=[(0, 16), NEVER, NEVER, NEVER, NEVER])
-    assert drive(closes_at_16, 1).legal == [0, 2, 3]
-    waits = four_customers(
-        windows=[(0, 16), NEVER, (12, 99), NEVER, NEVER], penalty=[0, np.inf, 1.0, np.inf, np.inf]
-    )
-    assert drive(waits, 1).legal == [0, 3]  # 12 + 5 is too late
-
-
-def test_open_routes_ignore_the_way_home(four_customers, drive):
-    problem = four_customers(windows=[(0, 16), NEVER, (12, 99), NEVER, NEVER], open_routes=True)
-    van = drive(problem, 1)
-    assert van.legal == [0, 2, 3, 4]
-    van(2, 3, 4)
-    assert van.cost == pytest.approx(3 + 4 + 3 + 4)
-    van(0)
-    assert van.number("done") == 1.0
-    assert van.cost == pytest.approx(14.0)
-
-
 def test_durations_are_for_the_clock_and_distances_for_the_cost(four_customers, drive):
     slow = 2.0 * np.array(four_customers().distances.matrix())
     problem = four_customers(durations=slow, windows=[NEVER, NEVER, (0, 13), NEVER, NEVER])
@@ -59,24 +30,9 @@ def test_durations_are_for_the_clock_and_distances_for_the_cost(four_customers, 
     assert 2 not in van.legal  # 6 + 8 is past 13
 
 
-def test_length_counts_the_way_home(four_customers, drive):
-    # Home after 1, 2 is 12, and so it is after 1, 3; after 1, 4 it is 3 + 8.544 + 8.
-    assert drive(four_customers(max_length=16.0), 1).legal == [0, 2, 3]
-    van = drive(four_customers(max_length=16.0), 1)(2)
-    assert van.number("length") == pytest.approx(7.0)
-    assert van.legal == [0, 3]  # 7 + 3 + 4 = 14; 7 + 5 + 8 = 20
-    assert van(3).legal == [0]
-    assert van(0).number("length") == 0.0
-
-
 def test_an_exact_length_fits(four_customers, drive):
     assert 4 in drive(four_customers(max_length=20.0), 1)(2).legal
     assert 4 not in drive(four_customers(max_length=20.0 - 1e-3), 1)(2).legal
-
-
-def test_open_length_does_not_count_the_way_home(four_customers, drive):
-    assert drive(four_customers(max_length=12.0, open_routes=True), 1)(2).legal == [0, 3, 4]
-    assert drive(four_customers(max_length=9.9, open_routes=True), 1)(2).legal == [0]
 
 
 def with_missing(*arcs: tuple[int, int]) -> np.ndarray:

@@ -2,34 +2,8 @@
 
 from __future__ import annotations
 
-import pytest
-
 # Customers 1 and 4 receive, 2 and 3 hand over.
 MIXED = (0.0, 4.0, -3.0, -5.0, 2.0)
-INTEGERS = (0.0, 4.0, 3.0, 5.0, 2.0)
-
-
-def test_deliveries_use_up_the_capacity(four_customers, drive):
-    van = drive(four_customers(demand=INTEGERS, capacity=9.0), 1)
-    assert van.number("used") == 4.0
-    assert van.legal == [0, 2, 3, 4]  # 5 more is just the capacity
-    van(2)
-    assert van.number("used") == 7.0
-    assert van.legal == [0, 4]
-    van(4)
-    assert van.legal == [0]
-    van(0)
-    assert van.number("used") == 0.0
-    assert van.legal == [3]
-    van(3, 0)
-    assert van.number("done") == 1.0
-    assert van.cost == pytest.approx((3 + 4 + 5 + 8) + (4 + 4))
-
-
-@pytest.mark.parametrize("rule", ["single", "separate", "paper"])
-def test_without_pickups_every_rule_counts_deliveries(four_customers, drive, rule):
-    van = drive(four_customers(demand=INTEGERS, capacity=9.0, load_rule=rule), 3)
-    assert van.numbers("used", [1, 0, 2, 4]) == [5.0, 9.0, 0.0, 3.0, 5.0]
 
 
 def test_single_keeps_the_spread_of_prefix_sums(four_customers, drive):
@@ -69,27 +43,6 @@ def test_separate_carries_what_it_collects_to_the_depot(four_customers, drive):
     van(3)
     assert (van.number("used"), van.number("credit")) == (8.0, 8.0)
     assert van.legal == [0]
-
-
-def test_single_allows_what_separate_refuses(four_customers, drive):
-    # Collected 3, delivered 4 from the same stock: the sums span -3 to 1.
-    van = drive(four_customers(demand=MIXED, capacity=5.0, load_rule="single"), 2)
-    assert 1 in van.legal
-    van = drive(four_customers(demand=MIXED, capacity=5.0, load_rule="separate"), 2)
-    assert 1 not in van.legal
-
-
-def test_backhauls_last_close_the_route_to_linehauls(four_customers, drive):
-    van = drive(
-        four_customers(demand=MIXED, capacity=9.0, load_rule="single", backhaul_last=True), 1
-    )
-    assert van.legal == [0, 2, 3, 4]
-    van(2)
-    assert van.number("backhauled") == 1.0
-    assert van.legal == [0, 3]
-    van(0)
-    assert van.number("backhauled") == 0.0
-    assert van.legal == [3, 4]
 
 
 def test_paired_goods_come_aboard_and_leave(four_customers, drive):

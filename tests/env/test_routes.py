@@ -56,15 +56,6 @@ def test_of_equally_cheap_depots_the_first_is_taken_whatever_the_rounding(drive)
         assert drive(Problem.from_matrix(cycle[::-1, ::-1], depots=(0, 1)), 2).number("origin") == 0
 
 
-def test_a_route_ends_where_it_began(drive):
-    van = drive(on_a_line(demand=[0, 0, 1, 1, 1, 1], capacity=2.0), 2)
-    assert van.legal == [0, 3, 4, 5]
-    van(5)
-    assert van.legal == [0]
-    van(0)
-    assert van.number("travelled") == pytest.approx(1 + 8 + 9)
-
-
 def test_switching_depots_is_free_and_not_repeated(drive):
     van = drive(on_a_line(demand=[0, 0, 1, 1, 1, 1], capacity=2.0), 2)(3, 0)
     assert van.legal == [1, 4, 5]  # another depot, or a new route from this one
@@ -76,12 +67,6 @@ def test_switching_depots_is_free_and_not_repeated(drive):
     assert van.number("done") == 1.0
     assert van.number("routes") == 2
     assert van.cost == pytest.approx((1 + 1 + 2) + (2 + 1 + 1))
-
-
-def test_no_switch_once_everything_is_served(drive):
-    van = drive(on_a_line(), 2)(3, 4, 5)
-    assert van.legal == [0]
-    assert van(0).number("done") == 1.0
 
 
 def test_no_switch_to_a_depot_that_can_serve_nobody_left(drive):
@@ -116,18 +101,6 @@ def test_the_clock_of_a_switch_is_the_new_depots(drive):
 # ---------------------------------------------------------------------------------------- fleet
 
 
-def test_the_last_vehicle_does_not_go_home_early(four_customers, drive):
-    van = drive(four_customers(max_routes=2), 1)
-    assert van.legal == [0, 2, 3, 4]
-    van(0, 2)
-    assert van.number("routes") == 2
-    assert van.legal == [3, 4]
-    van(3, 4)
-    assert van.legal == [0]
-    assert van(0).number("done") == 1.0
-    assert van.number("stuck") == 0.0
-
-
 def test_a_fleet_that_is_too_small_is_told(four_customers, drive):
     van = drive(four_customers(demand=[0, 3, 3, 3, 3], capacity=6.0, max_routes=1), 1)
     van(2)
@@ -137,20 +110,6 @@ def test_a_fleet_that_is_too_small_is_told(four_customers, drive):
 
 
 # --------------------------------------------------------------------------------------- prizes
-
-
-def test_orienteering_goes_home_at_any_time_within_the_limit(four_customers, drive):
-    problem = four_customers(
-        prize=[0, 1, 5, 2, 9], max_length=14.5, maximise_prize=True, max_routes=1
-    )
-    van = drive(problem, 1)
-    assert van.legal == [0, 2, 3]  # 4 would make 3 + 8.54 + 8
-    van(2)
-    assert van.legal == [0, 3]
-    van(0)
-    assert van.number("done") == 1.0
-    assert van.cost == -6.0
-    assert van.number("stuck") == 0.0
 
 
 def prize_collecting(four_customers, **changes):
@@ -173,12 +132,6 @@ def test_prize_collecting_goes_home_once_there_is_enough(four_customers, drive):
     van(0)
     assert van.number("done") == 1.0
     assert van.cost == pytest.approx(3 + 4 + 3 + 4 + 4.0)  # the legs and the penalty of customer 4
-
-
-def test_the_threshold_is_met_exactly(four_customers, drive):
-    van = drive(prize_collecting(four_customers), 1)(4)
-    assert van.number("collected") == pytest.approx(0.7)
-    assert 0 in van.legal
 
 
 def test_the_threshold_has_the_unit_of_the_prizes(four_customers, drive):
@@ -217,32 +170,6 @@ def test_compulsory_customers_among_optional_ones(four_customers, drive):
 
 
 # ---------------------------------------------------------------------------------------- pairs
-
-
-def test_pickup_before_delivery_and_empty_at_home(four_customers, drive):
-    van = drive(four_customers(pairs=((1, 3), (2, 4))), 1)
-    assert van.legal == [2, 3]  # not home with a load, no delivery before its pickup
-    van(2)
-    assert van.legal == [3, 4]
-    van(4)
-    assert van.legal == [3]
-    van(3)
-    assert van.number("pending") == 0
-    assert van.legal == [0]
-
-
-def test_a_pair_may_have_a_vehicle_of_its_own(four_customers, drive):
-    van = drive(four_customers(pairs=((1, 3), (2, 4))), 1)(3)
-    assert van.legal == [0, 2]
-    van(0)
-    assert van.legal == [2]
-    van(2, 4, 0)
-    assert van.cost == pytest.approx((3 + 5 + 4) + (5 + 5 + 8))
-
-
-def test_the_only_vehicle_serves_all_pairs(four_customers, drive):
-    van = drive(four_customers(pairs=((1, 3), (2, 4)), max_routes=1), 1)(3)
-    assert van.legal == [2]
 
 
 def test_a_pickup_whose_delivery_is_out_of_reach_is_told(four_customers, drive):

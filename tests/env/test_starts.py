@@ -8,42 +8,34 @@ import torch
 from spacevrp.env import Environment, start_nodes
 from spacevrp.tensors import stack
 
+MIXED = {"demand": [0, -1, 2, -1, 2], "capacity": 4.0}
+BACKHAULS = {"demand": [0, -1, -2, -1, -2], "capacity": 4.0}
+
 
 def starts(count, *problems):
     return start_nodes(Environment(stack(list(problems))), count).tolist()
 
 
-def test_all_customers_in_turn_and_again(four_customers):
-    assert starts(6, four_customers()) == [[1, 2, 3, 4, 1, 2]]
-
-
-def test_without_a_depot_every_node(four_customers):
-    assert starts(5, four_customers(depots=())) == [[0, 1, 2, 3, 4]]
-
-
-def test_only_pickups_of_pairs(four_customers):
-    assert starts(3, four_customers(pairs=((1, 3), (4, 2)))) == [[1, 4, 1]]
-
-
-def test_only_linehauls_under_the_rule_paper(four_customers):
-    mixed = {"demand": [0, -1, 2, -1, 2], "capacity": 4.0}
-    assert starts(3, four_customers(**mixed, load_rule="paper")) == [[2, 4, 2]]
-    assert starts(4, four_customers(**mixed, load_rule="single")) == [[1, 2, 3, 4]]
-    only_backhauls = {"demand": [0, -1, -2, -1, -2], "capacity": 4.0}
-    assert starts(4, four_customers(**only_backhauls, load_rule="paper")) == [[1, 2, 3, 4]]
-
-
-def test_only_customers_within_the_limit(four_customers):
-    # There and back: 6, 10, 8, 16.
-    orienteering = four_customers(prize=[0, 1, 1, 1, 1], max_length=9.0, maximise_prize=True)
-    assert starts(4, orienteering) == [[1, 3, 1, 3]]
-
-
-def test_only_customers_whose_window_is_still_open(four_customers):
-    windows = [(1, 99), (0, 3), (0, 99), (0, 99), (0, 99)]
-    # Customer 1 is 3 away from a depot that opens at 1, so it must be optional here.
-    problem = four_customers(windows=windows, penalty=[0, 1, 1, 1, 1])
-    assert starts(4, problem) == [[2, 3, 4, 2]]
+@pytest.mark.parametrize(
+    ("features", "expected"),
+    [
+        ({}, [1, 2, 3, 4, 1, 2]),  # all in turn, and again
+        ({"depots": ()}, [0, 1, 2, 3, 4]),
+        ({"pairs": ((1, 3), (4, 2))}, [1, 4, 1]),  # pickups
+        ({**MIXED, "load_rule": "paper"}, [2, 4, 2]),  # linehauls
+        ({**MIXED, "load_rule": "single"}, [1, 2, 3, 4]),
+        ({**BACKHAULS, "load_rule": "paper"}, [1, 2, 3, 4]),
+        # There and back it is 6, 10, 8 and 16.
+        ({"prize": [0, 1, 1, 1, 1], "max_length": 9.0, "maximise_prize": True}, [1, 3, 1, 3]),
+        # Customer 1 is 3 away from a depot that opens at 1, so it must be optional here.
+        (
+            {"windows": [(1, 99), (0, 3), *[(0, 99)] * 3], "penalty": [0, 1, 1, 1, 1]},
+            [2, 3, 4, 2],
+        ),
+    ],
+)
+def test_who_can_come_first_in_turn(four_customers, features, expected):
+    assert starts(len(expected), four_customers(**features)) == [expected]
 
 
 def test_in_a_mixed_batch_each_instance_has_its_own(four_customers):

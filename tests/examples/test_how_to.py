@@ -13,12 +13,7 @@ PAGES = sorted((ROOT / "docs" / "how-to").glob("*.md"))
 
 
 @pytest.mark.parametrize("page", PAGES, ids=lambda page: page.stem)
-def test_programs_run(
-    page: Path,
-    tmp_path: Path,
-    monkeypatch: pytest.MonkeyPatch,
-    capsys: pytest.CaptureFixture[str],
-) -> None:
+def test_programs_run(page, tmp_path, monkeypatch, capsys):
     programs = re.findall(r"```python\n(.*?)```", page.read_text(encoding="utf-8"), re.S)
     if any("import pandas" in program for program in programs):
         pytest.importorskip("pandas")

@@ -9,7 +9,6 @@ import pytest
 
 from spacevrp.formats import FormatWarning, read
 from spacevrp.problems.errors import FormatError, UnsupportedError
-from spacevrp.problems.problem import Problem
 
 STOPS = """\
 id,x,y,demand,open,close,service,capacity
@@ -31,7 +30,6 @@ def write(tmp_path: Path):  # type: ignore[no-untyped-def]
 
 def test_a_table(write) -> None:  # type: ignore[no-untyped-def]
     problem = read(write(STOPS))
-    assert isinstance(problem, Problem)
     assert problem.name == "stops"
     assert problem.ids == ("hub", "bakery", "dairy, new")
     assert problem.demand.tolist() == [0, 4, 5]
@@ -51,7 +49,6 @@ def test_a_table(write) -> None:  # type: ignore[no-untyped-def]
 )
 def test_delimiters_and_spaces(write, text: str) -> None:  # type: ignore[no-untyped-def]
     problem = read(write(text))
-    assert isinstance(problem, Problem)
     assert problem.distances.between(0, 1) == 5
     assert problem.capacity == 5
 
@@ -59,10 +56,8 @@ def test_delimiters_and_spaces(write, text: str) -> None:  # type: ignore[no-unt
 def test_a_unit_of_time(write) -> None:  # type: ignore[no-untyped-def]
     """Five minutes of service at the bakery, and three units of way that take three minutes."""
     minutes = read(write(STOPS), time_unit="min")
-    assert isinstance(minutes, Problem)
     assert minutes.time_unit == "min"
     assert minutes.windows.tolist() == [[0, 600], [30, 120], [0, math.inf]]
-    assert minutes.clock is not None
     assert minutes.clock.moment(35) == "08:35"
     lines = STOPS.splitlines()
     told = "\n".join([f"{lines[0]},time_unit", f"{lines[1]},min", *(f"{x}," for x in lines[2:])])
@@ -74,7 +69,6 @@ def test_a_unit_of_time(write) -> None:  # type: ignore[no-untyped-def]
 def test_several_kinds_of_load(write) -> None:  # type: ignore[no-untyped-def]
     text = "x,y,demand_kg,demand_m3,capacity_kg,capacity_m3\n0,0,,,30,9\n1,1,20,5,,\n2,2,8,2,,\n"
     problem = read(write(text))
-    assert isinstance(problem, Problem)
     assert problem.loads.tolist() == [[0, 0], [20, 5], [8, 2]]
     assert problem.capacities == (30, 9)
 
@@ -82,7 +76,6 @@ def test_several_kinds_of_load(write) -> None:  # type: ignore[no-untyped-def]
 def test_ids_that_are_numbers_and_a_variant(write) -> None:  # type: ignore[no-untyped-def]
     text = "id,x,y,demand,capacity\n100,0,0,0,5\n007,3,4,2,\n"
     problem = read(write(text), variant="OCVRP")
-    assert isinstance(problem, Problem)
     assert problem.ids == (100, 7)
     assert problem.open_routes
 

@@ -5,13 +5,10 @@ from __future__ import annotations
 import re
 import tracemalloc
 import warnings
-from collections.abc import Callable
 from pathlib import Path
 
 import numpy as np
 import pytest
-from hypothesis import HealthCheck, given, settings
-from hypothesis import strategies as st
 
 from spacevrp.formats import FormatWarning, files, read, read_solution, write
 from spacevrp.problems.errors import FormatError
@@ -55,227 +52,105 @@ BACKHAULS = CVRP.replace("DEPOT_SECTION", "BACKHAUL_SECTION\n{}\nDEPOT_SECTION")
 
 
 # Base text, what is replaced in it, by what, and what the error says.
+# fmt: off
 CASES: list[tuple[str, str, str, str]] = [
     (CVRP, "TYPE : CVRP\n", "", "TYPE: expected one of .* received NONE"),
     (CVRP, "TYPE : CVRP", "TYPE : HCP", "TYPE: expected one of TSP.* received HCP"),
     (CVRP, "DIMENSION : 4\n", "", "DIMENSION: expected a number of nodes, received none"),
-    (
-        CVRP,
-        "DIMENSION : 4",
-        "DIMENSION : four",
-        "line 3, DIMENSION: expected a number, received four",
-    ),
+    (CVRP, "DIMENSION : 4", "DIMENSION : four",
+     "line 3, DIMENSION: expected a number, received four"),
     (CVRP, "DIMENSION : 4", "DIMENSION : 4.5", "line 3, DIMENSION: expected a whole number"),
     (CVRP, "DIMENSION : 4", "DIMENSION : -4", "DIMENSION: expected a number of nodes, received -4"),
-    (
-        CVRP,
-        "DIMENSION : 4",
-        "DIMENSION : 1000000000",
-        r"line 6, NODE_COORD_SECTION: expected 1000000000 rows \(DIMENSION\), received 4",
-    ),
-    (
-        CVRP,
-        "DIMENSION : 4",
-        "DIMENSION : 3",
-        "line 10, NODE_COORD_SECTION: expected 3 rows, received more",
-    ),
+    (CVRP, "DIMENSION : 4", "DIMENSION : 1000000000",
+     r"line 6, NODE_COORD_SECTION: expected 1000000000 rows \(DIMENSION\), received 4"),
+    (CVRP, "DIMENSION : 4", "DIMENSION : 3",
+     "line 10, NODE_COORD_SECTION: expected 3 rows, received more"),
     (CVRP, "DIMENSION : 4", "DIMENSION : inf", "line 3, DIMENSION: expected a finite number"),
     (CVRP, "CAPACITY : 10\n", "", "CAPACITY: expected a number, as CVRP needs it, received none"),
     (CVRP, "CAPACITY : 10", "CAPACITY : ten", "line 4, CAPACITY: expected a number, received ten"),
     (CVRP, "CAPACITY : 10", "CAPACITY : 1_0", "line 4, CAPACITY: expected a number, received 1_0"),
     (CVRP, "CAPACITY : 10", "CAPACITY :", "line 4, CAPACITY: expected a number"),
-    (
-        CVRP,
-        "CAPACITY : 10",
-        "CAPACITY : nan",
-        "line 4, CAPACITY: expected a finite number, received nan",
-    ),
-    (
-        CVRP,
-        "CAPACITY : 10",
-        "CAPACITY : 2",
-        r"demand, node 3: expected at most the capacity 2.0, received 3.0 \(number 4 in the file\)",
-    ),
-    (
-        CVRP,
-        "CAPACITY : 10",
-        "CAPACITY : 10\nCAPACITY : 9",
-        "line 5, CAPACITY: expected every key once",
-    ),
-    (
-        CVRP,
-        "CAPACITY : 10",
-        "CAPACITY : 10\nDISTANCE : 5",
-        "max_length, node 1: expected at least 6",
-    ),
+    (CVRP, "CAPACITY : 10", "CAPACITY : nan",
+     "line 4, CAPACITY: expected a finite number, received nan"),
+    (CVRP, "CAPACITY : 10", "CAPACITY : 2",
+     r"demand, node 3: expected at most the capacity 2.0, received 3.0 \(number 4 in the file\)"),
+    (CVRP, "CAPACITY : 10", "CAPACITY : 10\nCAPACITY : 9",
+     "line 5, CAPACITY: expected every key once"),
+    (CVRP, "CAPACITY : 10", "CAPACITY : 10\nDISTANCE : 5",
+     "max_length, node 1: expected at least 6"),
     (CVRP, "CAPACITY : 10", "CAPACITY : 10\nVEHICLES : 0", "max_routes: expected a whole number"),
     (CVRP, "EUC_2D", "XRAY1", "EDGE_WEIGHT_TYPE: expected EXPLICIT or one of .* received XRAY1"),
-    (
-        CVRP,
-        "EDGE_WEIGHT_TYPE : EUC_2D\n",
-        "",
-        "EDGE_WEIGHT_TYPE: expected EXPLICIT or .* received NONE",
-    ),
+    (CVRP, "EDGE_WEIGHT_TYPE : EUC_2D\n", "",
+     "EDGE_WEIGHT_TYPE: expected EXPLICIT or .* received NONE"),
     (CVRP, "EUC_2D", "EXPLICIT", "EDGE_WEIGHT_FORMAT: expected one of .* received NONE"),
-    (
-        CVRP,
-        "EUC_2D",
-        "EXPLICIT\nEDGE_WEIGHT_FORMAT : FUNCTION",
-        "EDGE_WEIGHT_FORMAT: expected .* FUNCTION",
-    ),
-    (
-        CVRP,
-        "EUC_2D",
-        "EXPLICIT\nEDGE_WEIGHT_FORMAT : UPPER_ROW",
-        "EDGE_WEIGHT_SECTION: expected a matrix",
-    ),
+    (CVRP, "EUC_2D", "EXPLICIT\nEDGE_WEIGHT_FORMAT : FUNCTION",
+     "EDGE_WEIGHT_FORMAT: expected .* FUNCTION"),
+    (CVRP, "EUC_2D", "EXPLICIT\nEDGE_WEIGHT_FORMAT : UPPER_ROW",
+     "EDGE_WEIGHT_SECTION: expected a matrix"),
     (CVRP, "NAME : c", "hello", "line 1: expected KEY : value or a section, received hello"),
     (CVRP, "2 3 0", "2 3", "line 8, NODE_COORD_SECTION: expected 3 numbers, received 2: 2 3"),
     (CVRP, "2 3 0", "2 3 0 0", "line 8, NODE_COORD_SECTION: expected 3 numbers, received 4"),
     (CVRP, "2 3 0", "2 3 x", "line 8, NODE_COORD_SECTION: expected a number, received x"),
-    (
-        CVRP,
-        "2 3 0",
-        "2 3 inf",
-        "line 8, NODE_COORD_SECTION: expected a finite number, received inf",
-    ),
+    (CVRP, "2 3 0", "2 3 inf",
+     "line 8, NODE_COORD_SECTION: expected a finite number, received inf"),
     (CVRP, "2 3 0", "2 3 ٣", "line 8, NODE_COORD_SECTION: expected a number"),
-    (
-        CVRP,
-        "2 3 0",
-        "1 3 0",
-        "line 8, NODE_COORD_SECTION: expected a whole number that no other node has",
-    ),
-    (
-        CVRP,
-        "2 3 0",
-        "2.5 3 0",
-        "line 8, NODE_COORD_SECTION: expected a whole number that no other node has",
-    ),
+    (CVRP, "2 3 0", "1 3 0",
+     "line 8, NODE_COORD_SECTION: expected a whole number that no other node has"),
+    (CVRP, "2 3 0", "2.5 3 0",
+     "line 8, NODE_COORD_SECTION: expected a whole number that no other node has"),
     (CVRP, "2 3 0\n", "", r"line 6, NODE_COORD_SECTION: expected 4 rows \(DIMENSION\), received 3"),
-    (
-        CVRP,
-        "DEMAND_SECTION\n1 0\n2 1\n3 2\n4 3\n",
-        "",
-        "DEMAND_SECTION: expected the section, as CVRP",
-    ),
-    (
-        CVRP,
-        "3 2\n",
-        "",
-        r"line 11, DEMAND_SECTION: expected 4 rows \(DIMENSION\), received 3, none for node 3",
-    ),
+    (CVRP, "DEMAND_SECTION\n1 0\n2 1\n3 2\n4 3\n", "",
+     "DEMAND_SECTION: expected the section, as CVRP"),
+    (CVRP, "3 2\n", "",
+     r"line 11, DEMAND_SECTION: expected 4 rows \(DIMENSION\), received 3, none for node 3"),
     (CVRP, "3 2\n", "2 2\n", "line 14, DEMAND_SECTION: expected every node once, received 2 again"),
     (CVRP, "3 2\n", "9 2\n", "line 14, DEMAND_SECTION: expected a node of 1 to 4, received 9"),
     (CVRP, "3 2\n", "3 -2\n", "DEMAND_SECTION, node 3: expected at least 0"),
-    (
-        CVRP,
-        "\n1 0\n",
-        "\n1 5\n",
-        r"demand, node 0: expected 0 at a depot, received 5.0 \(number 1 in",
-    ),
+    (CVRP, "\n1 0\n", "\n1 5\n",
+     r"demand, node 0: expected 0 at a depot, received 5.0 \(number 1 in"),
     (CVRP, " 1\n -1\n", " -1\n", "DEPOT_SECTION: expected at least one depot, received none"),
     (CVRP, " -1\n", " -1\n 2\n", "line 19, DEPOT_SECTION: expected nothing after -1, received 2"),
     (CVRP, " 1\n -1", " 7\n -1", "DEPOT_SECTION: expected a node of 1 to 4, received 7"),
     (CVRP, " 1\n -1", " 1\n 1\n -1", r"depots.*: expected each depot once"),
-    (
-        CVRP,
-        " 1\n -1",
-        " 1\n 1.5\n -1",
-        "line 18, DEPOT_SECTION: expected a whole number, received 1.5",
-    ),
-    (
-        CVRP,
-        "DEPOT_SECTION",
-        "DEMAND_SECTION\nDEPOT_SECTION",
-        "line 16, DEMAND_SECTION: expected every section once, received it again after line 11",
-    ),
-    (
-        CVRP,
-        "DEPOT_SECTION",
-        "PICKUP_AND_DELIVERY_SECTION\nDEPOT_SECTION",
-        "PICKUP_AND_DELIVERY_SECTION: expected 4 rows",
-    ),
-    (
-        CVRP,
-        "DEPOT_SECTION",
-        "EDGE_WEIGHT_SECTION\n1 2\nDEPOT_SECTION",
-        "expected no matrix next to EUC_2D",
-    ),
-    (
-        CVRP,
-        "TYPE : CVRP",
-        "TYPE : TSP",
-        "CAPACITY: expected no vehicles in TYPE TSP, received CAPACITY",
-    ),
-    (
-        CVRP,
-        "TYPE : CVRP",
-        "TYPE : VRPTW",
-        "TIME_WINDOW_SECTION: expected the section, as VRPTW needs it",
-    ),
-    (
-        CVRP,
-        "CAPACITY : 10",
-        "CAPACITY : 10\nSERVICE_TIME : -1",
-        "service, node 1: expected a duration",
-    ),
-    (
-        TIMED,
-        "CAPACITY : 10",
-        "CAPACITY : 10\nSERVICE_TIME : 1\nSERVICE_TIME_SECTION\n1 0\n",
-        "no section next to the key",
-    ),
+    (CVRP, " 1\n -1", " 1\n 1.5\n -1",
+     "line 18, DEPOT_SECTION: expected a whole number, received 1.5"),
+    (CVRP, "DEPOT_SECTION", "DEMAND_SECTION\nDEPOT_SECTION",
+     "line 16, DEMAND_SECTION: expected every section once, received it again after line 11"),
+    (CVRP, "DEPOT_SECTION", "PICKUP_AND_DELIVERY_SECTION\nDEPOT_SECTION",
+     "PICKUP_AND_DELIVERY_SECTION: expected 4 rows"),
+    (CVRP, "DEPOT_SECTION", "EDGE_WEIGHT_SECTION\n1 2\nDEPOT_SECTION",
+     "expected no matrix beside EUC_2D"),
+    (CVRP, "TYPE : CVRP", "TYPE : TSP",
+     "CAPACITY: expected no vehicles in TYPE TSP, received CAPACITY"),
+    (CVRP, "TYPE : CVRP", "TYPE : VRPTW",
+     "TIME_WINDOW_SECTION: expected the section, as VRPTW needs it"),
+    (CVRP, "CAPACITY : 10", "CAPACITY : 10\nSERVICE_TIME : -1",
+     "service, node 1: expected a duration"),
+    (TIMED, "CAPACITY : 10", "CAPACITY : 10\nSERVICE_TIME : 1\nSERVICE_TIME_SECTION\n1 0\n",
+     "no section beside the key"),
     (TIMED, "4 0 11", "4 12 11", "windows, node 3: expected a window that closes after it opens"),
     (TIMED, "4 0 11", "4 0", "line 20, TIME_WINDOW_SECTION: expected 3 numbers, received 2: 4 0"),
     (TIMED, "3 0 9", "3 0 3", "windows, node 2: expected a window still open at 4"),
     (BACKHAULS, "{}", "9 -1", "BACKHAUL_SECTION: expected a node of 1 to 4, received 9"),
-    (
-        BACKHAULS,
-        "{}",
-        "1 0\n2 0\n3 2\n4 0",
-        "BACKHAUL_SECTION, node 3: expected an amount of at least 0, at",
-    ),
-    (
-        BACKHAULS.replace("3 2\n", "3 0\n"),
-        "{}",
-        "1 0\n2 0\n3 -2\n4 0",
-        "node 3: expected an amount of at least 0",
-    ),
+    (BACKHAULS, "{}", "1 0\n2 0\n3 2\n4 0",
+     "BACKHAUL_SECTION, node 3: expected an amount of at least 0, at"),
+    (BACKHAULS.replace("3 2\n", "3 0\n"), "{}", "1 0\n2 0\n3 -2\n4 0",
+     "node 3: expected an amount of at least 0"),
     (MATRIX, "1 2 3\n", "1 2\n", "line 6, EDGE_WEIGHT_SECTION: expected 3 numbers, received 2"),
-    (
-        MATRIX,
-        "1 2 3\n",
-        "1 2 3 4\n",
-        "line 6, EDGE_WEIGHT_SECTION: expected 3 numbers, received more",
-    ),
+    (MATRIX, "1 2 3\n", "1 2 3 4\n",
+     "line 6, EDGE_WEIGHT_SECTION: expected 3 numbers, received more"),
     (MATRIX, "1 2 3\n", "1\n2 x\n", "line 8, EDGE_WEIGHT_SECTION: expected a number, received x"),
-    (
-        MATRIX,
-        "1 2 3\n",
-        "1\n2 inf\n",
-        "line 8, EDGE_WEIGHT_SECTION: expected a finite number, received inf",
-    ),
-    (
-        MATRIX,
-        "1 2 3\n",
-        "1\n2 3_0\n",
-        "line 8, EDGE_WEIGHT_SECTION: expected a number, received 3_0",
-    ),
+    (MATRIX, "1 2 3\n", "1\n2 inf\n",
+     "line 8, EDGE_WEIGHT_SECTION: expected a finite number, received inf"),
+    (MATRIX, "1 2 3\n", "1\n2 3_0\n",
+     "line 8, EDGE_WEIGHT_SECTION: expected a number, received 3_0"),
     (MATRIX, "1 2 3\n", "1\n2 -3\n", "matrix, node 1: expected distances of at least 0"),
-    (
-        MATRIX,
-        "DIMENSION : 3",
-        "DIMENSION : 1000000000",
-        "expected 499999999500000000 numbers, received 3",
-    ),
-    (
-        MATRIX,
-        "DIMENSION : 3",
-        "DIMENSION : 3\nCAPACITY : 3",
-        "CAPACITY: expected no vehicles in TYPE TSP",
-    ),
+    (MATRIX, "DIMENSION : 3", "DIMENSION : 1000000000",
+     "expected 499999999500000000 numbers, received 3"),
+    (MATRIX, "DIMENSION : 3", "DIMENSION : 3\nCAPACITY : 3",
+     "CAPACITY: expected no vehicles in TYPE TSP"),
 ]
+# fmt: on
 
 
 def refuse(path: Path) -> str:
@@ -293,9 +168,7 @@ def refuse(path: Path) -> str:
 @pytest.mark.parametrize(
     ("text", "old", "new", "words"), CASES, ids=[f"{i}-{c[3][:40]}" for i, c in enumerate(CASES)]
 )
-def test_one_wrong_thing_is_named(
-    tmp_path: Path, text: str, old: str, new: str, words: str
-) -> None:
+def test_one_wrong_thing_is_named(tmp_path, text, old, new, words):
     assert old in text
     path = tmp_path / "case.vrp"
     path.write_text(text.replace(old, new, 1), encoding="utf-8")
@@ -326,9 +199,7 @@ SUFFIXES = (".vrp", ".tsp", ".atsp", ".txt", ".json", ".npz", ".sol", ".dat", ""
     ],
     ids=["empty", "blank", "noise", "letters", "zip", "brace", "not-utf8", "number", "eof"],
 )
-def test_no_file_of_any_name_is_more_than_refused(
-    tmp_path: Path, suffix: str, content: bytes
-) -> None:
+def test_no_file_of_any_name_is_more_than_refused(tmp_path, suffix, content):
     path = tmp_path / f"case{suffix}"
     path.write_bytes(content)
     refuse(path)
@@ -338,9 +209,7 @@ def test_no_file_of_any_name_is_more_than_refused(
 
 @pytest.mark.parametrize("suffix", SUFFIXES)
 @pytest.mark.parametrize("block", [NOISE, LETTERS], ids=["bytes", "letters"])
-def test_a_large_file_of_noise_is_refused_by_its_first_bytes(
-    tmp_path: Path, suffix: str, block: bytes
-) -> None:
+def test_a_large_file_of_noise_is_refused_by_its_first_bytes(tmp_path, suffix, block):
     """200 MB of which only the beginning exists on disk; the rest reads as zeros."""
     path = tmp_path / f"case{suffix}"
     with path.open("wb") as stream:
@@ -358,9 +227,7 @@ def test_a_large_file_of_noise_is_refused_by_its_first_bytes(
     assert peak < 5 * 10**6
 
 
-def test_text_beyond_all_measure_is_refused_by_its_size(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_text_beyond_all_measure_is_refused_by_its_size(tmp_path, monkeypatch):
     monkeypatch.setattr(files, "MAX_TEXT_BYTES", 100)
     path = tmp_path / "case.vrp"
     path.write_text(CVRP, encoding="utf-8")
@@ -416,49 +283,3 @@ def test_every_truncation_is_noticed(tmp_path: Path, name: str) -> None:
                 continue
         assert problem == whole, length
         assert not content[length:].strip(), length  # nothing but a line end is missing
-
-
-@given(data=st.data())
-@settings(
-    max_examples=100, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture]
-)
-def test_no_damage_makes_more_than_an_error(tmp_path: Path, data: st.DataObject) -> None:
-    held = samples_once(tmp_path)
-    name = data.draw(st.sampled_from(sorted(held)))
-    content = bytearray(held[name])
-    for _ in range(data.draw(st.integers(1, 4))):
-        place = data.draw(st.integers(0, len(content) - 1))
-        kind = data.draw(st.sampled_from(["replace", "insert", "delete"]))
-        if kind == "delete":
-            del content[place : place + data.draw(st.integers(1, 20))]
-        elif kind == "insert":
-            content[place:place] = data.draw(st.binary(min_size=1, max_size=8))
-        else:
-            content[place] = data.draw(st.integers(0, 255))
-        if not content:
-            break
-    path = tmp_path / f"damaged-{name}"
-    path.write_bytes(bytes(content))
-    with warnings.catch_warnings():
-        warnings.simplefilter("ignore", FormatWarning)
-        for reader in READERS:
-            try:
-                reader(path)
-            except FormatError as error:
-                assert str(error).startswith(str(path))  # noqa: PT017 (most damage is an error)
-
-
-READERS: tuple[Callable[[Path], object], ...] = (read, read_solution)
-_held: dict[str, bytes] = {}
-
-
-def samples_once(folder: Path) -> dict[str, bytes]:
-    if not _held:
-        _held.update(samples(folder))
-        _held["case.txt"] = (
-            b"R1\n\nVEHICLE\nNUMBER CAPACITY\n 2 20\n\nCUSTOMER\nCUST NO. X Y D R D S\n"
-            b"0 35 35 0 0 230 0\n1 41 49 10 161 171 10\n"
-        )
-        _held["case.sol"] = b"Route #1: 3 1\nRoute #2: 2\nCost 12.5\n"
-        _held["backhauls.vrp"] = BACKHAULS.format("3\n4\n-1").encode()
-    return _held

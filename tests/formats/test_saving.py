@@ -25,7 +25,6 @@ def test_what_is_written_is_read_again(problem: Problem, tmp_path: Path) -> None
     batch = spacevrp.generate("CVRP", 4, 2)
     spacevrp.write(batch, str(tmp_path / "two.npz"))
     two = spacevrp.read(tmp_path / "two.npz")
-    assert isinstance(two, list)
     assert [one.demand.tolist() for one in two] == [one.demand.tolist() for one in batch]
 
 

@@ -4,11 +4,8 @@ from __future__ import annotations
 
 import json
 from pathlib import Path
-from typing import Any
 
 import pytest
-from hypothesis import given, settings
-from hypothesis import strategies as st
 
 from spacevrp.formats import read_solution
 from spacevrp.problems.errors import FormatError
@@ -60,9 +57,7 @@ def test_every_instance_has_its_own_ids(tmp_path: Path) -> None:
     ],
 )
 @pytest.mark.parametrize("form", ["to_dict", "plan.json", "plan.csv", "without nodes", "ids.csv"])
-def test_what_a_solution_writes_is_read(
-    tmp_path: Path, problem: Problem, routes: Any, types: Any, form: str
-) -> None:
+def test_what_a_solution_writes_is_read(tmp_path, problem, routes, types, form):
     """The same routes at the same cost, whether nodes are told by number, by id or by both."""
     solution = Solution.judged(problem, routes, types)
     document = solution.to_dict()
@@ -125,24 +120,3 @@ def test_what_is_wrong_is_named(tmp_path: Path, name: str, content: object, word
     with pytest.raises(FormatError, match=words) as caught:
         read_solution(path, NAMED)
     assert str(caught.value).startswith(str(path))
-
-
-@settings(max_examples=60, deadline=None)
-@given(st.data())
-def test_whatever_a_table_holds_there_is_a_line_or_a_plan(
-    tmp_path_factory: pytest.TempPathFactory, data: st.DataObject
-) -> None:
-    cells = st.sampled_from(["", "1", "2", "hub", "7", "-1", "1e9", "9" * 400, "x y", "٣", "0.5"])
-    names = data.draw(st.permutations(["route", "id", "node", "vehicle"]))[: data.draw(st.just(3))]
-    rows = data.draw(st.lists(st.tuples(cells, cells, cells), min_size=1, max_size=4))
-    text = "\n".join([",".join(names), *(",".join(row) for row in rows)]) + "\n"
-    path = save(tmp_path_factory.mktemp("plans"), text, "plan.csv")
-    try:
-        (plan,) = read_solution(path, NAMED).instances
-    except FormatError as error:
-        said = str(error)
-    else:
-        said = str(path)
-        assert all(isinstance(node, int) for route in plan.routes for node in route)
-    assert said.startswith(str(path))
-    assert "\n" not in said

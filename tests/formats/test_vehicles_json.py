@@ -115,9 +115,7 @@ def test_solutions_name_their_vehicles(tmp_path: Path) -> None:
     assert first.startswith("1,van,0,0,start")
 
 
-def test_check_asks_for_the_vehicles_of_the_file(
-    tmp_path: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
+def test_check_asks_for_the_vehicles_of_the_file(tmp_path, capsys):
     write(tmp_path / "mixed.json", mixed())
     routes = [[0, 1, 2, 4], [4, 3, 4]]
     for vehicles, code, part in (

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import subprocess
 import sys
-from collections.abc import Callable
 from pathlib import Path
 
 import fuzz_corpus
@@ -82,15 +81,7 @@ def run(argv: list[str], capsys: pytest.CaptureFixture[str]) -> tuple[int, str]:
 
 @fuzzed(110)
 @given(case=_files, more=extras())
-def test_solve(
-    tmp_path: Path,
-    weights: Path,
-    capsys: pytest.CaptureFixture[str],
-    monkeypatch: pytest.MonkeyPatch,
-    watch: Callable[[], None],
-    case: tuple[str, bytes],
-    more: list[str],
-) -> None:
+def test_solve(tmp_path, weights, capsys, monkeypatch, watch, case, more):
     watch()
     monkeypatch.chdir(tmp_path)  # where -o and --plot may write
     path = tmp_path / case[0]
@@ -101,15 +92,7 @@ def test_solve(
 
 @fuzzed(80)
 @given(case=_files, plan=damaged_solutions(), swapped=st.booleans(), more=extras())
-def test_check(
-    tmp_path: Path,
-    capsys: pytest.CaptureFixture[str],
-    watch: Callable[[], None],
-    case: tuple[str, bytes],
-    plan: tuple[str, bytes],
-    swapped: bool,
-    more: list[str],
-) -> None:
+def test_check(tmp_path, capsys, watch, case, plan, swapped, more):
     watch()
     name, content = case if swapped else ("cvrp.vrp", fuzz_corpus.CVRP.encode())
     instance, solution = tmp_path / name, tmp_path / plan[0]
@@ -121,15 +104,7 @@ def test_check(
 
 @fuzzed(70)
 @given(case=_files, plan=st.none() | damaged_solutions(), more=extras())
-def test_explain(
-    tmp_path: Path,
-    weights: Path,
-    capsys: pytest.CaptureFixture[str],
-    watch: Callable[[], None],
-    case: tuple[str, bytes],
-    plan: tuple[str, bytes] | None,
-    more: list[str],
-) -> None:
+def test_explain(tmp_path, weights, capsys, watch, case, plan, more):
     watch()
     instance = tmp_path / case[0]
     instance.write_bytes(case[1])
@@ -143,13 +118,7 @@ def test_explain(
 
 @fuzzed(40)
 @given(words=st.lists(st.sampled_from((*_OPTIONS, *_WORDS, "solve", "check")), max_size=4))
-def test_any_words(
-    tmp_path: Path,
-    capsys: pytest.CaptureFixture[str],
-    monkeypatch: pytest.MonkeyPatch,
-    watch: Callable[[], None],
-    words: list[str],
-) -> None:
+def test_any_words(tmp_path, capsys, monkeypatch, watch, words):
     watch()
     monkeypatch.chdir(tmp_path)
     code, errors = run(words, capsys)

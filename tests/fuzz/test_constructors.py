@@ -2,80 +2,38 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from typing import Any
 
+import pytest
 from fuzz_property import check, fuzzed
 from hostile_values import LONLAT, MATRIX, POINTS, any_data, features, frames, mappings, tables
 from hypothesis import given
 from hypothesis import strategies as st
 
 from spacevrp.problems.problem import Problem
-from spacevrp.solver import Solver
 
-Watch = Callable[[], None]
+SPEEDS = st.sampled_from((None, 30, 0, -1, "x", float("inf"), float("nan"), 1e-300, 10**5000))
+MINIMISED = st.sampled_from((None, None, None, "distances", "durations", "x", 5, []))
+# What is handed over, and the keywords beside it.
+DOORS: dict[str, tuple[st.SearchStrategy[Any], st.SearchStrategy[dict[str, Any]]]] = {
+    "from_coordinates": (tables(POINTS), features()),
+    "from_matrix": (tables(MATRIX), features()),
+    "from_lonlat": (
+        tables(LONLAT),
+        st.tuples(SPEEDS, features()).map(lambda drawn: {"speed_kmh": drawn[0], **drawn[1]}),
+    ),
+    "from_frame": (frames(), st.one_of(st.just({}), features())),
+    "from_ortools": (mappings("ortools"), st.just({})),
+    "from_table": (mappings("table"), st.fixed_dictionaries({"minimise": MINIMISED})),
+    "from_vroom": (mappings("vroom"), st.fixed_dictionaries({"speed_kmh": SPEEDS})),
+    "from_data": (any_data(), st.just({})),
+}
 
 
-@fuzzed(220)
-@given(points=tables(POINTS), given=features())
-def test_from_coordinates(solver: Solver, watch: Watch, points: Any, given: dict[str, Any]) -> None:
+@pytest.mark.parametrize("door", DOORS)
+@fuzzed(190)
+@given(data=st.data())
+def test_hostile_values(solver, watch, door, data):
     watch()
-    check("from_coordinates", lambda: Problem.from_coordinates(points, **given), solver)
-
-
-@fuzzed(220)
-@given(matrix=tables(MATRIX), given=features())
-def test_from_matrix(solver: Solver, watch: Watch, matrix: Any, given: dict[str, Any]) -> None:
-    watch()
-    check("from_matrix", lambda: Problem.from_matrix(matrix, **given), solver)
-
-
-@fuzzed(160)
-@given(
-    points=tables(LONLAT),
-    speed=st.sampled_from((None, 30, 0, -1, "x", float("inf"), float("nan"), 1e-300, 10**5000)),
-    given=features(),
-)
-def test_from_lonlat(
-    solver: Solver, watch: Watch, points: Any, speed: Any, given: dict[str, Any]
-) -> None:
-    watch()
-    check("from_lonlat", lambda: Problem.from_lonlat(points, speed_kmh=speed, **given), solver)
-
-
-@fuzzed(220)
-@given(frame=frames(), given=st.one_of(st.just({}), features()))
-def test_from_frame(solver: Solver, watch: Watch, frame: Any, given: dict[str, Any]) -> None:
-    watch()
-    check("from_frame", lambda: Problem.from_frame(frame, **given), solver)
-
-
-@fuzzed(160)
-@given(data=mappings("ortools"))
-def test_from_ortools(solver: Solver, watch: Watch, data: Any) -> None:
-    watch()
-    check("from_ortools", lambda: Problem.from_ortools(data), solver)
-
-
-@fuzzed(160)
-@given(
-    response=mappings("table"),
-    minimise=st.sampled_from((None, None, None, "distances", "durations", "x", 5, [])),
-)
-def test_from_table(solver: Solver, watch: Watch, response: Any, minimise: Any) -> None:
-    watch()
-    check("from_table", lambda: Problem.from_table(response, minimise=minimise), solver)
-
-
-@fuzzed(160)
-@given(document=mappings("vroom"), speed=st.sampled_from((None, None, 30, 0, "x")))
-def test_from_vroom(solver: Solver, watch: Watch, document: Any, speed: Any) -> None:
-    watch()
-    check("from_vroom", lambda: Problem.from_vroom(document, speed_kmh=speed), solver)
-
-
-@fuzzed(200)
-@given(data=any_data())
-def test_from_data(solver: Solver, watch: Watch, data: Any) -> None:
-    watch()
-    check("from_data", lambda: Problem.from_data(data), solver)
+    handed, keywords = (data.draw(strategy) for strategy in DOORS[door])
+    check(door, lambda: getattr(Problem, door)(handed, **keywords), solver)

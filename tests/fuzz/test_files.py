@@ -6,6 +6,7 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
+import pytest
 from fuzz_corpus import documents, files
 from fuzz_property import check, fuzzed
 from hostile_json import damaged_json
@@ -43,51 +44,20 @@ def test_every_file_of_the_corpus_is_solved(tmp_path: Path, solver: Solver) -> N
             assert read_hostile("corpus", (name, content), tmp_path, solver) == "solved", name
 
 
-@fuzzed(1300)
-@given(case=mostly(damaged_text((".vrp", ".tsp", ".atsp")), spoken_vrplib()))
-def test_vrplib(tmp_path: Path, solver: Solver, watch: Watch, case: Case) -> None:
-    watch()
-    read_hostile("VRPLIB and TSPLIB files", case, tmp_path, solver)
+CASES: dict[str, st.SearchStrategy[Case]] = {
+    "VRPLIB and TSPLIB files": mostly(damaged_text((".vrp", ".tsp", ".atsp")), spoken_vrplib()),
+    "Solomon, Li-Lim and Cordeau files": damaged_text((".txt",)),
+    "CSV files": mostly(damaged_text((".csv",)), spoken_csv()),
+    "our JSON files": damaged_json(_OWN),
+    "foreign JSON files": damaged_json(_FOREIGN),
+    ".npz files": damaged_npz(),
+    "files of any bytes": damaged_bytes(),
+}
 
 
-@fuzzed(600)
-@given(case=damaged_text((".txt",)))
-def test_rows_of_numbers(tmp_path: Path, solver: Solver, watch: Watch, case: Case) -> None:
-    watch()
-    read_hostile("Solomon, Li-Lim and Cordeau files", case, tmp_path, solver)
-
-
+@pytest.mark.parametrize("door", CASES)
 @fuzzed(1000)
-@given(case=mostly(damaged_text((".csv",)), spoken_csv()))
-def test_csv(tmp_path: Path, solver: Solver, watch: Watch, case: Case) -> None:
+@given(data=st.data())
+def test_hostile_files(tmp_path, solver, watch, door, data):
     watch()
-    read_hostile("CSV files", case, tmp_path, solver)
-
-
-@fuzzed(1300)
-@given(case=damaged_json(_OWN))
-def test_own_json(tmp_path: Path, solver: Solver, watch: Watch, case: Case) -> None:
-    watch()
-    read_hostile("our JSON files", case, tmp_path, solver)
-
-
-@fuzzed(1300)
-@given(case=damaged_json(_FOREIGN))
-def test_foreign_json(tmp_path: Path, solver: Solver, watch: Watch, case: Case) -> None:
-    watch()
-    door = case[0].partition("-")[0].removesuffix(".json")
-    read_hostile(f"{door} JSON files", case, tmp_path, solver)
-
-
-@fuzzed(1000)
-@given(case=damaged_npz())
-def test_npz(tmp_path: Path, solver: Solver, watch: Watch, case: Case) -> None:
-    watch()
-    read_hostile(".npz files", case, tmp_path, solver)
-
-
-@fuzzed(400)
-@given(case=damaged_bytes())
-def test_bytes(tmp_path: Path, solver: Solver, watch: Watch, case: Case) -> None:
-    watch()
-    read_hostile("files of any bytes", case, tmp_path, solver)
+    read_hostile(door, data.draw(CASES[door]), tmp_path, solver)

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import math
 import warnings
-from collections.abc import Callable
 from pathlib import Path
 
 import fuzz_corpus
@@ -53,9 +52,7 @@ def judge_hostile(instance: Problem, path: Path) -> str:
 
 @fuzzed(900)
 @given(case=damaged_solutions(), name=st.sampled_from(_INSTANCES))
-def test_solutions(
-    tmp_path: Path, watch: Callable[[], None], case: tuple[str, bytes], name: str
-) -> None:
+def test_solutions(tmp_path, watch, case, name):
     watch()
     instance_path, path = tmp_path / name, tmp_path / case[0]
     instance_path.write_bytes(fuzz_corpus.files()[name])

@@ -7,7 +7,6 @@ import math
 from collections.abc import Callable
 from dataclasses import dataclass
 from itertools import pairwise
-from pathlib import Path
 
 import numpy as np
 from fuzz_corpus import pack
@@ -17,7 +16,6 @@ from hypothesis import strategies as st
 
 from spacevrp.formats import read
 from spacevrp.problems.problem import Problem
-from spacevrp.solver import Solver
 
 Table = list[list[float]]
 
@@ -145,9 +143,7 @@ WRITERS = {
 
 @fuzzed(400)
 @given(truth=truths(), name=st.sampled_from(sorted(WRITERS)))
-def test_the_cost_is_that_of_the_numbers_written(
-    tmp_path: Path, solver: Solver, watch: Callable[[], None], truth: Truth, name: str
-) -> None:
+def test_the_cost_is_that_of_the_numbers_written(tmp_path, solver, watch, truth, name):
     watch()
     content, table = WRITERS[name](truth)
     path = tmp_path / name

@@ -73,38 +73,6 @@ def test_penalties_grow_with_the_tour(size: int, scale: float) -> None:
     assert recipe.largest_prize(size) == 4 / size
 
 
-def test_windows() -> None:
-    assert recipe.horizon(VARIANTS["CVRPTW"].features) == 3.0
-    assert recipe.horizon(VARIANTS["ACVRPTW"].features) == 1.0
-    assert recipe.horizon(VARIANTS["CVRP"].features) == inf
-    assert recipe.half_width(VARIANTS["CVRPTW"].features) == (0.1, 1.0)
-    assert recipe.half_width(VARIANTS["ACVRPTW"].features) == (0.1, pytest.approx(1 / 3))
-
-
-@pytest.mark.parametrize(
-    ("name", "limit"),
-    [
-        ("TSP", inf),
-        ("ACVRP", inf),
-        ("CVRPTW", 2.8),
-        ("CVRPLTW", 2.8),
-        ("ACVRPTW", 0.8),
-        ("ACVRPLTW", 0.6),
-        ("AOP", 1.0),
-        ("OP", inf),
-    ],
-)
-def test_how_far_a_customer_may_be_for_a_vehicle_of_its_own(name: str, limit: float) -> None:
-    assert recipe.reach_limit(VARIANTS[name].features, 20) == pytest.approx(limit)
-
-
-@pytest.mark.parametrize(("name", "depots"), [("TSP", 0), ("OP", 1), ("AMDCVRP", 3)])
-def test_depots_come_on_top_of_the_customers(name: str, depots: int) -> None:
-    features = VARIANTS[name].features
-    assert recipe.num_depots(features) == depots
-    assert recipe.num_nodes(features, 10) == 10 + depots
-
-
 @pytest.mark.parametrize(
     ("name", "size", "message"),
     [

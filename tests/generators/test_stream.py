@@ -40,20 +40,6 @@ def test_every_part_of_the_key_matters(other: Streams) -> None:
     assert not np.isin(other.uniform(20), streams(0).uniform(20)).any()
 
 
-def test_whole_numbers_fill_their_range_evenly() -> None:
-    drawn = streams(0).whole(1, 10, 9000)[0]
-    counts = np.bincount(drawn, minlength=10)
-    assert counts[0] == 0
-    assert len(counts) == 10
-    assert (abs(counts[1:] - 1000) < 4.5 * 30).all()  # a deviation is about 30
-
-
-def test_the_largest_uniform_number_does_not_reach_the_bound() -> None:
-    largest = (2**53 - 1) * 2.0**-53
-    for bound in (9, 10**6):
-        assert np.floor(largest * bound) == bound - 1
-
-
 def test_subsets_have_their_size_and_favour_nobody() -> None:
     chosen = streams(*range(2000)).subset(2, 10)
     assert (chosen.sum(axis=1) == 2).all()

@@ -60,7 +60,6 @@ def random_model() -> Callable[..., SpaceModel]:
 def told_more(random_model: Callable[..., SpaceModel]) -> SpaceModel:
     """A small model that counts facts of moves, with much weight, and sees bits of the problem."""
     model = random_model(signals=7, constraint_aware=True, problem_bits=True)
-    assert model.moves is not None
     with torch.no_grad():
         for parameter in model.moves.parameters():
             parameter *= 20.0

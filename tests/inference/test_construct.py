@@ -60,7 +60,6 @@ def assert_same_best(
             if hindsight and firsts[1] is None:
                 continue  # the torch path has some of all instances beside one of unknown prizes
             assert firsts[0] is not None
-            assert firsts[1] is not None
             same = moves(firsts[0]) == moves(firsts[1])
             differing += not same
             if same:
@@ -80,7 +79,6 @@ def test_all_variants(bundled: SpaceModel, network_of: Of) -> None:
         assert candidates[-1].hindsight is problem.has_unknown_prizes
     plans = first_plans(network, problems[:40], ConstructParams())
     for problem, plan in zip(problems, plans, strict=False):
-        assert plan is not None
         assert judge(problem, plan.routes).feasible
 
 
@@ -150,9 +148,7 @@ def test_all_variants_step_by_step(bundled: SpaceModel, network_of: Of) -> None:
         ({"starts": None, "samples": None, "heads": 0.0}, {"strength": 0.0}),
     ],
 )
-def test_starts_samples_and_heads(
-    bundled: SpaceModel, network_of: Of, settings: dict[str, int], params: dict[str, int]
-) -> None:
+def test_starts_samples_and_heads(bundled, network_of, settings, params):
     problems = [generate(name, 10, 1, 2)[0] for name in ("CVRPTW", "TSP", "AOP", "MDCVRP")]
     wanted = by_torch(bundled, problems, Settings(augmentations=2, seed=9, **settings))
     got = construct(
@@ -212,7 +208,6 @@ def test_a_plan_of_rollouts_by_hand() -> None:
     assert plan.start.tolist() == [0, 1, 0, 1]
     assert plan.draw.tolist() == plan.rounds.tolist() == [0, 0, 1, 1]
     keys = plan.keys(0, range(3))
-    assert keys is not None
     assert (keys[:, :2] == -1).all()
     assert len(np.unique(keys[:, 2:])) == 6
     assert RolloutPlan.of(3, has_depot=True, wanted=9, samples=None).start.tolist() == [0, 1, 2]

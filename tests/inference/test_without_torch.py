@@ -41,24 +41,6 @@ def run(program: str) -> None:
     assert done.returncode == 0, done.stderr
 
 
-def test_torch_is_not_imported() -> None:
-    run("work()\nassert not [name for name in sys.modules if name.startswith('torch.')]")
-
-
-def test_plans_of_all_kinds() -> None:
-    run(
-        """
-from spacevrp.inference.construct import ConstructParams, first_plans
-from spacevrp.problems.fleet import Vehicle
-
-types = [Vehicle(count=2, capacity=4, start=0), Vehicle(count=3, capacity=2, start=0)]
-fleet = Problem.from_coordinates(points, depots=[0], demand=[0] + [1] * 7, vehicles=types)
-for params in (ConstructParams(augmentations=2), ConstructParams(choices=3)):
-    assert all(plan.feasible for plan in first_plans(network, [problem, fleet], params))
-"""
-    )
-
-
 @pytest.mark.skipif(sys.platform == "win32", reason="there is no fork")
 def test_a_forked_process_says_the_same() -> None:
     run(

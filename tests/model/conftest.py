@@ -26,8 +26,6 @@ def slow_twin() -> ModuleType:
     """The module beside this file; tests cannot import their neighbours by name."""
     path = Path(__file__).with_name("slow_twin.py")
     spec = importlib.util.spec_from_file_location("slow_twin", path)
-    assert spec is not None
-    assert spec.loader is not None
     module = importlib.util.module_from_spec(spec)
     spec.loader.exec_module(module)
     return module

@@ -67,13 +67,6 @@ def test_heads_are_added():
     assert torch.allclose(whole, parts)
 
 
-def test_silent_magnitudes_can_learn():
-    module = adapters(awake=False)
-    module(unit(0)).sum().backward()
-    assert (module.magnitude.grad[0] != 0).all()
-    assert (module.magnitude.grad[1] == 0).all()
-
-
 def test_a_hypernetwork_gives_every_problem_its_own_weights():
     torch.manual_seed(1)
     module = GeneratedProjection(6, 5, 8).double()
@@ -107,16 +100,6 @@ def test_biases_follow_the_formula_and_are_never_negative():
     assert (received > 0).any()
 
 
-def test_every_bias_network_learns_from_the_start():
-    torch.manual_seed(0)
-    networks = BiasNetworks(5, 16)
-    networks(ATTRIBUTES.float()).sum().backward()
-    for name, parameter in networks.named_parameters():
-        if name != "weight_in":  # attributes are 0 in many places
-            assert (parameter.grad != 0).any(dim=-1).all() if parameter.ndim > 1 else True
-    assert networks.bias_out.grad.tolist() == pytest.approx([110.0] * 5)
-
-
 @pytest.mark.parametrize(
     ("recovery", "start", "pull", "expected"),
     [
@@ -129,8 +112,8 @@ def test_every_bias_network_learns_from_the_start():
     ],
 )
 def test_a_branch_that_is_switched_off_comes_back_only_with_recovery(
-    recovery: bool, start: float, pull: float, expected: float
-) -> None:
+    recovery, start, pull, expected
+):
     """Where alpha is 0, a gradient that would raise it passes; with the paper's ReLU none does."""
     networks = BiasNetworks(1, 4)
     networks.recovery = recovery
@@ -140,5 +123,4 @@ def test_a_branch_that_is_switched_off_comes_back_only_with_recovery(
     alpha = networks(torch.zeros((1, 10)))
     assert alpha.item() == max(start, 0.0)
     (pull * alpha).sum().backward()
-    assert networks.bias_out.grad is not None
     assert networks.bias_out.grad.item() == expected

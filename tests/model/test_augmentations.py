@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import pytest
 import torch
 
 from spacevrp.generators.testsets import generate
@@ -61,13 +60,6 @@ def test_fewer_augmentations_are_the_first_of_more():
     assert torch.equal(augmentation_seeds(batch, CONFIG, 3, seed=5), many[:, :3])
 
 
-@pytest.mark.parametrize("augmentations", [1, 8])
-def test_a_single_customer_has_augmentations_too(augmentations):
-    problem = Problem.from_coordinates([(0.0, 0.0), (1.0, 0.0)])
-    seeds = augmentation_seeds(stack([problem]), CONFIG, augmentations, seed=1)
-    assert (seeds[0, :, :2] == torch.tensor([0, 1])).all()
-
-
 def test_there_is_room_for_a_customer_among_many_depots():
     seeds = augmentation_seeds(stack(instances("MDCVRP")), ModelConfig(pivots=2), 4, seed=1)
     assert (seeds[0, :, 0] == 0).all()
@@ -83,12 +75,6 @@ def test_training_seeds_are_the_depots_and_any_customer():
         assert (draws[:, row, :depots] == torch.arange(depots)).all()
         assert set(draws[:, row, depots].tolist()) == set(range(depots, depots + 8))
         assert (draws[:, row, depots + 1 :] == NO_SEED).all()
-
-
-def test_training_seeds_repeat_with_the_generator():
-    batch = stack(instances(*MIXED))
-    one, other = (random_seeds(batch, CONFIG, torch.Generator().manual_seed(7)) for _ in range(2))
-    assert torch.equal(one, other)
 
 
 def test_random_pivots_are_distinct_nodes_and_never_padding():

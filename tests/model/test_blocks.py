@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from itertools import pairwise
-
 import numpy as np
 import pytest
 import torch
@@ -15,7 +13,7 @@ from spacevrp.model.candidates import NodeTables, node_scores, option_scores, we
 from spacevrp.model.decoder import logits
 from spacevrp.model.features import distance_scale
 from spacevrp.model.geometry import normalise
-from spacevrp.model.streaming import row_slices, survey
+from spacevrp.model.streaming import survey
 from spacevrp.problems.problem import Problem
 from spacevrp.tensors import Batch, stack
 
@@ -70,26 +68,6 @@ def test_blocks_of_any_size(make_model, planar: bool, blocks: Blocks) -> None:
     assert sum(shares) == pytest.approx(1.0)
 
 
-@pytest.mark.parametrize("blocks", CUTS[:1], ids=str)
-def test_float32_is_as_close_as_it_can_be(make_model, blocks: Blocks) -> None:
-    model = make_model().float()
-    problems = [*problems_of(PLANAR), *generate("CVRP", 40, 2)]
-    batch = stack(problems)
-    seeds = augmentation_seeds(batch, model.config, AUGMENTATIONS, 1)
-    tables = encode_in_blocks(model, stack(problems, on_the_fly=True), seeds, blocks=blocks)
-    assert_close(tables, encode(model, batch, seeds), batch, 1e-4)
-
-
-def test_bfloat16_is_close(make_model) -> None:
-    model = make_model().float()
-    batch = stack(generate("CVRP", 40, 2), on_the_fly=True)
-    seeds = augmentation_seeds(batch, model.config, AUGMENTATIONS, 1)
-    fine = encode_in_blocks(model, batch, seeds)
-    coarse = encode_in_blocks(model, batch, seeds, dtype=torch.bfloat16)
-    error = (coarse.embedding - fine.embedding).abs().mean() / fine.embedding.abs().mean()
-    assert 1e-5 < error < 0.02
-
-
 @pytest.mark.parametrize(
     "changes",
     [{"representation": "averaged"}, {"representation": "identifiers"}, {"depot_seed": False}],
@@ -137,16 +115,6 @@ def test_nodes_in_one_place_have_a_survey_too() -> None:
     batch = stack([Problem.from_coordinates([(1, 1)] * 4)], on_the_fly=True)
     scale = survey(batch).scale
     assert torch.isfinite(scale.zscore(torch.zeros(1, 4, 4))).all()
-
-
-def test_rows_come_one_after_the_other_and_none_is_left_out() -> None:
-    cpu = torch.device("cpu")
-    for size in (1, 700, 5000):
-        rows = list(row_slices(size, cpu))
-        assert rows[0].start == 0
-        assert rows[-1].stop == size
-        assert all(a.stop == b.start for a, b in pairwise(rows))
-    assert len(list(row_slices(700, cpu))) == -(-700 // (2**18 // 700))
 
 
 # ------------------------------------------------------------------- the decoder of few options

@@ -89,12 +89,6 @@ def test_the_next_pivot_is_the_furthest_by_hand():
     assert furthest(distance, [0, 2], 4) == [0, 2, 4, 3]
 
 
-def test_directions_are_averaged_to_choose_pivots():
-    # Node 1 is far one way (10 and 1), node 2 moderately far both ways (6 and 6).
-    distance = torch.tensor([[0.0, 10.0, 6.0], [1.0, 0.0, 5.0], [6.0, 5.0, 0.0]])
-    assert furthest(distance.double(), [0], 2) == [0, 2]
-
-
 def test_of_equally_far_nodes_the_first_is_taken_whatever_the_rounding():
     # All on one cycle through node 0: every round trip is as long as the cycle.
     lengths = [0.1, 0.2, 0.3, 0.7]
@@ -124,14 +118,6 @@ def test_the_example_of_three_nodes_collapses_one_way_and_separates_two_ways():
     expected = torch.tensor([[1.0, 2.0], [1.0, 1.0]]).double() / math.sqrt(2)
     assert torch.allclose(points[[i, j]], expected)
     assert float((points[i] - points[j]).norm()) == pytest.approx(1 / math.sqrt(2))
-
-
-def test_averaged_directions_are_means_over_both():
-    distance = quasimetric(5, 2)
-    pivots = torch.tensor([[3, 0]])
-    both = frechet(distance[None], pivots)[0].unflatten(-1, (2, 2))  # pivot, direction
-    averaged = frechet(distance[None], pivots, averaged=True)[0]
-    assert torch.allclose(averaged, both.mean(dim=-1) * math.sqrt(2))
 
 
 # -------------------------------------------------------------------------------- normalisation

@@ -88,9 +88,7 @@ def test_loading_leaves_the_random_numbers_alone(saved: Path) -> None:
     assert torch.equal(before, torch.random.get_rng_state())
 
 
-def test_bundled_weights_by_name(
-    saved: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_bundled_weights_by_name(saved, tmp_path, monkeypatch):
     monkeypatch.setattr(weights, "BUNDLED", tmp_path)
     assert bundled_weights() == ("tiny-0.1",)
     assert load_weights("tiny-0.1")[1]["name"] == "tiny-0.1"
@@ -191,9 +189,7 @@ def test_a_file_of_something_else_with_a_right_checksum(saved: Path) -> None:
         ),
     ],
 )
-def test_tensors_must_be_exactly_those_of_the_configuration(
-    saved: Path, changes: dict[str, torch.Tensor | None], message: str
-) -> None:
+def test_tensors_must_be_exactly_those_of_the_configuration(saved, changes, message):
     edit_tensors(saved, **changes)
     with pytest.raises(FormatError, match=message):
         load_weights(saved)

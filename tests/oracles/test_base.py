@@ -28,7 +28,6 @@ from spacevrp.oracles.vroom import VroomOracle
 from spacevrp.problems.deadline import Deadline
 from spacevrp.problems.errors import InfeasibleError, SolutionError, UnsupportedError
 from spacevrp.problems.problem import Problem
-from spacevrp.problems.referee import judge
 from spacevrp.problems.solution import Solution
 from spacevrp.problems.variants import VARIANTS
 
@@ -99,9 +98,7 @@ def test_a_start_must_be_feasible(four_customers: Callable[..., Problem]) -> Non
 @pytest.mark.slow
 @pytest.mark.parametrize("name", ORACLES)
 @pytest.mark.parametrize("variant", ["ATSP", "AMDOCVRPBPLTW", "PDCVRP", "OP", "CVRPL"])
-def test_a_warm_start_is_never_made_worse(
-    name: str, variant: str, make_tiny_oracle: Callable[[str], SolverOracle]
-) -> None:
+def test_a_warm_start_is_never_made_worse(name, variant, make_tiny_oracle):
     oracle = make_tiny_oracle(name)
     (problem,) = generate(variant, 8, 1, seed=4)
     if oracle.supports(problem) is not None:
@@ -112,9 +109,7 @@ def test_a_warm_start_is_never_made_worse(
 
 
 @pytest.mark.parametrize("variant", ["CVRP", "OPDCVRP", "MDCVRPLTW"])
-def test_solvers_search_from_the_given_plan(
-    variant: str, make_tiny_oracle: Callable[[str], SolverOracle]
-) -> None:
+def test_solvers_search_from_the_given_plan(variant, make_tiny_oracle):
     """With next to no search of their own, they still end where the given plan was, or better."""
     (problem,) = generate(variant, 30, 1, seed=4)
     good = make_tiny_oracle("pyvrp").solve(problem, 60.0).solution
@@ -126,15 +121,6 @@ def test_solvers_search_from_the_given_plan(
         assert result.note == ""  # it did not need to be replaced by the given plan
 
 
-def test_a_tour_may_be_given_from_any_node(
-    make_tiny_oracle: Callable[[str], SolverOracle],
-) -> None:
-    oracle = make_tiny_oracle("ortools")
-    (problem,) = generate("TSP", 8, 1, seed=4)
-    result = oracle.solve(problem, 60.0, start=[(3, 4, 5, 6, 7, 0, 1, 2)])
-    assert result.solution.cost <= judge(problem, [range(8)]).cost
-
-
 @pytest.mark.parametrize("name", ORACLES)
 def test_a_single_node(name: str, make_tiny_oracle: Callable[[str], SolverOracle]) -> None:
     result = make_tiny_oracle(name).solve(Problem.from_matrix([[0]], depots=()), 1.0)
@@ -142,26 +128,14 @@ def test_a_single_node(name: str, make_tiny_oracle: Callable[[str], SolverOracle
     assert result.solution.cost == 0
 
 
-@pytest.mark.parametrize("name", ORACLES)
-def test_two_nodes(name: str, make_tiny_oracle: Callable[[str], SolverOracle]) -> None:
-    problem = Problem.from_matrix([[0, 2], [5, 0]], depots=())
-    assert make_tiny_oracle(name).solve(problem, 60.0).solution.cost == 7
-
-
 @pytest.mark.parametrize("name", ["pyvrp", "ortools", "vroom"])
-def test_what_cannot_be_done_has_no_plan(
-    name: str,
-    four_customers: Callable[..., Problem],
-    make_tiny_oracle: Callable[[str], SolverOracle],
-) -> None:
+def test_what_cannot_be_done_has_no_plan(name, four_customers, make_tiny_oracle):
     problem = four_customers(demand=[0, 5, 5, 5, 5], capacity=5, max_routes=3)
     with pytest.raises(InfeasibleError, match=f"{name} found no plan"):
         make_tiny_oracle(name).solve(problem, 2.0)
 
 
-def test_a_missing_solver_says_how_to_get_it(
-    four_customers: Callable[..., Problem], monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_a_missing_solver_says_how_to_get_it(four_customers, monkeypatch):
     monkeypatch.setattr(ORACLES["pyvrp"], "module", "no_such_module")
     with pytest.raises(MissingSolverError, match=r"pip install spacevrp\[oracles\]"):
         choose_oracle(four_customers())
@@ -205,11 +179,6 @@ def test_a_missing_choice_names_the_others(monkeypatch: pytest.MonkeyPatch) -> N
         choose_oracle(problem)
 
 
-def test_unknown_solvers_are_named() -> None:
-    with pytest.raises(UnsupportedError, match="received 'gurobi'"):
-        make_oracle("gurobi")
-
-
 # ------------------------------------------------------------------------------- stochastic prizes
 
 
@@ -224,9 +193,7 @@ def stochastic(revealed: list[float]) -> Problem:
     )
 
 
-def test_a_plan_with_expected_prizes_says_so(
-    make_tiny_oracle: Callable[[str], SolverOracle],
-) -> None:
+def test_a_plan_with_expected_prizes_says_so(make_tiny_oracle):
     result = make_tiny_oracle("ortools").solve(stochastic([0, 1, 0.1, 2]), 60.0)
     # Node 3 comes right after node 2, which yields too little, in either direction.
     assert result.solution.routes in (((0, 1, 2, 3, 0),), ((0, 2, 3, 1, 0),))
@@ -258,22 +225,7 @@ def test_vehicles_that_differ_are_for_pyvrp_alone(four_customers: Callable[..., 
     assert make_oracle("ortools").supports(several) == "several kinds of load"
 
 
-@pytest.mark.parametrize("name", ["pyvrp", "ortools"])
-def test_a_search_tells_its_best_cost(
-    name: str, make_tiny_oracle: Callable[[str], SolverOracle]
-) -> None:
-    (problem,) = generate("CVRP", 15, 1, seed=4)
-    oracle, seen = make_tiny_oracle(name), list[float]()
-    oracle.load()
-    oracle.watch = seen.append
-    result = oracle.solve(problem, 60.0)
-    assert seen == sorted(set(seen), reverse=True)
-    assert seen[-1] == pytest.approx(result.solution.cost, rel=1e-3)
-
-
-def test_from_a_given_plan_on_ortools_keeps_the_time(
-    make_tiny_oracle: Callable[[str], SolverOracle], monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_from_a_given_plan_on_ortools_keeps_the_time(make_tiny_oracle, monkeypatch):
     """Where the fleet of the model turns out to bind, the time does not begin again."""
     make_tiny_oracle("ortools")
     from spacevrp.oracles import ortools, ortools_model
@@ -299,11 +251,8 @@ def test_from_a_given_plan_on_ortools_keeps_the_time(
 
 @pytest.mark.parametrize(("hurried", "fleets"), [(True, [3]), (False, [3, 6, 12, 20])])
 def test_ortools_adds_vehicles_for_want_of_vehicles_not_of_time(
-    hurried: bool,
-    fleets: list[int],
-    make_tiny_oracle: Callable[[str], SolverOracle],
-    monkeypatch: pytest.MonkeyPatch,
-) -> None:
+    hurried, fleets, make_tiny_oracle, monkeypatch
+):
     make_tiny_oracle("ortools")
     from spacevrp.oracles import ortools, ortools_model
 
@@ -331,9 +280,7 @@ def test_ortools_adds_vehicles_for_want_of_vehicles_not_of_time(
     assert now == [10.0]  # and no second time for it
 
 
-def test_pyvrp_refuses_a_delivery_that_closes_before_its_pickup_opens(
-    four_customers: Callable[..., Problem],
-) -> None:
+def test_pyvrp_refuses_a_delivery_that_closes_before_its_pickup_opens(four_customers):
     windows = [(0, 99), (50, 60), (0, 99), (0, 49), (0, 99)]
     load = [0, -1, -1, 1, 1]
     problem = four_customers(demand=load, capacity=2, pairs=[(1, 3), (2, 4)], windows=windows)
@@ -342,9 +289,7 @@ def test_pyvrp_refuses_a_delivery_that_closes_before_its_pickup_opens(
 
 
 @pytest.mark.parametrize("name", ["pyvrp", "ortools"])
-def test_a_search_tells_its_plans_and_may_be_interrupted(
-    name: str, make_tiny_oracle: Callable[[str], SolverOracle], monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_a_search_tells_its_plans_and_may_be_interrupted(name, make_tiny_oracle, monkeypatch):
     """From a poor plan on, which it does not exchange for one of its own."""
     monkeypatch.setattr("spacevrp.oracles.pyvrp._is_much_better", lambda *_: False)
     (problem,) = generate("CVRP", 15, 1, seed=4)

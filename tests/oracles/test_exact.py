@@ -78,12 +78,7 @@ def in_short() -> Iterator[Any]:
 
 
 @pytest.mark.parametrize(("solver", "variant"), list(in_short()))
-def test_finds_the_optimum(
-    solver: str,
-    variant: str,
-    optimum: Callable[[Problem], float],
-    make_tiny_oracle: Callable[[str], SolverOracle],
-) -> None:
+def test_finds_the_optimum(solver, variant, optimum, make_tiny_oracle):
     problem = tiny(variant)
     check_optimal(make_tiny_oracle(solver), problem, optimum(planned(problem)))
 
@@ -286,12 +281,7 @@ WITH_SKIPS = {
         for solver in ALL
     ],
 )
-def test_what_users_may_ask(
-    solver: str,
-    name: str,
-    optimum: Callable[[Problem], float],
-    make_tiny_oracle: Callable[[str], SolverOracle],
-) -> None:
+def test_what_users_may_ask(solver, name, optimum, make_tiny_oracle):
     problem, able = USERS[name]
     able = able if name in WITH_SKIPS else able | {"ortools-ils"}
     oracle = make_tiny_oracle(solver)

@@ -3,21 +3,18 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Iterator
-from itertools import combinations, pairwise, permutations
+from collections.abc import Callable
 from typing import Any
 
 import numpy as np
 import pytest
+from enumeration import best_plan
 
 from spacevrp.oracles import SolverOracle
 from spacevrp.oracles.fleet import scale_fleet
 from spacevrp.oracles.pyvrp import scale_for_pyvrp
 from spacevrp.problems.problem import Problem
-from spacevrp.problems.referee import around, judge
-from spacevrp.problems.solution import Solution
 
-Drive = tuple[tuple[int, ...], int]  # a route and the type that drives it
 SECONDS = 60.0  # never reached: searches end by their own count
 POINTS = [(0.0, 0.0), (50.0, 40.0), (40, 10), (10, 50), (55, 45), (-20, 30), (-30, -10), (60, 5)]
 HOURS = [(0, 300), (5, 260), (0, 90), (60, 200), (20, 240), (0, 150), (90, 250), (0, 220)]
@@ -65,52 +62,6 @@ CASES: dict[str, Problem] = {
         capacity=(14, 5),
     ),
 }
-
-
-def best_plan(problem: Problem) -> Solution:
-    """The cheapest of all plans; only the referee knows the rules."""
-    of_the_plan = {"visit", "prize", "fleet"}
-    drives: dict[frozenset[int], list[Drive]] = {}
-    for count in range(1, len(problem.customers) + 1):
-        for chosen in combinations(problem.customers, count):
-            for terms in problem.fleet:
-                vehicles = None if problem.vehicles is None else [terms.number]
-                found: list[tuple[float, tuple[int, ...]]] = []
-                for order in permutations(chosen):
-                    nodes = around(order, terms)
-                    verdict = judge(problem, [nodes], vehicles)
-                    if all(fault.code in of_the_plan for fault in verdict.violations):
-                        found.append((verdict.cost, nodes))
-                if found:
-                    drives.setdefault(frozenset(chosen), []).append((min(found)[1], terms.number))
-
-    def plans(left: frozenset[int]) -> Iterator[list[Drive]]:
-        if not left:
-            yield []
-            return
-        first = min(left)
-        if math.isfinite(problem.penalty[first]):
-            yield from plans(left - {first})
-        for count in range(len(left)):
-            for mates in combinations(sorted(left - {first}), count):
-                some = frozenset((first, *mates))
-                for drive in drives.get(some, ()):
-                    for rest in plans(left - some):
-                        yield [drive, *rest]
-
-    best: Solution | None = None
-    for plan in plans(frozenset(problem.customers)):
-        numbers = None if problem.vehicles is None else [number for _, number in plan]
-        length = sum(
-            problem.distances.between(a, b) for nodes, _ in plan for a, b in pairwise(nodes)
-        )
-        if best is not None and length > best.cost:
-            continue  # costs are no less than lengths
-        solution = Solution.judged(problem, [nodes for nodes, _ in plan], numbers)
-        if solution.feasible and (best is None or solution.cost < best.cost):
-            best = solution
-    assert best is not None
-    return best
 
 
 @pytest.mark.slow

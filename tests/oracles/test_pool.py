@@ -103,11 +103,6 @@ def test_a_record_is_judged_again(counting: list[str], tmp_path: Path) -> None:
         solve_many(problems, "pyvrp", record=record)
 
 
-def test_starts_belong_to_instances(counting: list[str]) -> None:
-    with pytest.raises(SolutionError, match="expected 2 plans, received 1"):
-        solve_many(generate("CVRP", 5, 2), "pyvrp", starts=[None])
-
-
 def test_refusals_come_before_the_work(make_tiny_oracle: Callable[[str], SolverOracle]) -> None:
     make_tiny_oracle("vroom")
     problems = [*generate("CVRP", 5, 1), *generate("CVRPB", 5, 1)]

@@ -7,17 +7,13 @@ from collections.abc import Callable
 import pytest
 
 from spacevrp.generators import generate
-from spacevrp.oracles import APPROXIMATE, SolverOracle, strongest
+from spacevrp.oracles import SolverOracle
 from spacevrp.oracles.prize_search import PrizeSearchOracle
 from spacevrp.problems.problem import Problem
 
 
 @pytest.mark.parametrize("variant", ["PCTSP", "APCTSP"])
-def test_feasible_and_sometimes_optimal(
-    variant: str,
-    optimum: Callable[[Problem], float],
-    make_tiny_oracle: Callable[[str], SolverOracle],
-) -> None:
+def test_feasible_and_sometimes_optimal(variant, optimum, make_tiny_oracle):
     make_tiny_oracle("pyvrp")
     oracle = PrizeSearchOracle(iterations=200)
     gaps = []
@@ -43,10 +39,3 @@ def test_a_threshold_that_does_not_bind(make_tiny_oracle: Callable[[str], Solver
     result = PrizeSearchOracle(iterations=100).solve(problem, 60.0)
     # 1 + sqrt(5) + 2 around the near ones, and the penalty of the far one.
     assert result.solution.cost == pytest.approx(1 + 5**0.5 + 2 + 5)
-
-
-def test_it_must_be_asked_for() -> None:
-    (problem,) = generate("PCTSP", 6, 1)
-    assert strongest(problem) not in APPROXIMATE
-    (other,) = generate("CVRP", 6, 1)
-    assert "minimum prize" in str(PrizeSearchOracle().supports(other))

@@ -30,12 +30,9 @@ LINE = [(0.0, 0.0), (0.1, 0.0), (0.3, 0.0), (0.6, 0.0)]  # 0.1, 0.2 and 0.3 apar
         ([0, 40000, 50000, 60000], 150000, 1, [0, 40000, 50000, 60000], 150000),
     ],
 )
-def test_amounts_become_their_true_integers(
-    demand: list[float], capacity: float, scale: float, whole: list[int], room: int
-) -> None:
+def test_amounts_become_their_true_integers(demand, capacity, scale, whole, room):
     problem = Problem.from_coordinates(LINE, demand=demand, capacity=capacity)
     scaled = scale_problem(problem)
-    assert scaled.demand is not None
     assert scaled.demand.tolist() == whole
     assert scaled.capacity == room
     assert scale_amounts(problem.demand, problem.load_tolerance, 3).scale == scale
@@ -45,13 +42,11 @@ def test_amounts_without_a_common_measure_keep_a_full_vehicle_full() -> None:
     demand = np.array([0.0, math.sqrt(2), math.pi, math.e])
     problem = Problem.from_coordinates(LINE, demand=demand, capacity=float(demand.sum()))
     scaled = scale_problem(problem)
-    assert scaled.demand is not None
     assert scaled.capacity is not None
     assert scaled.demand.sum() <= scaled.capacity
     short = problem.replace(capacity=float(demand.sum()) * (1 - 2e-5))
     assert not judge(short, [(0, 1, 2, 3, 0)]).feasible
     scaled = scale_problem(short)
-    assert scaled.demand is not None
     assert scaled.capacity is not None
     assert scaled.demand.sum() > scaled.capacity
 
@@ -69,9 +64,7 @@ def test_costs_take_the_smallest_power_of_ten_that_is_exact() -> None:
 
 
 @pytest.mark.parametrize(("digits", "factor", "scale"), [(4, 1, 1e4), (6, 1, 1e6), (6, 1e4, 1e3)])
-def test_other_costs_take_the_solvers_power_of_the_unit(
-    digits: int, factor: float, scale: float
-) -> None:
+def test_other_costs_take_the_solvers_power_of_the_unit(digits, factor, scale):
     (problem,) = generate("CVRP", 20, 1)
     assert problem.distances.coordinates is not None
     larger = Problem.from_coordinates(problem.distances.coordinates * factor)
@@ -97,7 +90,6 @@ def test_limits_that_cannot_bind_are_left_out() -> None:
 
 def test_an_exact_limit_is_kept_exactly() -> None:
     scaled = scale_problem(Problem.from_coordinates(LINE, max_length=1.2))
-    assert scaled.length is not None
     assert scaled.max_length == 12  # 0 -> 1 -> 2 -> 3 -> 0 is just this long
     assert scaled.length[0, 1] + scaled.length[1, 2] + scaled.length[2, 3] * 2 <= 12
 
@@ -107,7 +99,6 @@ def test_time_starts_at_the_first_opening_and_depots_take_none() -> None:
         LINE, windows=[(-1, 2), (0, 1), (0.5, 1.5), (0, 3)], service=[0.4, 0.1, 0.2, 0.1]
     )
     times = scale_problem(problem).times
-    assert times is not None
     assert times.scale == 10
     assert times.opening.tolist() == [0, 10, 15, 10]
     assert times.closing.tolist()[:3] == [30, 20, 25]
@@ -130,7 +121,6 @@ def test_whole_limits_agree_with_the_referee(seed: int, size: int, data: st.Data
     problem = problem.replace(max_length=max(length + miss, 2.9), variant=None)
     scaled = scale_problem(problem)
     times = scaled.times
-    assert times is not None
     clock, whole_length, late = int(times.opening[depot]), 0, False
     for origin, target in pairwise(route):
         clock += int(times.duration[origin, target])

@@ -128,9 +128,7 @@ def test_degrees_and_open_routes() -> None:
     assert data["routes"][0]["open"]
 
 
-def test_an_instance_alone_and_no_matplotlib(
-    four_customers: Build, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_an_instance_alone_and_no_matplotlib(four_customers, tmp_path, monkeypatch):
     monkeypatch.setitem(sys.modules, "matplotlib", None)
     save_picture(tmp_path / "nodes.html", four_customers())
     data = Outline((tmp_path / "nodes.html").read_text(encoding="utf-8")).data

@@ -76,17 +76,6 @@ def test_a_bar_a_variant_and_marks_for_the_other_figures() -> None:
     assert left.get_title() == "symmetric (3 variants)"
 
 
-def test_the_other_gap_as_bars() -> None:
-    figure = plot_gaps(ROWS, "best")
-    assert [bar.get_width() for bar in figure.axes[0].patches] == [3.0, 7.0, 0.0]
-    (legend,) = figure.legends
-    assert [text.get_text() for text in legend.get_texts()] == [
-        "ours, to the best known cost",
-        "ours, to the paper-protocol oracle",
-        "the paper's, to its oracle",
-    ]
-
-
 def test_the_best_known_cost_where_no_oracle_was_asked() -> None:
     rows = [{**row, "oracle_gap": None} for row in ROWS]
     left, right = plot_gaps(rows).axes

@@ -28,7 +28,6 @@ from spacevrp.problems.solution import Solution
 from spacevrp.solver import Result
 
 Build = Callable[..., Problem]
-PLACES = [(13.37, 52.5), (13.4, 52.51), (13.45, 52.52)]
 
 
 @pytest.fixture
@@ -172,13 +171,6 @@ def test_pictures(timed: Solution, tmp_path: Path, kind: str, suffix: str, start
     assert path.read_bytes().startswith(start)
 
 
-def test_a_geographic_picture(tmp_path: Path) -> None:
-    problem = Problem.from_lonlat(PLACES)
-    save_picture(tmp_path / "plain.svg", problem)
-    save_picture(tmp_path / "map.png", problem, Solution.judged(problem, [[0, 1, 2, 0]]))
-    assert (tmp_path / "map.png").read_bytes().startswith(b"\x89PNG")
-
-
 def test_pictures_that_cannot_be(four_customers: Build, tmp_path: Path) -> None:
     problem = four_customers()
     for path, solution, kind, part in [
@@ -200,10 +192,3 @@ def test_a_result_draws_itself(timed: Solution, tmp_path: Path, ax: Axes) -> Non
         result.plot(tmp_path / "plan.png", ax=ax)
     with pytest.raises(UnsupportedError, match="ends in"):
         result.plot(tmp_path / "plan.doc")
-
-
-def test_tall_plans_get_tall_charts() -> None:
-    points = [(i, i % 7) for i in range(81)]
-    problem = Problem.from_coordinates(points)
-    long = Solution.judged(problem, [[0, *range(1, 81), 0]])
-    assert schedule_size(long)[1] > 14

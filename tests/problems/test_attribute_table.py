@@ -36,13 +36,3 @@ def test_table_and_package_know_the_same_110_names() -> None:
     names = [name for name, _ in ROWS]
     assert len(names) == len(set(names)) == 110
     assert set(names) == set(VARIANTS)
-
-
-def test_first_twelve_rows_are_the_seen_ones() -> None:
-    assert all(VARIANTS[name].seen for name, _ in ROWS[:12])
-    assert not any(VARIANTS[name].seen for name, _ in ROWS[12:])
-
-
-def test_the_unseen_tables_are_symmetric_then_asymmetric() -> None:
-    assert not any(VARIANTS[name].features.asymmetric for name, _ in ROWS[12:58])
-    assert all(VARIANTS[name].features.asymmetric for name, _ in ROWS[58:])

@@ -4,13 +4,10 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
-from hypothesis import strategies as st
 
 from spacevrp.generators import generate
 from spacevrp.problems.decomposition import decompose
 from spacevrp.problems.problem import Problem
-from spacevrp.problems.referee import judge
 from spacevrp.problems.variants import VARIANTS
 
 # Two depots at 0 and 10 on a line, customers at 1, 9, 2 and 8.
@@ -75,22 +72,3 @@ def test_who_cannot_be_planned_apart() -> None:
     unlike = np.tile([0.0, 100.0], (6, 1))
     unlike[1] = [5.0, 100.0]
     assert decompose(on_the_line(windows=unlike)) is None  # one of the depots opens later
-
-
-@pytest.mark.parametrize("name", ["MDCVRP", "MDCVRPBLTW", "MDOCVRPBP"])
-@settings(max_examples=10, deadline=None)
-@given(seed=st.integers(1, 10**6))
-def test_plans_of_parts_are_a_plan(name: str, seed: int) -> None:
-    """A route for each customer: legal in the part is legal in the whole, at the same cost."""
-    (problem,) = generate(name, 8, 1, seed)
-    found = decompose(problem)
-    if found is None:  # all are nearest to the same depot
-        return
-    plans = []
-    for form in found.problems:
-        end = () if form.open_routes else (0,)
-        plans.append([(0, customer, *end) for customer in form.customers])
-    parts = [judge(form, plan) for form, plan in zip(found.problems, plans, strict=True)]
-    whole = judge(problem, found.together(plans))
-    assert whole.feasible == all(part.feasible for part in parts)
-    assert whole.cost == pytest.approx(sum(part.cost for part in parts))

@@ -36,117 +36,77 @@ def codes(problem: Problem, routes: Any, vehicles: Any = None) -> list[str]:
 # ------------------------------------------------------------------------------------- the numbers
 
 
+TWO = [[0, 1, 2, 0], [0, 3, 0]]  # 12 and 8 long
+ONE_EACH = [[0, 1, 0], [0, 2, 0], [0, 3, 0]]
+FERRY = {"name": "ferry", "capacity": 20, "start": "yard", "end": "shed"}
+LONG, SHORT = {**VAN, "max_length": 12.0}, {**BIKE, "max_length": 8.0}
+ONE_VAN = {**VAN, "count": 1}
+FREE = {"capacity": 20, "start": 0}
+# Out at 2, at 1 at 5, at 2 (served for 1) at 9, home at 10 + 5 = 15.
+SHIFT, SERVED = {**FREE, "window": (2, 15)}, {"service": [0, 0, 1, 0, 0]}
+OPEN_SHIFT = {**FREE, "open_route": True, "window": (None, 8)}  # at 2 at 7, served until 8
+PINNED = {**ONE_VAN, "pinned": ["bob", "ann"]}
+# Weights 4 + 5 of 10, volumes 1 + 3 of 3.
+KINDS = {"demand": [[0, 0], [4, 1], [5, 3], [5, 1], [0, 0]]}
+# fmt: off
+RULES = [
+    # vehicles, features, routes, who drives them, what is found
+    ([VAN, BIKE], {}, TWO, ["van", "van"], []),
+    ([VAN, BIKE], {}, TWO, ["bike", "bike"],
+     ["capacity: route 1 leaves with a load of 9, capacity is 5"]),
+    ([ONE_VAN, BIKE], {}, TWO, [0, 0],
+     ["vehicle: the plan has 2 routes of type 0 (van), of which there is 1"]),
+    ([VAN, BIKE], {"max_routes": 1}, TWO, [0, 1],
+     ["fleet: the plan has 2 routes with customers, at most 1 allowed"]),
+    ([FERRY], {}, [[0, 3, 2, 1, 4]], None, []),
+    ([FERRY], {}, [[0, 3, 2, 1, 0]], None,
+     ["depot: route 1 ends at depot 0, type 0 (ferry) ends at depot 4"]),
+    ([FERRY], {}, [[4, 3, 2, 1, 4]], None,
+     ["depot: route 1 starts at depot 4, type 0 (ferry) starts at depot 0"]),
+    ([{**FREE, "open_route": True}], {}, [[0, 1, 2, 3]], None, []),
+    ([{**FREE, "open_route": True}], {}, [[0, 1, 2, 3, 0]], None,
+     ["shape: route 1 ends at depot 0, but the route of type 0 ends at its last customer"]),
+    ([LONG, SHORT], {}, TWO, [0, 1], []),
+    ([LONG, SHORT], {}, [[0, 1, 2, 3, 0]], [0],
+     ["capacity: route 1 leaves with a load of 14, capacity is 10",
+      "length: route 1 is 14 long, limit is 12"]),
+    ([SHIFT, FREE], SERVED, TWO, [0, 1], []),
+    ([{**SHIFT, "window": (2, 14.5)}, FREE], SERVED, TWO, [0, 1],
+     ["window: route 1 is over at 15, the shift of type 0 ends at 14.5"]),
+    ([OPEN_SHIFT, FREE], SERVED, [[0, 1, 2], [0, 3, 0]], [0, 1], []),
+    ([OPEN_SHIFT, FREE], SERVED, [[0, 1, 2, 3]], [0],
+     ["window: route 1 is over at 11, the shift of type 0 ends at 8"]),
+    ([{**VAN, "forbidden": ["bob"]}, BIKE], {}, TWO, [0, 1],
+     ["vehicle: route 1 visits customer 2, whom type 0 (van) may not serve"]),
+    ([{**VAN, "allowed": ["ann", "cyd"]}, BIKE], {}, TWO, [0, 1],
+     ["vehicle: route 1 visits customer 2, whom type 0 (van) may not serve"]),
+    ([PINNED, BIKE], {}, [[0, 2, 1, 0], [0, 3, 0]], [0, 1], []),
+    ([PINNED, BIKE], {}, TWO, [0, 1], ["pin"]),
+    ([PINNED, BIKE], {}, [[0, 2, 0], [0, 3, 0], [0, 1, 0]], [0, 1, 1], ["pin", "pin"]),
+    ([PINNED, BIKE], {}, ONE_EACH, [1, 1, 1],
+     ["pin", "pin", "pin: type 0 (van) stays at home, but customer 2 is pinned to it"]),
+    ([{**FREE, "capacity": (10, 3)}], KINDS, TWO, None,
+     ["capacity: route 1 leaves with a load of 4 of kind 1, capacity is 3"]),
+    ([{**FREE, "capacity": (10, 3)}], KINDS, [[0, 1, 3, 0], [0, 2, 0]], None, []),
+]
+# fmt: on
+
+
+@pytest.mark.parametrize(("vehicles", "features", "routes", "driven", "found"), RULES)
+def test_what_the_referee_finds(vehicles, features, routes, driven, found):
+    violations = judge(square(*vehicles, **features), routes, driven).violations
+    assert len(violations) == len(found)
+    for violation, words in zip(violations, found, strict=True):
+        assert f"{violation.code}: {violation.message}".startswith(words)
+
+
 def test_fixed_costs_are_paid_for_every_vehicle_that_leaves() -> None:
     """0-1-2-0 is 12 long, 0-3-0 is 8; a van costs 100 and a bike 10; empty routes cost nothing."""
-    problem = square(VAN, BIKE)
-    verdict = judge(problem, [[0, 1, 2, 0], [0, 3, 0], [0, 0]], ["van", "bike", "bike"])
-    assert verdict.cost == 12 + 8 + 100 + 10
-    assert verdict.feasible
-
-
-def test_every_route_is_held_against_the_capacity_of_its_own_vehicle() -> None:
-    problem = square(VAN, BIKE)
-    routes = [[0, 1, 2, 0], [0, 3, 0]]
-    (violation,) = judge(problem, routes, ["bike", "bike"]).violations
-    assert violation.message == "route 1 leaves with a load of 9, capacity is 5"
-    assert codes(problem, routes, ["van", "van"]) == []
-
-
-def test_there_are_only_so_many_vehicles_of_a_type() -> None:
-    problem = square({**VAN, "count": 1}, BIKE)
-    routes = [[0, 1, 2, 0], [0, 3, 0]]
-    (violation,) = judge(problem, routes, [0, 0]).violations
-    assert violation.code == "vehicle"
-    assert violation.message == "the plan has 2 routes of type 0 (van), of which there is 1"
-
-
-def test_max_routes_counts_over_all_types() -> None:
-    problem = square(VAN, BIKE, max_routes=1)
-    assert "fleet" in codes(problem, [[0, 1, 2, 0], [0, 3, 0]], [0, 1])
-    assert problem.fleet_size == 1
-
-
-def test_a_route_may_end_at_another_depot() -> None:
-    """0-3-2-1-4 is 4 + 3 + 4 + 3 long."""
-    problem = square({"name": "ferry", "capacity": 20, "start": "yard", "end": "shed"})
-    verdict = judge(problem, [[0, 3, 2, 1, 4]])
-    assert verdict.feasible
-    assert verdict.cost == 14
-    (violation,) = judge(problem, [[0, 3, 2, 1, 0]]).violations
-    assert violation.code == "depot"
-    assert violation.message == "route 1 ends at depot 0, type 0 (ferry) ends at depot 4"
-    (violation,) = judge(problem, [[4, 3, 2, 1, 4]]).violations
-    assert violation.message == "route 1 starts at depot 4, type 0 (ferry) starts at depot 0"
-
-
-def test_an_open_route_ends_at_its_last_customer() -> None:
-    problem = square({"capacity": 20, "start": "yard", "open_route": True})
-    assert judge(problem, [[0, 1, 2, 3]]).cost == 10
-    assert codes(problem, [[0, 1, 2, 3, 0]]) == ["shape"]
-
-
-def test_each_type_has_its_own_limit_on_the_length() -> None:
-    problem = square({**VAN, "max_length": 12.0}, {**BIKE, "max_length": 8.0})
-    routes = [[0, 1, 2, 0], [0, 3, 0]]
-    assert codes(problem, routes, [0, 1]) == []
-    assert codes(problem, [[0, 1, 2, 3, 0]], [0]) == ["capacity", "length"]
-
-
-def test_a_shift_begins_and_ends() -> None:
-    """Out at 2, at 1 at 5, at 2 (served for 1) at 9, home at 10 + 5 = 15."""
-    service = [0, 0, 1, 0, 0]
-    shift = {"capacity": 9, "start": 0, "window": (2, 15)}
-    problem = square(shift, {"capacity": 9, "start": 0}, service=service)
-    solution = Solution.judged(problem, [[0, 1, 2, 0], [0, 3, 0]], [0, 1])
-    assert solution.feasible
+    verdict = judge(square(VAN, BIKE), [*TWO, [0, 0]], ["van", "bike", "bike"])
+    assert (verdict.feasible, verdict.cost) == (True, 12 + 8 + 100 + 10)
+    assert judge(square(FERRY), [[0, 3, 2, 1, 4]]).cost == 4 + 3 + 4 + 3
+    solution = Solution.judged(square(SHIFT, FREE, **SERVED), TWO, [0, 1])
     assert [stop.reached for stop in solution.plan.routes[0].stops] == [2, 5, 9, 15]
-    short = square({**shift, "window": (2, 14.5)}, {"capacity": 9, "start": 0}, service=service)
-    (violation,) = judge(short, [[0, 1, 2, 0], [0, 3, 0]], [0, 1]).violations
-    assert violation.code == "window"
-    assert violation.message == "route 1 is over at 15, the shift of type 0 ends at 14.5"
-
-
-def test_a_shift_of_an_open_route_ends_with_the_last_service() -> None:
-    """Out at 0, at 1 at 3, at 2 at 7, served until 8."""
-    vehicle = {"capacity": 20, "start": 0, "open_route": True, "window": (None, 8)}
-    problem = square(
-        vehicle, {"capacity": 20, "start": 0}, service=[0, 0, 1, 0, 0], demand=[0, 1, 1, 1, 0]
-    )
-    assert codes(problem, [[0, 1, 2], [0, 3, 0]], [0, 1]) == []
-    assert codes(problem, [[0, 1, 2, 3]], [0]) == ["window"]
-
-
-def test_forbidden_pairs() -> None:
-    for rule in ({"forbidden": ["bob"]}, {"allowed": ["ann", "cyd"]}):
-        problem = square({**VAN, **rule}, BIKE)
-        (violation,) = judge(problem, [[0, 1, 2, 0], [0, 3, 0]], [0, 1]).violations
-        assert violation.code == "vehicle"
-        text = "route 1 visits customer 2, whom type 0 (van) may not serve"
-        assert (violation.message, violation.node) == (text, 2)
-
-
-def test_pinned_stops_come_first_and_nobody_else_serves_them() -> None:
-    problem = square({**VAN, "count": 1, "pinned": ["bob", "ann"]}, BIKE)
-    assert codes(problem, [[0, 2, 1, 0], [0, 3, 0]], [0, 1]) == []
-    assert codes(problem, [[0, 1, 2, 0], [0, 3, 0]], [0, 1]) == ["pin"]
-    assert codes(problem, [[0, 2, 0], [0, 3, 0], [0, 1, 0]], [0, 1, 1]) == ["pin", "pin"]
-    stays = judge(problem, [[0, 1, 0], [0, 2, 0], [0, 3, 0]], [1, 1, 1])
-    assert [v.code for v in stays.violations] == ["pin"] * 3
-    text = "type 0 (van) stays at home, but customer 2 is pinned to it"
-    assert text in [v.message for v in stays.violations]
-
-
-def test_loads_of_several_kinds_each_have_a_capacity() -> None:
-    """Weights 4 + 5 of 10, volumes 1 + 3 of 3."""
-    problem = square(
-        {"capacity": (10, 3), "start": 0}, demand=[[0, 0], [4, 1], [5, 3], [5, 1], [0, 0]]
-    )
-    (violation,) = judge(problem, [[0, 1, 2, 0], [0, 3, 0]]).violations
-    assert violation.code == "capacity"
-    assert violation.message == "route 1 leaves with a load of 4 of kind 1, capacity is 3"
-    assert codes(problem, [[0, 1, 3, 0], [0, 2, 0]]) == []
-    assert problem.demand.tolist() == [0, 4, 5, 5, 0]
-    assert problem.loads.shape == (5, 2)
 
 
 def test_kinds_of_load_need_no_types_of_vehicles() -> None:

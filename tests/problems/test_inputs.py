@@ -111,9 +111,7 @@ WINDOWS = [(0, 90), (2, 50), (0, 50), (9, 70), (0, 60)]
         ({"demand": [0, 3, 2, 4, 1]}, "TSP"),  # nobody counts the load
     ],
 )
-def test_what_nothing_limits_becomes_a_named_variant(
-    four_customers: Build, features: dict[str, Any], variant: str
-) -> None:
+def test_what_nothing_limits_becomes_a_named_variant(four_customers, features, variant):
     """Every plan of the canonical form is a plan of the problem, at the same cost."""
     problem = four_customers(**features)
     form = canonical(problem)

@@ -72,7 +72,6 @@ def test_who_has_no_opening_may_be_served_before_the_others(form: str) -> None:
 def test_but_not_before_midnight() -> None:
     windows = [(None, None), ("00:30", "01:00"), (None, None)]
     problem = on_a_line(windows, time_unit="min", service=[0, 0, 600])
-    assert problem.clock is not None
     assert problem.clock.moment(problem.windows[0, 0]) == "00:00"
     hours = on_a_line([(None, None), (480, 485), (None, None)], service=[0, 0, 1e6])
     assert hours.windows[0, 0] == 485 - 86_400  # a day before, where there is no midnight
@@ -96,9 +95,7 @@ def test_a_depot_that_closes_early_opens_no_later() -> None:
     st.floats(0, 1000),
     st.randoms(),
 )
-def test_to_leave_any_earlier_makes_no_difference(
-    customers: list[tuple[float, float, float]], earlier: float, random: Any
-) -> None:
+def test_to_leave_any_earlier_makes_no_difference(customers, earlier, random):
     """With an opening for everybody, whatever is legal from earlier on is legal from then on."""
     places = [(0.0, 0.0), *((random.uniform(-20, 20), random.uniform(-20, 20)) for _ in customers)]
     windows = [(None, None), *((opening, opening + width) for opening, width, _ in customers)]

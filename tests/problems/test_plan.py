@@ -73,12 +73,6 @@ def test_loads_of_the_three_rules(four_customers: Build) -> None:
     assert loads(**paired) == [0, 3, 7, 4, 0, 0]
 
 
-def test_floats_leave_no_dust_on_board(four_customers: Build) -> None:
-    problem = four_customers(demand=[0, 0.1, 0.2, 0.3, 0.7], capacity=2)
-    (route,) = Solution.judged(problem, [[0, 1, 2, 3, 4, 0]]).plan.routes
-    assert [stop.load for stop in route.stops][-2:] == [0, 0]
-
-
 def test_a_tour_without_a_depot_comes_back(four_customers: Build) -> None:
     problem = four_customers(depots=())
     plan = Solution.judged(problem, [[1, 2, 4, 3, 0]]).plan

@@ -10,7 +10,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from spacevrp.problems.distances import TSPLIB_METRICS, Distances, Metric
+from spacevrp.problems.distances import Distances, Metric
 from spacevrp.problems.errors import ProblemError
 from spacevrp.problems.features import Features
 from spacevrp.problems.problem import Problem
@@ -25,27 +25,6 @@ WINDOWS: dict[str, Any] = {"windows": [(0, 9)] * 5}
 
 
 # --------------------------------------------------------------------------- neutral defaults
-
-
-def test_absent_features_are_neutral() -> None:
-    problem = Problem.from_coordinates(CROSS)
-    assert problem.size == 5
-    assert problem.depots == (0,)
-    assert problem.customers == (1, 2, 3, 4)
-    assert problem.durations is problem.distances
-    assert problem.demand.tolist() == [0] * 5
-    assert problem.capacity == INF
-    assert problem.load_rule == "separate"
-    assert problem.windows.tolist() == [[0, INF]] * 5
-    assert problem.service.tolist() == [0] * 5
-    assert problem.max_length == INF
-    assert problem.prize.tolist() == [0] * 5
-    assert problem.penalty.tolist() == [INF] * 5  # nobody may be skipped
-    assert problem.min_prize == 0
-    assert problem.revealed_prize is None
-    assert problem.pairs == ()
-    assert problem.max_routes is None
-    assert problem.features == Features(depot=True, several_routes=True)
 
 
 def test_where_prize_is_maximised_skipping_is_free() -> None:
@@ -96,12 +75,6 @@ def test_values_become_plain_types() -> None:
     assert Problem.from_coordinates(CROSS, pairs=None).pairs == ()
 
 
-def test_metrics_by_name_and_by_object() -> None:
-    assert Problem.from_coordinates(CROSS, metric="manhattan").distances.between(1, 2) == 2
-    ceiled = Problem.from_coordinates(CROSS, metric=TSPLIB_METRICS["CEIL_2D"])
-    assert ceiled.distances.between(1, 2) == 2  # 1.41 rounded up
-
-
 def test_durations_may_differ_from_distances() -> None:
     for problem in (
         Problem.from_matrix(FULL, durations=3 * FULL),
@@ -112,18 +85,6 @@ def test_durations_may_differ_from_distances() -> None:
         assert problem.durations.between(0, 1) == 3
 
 
-def test_a_large_instance_needs_no_matrix() -> None:
-    points = np.random.default_rng(0).uniform(size=(30_000, 2))
-    demand = np.ones(30_000)
-    demand[7] = 0
-    problem = Problem.from_coordinates(
-        points, depots=7, demand=demand, capacity=100, max_length=3, windows=[(0, 3)] * 30_000
-    )
-    assert problem.distances._matrix is None
-    assert problem.variant_name == "CVRPLTW"
-    assert len(problem.customers) == 29_999
-
-
 # ---------------------------------------------------------------------------------- frozenness
 
 
@@ -132,12 +93,6 @@ def test_arrays_are_frozen(field: str) -> None:
     problem = Problem.from_coordinates(CROSS)
     with pytest.raises(ValueError, match="read-only"):
         getattr(problem, field)[1] = 1.0
-
-
-def test_fields_are_frozen() -> None:
-    problem = Problem.from_coordinates(CROSS)
-    with pytest.raises(AttributeError):
-        problem.capacity = 3.0  # type: ignore[misc]
 
 
 def test_the_caller_keeps_its_own_arrays() -> None:
@@ -198,16 +153,6 @@ def test_equality_of_distances() -> None:
     assert Problem.from_matrix(FULL) != Problem.from_matrix(2 * FULL)
 
 
-def test_a_problem_is_not_hashable() -> None:
-    with pytest.raises(TypeError, match="unhashable"):
-        hash(Problem.from_coordinates(CROSS))
-
-
-def test_repr_says_what_it_is() -> None:
-    problem = Problem.from_coordinates(CROSS, depots=2, name="cross")
-    assert repr(problem) == "<Problem 'cross': depot+several_routes, 5 nodes, depots (2,)>"
-
-
 # ------------------------------------------------------------------------------- inferred flags
 
 
@@ -242,11 +187,6 @@ def test_each_flag_follows_from_the_data(arguments: dict[str, Any], flag: str) -
     problem = Problem.from_coordinates(CROSS, **arguments)
     plain = {"depot", "several_routes"}
     assert set(problem.inferred_features.active) == plain | set(flag.split())
-
-
-def test_one_route_is_not_several() -> None:
-    assert not Problem.from_coordinates(CROSS, max_routes=1).features.several_routes
-    assert Problem.from_coordinates(CROSS, max_routes=2).features.several_routes
 
 
 def typical_data(features: Features) -> dict[str, Any]:
@@ -300,33 +240,13 @@ def test_every_variant_is_inferred_from_its_data_and_may_be_declared(name: str) 
         ({"depots": (0, 1), **LOADED, "demand": [0, 0, 2, 3, 4], "max_routes": 1}, None),
     ],
 )
-def test_data_without_a_name_are_described(
-    arguments: dict[str, Any], description: str | None
-) -> None:
+def test_data_without_a_name_are_described(arguments, description):
     problem = Problem.from_coordinates(CROSS, **arguments)
     assert problem.variant_name == (description or "depot+multi_depot+capacity")
     assert sum(problem.features.attributes) > 0
 
 
 # ------------------------------------------------------------------------------------ tolerances
-
-
-@pytest.mark.parametrize(
-    ("scale", "tolerance"),
-    [
-        (1.0, 1e-5),  # the unit square: as in the generated instances
-        (5.0, 1e-5),
-        (1e4, 1e-2),  # metres across a town: a hundredth of a metre
-        (0.5, 1e-5),
-        (0.1, 2e-6),  # never more than 2e-5 of what is compared
-        (1e-3, 1e-9),  # fractions of a degree
-    ],
-)
-def test_tolerance_follows_what_is_compared(scale: float, tolerance: float) -> None:
-    square = np.array([(0, 0), (0, 1), (1, 0)]) * scale
-    problem = Problem.from_coordinates(square, metric="chebyshev")
-    assert problem.length_tolerance == pytest.approx(tolerance)
-    assert problem.time_tolerance == problem.tolerance == problem.length_tolerance
 
 
 def test_limits_and_services_in_larger_units_count_too() -> None:
@@ -345,10 +265,6 @@ def test_a_limit_written_as_a_huge_number_does_not_blunt_the_others() -> None:
     assert Problem.from_coordinates(CROSS, max_length=1e9).tolerance == pytest.approx(1e-5)
     with pytest.raises(ProblemError, match="windows, node 4"):
         Problem.from_coordinates(CROSS, windows=[*windows[:4], (0, 0.9)])
-
-
-def test_places_that_all_coincide_have_a_tolerance() -> None:
-    assert Problem.from_coordinates(np.zeros((3, 2))).tolerance == 1e-5
 
 
 @pytest.mark.parametrize(
@@ -373,9 +289,7 @@ places = st.tuples(st.floats(-1e6, 1e6), st.floats(-1e6, 1e6))
 
 
 @given(data=st.data(), points=st.lists(places, min_size=2, max_size=8))
-def test_any_sound_instance_is_accepted(
-    data: st.DataObject, points: list[tuple[float, float]]
-) -> None:
+def test_any_sound_instance_is_accepted(data, points):
     size = len(points)
     depot = data.draw(st.integers(0, size - 1))
     amounts = st.integers(-9, 9)
@@ -400,41 +314,6 @@ def test_any_sound_instance_is_accepted(
     assert problem.features.length_limit
     assert len(problem.customers) == size - 1
     assert problem == problem.replace()
-
-
-@given(
-    # A coarse grid: square roots stay further from whole numbers than any tolerance.
-    st.lists(st.tuples(st.integers(0, 9), st.integers(0, 9)), min_size=2, max_size=6),
-    st.lists(st.integers(1, 30), min_size=6, max_size=6),
-    st.integers(1, 40),
-    st.sampled_from([2.0**-20, 1 / 16, 4096.0]),
-)
-def test_the_verdict_does_not_depend_on_the_unit(
-    points: list[tuple[int, int]], closing: list[int], max_length: int, unit: float
-) -> None:
-    def verdict(scale: float) -> tuple[object, ...]:
-        windows = [(0.0, end * scale) for end in closing[: len(points)]]
-        try:
-            problem = Problem.from_coordinates(
-                np.array(points) * scale, windows=windows, max_length=max_length * scale
-            )
-        except ProblemError as error:
-            return error.field, error.node
-        return (problem.variant_name, problem.demand.tolist())
-
-    assert verdict(1.0) == verdict(unit)
-
-
-@given(st.permutations(range(5)))
-def test_the_numbering_does_not_matter(order: list[int]) -> None:
-    new_number = {old: new for new, old in enumerate(order)}
-    points = CROSS[order]
-    demand = np.array([0, 1, -2, 3, 4])[order]
-    problem = Problem.from_coordinates(points, depots=new_number[0], demand=demand, capacity=5)
-    assert problem.variant_name == "CVRPB"
-    with pytest.raises(ProblemError) as caught:
-        problem.replace(capacity=3)
-    assert caught.value.node == new_number[4]
 
 
 # ----------------------------------------------------------------- what a declared variant implies
@@ -472,8 +351,3 @@ def test_without_a_declared_variant_goods_are_separate() -> None:
     kept = Problem.from_coordinates(CROSS, variant="CVRPB", load_rule="separate", **mixed)
     assert kept.load_rule == "separate"
     assert kept.replace(variant=None).load_rule == "separate"
-
-
-def test_a_fleet_limit_beside_a_declared_variant_stays() -> None:
-    problem = Problem.from_coordinates(CROSS, variant="CVRP", max_routes=3)
-    assert problem.max_routes == 3

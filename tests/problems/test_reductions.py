@@ -4,14 +4,11 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
-from hypothesis import strategies as st
 
 from spacevrp.generators import generate
 from spacevrp.problems.problem import Problem
 from spacevrp.problems.reductions import (
     everybody_served,
-    may_collect,
     other_reductions,
     pays_to_serve,
     plain_reduction,
@@ -46,45 +43,6 @@ def test_who_is_read_otherwise(name: str) -> None:
     reductions = other_reductions(problem)
     assert bool(reductions) == (few or high or name in OTHERS)
     assert all(reduction.in_place != high for reduction in reductions)
-
-
-@pytest.mark.parametrize("name", OTHERS)
-@settings(max_examples=8, deadline=None)
-@given(seed=st.integers(0, 10**6))
-def test_plans_cost_the_same_both_ways(name: str, seed: int) -> None:
-    """Random routes of the reduction, a customer each where longer ones break rules."""
-    rng = np.random.default_rng(seed)
-    problem = one(name, seed % 50 + 1)
-    reduction, *_ = other_reductions(problem)
-    form = reduction.problem
-    end = () if form.open_routes else (form.depots[0],)
-    units = rng.permutation([(c,) for c in form.customers] if not form.pairs else form.pairs)
-    parts = np.split(units, np.flatnonzero(rng.random(len(units) - 1) < 0.5) + 1)
-    for groups in (parts, np.split(units, len(units))):
-        routes = [(form.depots[0], *some.ravel().tolist(), *end) for some in groups]
-        there = judge(form, routes)
-        if there.feasible:
-            break
-    back = reduction.map_back(routes)
-    here = judge(problem, back)
-    if there.feasible and reduction.exact:
-        assert here.feasible
-        assert here.cost == pytest.approx(there.cost)
-    elif here.feasible and len(back) == len(routes):  # none was cut in two
-        assert here.cost >= there.cost - 1e-9
-
-
-@pytest.mark.parametrize("name", OTHERS)
-def test_single_customers_are_plans(name: str) -> None:
-    """So the comparison above is of something."""
-    problem = one(name)
-    reduction, *_ = other_reductions(problem)
-    form = reduction.problem
-    end = () if form.open_routes else (form.depots[0],)
-    units = form.pairs or [(c,) for c in form.customers]
-    routes = [(form.depots[0], *unit, *end) for unit in units]
-    assert judge(form, routes).feasible
-    assert judge(problem, reduction.map_back(routes)).feasible
 
 
 # Two depots at 0 and 10 on a line, customers at 1, 2, 8 and 9.
@@ -242,13 +200,6 @@ def test_when_it_pays_to_serve() -> None:
     one_way = Problem.from_matrix([[0, 9, 9], [1, 0, 9], [9, 1, 0]], penalty=[0, 1.6, 1.6])
     assert pays_to_serve(one_way)
     assert not pays_to_serve(one_way.replace(penalty=[0, 1.4, 1.4]))
-
-
-def test_the_recipe_has_low_penalties() -> None:
-    assert not any(map(pays_to_serve, generate("PCTSP", 100, 8)))
-    assert all(map(pays_to_serve, generate("APCTSP", 100, 8)))
-    assert all(map(may_collect, generate("SPCTSP", 20, 2)))
-    assert not any(map(may_collect, [*generate("OP", 20, 1), *generate("CVRP", 20, 1)]))
 
 
 def test_plans_for_all_customers_are_plans() -> None:

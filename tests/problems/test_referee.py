@@ -105,32 +105,15 @@ def test_a_separate_duration_matrix_does_not_enter_the_cost() -> None:
     assert cost_of(problem, [[0, 1, 2, 3, 4, 0]]) == 38
 
 
-def test_a_broken_plan_still_has_the_cost_of_its_legs(four_customers: Build) -> None:
-    verdict = judge(four_customers(), [[0, 1, 2, 0]])
-    assert verdict.cost == 12
-    assert not verdict.feasible
-    assert {violation.node for violation in verdict.violations} == {3, 4}
-
-
 # --------------------------------------------------------------------------------- empty routes
 
 
 @pytest.mark.parametrize("empty", [[], [0], [0, 0]])
 @pytest.mark.parametrize("open_routes", [False, True])
-def test_a_route_without_customers_is_ignored(
-    four_customers: Build, empty: list[int], open_routes: bool
-) -> None:
+def test_a_route_without_customers_is_ignored(four_customers, empty, open_routes):
     problem = four_customers(open_routes=open_routes, max_routes=1, windows=[[2, 90]] * 5)
     served = [0, 1, 2, 4, 3] if open_routes else [0, 1, 2, 4, 3, 0]
     assert cost_of(problem, [empty, served, empty]) == (16 if open_routes else 20)
-
-
-def test_an_empty_tour_is_ignored_but_visits_nothing(four_customers: Build) -> None:
-    verdict = judge(four_customers(depots=()), [[]])
-    assert verdict.cost == 0
-    assert [violation.message for violation in verdict.violations] == [
-        f"node {node} is never visited" for node in range(5)
-    ]
 
 
 # ------------------------------------------------------------------------ what cannot be judged
@@ -203,23 +186,8 @@ def codes(verdict: Verdict) -> list[tuple[str, int | None]]:
 
 
 @settings(deadline=None, max_examples=60)
-@given(plans())
-def test_reversing_symmetric_routes_keeps_cost_and_length(
-    plan: tuple[dict[str, Any], list[list[int]]],
-) -> None:
-    data, routes = plan
-    data["load_rule"] = "single"  # the only load rule that does not know the direction
-    problem = Problem.from_coordinates(**data)
-    forth, back = judge(problem, routes), judge(problem, [route[::-1] for route in routes])
-    assert back.cost == pytest.approx(forth.cost, abs=1e-9)
-    assert codes(back) == codes(forth)
-
-
-@settings(deadline=None, max_examples=60)
 @given(plans(), st.sampled_from([0.001, 0.5, 3.0, 1000.0]))
-def test_a_change_of_units_scales_the_cost_and_keeps_the_violations(
-    plan: tuple[dict[str, Any], list[list[int]]], factor: float
-) -> None:
+def test_a_change_of_units_scales_the_cost_and_keeps_the_violations(plan, factor):
     data, routes = plan
     before = judge(Problem.from_coordinates(**data), routes)
     data["coordinates"] = data["coordinates"] * factor
@@ -231,9 +199,7 @@ def test_a_change_of_units_scales_the_cost_and_keeps_the_violations(
 
 @settings(deadline=None, max_examples=60)
 @given(plans(), st.randoms(use_true_random=False))
-def test_new_numbers_for_the_nodes_keep_cost_and_violations(
-    plan: tuple[dict[str, Any], list[list[int]]], random: Any
-) -> None:
+def test_new_numbers_for_the_nodes_keep_cost_and_violations(plan, random):
     data, routes = plan
     size = len(data["demand"])
     before = judge(Problem.from_coordinates(**data), routes)
@@ -248,13 +214,3 @@ def test_new_numbers_for_the_nodes_keep_cost_and_violations(
     assert {v.node for v in after.violations if v.code == "visit"} == {
         new_name[v.node] for v in before.violations if v.code == "visit" and v.node is not None
     }
-
-
-@settings(deadline=None, max_examples=30)
-@given(plans())
-def test_the_same_plan_gets_the_same_verdict(
-    plan: tuple[dict[str, Any], list[list[int]]],
-) -> None:
-    data, routes = plan
-    problem = Problem.from_coordinates(**data)
-    assert judge(problem, routes) == judge(problem, routes)

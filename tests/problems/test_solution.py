@@ -7,7 +7,6 @@ import json
 import sys
 from collections.abc import Callable
 from pathlib import Path
-from typing import Any
 
 import pytest
 
@@ -49,7 +48,6 @@ def test_a_plan_to_read(timed: Solution) -> None:
 
 
 def test_violations_are_told_with_ids_and_clock(timed: Solution) -> None:
-    assert timed.problem is not None
     late = Solution.judged(timed.problem.replace(service=[0, 10, 580]), [[0, 2, 1, 0]])
     lines = str(late).splitlines()
     assert lines[0] == "cost 12, 1 route, 2 violations"
@@ -99,17 +97,7 @@ def test_a_document_for_json(timed: Solution) -> None:
     }
 
 
-def test_a_frame(timed: Solution) -> None:
-    pytest.importorskip("pandas")
-    frame = timed.to_frame()
-    assert frame["id"].tolist() == ["hub", "bakery", "dairy", "hub"]
-    assert frame["arrival"].tolist() == ["08:00", "08:03", "09:14", "09:24"]
-    assert frame["leg_cost"].sum() == 12
-
-
-def test_without_pandas_the_error_says_what_to_do(
-    timed: Solution, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_without_pandas_the_error_says_what_to_do(timed, monkeypatch):
     monkeypatch.setitem(sys.modules, "pandas", None)
     with pytest.raises(UnsupportedError, match="pip install pandas; to_rows gives the same"):
         timed.to_frame()
@@ -183,8 +171,6 @@ def test_files(timed: Solution, tmp_path: Path) -> None:
         ("a\0b.json", FormatError, "cannot be written"),
     ],
 )
-def test_files_that_cannot_be(
-    timed: Solution, tmp_path: Path, name: str, error: Any, part: str
-) -> None:
+def test_files_that_cannot_be(timed, tmp_path, name, error, part):
     with pytest.raises(error, match=part):
         timed.save(f"{tmp_path}/{name}")

@@ -52,13 +52,6 @@ def blame(problem: Any, arguments: dict[str, Any]) -> ProblemError:
     return caught.value
 
 
-def test_the_sound_instances_are_sound() -> None:
-    Problem.from_coordinates(CROSS, **SOUND)
-    Problem.from_coordinates(CROSS, **PAIRED, capacity=5)
-    Problem.from_coordinates(CROSS, **TOUR)
-    Problem.from_matrix(FULL)
-
-
 # (what is changed, field, node, fragment of the message)
 ROWS: list[tuple[dict[str, Any], str, int | None, str]] = [
     # ---- shapes
@@ -258,9 +251,7 @@ def test_a_tour_without_a_depot_has_no_vehicle(change: dict[str, Any], field: st
     ],
 )
 @pytest.mark.parametrize("depots", [(0,), ()])
-def test_unreachable_through_missing_arcs(
-    gaps: list[tuple[int, int]], node: int, fragment: str, depots: tuple[int, ...]
-) -> None:
+def test_unreachable_through_missing_arcs(gaps, node, fragment, depots):
     error = blame(Problem.from_matrix, {"matrix": with_gaps(*gaps), "depots": depots})
     assert (error.field, error.node) == ("distances", node)
     assert fragment in str(error)
@@ -390,9 +381,7 @@ def test_limits_met_exactly_are_met() -> None:
         ),
     ],
 )
-def test_a_declared_variant_must_fit_the_data(
-    arguments: dict[str, Any], field: str, fragment: str
-) -> None:
+def test_a_declared_variant_must_fit_the_data(arguments, field, fragment):
     error = blame(Problem.from_coordinates, {"coordinates": CROSS, **arguments})
     assert error.field == field
     assert fragment in str(error)
@@ -404,12 +393,6 @@ def test_a_declared_symmetric_variant_refuses_asymmetric_data() -> None:
     assert "a variant with asymmetric" in str(error)
     Problem.from_matrix(matrix, variant="ACVRP")
     Problem.from_matrix(FULL, variant="ACVRP")  # symmetric by chance
-
-
-def test_the_data_may_show_less_than_the_declared_variant_allows() -> None:
-    problem = Problem.from_coordinates(CROSS, variant="MDCVRPBLTW")
-    assert problem.features.time_windows
-    assert not problem.inferred_features.time_windows
 
 
 @pytest.mark.parametrize("variant", ["CVRPX", "", 5, ["CVRP"]])
@@ -426,12 +409,6 @@ def test_a_problem_needs_distances(distances: Any) -> None:
     error = blame(Problem, {"distances": distances})
     assert error.field == "distances"
     assert "Problem.from_matrix" in str(error)
-
-
-@pytest.mark.parametrize("metric", ["EUC_2D", "", 5, Metric, ["att"]])
-def test_a_problem_needs_a_known_metric(metric: Any) -> None:
-    error = blame(Problem.from_coordinates, {"coordinates": CROSS, "metric": metric})
-    assert error.field == "metric"
 
 
 @pytest.mark.parametrize("huge", ["x" * 10**6, [0] * 10**5, np.zeros(10**5), ["x" * 10**6] * 5])

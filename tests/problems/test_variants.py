@@ -11,7 +11,6 @@ from hypothesis import strategies as st
 from spacevrp.problems.errors import VariantError
 from spacevrp.problems.features import Features
 from spacevrp.problems.variants import (
-    SEEN_NAMES,
     VARIANTS,
     describe_features,
     name_features,
@@ -37,12 +36,6 @@ def test_the_grammar_has_96_capacitated_names_and_14_others() -> None:
     assert max(VARIANTS, key=len) == "AMDOCVRPBPLTW"
 
 
-def test_twelve_names_are_seen() -> None:
-    seen = {name for name, variant in VARIANTS.items() if variant.seen}
-    assert seen == set(SEEN_NAMES)
-    assert len(SEEN_NAMES) == 12
-
-
 def test_names_and_flags_are_one_to_one() -> None:
     assert len({variant.features for variant in VARIANTS.values()}) == 110
     for name, variant in VARIANTS.items():
@@ -50,33 +43,6 @@ def test_names_and_flags_are_one_to_one() -> None:
         assert parse_variant(name) is variant
         assert name_features(variant.features) == name
         assert describe_features(variant.features) == name
-
-
-@pytest.mark.parametrize(
-    ("name", "flags"),
-    [
-        ("TSP", ""),
-        ("ATSP", "asymmetric"),
-        ("CVRP", "depot several_routes capacity"),
-        ("OP", "depot length_limit orienteering"),
-        ("SPCTSP", "depot prize_collecting stochastic_prizes"),
-        ("PDTSP", "depot pickup_delivery"),
-        ("OPDCVRP", "depot several_routes open_routes capacity pickup_delivery"),
-        (
-            "AMDOCVRPBPLTW",
-            "asymmetric depot multi_depot several_routes open_routes capacity backhaul "
-            "backhaul_last length_limit time_windows",
-        ),
-    ],
-)
-def test_flags_of_a_name(name: str, flags: str) -> None:
-    assert VARIANTS[name].features.active == tuple(flags.split())
-
-
-def test_asymmetry_length_limit_precedence_and_depots_are_invisible_to_the_model() -> None:
-    plain = VARIANTS["CVRPB"].attributes
-    for name in ("ACVRPB", "CVRPBL", "CVRPBP", "MDCVRPB", "AMDCVRPBPL"):
-        assert VARIANTS[name].attributes == plain
 
 
 def test_flags_without_a_name_are_spelled_out() -> None:
@@ -108,9 +74,7 @@ def test_flags_without_a_name_are_spelled_out() -> None:
         ("VRPTW", "letter 1 ('V') is wrong", "CVRPTW"),
     ],
 )
-def test_an_illegal_name_is_told_the_wrong_letter_and_the_nearest_names(
-    name: str, fault: str, nearest: str
-) -> None:
+def test_an_illegal_name_is_told_the_wrong_letter_and_the_nearest_names(name, fault, nearest):
     message = complaint(name)
     assert message.startswith(f"variant {name!r} is not legal: {fault}")
     names = message.rpartition("nearest: ")[2].split(", ")
@@ -129,13 +93,6 @@ def test_nearest_names_are_ranked_by_letters_to_change() -> None:
 def test_what_is_no_name_at_all(name: object) -> None:
     message = complaint(name)
     assert "expected one of the 110 names such as CVRPTW, received " in message
-
-
-@pytest.mark.parametrize("name", ["CVRP" * 10**6, "\n" * 10**6, list(range(10**6))])
-def test_a_whole_file_for_a_name_gives_one_short_line(name: object) -> None:
-    message = complaint(name)
-    assert "\n" not in message
-    assert len(message) < 400
 
 
 @given(st.text(alphabet="ABCDLMOPRSTVW", max_size=15) | st.text(max_size=15))

@@ -55,10 +55,9 @@ def test_service_in_numbers_beside_times_of_day_needs_a_unit() -> None:
     with pytest.warns(UnitWarning, match=r"service: 5 is 5 seconds, .* time_unit") as caught:
         problem = Problem.from_coordinates(POINTS, windows=DAY, service=[0, 5, 10])
     line = inspect.currentframe()
-    assert line is not None
     (warning,) = caught
     assert warning.filename == __file__
-    assert warning.lineno == line.f_lineno - 5
+    assert warning.lineno == line.f_lineno - 4
     assert problem.service.tolist() == [0, 5, 10]
 
 

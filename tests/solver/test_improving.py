@@ -15,9 +15,9 @@ from spacevrp.problems.problem import Problem
 from spacevrp.problems.referee import judge
 from spacevrp.problems.solution import Solution
 from spacevrp.search import Improved
-from spacevrp.solver import Solver, effort
+from spacevrp.solver import Solver
 from spacevrp.solver import improve as stage
-from spacevrp.solver.effort import can_search, usual_stop
+from spacevrp.solver.effort import can_search
 
 needs_search = pytest.mark.skipif(not native.available(), reason="the search was not compiled")
 # On a line from the depot at 0.
@@ -42,19 +42,7 @@ def asked(monkeypatch: pytest.MonkeyPatch) -> list[dict[str, Any]]:
     return calls
 
 
-def test_iterations_grow_with_the_size_and_are_never_few() -> None:
-    two = Problem.from_coordinates([(0.0, 0.0), (1.0, 0.0), (0.0, 1.0)], depots=[0])
-    assert usual_stop(two).iterations == effort.FEWEST_ITERATIONS
-    some, many = (usual_stop(one).iterations for n in (50, 100) for one in generate("CVRP", n, 1))
-    assert some is not None
-    assert many == 100 * effort.ITERATIONS_PER_CUSTOMER
-    assert effort.FEWEST_ITERATIONS < some < 50 * effort.ITERATIONS_PER_CUSTOMER
-    assert usual_stop(generate("CVRP", 5, 1)[0]).seconds is None  # the same plan on any machine
-
-
-def test_all_plans_are_searched_those_of_one_size_together(
-    solver: Solver, asked: list[dict[str, Any]], model: SpaceModel
-) -> None:
+def test_all_plans_are_searched_those_of_one_size_together(solver, asked, model):
     problems = [*generate("CVRP", 20, 2), *generate("TSP", 24, 1), *generate("MDCVRP", 20, 1)]
     solver.run(problems, augment=1, seed=5)
     assert [call["problems"] for call in asked] == [[*problems[:2], problems[3]], [problems[2]]]
@@ -66,9 +54,7 @@ def test_all_plans_are_searched_those_of_one_size_together(
 
 
 @pytest.mark.parametrize("by", [-0.1, 0.1])
-def test_where_visits_reveal_prizes_expectations_are_compared(
-    solver: Solver, monkeypatch: pytest.MonkeyPatch, by: float
-) -> None:
+def test_where_visits_reveal_prizes_expectations_are_compared(solver, monkeypatch, by):
     """No search begins with a plan that has reacted to the real prizes."""
     monkeypatch.setattr(native, "core", object())
     (problem,) = generate("SPCTSP", 10, 1)
@@ -91,9 +77,7 @@ def test_where_visits_reveal_prizes_expectations_are_compared(
     assert attempt.results[0].expected == pytest.approx(known + min(by, 0.0))
 
 
-def test_where_rules_limit_the_visits_as_well_nothing_is_searched(
-    solver: Solver, asked: list[dict[str, Any]]
-) -> None:
+def test_where_rules_limit_the_visits_as_well_nothing_is_searched(solver, asked):
     problem = generate("SPCTSP", 10, 1)[0].replace(max_length=9.0, variant=None)
     assert not can_search(problem)
     plan = solver.solve(problem, augment=1)
@@ -101,9 +85,7 @@ def test_where_rules_limit_the_visits_as_well_nothing_is_searched(
     assert plan == solver.solve(problem, augment=1, improve=False)
 
 
-def test_large_instances_are_begun_without_the_network(
-    solver: Solver, asked: list[dict[str, Any]], monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_large_instances_are_begun_without_the_network(solver, asked, monkeypatch):
     monkeypatch.setattr("spacevrp.solver.effort.MOST_FOR_NETWORK", 11)
     small, large = *generate("CVRP", 11, 1), *generate("CVRP", 12, 1)
     attempt = solver.run([small, large.replace(name="town")])
@@ -121,9 +103,7 @@ def test_large_instances_are_begun_without_the_network(
         assert all(plan is not None for call in asked for plan in call["plans"])
 
 
-def test_small_instances_are_begun_without_the_network(
-    solver: Solver, asked: list[dict[str, Any]], monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_small_instances_are_begun_without_the_network(solver, asked, monkeypatch):
     monkeypatch.setattr("spacevrp.solver.solver.LEAST_FOR_NETWORK", 12)
     small, large = *generate("CVRP", 11, 1), *generate("CVRP", 12, 1)
     assert solver.run([small, large]).notes == ()
@@ -135,8 +115,8 @@ def test_small_instances_are_begun_without_the_network(
 
 
 def test_without_the_compiled_module_the_networks_plans_come_with_a_note(
-    solver: Solver, model: SpaceModel, monkeypatch: pytest.MonkeyPatch
-) -> None:
+    solver, model, monkeypatch
+):
     monkeypatch.setattr(native, "core", None)
     problems = generate("CVRP", 10, 2)
     attempt = solver.run(problems)
@@ -151,9 +131,7 @@ def test_without_the_compiled_module_the_networks_plans_come_with_a_note(
     assert caught[0].filename == __file__  # where the call is
 
 
-def test_and_dead_ends_give_the_legal_part_of_a_rollout(
-    solver: Solver, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_and_dead_ends_give_the_legal_part_of_a_rollout(solver, monkeypatch):
     monkeypatch.setattr(native, "core", None)
     problem = Problem.from_coordinates(
         [(0, 0), (0, 1), (1, 0), (1, 1)], demand=[0, 2, 2, 2], capacity=3, max_routes=2
@@ -168,9 +146,7 @@ def test_and_dead_ends_give_the_legal_part_of_a_rollout(
 
 @needs_search
 @pytest.mark.parametrize("name", ["CVRPTW", "AMDOCVRPBPLTW", "PDCVRP", "OP", "PCTSP", "ATSP"])
-def test_plans_become_no_worse_and_the_same_anywhere(
-    solver: Solver, model: SpaceModel, name: str
-) -> None:
+def test_plans_become_no_worse_and_the_same_anywhere(solver, model, name):
     problems = generate(name, 12, 3)
     first = solver.solve(problems, augment=1, improve=False)
     found = solver.solve(problems, augment=1)
@@ -191,17 +167,6 @@ def test_no_plan_is_worse_than_the_start(model: SpaceModel) -> None:
     assert again.cost <= good.cost
     assert told[0] == good
     assert told[-1] == again
-
-
-@needs_search
-def test_large_instances_get_plans_without_the_network(
-    solver: Solver, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setattr("spacevrp.solver.effort.MOST_FOR_NETWORK", 11)
-    monkeypatch.delattr("spacevrp.engines.batching.Batcher.search")
-    for name in ("CVRP", "TSP", "OP", "PDCVRP"):
-        (problem,) = generate(name, 20, 1)
-        assert solver.solve(problem).feasible
 
 
 @needs_search

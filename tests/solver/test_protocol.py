@@ -46,18 +46,14 @@ def by_hand(model: SpaceModel, problem: Problem, augmentations: int, seed: int =
     ("name", "size"),
     [("CVRP", 9), ("AOCVRPTW", 6), ("MDCVRPBP", 9), ("AMDOCVRPBLTW", 6), ("PDCVRP", 8)],
 )
-def test_the_papers_is_the_best_greedy_rollout_of_plain_augmentations(
-    solver: Solver, model: SpaceModel, name: str, size: int
-) -> None:
+def test_the_papers_is_the_best_greedy_rollout_of_plain_augmentations(solver, model, name, size):
     (problem,) = generate(name, size, 1, 3)
     (plan,) = solver.run([problem], augment=3, protocol="paper").solutions
     assert plan is not None
     assert plan.cost == pytest.approx(by_hand(model, problem, 3), abs=1e-6)
 
 
-def test_nothing_but_the_networks_rollouts_runs(
-    solver: Solver, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_nothing_but_the_networks_rollouts_runs(solver, monkeypatch):
     called = []
 
     def note(name: str, answer: Any) -> None:
@@ -83,9 +79,7 @@ def test_nothing_but_the_networks_rollouts_runs(
     assert set(called) == {"improve.improve"}  # other forms do not pay where the search follows
 
 
-def test_augmentations_follow_the_distances(
-    solver: Solver, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_augmentations_follow_the_distances(solver, monkeypatch):
     seen: list[tuple[str, int, float]] = []
 
     def search(
@@ -112,9 +106,7 @@ def test_an_instance_without_a_plan_is_told_as_such(solver: Solver) -> None:
     assert solver.run(problem, augment=1, protocol="network").reasons == {}
 
 
-def test_large_instances_have_all_starts_and_moves(
-    solver: Solver, model: SpaceModel, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_large_instances_have_all_starts_and_moves(solver, model, monkeypatch):
     monkeypatch.setattr("spacevrp.engines.pruning.SMALL", 8)
     monkeypatch.setattr("spacevrp.engines.large.SMALL", 8)
     for name in ("CVRP", "AMDOCVRPTW"):
@@ -127,9 +119,7 @@ def test_large_instances_have_all_starts_and_moves(
 
 
 @pytest.mark.parametrize("open_routes", [False, True])
-def test_problems_that_no_variant_is_named_after_are_shown_as_they_are(
-    solver: Solver, open_routes: bool
-) -> None:
+def test_problems_that_no_variant_is_named_after_are_shown_as_they_are(solver, open_routes):
     places = [(0, 0), (1, 0), (1, 1), (0, 1), (2, 2)]
     problem = Problem.from_coordinates(places, open_routes=open_routes)
     assert solver.solve(problem, protocol="paper").feasible
@@ -145,9 +135,7 @@ def test_problems_that_no_variant_is_named_after_are_shown_as_they_are(
         ("network", {"search": True}),
     ],
 )
-def test_what_contradicts_a_protocol_is_an_error(
-    solver: Solver, protocol: str, options: dict[str, Any]
-) -> None:
+def test_what_contradicts_a_protocol_is_an_error(solver, protocol, options):
     (problem,) = generate("TSP", 5, 1)
     ((name, value),) = options.items()
     with pytest.raises(SpacevrpError, match=f"^{name}: expected .* protocol {protocol}.*{value}$"):
@@ -173,9 +161,7 @@ def test_commands_know_the_same_protocols() -> None:
     assert set(option.choices) == set(PROTOCOLS)
 
 
-def test_the_time_of_the_search_is_not_the_referees(
-    solver: Solver, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_the_time_of_the_search_is_not_the_referees(solver, monkeypatch):
     now = 0.0
 
     def searched(problems: Any, plans: list[Solution], **options: Any) -> Improved:

@@ -57,44 +57,6 @@ def test_customers_left_over_by_a_fleet_that_could_carry_all(solver: Solver) -> 
         solver.solve(problem)
 
 
-def test_a_missing_arc_back_is_named(solver: Solver) -> None:
-    # Node 2 is left only towards node 1, so a vehicle cannot come home from it.
-    matrix = [[0, 1, 1], [1, 0, 1], [INF, 1, 0]]
-    problem = Problem.from_matrix(matrix, demand=[0, 1, 1], capacity=1)
-    with pytest.raises(InfeasibleError) as caught:
-        solver.solve(problem)
-    assert str(caught.value) == (
-        "instance 0: no complete plan found: 1 of 2 customers left out: customer 2 cannot be "
-        "served alone: no arc leads from customer 2 to depot 0"
-    )
-
-
-def test_a_pair_is_named_as_a_pair(solver: Solver) -> None:
-    # Each stop alone would be in time, the one after the other is not.
-    problem = Problem.from_coordinates(
-        [(0, 0), (0, 1), (0, -1)],
-        pairs=[(1, 2)],
-        windows=[[0, 10], [0, 10], [0, 2]],
-        max_routes=1,
-    )
-    expected = (
-        "customer 1 and its delivery customer 2 cannot be served one after the other: customer 2 "
-        "would be reached at 3, the window closes at 2: 1 too late$"
-    )
-    with pytest.raises(InfeasibleError, match=expected):
-        solver.solve(problem)
-
-
-def test_a_tour_that_arcs_do_not_close(solver: Solver) -> None:
-    # A star: from every tip the only way leads back to the middle, which is visited only once.
-    matrix = np.full((5, 5), INF)
-    matrix[0, :] = matrix[:, 0] = 1
-    problem = Problem.from_matrix(matrix, depots=())
-    expected = r"3 of 5 nodes left out: node \d has no place in the tour: after node \d, no arc"
-    with pytest.raises(InfeasibleError, match=expected):
-        solver.solve(problem)
-
-
 def test_many_failures_stay_one_short_message(solver: Solver) -> None:
     matrix = np.ones((12, 12))
     matrix[2:, 0] = INF

@@ -16,7 +16,7 @@ from spacevrp.problems.problem import Problem
 from spacevrp.problems.reductions import other_reductions, plain_reduction
 from spacevrp.problems.referee import judge
 from spacevrp.problems.solution import Solution
-from spacevrp.solver import SolveParams, Solver
+from spacevrp.solver import Solver
 from spacevrp.solver.selection import select
 
 # What is looked at here is the search of the model.
@@ -38,9 +38,7 @@ def mixed_solutions(solver: Solver, mixed: list[Problem]) -> list[Solution]:
     return solver.solve(mixed, augment=3)
 
 
-def test_a_mixed_batch_keeps_its_order_and_every_rule(
-    mixed: list[Problem], mixed_solutions: list[Solution]
-) -> None:
+def test_a_mixed_batch_keeps_its_order_and_every_rule(mixed, mixed_solutions):
 
     assert len(mixed_solutions) == len(mixed)
     for problem, solution in zip(mixed, mixed_solutions, strict=True):
@@ -50,29 +48,19 @@ def test_a_mixed_batch_keeps_its_order_and_every_rule(
         assert solution.feasible
 
 
-def test_an_instance_alone_gets_the_same_plan_as_among_others(
-    solver: Solver, mixed: list[Problem], mixed_solutions: list[Solution]
-) -> None:
+def test_an_instance_alone_gets_the_same_plan_as_among_others(solver, mixed, mixed_solutions):
     for problem, among_others in zip(mixed, mixed_solutions, strict=True):
         assert solver.solve(problem, augment=3) == among_others, problem.name
 
 
-def test_the_order_of_the_batch_does_not_matter(
-    solver: Solver, mixed: list[Problem], mixed_solutions: list[Solution]
-) -> None:
+def test_the_order_of_the_batch_does_not_matter(solver, mixed, mixed_solutions):
     assert solver.solve(mixed[::-1], augment=3) == mixed_solutions[::-1]
 
 
 @pytest.mark.parametrize(
     ("batch_memory", "count"), [pytest.param(1, 2, marks=pytest.mark.slow), (400_000, 16)]
 )
-def test_how_the_work_is_cut_does_not_matter(
-    solver: Solver,
-    mixed: list[Problem],
-    mixed_solutions: list[Solution],
-    batch_memory: int,
-    count: int,
-) -> None:
+def test_how_the_work_is_cut_does_not_matter(solver, mixed, mixed_solutions, batch_memory, count):
     some = solver.solve(mixed[:count], augment=3, batch_memory=batch_memory)
     assert some == mixed_solutions[:count]
 
@@ -91,75 +79,6 @@ def test_the_function_and_the_class_agree(model: SpaceModel) -> None:
     assert issubclass(spacevrp.Solver, Solver)  # which takes a time, too
     expected = Solver(model, "cpu").solve(problem, augment=2)
     assert spacevrp.solve(problem, weights=model, device="cpu", augment=2) == expected
-
-
-def test_more_augmentations_are_never_worse_and_sometimes_better(solver: Solver) -> None:
-    """The plans of the network; a local search ends elsewhere from other plans."""
-    problems = generate("CVRP", 14, 6)
-    costs = [
-        [one.cost for one in solver.solve(problems, augment=augmentations, improve=False)]
-        for augmentations in (1, 4, 20)
-    ]
-    for fewer, more in pairwise(costs):
-        assert all(b <= a + 1e-6 for a, b in zip(fewer, more, strict=True))
-        assert sum(more) < sum(fewer) - 1e-3
-
-
-def test_the_seed_decides_the_augmentations(solver: Solver) -> None:
-    problems = generate("CVRP", 14, 6)
-    first = solver.solve(problems, augment=1, seed=1)
-    assert solver.solve(problems, augment=1, seed=1) == first
-    assert solver.solve(problems, augment=1, seed=2) != first
-
-
-def test_samples_are_reproducible_and_never_worse(solver: Solver) -> None:
-    problems = generate("CVRP", 14, 4)
-    greedy = solver.solve(problems, augment=1, sample=0)
-    sampled = solver.solve(problems, augment=1, sample=5)
-    assert solver.solve(problems, augment=1, sample=5) == sampled
-    assert all(b.cost <= a.cost + 1e-6 for a, b in zip(greedy, sampled, strict=True))
-    assert sum(s.cost for s in sampled) < sum(s.cost for s in greedy) - 1e-3
-
-
-def test_fewer_starts_are_never_better(solver: Solver) -> None:
-    problems = generate("CVRP", 14, 6)
-    every = solver.solve(problems, augment=2, sample=0)
-    some = solver.solve(problems, augment=2, starts=2)
-    assert all(a.cost <= b.cost + 1e-6 for a, b in zip(every, some, strict=True))
-    assert some != every
-    assert solver.solve(problems, augment=2, starts=1000) == every
-
-
-def test_the_unit_of_length_changes_no_route(solver: Solver) -> None:
-    for problem in generate("CVRP", 15, 4):
-        points = problem.distances.coordinates
-        assert points is not None
-        large = Problem.from_coordinates(
-            1000 * points, demand=problem.demand, capacity=problem.capacity, load_rule="single"
-        )
-        small_plan, large_plan = solver.solve([problem, large], augment=4)
-        assert large_plan.routes == small_plan.routes
-        assert large_plan.cost == pytest.approx(1000 * small_plan.cost)
-
-
-def test_depots_may_be_anywhere_in_the_numbering(solver: Solver) -> None:
-    problem = generate("MDCVRP", 12)[0]
-    size = problem.size
-    # Depots 0, 1, 2 become nodes 7, 3, 14; customers keep their order.
-    depots = (7, 3, 14)
-    order = [*depots, *(node for node in range(size) if node not in depots)]  # new name of each
-    inverse = np.argsort(order)
-    moved = Problem(
-        problem.distances.reordered(inverse),
-        depots=depots,
-        demand=problem.demand[inverse],
-        capacity=problem.capacity,
-        load_rule="single",
-    )
-    plan, moved_plan = solver.solve([problem, moved], augment=4)
-    assert moved_plan.routes == tuple(tuple(order[node] for node in r) for r in plan.routes)
-    assert moved_plan.feasible
-    assert {route[0] for route in moved_plan.routes} <= set(depots)
 
 
 def test_a_matrix_with_missing_arcs(solver: Solver) -> None:
@@ -233,9 +152,7 @@ def test_where_the_model_saw_other_costs_all_candidates_are_compared() -> None:
 
 
 @pytest.mark.slow
-def test_the_decomposition_is_taken_where_it_is_better(
-    solver: Solver, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_the_decomposition_is_taken_where_it_is_better(solver, monkeypatch):
     """Never worse than without, better somewhere, and whole: judged like any other plan."""
     problems = generate("MDCVRPBP", 30, 6)
     found = solver.solve(problems, augment=2)
@@ -284,9 +201,7 @@ def test_instances_of_like_size_and_kind_are_solved_together() -> None:
         ({"batch_memory": 0}, "batch_memory: expected a whole number of at least 1, received 0"),
     ],
 )
-def test_bad_arguments_are_named(
-    solver: Solver, arguments: dict[str, object], message: str
-) -> None:
+def test_bad_arguments_are_named(solver, arguments, message):
     with pytest.raises(SpacevrpError, match=f"^{message}$"):
         solver.solve(generate("CVRP", 10), **arguments)  # type: ignore[call-overload]
 
@@ -300,15 +215,6 @@ def test_what_is_no_problem_is_named(solver: Solver) -> None:
         solver.solve("x.vrp")  # type: ignore[call-overload]
 
 
-def test_the_function_takes_what_the_interface_says(model: SpaceModel) -> None:
-    problem = generate("CVRP", 10)[0]
-    by_name = spacevrp.solve(problem=problem, augment=2, device="cpu", weights=model)
-    assert (
-        spacevrp.solve(problem, SolveParams(augmentations=2), device="cpu", weights=model)
-        == by_name
-    )
-
-
 # ------------------------------------------------------------------------- the second attempt
 
 
@@ -320,9 +226,7 @@ def arcs(size: int, *pairs: tuple[int, int]) -> np.ndarray:
 
 
 @pytest.mark.parametrize("least", [0, 51], ids=["network first", "search first"])
-def test_customers_may_get_home_over_others(
-    solver: Solver, monkeypatch: pytest.MonkeyPatch, least: int
-) -> None:
+def test_customers_may_get_home_over_others(solver, monkeypatch, least):
     """The search cannot begin with these; where it comes first, the network follows."""
     monkeypatch.setattr("spacevrp.solver.solver.LEAST_FOR_NETWORK", least)
     ring = Problem.from_matrix(arcs(4, (0, 1), (1, 2), (2, 3), (3, 0)))

@@ -58,12 +58,6 @@ def test_augmentations_come_first_and_then_samples(clock: Clock) -> None:
     assert max(one.samples for one in sampled) == 7
 
 
-def test_so_many_augmentations_and_no_more(clock: Clock) -> None:
-    assert rounds(clock, 100.0, latency=0.1, rate=0.0, most=1) == [Round(1, 8)]
-    # Four times as many start nodes fit into the next round at most.
-    assert rounds(clock, 100.0, latency=0.1, rate=0.0, most=2) == [Round(1, 8), Round(1, 32)]
-
-
 # ------------------------------------------------------------------------------- the whole call
 
 
@@ -95,8 +89,8 @@ def test_the_network_alone_uses_the_time(solver_of: Any, fake: FakeEngine, clock
 
 
 def test_the_network_has_a_quarter_of_the_time_where_the_search_follows(
-    solver_of: Any, fake: FakeEngine, clock: Clock, monkeypatch: pytest.MonkeyPatch
-) -> None:
+    solver_of, fake, clock, monkeypatch
+):
     monkeypatch.setattr(solver, "can_search", lambda problem: True)
     monkeypatch.setattr("spacevrp.solver.improve.Improve._search", lambda *_, **__: None)
     (problem,) = generate("CVRP", 100, 1)
@@ -111,9 +105,7 @@ def test_the_network_has_a_quarter_of_the_time_where_the_search_follows(
 
 
 @needs_search
-def test_a_time_too_short_for_the_network_still_gives_a_plan(
-    solver_of: Any, fake: FakeEngine, clock: Clock
-) -> None:
+def test_a_time_too_short_for_the_network_still_gives_a_plan(solver_of, fake, clock):
     """The search constructs one at once."""
     fake.latency = 1.0
     outcome = solver_of(fake).run(generate("CVRP", 20, 1), time=0.2)
@@ -123,24 +115,13 @@ def test_a_time_too_short_for_the_network_still_gives_a_plan(
 
 @needs_search
 @pytest.mark.parametrize("starts", [None, 2])
-def test_large_instances_go_without_the_network(
-    solver_of: Any, fake: FakeEngine, monkeypatch: pytest.MonkeyPatch, starts: int | None
-) -> None:
+def test_large_instances_go_without_the_network(solver_of, fake, monkeypatch, starts):
     """Unless something is said of its plans."""
     monkeypatch.setattr("spacevrp.solver.effort.MOST_FOR_NETWORK", 10)
     outcome = solver_of(fake).run(generate("CVRP", 12, 1), time=0.6, start_nodes=starts)
     assert outcome.results[0].feasible
     assert bool(fake.calls) == (starts is not None)
     assert any("12 customers, begun without" in note for note in outcome.notes) == (starts is None)
-
-
-def test_without_the_compiled_search_a_note_says_so(
-    solver_of: Any, fake: FakeEngine, monkeypatch: pytest.MonkeyPatch, clock: Clock
-) -> None:
-    monkeypatch.setattr(native, "core", None)
-    problems, call = generate("CVRP", 20, 1), solver_of(fake)
-    assert call.run(problems, time=1.0, clock=clock).notes == (native.MISSING,)
-    assert call.run(problems, time=1.0, search=False, clock=clock).notes == ()
 
 
 def test_a_partial_plan_says_why(solver_of: Any, fake: FakeEngine, clock: Clock) -> None:
@@ -159,9 +140,7 @@ def test_a_partial_plan_says_why(solver_of: Any, fake: FakeEngine, clock: Clock)
 # --------------------------------------------------------------- interrupted, told, and begun from
 
 
-def test_an_interruption_keeps_the_best_plan(
-    solver_of: Any, fake: FakeEngine, clock: Clock, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_an_interruption_keeps_the_best_plan(solver_of, fake, clock, monkeypatch):
     """Ctrl-C during the search, before it has found anything."""
 
     def interrupted(*_: Any, **__: Any) -> None:
@@ -252,9 +231,7 @@ def test_no_plan_is_worse_than_the_start(solver_of: Any, fake: FakeEngine, clock
         (7, "^start: "),
     ],
 )
-def test_a_start_that_is_none_is_an_error(
-    solver_of: Any, fake: FakeEngine, start: Any, message: str
-) -> None:
+def test_a_start_that_is_none_is_an_error(solver_of, fake, start, message):
     with pytest.raises(SpacevrpError, match=message):
         solver_of(fake).run(generate("CVRP", 20, 1)[0], time=5.0, start=start)
 
@@ -264,16 +241,10 @@ def test_a_start_for_each_problem(solver_of: Any, fake: FakeEngine) -> None:
         solver_of(fake).run(generate("CVRP", 20, 2), time=5.0, start=[[]])
 
 
-def test_no_problems_are_no_trouble(solver_of: Any, fake: FakeEngine) -> None:
-    assert solver_of(fake).run([], time=1.0).results == []
-
-
 # ------------------------------------------------------------------------------- the public face
 
 
-def test_what_the_time_was_too_short_for_is_a_warning(
-    solver_of: Any, fake: FakeEngine, clock: Clock
-) -> None:
+def test_what_the_time_was_too_short_for_is_a_warning(solver_of, fake, clock):
     (problem,) = generate("CVRP", 20, 1)
     asked: dict[str, Any] = {"search": False, "partial": True, "clock": clock}
     with pytest.warns(RuntimeWarning, match="the time was too short for the network") as caught:
@@ -290,9 +261,7 @@ def test_what_the_time_decides_cannot_be_said(name: str) -> None:
         spacevrp.solve(generate("CVRP", 6, 1)[0], time=1, **{name: 3})
 
 
-def test_a_bad_time_is_found_before_the_weights_are_loaded(
-    monkeypatch: pytest.MonkeyPatch,
-) -> None:
+def test_a_bad_time_is_found_before_the_weights_are_loaded(monkeypatch):
     monkeypatch.setattr(solver, "Solver", None)
     with pytest.raises(SpacevrpError, match=r"^time: expected a time such as 90s"):
         spacevrp.solve(generate("CVRP", 6, 1)[0], time="5 minutes")

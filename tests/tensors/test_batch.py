@@ -7,7 +7,7 @@ import pytest
 import torch
 
 from spacevrp.problems.problem import Problem
-from spacevrp.tensors import LOAD_RULE_CODES, PAIRED_LOAD, stack
+from spacevrp.tensors import PAIRED_LOAD, stack
 
 
 def test_depots_come_first_then_customers_then_padding():
@@ -56,19 +56,6 @@ def test_lengths_and_times_are_in_units_and_goods_are_not():
     assert (float(batch.prize[0, 1]), float(batch.min_prize)) == (3.0, 2.0)
 
 
-def test_absent_features_are_neutral(four_customers):
-    batch = stack([four_customers()], 6)
-    assert batch.capacity.isinf().all()
-    assert batch.max_length.isinf().all()
-    assert batch.closing.isinf().all()
-    assert (batch.opening == 0).all()
-    assert (batch.penalty == 0).all()
-    assert batch.compulsory.tolist() == [[False, True, True, True, True, False]]
-    assert batch.partner.tolist() == [[0, 1, 2, 3, 4, 5]]
-    assert int(batch.max_routes) > 4
-    assert batch.duration is batch.distance
-
-
 def test_pairs_are_partners_by_position():
     points = [(float(x), 0.0) for x in range(5)]
     problem = Problem.from_coordinates(points, depots=(2,), pairs=((4, 0), (1, 3)))
@@ -78,12 +65,6 @@ def test_pairs_are_partners_by_position():
     assert batch.is_pickup.tolist() == [[False, False, True, False, True]]
     assert batch.is_delivery.tolist() == [[False, True, False, True, False]]
     assert int(batch.load_rule) == PAIRED_LOAD
-
-
-@pytest.mark.parametrize("rule", LOAD_RULE_CODES)
-def test_load_rules_are_codes(four_customers, rule):
-    batch = stack([four_customers(load_rule=rule)])
-    assert int(batch.load_rule) == LOAD_RULE_CODES[rule]
 
 
 def test_no_more_prize_is_demanded_than_there_is(four_customers):
@@ -130,12 +111,6 @@ def test_selecting_repeating_and_converting(four_customers):
     assert changed.capacity.tolist() == [1, 1, 1]
     assert batch.capacity.tolist() == [5, 6, 7]
     assert batch.to("cpu").unit.dtype == torch.float64
-
-
-def test_missing_arcs_stay_missing():
-    matrix = np.array([[0.0, 1.0], [np.inf, 0.0]])
-    problem = Problem.from_matrix(matrix, open_routes=True)
-    assert stack([problem]).distance[0, 1, 0] == torch.inf
 
 
 def test_bad_batches_are_refused(four_customers):

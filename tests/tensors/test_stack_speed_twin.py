@@ -32,21 +32,11 @@ def test_a_matrix_equals_its_rows_bit_for_bit(geometry: str, rounding: str) -> N
 
 
 @pytest.mark.parametrize("entries", [1, 25, 26, 60, 10_000])
-def test_blocks_of_any_size_give_the_same_matrix(
-    monkeypatch: pytest.MonkeyPatch, entries: int
-) -> None:
+def test_blocks_of_any_size_give_the_same_matrix(monkeypatch, entries):
     points = np.random.default_rng(1).random((25, 2))
     whole = Distances(coordinates=points).matrix()
     monkeypatch.setattr(distances_module, "_BLOCK_ENTRIES", entries)
     assert Distances(coordinates=points).matrix().tobytes() == whole.tobytes()
-
-
-def test_distances_equal_the_definition() -> None:
-    points = np.random.default_rng(2).random((7, 2))
-    slow = [
-        [float(np.sqrt((a[0] - b[0]) ** 2 + (a[1] - b[1]) ** 2)) for b in points] for a in points
-    ]
-    assert Distances(coordinates=points).matrix().tolist() == slow
 
 
 def slow_square(problem: Problem, width: int) -> np.ndarray:
@@ -71,13 +61,3 @@ def test_a_batch_equals_its_entries(dtype: torch.dtype) -> None:
         assert torch.equal(batch.distance[number], expected), problem
     assert batch.duration is batch.distance
     assert batch.unit.dtype == torch.float64
-
-
-def test_durations_of_their_own_are_stacked_apart() -> None:
-    distances, durations = np.full((3, 3), 2.0), np.full((3, 3), 5.0)
-    own = Problem.from_matrix(distances, durations=durations, depots=(1,))
-    plain = generate("CVRP", 4)[0]
-    batch = stack([own, plain], dtype=torch.float64)
-    assert batch.distance[0, 0, 1] * batch.unit[0] == 2.0
-    assert batch.duration[0, 0, 1] * batch.unit[0] == 5.0
-    assert torch.equal(batch.duration[1], batch.distance[1])

@@ -7,7 +7,7 @@ import threading
 import pytest
 import torch
 
-from spacevrp.tensors.workers import Workers, workers_for
+from spacevrp.tensors.workers import Workers
 
 
 @pytest.mark.parametrize("number", [1, 3])
@@ -44,17 +44,6 @@ def test_several_workers_are_several_threads_with_a_core_each() -> None:
         assert list(workers.map(work, range(2))) == [1, 1]
 
 
-def test_a_single_worker_has_a_single_core() -> None:
-    before = torch.get_num_threads()
-    torch.set_num_threads(2)
-    try:
-        with Workers(1) as workers:
-            assert list(workers.map(lambda _: torch.get_num_threads(), range(1))) == [1]
-        assert torch.get_num_threads() == 2
-    finally:
-        torch.set_num_threads(before)
-
-
 def test_an_error_of_a_worker_reaches_whoever_asks() -> None:
     def work(piece: int) -> int:
         if piece == 2:
@@ -63,8 +52,3 @@ def test_an_error_of_a_worker_reaches_whoever_asks() -> None:
 
     with Workers(2) as workers, pytest.raises(ValueError, match="piece 2"):
         list(workers.map(work, range(4)))
-
-
-def test_a_gpu_takes_one() -> None:
-    assert workers_for(torch.device("cuda")) == 1
-    assert workers_for(torch.device("cpu")) == torch.get_num_threads()

@@ -59,9 +59,7 @@ def test_a_partial_folder_is_no_checkpoint(tmp_path: Path) -> None:
     assert checkpoint.find(tmp_path) == tmp_path / "step-000000003"
 
 
-def test_a_crash_while_saving_leaves_the_old_one(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_a_crash_while_saving_leaves_the_old_one(tmp_path, monkeypatch):
     checkpoint.save(tmp_path, 3, groups(), HEADER)
     with monkeypatch.context() as patch:
 

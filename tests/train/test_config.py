@@ -7,13 +7,10 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-import torch
 
 from spacevrp.model import ModelConfig
 from spacevrp.problems.errors import SpacevrpError
-from spacevrp.problems.variants import SEEN_NAMES
-from spacevrp.train.config import PRESETS, TrainConfig, get_preset
-from spacevrp.train.state import TrainState
+from spacevrp.train.config import PRESETS, TrainConfig
 
 RECIPES = Path(__file__).parents[2] / "recipes"
 
@@ -22,25 +19,6 @@ def write(folder: Path, text: str) -> Path:
     path = folder / "run.toml"
     path.write_text(text, encoding="utf-8")
     return path
-
-
-def test_the_paper_preset_is_the_papers_recipe() -> None:
-    paper = PRESETS["paper"]
-    assert paper.variants == SEEN_NAMES
-    assert (paper.size, paper.batch, paper.starts) == (100, 128, 100)
-    assert (paper.optimizer, paper.learning_rate, paper.weight_decay) == ("adamw", 1e-4, 1e-6)
-    assert not paper.mixed
-    assert not paper.bias_recovery
-    assert (paper.advantage, paper.clip, paper.average) == ("none", 0.0, 0.0)
-    assert (paper.load_rule, paper.precision) == ("paper", "float32")
-    assert paper.model == ModelConfig()
-    assert not TrainState(paper, torch.device("cpu")).model.bias.recovery
-
-
-def test_ours_mixes_all_problems_and_uses_muon() -> None:
-    fast = PRESETS["fast"]
-    assert fast.mixed
-    assert (fast.optimizer, fast.advantage, fast.batch) == ("muon", "instance", 128)
 
 
 @pytest.mark.parametrize("name", sorted(PRESETS))
@@ -110,11 +88,6 @@ def test_small_batches_take_several_steps_to_come_round(
     batch: int, mixed: bool, cycle: int
 ) -> None:
     assert TrainConfig(batch=batch, mixed=mixed).cycle == cycle
-
-
-def test_a_single_name_is_a_list_too() -> None:
-    assert TrainConfig().changed(["variants=TSP"]).variants == ("TSP",)
-    assert TrainConfig().changed(["sizes=20"]).sizes == (20,)
 
 
 def test_settings_hold_together_not_one_by_one() -> None:
@@ -201,11 +174,3 @@ def test_what_is_wrong_is_named(values: dict[str, Any], message: str) -> None:
 def test_a_wrong_file_is_named(tmp_path: Path, text: str, message: str) -> None:
     with pytest.raises(SpacevrpError, match=message):
         TrainConfig.read(write(tmp_path, text))
-
-
-def test_trajectories_follow_the_size() -> None:
-    config = TrainConfig(sizes=(20, 50))
-    assert config.all_sizes == (20, 50)
-    assert [config.starts_at(size) for size in config.all_sizes] == [20, 50]
-    assert TrainConfig(trajectories=16).starts_at(50) == 16
-    assert get_preset("fast").all_sizes == (100,)

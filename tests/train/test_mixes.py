@@ -72,9 +72,7 @@ def test_one_problem_a_batch(tiny: Build) -> None:
 @pytest.mark.parametrize(
     ("batch", "shards", "mixed"), [(24, 4, True), (8, 2, True), (1, 1, True), (10, 2, False)]
 )
-def test_varied_instances_of_every_problem(
-    tiny: Build, batch: int, shards: int, mixed: bool
-) -> None:
+def test_varied_instances_of_every_problem(tiny, batch, shards, mixed):
     config = tiny(batch=batch, shards=shards, mixed=mixed, varied=0.25, size=30)
     mixes = Mixes(config, 30)
     varied: Counter[int] = Counter()

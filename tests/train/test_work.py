@@ -3,14 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import Any
 
 import pytest
 import torch
 
 from spacevrp.train import work
-from spacevrp.train.config import TrainConfig
-from spacevrp.train.step import TrainStep
 from spacevrp.train.work import CapturedWork, EagerWork, Shards
 
 CPU = torch.device("cpu")
@@ -35,12 +32,7 @@ class Again:
     ],
     ids=["one mix", "two shards", "a small batch", "one problem a batch", "varied"],
 )
-def test_captured_pieces_add_up_to_the_eager_step(
-    tiny: Callable[..., TrainConfig],
-    new_step: Callable[[TrainConfig], TrainStep],
-    monkeypatch: pytest.MonkeyPatch,
-    changes: dict[str, Any],
-) -> None:
+def test_captured_pieces_add_up_to_the_eager_step(tiny, new_step, monkeypatch, changes):
     """The batch that a graph reads is one and the same; every draw must fill all of it."""
     monkeypatch.setattr(work, "_capture", lambda piece, pool=None: Again(piece))
     config = tiny(precision="float64", **changes)

@@ -56,7 +56,6 @@ def test_dates_and_times_of_pandas() -> None:
     problem = Problem.from_frame(frame, time_unit="min")
     assert problem.windows.tolist() == [[0, 600], [0, math.inf], [60, math.inf]]
     assert problem.service.tolist() == [0, 10, 5]
-    assert problem.clock is not None
     assert problem.clock.moment(3.0) == datetime(2026, 3, 2, 8, 3)
     assert problem.variant_name == "depot+several_routes+time_windows"
 

@@ -35,7 +35,6 @@ def test_osrm() -> None:
     assert problem.durations.between(1, 2) == 283.9
     assert problem.distances.between(0, 2) == math.inf  # no road leads there
     assert problem.geographic
-    assert problem.places is not None
     assert problem.places.tolist() == PLACES
     assert problem.variant_name == "ACVRP"
 
@@ -72,7 +71,6 @@ def test_valhalla(nested: bool) -> None:
     assert problem.distances.between(1, 2) == 5
     assert problem.durations.between(2, 1) == 222.3
     assert problem.durations.between(0, 2) == math.inf
-    assert problem.places is not None
     assert problem.places.tolist() == PLACES
     brief = {"sources_to_targets": {"durations": OSRM["durations"], "distances": None}}
     assert Problem.from_table(brief).distances.between(1, 2) == 283.9

@@ -85,7 +85,6 @@ def test_jobs() -> None:
     assert problem.windows[0].tolist() == [0, 36000]
     assert problem.windows[1].tolist() == [2200, 12200]
     assert problem.windows[4].tolist() == [0, math.inf]
-    assert problem.clock is not None
     assert problem.clock.moment(2200.0) == 31000
     assert problem.service.tolist() == [0, 300, 300, 300, 60]
     assert problem.distances.between(1, 2) == 300
@@ -198,7 +197,6 @@ def test_vroom_itself_says_the_same(document: dict[str, Any], tmp_path: Path) ->
     assert answer["summary"]["unassigned"] == 0
 
     problem = Problem.from_vroom(document)
-    assert problem.ids is not None
     routes = []
     for route in answer["routes"]:
         named = [
@@ -270,7 +268,6 @@ def test_vroom_itself_says_the_same_of_a_mixed_fleet(tmp_path: Path) -> None:
     answer = vroom.Input.from_json(str(path)).solve(exploration_level=5, nb_threads=1).to_dict()
     assert answer["summary"]["unassigned"] == 0
     problem = Problem.from_vroom(MIXED)
-    assert problem.ids is not None
     names = {1: "1, 2", 2: "1, 2", 3: "lorry", 4: "4"}
     routes, vehicles = [], []
     for route in answer["routes"]:
@@ -336,9 +333,7 @@ def test_other_vehicles_have_no_ids_of_the_document() -> None:
 
 @pytest.mark.parametrize("document", [DOCUMENT, MIXED, SHIPMENTS])
 @pytest.mark.parametrize(("unit", "seconds"), [("min", 60), ("h", 3600)])
-def test_seconds_become_the_unit_asked_for(
-    document: dict[str, Any], unit: str, seconds: float
-) -> None:
+def test_seconds_become_the_unit_asked_for(document, unit, seconds):
     """The same problem in other numbers; its answers are in seconds again."""
     plain, other = Problem.from_vroom(document), Problem.from_vroom(document, time_unit=unit)
     assert other.time_unit == unit

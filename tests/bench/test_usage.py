@@ -1,0 +1,61 @@
+"""Bad usage of every table: exit code 2 and one line that names what was expected."""
+
+from __future__ import annotations
+
+import pytest
+
+from spacevrp.cli.main import main
+
+
+@pytest.mark.parametrize(
+    ("words", "part"),
+    [
+        ("seen --problems CVPR", "variant 'CVPR' is not legal"),
+        ("seen --count -1", "--count: expected a whole number of at least 0, received '-1'"),
+        ("seen --count 0", "nothing to measure"),
+        ("seen --data no-such-folder", "no-such-folder: expected a folder of .npz batches"),
+        ("seen --size 7 --problems PDTSP", "size: expected an even number"),
+        ("seen --weights no-such-weights", "no bundled weights"),
+        ("unseen --count 0", "--count: expected a whole number of at least 1"),
+        ("scale --weights no-such-weights", "no bundled weights"),
+        ("ablation --weights no-such-weights", "no bundled weights"),
+        ("cvrplib", "expected --data FOLDER, or SPACEVRP_DATA to name a folder with cvrplib in it"),
+        ("cvrplib --data no-such-folder", "no-such-folder: expected a folder of .vrp files"),
+        ("cvrplib --max-size 0", "--max-size: expected a whole number of at least 1"),
+        ("scaling --sizes 3", "expected a whole number of at least 4"),
+        ("scaling --sizes 100,x", "expected a whole number of at least 4"),
+        ("search variants --seconds 1,0", "--seconds: expected seconds above 0, received"),
+        ("search variants --seconds nan", "--seconds: expected seconds above 0, received"),
+        ("search vrptw --quiet", "SPACEVRP_DATA"),
+        ("speed --part latency,size", "expected names out of latency, throughput, thousand"),
+        ("speed --threads 0", "expected a whole number of at least 1, received '0'"),
+        ("train-step --repeats 0", "--repeats: expected a whole number of at least 1"),
+        ("train-step --device cpu --batch 0", "batch: expected a whole number of at least 1"),
+        ("train-step -o nowhere/record.json", "nowhere/record.json: cannot be written"),
+        ("references --extend --solver gurobi", "expected one of auto, paper, pyvrp"),
+        (
+            "references --extend --solver paper --seconds 5",
+            "the paper gives its oracles 20 s",
+        ),
+        ("references --extend --time soon", "such as 90s, 20m or 2h, received 'soon'"),
+        ("references --check 1", "expected a number above 1, received '1'"),
+        ("references --check 2 --file nowhere.json", "expected references to check"),
+        ("references --extend --merge x.jsonl", "not allowed with argument"),
+        ("references --merge nowhere.jsonl", "nowhere.jsonl: expected a record of results"),
+        (
+            "references --extend --record x.txt",
+            "x.txt: expected a file name that ends in .jsonl",
+        ),
+        ("references --file nowhere.json", "cannot be read: No such file"),
+    ],
+)
+def test_bad_usage_is_one_line(words, part, capsys, monkeypatch):
+    monkeypatch.delenv("SPACEVRP_DATA", raising=False)
+    try:
+        code = main(["bench", *words.split()])
+    except SystemExit as left:
+        code = int(str(left.code))
+    assert code == 2
+    error = capsys.readouterr().err
+    assert part in error
+    assert error.count("\n") == 1
