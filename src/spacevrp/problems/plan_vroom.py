@@ -47,8 +47,8 @@ def plan_vroom(plan: Plan) -> dict[str, Any]:
             entry["location"] = place_of(places, node)
         unassigned.append(entry)
     document = {"code": 0, "summary": summary, "unassigned": unassigned, "routes": routes}
-    settled: dict[str, Any] = plain(document)  # null for what a missing road makes infinite
-    return settled
+    answer: dict[str, Any] = plain(document)  # null for what a missing road makes infinite
+    return answer
 
 
 def _is_loaded(problem: Problem) -> bool:
