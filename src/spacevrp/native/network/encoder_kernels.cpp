@@ -8,15 +8,15 @@ namespace spacevrp::encoder {
 
 const Kernels &best_kernels() {
 #ifdef SPACEVRP_WIDER_ENCODER
-    static const Kernels &best = [&]() -> const Kernels & {
+    static const Kernels *const best = []() -> const Kernels * {
         __builtin_cpu_init();
         if (!__builtin_cpu_supports("avx2"))
-            return plain::kernels;
+            return &plain::kernels;
         const bool wide = __builtin_cpu_supports("avx512f") && __builtin_cpu_supports("avx512vl") &&
                           __builtin_cpu_supports("avx512bw") && __builtin_cpu_supports("avx512dq");
-        return wide ? avx512::kernels : avx2::kernels;
+        return wide ? &avx512::kernels : &avx2::kernels;
     }();
-    return best;
+    return *best;
 #else
     return plain::kernels;
 #endif
