@@ -22,13 +22,15 @@ BENCH = ROOT / "src" / "spacevrp" / "bench"
 PROTOCOLS = ROOT / "records" / "2026-11-16-protocols"
 PAPER = ROOT / "records" / "2026-11-17-space-100-v10"
 RUN = ROOT / "records" / "2026-11-16-space-100-v8"
+# Plain `solve`: one augmentation, then the search.
+SOLVE = ROOT / "records" / "2026-11-17-solve"
 # Finished plans of pairs, by the last weights of which they were recorded.
 FINISHED = ROOT / "records" / "2026-11-16-cvrplib-x" / "finished.jsonl"
 # For each protocol the files that hold its gaps, in order of preference.
 SEEN = {
     "paper": (PAPER / "seen-paper.csv", RUN / "base-policy.csv"),
     "network": (PROTOCOLS / "seen-network.csv", RUN / "seen.csv"),
-    "default": (RUN / "public.jsonl", RUN / "generated.jsonl"),
+    "default": (SOLVE / "seen.csv",),
 }
 UNSEEN = {
     "paper": (PAPER / "unseen-paper.csv",),
@@ -91,7 +93,8 @@ class Column:
         count = "128" if problem.startswith("A") else "8"
         for path in self.seen:
             for row in _rows(path):
-                fits = "finished" in row or row.get("augmentations", row.get("views")) == count
+                told = row.get("augmentations", row.get("views"))
+                fits = "finished" in row or told == ("1" if path.parent == SOLVE else count)
                 if fits and (row["problem"], row["set"]) == (problem, kind) and row["oracle_gap"]:
                     self.used.setdefault(path, set()).add(_compared(row))
                     return float(row["oracle_gap"])
