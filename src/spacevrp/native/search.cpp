@@ -72,13 +72,15 @@ Search::Search(const Model &problem, const Options &options)
     if (mean_prize > 0.0)
         shortage_price_ = 20.0 * model_.typical_arc / mean_prize;
     // Leaving a compulsory unit out costs more than any detour that serves it.
-    double farthest = model_.typical_arc, dearest = 0.0;
+    double farthest = model_.typical_arc, dearest = 0.0, weight = 0.0;
     for (const Node node : model_.customers)
         if (std::isfinite(model_.reach[at(node)]))
             farthest = std::max(farthest, model_.reach[at(node)]);
-    for (const VehicleType &type : model_.vehicles)
+    for (const VehicleType &type : model_.vehicles) {
         dearest = std::max(dearest, type.fixed_cost);
-    price_.assign(n, 3.0 * (model_.arc_weight * farthest + dearest));
+        weight = std::max(weight, type.weight);
+    }
+    price_.assign(n, 3.0 * (weight * farthest + dearest));
     const Annealing usual = annealing_for(model_);
     if (options_.cold <= 0.0)
         options_.cold = usual.cold;
@@ -92,7 +94,7 @@ Search::Search(const Model &problem, const Options &options)
 }
 
 double Search::objective() const {
-    double sum = model_.arc_weight * plan.length + plan.skipped;
+    double sum = plan.travel + plan.skipped;
     if (!model_.maximise_prize)
         sum += plan.fixed;
     if (plan.missing > 0)
