@@ -207,7 +207,7 @@ void Search::construct_by_savings() {
         joined.insert(joined.end(), b.stops.begin(), b.stops.end());
         double least = INFINITE;
         int type = -1;
-        for (const int candidate : {a.type, b.type}) {
+        const auto try_type = [&](int candidate) {
             const double whole =
                 plan.checked_length(candidate, joined.data(), static_cast<int>(joined.size()));
             const VehicleType &vehicle = model_.vehicles[at(candidate)];
@@ -216,7 +216,14 @@ void Search::construct_by_savings() {
                 least = cost;
                 type = candidate;
             }
-        }
+        };
+        try_type(a.type);
+        if (b.type != a.type)
+            try_type(b.type);
+        if (type < 0) // a vehicle with more room may drive both
+            for (const int other : alike_[at(a.type)])
+                if (plan.may_open(other))
+                    try_type(other);
         if (type < 0 || !(least < a.cost + b.cost))
             continue;
         for (const Node node : b.stops)

@@ -317,6 +317,25 @@ double Search::cheapest_cut(const Route &r, int type, double bound) {
     return least;
 }
 
+// Another vehicle drives some of the routes that customers left: one with more room, perhaps.
+bool Search::change_types() {
+    bool changed = false;
+    for (const Saved &saved : saved_) {
+        const Route &r = plan.route[at(saved.route)];
+        const std::vector<int> &others = alike_[at(r.type)];
+        if (r.slot < 0 || others.empty() || random_.uniform() < 0.5)
+            continue;
+        const int type = others[at(random_.below(static_cast<int>(others.size())))];
+        scratch_.assign(r.node.begin() + 1, r.node.begin() + 1 + r.size);
+        if (plan.available[at(type)] <= 0 ||
+            plan.checked_length(type, scratch_.data(), r.size) == INFINITE)
+            continue;
+        plan.assign(saved.route, type, scratch_.data(), static_cast<int>(scratch_.size()));
+        changed = true;
+    }
+    return changed;
+}
+
 // A vehicle of another type may drive a changed route for less.
 void Search::retype() {
     for (std::size_t i = 0; i < saved_.size(); ++i) {
