@@ -16,7 +16,6 @@ from hypothesis import HealthCheck, settings
 
 from spacevrp.formats import FormatWarning, read, solution_document, write
 from spacevrp.problems.errors import InfeasibleError, SpacevrpError
-from spacevrp.problems.fleet import unsolved_terms
 from spacevrp.problems.problem import Problem
 from spacevrp.problems.sources.frame import ColumnWarning
 from spacevrp.solver import Solver
@@ -78,8 +77,6 @@ def _outcome_of(make: Callable[[], Any], solver: Solver, path: Path | None) -> s
             return "read"
         for problem in problems:
             check_conversions(problem, path)
-        if any(unsolved_terms(problem.fleet) for problem in problems):
-            return "read"  # judged, but not searched for yet
         try:
             solutions = solver.solve(problems, augment=1)
         except InfeasibleError as error:
@@ -145,14 +142,17 @@ def naive_cost(
     if problem.maximise_prize:
         return -sum(float(problem.prize[node]) for node in visited)
     cost = 0.0
-    for route in routes:
+    units = [1.0] * len(routes)
+    if problem.vehicles is not None:
+        assert vehicles is not None
+        units = [problem.vehicles[number].unit_distance_cost for number in vehicles]
+    for route, unit in zip(routes, units, strict=True):
         legs = list(pairwise(route))
         if not problem.depots and len(route) > 1:
             legs.append((route[-1], route[0]))
-        cost += sum(naive_distance(problem, *leg) for leg in legs)
+        cost += unit * sum(naive_distance(problem, *leg) for leg in legs)
     if problem.vehicles is not None:
         assert vehicles is not None
-        assert unsolved_terms(problem.fleet) is None
         for route, number in zip(routes, vehicles, strict=True):
             leaves = any(node not in problem.depots for node in route)
             cost += problem.vehicles[number].fixed_cost if leaves else 0.0

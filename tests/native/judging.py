@@ -23,6 +23,7 @@ from spacevrp import native
 from spacevrp.generators import generate
 from spacevrp.problems.assignment import FleetRoutes
 from spacevrp.problems.errors import ProblemError
+from spacevrp.problems.fleet import unlearned_terms
 from spacevrp.problems.judging import compiled_costs, judge_all
 from spacevrp.problems.problem import Problem
 from spacevrp.problems.referee import around
@@ -148,7 +149,7 @@ def is_known(problem: Problem, plan: Any) -> bool:
     """Whether the compiled referee judges the plan, and does not leave it to the plain one."""
     measured = (problem.distances.metric.geometry, problem.durations.metric.geometry)
     resolved = problem.vehicles is None or len(problem.vehicles) == 1 or hasattr(plan, "vehicles")
-    return resolved and "geo" not in measured
+    return resolved and "geo" not in measured and unlearned_terms(problem.fleet) is None
 
 
 def compare(problem: Problem, plans: list[Any]) -> Counter[str]:

@@ -19,6 +19,7 @@ FEATURES = (
     *("depots", "open", "capacity", "kinds", "backhaul", "backhaul_last", "separate", "windows"),
     *("service", "length", "pairs", "optional", "prize", "maximise", "max_routes", "vehicles"),
     *("counts", "ends", "shifts", "skills", "pins", "fixed", "capacities", "lengths"),
+    *("unit_costs", "max_durations"),
 )
 
 
@@ -156,6 +157,10 @@ def _vehicles(
         if "capacities" in has:
             kinds = 2 if "kinds" in has else 1
             one["capacity"] = _numbers(has, rng, 4, 15, kinds).tolist()
+        if "unit_costs" in has:
+            one["unit_distance_cost"] = float(rng.choice([0.0, 0.5, 1.0, 3.0]))
+        if "max_durations" in has and rng.random() < 0.8:
+            one["max_duration"] = _number(has, rng, 8, 40)
         if "lengths" in has and rng.random() < 0.6:
             one["max_length"] = _number(has, rng, 10, 50)
         if "shifts" in has and rng.random() < 0.7:

@@ -80,6 +80,36 @@ def test_empty_routes_cost_nothing(four_customers: Build) -> None:
     assert evaluated(problem, [[1, 2], [], []])["cost"] == pytest.approx(112)
 
 
+def test_a_unit_of_distance_costs_what_its_vehicle_says(four_customers: Build) -> None:
+    """0-1-2-0 is 12 long, and 0-4-3-0 is 16: 2.5 x 12 + 7, and nothing but 9 for the second."""
+    cheap = {"unit_distance_cost": 0, "fixed_cost": 9}
+    problem = four_customers(vehicles=[{"unit_distance_cost": 2.5, "fixed_cost": 7}, cheap])
+    assert evaluated(problem, [[1, 2], [4, 3]], [0, 1])["cost"] == pytest.approx(46)
+    assert evaluated(problem, [[1, 2], [4, 3]], [1, 0])["cost"] == pytest.approx(56)
+    # Whatever the way is, the second type costs least: one vehicle of it serves all.
+    found = native_model(problem).model.search([], [], seed=1, iterations=200)
+    assert (found.cost, found.types) == (pytest.approx(9), [1])
+
+
+@pytest.mark.parametrize(
+    ("windows", "taken"),
+    [
+        (None, 14.0),  # 12 on the way, and a service of 1 at each
+        ([[0, 99], [20, 99], [0, 99], [0, 99], [0, 99]], 14.0),  # leaves at 17 or later
+        ([[0, 99], [0, 4], [20, 99], [0, 99], [0, 99]], 25.0),  # at 4 in 1, out of 2 at 21
+        ([[0, 24], [20, 99], [0, 99], [0, 99], [0, 99]], None),  # back too late in any case
+    ],
+)
+def test_a_route_takes_as_long_as_from_its_latest_start(
+    four_customers: Build, windows: Any, taken: float | None
+) -> None:
+    """0-1-2-0 takes 3 + 4 + 5; the first leaves at 1 at the latest, and is back at 26."""
+    fields = {"service": [0, 1, 1, 1, 1], "windows": windows, "allow_unservable": True}
+    for limit, legal in ((taken or 99, taken is not None), ((taken or 99) - 0.1, False)):
+        problem = four_customers(**fields, vehicles=[{"max_duration": limit}])
+        assert compare(native_model(problem), ([[1, 2]], [0])).is_legal == legal
+
+
 def test_limits_that_are_met_exactly_are_kept(four_customers: Build) -> None:
     """0-1-2-0 is 12 long; at 1 at 3, at 2 at 7, back at 12; the load is 10."""
     windows = [[0, 12], [0, 3], [7, 7], [0, 12], [0, 16]]

@@ -92,6 +92,25 @@ def _length(problem: Problem, plan: Plan, row: int) -> float:
     return sum(problem.distances.between(a, b) for a, b in pairwise(stops))
 
 
+def _duration(problem: Problem, plan: Plan, row: int) -> float:
+    """How long a route takes that leaves as late as it may, by trying out: no formula."""
+    stops, terms = _stops(problem, plan, row), problem.fleet[plan[1][row]]
+    earliest = max(float(problem.windows[stops[0], 0]), terms.leaves_from)
+
+    def end_of(clock: float) -> float:
+        for before, after in pairwise(stops):
+            clock += problem.durations.between(before, after)
+            closing = problem.windows[after, 1]
+            if clock > closing + problem.time_tolerance:
+                return np.inf
+            if after not in problem.depots:
+                clock = max(clock, problem.windows[after, 0]) + float(problem.service[after])
+        return clock if clock <= terms.back_by + problem.time_tolerance else np.inf
+
+    starts = earliest + np.linspace(0.0, 60.0, 601)
+    return min(end_of(float(start)) - float(start) for start in starts)
+
+
 def _of_times(
     problem: Problem, plan: Plan, row: int, node: int
 ) -> Iterator[tuple[str, dict[str, Any]]]:
@@ -157,6 +176,9 @@ def _of_vehicles(
     length = _length(problem, plan, row)
     if length > 0:
         yield "length", with_type(max_length=0.99 * length)
+    taken = _duration(problem, plan, row)
+    if taken > 0:
+        yield "duration", with_type(max_duration=0.99 * taken)
     spent = sum(
         problem.durations.between(a, b) for a, b in pairwise(_stops(problem, plan, row))
     ) + float(problem.service[routes[row]].sum())
@@ -236,6 +258,8 @@ def test_changed_numbers_of_many_problems_are_noticed(problem: Problem, seed: in
     [
         ({"capacity", "length", "windows", "service"}, {"capacity", "length", "window", "arc"}),
         ({"vehicles", "skills", "fixed", "capacity"}, {"vehicle", "pin", "length", "window"}),
+        ({"vehicles", "windows", "service", "unit_costs"}, {"duration", "window"}),
+        ({"vehicles", "max_durations", "pairs"}, {"duration", "length"}),
         ({"pairs", "capacity", "max_routes"}, {"precedence", "capacity", "arc"}),
         ({"prize", "optional", "depots"}, {"prize", "arc"}),
         ({"depots", "capacity", "open"}, {"fleet", "capacity", "length"}),

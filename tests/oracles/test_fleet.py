@@ -44,6 +44,16 @@ CASES: dict[str, Problem] = {
         windows=HOURS,
         service=[0, 0, *[5] * 6],
     ),
+    "unit costs": problem_with(
+        [TWO[0] | {"unit_distance_cost": 2}, TWO[1] | {"unit_distance_cost": 1.75}],
+        penalty=[0, 0, 30, math.inf, 90, 10, math.inf, 60],
+    ),
+    "durations of their own": problem_with(
+        [TWO[0] | {"max_duration": 120}, TWO[1] | {"max_duration": 100.5}],
+        windows=HOURS,
+        service=[0, 0, *[5] * 6],
+    ),
+    "durations alone": problem_with([TWO[0] | {"max_duration": 150}, TWO[1]]),
     "shifts alone": problem_with([TWO[0] | {"window": (10, 150)}, TWO[1]]),
     "a depot that opens late for those who come back": problem_with(
         [TWO[0] | {"end": 1, "window": (0, 190)}, TWO[0] | {"fixed_cost": 60}],

@@ -36,6 +36,37 @@ def single(unserved: Unserved) -> Change:
     return change
 
 
+def test_a_duration_that_alone_limits_the_day() -> None:
+    """The whole square takes 40 on the way and 6 in service; a unit of it costs 3."""
+    van = {"name": "van", "count": 1, "max_duration": 45, "unit_distance_cost": 3}
+    problem = square(service=[0, 2, 2, 2], vehicles=[van])
+    unserved = only(problem, [[0, 1, 3, 0]])
+    assert unserved.code == "fleet"
+    assert unserved.message.endswith("the route would take 46, type 0 (van) may take 45")
+    assert single(unserved) == Change("duration", pytest.approx(1), pytest.approx(46), vehicle=0)
+    assert unserved.relaxation is not None
+    assert unserved.relaxation.message == (
+        "a maximum duration of 46 for type 0 (van), 1 more (in route 1, after customer c)"
+    )
+    (route,) = explain(problem, [[0, 1, 3, 0]]).limits
+    assert route.binding is not None
+    assert (route.binding.code, route.binding.allowed) == ("duration", 45)
+    alone = square(
+        service=[0, 0, 0, 9], vehicles=[van | {"max_duration": 30}], allow_unservable=True
+    )
+    (far,) = [one for one in explain(alone, [[0, 1, 0]]).unserved if one.id == "c"]
+    assert far.code == "duration"
+    assert far.message.endswith("such a route takes 37.2843, type 0 (van) may take 30")
+
+
+def test_lengths_are_told_in_their_own_unit() -> None:
+    """The square is 40 long, which costs 120."""
+    van = {"name": "van", "count": 1, "max_length": 39, "unit_distance_cost": 3}
+    unserved = only(square(vehicles=[van]), [[0, 1, 3, 0]])
+    assert unserved.message.endswith("the route would be 40 long, the limit is 39")
+    assert single(unserved) == Change("length", pytest.approx(1), pytest.approx(40), vehicle=0)
+
+
 def test_a_shift_that_alone_limits_the_day() -> None:
     """Five minutes more in a shift of 35 are less than a second van."""
     van = {"name": "van", "count": 1, "window": ("08:00", "08:35")}

@@ -11,6 +11,7 @@ import spacevrp
 from spacevrp import native
 from spacevrp.generators import generate
 from spacevrp.model import SpaceModel
+from spacevrp.problems.errors import UnsupportedError
 from spacevrp.problems.problem import Problem
 from spacevrp.problems.referee import judge
 from spacevrp.problems.solution import Solution
@@ -167,6 +168,44 @@ def test_no_plan_is_worse_than_the_start(model: SpaceModel) -> None:
     assert again.cost <= good.cost
     assert told[0] == good
     assert told[-1] == again
+
+
+@needs_search
+@pytest.mark.parametrize(
+    ("terms", "cost"),
+    [
+        ({"unit_distance_cost": 3}, 60.0),  # out to 10 and back
+        ({"max_duration": 20}, 20.0),
+        ({"max_duration": 20, "fixed_cost": 5}, 25.0),
+    ],
+)
+def test_what_the_network_does_not_know_is_planned_without_it(
+    solver: Solver, monkeypatch: pytest.MonkeyPatch, terms: dict[str, Any], cost: float
+) -> None:
+    monkeypatch.setattr("spacevrp.solver.solver.LEAST_FOR_NETWORK", 0)
+    problem = Problem.from_coordinates(LINE, vehicles=[terms])
+    for options in ({}, {"network": True}):
+        attempt = solver.run([problem], **options)
+        assert attempt.solutions[0].cost == pytest.approx(cost)
+        (note,) = attempt.notes
+        assert note.endswith(
+            f"without the network, which does not know {next(iter(terms))} of vehicles"
+        )
+        assert not attempt.augmentations
+    with pytest.raises(UnsupportedError, match="expected the search, as the network does not know"):
+        solver.solve(problem, protocol="network")
+
+
+@needs_search
+def test_service_and_waiting_split_a_route(solver: Solver) -> None:
+    """Both take 4 on the way and 6 in service; alone one takes 2 + 3, the other 4 + 3."""
+    fields = {"depots": [0], "service": [0, 3, 3]}
+    points = [(0, 0), (1, 0), (2, 0)]
+    for limit, routes in ((10.0, 1), (9.5, 2)):
+        problem = Problem.from_coordinates(points, vehicles=[{"max_duration": limit}], **fields)
+        plan = solver.solve(problem)
+        assert plan.feasible
+        assert len(plan.routes) == routes
 
 
 @needs_search

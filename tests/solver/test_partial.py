@@ -122,7 +122,7 @@ def examine(problem: Problem, solution: Solution) -> None:
         assert set(stops) <= left  # pairs are whole in or out
         for plan in every_way(problem, solution.routes, stops):
             assert serious(judge(problem, plan).violations), plan
-        assert one.code in CODES[:6]
+        assert one.code in CODES[:7]
         assert f" {one.node}" in one.message
         for relaxation in (one.relaxation, *one.alternatives):
             if relaxation is None:

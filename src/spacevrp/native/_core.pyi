@@ -62,7 +62,9 @@ class Model:
         end: _Integers,  # (K,); -1 for an open route
         capacity: _Floats,  # (K, D)
         fixed_cost: _Floats,  # (K,)
+        unit_cost: _Floats,  # (K,) of length
         max_length: _Floats,  # (K,)
+        max_duration: _Floats,  # (K,)
         leaves_from: _Floats,  # (K,)
         back_by: _Floats,  # (K,)
         count: _Integers,  # (K,); -1 for any number

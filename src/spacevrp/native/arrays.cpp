@@ -50,8 +50,9 @@ make_model(const Doubles &demand, const Doubles &opening, const Doubles &closing
            const Doubles &service, bool timed, const Doubles &penalty, const Doubles &prize,
            bool maximise_prize, double min_prize, const Ints &partner, const Bytes &is_pickup,
            const Ints &customers, const Ints &start, const Ints &end, const Doubles &capacity,
-           const Doubles &fixed_cost, const Doubles &max_length, const Doubles &leaves_from,
-           const Doubles &back_by, const Ints &count, const std::vector<std::vector<Node>> &pinned,
+           const Doubles &fixed_cost, const Doubles &unit_cost, const Doubles &max_length,
+           const Doubles &max_duration, const Doubles &leaves_from, const Doubles &back_by,
+           const Ints &count, const std::vector<std::vector<Node>> &pinned,
            const std::string &load_rule, bool backhaul_last, int max_routes, double time_slack,
            const std::optional<Doubles> &coordinates, const std::string &geometry,
            const std::string &rounding, const std::optional<Doubles> &distances,
@@ -78,7 +79,9 @@ make_model(const Doubles &demand, const Doubles &opening, const Doubles &closing
     check_shape("end", end, {k});
     check_shape("capacity", capacity, {k, d});
     check_shape("fixed_cost", fixed_cost, {k});
+    check_shape("unit_cost", unit_cost, {k});
     check_shape("max_length", max_length, {k});
+    check_shape("max_duration", max_duration, {k});
     check_shape("leaves_from", leaves_from, {k});
     check_shape("back_by", back_by, {k});
     check_shape("count", count, {k});
@@ -98,7 +101,9 @@ make_model(const Doubles &demand, const Doubles &opening, const Doubles &closing
     input.end = copied(end);
     input.capacity = copied(capacity);
     input.fixed_cost = copied(fixed_cost);
+    input.unit_cost = copied(unit_cost);
     input.max_length = copied(max_length);
+    input.max_duration = copied(max_duration);
     input.leaves_from = copied(leaves_from);
     input.back_by = copied(back_by);
     input.count = copied(count);

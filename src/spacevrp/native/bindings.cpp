@@ -83,7 +83,7 @@ py::dict evaluate(const Model &model, const std::vector<std::vector<Node>> &rout
         }
         length += model.distance(last, vehicle.end);
         if (!model.maximise_prize)
-            cost += length + vehicle.fixed_cost;
+            cost += vehicle.unit_cost * length + vehicle.fixed_cost;
     }
     for (int type = 0; type < model.types(); ++type) {
         const VehicleType &vehicle = model.vehicles[static_cast<std::size_t>(type)];
@@ -422,13 +422,14 @@ PYBIND11_MODULE(_core, module) {
              py::arg("closing"), py::arg("service"), py::arg("timed"), py::arg("penalty"),
              py::arg("prize"), py::arg("maximise_prize"), py::arg("min_prize"), py::arg("partner"),
              py::arg("is_pickup"), py::arg("customers"), py::arg("start"), py::arg("end"),
-             py::arg("capacity"), py::arg("fixed_cost"), py::arg("max_length"),
-             py::arg("leaves_from"), py::arg("back_by"), py::arg("count"), py::arg("pinned"),
-             py::arg("load_rule"), py::arg("backhaul_last"), py::arg("max_routes"),
-             py::arg("time_slack"), py::arg("coordinates") = py::none(),
-             py::arg("geometry") = "euclidean", py::arg("rounding") = "none",
-             py::arg("distances") = py::none(), py::arg("durations") = py::none(),
-             py::arg("allowed") = py::none(), py::arg("candidates") = py::none())
+             py::arg("capacity"), py::arg("fixed_cost"), py::arg("unit_cost"),
+             py::arg("max_length"), py::arg("max_duration"), py::arg("leaves_from"),
+             py::arg("back_by"), py::arg("count"), py::arg("pinned"), py::arg("load_rule"),
+             py::arg("backhaul_last"), py::arg("max_routes"), py::arg("time_slack"),
+             py::arg("coordinates") = py::none(), py::arg("geometry") = "euclidean",
+             py::arg("rounding") = "none", py::arg("distances") = py::none(),
+             py::arg("durations") = py::none(), py::arg("allowed") = py::none(),
+             py::arg("candidates") = py::none())
         .def("evaluate", &evaluate, py::arg("routes"), py::arg("types"))
         .def("construct", &construct, py::arg("method"), py::arg("seed") = 0)
         .def("search", &search, py::arg("routes"), py::arg("types"), py::kw_only(),

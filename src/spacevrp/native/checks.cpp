@@ -1,4 +1,5 @@
-// Whether a customer may be inserted somewhere, and whether a whole route keeps the rules.
+// Whether a customer may be inserted somewhere, how long a route takes, and whether all of it keeps
+// the rules.
 #include "plan.hpp"
 
 #include <algorithm>
@@ -59,6 +60,60 @@ bool Plan::fits_load(const Route &r, int after, Node node, double extra) const {
     return true;
 }
 
+bool Plan::refresh_duration(Route &r) const {
+    const int m = r.size;
+    const VehicleType &type = model.vehicles[at(r.type)];
+    double busy = 0.0, latest = INFINITE;
+    r.busy[0] = 0.0;
+    r.latest_start[0] = latest;
+    for (int p = 1; p <= m + 1; ++p) {
+        const Node node = r.node[at(p)];
+        busy += model.duration(r.node[at(p - 1)], node);
+        latest = std::min(latest, (p > m ? type.back_by : model.closing[at(node)]) - busy);
+        busy += model.service[at(node)];
+        r.busy[at(p)] = busy;
+        r.latest_start[at(p)] = latest;
+    }
+    double end = -INFINITE;
+    r.soonest_end[at(m + 1)] = end;
+    for (int p = m; p >= 1; --p) {
+        const Node node = r.node[at(p)];
+        end =
+            std::max(end, model.opening[at(node)] + model.service[at(node)] + busy - r.busy[at(p)]);
+        r.soonest_end[at(p)] = end;
+    }
+    r.soonest_end[0] = end;
+    return Model::in_duration(type, busy, r.early[at(m + 1)], latest);
+}
+
+bool Plan::fits_duration(const Route &r, int after, Node node) const {
+    const VehicleType &type = model.vehicles[at(r.type)];
+    if (std::isinf(type.max_duration))
+        return true;
+    const Node last = r.node[at(after)], next = r.node[at(after + 1)];
+    const double there = model.duration(last, node), on = model.duration(node, next);
+    const double service = model.service[at(node)];
+    // Driving and service from the arrival at the next stop on.
+    const double all = r.busy[at(r.size + 1)];
+    const double rest = all - r.busy[at(after)] - model.duration(last, next);
+    const double arrival = r.leave[at(after)] + there;
+    const double left = std::max(arrival, model.opening[at(node)]) + service;
+    const double end = std::max(left + on + rest, r.soonest_end[at(after + 1)]);
+    const double by = std::min(model.closing[at(node)], r.late[at(after + 1)] - on - service);
+    const double latest = std::min(r.latest_start[at(after)], by - there - r.busy[at(after)]);
+    return Model::in_duration(type, r.busy[at(after)] + there + service + on + rest, end, latest);
+}
+
+bool Plan::fits_duration(const Route &r, int first, int second, Node pickup) const {
+    const Node *stops = r.node.data() + 1;
+    with_pair_.assign(stops, stops + first);
+    with_pair_.push_back(pickup);
+    with_pair_.insert(with_pair_.end(), stops + first, stops + second);
+    with_pair_.push_back(model.partner[at(pickup)]);
+    with_pair_.insert(with_pair_.end(), stops + second, stops + r.size);
+    return model.in_duration(r.type, with_pair_.data(), r.size + 2);
+}
+
 bool Plan::fits(const Route &r, int after, Node node, double extra) const {
     if (model.timed) {
         double clock = r.leave[at(after)] + model.duration(r.node[at(after)], node);
@@ -66,6 +121,8 @@ bool Plan::fits(const Route &r, int after, Node node, double extra) const {
             return false;
         clock = std::max(clock, model.opening[at(node)]) + model.service[at(node)];
         if (!(clock + model.duration(node, r.node[at(after + 1)]) <= r.late[at(after + 1)]))
+            return false;
+        if (model.limited_duration && !fits_duration(r, after, node))
             return false;
     }
     return fits_load(r, after, node, extra);
@@ -88,6 +145,26 @@ bool Plan::pairs_in_order(const Node *stops, int count) const {
         seen_[at(node)] = stamp_;
     }
     return open == 0;
+}
+
+bool Model::in_duration(int type, const Node *stops, int count) const {
+    const VehicleType &vehicle = vehicles[at(type)];
+    if (std::isinf(vehicle.max_duration) || count == 0)
+        return true;
+    Node last = vehicle.start;
+    double busy = 0.0, clock = vehicle.leaves, latest = INFINITE;
+    for (int i = 0; i < count; ++i) {
+        const Node node = stops[i];
+        const double there = duration(last, node);
+        busy += there;
+        latest = std::min(latest, closing[at(node)] - busy);
+        busy += service[at(node)];
+        clock = std::max(clock + there, opening[at(node)]) + service[at(node)];
+        last = node;
+    }
+    const double home = duration(last, vehicle.end);
+    busy += home;
+    return in_duration(vehicle, busy, clock + home, std::min(latest, vehicle.back_by - busy));
 }
 
 double Plan::checked_length(int type, const Node *stops, int count) const {
@@ -139,6 +216,8 @@ double Plan::checked_length(int type, const Node *stops, int count) const {
                 return INFINITE;
         }
     }
+    if (model.limited_duration && !model.in_duration(type, stops, count))
+        return INFINITE;
     if (model.paired && !pairs_in_order(stops, count))
         return INFINITE;
     return sum;

@@ -135,7 +135,7 @@ void Search::construct_by_savings() {
     struct Chain {
         std::vector<Node> stops;
         int type = -1;
-        double length = 0.0;
+        double cost = 0.0;
     };
     std::vector<Chain> chains;
     std::vector<int> chain_of(at(model_.size()), -1);
@@ -147,12 +147,11 @@ void Search::construct_by_savings() {
         for (int type = 0; type < model_.types(); ++type) {
             if (!plan.may_open(type))
                 continue;
-            const double length = model_.alone(type, head);
-            const double cost = length + model_.vehicles[at(type)].fixed_cost;
+            const VehicleType &vehicle = model_.vehicles[at(type)];
+            const double cost = vehicle.unit_cost * model_.alone(type, head) + vehicle.fixed_cost;
             if (cost < least) {
-                least = cost;
+                least = chain.cost = cost;
                 chain.type = type;
-                chain.length = length;
             }
         }
         if (chain.type < 0)
@@ -180,9 +179,9 @@ void Search::construct_by_savings() {
             if (chain_of[at(other)] < 0)
                 continue;
             const VehicleType &second = model_.vehicles[at(chains[at(chain_of[at(other)])].type)];
-            const double gain = model_.distance(node, type.end) +
-                                model_.distance(second.start, other) -
-                                model_.distance(node, other) + second.fixed_cost;
+            const double gain = type.unit_cost * model_.distance(node, type.end) +
+                                second.unit_cost * model_.distance(second.start, other) -
+                                type.unit_cost * model_.distance(node, other) + second.fixed_cost;
             if (gain > 0.0)
                 savings.push_back({gain, node, other});
         }
@@ -206,27 +205,32 @@ void Search::construct_by_savings() {
             continue;
         joined = a.stops;
         joined.insert(joined.end(), b.stops.begin(), b.stops.end());
-        double least = INFINITE, length = 0.0;
+        double least = INFINITE;
         int type = -1;
-        for (const int candidate : {a.type, b.type}) {
+        const auto try_type = [&](int candidate) {
             const double whole =
                 plan.checked_length(candidate, joined.data(), static_cast<int>(joined.size()));
-            const double cost = whole + model_.vehicles[at(candidate)].fixed_cost;
+            const VehicleType &vehicle = model_.vehicles[at(candidate)];
+            const double cost = vehicle.unit_cost * whole + vehicle.fixed_cost;
             if (cost < least) {
                 least = cost;
                 type = candidate;
-                length = whole;
             }
-        }
-        const double apart = a.length + b.length + model_.vehicles[at(a.type)].fixed_cost +
-                             model_.vehicles[at(b.type)].fixed_cost;
-        if (type < 0 || !(least < apart))
+        };
+        try_type(a.type);
+        if (b.type != a.type)
+            try_type(b.type);
+        if (type < 0) // a vehicle with more room may drive both
+            for (const int other : alike_[at(a.type)])
+                if (plan.may_open(other))
+                    try_type(other);
+        if (type < 0 || !(least < a.cost + b.cost))
             continue;
         for (const Node node : b.stops)
             chain_of[at(node)] = first;
         a.stops.swap(joined);
         a.type = type;
-        a.length = length;
+        a.cost = least;
         b.stops.clear();
     }
     // The longest routes get the vehicles there are.

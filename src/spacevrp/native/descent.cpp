@@ -68,7 +68,7 @@ bool Search::weigh(const Piece *first, int first_count, const Piece *second, int
         } else {
             sum += model_.distance(last, type.end);
         }
-        change += model_.arc_weight * (sum - r.length);
+        change += type.weight * (sum - r.length);
     }
     if (!(change < bound))
         return false;
@@ -91,15 +91,16 @@ bool Search::weigh(const Piece *first, int first_count, const Piece *second, int
                     stops.push_back(nodes[at(p)]);
         }
         const Route &r = plan.route[at(out.route[side])];
-        const double fixed = model_.maximise_prize ? 0.0 : model_.vehicles[at(r.type)].fixed_cost;
-        before += model_.arc_weight * r.length + fixed;
+        const VehicleType &type = model_.vehicles[at(r.type)];
+        const double fixed = model_.maximise_prize ? 0.0 : type.fixed_cost;
+        before += type.weight * r.length + fixed;
         if (stops.empty())
             continue;
         const double length =
             plan.checked_length(r.type, stops.data(), static_cast<int>(stops.size()));
         if (length == INFINITE)
             return false;
-        after += model_.arc_weight * length + fixed;
+        after += type.weight * length + fixed;
     }
     if (!(after - before < bound))
         return false;

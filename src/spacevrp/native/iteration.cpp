@@ -284,7 +284,7 @@ bool Search::recreate(double blink, double limit) {
         plan.from_bank(head);
         if (gone_[at(head)] != stamp_)
             taken_from_bank_.push_back(head);
-        if (may_give_up && model_.arc_weight * plan.length + plan.fixed > limit)
+        if (may_give_up && plan.travel + plan.fixed > limit)
             return false;
     }
     return true;
@@ -304,18 +304,36 @@ double Search::cheapest_cut(const Route &r, int type, double bound) {
             model_.distance(vehicle.start, head) + inner + model_.distance(tail, vehicle.end);
         if (first > 1)
             length += model_.distance(r.node[at(m)], r.node[1]) - r.arc[at(first - 1)];
-        if (!(model_.arc_weight * length + fixed < least))
+        if (!(vehicle.weight * length + fixed < least))
             continue;
         scratch_.assign(r.node.begin() + first, r.node.begin() + 1 + m);
         scratch_.insert(scratch_.end(), r.node.begin() + 1, r.node.begin() + first);
-        const double cost =
-            model_.arc_weight * plan.checked_length(type, scratch_.data(), m) + fixed;
+        const double cost = vehicle.weight * plan.checked_length(type, scratch_.data(), m) + fixed;
         if (cost < least) {
             least = cost;
             turned_ = scratch_;
         }
     }
     return least;
+}
+
+// Another vehicle drives some of the routes that customers left: one with more room, perhaps.
+bool Search::change_types() {
+    bool changed = false;
+    for (const Saved &saved : saved_) {
+        const Route &r = plan.route[at(saved.route)];
+        const std::vector<int> &others = alike_[at(r.type)];
+        if (r.slot < 0 || others.empty() || random_.uniform() < 0.5)
+            continue;
+        const int type = others[at(random_.below(static_cast<int>(others.size())))];
+        scratch_.assign(r.node.begin() + 1, r.node.begin() + 1 + r.size);
+        if (plan.available[at(type)] <= 0 ||
+            plan.checked_length(type, scratch_.data(), r.size) == INFINITE)
+            continue;
+        plan.assign(saved.route, type, scratch_.data(), static_cast<int>(scratch_.size()));
+        changed = true;
+    }
+    return changed;
 }
 
 // A vehicle of another type may drive a changed route for less.
@@ -325,9 +343,9 @@ void Search::retype() {
         const Route &r = plan.route[at(number)];
         if (r.slot < 0 || r.pinned > 0)
             continue;
-        const double weight = model_.maximise_prize ? 0.0 : 1.0;
-        double least =
-            model_.arc_weight * r.length + weight * model_.vehicles[at(r.type)].fixed_cost - 1e-9;
+        const VehicleType &now = model_.vehicles[at(r.type)];
+        const double fixed = model_.maximise_prize ? 0.0 : now.fixed_cost;
+        double least = now.weight * r.length + fixed - 1e-9;
         int best = -1;
         for (int type = 0; type < model_.types(); ++type) {
             if (type == r.type || plan.available[at(type)] <= 0 ||

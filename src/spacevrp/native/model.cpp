@@ -154,6 +154,13 @@ Model::Model(Input input) {
                 refuse("candidates", "customers, or -1", std::to_string(node));
     }
     find_neighbours(input);
+    double sum = 0.0;
+    for (VehicleType &type : vehicles) {
+        type.weight = maximise_prize ? arc_weight : type.unit_cost;
+        sum += type.weight;
+    }
+    if (sum > 0.0)
+        arc_weight = sum / static_cast<double>(vehicles.size());
 }
 
 void Model::read_distances(const Input &input) {
@@ -260,14 +267,18 @@ void Model::read_vehicles(const Input &input) {
     check_length("end", input.end.size(), k);
     check_length("capacity", input.capacity.size(), k * d);
     check_length("fixed_cost", input.fixed_cost.size(), k);
+    check_length("unit_cost", input.unit_cost.size(), k);
     check_length("max_length", input.max_length.size(), k);
+    check_length("max_duration", input.max_duration.size(), k);
     check_length("leaves_from", input.leaves_from.size(), k);
     check_length("back_by", input.back_by.size(), k);
     check_length("count", input.count.size(), k);
     check_length("pinned", input.pinned.size(), k);
     check_values("capacity", input.capacity, Range::not_negative_or_infinite);
     check_values("fixed_cost", input.fixed_cost, Range::not_negative);
+    check_values("unit_cost", input.unit_cost, Range::not_negative);
     check_values("max_length", input.max_length, Range::not_negative_or_infinite);
+    check_values("max_duration", input.max_duration, Range::not_negative_or_infinite);
     check_values("leaves_from", input.leaves_from, Range::any);
     check_values("back_by", input.back_by, Range::any);
     if (!input.allowed.empty()) {
@@ -290,7 +301,9 @@ void Model::read_vehicles(const Input &input) {
         type.capacity.assign(input.capacity.begin() + static_cast<std::ptrdiff_t>(t * d),
                              input.capacity.begin() + static_cast<std::ptrdiff_t>((t + 1) * d));
         type.fixed_cost = input.fixed_cost[t];
+        type.unit_cost = input.unit_cost[t];
         type.max_length = input.max_length[t];
+        type.max_duration = input.max_duration[t];
         type.leaves = std::max(opening[at(type.start)], input.leaves_from[t]);
         type.back_by = std::min(closing[at(type.end)], input.back_by[t]);
         type.count = input.count[t] < 0 ? -1 : input.count[t];
@@ -307,8 +320,10 @@ void Model::read_vehicles(const Input &input) {
         for (int kind = 0; kind < kinds_; ++kind)
             loaded = loaded || std::isfinite(type.capacity[static_cast<std::size_t>(kind)]);
         limited_length = limited_length || std::isfinite(type.max_length);
+        limited_duration = limited_duration || std::isfinite(type.max_duration);
         vehicles.push_back(std::move(type));
     }
+    timed = timed || limited_duration;
     bool up = false, down = false;
     sign.assign(n + 1, 0);
     for (std::size_t i = 0; i < n; ++i)
@@ -408,6 +423,8 @@ double Model::alone(int type, Node first) const {
     if (timed && !(clock + duration(last, vehicle.end) <= vehicle.back_by))
         return INFINITE;
     if (!(length <= vehicle.max_length) || !std::isfinite(length))
+        return INFINITE;
+    if (limited_duration && !in_duration(type, stops, count))
         return INFINITE;
     return length;
 }

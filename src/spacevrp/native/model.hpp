@@ -1,6 +1,7 @@
 // A routing problem as the search sees it: validated arrays, neutral where a feature is absent.
 #pragma once
 
+#include <algorithm>
 #include <cstdint>
 #include <limits>
 #include <string>
@@ -21,11 +22,14 @@ struct VehicleType {
     Node end = 0;                 // the virtual node `nowhere` for an open route
     std::vector<double> capacity; // (D,)
     double fixed_cost = 0.0;
+    double unit_cost = 1.0; // of length
+    double weight = 1.0;    // of length in the objective of the search
     double max_length = INFINITE;
-    double leaves = 0.0;       // earliest departure
-    double back_by = INFINITE; // latest end, the closing of the end depot included
-    int count = -1;            // vehicles of this type, -1 for any number
-    std::vector<Node> pinned;  // the first customers of its only route
+    double max_duration = INFINITE; // service and waiting included, from the latest departure
+    double leaves = 0.0;            // earliest departure
+    double back_by = INFINITE;      // latest end, the closing of the end depot included
+    int count = -1;                 // vehicles of this type, -1 for any number
+    std::vector<Node> pinned;       // the first customers of its only route
 };
 
 // Everything as it comes from the caller; `Model` checks it.
@@ -49,6 +53,7 @@ struct Input {
     std::vector<Node> start, end;                                     // (K,)
     std::vector<double> capacity;                                     // (K, D)
     std::vector<double> fixed_cost, max_length, leaves_from, back_by; // (K,)
+    std::vector<double> unit_cost, max_duration;                      // (K,)
     std::vector<std::int32_t> count;                                  // (K,)
     std::vector<std::uint8_t> allowed;                                // (K, N) or empty
     std::vector<std::vector<Node>> pinned;
@@ -109,6 +114,15 @@ public:
 
     static std::size_t at(Node node) { return static_cast<std::size_t>(node); }
 
+    // Whether a vehicle may be under way so long: from the latest departure that is in time, for a
+    // route with so much driving and service, that ends at `end` if it leaves as soon as it may.
+    static bool in_duration(const VehicleType &vehicle, double busy, double end, double latest) {
+        return busy <= vehicle.max_duration &&
+               end - std::max(vehicle.leaves, latest) <= vehicle.max_duration;
+    }
+    // The same for these stops, from the first to the last.
+    bool in_duration(int type, const Node *stops, int count) const;
+
     // Cost and feasibility of one vehicle that serves one unit alone; infinite if it cannot.
     double alone(int type, Node head) const;
 
@@ -131,10 +145,11 @@ public:
     bool restricted = false; // some vehicle may not serve everybody
     bool loaded = false;     // some capacity can bind
     bool plain_load = true;  // all demands have one sign: the sum says it all
-    bool limited_length = false, maximise_prize = false, has_optional = false;
+    bool limited_length = false, limited_duration = false; // the latter only where timed
+    bool maximise_prize = false, has_optional = false;
     double min_prize = 0.0;
     int max_routes = -1;
-    double arc_weight = 1.0;  // of travel in the objective of the search
+    double arc_weight = 1.0;  // of travel in the objective of the search, the mean of all types
     double typical_arc = 1.0; // median distance to a near neighbour
 
     // Near neighbours among customers, nearest first: (N, width), -1 where there are fewer.

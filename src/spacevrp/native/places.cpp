@@ -45,7 +45,7 @@ Place Search::scan_route(int number, Node node, double floor, double bound) cons
         else if (model_.sign[at(node)] < 0)
             low = std::max(low, r.last_linehaul);
     }
-    const double weight = model_.arc_weight;
+    const double weight = model_.vehicles[at(r.type)].weight;
     const double *from = model_.from(node), *to = model_.to(node);
     const Node *nodes = r.node.data();
     const double *arc = r.arc.data();
@@ -85,7 +85,8 @@ Place Search::scan_route(int number, Node node, double floor, double bound) cons
             if (!(arrival <= closing) ||
                 !(std::max(arrival, opening) + service + time_from[next] <= late[p + 1]))
                 continue;
-            if (delta > floor && plan.fits_load(r, p, node, extra))
+            if (delta > floor && plan.fits_load(r, p, node, extra) &&
+                (!model_.limited_duration || plan.fits_duration(r, p, node)))
                 best = {delta, number, r.type, p, 0};
         }
     }
@@ -114,8 +115,7 @@ Place Search::scan_pair(int number, Node pickup, double floor, double bound) {
         const double there = model_.distance(last, pickup);
         const double extra = there + model_.distance(pickup, next) - r.arc[at(i)];
         const double together = there + direct + model_.distance(delivery, next) - r.arc[at(i)];
-        if (!(model_.arc_weight * std::min(extra + delivery_least_[at(i + 1)], together) <
-              best.delta))
+        if (!(type.weight * std::min(extra + delivery_least_[at(i + 1)], together) < best.delta))
             continue;
         // Load on board after the pickup, and the clock there.
         bool fits = true;
@@ -137,7 +137,7 @@ Place Search::scan_pair(int number, Node pickup, double floor, double bound) {
         Node before = pickup;
         for (int j = i; j <= m; ++j) {
             if (j > i) {
-                if (!(model_.arc_weight * (extra + delivery_least_[at(j)]) < best.delta))
+                if (!(type.weight * (extra + delivery_least_[at(j)]) < best.delta))
                     break;
                 // On with the pickup on board to the next stop of the route.
                 const Node stop = r.node[at(j)];
@@ -156,7 +156,7 @@ Place Search::scan_pair(int number, Node pickup, double floor, double bound) {
                 before = stop;
             }
             const double more = j == i ? together : extra + delivery_delta_[at(j)];
-            const double delta = model_.arc_weight * more;
+            const double delta = type.weight * more;
             if (!(delta < best.delta) || !(delta > floor))
                 continue;
             if (model_.limited_length && !(r.length + more <= type.max_length))
@@ -169,6 +169,8 @@ Place Search::scan_pair(int number, Node pickup, double floor, double bound) {
                 if (!(then + model_.duration(delivery, r.node[at(j + 1)]) <= r.late[at(j + 1)]))
                     continue;
             }
+            if (model_.limited_duration && !plan.fits_duration(r, i, j, pickup))
+                continue;
             best = {delta, number, r.type, i, j};
         }
     }
@@ -182,11 +184,10 @@ void Search::try_new_route(Node head, double blink, Place &best) {
         const VehicleType &vehicle = model_.vehicles[at(type)];
         const Node last = model_.partner[at(head)] < 0 ? head : model_.partner[at(head)];
         const double fixed = model_.maximise_prize ? 0.0 : vehicle.fixed_cost;
-        const double bound =
-            model_.arc_weight * (model_.distance(vehicle.start, head) +
-                                 (last == head ? 0.0 : model_.distance(head, last)) +
-                                 model_.distance(last, vehicle.end)) +
-            fixed;
+        const double bound = vehicle.weight * (model_.distance(vehicle.start, head) +
+                                               (last == head ? 0.0 : model_.distance(head, last)) +
+                                               model_.distance(last, vehicle.end)) +
+                             fixed;
         if (!(bound < best.delta) || model_.alone(type, head) == INFINITE)
             continue;
         if (blink > 0.0 && random_.uniform() < blink)
@@ -283,6 +284,7 @@ void Search::try_near_places(Node node, double blink, Place &best) {
         if (!has_room(r, node))
             continue;
         const int here = plan.position[at(near[i])];
+        const double weight = model_.vehicles[at(r.type)].weight;
         const double beside = lengths ? lengths[i] : model_.distance(near[i], node);
         for (const int after : {here - 1, here}) {
             if (after < r.pinned)
@@ -290,11 +292,11 @@ void Search::try_near_places(Node node, double blink, Place &best) {
             // The other end is no nearer, or this place has been tried; only a depot may be.
             const double arc = r.arc[at(after)];
             if (lengths && after > 0 && after < r.size &&
-                !(model_.arc_weight * (2.0 * beside - arc) < best.delta))
+                !(weight * (2.0 * beside - arc) < best.delta))
                 continue;
             const Node other = r.node[at(after < here ? after : after + 1)];
             const double extra = beside + model_.distance(node, other) - arc;
-            const double delta = model_.arc_weight * extra;
+            const double delta = weight * extra;
             if (delta < best.delta && plan.fits(r, after, node, extra) &&
                 !(blink > 0.0 && random_.uniform() < blink))
                 best = {delta, number, r.type, after, 0};

@@ -121,9 +121,9 @@ Value Plan::value() const {
     Value result;
     result.missing = missing;
     result.shortage = shortage();
-    result.length = length;
+    result.travel = travel;
     // With prize maximised, `skipped` is the prize that is left out.
-    result.cost = model.maximise_prize ? skipped : length + fixed + skipped;
+    result.cost = model.maximise_prize ? skipped : travel + fixed + skipped;
     return result;
 }
 
@@ -188,6 +188,9 @@ void Plan::reserve(Route &r, int count) const {
         r.early.resize(room);
         r.leave.resize(room);
         r.late.resize(room);
+        if (model.limited_duration)
+            for (auto *array : {&r.busy, &r.latest_start, &r.soonest_end})
+                array->resize(room);
     }
     if (model.loaded) {
         const std::size_t kinds = at(model.kinds());
@@ -214,24 +217,24 @@ void Plan::count_out(int number) {
     r.slot = -1;
     if (active.empty())
         fixed = 0.0;
-    change_length(0.0, r.length);
+    change_travel(0.0, type.weight * r.length);
 }
 
-void Plan::change_length(double more, double less) {
-    length += more - less;
+void Plan::change_travel(double more, double less) {
+    travel += more - less;
     // Next to a huge arc that is gone small ones were lost, and next to a missing one everything:
     // then the routes are added up again.
-    if (!(less <= MOST_LOST * std::abs(length)) || !std::isfinite(length)) {
-        length = 0.0;
+    if (!(less <= MOST_LOST * std::abs(travel)) || !std::isfinite(travel)) {
+        travel = 0.0;
         for (const int number : active)
-            length += route[at(number)].length;
+            travel += model.vehicles[at(route[at(number)].type)].weight * route[at(number)].length;
     }
 }
 
 void Plan::count_in(int number) {
     Route &r = route[at(number)];
     const VehicleType &type = model.vehicles[at(r.type)];
-    length += r.length;
+    travel += type.weight * r.length;
     fixed += type.fixed_cost;
     --available[at(r.type)];
     --routes_left;
@@ -291,7 +294,7 @@ bool Plan::refresh(int number, int from, Node added) {
         position[at(node[p])] = p;
     }
     if (r.slot >= 0)
-        change_length(r.length, before);
+        change_travel(type.weight * r.length, type.weight * before);
     bool legal = std::isfinite(sum) && sum <= type.max_length;
     if (model.backhaul_last) {
         r.first_backhaul = m + 1;
@@ -388,7 +391,7 @@ bool Plan::refresh_time(Route &r) const {
             latest = std::min(latest, model.closing[at(node)]);
         r.late[at(p)] = latest;
     }
-    return legal;
+    return legal && (!model.limited_duration || refresh_duration(r));
 }
 
 int Plan::insert(Node head, const Place &place) {

@@ -33,6 +33,10 @@ struct Route {
     std::vector<double> early;    // earliest start of service
     std::vector<double> leave;    // earliest departure
     std::vector<double> late;     // latest arrival from which the rest is in time
+    // Where durations are limited: driving and service up to the departure from a position, the
+    // latest start with which all up to there is in time, and the earliest end that the openings
+    // from there on allow.
+    std::vector<double> busy, latest_start, soonest_end;
     // Signed load handed over up to a position, (position, kind), its extremes before and after.
     std::vector<double> handed, highest, lowest, highest_after, lowest_after;
     std::vector<double> total, deliveries; // (kind,)
@@ -53,7 +57,7 @@ struct Value {
     int missing = 0;
     double shortage = 0.0; // of prize
     double cost = 0.0;     // as the referee counts
-    double length = 0.0;   // among equals
+    double travel = 0.0;   // among equals
 
     bool better_than(const Value &other) const {
         if (missing != other.missing)
@@ -63,7 +67,7 @@ struct Value {
         const double slack = 1e-10 * (std::abs(cost) + std::abs(other.cost));
         if (std::abs(cost - other.cost) > slack)
             return cost < other.cost;
-        return length < other.length * (1.0 - 1e-9);
+        return travel < other.travel * (1.0 - 1e-9);
     }
 };
 
@@ -94,6 +98,10 @@ public:
     // and all but those of time.
     bool fits(const Route &route, int after, Node node, double extra) const;
     bool fits_load(const Route &route, int after, Node node, double extra) const;
+    // Whether the route then takes no longer than its vehicle may; it is in time.
+    bool fits_duration(const Route &route, int after, Node node) const;
+    // The same for a pair, its delivery after `second`.
+    bool fits_duration(const Route &route, int first, int second, Node pickup) const;
     bool may_open(int type) const {
         return available[static_cast<std::size_t>(type)] > 0 && routes_left > 0 &&
                model.vehicles[static_cast<std::size_t>(type)].pinned.empty();
@@ -115,7 +123,8 @@ public:
     std::vector<char> is_fixed; // (N,) pinned, or the delivery of a pinned pickup
     std::vector<int> available; // vehicles left of each type
     int routes_left = 0;        // of max_routes
-    double length = 0.0, fixed = 0.0, skipped = 0.0, collected = 0.0;
+    double travel = 0.0;        // lengths, weighted by the vehicles' costs
+    double fixed = 0.0, skipped = 0.0, collected = 0.0;
     int missing = 0;
 
 private:
@@ -126,9 +135,10 @@ private:
     bool refresh(int number, int from, Node added);
     void count_in(int number);
     void count_out(int number);
-    void change_length(double more, double less);
+    void change_travel(double more, double less);
     bool refresh_load(Route &r) const;
     bool refresh_time(Route &r) const;
+    bool refresh_duration(Route &r) const;
     bool pairs_in_order(const Node *stops, int count) const;
 
     std::uint64_t versions_ = 0;
@@ -136,6 +146,7 @@ private:
     std::vector<char> known_;       // (N,) in a route that was taken over
     mutable std::vector<int> seen_; // (N,) stamps of a check of pairs
     mutable int stamp_ = 0;
+    mutable std::vector<Node> with_pair_;
     mutable std::vector<double> low_, high_, sum_, out_; // (kind,)
 };
 

@@ -12,6 +12,8 @@ std::size_t at(int i) { return static_cast<std::size_t>(i); }
 constexpr int FULL_SCAN = 250;
 constexpr int PLACES = 24;
 constexpr int CLOCK_EVERY = 8;
+// Share of iterations in which other vehicles may take the routes that customers left.
+constexpr double OTHER_TYPES = 0.3;
 // Temperature at the start, in typical arcs, by the iterations that each customer gets.
 constexpr double HEAT = 0.08, HEAT_POWER = 0.3, HOTTEST = 2.0;
 // In large plans, times a power of the customers of a route by these, if there are more.
@@ -72,13 +74,25 @@ Search::Search(const Model &problem, const Options &options)
     if (mean_prize > 0.0)
         shortage_price_ = 20.0 * model_.typical_arc / mean_prize;
     // Leaving a compulsory unit out costs more than any detour that serves it.
-    double farthest = model_.typical_arc, dearest = 0.0;
+    double farthest = model_.typical_arc, dearest = 0.0, weight = 0.0;
     for (const Node node : model_.customers)
         if (std::isfinite(model_.reach[at(node)]))
             farthest = std::max(farthest, model_.reach[at(node)]);
-    for (const VehicleType &type : model_.vehicles)
+    for (const VehicleType &type : model_.vehicles) {
         dearest = std::max(dearest, type.fixed_cost);
-    price_.assign(n, 3.0 * (model_.arc_weight * farthest + dearest));
+        weight = std::max(weight, type.weight);
+    }
+    price_.assign(n, 3.0 * (weight * farthest + dearest));
+    alike_.resize(model_.vehicles.size());
+    for (int a = 0; a < model_.types(); ++a)
+        for (int b = 0; b < model_.types(); ++b) {
+            const VehicleType &one = model_.vehicles[at(a)], &other = model_.vehicles[at(b)];
+            if (a != b && one.start == other.start && one.end == other.end && one.pinned.empty() &&
+                other.pinned.empty()) {
+                alike_[at(a)].push_back(b);
+                mixed_ = true;
+            }
+        }
     const Annealing usual = annealing_for(model_);
     if (options_.cold <= 0.0)
         options_.cold = usual.cold;
@@ -92,7 +106,7 @@ Search::Search(const Model &problem, const Options &options)
 }
 
 double Search::objective() const {
-    double sum = model_.arc_weight * plan.length + plan.skipped;
+    double sum = plan.travel + plan.skipped;
     if (!model_.maximise_prize)
         sum += plan.fixed;
     if (plan.missing > 0)
@@ -291,8 +305,10 @@ Result Search::run(const Hooks &hooks) {
         wide_ = tries_all_ || (model_.has_matrix() && random_.uniform() < options_.wide);
         const double limit = current - temperature * std::log(random_.uniform() + 1e-300);
         double value = INFINITE;
-        if (recreate(options_.blink, limit)) {
-            if (model_.types() > 1 && random_.uniform() < 0.1)
+        const bool changed = mixed_ && random_.uniform() < OTHER_TYPES && change_types();
+        // What other vehicles cost may be saved again at the end.
+        if (recreate(options_.blink, changed ? INFINITE : limit)) {
+            if (changed || (model_.types() > 1 && random_.uniform() < 0.1))
                 retype();
             value = objective();
         }

@@ -120,6 +120,7 @@ private:
     bool recreate(double blink, double limit);
     void order_units();
     void retype();
+    bool change_types();
     double cheapest_cut(const Route &r, int type, double bound);
     void touch(int number);
     void forget_saved();
@@ -171,6 +172,9 @@ private:
     std::vector<double> price_; // (N,) of leaving a compulsory unit out
     std::vector<int> absent_;   // (N,) iterations in the bank
     double shortage_price_ = 0.0;
+    // Of each type, the others that start and end where it does; all empty where none does.
+    std::vector<std::vector<int>> alike_;
+    bool mixed_ = false; // some type has such others
 
     std::vector<int> touched_, visited_; // (routes,) stamps
     int visit_ = 0;

@@ -19,7 +19,7 @@ from spacevrp.oracles.scaling import Routes, WholeProblem
 from spacevrp.problems.assignment import FleetRoutes
 from spacevrp.problems.deadline import NEVER, Deadline
 from spacevrp.problems.errors import InfeasibleError, SolutionError, SpacevrpError, UnsupportedError
-from spacevrp.problems.fleet import unsolved_terms
+from spacevrp.problems.fleet import unlearned_terms
 from spacevrp.problems.problem import Problem
 from spacevrp.problems.recourse import visit_more
 from spacevrp.problems.solution import Solution
@@ -85,6 +85,8 @@ class SolverOracle(ABC):
     found: Callable[[Routes], None] | None = None
     # Stops the search before its time where the call is interrupted.
     deadline: Deadline = NEVER
+    # Whether it prices distance by the vehicle, and limits the duration of routes.
+    knows_all_terms: ClassVar[bool] = False
     # What building the model takes at the most, for each pair of nodes: it cannot be interrupted.
     seconds_a_pair: ClassVar[float] = 0.0
 
@@ -130,7 +132,8 @@ class SolverOracle(ABC):
 
     def check(self, problem: Problem) -> None:
         """Raise where the solver cannot model the problem exactly."""
-        reason = unsolved_terms(problem.fleet) or self.supports(problem)
+        reason = None if self.knows_all_terms else unlearned_terms(problem.fleet)
+        reason = reason or self.supports(problem)
         if reason is not None:
             raise UnsupportedError(f"{self.name} cannot model {reason} exactly ({_label(problem)})")
 

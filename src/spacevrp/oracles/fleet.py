@@ -7,9 +7,20 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from spacevrp.oracles.scaling import Whole, WholeProblem, limit_of, nearest, scale_amounts, up
+from spacevrp.oracles.scaling import (
+    Whole,
+    WholeProblem,
+    exact_exponent,
+    limit_of,
+    nearest,
+    scale_amounts,
+    up,
+)
 from spacevrp.problems.fleet import Terms
 from spacevrp.problems.problem import Problem
+
+# Decimals of unit costs of distance.
+UNIT_DIGITS = 6
 
 
 @dataclass(frozen=True)
@@ -22,7 +33,9 @@ class WholeType:
     count: int | None
     capacities: tuple[int, ...]  # one for each kind of load that can be too much
     fixed_cost: int
+    unit_cost: int  # of distance
     max_length: int | None
+    max_duration: int | None
     opening: int | None  # of the shift; None where there is none, or nothing ever closes
     closing: int | None
     forbidden: frozenset[int]
@@ -34,6 +47,13 @@ class WholeFleet:
 
     types: tuple[WholeType, ...]
     loads: tuple[Whole, ...]  # (N,) each, of the kinds that can be too much
+    # Where unit costs of distance are broken numbers, so many times all costs make them whole.
+    cost_factor: int = 1
+
+    @property
+    def dearest_unit(self) -> int:
+        """The largest unit cost of distance."""
+        return max(one.unit_cost for one in self.types)
 
 
 def scale_fleet(problem: Problem, whole: WholeProblem) -> WholeFleet:
@@ -49,6 +69,8 @@ def scale_fleet(problem: Problem, whole: WholeProblem) -> WholeFleet:
         if scaled is not None:
             loads.append(scaled[0])
             rooms.append(scaled[1])
+    units = [terms.unit_distance_cost for terms in fleet]
+    factor = 10 ** (exact_exponent(units, UNIT_DIGITS) or 0)
     types = []
     for position, terms in enumerate(fleet):
         opening, closing = _shift(whole, terms)
@@ -61,14 +83,24 @@ def scale_fleet(problem: Problem, whole: WholeProblem) -> WholeFleet:
                 end=terms.end,
                 count=terms.count,
                 capacities=tuple(room[position] for room in rooms),
-                fixed_cost=int(nearest(np.array(terms.fixed_cost), whole.cost_scale)),
+                fixed_cost=int(nearest(np.array(terms.fixed_cost), whole.cost_scale)) * factor,
+                unit_cost=round(terms.unit_distance_cost * factor),
                 max_length=_limit(whole, terms.max_length),
+                max_duration=_duration(whole, terms),
                 opening=opening,
                 closing=closing,
                 forbidden=terms.forbidden,
             )
         )
-    return WholeFleet(tuple(types), tuple(loads))
+    return WholeFleet(tuple(types), tuple(loads), factor)
+
+
+def refuse_units(problem: Problem) -> str | None:
+    """Why unit costs of distance cannot be whole numbers, if so."""
+    units = [terms.unit_distance_cost for terms in problem.fleet]
+    if exact_exponent(units, UNIT_DIGITS) is None:
+        return f"a unit_distance_cost of more than {UNIT_DIGITS} decimals"
+    return None
 
 
 def _of_a_tour(problem: Problem) -> Terms:
@@ -103,6 +135,16 @@ def _limit(whole: WholeProblem, limit: float) -> int | None:
     if limit * whole.length_scale >= longest:
         return None
     return limit_of(limit, whole.length_scale, whole.length_room)
+
+
+def _duration(whole: WholeProblem, terms: Terms) -> int | None:
+    """The limit on the duration of a route; None where there is none.
+
+    It does not move out: windows that do let a vehicle leave later by as much.
+    """
+    if whole.times is None or math.isinf(terms.max_duration):
+        return None
+    return min(limit_of(terms.max_duration, whole.times.scale, 0), whole.times.horizon)
 
 
 def _shift(whole: WholeProblem, terms: Terms) -> tuple[int | None, int | None]:

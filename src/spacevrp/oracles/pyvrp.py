@@ -16,6 +16,7 @@ from spacevrp.oracles.base import (
     refuse_pins,
     refuse_unusual,
 )
+from spacevrp.oracles.fleet import refuse_units
 from spacevrp.oracles.pyvrp_model import LARGEST, Model
 from spacevrp.oracles.scaling import Routes, WholeProblem, scale_problem
 from spacevrp.problems.deadline import NEVER, Deadline
@@ -55,6 +56,7 @@ class PyVrpOracle(SolverOracle):
     name: ClassVar[str] = "pyvrp"
     package: ClassVar[str] = "pyvrp"
     module: ClassVar[str] = "pyvrp"
+    knows_all_terms: ClassVar[bool] = True
     seconds_a_pair: ClassVar[float] = 1.5e-6
 
     def __init__(self, iterations: int | None = None) -> None:
@@ -69,7 +71,9 @@ class PyVrpOracle(SolverOracle):
         for pickup, delivery in problem.pairs:
             if problem.windows[delivery, 1] < problem.windows[pickup, 0]:
                 return f"a delivery that closes before its pickup opens (node {delivery})"
-        return refuse_pins(problem) or refuse_unusual(problem)
+        if any(terms.unit_distance_cost == 0 for terms in problem.fleet):
+            return "a unit_distance_cost of 0"  # what must not be travelled is made dear
+        return refuse_pins(problem) or refuse_unusual(problem) or refuse_units(problem)
 
     def _search(
         self, problem: Problem, seconds: float, seed: int, start: Routes | None
@@ -83,7 +87,7 @@ class PyVrpOracle(SolverOracle):
         if found is None:
             return None
         routes, cost = found
-        return Plan(routes, model.claim(cost), whole.claim_error(routes, problem.maximise_prize))
+        return Plan(routes, model.claim(cost), model.claim_error(routes))
 
 
 def scale_for_pyvrp(problem: Problem) -> WholeProblem:

@@ -38,8 +38,10 @@ class Model:
         """The model; a bonus (N,) is added to what skipping a customer costs."""
         import pyvrp
 
-        weight, unit_distance_cost = _prize_weight(problem, whole)
+        weight, of_distance = _prize_weight(problem, whole)
+        fleet = scale_fleet(problem, whole)
         prizes = whole.penalty if bonus is None else whole.penalty + bonus
+        prizes = prizes * fleet.cost_factor
         if problem.maximise_prize and whole.prize is not None:
             prizes = whole.prize * weight
         nodes = [node for node in whole.stops if not problem.pairs]
@@ -54,7 +56,6 @@ class Model:
                 f"{prefix}service_duration": int(times.service[node]),
             }
 
-        fleet = scale_fleet(problem, whole)
         factors = tuple(_load_factor(whole, load) for load in fleet.loads)
         demand = [load * factor for load, factor in zip(fleet.loads, factors, strict=True)]
         clients = [
@@ -91,7 +92,7 @@ class Model:
                 start_depot=places.starts[one.start],
                 end_depot=places.ends[one.end],
                 fixed_cost=one.fixed_cost,
-                unit_distance_cost=unit_distance_cost,
+                unit_distance_cost=one.unit_cost * of_distance,
                 profile=profiles.index(one.forbidden),
                 **_limits(one),
             )
@@ -112,7 +113,8 @@ class Model:
             shipments=shipments,
         )
         allowed = whole.cost[~whole.banned]
-        gain = float(allowed.mean()) * unit_distance_cost + float(prizes.mean())
+        unit = sum(one.unit_cost for one in fleet.types) / len(fleet.types) * of_distance
+        gain = float(allowed.mean()) * unit + float(prizes.mean())
         return cls(
             problem,
             whole,
@@ -127,7 +129,13 @@ class Model:
 
     def claim(self, cost: int) -> float:
         """The solver's cost in the user's units."""
-        return self.whole.claim(cost, self.prize_weight, self.problem.maximise_prize)
+        claimed = self.whole.claim(cost, self.prize_weight, self.problem.maximise_prize)
+        return claimed / self.fleet.cost_factor
+
+    def claim_error(self, routes: Routes) -> float:
+        """How far rounding can move the cost of these routes, in the user's units."""
+        error = self.whole.claim_error(routes, self.problem.maximise_prize)
+        return error * max(self.fleet.dearest_unit / self.fleet.cost_factor, 1.0)
 
     def read_routes(self, solution: Any) -> FleetRoutes:
         """The routes in the user's numbering, with their vehicles where these differ."""
@@ -219,7 +227,7 @@ def _prize_weight(problem: Problem, whole: WholeProblem) -> tuple[int, int]:
 
 
 def _prohibitive(whole: WholeProblem, fleet: WholeFleet, prizes: np.ndarray) -> int:
-    everything = int(whole.cost.max(axis=1).sum()) + int(prizes.sum()) + 1
+    everything = int(whole.cost.max(axis=1).sum()) * fleet.dearest_unit + int(prizes.sum()) + 1
     everything += max(one.fixed_cost for one in fleet.types) * len(whole.stops)
     limit = max(one.max_length or 0 for one in fleet.types)
     return min(max(everything, limit + 1), LARGEST)
@@ -236,7 +244,12 @@ def _banned(whole: WholeProblem, forbidden: frozenset[int]) -> np.ndarray:
 
 def _limits(one: WholeType) -> dict[str, Any]:
     """What PyVRP is told of a type only where it is limited."""
-    limits = {"max_distance": one.max_length, "tw_early": one.opening, "tw_late": one.closing}
+    limits = {
+        "max_distance": one.max_length,
+        "shift_duration": one.max_duration,
+        "tw_early": one.opening,
+        "tw_late": one.closing,
+    }
     return {name: limit for name, limit in limits.items() if limit is not None}
 
 

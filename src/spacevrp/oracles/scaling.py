@@ -186,10 +186,10 @@ def scale_problem(
 
 
 def has_binding_windows(problem: Problem) -> bool:
-    """Whether time matters: it does not where nothing ever closes, and no shift ever ends."""
+    """Whether time matters: not where nothing ever closes, no shift ends, and none is limited."""
     ends = [terms.end for terms in problem.fleet if terms.end is not None]
     closing = problem.windows[[*problem.customers, *ends], 1]
-    shifts = [terms.back_by for terms in problem.fleet]
+    shifts = [min(terms.back_by, terms.max_duration) for terms in problem.fleet]
     return bool(problem.depots) and bool(np.isfinite([*closing, *shifts]).any())
 
 
@@ -244,7 +244,7 @@ def _scale_prizes(problem: Problem, stops: int) -> tuple[Amounts, int] | None:
 
 
 def _scale_maximised_prizes(prizes: Floats) -> Amounts:
-    exponent = _exact_exponent(prizes, _PRIZE_DIGITS)
+    exponent = exact_exponent(prizes, _PRIZE_DIGITS)
     if exponent is None:
         exponent = _PRIZE_DIGITS - math.floor(math.log10(float(prizes.max())))
     scale = 10.0**exponent
@@ -258,7 +258,7 @@ def _scale_maximised_prizes(prizes: Floats) -> Amounts:
 def _cost_scale(problem: Problem, values: Floats, digits: int, largest: int) -> float:
     top = _highest_exponent(float(values.max(initial=0.0)), largest)
     magnitude = math.floor(math.log10(problem.unit))
-    exact = _exact_exponent(values, _EXACT_DIGITS - magnitude)
+    exact = exact_exponent(values, _EXACT_DIGITS - magnitude)
     return 10.0 ** min(digits - magnitude if exact is None else exact, top)
 
 
@@ -272,7 +272,7 @@ def _scale_lengths(
     if not binding:
         return None, 1.0, 0
     top = _highest_exponent(max(float(finite.max()), *binding), largest)
-    exact = _exact_exponent(finite.ravel(), _EXACT_DIGITS - math.floor(math.log10(problem.unit)))
+    exact = exact_exponent(finite.ravel(), _EXACT_DIGITS - math.floor(math.log10(problem.unit)))
     scale, room = _limit_scale(problem.length_tolerance, exact, legs, top)
     return up(finite, scale), scale, room
 
@@ -301,7 +301,7 @@ def _scale_times(
     summands = np.concatenate([durations.ravel(), service, opening, begun])
     top = _highest_exponent(max(float(summands.max()), horizon), largest)
     magnitude = math.floor(math.log10(problem.unit_of_time))
-    exact = _exact_exponent(summands, _EXACT_DIGITS - magnitude)
+    exact = exact_exponent(summands, _EXACT_DIGITS - magnitude)
     # Each leg and each service is rounded, and one opening time.
     scale, room = _limit_scale(problem.time_tolerance, exact, 2 * legs + 1, top)
     latest = down(closing, scale) + room
@@ -340,7 +340,7 @@ def _backhaul_to_linehaul(problem: Problem) -> NDArray[np.bool_]:
 # ---------------------------------------------------------------------------------------- rounding
 
 
-def _exact_exponent(values: Iterable[float] | Floats, highest: int) -> int | None:
+def exact_exponent(values: Iterable[float] | Floats, highest: int) -> int | None:
     """The smallest power of ten, 10^0 or more, that makes all values whole; None beyond."""
     array = np.asarray(values, dtype=np.float64)
     few = array.ravel()[:_FEW]

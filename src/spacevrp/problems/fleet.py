@@ -259,8 +259,8 @@ def called(terms: Terms) -> str:
     return f"type {terms.number} ({terms.name})" if terms.name else f"type {terms.number}"
 
 
-def unsolved_terms(fleet: tuple[Terms, ...]) -> str | None:
-    """What vehicles have that plans are judged by, but that nothing searches with yet; or None."""
+def unlearned_terms(fleet: tuple[Terms, ...]) -> str | None:
+    """What vehicles have that the search knows, but not the network and most solvers; or None."""
     if any(terms.unit_distance_cost != 1 for terms in fleet):
         return "unit_distance_cost"
     if any(terms.max_duration < np.inf for terms in fleet):

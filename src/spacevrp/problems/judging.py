@@ -15,7 +15,7 @@ from spacevrp import native
 from spacevrp.problems.assignment import FleetRoutes
 from spacevrp.problems.distances import Distances
 from spacevrp.problems.errors import SolutionError
-from spacevrp.problems.fleet import Terms, unsolved_terms
+from spacevrp.problems.fleet import Terms, unlearned_terms
 from spacevrp.problems.problem import BASE_TOLERANCE, Problem
 from spacevrp.problems.solution import Solution
 
@@ -107,8 +107,8 @@ def sheet_arguments(problem: Problem) -> dict[str, Any] | None:
     lengths, times = problem.distances, problem.durations
     if "geo" in (lengths.metric.geometry, times.metric.geometry):
         return None  # NumPy's cosine may differ from C++'s in the last bit, before it is rounded
-    if problem.vehicles is not None and unsolved_terms(problem.fleet):
-        return None
+    if problem.vehicles is not None and unlearned_terms(problem.fleet):
+        return None  # the plain referee judges these
     distances, metric = _roads(lengths)
     durations, duration_metric = (None, None) if times is lengths else _roads(times)
     rule = "separate" if problem.load_rule == "separate" else "single"

@@ -121,6 +121,11 @@ class RoutePlan:
         return _total(stop.service for stop in self.stops)
 
     @property
+    def duration(self) -> float:
+        """From the departure to the end."""
+        return self.driving + self.waiting + self.service
+
+    @property
     def delivered(self) -> float:
         """What customers receive."""
         return _total(max(stop.amount, 0.0) for stop in self.stops)

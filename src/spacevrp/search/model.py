@@ -28,6 +28,8 @@ from spacevrp.problems.solution import Solution
 MATRIX_NODES = 3000
 # Of the referee's slack, so much is used: what is left is for rounding errors.
 _SHARE = 0.5
+# A duration also profits from the slack of windows, as the vehicle leaves later by as much.
+_SHARE_OF_DURATION = 0.25
 
 # Routes of customers without depots, and the type of vehicle of each.
 Plan = tuple[list[list[int]], list[int]]
@@ -101,9 +103,11 @@ def _fleet(problem: Problem) -> tuple[Terms, ...]:
 
 
 def _times_bind(problem: Problem, fleet: Sequence[Terms]) -> bool:
-    """Whether a vehicle can be late anywhere."""
+    """Whether a vehicle can be late anywhere, or under way for too long."""
     if not problem.depots:
         return False
+    if any(math.isfinite(terms.max_duration) for terms in fleet):
+        return True
     closing = problem.windows[:, 1]
     if any(math.isfinite(terms.back_by) for terms in fleet):
         return True
@@ -212,6 +216,7 @@ def _vehicles(problem: Problem, fleet: Sequence[Terms], timed: bool) -> dict[str
     limited = any(math.isfinite(terms.max_length) for terms in fleet)
     slack_of_length = _SHARE * problem.length_tolerance if limited else 0.0
     slack_of_time = _SHARE * problem.time_tolerance if timed else 0.0
+    slack_of_duration = _SHARE_OF_DURATION * problem.time_tolerance if timed else 0.0
     allowed = None
     if any(terms.forbidden for terms in fleet):
         allowed = np.ones((len(fleet), problem.size), dtype=np.uint8)
@@ -230,7 +235,9 @@ def _vehicles(problem: Problem, fleet: Sequence[Terms], timed: bool) -> dict[str
             ]
         ),
         "fixed_cost": np.array([terms.fixed_cost for terms in fleet]),
+        "unit_cost": np.array([terms.unit_distance_cost for terms in fleet]),
         "max_length": np.array([terms.max_length + slack_of_length for terms in fleet]),
+        "max_duration": np.array([terms.max_duration + slack_of_duration for terms in fleet]),
         "leaves_from": np.array([terms.leaves_from for terms in fleet]),
         "back_by": np.array([terms.back_by + slack_of_time for terms in fleet]),
         "count": np.array([-1 if t.count is None else t.count for t in fleet], dtype=np.int32),

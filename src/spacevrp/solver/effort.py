@@ -52,10 +52,18 @@ def _most_for_network(problem: Problem) -> int:
     return MOST_ASYMMETRIC if problem.features.asymmetric else MOST_FOR_NETWORK
 
 
+def unlearned_by_network(problem: Problem, term: str) -> str:
+    """That the network does not know a term of vehicles, in a line."""
+    return f"{_label(problem)}: {BY_DESIGN}, which does not know {term} of vehicles"
+
+
 def without_network(problem: Problem) -> str:
     """That the plans of a problem are begun without the network, in a line."""
-    label = f"{problem.name!r}" if problem.name else "an instance"
     return (
-        f"{label}: {len(problem.customers)} customers, {BY_DESIGN}, which does not pay beyond "
-        f"{_most_for_network(problem)} (network=true asks for it)"
+        f"{_label(problem)}: {len(problem.customers)} customers, {BY_DESIGN}, which does not pay "
+        f"beyond {_most_for_network(problem)} (network=true asks for it)"
     )
+
+
+def _label(problem: Problem) -> str:
+    return f"{problem.name!r}" if problem.name else "an instance"

@@ -22,7 +22,7 @@ from spacevrp.inference.weights import DEFAULT_WEIGHTS
 from spacevrp.problems.conversion import as_whole
 from spacevrp.problems.deadline import NEVER, Clock, Deadline, stopping_on_interrupt
 from spacevrp.problems.errors import SpacevrpError, UnsupportedError
-from spacevrp.problems.fleet import unsolved_terms
+from spacevrp.problems.fleet import unlearned_terms
 from spacevrp.problems.inputs import as_problems, is_one
 from spacevrp.problems.problem import Problem
 from spacevrp.problems.recourse import can_plan_ahead
@@ -36,6 +36,7 @@ from spacevrp.solver.effort import (
     SEARCHED_AUGMENTATIONS,
     can_search,
     pays_network,
+    unlearned_by_network,
     without_network,
 )
 from spacevrp.solver.improve import Improve
@@ -219,12 +220,6 @@ class Solver:
         if seconds is not None:
             resolved.check_time()
         problems, _ = as_problems(problem)
-        for number, one in enumerate(problems):
-            if (missing := unsolved_terms(one.fleet)) is not None:
-                raise UnsupportedError(
-                    f"instance {number}: plans with {missing} of vehicles are judged, "
-                    "but not yet searched for"
-                )
         given = as_starts(start, problem, problems)
         deadline = Deadline(clock=clock) if seconds is None else Deadline(seconds, clock)
         engine = self._engine_for(protocol_named(resolved.protocol))
@@ -266,6 +261,15 @@ class Call:
         wanted = self.protocol.decide("search", self.params.search, True)
         everything = range(len(self.problems))
         self.searched = [n for n in everything if wanted and can_search(self.problems[n])]
+        terms = [unlearned_terms(problem.fleet) for problem in self.problems]
+        self.unlearned = {n: term for n, term in enumerate(terms) if term is not None}
+        for number, term in self.unlearned.items():
+            if number not in self.searched:
+                expected = "the search, as the network does not know it"
+                raise UnsupportedError(
+                    f"instance {number}, {term} of vehicles: expected {expected}, received a call "
+                    "without it"
+                )
         show = False if self.timed else self.show
         self.construct = Construct(
             self.engine, self.pool, self.protocol, self.deadline, self.params.batch_memory, show
@@ -349,12 +353,19 @@ class Call:
         """The problems that the network plans: not those so small or large that it does not pay."""
         if self.params.network is False:
             return [n for n in range(len(self.problems)) if n not in set(self.searched)]
+        self.construct.notes += [
+            unlearned_by_network(self.problems[number], term)
+            for number, term in self.unlearned.items()
+            if not self._is_small(number)
+        ]
+        known = [number for number in range(len(self.problems)) if number not in self.unlearned]
         if self.params.asks_for_network:
-            return list(range(len(self.problems)))
-        large = [n for n in self.searched if not pays_network(self.problems[n])]
+            return known
+        searched = [number for number in self.searched if number not in self.unlearned]
+        large = [n for n in searched if not pays_network(self.problems[n])]
         self.construct.notes += [without_network(self.problems[number]) for number in large]
-        without = {*large, *filter(self._is_small, self.searched)}
-        return [number for number in range(len(self.problems)) if number not in without]
+        without = {*large, *filter(self._is_small, searched)}
+        return [number for number in known if number not in without]
 
     def _stuck(self, planned: Sequence[int]) -> list[int]:
         """Small problems that the search cannot begin with, so that the network has to."""
@@ -364,7 +375,7 @@ class Call:
         without = {n for n in self.searched if self._is_small(n)}.difference(planned)
         return [
             number
-            for number in sorted(without)
+            for number in sorted(without.difference(self.unlearned))
             if not self.pool.complete(number) and self.construct.needs_chance(number)
         ]
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field, replace
+from itertools import pairwise
 from typing import Any
 
 import numpy as np
@@ -20,7 +21,7 @@ from spacevrp.problems.problem import Problem
 from spacevrp.problems.referee import Violation, judge
 
 # Codes of violations that some change mends. Too many of a type of vehicle is one of `vehicle`.
-_MENDABLE = {"capacity", "length", "window", "fleet", "vehicle", "arc"}
+_MENDABLE = {"capacity", "length", "duration", "window", "fleet", "vehicle", "arc"}
 # The most promising ways that are tried on the changed instance before none is reported.
 _MOST_TRIED = 24
 # After a new arc the rest of the route is judged for the first time, and may need a change, too.
@@ -36,9 +37,9 @@ class Change:
     Attributes
     ----------
     kind
-        ``capacity``, ``length`` (the limit of a route), ``window`` (closing later), ``fleet``
-        (further routes), ``permission`` (a vehicle may serve whom it may not now) or ``arc`` (a
-        road where there is none).
+        ``capacity``, ``length`` or ``duration`` (the limit of a route), ``window`` (closing later),
+        ``fleet`` (further routes), ``permission`` (a vehicle may serve whom it may not now) or
+        ``arc`` (a road where there is none).
     amount
         By how much, in the user's units; how many routes, permissions or roads.
     limit
@@ -93,8 +94,8 @@ class Change:
             capacities = [*terms.capacities]
             capacities[self.load] = self.limit or 0.0
             return {"capacity": capacities}
-        if self.kind == "length":
-            return {"max_length": self.limit}
+        if self.kind in ("length", "duration"):
+            return {f"max_{self.kind}": self.limit}
         if self.kind == "fleet":
             return {"count": round(self.limit or 0)}
         first = terms.leaves_from if np.isfinite(terms.leaves_from) else None
@@ -263,8 +264,12 @@ def needed(
         if "capacity" in codes:
             changes += _larger_capacities(problem, plan, vehicle)
         if "length" in codes:
-            excess = plan.cost - max_length_of(problem, plan)
-            changes.append(Change("length", excess, plan.cost, vehicle=vehicle))
+            length = length_of(problem, plan)
+            excess = length - max_length_of(problem, plan)
+            changes.append(Change("length", excess, length, vehicle=vehicle))
+        if "duration" in codes and plan.vehicle is not None:
+            excess = plan.duration - plan.vehicle.max_duration
+            changes.append(Change("duration", excess, plan.duration, vehicle=vehicle))
         if "window" in codes:
             changes.append(_later_closing(problem, plan, vehicle))
         refused = tuple(f.node for f in faults if _is_refusal(f) and f.node is not None)
@@ -296,6 +301,12 @@ def capacities_of(problem: Problem, plan: RoutePlan) -> tuple[float, ...]:
 def peaks_of(plan: RoutePlan) -> list[float]:
     """The largest load of every kind on the way."""
     return [max(loads) for loads in zip(*(stop.loads for stop in plan.stops), strict=True)]
+
+
+def length_of(problem: Problem, plan: RoutePlan) -> float:
+    """How long a route is, whatever a unit of it costs."""
+    nodes = [stop.node for stop in plan.stops]
+    return sum(problem.distances.between(*leg) for leg in pairwise(nodes))
 
 
 def max_length_of(problem: Problem, plan: RoutePlan) -> float:

@@ -31,8 +31,8 @@ from spacevrp.problems.referee import as_routes
 # Why a customer is left out; `vehicle` and `pin` only where there are types of vehicles. `none`: it
 # is left out though it fits. `unexplained`: the time was up before the reason was found.
 CODES = (
-    *("capacity", "window", "unreachable", "length", "pair", "fleet", "vehicle", "pin", "none"),
-    "unexplained",
+    *("capacity", "window", "unreachable", "length", "duration", "pair", "fleet", "vehicle"),
+    *("pin", "none", "unexplained"),
 )
 
 
@@ -45,11 +45,11 @@ class Unserved:
     node, id
         The customer's number, and what the user calls it (the number, where it has no id).
     code
-        Why: ``capacity``, ``window``, ``unreachable``, ``length`` or ``pair`` where it cannot be
-        served even alone; ``vehicle`` where no vehicle may serve it, ``pin`` where the one that
-        could has to serve others first; ``fleet`` where it could be served, but no further route is
-        allowed and none has room; ``none`` where nothing stands in its way; ``unexplained`` where
-        the time was up before the reason was found.
+        Why: ``capacity``, ``window``, ``unreachable``, ``length``, ``duration`` or ``pair`` where
+        it cannot be served even alone; ``vehicle`` where no vehicle may serve it, ``pin`` where the
+        one that could has to serve others first; ``fleet`` where it could be served, but no further
+        route is allowed and none has room; ``none`` where nothing stands in its way;
+        ``unexplained`` where the time was up before the reason was found.
     message
         The reason in a sentence, with the numbers.
     relaxation

@@ -6,7 +6,12 @@ import math
 from collections.abc import Hashable
 from dataclasses import dataclass
 
-from spacevrp.problems.explanation.changes import capacities_of, max_length_of, peaks_of
+from spacevrp.problems.explanation.changes import (
+    capacities_of,
+    length_of,
+    max_length_of,
+    peaks_of,
+)
 from spacevrp.problems.plan import Plan, RoutePlan, node_id
 from spacevrp.problems.problem import Problem
 
@@ -18,7 +23,7 @@ class Limit:
     Attributes
     ----------
     code
-        ``capacity``, ``window`` or ``length``.
+        ``capacity``, ``window``, ``length`` or ``duration``.
     used, allowed
         How much of the limit is used. For windows: time from the departure until the service at
         ``node`` begins if the vehicle never waits again, and until the window there closes.
@@ -75,7 +80,9 @@ def _limits(problem: Problem, route: RoutePlan) -> RouteLimits:
         found.append(window)
     longest = max_length_of(problem, route)
     if math.isfinite(longest):
-        found.append(Limit("length", route.cost, longest))
+        found.append(Limit("length", length_of(problem, route), longest))
+    if route.vehicle is not None and math.isfinite(route.vehicle.max_duration):
+        found.append(Limit("duration", route.duration, route.vehicle.max_duration))
     return RouteLimits(route.number, tuple(sorted(found, key=lambda limit: limit.share)))
 
 

@@ -10,6 +10,7 @@ from spacevrp.problems.explanation.changes import (
     Change,
     Relaxation,
     capacities_of,
+    length_of,
     max_length_of,
     missing_legs,
     peaks_of,
@@ -25,7 +26,7 @@ from spacevrp.problems.referee_rules import write_apart
 
 # A route may break several rules; the first of these is named. Where there is no road, nothing
 # that follows is known; what a vehicle cannot carry it need not bring in time.
-_FIRST_NAMED = ("arc", "capacity", "length", "window")
+_FIRST_NAMED = ("arc", "capacity", "length", "duration", "window")
 
 
 def name(problem: Problem, node: int) -> str:
@@ -91,10 +92,14 @@ def _tell(problem: Problem, insertion: Insertion, plan: RoutePlan, code: str) ->
     if code == "capacity":
         return _tell_load(problem, insertion, plan)
     if code == "length":
-        length, limit = write_apart(plan.cost, max_length_of(problem, plan))
+        length, limit = write_apart(length_of(problem, plan), max_length_of(problem, plan))
         there = "there and back" if insertion.nodes[-1] in problem.depots else "there"
         route = f"the way {there} is" if insertion.route is None else "the route would be"
         return f"{route} {length} long, the limit is {limit}"
+    if code == "duration" and plan.vehicle is not None:
+        taken, limit = write_apart(plan.duration, plan.vehicle.max_duration)
+        route = "such a route takes" if insertion.route is None else "the route would take"
+        return f"{route} {taken}, {called(plan.vehicle)} may take {limit}"
     late = [stop for stop in plan.stops if stop.late > problem.time_tolerance]
     return _tell_late(problem, insertion, plan, late[0]) if late else None
 
@@ -180,6 +185,8 @@ def _tell_change(problem: Problem, change: Change) -> str:
         return f"a capacity of {limit}{_kind(problem, change.load)}{whose}, {more} more"
     if change.kind == "length":
         return f"a length limit of {limit}{whose}, {more} more"
+    if change.kind == "duration":
+        return f"a maximum duration of {limit}{whose}, {more} more"
     if change.kind == "fleet":
         noun = "route" if change.vehicle is None else "vehicle"
         return f"{count(round(change.limit or 0.0), noun)}{whose}, {more} more"
@@ -220,7 +227,7 @@ def _tell_limit(problem: Problem, limit: Limit) -> str:
         slack = write_span(problem.clock, abs(limit.slack))
         spare = f"{slack} to spare" if limit.slack >= 0 else f"{slack} too late"
         return f"the window of {name(problem, limit.node or 0)}: {spare} ({share})"
-    what = f"capacity{_kind(problem, limit.load)}" if limit.code == "capacity" else "length"
+    what = f"capacity{_kind(problem, limit.load)}" if limit.code == "capacity" else limit.code
     used, allowed = write_number(limit.used), write_number(limit.allowed)
     return f"{what}: {used} of {allowed} ({share})"
 
