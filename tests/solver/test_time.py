@@ -73,7 +73,8 @@ def test_the_search_goes_on_from_the_best_plan(solver_of: Any, fake: FakeEngine)
         assert plan.cost < alone(problem).cost
         assert any(one.problem is problem for one in told)
         assert [stage.name for stage in plan.stages] == ["start", "construct", "improve", "judge"]
-    assert outcome.notes == ()
+    # A busy machine may be late, and a note then says so.
+    assert all("s were spent" in note for note in outcome.notes)
 
 
 def test_the_network_alone_uses_the_time(solver_of: Any, fake: FakeEngine, clock: Clock) -> None:
