@@ -75,7 +75,8 @@ def as_solomon(truth: Truth) -> tuple[bytes, Table]:
     lines += ["CUST X Y DEMAND READY DUE SERVICE", ""]
     for node, ((x, y), amount) in enumerate(zip(truth.points, truth.demand, strict=True)):
         lines.append(f"{node} {x} {y} {amount} 0 9999 0")
-    return "\n".join(lines).encode(), truth.table()
+    # Cut after the first decimal, as is the custom for these files.
+    return "\n".join(lines).encode(), truth.table(lambda length: math.floor(10 * length) / 10)
 
 
 def as_csv(truth: Truth) -> tuple[bytes, Table]:
