@@ -37,7 +37,7 @@ def plan(folder: Path, *routes: list[int]) -> Path:
     return path
 
 
-def test_a_plan_that_leaves_somebody_out(short, tmp_path, capsys):
+def test_a_plan_that_leaves_a_customer_out(short, tmp_path, capsys):
     assert main(["explain", str(short), str(plan(tmp_path, [0, 1, 0], [0, 2, 0]))]) == 1
     captured = capsys.readouterr()
     assert captured.out.splitlines() == [

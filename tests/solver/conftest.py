@@ -158,4 +158,4 @@ def solver_of() -> Any:
 @pytest.fixture(autouse=True)
 def network_at_any_size(monkeypatch: pytest.MonkeyPatch) -> None:
     """The problems here are small, and the network plans them all the same."""
-    monkeypatch.setattr("spacevrp.solver.solver.LEAST_FOR_NETWORK", 0)
+    monkeypatch.setattr("spacevrp.solver.effort.LEAST_FOR_NETWORK", 0)

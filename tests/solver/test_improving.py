@@ -105,7 +105,7 @@ def test_large_instances_are_begun_without_the_network(solver, asked, monkeypatc
 
 
 def test_small_instances_are_begun_without_the_network(solver, asked, monkeypatch):
-    monkeypatch.setattr("spacevrp.solver.solver.LEAST_FOR_NETWORK", 12)
+    monkeypatch.setattr("spacevrp.solver.effort.LEAST_FOR_NETWORK", 12)
     small, large = *generate("CVRP", 11, 1), *generate("CVRP", 12, 1)
     assert solver.run([small, large]).notes == ()
     assert [plan is None for call in asked for plan in call["plans"]] == [True, False]
@@ -182,7 +182,7 @@ def test_no_plan_is_worse_than_the_start(model: SpaceModel) -> None:
 def test_what_the_network_does_not_know_is_planned_without_it(
     solver: Solver, monkeypatch: pytest.MonkeyPatch, terms: dict[str, Any], cost: float
 ) -> None:
-    monkeypatch.setattr("spacevrp.solver.solver.LEAST_FOR_NETWORK", 0)
+    monkeypatch.setattr("spacevrp.solver.effort.LEAST_FOR_NETWORK", 0)
     problem = Problem.from_coordinates(LINE, vehicles=[terms])
     for options in ({}, {"network": True}):
         attempt = solver.run([problem], **options)

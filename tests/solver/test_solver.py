@@ -228,7 +228,7 @@ def arcs(size: int, *pairs: tuple[int, int]) -> np.ndarray:
 @pytest.mark.parametrize("least", [0, 51], ids=["network first", "search first"])
 def test_customers_may_get_home_over_others(solver, monkeypatch, least):
     """The search cannot begin with these; where it comes first, the network follows."""
-    monkeypatch.setattr("spacevrp.solver.solver.LEAST_FOR_NETWORK", least)
+    monkeypatch.setattr("spacevrp.solver.effort.LEAST_FOR_NETWORK", least)
     ring = Problem.from_matrix(arcs(4, (0, 1), (1, 2), (2, 3), (3, 0)))
     two_rings = Problem.from_matrix(
         arcs(5, (0, 1), (1, 2), (2, 0), (0, 3), (3, 1), (3, 4), (4, 0)), max_routes=2

@@ -8,11 +8,12 @@ from contextlib import nullcontext
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from spacevrp.problems.roundings import ROUNDINGS
+
 if TYPE_CHECKING:
     from spacevrp.problems.problem import Problem
 
 _TIME_UNITS = ("s", "min", "h")
-_ROUNDINGS = ("none", "nearest", "up", "down", "one-decimal", "three-decimals")
 
 
 def add_instances(parser: argparse.ArgumentParser, *, several: bool = False) -> None:
@@ -27,7 +28,7 @@ def add_instances(parser: argparse.ArgumentParser, *, several: bool = False) -> 
     )
     parser.add_argument(
         "--rounding",
-        choices=_ROUNDINGS,
+        choices=ROUNDINGS,
         help="rounding of distances from coordinates; default: what is customary for such files",
     )
     parser.add_argument(

@@ -10,6 +10,7 @@ from numpy.typing import ArrayLike, NDArray
 from spacevrp.problems.conversion import Array as Array
 from spacevrp.problems.conversion import as_array, show
 from spacevrp.problems.errors import ProblemError
+from spacevrp.problems.roundings import ROUNDINGS as ROUNDINGS
 
 # A matrix computed in floats is as symmetric as rounding lets it be.
 _SYMMETRY_TOLERANCE = 1e-9
@@ -24,7 +25,6 @@ _BLOCK_ENTRIES = 2**14
 # look like generated asymmetric ones (above 0.3) rather than like roads with some one-way streets.
 NO_MAP = 0.2
 
-ROUNDINGS = ("none", "nearest", "up", "down", "one-decimal", "three-decimals")
 GEOMETRIES = ("euclidean", "manhattan", "chebyshev", "att", "geo")
 
 

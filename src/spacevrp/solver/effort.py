@@ -43,8 +43,13 @@ def usual_stop(problem: Problem) -> Stop:
     return Stop(iterations=min(iterations, MOST_ITERATIONS), no_gain=no_gain)
 
 
+def is_small(problem: Problem) -> bool:
+    """So small that the search does better alone; not where visits reveal prizes."""
+    return len(problem.customers) < LEAST_FOR_NETWORK and not problem.has_unknown_prizes
+
+
 def pays_network(problem: Problem) -> bool:
-    """Whether the network's plans are worth their time as a start for the search."""
+    """Whether a problem is not so large that the network takes more time than its plans save."""
     return len(problem.customers) <= _most_for_network(problem)
 
 

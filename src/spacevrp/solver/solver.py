@@ -32,9 +32,9 @@ from spacevrp.solver.budget import as_seconds
 from spacevrp.solver.construct import Construct
 from spacevrp.solver.effort import (
     BY_DESIGN,
-    LEAST_FOR_NETWORK,
     SEARCHED_AUGMENTATIONS,
     can_search,
+    is_small,
     pays_network,
     unlearned_by_network,
     without_network,
@@ -356,7 +356,7 @@ class Call:
         self.construct.notes += [
             unlearned_by_network(self.problems[number], term)
             for number, term in self.unlearned.items()
-            if not self._is_small(number)
+            if not is_small(self.problems[number])
         ]
         known = [number for number in range(len(self.problems)) if number not in self.unlearned]
         if self.params.asks_for_network:
@@ -364,7 +364,7 @@ class Call:
         searched = [number for number in self.searched if number not in self.unlearned]
         large = [n for n in searched if not pays_network(self.problems[n])]
         self.construct.notes += [without_network(self.problems[number]) for number in large]
-        without = {*large, *filter(self._is_small, searched)}
+        without = {*large, *(n for n in searched if is_small(self.problems[n]))}
         return [number for number in known if number not in without]
 
     def _stuck(self, planned: Sequence[int]) -> list[int]:
@@ -372,17 +372,12 @@ class Call:
         if self.params.network is False:
             return []
         self.construct.searched = True
-        without = {n for n in self.searched if self._is_small(n)}.difference(planned)
+        without = {n for n in self.searched if is_small(self.problems[n])}.difference(planned)
         return [
             number
             for number in sorted(without.difference(self.unlearned))
             if not self.pool.complete(number) and self.construct.needs_chance(number)
         ]
-
-    def _is_small(self, number: int) -> bool:
-        """So small that the search does better alone; not where visits reveal prizes."""
-        problem = self.problems[number]
-        return len(problem.customers) < LEAST_FOR_NETWORK and not problem.has_unknown_prizes
 
     def _improve(self, searched: Sequence[int]) -> None:
         """The compiled search, from the best plans on."""
