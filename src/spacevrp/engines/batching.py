@@ -39,8 +39,6 @@ from spacevrp.tensors.workers import workers_for
 # Instances of a block where there is a deadline: when it is over, the block has no plans yet. (A
 # GPU makes those of thousands in a moment.)
 _TIMED_INSTANCES = 16
-# And on a GPU: it is busy with these, and the host prepares and judges others meanwhile.
-_GPU_INSTANCES = 256
 
 
 class Coming:
@@ -118,8 +116,6 @@ class Batcher:
             most = sizes.instances
             if settings.deadline is not NEVER and self.device.type == "cpu":
                 most = min(most, _TIMED_INSTANCES)
-            elif self.device.type == "cuda":
-                most = min(most, _GPU_INSTANCES)
             block = several[position : position + most]
             progress.begin(len(block) * settings.augmentations * rollouts)
             found = self._guarded(
