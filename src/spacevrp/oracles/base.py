@@ -22,6 +22,7 @@ from spacevrp.problems.errors import InfeasibleError, SolutionError, SpacevrpErr
 from spacevrp.problems.fleet import unlearned_terms
 from spacevrp.problems.problem import Problem
 from spacevrp.problems.recourse import visit_more
+from spacevrp.problems.relations import unlearned_relations
 from spacevrp.problems.solution import Solution
 
 # What floats lose when some hundred numbers are added up, relative to their sum.
@@ -133,7 +134,7 @@ class SolverOracle(ABC):
     def check(self, problem: Problem) -> None:
         """Raise where the solver cannot model the problem exactly."""
         reason = None if self.knows_all_terms else unlearned_terms(problem.fleet)
-        reason = reason or self.supports(problem)
+        reason = reason or unlearned_relations(problem) or self.supports(problem)
         if reason is not None:
             raise UnsupportedError(f"{self.name} cannot model {reason} exactly ({_label(problem)})")
 

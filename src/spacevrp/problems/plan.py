@@ -14,7 +14,8 @@ from functools import cached_property
 from spacevrp.problems.clock import Clock, Moment
 from spacevrp.problems.fleet import Terms
 from spacevrp.problems.problem import Problem
-from spacevrp.problems.referee import as_routes, as_vehicles_of, vehicles_of
+from spacevrp.problems.referee import as_routes, as_vehicles_of, ride_begins, vehicles_of
+from spacevrp.problems.relations import has_jobs_beside_pairs
 
 _LOAD_DUST = 1e-12
 
@@ -280,6 +281,7 @@ def _schedule(
     loads = [_loads(problem, nodes, kind) for kind in range(problem.kinds_of_load)]
     leaves_from, back_by = (terms.leaves_from, terms.back_by) if terms else (-math.inf, math.inf)
     stops: list[Stop] = []
+    held = ride_begins(problem, nodes, terms)  # pickups may wait for their deliveries
     clock = max(float(problem.windows[nodes[0], 0]), leaves_from) if start is None else start
     for position, node in enumerate(nodes):
         first, at_depot = position == 0, node in problem.depots
@@ -295,7 +297,7 @@ def _schedule(
         back_at_start = position == len(nodes) - 1 and not problem.depots
         visited = not at_depot and not back_at_start
         if visited and not first:
-            waiting = max(opening - reached, 0.0)
+            waiting = max(max(opening, held[position]) - reached, 0.0)
         service = float(problem.service[node]) if visited else 0.0
         clock = reached + waiting + service
         stops.append(
@@ -326,6 +328,8 @@ def _loads(problem: Problem, nodes: tuple[int, ...], kind: int) -> list[float]:
     demand = [0.0 if node in problem.depots else float(amounts[node]) for node in nodes]
     if not problem.depots:
         demand[-1] = 0.0  # the first node again
+    if problem.pickup is not None or has_jobs_beside_pairs(problem):
+        return _loads_on_board(problem, nodes, kind, demand)
     if problem.pairs:
         start = 0.0
     elif problem.load_rule == "separate":
@@ -340,6 +344,21 @@ def _loads(problem: Problem, nodes: tuple[int, ...], kind: int) -> list[float]:
     for amount in demand:
         load -= amount
         # What is left after adding and taking away the same floats is nothing.
+        loads.append(0.0 if abs(load) <= _LOAD_DUST * start else load)
+    return loads
+
+
+def _loads_on_board(
+    problem: Problem, nodes: tuple[int, ...], kind: int, demand: list[float]
+) -> list[float]:
+    """On board after each stop where jobs stand beside pairs, or a stop receives and hands over."""
+    paired = {node for pair in problem.pairs for node in pair}
+    load = start = _total(
+        max(amount, 0.0) for node, amount in zip(nodes, demand, strict=True) if node not in paired
+    )
+    loads = []
+    for node, amount in zip(nodes, demand, strict=True):
+        load += float(problem.pickups[node, kind]) - amount
         loads.append(0.0 if abs(load) <= _LOAD_DUST * start else load)
     return loads
 
