@@ -25,6 +25,8 @@ RouteValue RouteRules::evaluate(int type, const Node *stops, int count) {
         return {true, 0.0};
     if (count > own.max_stops)
         return {};
+    if (model_.relations.rides && !keeps_rides(type, stops, count))
+        return {};
     if (!own.scheduled)
         return {true, 0.0};
     if (!find_schedule(type, stops, count))
