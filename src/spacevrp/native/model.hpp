@@ -198,7 +198,10 @@ private:
     void read_relations(RelationInput &&input);
     void add_up_priorities();
     void price_objective();
-    void read_type_rules(int type, TypeRules &rules);
+    void check_type_rules(std::size_t type, const TypeRules &own) const;
+    void check_node_rules(const RuleInput &input) const;
+    void read_services();
+    void read_loads_of_trips(bool reloads);
     double priced_time() const; // what the time of a typical arc costs, by its length, of all types
     void find_neighbours(const Input &input);
     void near_by_matrix();

@@ -35,6 +35,10 @@ void Model::read_relations(RelationInput &&input) {
         check_values("delivered", input.delivered, Range::not_negative);
         for (std::size_t i = 0; i < n * d; ++i)
             deliveries[i] = input.delivered[i];
+        for (const Node node : customers) // a linehaul, whatever it hands over
+            for (int kind = 0; kind < kinds_; ++kind)
+                if (delivered(node, kind) > 0.0)
+                    sign[at(node)] = 1;
     }
     if (kept.lifo) {
         kept.below.assign(n + 1, 0);

@@ -308,6 +308,8 @@ def check_same_route(problem: Problem, trips: Sequence[Trip]) -> list[Violation]
 
 def duration_of(problem: Problem, trip: Trip) -> float:
     """How long the route takes, from the latest departure that ends as early as can be."""
+    if trip.schedule is not None:
+        return trip.schedule.duration
     if problem.max_ride is None:
         return route_duration(problem, trip)
     return ride_duration(problem, trip)

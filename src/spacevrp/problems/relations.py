@@ -190,6 +190,9 @@ def check_relations(problem: ProblemData) -> None:
         raise ProblemError(present[0], "nothing without a depot", "a value")
     paired = {node: other for pair in problem.pairs for node, other in (pair, pair[::-1])}
     _check_pickup(problem, paired)
+    others = [rule for rule in problem.route_rules if rule != "max_stops"]
+    if problem.max_ride is not None and others:
+        raise ProblemError("max_ride", f"no {others[0]} beside it", "both")
     if problem.lifo and not problem.pairs:
         raise ProblemError("lifo", "pairs beside it", "none")
     if problem.lifo:

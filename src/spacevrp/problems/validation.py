@@ -14,6 +14,7 @@ from spacevrp.problems.errors import ProblemError
 from spacevrp.problems.fleet import MOST_VEHICLES
 from spacevrp.problems.fleet_checks import check_pins, check_servable, check_vehicles
 from spacevrp.problems.relations import check_relations
+from spacevrp.problems.route_rules import check_route_rules
 from spacevrp.problems.scales import Scales
 from spacevrp.problems.variants import parse_variant
 
@@ -28,6 +29,7 @@ def validate(problem: Scales) -> None:
     _check_prizes(problem)
     _check_pairs(problem)
     check_relations(problem)
+    check_route_rules(problem)
     _check_without_depot(problem)
     _check_variant(problem)
     check_pins(problem)
