@@ -51,7 +51,8 @@ def refuse_unheld(
 
     ``others`` are features of which the writer itself has found out whether they are there.
     """
-    found = {name: FEATURES[name](problem) for name in features} | others
+    rules = {rule: True for rule in problem.route_rules}
+    found = {name: FEATURES[name](problem) for name in features} | others | rules
     found |= dict.fromkeys(present_relations(problem), True)
     for name, is_there in found.items():
         if is_there:

@@ -58,7 +58,7 @@ def _most_for_network(problem: Problem) -> int:
 
 
 def unlearned_by_network(problem: Problem, term: str) -> str:
-    """That the network does not know a rule, in a line."""
+    """That the network does not know something of a problem, in a line."""
     return f"{_label(problem)}: {BY_DESIGN}, which does not know {term}"
 
 
