@@ -136,10 +136,10 @@ public:
     bool may_join(const Route &route, Node head) const;
 
     // --- relations between customers
-    static constexpr Node NOBODY = -1, NOT_HERE = -2;
+    static constexpr Node UNSERVED = -1, NOT_HERE = -2;
     // Whether they allow a unit on a route, or on a new one (-1).
     bool may_visit(Node head, int number) const;
-    // Narrows the positions after which a customer may stand.
+    // Limits the positions after which a customer may stand.
     void order_span(int number, Node node, int &low, int &high) const;
     // Whether no customer leaves those behind who must be on its route.
     bool keeps_together(const std::vector<Node> &one, const std::vector<Node> &other) const;
@@ -169,7 +169,7 @@ public:
     double fixed = 0.0, skipped = 0.0, collected = 0.0;
     int missing = 0;
     double lost = 0.0;        // priorities of those left out
-    std::vector<Node> chosen; // (groups,) the member that is served, NOBODY, or NOT_HERE
+    std::vector<Node> chosen; // (groups,) the member that is served, UNSERVED, or NOT_HERE
 
 private:
     bool take(int type, const std::vector<Node> &stops);

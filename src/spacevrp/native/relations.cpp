@@ -228,7 +228,7 @@ void Plan::leave(Node head) {
     const int number = relations.group(head);
     if (number < 0 || (chosen[at(number)] != head && chosen[at(number)] != NOT_HERE))
         return;
-    chosen[at(number)] = NOBODY;
+    chosen[at(number)] = UNSERVED;
     if (relations.groups[at(number)].required) {
         ++missing;
         if (!relations.priority.empty())

@@ -136,7 +136,7 @@ double Search::objective() const {
             if (model_.compulsory[at(head)])
                 sum += price_[at(head)];
         for (std::size_t i = 0; i < plan.chosen.size(); ++i)
-            if (plan.chosen[i] == Plan::NOBODY && relations.groups[i].required)
+            if (plan.chosen[i] == Plan::UNSERVED && relations.groups[i].required)
                 sum += price_[at(relations.groups[i].nodes.front())];
     }
     if (model_.min_prize > 0.0)
@@ -415,7 +415,7 @@ Result Search::run(const Hooks &hooks) {
                     price_[at(head)] += 0.001 * price_.back();
                 }
             for (std::size_t i = 0; i < plan.chosen.size(); ++i)
-                if (plan.chosen[i] == Plan::NOBODY)
+                if (plan.chosen[i] == Plan::UNSERVED)
                     price_[at(model_.relations.groups[i].nodes.front())] += 0.001 * price_.back();
             current = objective();
         }
