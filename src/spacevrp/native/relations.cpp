@@ -394,10 +394,6 @@ void Plan::add_terms(Value &value) const {
 // would begin too long after it. Every delay is forced, so that one beyond a closing ends it.
 bool RouteRules::find_ride_schedule(int type, const Node *stops, int count, double slack) {
     const VehicleType &vehicle = model_.vehicles[at(type)];
-    struct Open {
-        Node pickup;
-        int place;
-    };
     rides_.clear();
     place_.resize(at(model_.size() + 1), -1);
     for (int i = 0; i < count; ++i) {
