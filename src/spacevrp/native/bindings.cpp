@@ -88,7 +88,7 @@ py::dict evaluate(const Model &model, const std::vector<std::vector<Node>> &rout
         length += model.distance(last, vehicle.end);
         if (!model.maximise_prize)
             cost += vehicle.unit_cost * length + vehicle.fixed_cost;
-        if (model.rich)
+        if (model.rich && !model.maximise_prize)
             cost += checker.whole_route(type, stops.data(), size).extra;
     }
     for (int type = 0; type < model.types(); ++type) {
