@@ -109,17 +109,28 @@ Place Search::scan_whole(int number, Node node, double floor, double bound) {
     int low = r.pinned, high = r.size;
     if (model_.relations.ordered)
         plan.order_span(number, node, low, high);
-    for (int p = low; p <= high; ++p) {
+    std::size_t next_reload = 0;
+    for (int p = r.pinned; p <= high; ++p) {
         const Node last = r.node[at(p)], next = r.node[at(p + 1)];
         const double longer =
             model_.distance(last, node) + model_.distance(node, next) - r.arc[at(p)];
         double least = weight * longer;
-        if (model_.limited_duration) {
+        // Before or behind a depot on the way it may lie better than between two customers.
+        for (; next_reload < r.reloads.size() && r.reloads[next_reload].after <= p; ++next_reload) {
+            const Node depot = r.reloads[next_reload].depot;
+            const double before = model_.distance(last, node) + model_.distance(node, depot) -
+                                  model_.distance(last, depot);
+            const double behind = model_.distance(depot, node) + model_.distance(node, next) -
+                                  model_.distance(depot, next);
+            if (r.reloads[next_reload].after == p)
+                least = std::min(least, weight * std::min(before, behind));
+        }
+        if (model_.limited_duration && r.reloads.empty()) {
             const double busy = r.busy[at(r.size + 1)] + model_.duration(last, node) + service +
                                 model_.duration(node, next) - model_.duration(last, next);
             least += std::max(plan.least_extra(r.type, busy) - r.extra, 0.0);
         }
-        if (least < bound && plan.fits(r, p, node, longer))
+        if (p >= low && least < bound && plan.fits(r, p, node, longer))
             candidates_.push_back({least, longer, p, 0});
     }
     return best_candidate(number, node, floor, bound);
@@ -301,9 +312,12 @@ Search::Known *Search::known(Node head, int number) {
 void Search::check_known(const Known &held, int number, Node head) {
     const Place fresh = model_.partner[at(head)] < 0 ? scan_route(number, head, -INFINITE, INFINITE)
                                                      : scan_pair(number, head, -INFINITE, INFINITE);
-    const bool same = held.first < 0 ? !(fresh.delta < held.delta)
-                                     : fresh.delta == held.delta && fresh.first == held.first &&
-                                           fresh.second == held.second;
+    bool same = held.first < 0 ? !(fresh.delta < held.delta)
+                               : fresh.delta == held.delta && fresh.first == held.first &&
+                                     fresh.second == held.second;
+    // Where whole routes are evaluated, places that look dear are not, and some may be cheap.
+    if (model_.rich)
+        same = held.first < 0 || !(fresh.delta > held.delta);
     if (!same)
         throw std::logic_error("expected the remembered place of node " + std::to_string(head) +
                                " in route " + std::to_string(number) + ", found another");

@@ -311,8 +311,12 @@ bool Plan::refresh(int number, int from, Node added, const double *extra) {
     r.cost = type.weight * r.length;
     if (model.rich) {
         RouteValue whole{true, extra == nullptr ? 0.0 : *extra};
-        if (extra == nullptr)
+        const bool reloads = !model.rules.types[at(r.type)].reload_depots.empty();
+        if (extra == nullptr || reloads) {
             whole = legal ? whole_route(r.type, node + 1, m) : RouteValue{};
+            if (reloads)
+                r.reloads = rules_.reloads();
+        }
         r.extra = whole.extra;
         r.cost += whole.extra;
         legal = legal && whole.feasible;

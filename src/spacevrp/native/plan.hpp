@@ -28,6 +28,7 @@ struct Route {
     double cost = 0.0;       // both, without the fixed cost
     double takes = 0.0;      // how long, where that is a term of the objective
     double spare = INFINITE; // no customer with more of the first kind fits; of plain loads only
+    std::vector<Reload> reloads;               // depots on the way
     int first_backhaul = 0, last_linehaul = 0; // positions; size + 1 and 0 without
     // Position 0 is the start, size + 1 the end.
     std::vector<Node> node;
@@ -153,6 +154,7 @@ public:
     void to_bank(Node head);
     void from_bank(Node head);
 
+    RouteRules &rules() const { return rules_; } // of the route evaluated last
     // The least that a route with so much driving and service costs beyond its length.
     double least_extra(int type, double busy) const { return rules_.least_extra(type, busy); }
 
