@@ -150,6 +150,8 @@ public:
         double longest, shortest;
     };
     Measures measures() const;
+    // Compulsory customers of a unit.
+    int weight(Node head) const;
 
     void to_bank(Node head);
     void from_bank(Node head);
@@ -170,6 +172,7 @@ public:
     double travel = 0.0;        // what routes cost but for the fixed costs
     double fixed = 0.0, skipped = 0.0, collected = 0.0;
     int missing = 0;
+    int left = 0;             // compulsory customers left out, where books are kept
     double lost = 0.0;        // priorities of those left out
     std::vector<Node> chosen; // (groups,) the member that is served, UNSERVED, or NOT_HERE
 
