@@ -73,14 +73,17 @@ BREAKS = [
     # Leaving at 0 it would begin at 30, or the vehicle leaves at 45; the first ends at 95.
     case("on the way", line(Vehicle(breaks=[LUNCH], window=(0, 95))), ALL),
     case("the shift is too short for it", line(Vehicle(breaks=[LUNCH], window=(0, 94))), ALL,
-         "window: route 1 is over at 95, the shift of type 0 ends at 94"),
+         "break: route 1 leaves type 0 no time for break 1 (lunch)"),
+    case("or for anything", line(Vehicle(breaks=[LUNCH], window=(0, 79))), ALL,
+         "window: route 1 is over at 95, the shift of type 0 ends at 79"),
     case("before leaving, as it lengthens no route", line(Vehicle(breaks=[LUNCH], max_duration=80,
          window=(40, 125))), ALL),
     case("afterwards", line(Vehicle(breaks=[LUNCH], max_duration=20)), [(0, 1, 0)],
          *(f"visit: customer {node} is never visited" for node in (2, 3, 4))),
     # Service at 1 begins by 15 and lasts for 40: neither before nor afterwards, nor in between.
     case("no time for it", line(Vehicle(breaks=[Break(1, (20, 30))], latest_start=5),
-         service=[0, 40, 0, 0, 0], windows=windows(n1=(0, 15))), ALL, "break: route 1 leaves type 0 no time for break 1"),
+         service=[0, 40, 0, 0, 0], windows=windows(n1=(0, 15))), ALL,
+         "break: route 1 leaves type 0 no time for break 1"),
     case("nor for the second", line(Vehicle(breaks=[LUNCH, Break(1, (20, 44))], latest_start=5)),
          ALL, "break: route 1 leaves type 0 no time for all of break 1 (lunch), break 2"),
     case("in its other window", line(Vehicle(breaks=[Break(1, windows=[(20, 30), (50, 51)])],
@@ -89,8 +92,7 @@ BREAKS = [
     case("driving is interrupted", line(Vehicle(breaks=[Break(5, (12, 13))], latest_start=0),
          windows=windows(n2=(0, 25))), ALL),
     case("and it costs its time", line(Vehicle(breaks=[Break(5, (12, 13))], latest_start=0),
-         windows=windows(n2=(0, 24))), ALL,
-         "window: route 1 arrives at customer 2 at 25, window closes at 24"),
+         windows=windows(n2=(0, 24))), ALL, "break: route 1 leaves type 0 no time for break 1"),
 ]
 VAN = {"capacity": 2, "reload_depots": [0]}
 TRIPS = [
@@ -396,7 +398,7 @@ def test_a_type_that_contradicts_itself(vehicle: dict[str, Any], message: str) -
         ({"travel_times": [(5, FAR), (5, FAR)]}, "travel_times: expected moments in order"),
         ({"travel_times": [(0, FAR), (5, 0 * FAR)]},
          "travel_times: expected durations that fall no faster than time passes, so that who "
-         "leaves later arrives later, received from 10 to 0 between 0 and 5, from node 0 to node 1"),
+         "leaves later arrives later, received from 10 to 0 between 0 and 5, from node 0 to"),
         ({"travel_times": [(0, FAR)], "durations": FAR + 1}, "durations: expected none beside"),
         ({"travel_times": [(0, FAR), (9, FAR)], "variant": "CVRP", "capacity": 9},
          "travel_times: expected nothing beside a declared variant"),
