@@ -229,7 +229,7 @@ int Plan::weight(Node head) const {
 
 void Plan::leave(Node head) {
     const Relations &relations = model.relations;
-    left += weight(head);
+    left_out += weight(head);
     if (!relations.priority.empty() && model.compulsory[at(head)])
         lost += relations.priority[at(head)];
     const int number = relations.group(head);
@@ -238,7 +238,7 @@ void Plan::leave(Node head) {
     chosen[at(number)] = UNSERVED;
     if (relations.groups[at(number)].required) {
         ++missing;
-        ++left;
+        ++left_out;
         if (!relations.priority.empty())
             lost += relations.group_priority[at(number)];
     }
@@ -246,7 +246,7 @@ void Plan::leave(Node head) {
 
 void Plan::join(Node head) {
     const Relations &relations = model.relations;
-    left -= weight(head);
+    left_out -= weight(head);
     if (!relations.priority.empty() && model.compulsory[at(head)])
         lost -= relations.priority[at(head)];
     const int number = relations.group(head);
@@ -255,7 +255,7 @@ void Plan::join(Node head) {
     chosen[at(number)] = head;
     if (relations.groups[at(number)].required) {
         --missing;
-        --left;
+        --left_out;
         if (!relations.priority.empty())
             lost -= relations.group_priority[at(number)];
     }
