@@ -121,15 +121,6 @@ def test_starting_from_weights(cli: Cli, recipe: str, tmp_path: Path, as_file: b
         assert torch.allclose(after[name], tensor, atol=2e-3 if as_file else 1e-5), name
 
 
-def test_weights_of_another_model(cli: Cli, recipe: str, tmp_path: Path) -> None:
-    old = tmp_path / "old"
-    assert cli("train", "--config", recipe, "-o", old, "--quiet")[0] == 0
-    words = ("train", "--config", recipe, "--set", "model.width=32", "--weights", old)
-    code, _, err = cli(*words, "-o", tmp_path / "new")
-    assert code == 2
-    assert "model.width: expected 16, that of the weights, received 32" in err
-
-
 def test_policy_heads_are_trained(cli: Cli, recipe: str, tmp_path: Path) -> None:
     old, new = tmp_path / "old", tmp_path / "new"
     assert cli("train", "--config", recipe, "-o", old, "--quiet")[0] == 0

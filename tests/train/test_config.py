@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -41,18 +40,6 @@ def test_a_file_changes_its_preset(tmp_path: Path) -> None:
     assert (config.optimizer, config.model.width) == ("adamw", 128)
 
 
-def test_a_file_changes_the_base_it_is_given(tmp_path: Path) -> None:
-    path = write(tmp_path, "batch = 64\n")
-    assert TrainConfig.read(path, PRESETS["paper"]).optimizer == "adamw"
-    assert TrainConfig.read(path) == replace(PRESETS["fast"], batch=64)
-
-
-def test_a_file_cannot_overrule_the_preset_asked_for(tmp_path: Path) -> None:
-    path = write(tmp_path, 'preset = "fast"\n')
-    with pytest.raises(SpacevrpError, match="preset: expected the preset asked for"):
-        TrainConfig.read(path, PRESETS["paper"])
-
-
 def test_settings() -> None:
     config = TrainConfig().changed(
         [
@@ -78,16 +65,6 @@ def test_lists_will_do_in_python() -> None:
     config = TrainConfig(variants=["CVRP"], sizes=[20, 30], betas=[0.8, 0.9])  # type: ignore[arg-type]
     assert config == TrainConfig(variants=("CVRP",), sizes=(20, 30), betas=(0.8, 0.9))
     hash(config)
-
-
-@pytest.mark.parametrize(
-    ("batch", "mixed", "cycle"),
-    [(128, True, 1), (12, True, 1), (8, True, 3), (11, True, 12), (1, True, 12), (8, False, 1)],
-)
-def test_small_batches_take_several_steps_to_come_round(
-    batch: int, mixed: bool, cycle: int
-) -> None:
-    assert TrainConfig(batch=batch, mixed=mixed).cycle == cycle
 
 
 def test_settings_hold_together_not_one_by_one() -> None:

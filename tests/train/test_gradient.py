@@ -89,29 +89,6 @@ def test_the_replay_equals_autograd_through_the_rollout(
     assert idle == {"encoder.layers.0.feed_out.bias"}
 
 
-def test_shards_add_up(tiny: Build, new_step: NewStep) -> None:
-    """The gradients of two halves of a batch add up to that of the whole."""
-    config = tiny(precision="float64", batch=24)
-    step, shards = new_step(config), Shards(config, CPU)
-    torch.manual_seed(1)
-    batch, problem_of = shards.samplers[0].draw(None), shards.problems[0]
-    environment, starts = step.begin(batch, 6)
-    seeds = random_seeds(batch, config.model)
-    tables = step.model(batch, seeds, step.dtype)
-    trace = step.roll_out(environment, tables, starts)
-    coefficient, _ = coefficients(trace.cost, config, problem_of)
-    step.backward(tables, step.replay(environment, tables, trace, coefficient))
-    whole = take_gradients(step)
-
-    for half in (slice(0, 12), slice(12, 24)):
-        mask = torch.zeros_like(coefficient)
-        mask[half] = 1.0
-        tables = step.model(batch, seeds, step.dtype)
-        step.backward(tables, step.replay(environment, tables, trace, coefficient * mask))
-    for name, gradient in take_gradients(step).items():
-        assert torch.allclose(gradient, whole[name], rtol=1e-8, atol=1e-10), name
-
-
 @pytest.mark.parametrize("optimizer", ["adamw", "muon"])
 def test_cheaper_trajectories_become_likelier(
     tiny: Build, new_step: NewStep, optimizer: str

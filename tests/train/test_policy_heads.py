@@ -11,8 +11,7 @@ import pytest
 import torch
 from torch import Tensor
 
-from spacevrp.model import ModelConfig, SpaceModel
-from spacevrp.model.weights import load_weights, save_weights
+from spacevrp.model.weights import load_weights
 from spacevrp.problems.errors import SpacevrpError
 from spacevrp.train.advantage import contributions
 from spacevrp.train.config import TrainConfig
@@ -53,18 +52,6 @@ def test_a_trajectory_is_paid_for_what_it_saves_over_the_best_of_the_other_augme
     expected = torch.tensor([[[-2.0, 0.0], [0.0, 0.0], [0.0, 0.0]]]).double() / deviation / 2
     torch.testing.assert_close(found, expected)
     assert mean.item() == pytest.approx(41 / 6)
-
-
-def test_with_all_as_rivals_only_the_best_plans_of_the_best_augmentation_are_paid(
-    heads: Build,
-) -> None:
-    config = replace(heads(batch=1), rivals=0)
-    cost = torch.tensor([[[5.0, 9.0, 5.5], [7.0, 6.0, 8.0], [8.0, 7.0, 9.0]]]).double()
-    found, _ = contributions(cost, config)
-    deviation = cost.std(correction=0)
-    expected = torch.zeros(1, 3, 3).double()
-    expected[0, 0] = torch.tensor([-1.0, 0.0, -0.5]) / deviation / 3
-    torch.testing.assert_close(found, expected)
 
 
 def test_unfinished_plans_neither_win_nor_lose(heads: Build) -> None:
@@ -147,29 +134,6 @@ def test_a_run_of_the_network_leaves_its_policy_heads_alone(heads: Build, tmp_pa
         if name.startswith("policy_heads."):
             assert torch.equal(value, before[name]), name
     assert not torch.equal(after.query_last.base, before["query_last.base"])
-
-
-def test_weights_with_policy_heads_are_written_and_read(tmp_path: Path) -> None:
-    config = ModelConfig(width=16, layers=1, feedforward=32, pivots=4, rank=2, policy_heads=3)
-    model = SpaceModel(config)
-    with torch.no_grad():
-        for parameter in model.parameters():
-            parameter.copy_(torch.randn_like(parameter).half())
-    read, card = load_weights(save_weights(tmp_path / "w", model, {}))
-    assert read.policy_heads is not None
-    assert read.policy_heads.count == 3
-    assert card["config"]["policy_heads"] == 3
-    for name, value in model.state_dict().items():
-        assert torch.equal(read.state_dict()[name], value), name
-
-
-def test_a_network_without_policy_heads_can_learn_some(heads: Build) -> None:
-    config = heads()
-    plain = SpaceModel(replace(config.model, policy_heads=0))
-    state = TrainState(config, CPU, dict(plain.state_dict()))
-    assert torch.equal(state.model.query_last.base, plain.query_last.base)
-    assert state.model.policy_heads is not None
-    assert float(state.model.policy_heads.shift.detach().norm()) > 0
 
 
 def test_as_many_views_as_policy_heads_and_one(tiny: Build) -> None:
