@@ -116,14 +116,6 @@ def test_most_rollouts_are_the_same_move_by_move() -> None:
     torch.testing.assert_close(found.cost[same], expected.cost[same])
 
 
-def test_any_number_of_threads_finds_the_same() -> None:
-    prepared = prepare(range(20))
-    alone = native_fleet_rollout(*prepared, threads=1)
-    together = native_fleet_rollout(*prepared, threads=5)
-    assert torch.equal(alone.sequence, together.sequence)
-    assert torch.equal(alone.cost, together.cost)
-
-
 def test_wrong_fleets_are_named(monkeypatch: pytest.MonkeyPatch) -> None:
     taken: dict[str, Any] = {}
     real = native.network.rollout

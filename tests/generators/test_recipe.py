@@ -30,19 +30,6 @@ def test_capacity_follows_the_number_of_customers(size: int, capacity: float) ->
     assert recipe.capacity(VARIANTS["AMDOCVRPBPLTW"].features, size) == capacity
 
 
-def test_paired_fleets_are_small_and_a_single_vehicle_is_unlimited() -> None:
-    assert recipe.capacity(VARIANTS["PDCVRP"].features, 100) == 20
-    assert recipe.capacity(VARIANTS["AOPDCVRP"].features, 1000) == 20
-    assert recipe.capacity(VARIANTS["PDTSP"].features, 100) == inf
-
-
-@pytest.mark.parametrize(
-    ("size", "backhauls"), [(4, 1), (5, 1), (7, 1), (8, 2), (10, 2), (99, 20), (100, 20)]
-)
-def test_one_customer_in_five_is_a_backhaul(size: int, backhauls: int) -> None:
-    assert recipe.num_backhauls(size) == backhauls
-
-
 @pytest.mark.parametrize(
     ("name", "size", "limit"),
     [

@@ -73,7 +73,7 @@ def test_prizes_in_other_units_are_brought_to_the_same_range(four_customers):
 
 
 @pytest.mark.parametrize("name", ["PCTSP", "APCTSP"])
-@pytest.mark.parametrize("size", [20, 50, 100])
+@pytest.mark.parametrize("size", [20, 100])
 def test_penalties_of_generated_instances_are_seen_bit_by_bit(name, size):
     batch = stack(generate(name, size, 20, 3))
     assert torch.equal(node_attributes(batch)[..., 2], batch.penalty)
@@ -122,7 +122,7 @@ ABLATIONS = {
     "no depot seed": {"depot_seed": False},
     "one head": {"rank": 6, "heads": 1},
     "hypernetwork": {"projections": "hypernetwork"},
-    **{f"{pivots} pivots": {"pivots": pivots} for pivots in (8, 10, 20, 30)},
+    "more pivots than nodes": {"pivots": 20},
 }
 
 
