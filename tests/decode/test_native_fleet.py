@@ -11,7 +11,7 @@ from random_fleets import random_fleet
 from torch import Tensor
 
 from spacevrp import native
-from spacevrp.decode.fleet import fleet_rollout
+from spacevrp.decode.fleet import Draws, fleet_rollout
 from spacevrp.decode.native_fleet import native_fleet_rollout
 from spacevrp.decode.random_numbers import random_keys, uniform
 from spacevrp.decode.rollout import Rollout
@@ -94,7 +94,7 @@ def test_choices_and_costs_are_those_of_the_slow_twin(temperature: float, direct
     assert bool(torch.isfinite(found.cost).any())
     check_choices(prepared, found, None, 1.0)
     keys = random_keys(tuple(prepared[2].shape), torch.device("cpu"))
-    found = native_fleet_rollout(*prepared, keys=keys, temperature=temperature)
+    found = native_fleet_rollout(*prepared, Draws(keys, temperature))
     check_choices(prepared, found, keys, temperature)
 
 

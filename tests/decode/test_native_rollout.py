@@ -15,6 +15,7 @@ from spacevrp.decode import packing
 from spacevrp.decode.native_rollout import native_rollout, supports
 from spacevrp.decode.random_numbers import random_keys, uniform
 from spacevrp.decode.rollout import rollout
+from spacevrp.decode.running import Running
 from spacevrp.decode.signal import problem_signals
 from spacevrp.decode.trace import Trace
 from spacevrp.env import Environment, State, start_nodes
@@ -146,7 +147,7 @@ def test_choices_and_costs_are_those_of_the_slow_twin(instructions: str, signals
         pytest.skip(f"this processor has no {instructions}")
     problems = [generate(name, size, 1, 3)[0] for name in MIXED for size in (6, 10)]
     environment, tables, starts = prepare(stack(problems), 5, signals)
-    trace = native_rollout(environment, tables, starts, instructions=instructions)
+    trace = native_rollout(environment, tables, starts, running=Running(instructions=instructions))
     assert bool(torch.isfinite(trace.cost).any())
     check_choices(environment, tables, trace)
     keys = random_keys(tuple(starts.shape), starts.device, torch.Generator().manual_seed(1))
@@ -154,7 +155,9 @@ def test_choices_and_costs_are_those_of_the_slow_twin(instructions: str, signals
     check_choices(
         environment,
         tables,
-        native_rollout(environment, tables, starts, keys, instructions=instructions),
+        native_rollout(
+            environment, tables, starts, keys, running=Running(instructions=instructions)
+        ),
         keys,
     )
 
@@ -201,12 +204,14 @@ def test_any_number_of_threads_finds_the_same(mixed, threads: int) -> None:
     environment, tables, _ = mixed
     starts = start_nodes(environment, 130)  # more than a thread takes at once
     keys = random_keys(tuple(starts.shape), starts.device, torch.Generator().manual_seed(5))
-    alone = native_rollout(environment, tables, starts, keys, threads=1)
-    together = native_rollout(environment, tables, starts, keys, threads=threads)
+    alone = native_rollout(environment, tables, starts, keys, running=Running(threads=1))
+    together = native_rollout(environment, tables, starts, keys, running=Running(threads=threads))
     assert torch.equal(alone.action, together.action)
     assert torch.equal(alone.cost, together.cost)
     # Nor does it matter what is decoded beside.
-    some = native_rollout(environment, tables, starts[:, 7:9], keys[:, 7:9], threads=1)
+    some = native_rollout(
+        environment, tables, starts[:, 7:9], keys[:, 7:9], running=Running(threads=1)
+    )
     assert torch.equal(some.action, alone.action[..., 7:9])
 
 
@@ -219,16 +224,18 @@ def test_what_the_caller_raises_ends_the_call(mixed) -> None:
 
     for threads in (1, 2):
         with pytest.raises(TimeoutError, match="enough"):
-            native_rollout(environment, tables, starts, threads=threads, look=look)
+            native_rollout(environment, tables, starts, running=Running(look=look, threads=threads))
 
 
 def test_too_few_moves_are_no_solution(mixed) -> None:
     environment, tables, starts = mixed
-    trace = native_rollout(environment, tables, starts, max_steps=2)
+
+    class Brief(Environment):
+        max_steps = 2
+
+    trace = native_rollout(Brief(environment.batch), tables, starts)
     assert trace.action.shape[1] == 2
     assert torch.isinf(trace.cost[MIXED.index("TSP")]).all()
-    none = native_rollout(environment, tables, starts, max_steps=0)
-    assert none.action.shape[1] == 0
 
 
 def test_starts_that_no_rule_allows_are_stuck(mixed) -> None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import replace
+from functools import partial
 
 import numpy as np
 import pytest
@@ -20,6 +21,7 @@ from spacevrp.model.decoder import logits
 from spacevrp.problems.problem import Problem
 from spacevrp.tensors import stack
 
+RECORDING = partial(advance, record=True)
 MIXED = ("TSP", "ACVRPTW", "PDCVRP", "MDCVRPB", "AMDOCVRPL", "OP", "SPCTSP")
 
 
@@ -119,7 +121,7 @@ def test_what_one_draws_does_not_depend_on_the_others(prepared):
 
 def test_what_is_recorded_gives_the_same_choices_again(prepared):
     environment, tables, starts = prepared
-    result = rollout(environment, tables, starts, record=True)
+    result = rollout(environment, tables, starts, one_step=RECORDING)
     trace = result.trace
     assert torch.equal(trace.sequences(), result.sequence)
     kept = decisions(trace)
@@ -134,7 +136,7 @@ def test_what_is_recorded_gives_the_same_choices_again(prepared):
 
 def test_a_switch_between_depots_is_recorded_as_no_decision(prepared):
     environment, tables, starts = prepared
-    trace = rollout(environment, tables, starts, record=True).trace
+    trace = rollout(environment, tables, starts, one_step=RECORDING).trace
     assert trace is not None
     first, current, _, allowed, action, active = decisions(trace)
     is_depot = environment.batch.is_depot

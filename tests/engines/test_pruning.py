@@ -9,7 +9,8 @@ import torch
 
 from spacevrp.decode import pruned
 from spacevrp.decode.neighbourhood import neighbourhood
-from spacevrp.decode.pruned import pruned_rollout
+from spacevrp.decode.pruned import Pruning, pruned_rollout
+from spacevrp.decode.running import Running
 from spacevrp.engines import batching, pruning
 from spacevrp.engines.pruning import (
     SMALL,
@@ -94,15 +95,8 @@ def test_the_estimate_covers_what_is_live(live_bytes, monkeypatch, variant, size
         encoded, live.peak = live.peak, live.now
         starts = choose_starts(environment, search.starts).repeat(1, augmentations)
         with contextlib.suppress(EnoughError):
-            pruned_rollout(
-                environment,
-                tables,
-                starts,
-                near,
-                choices=search.choices,
-                readout=search.readout,
-                report=report,
-            )
+            lists = Pruning(near, search.choices, search.readout)
+            pruned_rollout(environment, tables, starts, lists, Running(report=report))
         decoded = live.peak
     fixed = 4 * 4 * model.num_parameters
     assert held <= footprint.instance

@@ -10,6 +10,7 @@ import os
 import time
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import AbstractContextManager, nullcontext
+from dataclasses import replace
 from functools import cached_property
 from pathlib import Path
 
@@ -21,7 +22,7 @@ from spacevrp.engines.memory import Footprint, available, too_large
 from spacevrp.engines.progress import Progress
 from spacevrp.engines.pruning import Search, footprint_of, too_large_at_all
 from spacevrp.engines.settings import Settings
-from spacevrp.inference.construct import Candidate, ConstructParams, construct
+from spacevrp.inference.construct import Candidate, construct
 from spacevrp.inference.large import MOST_NODES
 from spacevrp.inference.network import load_network
 from spacevrp.problems.errors import TORCH_MISSING, SpacevrpError, UnsupportedError
@@ -96,25 +97,14 @@ class NativeEngine:
         need, error = self._needs(problem, large)
         if need > available(self.device):
             raise error()
-        params = ConstructParams(
-            augmentations=settings.augmentations,
-            first_augmentation=settings.first_augmentation,
-            starts=settings.starts if large is None else large.starts,
-            samples=settings.samples,
-            seed=settings.seed,
-            strength=settings.heads,
-            choices=settings.choices if large is None else large.choices,
-            adjusted=settings.pruned,
-            direct_return=settings.direct_return,
-            temperature=tuple(settings.temperature(turn) for turn in range(1 + settings.draws)),
-            threads=self.threads,
-            deadline=settings.deadline,
-        )
         progress.begin(settings.augmentations * count_rollouts([problem], settings, self.device))
+        settings = replace(settings, threads=self.threads)
+        if large is not None:
+            settings = replace(settings, starts=large.starts, choices=large.choices)
         began = time.perf_counter()
         try:
             (found,) = construct(
-                self._network, [problem], params, shown=[seen], report=progress.advance
+                self._network, [problem], settings, shown=[seen], report=progress.advance
             )
         except MemoryError:
             raise error() from None

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from functools import partial
 
 import torch
 from torch import Tensor
@@ -158,11 +159,9 @@ class TrainStep:
             detached,
             starts,
             keys=keys,
-            dtype=self.dtype,
-            record=True,
             # A captured graph cannot wait for an answer.
             moves=limit if self.fused else None,
-            one_step=self.one_step,
+            one_step=partial(self.one_step, dtype=self.dtype, record=True),
         ).trace
         assert trace is not None  # it was asked for
         return trace
