@@ -116,17 +116,9 @@ def test_most_rollouts_are_the_same_move_by_move() -> None:
     torch.testing.assert_close(found.cost[same], expected.cost[same])
 
 
-def test_wrong_fleets_are_named(monkeypatch: pytest.MonkeyPatch) -> None:
-    taken: dict[str, Any] = {}
+def test_wrong_fleets_are_named(arguments_of) -> None:
     real = native.network.rollout
-
-    def noted(**arguments: Any) -> Any:
-        taken.update(arguments)
-        return real(**arguments)
-
-    with monkeypatch.context() as patch:
-        patch.setattr(native.network, "rollout", noted)
-        native_fleet_rollout(*prepare(range(6)))
+    taken = arguments_of(native_fleet_rollout, *prepare(range(6)))
     for name, value in taken["fleet"].items():
         rest = {key: entry for key, entry in taken["fleet"].items() if key != name}
         wrong: list[Any] = [value[..., :-1], value[None], value[:0], "words"]

@@ -21,8 +21,7 @@ from spacevrp.env import start_nodes
 from spacevrp.env.candidates import CandidateEnvironment
 from spacevrp.generators.testsets import generate
 from spacevrp.model import ModelConfig, SpaceModel, augmentation_seeds
-from spacevrp.model.candidates import NodeTables
-from spacevrp.model.streaming import survey
+from spacevrp.model.blocks import encode_in_blocks
 from spacevrp.problems.problem import Problem
 from spacevrp.problems.variants import VARIANTS
 from spacevrp.tensors import stack
@@ -53,11 +52,9 @@ class World:
             model.bias.bias_out[-1] = 0.15
             for parameter in model.parameters():
                 parameter.add_(0.05 * torch.randn_like(parameter))
-            matrices = stack(problems)
-            seeds = augmentation_seeds(matrices, CONFIG, AUGMENTATIONS, 1)
-            plain = model(matrices.repeat_interleave(AUGMENTATIONS), seeds.flatten(0, 1))
         self.batch = stack(problems, on_the_fly=on_the_fly)
-        self.tables = NodeTables.of_decoder(plain, AUGMENTATIONS, survey(self.batch).scale)
+        seeds = augmentation_seeds(self.batch, CONFIG, AUGMENTATIONS, 1)
+        self.tables = encode_in_blocks(model, self.batch, seeds)
         self.near: Neighbourhood = neighbourhood(self.batch, listed)
         self.environment = CandidateEnvironment(self.batch)
         starts = start_nodes(self.environment, STARTS)
@@ -150,18 +147,10 @@ def test_coordinates_of_many_nodes_are_left_to_the_slow_twin() -> None:
     assert not supports(many)
 
 
-def test_wrong_lists_are_named(everything: World, monkeypatch: pytest.MonkeyPatch) -> None:
-    taken: dict[str, Any] = {}
+def test_wrong_lists_are_named(everything: World, arguments_of) -> None:
     real = native.network.rollout
-
-    def noted(**arguments: Any) -> Any:
-        taken.update(arguments)
-        return real(**arguments)
-
-    with monkeypatch.context() as patch:
-        patch.setattr(native.network, "rollout", noted)
-        given = (everything.environment, everything.tables, everything.starts)
-        native_pruned_rollout(*given, Pruning(everything.near, choices=3))
+    given = (everything.environment, everything.tables, everything.starts)
+    taken = arguments_of(native_pruned_rollout, *given, Pruning(everything.near, choices=3))
     for name, value in taken["lists"].items():
         rest = {key: entry for key, entry in taken["lists"].items() if key != name}
         wrong: list[Any] = [value[..., :-1], value[None], value[:0], "words"]

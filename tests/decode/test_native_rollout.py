@@ -253,19 +253,9 @@ def test_starts_that_no_rule_allows_are_stuck(mixed) -> None:
 
 
 @pytest.fixture
-def arrays(mixed, monkeypatch) -> dict[str, Any]:
+def arrays(mixed, arguments_of) -> dict[str, Any]:
     """The arguments of the compiled function."""
-    environment, tables, starts = mixed
-    taken: dict[str, Any] = {}
-    real = native.network.rollout
-
-    def noted(**arguments: Any) -> Any:
-        taken.update(arguments)
-        return real(**arguments)
-
-    with monkeypatch.context() as patch:
-        patch.setattr(native.network, "rollout", noted)
-        native_rollout(environment, tables, starts, torch.zeros_like(starts))
+    taken = arguments_of(native_rollout, *mixed, torch.zeros_like(mixed[2]))
     return {
         name: np.array(value) if isinstance(value, np.ndarray) else value
         for name, value in taken.items()

@@ -15,6 +15,7 @@ from spacevrp.env import Environment, start_nodes
 from spacevrp.env.candidates import CandidateEnvironment
 from spacevrp.generators.testsets import generate
 from spacevrp.model import ModelConfig, SpaceModel, augmentation_seeds
+from spacevrp.model.blocks import encode_in_blocks
 from spacevrp.model.candidates import NodeTables
 from spacevrp.model.streaming import Scale, survey
 from spacevrp.problems.problem import Problem
@@ -53,7 +54,7 @@ class World:
         self.starts = start_nodes(Environment(self.batch), STARTS)
         begin = self.starts.repeat_interleave(AUGMENTATIONS, dim=0)
         self.plain = rollout(Environment(repeated), plain, begin)
-        self.tables = NodeTables.of_decoder(plain, AUGMENTATIONS, survey(self.batch).scale)
+        self.tables = encode_in_blocks(model, self.batch, seeds)
 
     def pruned(self, listed: int, kind=None, **options):
         environment = CandidateEnvironment(self.batch)

@@ -11,7 +11,8 @@ import torch
 from spacevrp.arrays import prepare
 from spacevrp.arrays.routes import routes_of
 from spacevrp.engines.large import Watch, search_large
-from spacevrp.engines.pruning import LargeCut, choose_search
+from spacevrp.engines.memory import Cut
+from spacevrp.engines.pruning import choose_search
 from spacevrp.engines.settings import Settings
 from spacevrp.generators.testsets import generate
 from spacevrp.inference import large
@@ -35,7 +36,7 @@ def test_the_same_plans(bundled: SpaceModel, network_of: Of, variant: str) -> No
     search = choose_search(problem, 5, 6, CPU)
     assert search is not None
     watch = Watch(lambda _: None, lambda _: None)
-    (wanted,) = search_large(bundled, [problem], settings, search, LargeCut(1, 2, 5), watch)
+    (wanted,) = search_large(bundled, [problem], settings, search, Cut(1, 2, 5), watch)
     (got,) = construct(network_of(bundled), [problem], settings)
     assert [one.hindsight for one in got] == [one.hindsight for one in wanted]
     assert [one.cost for one in got] == pytest.approx([one.cost for one in wanted], rel=1e-5)
@@ -55,7 +56,7 @@ def test_beyond_two_hundred_customers(bundled: SpaceModel, network_of: Of) -> No
     search = choose_search(problem, 4, None, CPU)
     assert search is not None
     watch = Watch(lambda _: None, lambda _: None)
-    (wanted,) = search_large(bundled, [problem], settings, search, LargeCut(1, 3, 4), watch)
+    (wanted,) = search_large(bundled, [problem], settings, search, Cut(1, 3, 4), watch)
     (got,) = construct(network_of(bundled), [problem], settings)
     assert got[0].cost == pytest.approx(wanted[0].cost, rel=1e-5)
     assert got[0].rank == wanted[0].rank

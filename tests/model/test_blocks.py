@@ -128,7 +128,7 @@ class Moment:
         seeds = augmentation_seeds(batch, model.config, 2, 1)
         with torch.no_grad():
             plain = model(batch.repeat_interleave(2), seeds.flatten(0, 1))
-        self.tables = NodeTables.of_decoder(plain, 2, survey(batch).scale)
+        self.tables = encode_in_blocks(model, batch, seeds)
         generator = torch.Generator().manual_seed(0)
         shape, nodes = (3, 2, 4), 12  # instances, augmentations, partial solutions
         self.first = torch.randint(nodes, shape, generator=generator)

@@ -21,7 +21,6 @@ from spacevrp.engines.memory import (
 )
 from spacevrp.engines.progress import Progress
 from spacevrp.engines.pruning import (
-    LargeCut,
     cut_large,
     footprint_of,
     large_budget,
@@ -164,7 +163,7 @@ class Batcher:
         watch = Watch(progress.advance, progress.stage, self.seconds)
         position = 0
         while position < len(several):
-            wanted = LargeCut(len(several) - position, settings.augmentations, search.starts)
+            wanted = Cut(len(several) - position, settings.augmentations, search.starts)
             sizes = cut_large(footprint, wanted, budget, self.device.type)
             block = several[position : position + sizes.instances]
             progress.begin(len(block) * settings.augmentations * settings.rounds * search.starts)

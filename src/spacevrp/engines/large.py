@@ -17,7 +17,8 @@ from spacevrp.decode.pruned import Drawing, Pruning, Walk, pruned_rollout
 from spacevrp.decode.pruned_graph import walk_for
 from spacevrp.decode.rollout import Rollout
 from spacevrp.decode.running import Running
-from spacevrp.engines.pruning import LargeCut, Search
+from spacevrp.engines.memory import Cut
+from spacevrp.engines.pruning import Search
 from spacevrp.engines.search import (
     Foreseen,
     Moves,
@@ -57,7 +58,7 @@ def search_large(
     problems: Sequence[Problem],
     settings: Settings,
     search: Search,
-    cut: LargeCut,
+    cut: Cut,
     watch: Watch,
 ) -> list[list[Candidate]]:
     """Candidates of each instance, best first.
@@ -85,7 +86,7 @@ class _Large:
     problems: Sequence[Problem]
     settings: Settings
     search: Search
-    cut: LargeCut
+    cut: Cut
     watch: Watch
 
     def run(self, batch: Batch, expected: Batch | None) -> list[list[Candidate]]:

@@ -77,40 +77,29 @@ class NativeEngine:
             lacking = self.lacks(problem, settings)
             if lacking is not None:
                 raise UnsupportedError(lacking)
-            if self._why_torch(problem, settings) is None:
-                yield self._searched(problem, seen, settings, progress, account)
+            if self._why_torch(problem, settings) is not None:
+                with self._twin.at_work():
+                    yield from self._twin.search([problem], [seen], settings, progress, account)
                 continue
-            with self._twin.at_work():
-                (found,) = self._twin.search([problem], [seen], settings, progress, account)
+            large = search_of(problem, settings, self.device)
+            need, error = self._needs(problem, large)
+            if need > available(self.device):
+                raise error()
+            rollouts = count_rollouts([problem], settings, self.device)
+            progress.begin(settings.augmentations * rollouts)
+            own = replace(settings, threads=self.threads)
+            if large is not None:
+                own = replace(own, starts=large.starts, choices=large.choices)
+            began = time.perf_counter()
+            try:
+                (found,) = construct(
+                    self._network, [problem], own, shown=[seen], report=progress.advance
+                )
+            except MemoryError:
+                raise error() from None
+            account.seconds.searching += time.perf_counter() - began
+            progress.end()
             yield found
-
-    def _searched(
-        self,
-        problem: Problem,
-        seen: Problem | None,
-        settings: Settings,
-        progress: Progress,
-        account: Account,
-    ) -> list[Candidate]:
-        """The candidates of one."""
-        large = search_of(problem, settings, self.device)
-        need, error = self._needs(problem, large)
-        if need > available(self.device):
-            raise error()
-        progress.begin(settings.augmentations * count_rollouts([problem], settings, self.device))
-        settings = replace(settings, threads=self.threads)
-        if large is not None:
-            settings = replace(settings, starts=large.starts, choices=large.choices)
-        began = time.perf_counter()
-        try:
-            (found,) = construct(
-                self._network, [problem], settings, shown=[seen], report=progress.advance
-            )
-        except MemoryError:
-            raise error() from None
-        account.seconds.searching += time.perf_counter() - began
-        progress.end()
-        return found
 
     def _needs(
         self, problem: Problem, large: Search | None

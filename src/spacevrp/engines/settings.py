@@ -22,11 +22,3 @@ class Seconds:
     def total(self) -> float:
         """All of it."""
         return self.preparing + self.searching + self.judging + self.improving
-
-    def __add__(self, other: Seconds) -> Seconds:
-        return Seconds(
-            self.preparing + other.preparing,
-            self.searching + other.searching,
-            self.judging + other.judging,
-            self.improving + other.improving,
-        )

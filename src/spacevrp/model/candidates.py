@@ -15,7 +15,6 @@ import torch.nn.functional as F
 from torch import Tensor
 
 from spacevrp.model.attention import gated_ratio, keyed_values
-from spacevrp.model.decoder import DecoderTables
 from spacevrp.model.moves import MoveTables, move_facts
 from spacevrp.model.policy_heads import Queries, apply_heads
 from spacevrp.model.streaming import Scale
@@ -87,36 +86,6 @@ class NodeTables:
             clipping=model.config.clipping,
             moves=moves,
             batch=batch,
-        )
-
-    @classmethod
-    def of_decoder(cls, tables: DecoderTables, augmentations: int, scale: Scale) -> NodeTables:
-        """From the tables of ``SpaceModel.forward``, the augmentations of an instance in a row."""
-
-        def parted(table: Tensor) -> Tensor:
-            return table.unflatten(0, (-1, augmentations))
-
-        moves = None
-        if tables.move_first is not None:
-            assert tables.move_last is not None
-            assert tables.move_state is not None
-            moves = MoveTables(
-                parted(tables.move_first),
-                parted(tables.move_last),
-                tables.move_state[::augmentations],
-            )
-        return cls(
-            embedding=parted(tables.embedding),
-            keyed=parted(tables.keyed),
-            query_first=parted(tables.query_first),
-            query_last=parted(tables.query_last),
-            state_weight=tables.state_weight[::augmentations],
-            read_weight=tables.read_weight[::augmentations],
-            match_weight=tables.match_weight[::augmentations],
-            scale=scale,
-            clipping=tables.clipping,
-            moves=moves,
-            batch=None if tables.batch is None else tables.batch[::augmentations],
         )
 
     def with_heads(
