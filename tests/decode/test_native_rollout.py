@@ -282,22 +282,22 @@ def test_numbers_that_are_none_are_named(arrays) -> None:
                 native.network.rollout(**arrays | {name: broken})
 
 
-@pytest.mark.parametrize("wrong", [-1, 10**6, -(2**63), 2**62])
 @pytest.mark.parametrize("name", ["starts", "origins"])
-def test_nodes_out_of_range_are_named(arrays, name: str, wrong: int) -> None:
-    broken = arrays[name].copy()
-    broken[1, 1] = wrong
-    with pytest.raises(ValueError, match=f"{name}: expected"):
-        native.network.rollout(**arrays | {name: broken})
+def test_nodes_out_of_range_are_named(arrays, name: str) -> None:
+    for wrong in (-1, 10**6, -(2**63), 2**62):
+        broken = arrays[name].copy()
+        broken[1, 1] = wrong
+        with pytest.raises(ValueError, match=f"{name}: expected"):
+            native.network.rollout(**arrays | {name: broken})
 
 
 @pytest.mark.parametrize("row", ["depots", "customers", "load_rule", "compulsory", "linehauls"])
-@pytest.mark.parametrize("wrong", [-1.0, 0.5, 1e30, np.inf])
-def test_counts_out_of_range_are_named(arrays, row: str, wrong: float) -> None:
-    broken = arrays["instance_table"].copy()
-    broken[2, packing.INSTANCE_ROWS.index(row)] = wrong
-    with pytest.raises(ValueError, match="expected"):
-        native.network.rollout(**arrays | {"instance_table": broken})
+def test_counts_out_of_range_are_named(arrays, row: str) -> None:
+    for wrong in (-1.0, 0.5, 1e30, np.inf):
+        broken = arrays["instance_table"].copy()
+        broken[2, packing.INSTANCE_ROWS.index(row)] = wrong
+        with pytest.raises(ValueError, match="expected"):
+            native.network.rollout(**arrays | {"instance_table": broken})
 
 
 @pytest.mark.parametrize("row", ["partner", "customer"])

@@ -59,26 +59,29 @@ def test_the_cost_is_the_referees(four_customers: Callable[..., Problem]) -> Non
     assert (result.solver, result.version) == ("parrot", np.__version__)
 
 
-def test_another_cost_is_an_error(four_customers: Callable[..., Problem]) -> None:
-    with pytest.raises(OracleDisagreement, match=r"parrot claims a cost of 22.003 .* counts 22;"):
-        Parrot(Plan((AROUND,), 22.003, 0.002)).solve(four_customers(), 1.0)
-
-
-def test_a_violation_is_an_error(four_customers: Callable[..., Problem]) -> None:
-    problem = four_customers(demand=[0, 2, 2, 2, 2], capacity=7)
-    with pytest.raises(OracleDisagreement, match=r"parrot .* the referee does not: route 1 leaves"):
-        Parrot(Plan((AROUND,), 22.0, 0.0)).solve(problem, 1.0)
-
-
-def test_no_plan_is_an_error(four_customers: Callable[..., Problem]) -> None:
-    with pytest.raises(InfeasibleError, match="parrot found no plan"):
-        Parrot(None).solve(four_customers(), 1.0)
-
-
-def test_a_refusal_names_solver_and_feature(four_customers: Callable[..., Problem]) -> None:
-    problem = four_customers(windows=[(0, 99)] * 5)
-    with pytest.raises(UnsupportedError, match="parrot cannot model time windows exactly"):
-        Parrot(None).solve(problem, 1.0)
+@pytest.mark.parametrize(
+    ("plan", "features", "error", "message"),
+    [
+        (
+            Plan((AROUND,), 22.003, 0.002),
+            {},
+            OracleDisagreement,
+            r"parrot claims a cost of 22.003 .* counts 22;",
+        ),
+        (
+            Plan((AROUND,), 22.0, 0.0),
+            {"demand": [0, 2, 2, 2, 2], "capacity": 7},
+            OracleDisagreement,
+            r"parrot .* the referee does not: route 1 leaves",
+        ),
+        (None, {}, InfeasibleError, "parrot found no plan"),
+        (None, {"windows": [(0, 99)] * 5}, UnsupportedError, "cannot model time windows exactly"),
+    ],
+    ids=["another cost", "a violation", "no plan", "a feature it does not know"],
+)
+def test_what_is_refused(four_customers, plan, features, error, message):
+    with pytest.raises(error, match=message):
+        Parrot(plan).solve(four_customers(**features), 1.0)
 
 
 def test_a_better_start_is_kept(four_customers: Callable[..., Problem]) -> None:

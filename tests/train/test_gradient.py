@@ -104,9 +104,18 @@ def hand_made(tiny: Build, advantage: str, costs: list[list[float]], problems: l
     return coefficient * len(costs) * len(costs[0])
 
 
-def test_the_advantage_is_the_cost_less_the_mean(tiny: Build) -> None:
-    found = hand_made(tiny, "none", [[1, 2, 3], [4, 4, 10]], [0, 1])
-    assert found.tolist() == [[-1, 0, 1], [-2, -2, 4]]
+def test_advantages_by_hand(tiny: Build) -> None:
+    """Costs less their mean; over nothing, or the deviation of their instance or problem."""
+    costs, problems = [[1.0, 2.0, 3.0], [4.0, 4.0, 10.0], [0.0, 2.0, 1.0]], [0, 0, 1]
+    plain = torch.tensor([[-1, 0, 1], [-2, -2, 4], [-1, 1, 0]]).double()
+    both, small, large = ((2 / 3 + 8) / 2) ** 0.5, (2 / 3) ** 0.5, 8**0.5
+    for advantage, over in (
+        ("none", [1, 1, 1]),
+        ("instance", [small, large, small]),
+        ("problem", [both, both, small]),
+    ):
+        expected = plain / torch.tensor(over).unsqueeze(1)
+        assert torch.allclose(hand_made(tiny, advantage, costs, problems), expected, atol=1e-6)
 
 
 def test_the_loss_is_a_mean_over_the_batch_and_its_trajectories(tiny: Build) -> None:
@@ -115,13 +124,6 @@ def test_the_loss_is_a_mean_over_the_batch_and_its_trajectories(tiny: Build) -> 
     coefficient, mean = coefficients(costs, config, torch.tensor([0, 1]))
     assert coefficient.tolist() == [[-0.25, 0.25], [-0.5, 0.5]]
     assert mean.tolist() == [2.0, 4.0]
-
-
-def test_advantages_over_the_deviation_of_their_instance(tiny: Build) -> None:
-    found = hand_made(tiny, "instance", [[1, 2, 3], [4, 4, 10]], [0, 0])
-    first, second = (2 / 3) ** 0.5, 8**0.5
-    expected = torch.tensor([[-1 / first, 0, 1 / first], [-2 / second, -2 / second, 4 / second]])
-    assert torch.allclose(found, expected.double(), atol=1e-6)
 
 
 def test_the_best_trajectories_lead(tiny: Build) -> None:
@@ -171,16 +173,6 @@ def test_a_decision_is_credited_with_what_its_arc_is_worth() -> None:
     assert whole.tolist() == [[[0, 0, 0], [-1.5, -1.5, 3], [-1.5, -1.5, 0]]]
     half = share_by_arc(trace, coefficient, 0.5)
     assert half.tolist() == [[[-1, -0.5, 1.5], [-1.75, -1.25, 3], [-1.75, -1.25, 0]]]
-
-
-def test_advantages_over_the_deviation_of_their_problem(tiny: Build) -> None:
-    costs = [[1.0, 2.0, 3.0], [4.0, 4.0, 10.0], [0.0, 2.0, 1.0]]
-    found = hand_made(tiny, "problem", costs, [0, 0, 1])
-    both, alone = ((2 / 3 + 8) / 2) ** 0.5, (2 / 3) ** 0.5
-    expected = torch.tensor([[-1, 0, 1], [-2, -2, 4], [-1, 1, 0]]).double()
-    expected[:2] /= both
-    expected[2] /= alone
-    assert torch.allclose(found, expected, atol=1e-6)
 
 
 @pytest.mark.parametrize("advantage", ["none", "problem", "instance"])
