@@ -141,19 +141,6 @@ def test_policy_heads_are_trained(cli: Cli, recipe: str, tmp_path: Path) -> None
     assert "augmentations: expected 3" in err
 
 
-def test_weights_are_told_more(cli: Cli, recipe: str, tmp_path: Path) -> None:
-    old, new = tmp_path / "old", tmp_path / "new"
-    assert cli("train", "--config", recipe, "-o", old, "--quiet")[0] == 0
-    words = ("train", "--config", recipe, "--weights", old, "--set", "model.signals=4")
-    assert cli(*words, "-o", new, "--quiet") == (0, "", "")
-    weights = checkpoint.load(new)[1]["weights"]
-    assert float(weights["more_signals.base"].norm()) > 0
-    network = load_weights(new)[0].config
-    assert network.signals == 4
-    with pytest.raises(SpacevrpError, match=r"model.signals: expected 4.*received 2"):
-        build_config(None, None, ["model.signals=2"], network)
-
-
 def test_keys_of_the_network_that_nobody_set_come_with_the_weights() -> None:
     network = ModelConfig(width=16, heads=1, match_start=0.7)
     for preset in (None, "fast", "paper"):

@@ -164,20 +164,6 @@ def test_asymmetric_distances_are_closed_whole_millionths(name: str, size: int) 
     assert (matrix != matrix.T).any()
 
 
-@pytest.mark.parametrize("name", ["CVRP", "AMDCVRPB", "OCVRPBPL"])
-def test_demands_are_1_to_9_and_one_customer_in_five_is_a_backhaul(name: str) -> None:
-    arrays = generate_arrays(name, 20, 100)
-    depots = int(arrays["num_depots"])
-    demand = arrays["demand"]
-    assert (demand[:, :depots] == 0).all()
-    assert set(np.abs(demand[:, depots:]).ravel()) == set(range(1, 10))
-    backhauls = 4 if VARIANTS[name].features.backhaul else 0
-    assert ((demand < 0).sum(axis=1) == backhauls).all()
-    if backhauls:  # a fresh draw for each instance
-        assert len({tuple(row) for row in demand < 0}) > 90
-    assert (arrays["capacity"] == 30).all()
-
-
 @pytest.mark.parametrize("name", ["PDCVRP", "AOPDCVRP"])
 def test_pickups_come_first_and_their_deliveries_match(name: str) -> None:
     for problem in generate(name, 8, 20):

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import math
-from itertools import pairwise
 
 import pytest
 import torch
@@ -12,7 +11,7 @@ from hypothesis import strategies as st
 
 from spacevrp.generators import recipe, variety
 from spacevrp.generators.sampler import Sampler
-from spacevrp.problems.variants import SEEN_NAMES, VARIANTS
+from spacevrp.problems.variants import VARIANTS
 
 ALL = list(VARIANTS.values())
 CVRP, PCTSP = VARIANTS["CVRP"], VARIANTS["PCTSP"]
@@ -20,27 +19,6 @@ CVRP, PCTSP = VARIANTS["CVRP"], VARIANTS["PCTSP"]
 
 def seeded(seed: int) -> torch.Generator:
     return torch.Generator().manual_seed(seed)
-
-
-def test_each_variant_leaves_the_recipe_equally_often() -> None:
-    variants = [VARIANTS[SEEN_NAMES[i % 12]] for i in range(128)]
-    turns = variety.spread(variants, 100, 0.25)
-    assert len(turns) == 4  # a quarter of 10 and of 11 comes out even then
-    for name in SEEN_NAMES:
-        rows = [row for row, variant in enumerate(variants) if variant.name == name]
-        quotas = [sum(varied[row] for row in rows) for _, varied in turns]
-        assert set(quotas) <= {2, 3}
-        assert sum(quotas) == len(rows)
-    assert [sum(varied) for _, varied in turns] == [32] * 4
-    for sizes, varied in turns:
-        assert all(v or size == 100 for size, v in zip(sizes, varied, strict=True))
-    sizes, varied = turns[0]
-    smaller = sorted(size for size, leaves in zip(sizes, varied, strict=True) if leaves)
-    assert smaller[0] < 30
-    assert smaller[-1] > 90
-    assert all(20 <= size <= 100 and size % 2 == 0 for size in smaller)
-    gaps = [b - a for a, b in pairwise(smaller)]
-    assert max(gaps) <= 12  # evenly spread
 
 
 @pytest.mark.parametrize(("size", "share"), [(20, 1.0), (8, 0.5), (11, 1.0), (100, 0.0)])

@@ -86,20 +86,6 @@ def test_the_replay_equals_autograd_through_the_rollout(heads: Build, both_gradi
 # ------------------------------------------------------------------------------------------- runs
 
 
-def test_a_run_changes_the_policy_heads_and_nothing_else(heads: Build, tmp_path: Path) -> None:
-    config = heads(steps=3, average=0.0)
-    before = TrainState(config, CPU).model.state_dict()
-    train(config, tmp_path / "run", device="cpu", progress=False)
-    after, card = load_weights(tmp_path / "run")
-    changed = {
-        name for name, value in after.state_dict().items() if not torch.equal(value, before[name])
-    }
-    assert changed == {
-        f"policy_heads.{name}" for name in ("first", "last", "shift", "shift_of_attributes")
-    }
-    assert card["config"]["policy_heads"] == 2
-
-
 def test_a_run_of_the_network_leaves_its_policy_heads_alone(heads: Build, tmp_path: Path) -> None:
     config = replace(heads(steps=2, average=0.0), augmentations=1)
     before = TrainState(config, CPU).model.state_dict()
