@@ -78,6 +78,13 @@ def test_no_switch_to_a_depot_where_the_load_rule_allows_nobody_to_come_first(dr
     assert van(1).legal == [4, 5]
 
 
+def test_the_clock_of_a_switch_is_the_new_depots(drive):
+    windows = [(0, 99), (5, 99), *[(0, 99)] * 4]
+    van = drive(on_a_line(windows=windows), 2)(0, 1)
+    assert van.number("clock") == pytest.approx(5.0)
+    assert van(5).number("clock") == pytest.approx(6.0)
+
+
 # ---------------------------------------------------------------------------------------- fleet
 
 

@@ -10,7 +10,7 @@ import torch
 from spacevrp.inference.weights import BRANCHES
 from spacevrp.model import SpaceModel
 from spacevrp.train.config import TrainConfig
-from spacevrp.train.optim import MuonAdamW, WeightAverage, orthogonalise
+from spacevrp.train.optim import MuonAdamW, WeightAverage, hidden_matrices, orthogonalise
 
 Build = Callable[..., TrainConfig]
 
@@ -54,6 +54,13 @@ def test_query_key_and_value_blocks_are_matrices_of_their_own(tiny: Build) -> No
     # Orthogonalised as a whole it would be another matrix.
     whole = orthogonalise(gradient) * 0.2 * width**0.5
     assert float((update - whole).norm() / update.norm()) > 0.1
+
+
+def test_muon_has_the_hidden_matrices_and_no_others(tiny: Build) -> None:
+    model = SpaceModel(tiny().model)
+    assert set(hidden_matrices(model)) == {
+        f"encoder.layers.0.{part}" for part in ("qkv", "out", "feed_in.weight", "feed_out.weight")
+    }
 
 
 def test_adamw_is_torchs_adamw(tiny: Build) -> None:
