@@ -151,3 +151,11 @@ def test_the_model_of_torch_is_where_torch_is(both: tuple[Solver, Solver]) -> No
     with pytest.raises(AttributeError, match="expected a solver with engine='torch'"):
         _ = both[0].model
     assert (str(both[0].device), str(both[1].device)) == ("cpu", "cpu")
+
+
+def test_threads(weights: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    assert Solver(weights, "cpu", threads=3).engine.threads == 3
+    monkeypatch.setenv("OMP_NUM_THREADS", "2")
+    assert Solver(weights, "cpu", threads=None).engine.threads == 2
+    monkeypatch.delenv("OMP_NUM_THREADS")
+    assert Solver(weights, "cpu", threads=None).engine.threads >= 1
