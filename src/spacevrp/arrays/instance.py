@@ -99,15 +99,9 @@ def prepare(
 ) -> list[Instance]:
     """Instances of any variants and sizes.
 
-    Parameters
-    ----------
-    dtype
-        Type of all arrays that are not exact.
-    on_the_fly
-        Build no matrix where coordinates tell all distances: a
-        :class:`~spacevrp.arrays.plane.Plane` takes its place.
-    views
-        What the arrays say of the vehicles, where that is not what the problems say.
+    ``on_the_fly`` builds no matrix where coordinates tell all distances: a
+    :class:`~spacevrp.arrays.plane.Plane` takes its place. ``views`` are what the arrays say of the
+    vehicles, where that is not what the problems say.
     """
     if views is None:
         views = [uniform_view(problem) for problem in problems]

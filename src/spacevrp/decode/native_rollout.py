@@ -35,13 +35,7 @@ def native_rollout(
 ) -> Trace:
     """Complete a solution from each start node (B, P) in one call.
 
-    Parameters
-    ----------
-    keys
-        (B, P) of the random numbers (see ``draws``) with which moves are drawn; where there are
-        none, or below 0, the likeliest are taken.
-    temperature
-        (P,); the higher, the more equal the chances of all legal moves. 1 where there are none.
+    ``keys`` as in ``rollout``; at a ``temperature`` (P,), which is 1 where there is none.
     """
     if network is None:
         raise ValueError(NETWORK_MISSING)

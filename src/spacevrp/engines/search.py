@@ -78,21 +78,16 @@ def search_block(
 ) -> list[list[Candidate]]:
     """Candidates of each instance, best first; those of the augmentations that were in time.
 
+    Where prizes are revealed by the visits, a rollout is what a policy does about the real ones,
+    and its cost here is what the same policy would pay for the expected ones: a choice by the real
+    costs would know the prizes beforehand. What that would choose comes last, marked as hindsight.
+    ``report`` is told the number of rollouts whenever some are finished, and what the block takes
+    is added to ``seconds``.
+
     Raises
     ------
     TimeIsUp
         When the deadline is over before there are any.
-
-    Where prizes are revealed by the visits, a rollout is what a policy does about the real ones,
-    and its cost here is what the same policy would pay for the expected ones: a choice by the real
-    costs would know the prizes beforehand. What that would choose comes last, marked as hindsight.
-
-    Parameters
-    ----------
-    report
-        Called with the number of rollouts whenever some are finished.
-    seconds
-        What the block takes is added here.
     """
     began, device = time.perf_counter(), next(model.parameters()).device
     with torch.inference_mode():

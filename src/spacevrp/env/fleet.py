@@ -64,15 +64,7 @@ class FleetState:
 
 
 class FleetEnvironment:
-    """The rules of one batch of fleets.
-
-    Parameters
-    ----------
-    batch, fleet
-        What the model sees, and the vehicles.
-    direct_return
-        As in :class:`~spacevrp.env.environment.Environment`.
-    """
+    """The rules of one batch of fleets; see :class:`~spacevrp.env.environment.Environment`."""
 
     def __init__(self, batch: Batch, fleet: Fleet, *, direct_return: bool = True) -> None:
         self.batch, self.fleet = batch, fleet

@@ -1,7 +1,7 @@
 """First plans of problems by the network on a CPU: every augmentation from its start nodes.
 
 Instances are worked on one after the other, and what one needs is gone before the next: memory does
-not grow with their number. The twin of ``solver/search.py``, ``fleet.py`` and
+not grow with their number. The twin of ``engines/search.py``, ``fleet.py`` and
 ``large.py``.
 """
 

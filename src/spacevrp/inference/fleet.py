@@ -1,6 +1,6 @@
 """Rollouts where vehicles differ: which one leaves next is decided by preferences.
 
-The twin of ``solver/fleet.py`` and ``decode/fleet.py`` for one instance. K types of vehicles, R
+The twin of ``engines/fleet.py`` and ``decode/fleet.py`` for one instance. K types of vehicles, R
 routes of which the vehicles are chosen one by one, P starts.
 """
 

@@ -1,6 +1,6 @@
 """Rollouts of large instances: few starts, near customers, distances seen as in training.
 
-The twin of ``solver/plans.py``, ``decode/neighbourhood.py`` and ``decode/adjustment.py`` for one
+The twin of ``engines/pruning.py``, ``decode/neighbourhood.py`` and ``decode/adjustment.py`` for one
 instance; what is adjusted and why is told there.
 """
 

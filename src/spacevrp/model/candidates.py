@@ -117,25 +117,10 @@ def option_scores(
     """Scores (B, P, C) of the options before clipping; -inf where one is not allowed.
 
     The larger the score, the likelier the move. (Clipped, near nodes of a large instance are all
-    alike in float32.)
-
-    Parameters
-    ----------
-    augmentation
-        (B, P) which augmentation of the instance each partial solution follows.
-    first, current
-        (B, P) first node (or depot) of the route, and the node the vehicle is at.
-    signals
-        (B, P, S) the state of the partial solution.
-    nodes
-        (B, P, C) the options; at least one of them allowed, none twice among the allowed.
-    zscore
-        (B, P, C) normalised distances from the current node to the options.
-    allowed
-        (B, P, C) bool.
-    choices
-        Only so many of the options, the first, can be chosen and get a score, (B, P, choices); the
-        others count in the readout alone.
+    alike in float32.) ``augmentation``, ``first`` and ``current`` are (B, P), ``signals`` (B, P,
+    S). The options ``nodes`` (B, P, C) have normalised distances ``zscore`` from the current node;
+    at least one is ``allowed``, and none stands twice among these. Only the first ``choices`` of
+    them get a score, (B, P, choices); the others count in the readout alone.
     """
     size, augmentations, count, width = tables.embedding.shape
     instance = torch.arange(size, device=nodes.device).unsqueeze(1)

@@ -36,28 +36,14 @@ class MissingSolverError(SpacevrpError):
 
 @dataclass(frozen=True)
 class OracleResult:
-    """A plan with the referee's verdict, and where it comes from.
+    """A plan with the referee's verdict, and where it comes from."""
 
-    Attributes
-    ----------
-    solution
-        Judged by the referee, whose cost it carries.
-    solver, version
-        Who found it.
-    seconds
-        How long that took.
-    claimed
-        The solver's own cost, scaled back to the user's units.
-    note
-        What a reader of the cost must know; empty where there is nothing.
-    """
-
-    solution: Solution
+    solution: Solution  # judged by the referee, whose cost it carries
     solver: str
     version: str
-    seconds: float
-    claimed: float
-    note: str = ""
+    seconds: float  # that it took
+    claimed: float  # the solver's own cost, scaled back to the user's units
+    note: str = ""  # what a reader of the cost must know
 
 
 @dataclass(frozen=True)

@@ -27,10 +27,8 @@ _RUIN_SHARE = 0.6
 class OrToolsOracle(SolverOracle):
     """OR-Tools' routing library with guided local search. It is deterministic: no seed matters.
 
-    Parameters
-    ----------
-    solutions
-        Stop each search after so many plans even if there is time left; None for no such limit.
+    Each search stops after so many ``solutions`` even if there is time left; None for no such
+    limit.
     """
 
     name: ClassVar[str] = "ortools"

@@ -30,10 +30,7 @@ _STEPS = 10
 class PrizeSearchOracle(SolverOracle):
     """PyVRP with a searched worth of prizes; approximate, and never chosen by itself.
 
-    Parameters
-    ----------
-    iterations
-        Stop each step after so many iterations even if there is time left; None for no such limit.
+    Each step stops after so many ``iterations``, as :class:`PyVrpOracle` does.
     """
 
     name: ClassVar[str] = "pyvrp-approximate"

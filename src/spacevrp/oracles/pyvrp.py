@@ -44,10 +44,7 @@ _PLANS_BETWEEN_UPDATES = 50
 class PyVrpOracle(SolverOracle):
     """PyVRP.
 
-    Parameters
-    ----------
-    iterations
-        Stop after so many iterations even if there is time left; None for no such limit.
+    It stops after so many ``iterations`` even if there is time left; None for no such limit.
     """
 
     name: ClassVar[str] = "pyvrp"

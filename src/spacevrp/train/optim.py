@@ -73,15 +73,7 @@ def trained_parameters(model: SpaceModel, config: TrainConfig) -> dict[str, Tens
 
 
 class MuonAdamW:
-    """Both optimizers behind one ``step``.
-
-    Parameters
-    ----------
-    model
-        Its parameters are updated in place from their ``grad``.
-    config
-        Rates and so on.
-    """
+    """Both optimizers behind one ``step``; parameters change in place by their ``grad``."""
 
     def __init__(self, model: SpaceModel, config: TrainConfig) -> None:
         named = trained_parameters(model, config)

@@ -59,16 +59,8 @@ class Tally:
 class TrainStep:
     """The step of a run on one device.
 
-    Parameters
-    ----------
-    model, optimizer, average
-        What is trained.
-    config
-        The run.
-    encode
-        The model's forward pass; a compiled one where speed matters.
-    fused
-        Whether to use the Triton kernels for all instances that they can take.
+    ``encode`` is the model's forward pass, a compiled one where speed matters; ``fused`` uses the
+    Triton kernels for all instances that they can take.
     """
 
     def __init__(
