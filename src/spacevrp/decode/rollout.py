@@ -90,7 +90,7 @@ def rollout(
     Parameters
     ----------
     keys
-        (B, P) of the random numbers (see ``random_numbers``) with which moves are drawn; where there are
+        (B, P) of the numbers (see ``random_numbers``) with which moves are drawn; where there are
         none, or below 0, the likeliest are taken.
     moves
         Take exactly so many moves and never ask the device whether all solutions are finished, so
