@@ -12,15 +12,7 @@ from spacevrp.problems.variants import VARIANTS
 
 
 @pytest.mark.parametrize(
-    ("size", "capacity"),
-    [
-        (20, 30),
-        (100, 50),
-        (500, 100),
-        (1000, 250),
-        (4, 30),
-        (43, 38),
-    ],
+    ("size", "capacity"), [(20, 30), (100, 50), (500, 100), (1000, 250), (4, 30), (43, 38)]
 )
 def test_capacity_follows_the_number_of_customers(size: int, capacity: float) -> None:
     assert recipe.capacity(VARIANTS["CVRP"].features, size) == capacity

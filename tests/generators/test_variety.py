@@ -28,10 +28,7 @@ def test_small_instances_and_a_share_of_nothing_keep_their_size(size: int, share
     assert sum(varied) == 6 * share
 
 
-@given(
-    counts=st.lists(st.integers(1, 12), min_size=1, max_size=12),
-    share=st.floats(0.0, 1.0),
-)
+@given(counts=st.lists(st.integers(1, 12), min_size=1, max_size=12), share=st.floats(0.0, 1.0))
 @example(counts=[1, 8], share=0.905527635240857)  # more are left than variants have room for one
 @example(counts=[1, 8], share=0.02147603737556769)  # one has had its own early
 def test_the_share_holds_in_every_batch_and_for_every_variant(counts, share):

@@ -32,8 +32,7 @@ def test_plain_data_and_back() -> None:
 
 def test_a_file_changes_its_preset(tmp_path: Path) -> None:
     path = write(
-        tmp_path,
-        'preset = "paper"\nbatch = 64\nvariants = ["TSP", "CVRP"]\n[model]\nlayers = 6\n',
+        tmp_path, 'preset = "paper"\nbatch = 64\nvariants = ["TSP", "CVRP"]\n[model]\nlayers = 6\n'
     )
     config = TrainConfig.read(path)
     assert (config.batch, config.variants, config.model.layers) == (64, ("TSP", "CVRP"), 6)

@@ -79,10 +79,7 @@ def fused_rollout(
             depot = torch.zeros_like(action)
     moves = [action] * 5
     if tables.move_first is not None:
-        moves = [
-            *move_weights(tables),
-            *pack_facts(batch, tables.zscore, depots, block_nodes),
-        ]
+        moves = [*move_weights(tables), *pack_facts(batch, tables.zscore, depots, block_nodes)]
     rollout_kernel[(size, triton.cdiv(trajectories, block))](
         tables.embedding.to(match_type(dtype)).contiguous(),
         tables.keyed.to(dtype).contiguous(),

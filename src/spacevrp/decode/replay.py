@@ -51,10 +51,7 @@ def decisions(trace: Trace) -> tuple[Tensor, ...]:
 
 
 def log_probabilities(
-    tables: DecoderTables,
-    trace: Trace,
-    steps: slice,
-    dtype: torch.dtype | None = None,
+    tables: DecoderTables, trace: Trace, steps: slice, dtype: torch.dtype | None = None
 ) -> Tensor:
     """Log probability of each decision in a range of steps, (B, t, P); 0 where there was none."""
     first, current, signals, allowed, action, active = (

@@ -11,21 +11,9 @@ import torch
 from spacevrp.engines.fleet import search_fleets
 from spacevrp.engines.grouping import count_rollouts, note_left_out, search_of
 from spacevrp.engines.large import Watch, search_large
-from spacevrp.engines.memory import (
-    Cut,
-    Footprint,
-    available,
-    cut,
-    default_budget,
-    too_large,
-)
+from spacevrp.engines.memory import Cut, Footprint, available, cut, default_budget, too_large
 from spacevrp.engines.progress import Progress
-from spacevrp.engines.pruning import (
-    cut_large,
-    footprint_of,
-    large_budget,
-    too_large_at_all,
-)
+from spacevrp.engines.pruning import cut_large, footprint_of, large_budget, too_large_at_all
 from spacevrp.engines.search import Prepared, search_block
 from spacevrp.engines.settings import Seconds, Settings
 from spacevrp.inference.construct import Candidate

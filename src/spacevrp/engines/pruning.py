@@ -179,12 +179,7 @@ def largest_large_size(
 
     def fits(num_nodes: int) -> bool:
         footprint = LargeFootprint.of(
-            num_nodes,
-            width,
-            search,
-            matrices=matrices,
-            device=device.type,
-            workers=workers,
+            num_nodes, width, search, matrices=matrices, device=device.type, workers=workers
         )
         return footprint.block(1, 1, 1) <= room
 

@@ -293,9 +293,7 @@ class FleetEnvironment:
         may_finish = rules.may_finish(batch, state.trip)
         # A vehicle that cannot go on is stuck, unless nothing is left to do.
         kept = replace(
-            state.trip,
-            done=state.trip.done | ends,
-            stuck=state.trip.stuck | (ends & ~may_finish),
+            state.trip, done=state.trip.done | ends, stuck=state.trip.stuck | (ends & ~may_finish)
         )
         return FleetState(
             trip=_choose(boards, fresh.trip, kept),

@@ -267,12 +267,7 @@ def _through_augmentations(
 
 
 def _tables(
-    network: Network,
-    seen: Instance,
-    numbers: range,
-    settings: Settings,
-    *,
-    zscore: bool = True,
+    network: Network, seen: Instance, numbers: range, settings: Settings, *, zscore: bool = True
 ) -> Tables:
     """The tables of the augmentations of these numbers."""
     seeds = seeds_of_augmentations(

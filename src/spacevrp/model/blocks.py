@@ -114,11 +114,7 @@ def _position(model: SpaceModel, one: Batch, seeds: Tensor, nodes: int, scale: S
 
 
 def _layer(
-    layer: EncoderLayer,
-    x: Tensor,
-    alphas: list[float],
-    partner: Tensor | None,
-    weighing: _Weighing,
+    layer: EncoderLayer, x: Tensor, alphas: list[float], partner: Tensor | None, weighing: _Weighing
 ) -> Tensor:
     """One layer; see ``EncoderLayer.forward``."""
     dtype, width = weighing.dtype, x.shape[-1]

@@ -13,12 +13,7 @@ from typing import ClassVar
 
 import numpy as np
 
-from spacevrp.oracles.base import (
-    Plan,
-    SolverOracle,
-    refuse_own_fleet,
-    refuse_unusual,
-)
+from spacevrp.oracles.base import Plan, SolverOracle, refuse_own_fleet, refuse_unusual
 from spacevrp.oracles.pyvrp import scale_for_pyvrp, search
 from spacevrp.oracles.pyvrp_model import Model
 from spacevrp.oracles.scaling import Routes, WholeProblem

@@ -8,12 +8,7 @@ from typing import Any, ClassVar
 
 import numpy as np
 
-from spacevrp.oracles.base import (
-    Plan,
-    SolverOracle,
-    refuse_pins,
-    refuse_unusual,
-)
+from spacevrp.oracles.base import Plan, SolverOracle, refuse_pins, refuse_unusual
 from spacevrp.oracles.fleet import refuse_units
 from spacevrp.oracles.pyvrp_model import LARGEST, Model
 from spacevrp.oracles.scaling import Routes, WholeProblem, scale_problem

@@ -156,8 +156,7 @@ class MuonAdamW:
             changed = [self._muon[index] for index, _ in members]
             parts = update.split([n for _, n in members])
             torch._foreach_add_(
-                changed,
-                [part.reshape(p.shape) for part, p in zip(parts, changed, strict=True)],
+                changed, [part.reshape(p.shape) for part, p in zip(parts, changed, strict=True)]
             )
 
     def _decay(self, parameters: list[Tensor], rate: Tensor, strength: float) -> None:

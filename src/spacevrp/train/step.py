@@ -137,13 +137,7 @@ class TrainStep:
         keys = random_keys(starts.shape, starts.device)
         if self.uses_kernels(environment):
             return fused_rollout(
-                environment,
-                tables,
-                starts,
-                keys,
-                record=True,
-                max_steps=limit,
-                missing_arcs=False,
+                environment, tables, starts, keys, record=True, max_steps=limit, missing_arcs=False
             )
         detached = tables.map(torch.Tensor.detach)
         trace = rollout(
