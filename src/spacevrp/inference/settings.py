@@ -1,4 +1,4 @@
-"""Which rollouts the network makes of a problem, whoever runs it."""
+"""Which rollouts the network makes of a problem, by either engine."""
 
 from __future__ import annotations
 
