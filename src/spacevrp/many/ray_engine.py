@@ -9,6 +9,7 @@ nothing but where the workers are, and Ray needs none of its extras.
 from __future__ import annotations
 
 import logging
+import os
 from typing import Any
 
 from spacevrp.engines.devices import wants_gpu
@@ -54,7 +55,7 @@ class RayEngine:
         import ray
 
         self._ray = ray
-        self._began = connect(address)
+        self._began = connect(address, (workers or 1) * settings.threads)
         self.device = ""
         self._waited = 0.0
         self._make, room = actor_maker(settings)
@@ -76,7 +77,8 @@ class RayEngine:
         ready, _ = self._ray.wait(list(self._busy), num_returns=1, timeout=_PATIENCE)
         if not ready and not self.device and not self._waited:
             self._waited = _PATIENCE
-            warn(f"the cluster has given no worker for {_PATIENCE:g} seconds: it may have no room")
+            note = f"the cluster gave no worker for {_PATIENCE:g} seconds: it may have no room"
+            warn(note, RuntimeWarning)
         ended: list[tuple[Task, list[Row] | Lost]] = []
         for reference in ready:
             actor, task = self._busy.pop(reference)
@@ -111,21 +113,39 @@ class RayEngine:
         self._busy[actor.start.remote()] = actor, None
 
 
-def connect(address: str) -> bool:
-    """Join the cluster, unless this program has done so; whether it was done now."""
+def connect(address: str, cores: int = 1) -> bool:
+    """Join the cluster, unless this program has done so; whether it was done now.
+
+    A new one of this machine alone has room for so many ``cores`` at least.
+    """
     import ray
 
     if ray.is_initialized():
         return False
     quiet = {"log_to_driver": False, "logging_level": logging.ERROR}
     try:
-        if address == "ray":
-            ray.init(include_dashboard=False, **quiet)
-        else:
+        if address != "ray":
             ray.init(address, **quiet)
+        elif not _joined(quiet):
+            cores = max(cores, os.cpu_count() or 1)
+            ray.init("local", num_cpus=cores, include_dashboard=False, **quiet)
     except (ConnectionError, RuntimeError, ValueError) as error:
         line = first_line(error)
         raise SpacevrpError(f"engine: {address}: no cluster answers: {line}") from None
+    return True
+
+
+def _joined(quiet: dict[str, Any]) -> bool:
+    """Whether a cluster is running here, which this program is part of now."""
+    import ray
+
+    if os.environ.get("RAY_ADDRESS"):
+        ray.init(**quiet)  # an address that is named has to answer
+        return True
+    try:
+        ray.init("auto", **quiet)
+    except ConnectionError:
+        return False
     return True
 
 
@@ -150,5 +170,6 @@ def actor_maker(settings: WorkerSettings) -> tuple[Any, int]:
 
 
 def first_line(error: BaseException) -> str:
+    """What an error says, in a line: Ray's go on for many."""
     lines = str(error).strip().splitlines()
     return lines[0] if lines else type(error).__name__

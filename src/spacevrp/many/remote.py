@@ -45,14 +45,14 @@ class RemoteSolver:
         import ray
 
         self._ray = ray
-        self._began = connect(address)
+        self._began = connect(address, (workers or 1) * threads)
         settings = WorkerSettings(SolveParams(), weights=weights, device=device, threads=threads)
         self._make, room = actor_maker(settings)
         self.workers = workers or max(1, room)
         self._actors = [self._make() for _ in range(self.workers)]
         self._idle: SimpleQueue[Any] = SimpleQueue()
         answers = ray.get([actor.start.remote() for actor in self._actors])
-        self.device = [as_ready(answer).device for answer in answers][0]
+        self.device = {as_ready(answer).device for answer in answers}.pop()
         for actor in self._actors:
             self._idle.put(actor)
 
