@@ -122,7 +122,8 @@ def _summary(result: ManyResult) -> str:
     else:
         parts.append("all of them before")
     if result.again:
-        parts.append(f"{result.again} parts given out again after their worker ended")
+        noun = "part" if result.again == 1 else "parts"
+        parts.append(f"{result.again} {noun} given out again after a worker had ended")
     return ", ".join(parts)
 
 

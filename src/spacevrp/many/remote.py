@@ -69,20 +69,17 @@ class RemoteSolver:
         The callback is called here. Where it raises ``StopIteration``, the call ends with the next
         better plan, or when its time is up.
         """
-        for last in (False, True):
-            actor = self._idle.get()
+        actor = self._idle.get()
+        try:
             try:
                 return self._stream(actor, problem, params, callback, options)
-            except self._ray.exceptions.RayTaskError as error:
-                raise SpacevrpError(f"workers: an actor failed: {first_line(error)}") from None
-            except self._ray.exceptions.RayError as error:
+            except self._ray.exceptions.ActorDiedError:
                 actor = self._replace(actor)
-                if last:
-                    line = first_line(error)
-                    raise SpacevrpError(f"workers: an actor ended twice: {line}") from None
-            finally:
-                self._idle.put(actor)
-        raise AssertionError  # the loop returns or raises
+                return self._stream(actor, problem, params, callback, options)
+        except self._ray.exceptions.RayError as error:
+            raise SpacevrpError(f"workers: an actor failed: {first_line(error)}") from None
+        finally:
+            self._idle.put(actor)
 
     def _stream(
         self,
