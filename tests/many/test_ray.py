@@ -11,6 +11,7 @@ import pytest
 
 import spacevrp
 from spacevrp.many import solve_many
+from spacevrp.many.engines import Task
 from spacevrp.problems.errors import SpacevrpError
 
 ray = pytest.importorskip("ray", reason="needs Ray, the extra ray")
@@ -49,25 +50,23 @@ def test_a_killed_actor_costs_nothing_but_time(
 ) -> None:
     from spacevrp.many.ray_engine import RayEngine
 
-    killed = []
-    wait = RayEngine.wait
+    killed: list[int] = []
+    submit = RayEngine.submit
 
-    def wait_and_kill(self: RayEngine) -> Any:
-        ended = wait(self)
-        busy = [actor for actor, task in self._busy.values() if task is not None]
-        if busy and not killed:
-            victim = ray.get(busy[0].start.remote()).pid
-            os.kill(victim, signal.SIGKILL)
-            killed.append(victim)
-        return ended
+    def submit_and_kill(self: RayEngine, task: Task) -> None:
+        submit(self, task)
+        if not killed:
+            (actor,) = [one for one, given in self._busy.values() if given is task]
+            killed.append(ray.get(actor.start.remote()).pid)
+            os.kill(killed[0], signal.SIGKILL)
 
-    monkeypatch.setattr(RayEngine, "wait", wait_and_kill)
-    problems = spacevrp.generate("CVRP", 20, 64)
-    asked = {**QUICK, "iterations": 500, "part_size": 4}
+    monkeypatch.setattr(RayEngine, "submit", submit_and_kill)
+    problems = spacevrp.generate("CVRP", 20, 8)
+    asked = {"device": "cpu", "time": 0.5, "part_size": 4}  # two seconds a part
     result = solve_many(problems, output=tmp_path / "ray", workers=2, engine="ray", **asked)
     assert len(killed) == 1
-    assert (result.solved, result.again) == (64, 1)
-    assert [row["index"] for row in result.rows()] == list(range(64))
+    assert (result.solved, result.again) == (8, 1)
+    assert [row["index"] for row in result.rows()] == list(range(8))
 
 
 def test_errors_of_actors_are_errors_of_the_run(tmp_path: Path) -> None:

@@ -261,14 +261,14 @@ def wait_for_parts(process: subprocess.Popen[str], out: Path, number: int) -> No
 def long_run(tmp_path: Path) -> tuple[list[object], Path]:
     """Arguments of a run of many parts, which takes seconds."""
     batch, out = tmp_path / "batch.npz", tmp_path / "out"
-    spacevrp.write(spacevrp.generate("CVRP", 30, 120), batch)
-    options = ["--set", "network=false", "--set", "iterations=2000", "--device", "cpu"]
+    spacevrp.write(spacevrp.generate("CVRP", 30, 60), batch)
+    options = ["--set", "network=false", "--set", "iterations=1000", "--device", "cpu"]
     return [batch, "--engine", "local", "--workers", 2, "--part-size", 2, *options, "-o", out], out
 
 
 @pytest.mark.slow
 @pytest.mark.skipif(os.name != "posix", reason="signals")
-@pytest.mark.parametrize("number", [signal.SIGKILL, signal.SIGINT, signal.SIGTERM])
+@pytest.mark.parametrize("number", [signal.SIGKILL, signal.SIGINT])
 def test_a_run_goes_on_after_a_signal(long_run: tuple[list[object], Path], number: int) -> None:
     arguments, out = long_run
     process = start(*arguments)
@@ -276,18 +276,18 @@ def test_a_run_goes_on_after_a_signal(long_run: tuple[list[object], Path], numbe
     process.send_signal(number)
     output, errors = process.communicate(timeout=60)
     there = {path: path.read_bytes() for path in out.glob("part-*")}
-    assert 3 <= len(there) < 60
+    assert 3 <= len(there) < 30
     if number == signal.SIGINT:
         assert process.returncode == 130
         assert errors == f"spacevrp: interrupted; the same command goes on in {out}\n"
     done = start(*arguments)
     output, errors = done.communicate(timeout=300)
     assert (done.returncode, errors) == (0, "")
-    assert "120 of 120 solved, mean cost " in output
-    assert f", {120 - 2 * len(there)} of them now, in " in output
+    assert "60 of 60 solved, mean cost " in output
+    assert f", {60 - 2 * len(there)} of them now, in " in output
     assert all(path.read_bytes() == held for path, held in there.items())
     rows = [json.loads(line) for path in sorted(out.glob("part-*")) for line in path.open()]
-    assert [row["index"] for row in rows] == list(range(120))
+    assert [row["index"] for row in rows] == list(range(60))
 
 
 @pytest.mark.slow
@@ -303,7 +303,7 @@ def test_a_killed_worker_costs_nothing_but_time(long_run: tuple[list[object], Pa
     os.kill(int(workers[0]), signal.SIGKILL)
     output, errors = process.communicate(timeout=300)
     assert (process.returncode, errors) == (0, "")
-    assert "120 of 120 solved" in output
+    assert "60 of 60 solved" in output
     assert "1 part given out again" in output
 
 
