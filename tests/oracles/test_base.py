@@ -93,7 +93,7 @@ def test_rules_of_routes_are_refused_by_name(four_customers: Callable[..., Probl
     for rule in ({"setup": [0, 1, 1, 1, 1]}, {"vehicles": [{"max_stops": 2}]}):
         problem = four_customers(**rule)
         for oracle in (Parrot(None), Knowing(None)):
-            with pytest.raises(UnsupportedError, match="cannot model (setup|max_stops) exactly"):
+            with pytest.raises(UnsupportedError, match=r"cannot model (setup|max_stops) exactly"):
                 oracle.solve(problem, 1.0)
 
 

@@ -139,7 +139,7 @@ class SolverOracle(ABC):
             raise UnsupportedError(f"{self.name} cannot model {reason} exactly ({_label(problem)})")
 
     def refuses(self, problem: Problem) -> str | None:
-        """None, or what of the problem the solver cannot model exactly, rules and terms included."""
+        """None, or what the solver cannot model exactly, rules of routes and terms included."""
         for rule in problem.route_rules:
             if rule not in self.known_rules:
                 return rule
