@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import hmac
 import mimetypes
+import sqlite3
 import time
 from collections.abc import AsyncIterator, Awaitable, Callable
 from contextlib import asynccontextmanager
@@ -132,6 +133,9 @@ class Guard:
             fault = as_fault(error)
         elif isinstance(error, MemoryError):
             fault = Fault(413, "body: too large for this machine's memory", field="body")
+        elif isinstance(error, sqlite3.Error | OSError):
+            self.service.metrics.count("store_failures_total")
+            fault = Fault(507, "the server has no place to store this")
         elif not isinstance(error, Fault):
             self.service.metrics.count("faults_total")
             complain(error)
@@ -153,10 +157,14 @@ def check_access(request: Request, settings: Settings) -> None:
     """
     host = request.headers.get("host", "")
     origin = request.headers.get("origin")
-    if origin is not None and urlsplit(origin).netloc.lower() != host.lower():
+    try:
+        site = None if origin is None else urlsplit(origin).netloc
+        name = urlsplit(f"//{host}").hostname or ""
+    except ValueError:
+        raise Fault(403, "Host: expected the name of a host", field="Host") from None
+    if site is not None and site.lower() != host.lower():
         raise Fault(403, "Origin: requests of other sites are not answered", field="Origin")
     if settings.token is None:
-        name = urlsplit(f"//{host}").hostname or ""
         if settings.is_local and name.lower() not in LOOPBACK:
             raise Fault(403, "Host: expected a name of this machine; see --token", field="Host")
         return

@@ -6,10 +6,11 @@ import secrets
 import threading
 import time as clocks
 from collections.abc import Callable
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 from spacevrp.problems.deadline import Deadline
+from spacevrp.problems.explanation import is_missing_visit
 from spacevrp.problems.plan_documents import plan_document
 from spacevrp.problems.problem import Problem
 from spacevrp.problems.solution import Solution
@@ -58,6 +59,7 @@ class Job:
     arrived: float = field(default_factory=clocks.monotonic)
     saved: float = 0.0
     dirty: bool = False  # what is in the store is older
+    saving: threading.Lock = field(default_factory=threading.Lock)  # one writer at a time
     _lock: threading.RLock = field(default_factory=threading.RLock)
     _listeners: list[Callable[[], object]] = field(default_factory=list)
 
@@ -124,8 +126,7 @@ class Job:
         """The end of it, unless it has ended before; ``more`` is told of it besides."""
         document = None
         if plan is not None:
-            if not plan.feasible:
-                plan.explain_until(Deadline(_REASONS_AT_LAST))
+            explain_briefly(plan)
             document = plan.to_dict()
         with self._lock:
             if self.finished:
@@ -156,6 +157,15 @@ class Job:
         for listener in list(self._listeners):
             listener()
 
+    def snapshot(self) -> Row:
+        """What is to be stored of it."""
+        with self._lock:
+            row, best = self.row, self.best
+            if row.plan is None and best is not None and best.feasible:
+                row.best = routes_document(best)
+            self.saved, self.dirty = clocks.monotonic(), False
+            return replace(row, about={**row.about, "events": list(row.about.get("events", ()))})
+
     def now(self) -> tuple[Row, dict[str, Any] | None]:
         """The row, and the document of the best plan so far."""
         with self._lock:
@@ -165,8 +175,14 @@ class Job:
         if best.feasible:
             return row, plan_document(best.plan, best.violations) | {"unserved": []}
         shown = Solution(best.routes, best.cost, best.violations, best.problem, best.vehicles)
-        shown.explain_until(Deadline(_REASONS_NOW))
+        explain_briefly(shown, _REASONS_NOW)
         return row, shown.to_dict()
+
+
+def explain_briefly(plan: Solution, seconds: float = _REASONS_AT_LAST) -> None:
+    """Look for the reasons why customers are left out, for so long at the most."""
+    if any(is_missing_visit(violation) for violation in plan.violations):
+        plan.explain_until(Deadline(seconds))
 
 
 def new_id() -> str:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from datetime import datetime
 from typing import Any
 from xml.sax.saxutils import escape
 
@@ -31,7 +32,7 @@ def plan_gpx(solution: Solution) -> str:
         for stop in route.stops:
             longitude, latitude = place_of(places, stop.node)
             time = stop.arrival
-            dated = f"<time>{write_iso(time)}</time>" if hasattr(time, "year") else ""
+            dated = f"<time>{write_iso(time)}</time>" if isinstance(time, datetime) else ""
             lines.append(
                 f'<rtept lat="{latitude!r}" lon="{longitude!r}">{dated}'
                 f"<name>{escape(str(stop.id))}</name><type>{stop.kind}</type></rtept>"

@@ -6,6 +6,7 @@ Bodies are bytes of strangers: nothing in them names a file or an address that i
 from __future__ import annotations
 
 import json
+import math
 import tempfile
 import threading
 import warnings
@@ -184,10 +185,13 @@ def _plain(value: str) -> Any:
     """A value of a query: a number or a flag where it is one."""
     if value in ("true", "false"):
         return _FLAGS[value]
-    try:
-        return int(value) if len(value) < 18 else value
-    except ValueError:
-        return value
+    for kind in (int, float):
+        try:
+            number = kind(value)
+        except ValueError:
+            continue
+        return number if abs(number) < math.inf else value
+    return value
 
 
 def _read(

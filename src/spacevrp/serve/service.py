@@ -9,12 +9,11 @@ from typing import Any
 
 from spacevrp.formats.instance_json import instance_document
 from spacevrp.problems.errors import SpacevrpError
-from spacevrp.problems.explanation.documents import unserved_document
-from spacevrp.problems.plan_documents import plain, plan_document
+from spacevrp.problems.plan_documents import plain
 from spacevrp.problems.problem import Problem
 from spacevrp.problems.solution import Solution
 from spacevrp.serve.faults import Fault, missing
-from spacevrp.serve.jobs import Job, new_id
+from spacevrp.serve.jobs import Job, explain_briefly, new_id
 from spacevrp.serve.metrics import Metrics
 from spacevrp.serve.plans import FORMATS
 from spacevrp.serve.requests import Stated, parse_json, read_plan, read_request
@@ -215,13 +214,14 @@ class Service:
         if "plan" not in document:
             raise Fault(422, "plan: expected a plan, received none", field="plan")
         if "job" in document:
-            problem, said = self.problem_of(str(document["job"])), ()
+            problem = self.problem_of(str(document["job"]))
+            said: tuple[str, ...] = ()
         else:
             stated = read_request(body, "application/json", {}, self.settings)
             problem, said = stated.problem, stated.warnings
         plan = read_plan(document["plan"], problem, "plan")
-        told = plan_document(plan.plan, plan.violations)
-        told["unserved"] = plain(unserved_document(problem, plan.unserved))
+        explain_briefly(plan)
+        told = plan.to_dict()
         return {
             "cost": plain(plan.cost),
             "feasible": plan.feasible,

@@ -176,5 +176,6 @@ def _values(row: Row) -> Iterator[Any]:
 
 def _row(values: tuple[Any, ...]) -> Row:
     job, state, created, finished, content_type = values[:5]
-    query, about, best, plan = (None if one is None else json.loads(one) for one in values[5:])
+    query, about = (json.loads(one) for one in values[5:7])
+    best, plan = (None if one is None else json.loads(one) for one in values[7:])
     return Row(job, state, created, content_type, query, about, finished, best, plan)

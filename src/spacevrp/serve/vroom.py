@@ -23,7 +23,7 @@ from spacevrp.serve.settings import Settings
 
 # VROOM's codes of errors, and what its HTTP server adds for too many locations.
 INTERNAL, INPUT, ROUTING, TOO_LARGE = 1, 2, 3, 4
-_OPTIONS = {"g": bool, "c": bool, "t": int, "x": int, "l": (int, float)}
+_OPTIONS: dict[str, Any] = {"g": bool, "c": bool, "t": int, "x": int, "l": (int, float)}
 _STEPS = ("type", "id", "description", "service_at", "service_after", "service_before")
 _FORCED = ("service_at", "service_after", "service_before")
 

@@ -294,11 +294,9 @@ class Workers:
         """Write a job into the store; where that fails it is tried again later."""
         if not job.stored:
             return True
-        job.saved, job.dirty = time.monotonic(), False
-        if job.row.plan is None and job.best is not None and job.best.feasible:
-            job.row.best = routes_document(job.best)
         try:
-            self.store.save(job.row)
+            with job.saving:  # an older state must not come after a newer one
+                self.store.save(job.snapshot())
         except (sqlite3.Error, OSError):
             job.dirty = self.store_failing = True
             self.metrics.count("store_failures_total")
