@@ -22,6 +22,7 @@ from spacevrp.formats.stops import routes_from_json
 from spacevrp.problems.conversion import show
 from spacevrp.problems.errors import FormatError, SpacevrpError
 from spacevrp.problems.keywords import nearest
+from spacevrp.problems.leniency import unservable_allowed
 from spacevrp.problems.problem import Problem
 from spacevrp.problems.solution import Solution
 from spacevrp.problems.sources import recognise
@@ -104,7 +105,7 @@ def state(
     settings: Settings,
 ) -> Stated:
     """The same of a document, or of a text where there is none, and the options told with it."""
-    with _reading, warnings.catch_warnings(record=True) as caught:
+    with _reading, unservable_allowed(), warnings.catch_warnings(record=True) as caught:
         warnings.simplefilter("always")
         try:
             problem = _read(kind, document, text, told, settings)
