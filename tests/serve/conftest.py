@@ -18,7 +18,7 @@ from spacevrp.serve.service import Service  # noqa: E402
 from spacevrp.serve.settings import Settings  # noqa: E402
 from spacevrp.solver import Solver  # noqa: E402
 
-PATIENCE = 120.0  # seconds; only a test that fails waits so long
+PATIENCE = 60.0  # seconds; only a test that fails waits so long
 
 
 class Server:

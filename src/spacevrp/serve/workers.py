@@ -193,10 +193,12 @@ class Workers:
             return batch
 
     def _joins(self, job: Job, first: Job) -> bool:
-        """Whether a job may share a call: both small, neither with a time of its own."""
+        """Whether a job may share a call: both read and small, neither with a time of its own."""
         return (
             all(
-                one.time is None and one.customers <= self.settings.batch_customers
+                one.problem is not None
+                and one.time is None
+                and one.customers <= self.settings.batch_customers
                 for one in (job, first)
             )
             and job.params == first.params
@@ -204,7 +206,6 @@ class Workers:
 
     def _solve(self, batch: list[Job]) -> None:
         """Solve jobs in one call; where that fails, each in one of its own."""
-        deadline = Deadline() if batch[0].time is None else Deadline(batch[0].time)
         problems: list[Problem] = []
         for job in batch:
             try:
@@ -214,6 +215,7 @@ class Workers:
                 batch = [one for one in batch if one is not job]
         if not batch:
             return
+        deadline = Deadline() if batch[0].time is None else Deadline(batch[0].time)
         jobs = {id(problem): job for problem, job in zip(problems, batch, strict=True)}
         for job in batch:
             job.deadline, job.shares_call = deadline, len(batch) > 1
