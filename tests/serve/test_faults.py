@@ -323,7 +323,7 @@ def test_a_server_killed_in_the_middle_of_fifty_jobs_loses_none(tmp_path: Path) 
             base_url=f"http://127.0.0.1:{port}", timeout=PATIENCE, trust_env=False
         ) as http:
             for number in range(50):
-                body = {"problem": FOUR | {"name": f"job {number}"}, "time": 0.5, "seed": number}
+                body = {"problem": FOUR | {"name": f"job {number}"}, "time": 0.2, "seed": number}
                 names.append(http.post("/v1/jobs", json=body).json()["id"])
 
             def states() -> list[str]:
