@@ -125,7 +125,7 @@ class Job:
     ) -> bool:
         """The end of it, unless it has ended before; ``more`` is told of it besides."""
         document = None
-        if plan is not None:
+        if plan is not None and self.stored:
             explain_briefly(plan)
             document = plan.to_dict()
         with self._lock:
@@ -135,7 +135,8 @@ class Job:
             row.finished = clocks.time()
             row.about |= {"notes": list(notes), "seconds": self.seconds, **more}
             if plan is not None:
-                self.best, row.plan, row.best = plan, document, routes_document(plan)
+                self.best, row.plan = plan, document
+                row.best = routes_document(plan) if self.stored else None
                 row.about |= {"cost": _finite(plan.cost), "feasible": plan.feasible}
             row.state, self.dirty = state, True
             self._tell(state, cost=row.about.get("cost"), feasible=row.about.get("feasible"))

@@ -112,7 +112,7 @@ def state(
         except SpacevrpError as error:
             raise as_fault(error) from None
     check_size(problem, settings)
-    if problem.name == REQUEST:
+    if problem.name == REQUEST:  # for want of a name
         problem = problem.replace(name="")
     params, time = read_params(told, settings)
     start = None
@@ -210,9 +210,9 @@ def _read(
         if kind == VROOM or (kind == JSON and recognise(document) == "vroom"):
             speed = told.get("speed_kmh", settings.speed_kmh)
             unit = {key: options[key] for key in ("time_unit",) if key in options}
-            return Problem.from_vroom(document, speed_kmh=speed, name=REQUEST, **unit)
+            return Problem.from_vroom(document, speed_kmh=speed, **unit)
         if kind == ORTOOLS:
-            return Problem.from_ortools(document, name=REQUEST)
+            return Problem.from_ortools(document)
         problem = instance_of(Path(f"{REQUEST}.json"), document, **options)
     else:
         with tempfile.TemporaryDirectory(prefix="spacevrp-") as folder:
