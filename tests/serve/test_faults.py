@@ -289,7 +289,7 @@ def send_malformed(server: Any, seeds: range, capfd: pytest.CaptureFixture[str])
 
 
 def test_malformed_bodies(serving: Any, capfd: pytest.CaptureFixture[str]) -> None:
-    send_malformed(serving(max_customers=200, max_time=1.0), range(200), capfd)
+    send_malformed(serving(max_customers=200, max_time=1.0), range(100), capfd)
 
 
 @pytest.mark.slow

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import copy
 import json
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -154,7 +155,7 @@ def test_places_are_answered_or_what_is_missing_is_named(server: Any) -> None:
         assert whole.json() == {"code": 2, "error": reason}
 
 
-def test_the_steps_of_a_plan_are_judged(server: Any) -> None:
+def test_the_steps_of_a_plan_are_judged(server: Any, tmp_path: Path) -> None:
     """5 on board of 4; job 3 is reached at 20 + 23 + 11 = 54, which is 14 late."""
     answer = server.http.post("/", json=STEPS).json()
     (route,) = answer["routes"]
@@ -163,6 +164,13 @@ def test_the_steps_of_a_plan_are_judged(server: Any) -> None:
     assert {cause["cause"] for cause in answer["summary"]["violations"]} == {"load", "delay"}
     late = [one["duration"] for one in route["violations"] if one["cause"] == "delay"]
     assert late == [14]
+    theirs = checked_by_vroom(STEPS | {"options": {}}, answer, tmp_path / "planned.json")
+    if theirs is not None:
+        told = [
+            {one["cause"] for one in both["summary"]["violations"]} for both in (answer, theirs)
+        ]
+        assert told[0] == told[1]
+        assert theirs["summary"]["cost"] == answer["summary"]["cost"]
     begun = copy.deepcopy(STEPS) | {"options": {}}  # without c, a plan to begin with
     answer = server.http.post("/", json=begun).json()
     for vehicle in begun["vehicles"]:
@@ -219,12 +227,46 @@ def generated(seed: int) -> dict[str, Any]:
     return document
 
 
-def test_a_hundred_generated_requests(server: Any) -> None:
-    for seed in range(100):
+def checked_by_vroom(document: dict[str, Any], answer: dict[str, Any], path: Path) -> Any:
+    """What VROOM's plan mode makes of an answer; None where it is not installed."""
+    try:
+        import vroom
+    except ImportError:
+        return None
+    planned = copy.deepcopy(document)
+    steps = {route["vehicle"]: route["steps"] for route in answer["routes"]}
+    for vehicle in planned["vehicles"]:
+        listed = [
+            {key: step[key] for key in ("type", "id") if key in step}
+            for step in steps.get(vehicle["id"], ())
+            if "end_index" in vehicle or step["type"] != "end"
+        ]
+        if listed:
+            vehicle["steps"] = listed
+    path.write_text(json.dumps(planned))
+    return vroom.Input.from_json(str(path)).check().to_dict()
+
+
+def answered(server: Any, seeds: range, folder: Path) -> None:
+    """By our referee, and by VROOM, the answers keep the rules and cost what they say."""
+    for seed in seeds:
         document = generated(seed)
         answer = server.http.post("/", json=document)
         assert answer.status_code == 200, (seed, answer.text)
         agree(document, answer.json())
+        theirs = checked_by_vroom(document, answer.json(), folder / "planned.json")
+        if theirs is not None and answer.json()["routes"]:
+            for key in ("cost", "unassigned", "service", "violations"):
+                assert theirs["summary"][key] == answer.json()["summary"][key], (seed, key)
+
+
+def test_generated_requests(server: Any, tmp_path: Path) -> None:
+    answered(server, range(12), tmp_path)
+
+
+@pytest.mark.slow
+def test_a_hundred_generated_requests(server: Any, tmp_path: Path) -> None:
+    answered(server, range(12, 112), tmp_path)
 
 
 @pytest.mark.parametrize(
