@@ -10,6 +10,7 @@ from __future__ import annotations
 import argparse
 import asyncio
 import json
+import os
 import socket
 import subprocess
 import sys
@@ -84,6 +85,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 def run(args: argparse.Namespace) -> int:
     """Measure, print and record."""
     rows: list[dict[str, Any]] = []
+    before = os.getloadavg()
     for server in args.servers:
         process, port = _start(server, args.workers, args.batch)
         try:
@@ -106,6 +108,7 @@ def run(args: argparse.Namespace) -> int:
         "command": command_line(),
         "date": datetime.now(UTC).date().isoformat(),
         "machine": machine("cpu"),
+        "load_average": {"begin": before, "end": os.getloadavg()},
         "versions": {name: version(name) for name in ("spacevrp", "starlette", "uvicorn")},
         "seconds": args.seconds,
         "seed": args.seed,

@@ -56,7 +56,7 @@ def run(args: argparse.Namespace) -> int:
     if absent:
         raise SpacevrpError(f"{' and '.join(absent)} not installed: pip install 'spacevrp[serve]'")
     # Imported here, so that help stays instant.
-    from spacevrp.serve.server import serve
+    from spacevrp.serve.server import listen, serve
     from spacevrp.serve.settings import Settings
 
     token = args.token or os.environ.get(_TOKEN) or None
@@ -87,5 +87,7 @@ def run(args: argparse.Namespace) -> int:
             "spacevrp: warning: no --token: all who reach this address can use it", file=sys.stderr
         )
     kept = f"jobs in {args.data}" if args.data else "jobs in memory only (see --data)"
-    print(f"spacevrp: http://{settings.host}:{settings.port}/ ({kept})", file=sys.stderr)
-    return serve(settings)
+    listening = listen(settings)
+    host = f"[{settings.host}]" if ":" in settings.host else settings.host
+    print(f"spacevrp: http://{host}:{listening.getsockname()[1]}/ ({kept})", file=sys.stderr)
+    return serve(settings, listening)
