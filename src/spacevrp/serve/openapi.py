@@ -47,7 +47,9 @@ _SCHEMAS: dict[str, Any] = {
             "problem": {"type": ["object", "string"], "description": "A table, or a text."},
             "content_type": {"enum": list(MEDIA_TYPES), "description": "Of a problem as text."},
             "time": {"type": ["number", "string"], "examples": [5, "5s"]},
-            "start": {"description": "A feasible plan to begin with: routes, a plan, .sol or CSV."},
+            "start": {
+                "description": "A plan to begin with: routes, a plan, or the text of .sol or CSV."
+            },
             "seed": {"type": "integer", "minimum": 0},
             "network": {"type": "boolean"},
             "search": {"type": "boolean"},

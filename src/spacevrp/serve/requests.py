@@ -26,6 +26,7 @@ from spacevrp.problems.leniency import unservable_allowed
 from spacevrp.problems.problem import Problem
 from spacevrp.problems.solution import Solution
 from spacevrp.problems.sources import recognise
+from spacevrp.search import Stop, improve
 from spacevrp.serve.faults import REQUEST, Fault, as_fault
 from spacevrp.serve.settings import Settings
 from spacevrp.solver import SolveParams
@@ -115,18 +116,26 @@ def state(
     if problem.name == REQUEST:  # for want of a name
         problem = problem.replace(name="")
     params, time = read_params(told, settings)
+    said = [as_fault(SpacevrpError(str(one.message))).detail for one in caught]
     start = None
     if told.get("start") is not None:
         start = read_plan(told["start"], problem, "start")
         if not start.feasible:
-            message = start.violations[0].message
-            raise Fault(
-                422,
-                f"start: expected a feasible plan, received one in which {message}",
-                field="start",
-            )
-    said = tuple(dict.fromkeys(as_fault(SpacevrpError(str(one.message))).detail for one in caught))
-    return Stated(problem, params, time, start, told.get("plan"), said)
+            start, note = repaired(problem, start)
+            said.append(note)
+    return Stated(problem, params, time, start, told.get("plan"), tuple(dict.fromkeys(said)))
+
+
+def repaired(problem: Problem, plan: Solution) -> tuple[Solution | None, str]:
+    """A feasible plan near one that breaks rules, None where there is none; and a note on it."""
+    fault = f"start: {plan.violations[0].message}"
+    try:
+        (better,) = improve([problem], [plan], stop=Stop(iterations=1))
+    except SpacevrpError as error:
+        raise as_fault(error, "start") from None
+    if better.feasible:
+        return better, f"{fault}; the routes at fault were taken apart and made again"
+    return None, f"{fault}; it was left out, as it could not be made feasible"
 
 
 def _decode(body: bytes) -> str:

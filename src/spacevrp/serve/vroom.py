@@ -18,7 +18,7 @@ from spacevrp.problems.solution import Solution
 from spacevrp.problems.vroom_names import PAIR, name_task
 from spacevrp.serve.faults import Fault
 from spacevrp.serve.plans import whole
-from spacevrp.serve.requests import VROOM, Stated, parse_json, state
+from spacevrp.serve.requests import VROOM, Stated, parse_json, repaired, state
 from spacevrp.serve.settings import Settings
 
 # VROOM's codes of errors, and what its HTTP server adds for too many locations.
@@ -54,7 +54,7 @@ def read_vroom(text: str, settings: Settings) -> tuple[Stated, Solution | None]:
     plan = Solution.judged(stated.problem, _routes(stated.problem, document, steps))
     if options.get("c"):
         return stated, plan
-    start = plan if plan.feasible else None  # VROOM, too, begins with what it can use
+    start = plan if plan.feasible else repaired(stated.problem, plan)[0]
     return Stated(stated.problem, stated.params, stated.time, start, None, stated.warnings), None
 
 
