@@ -6,12 +6,13 @@ import secrets
 import threading
 import time as clocks
 from collections.abc import Callable
+from contextlib import suppress
 from dataclasses import dataclass, field, replace
 from typing import Any
 
 from spacevrp.problems.deadline import Deadline
 from spacevrp.problems.explanation import is_missing_visit
-from spacevrp.problems.plan_documents import plan_document
+from spacevrp.problems.plan_documents import plain, plan_document
 from spacevrp.problems.problem import Problem
 from spacevrp.problems.solution import Solution
 from spacevrp.serve.store import Row
@@ -133,7 +134,7 @@ class Job:
                 return False
             row = self.row
             row.finished = clocks.time()
-            row.about |= {"notes": list(notes), "seconds": self.seconds, **more}
+            row.about |= plain({"notes": list(notes), "seconds": self.seconds, **more})
             if plan is not None:
                 self.best, row.plan = plan, document
                 row.best = routes_document(plan) if self.stored else None
@@ -156,7 +157,8 @@ class Job:
             events.pop()
         events.append(told)
         for listener in list(self._listeners):
-            listener()
+            with suppress(RuntimeError):  # its event loop has ended
+                listener()
 
     def snapshot(self) -> Row:
         """What is to be stored of it."""

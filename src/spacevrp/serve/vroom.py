@@ -115,6 +115,9 @@ def _routes(problem: Problem, document: dict[str, Any], steps: list[list[Any]]) 
 def answer(plan: Solution, arrived: float, began: float) -> dict[str, Any]:
     """The document that VROOM would answer with; moments are of the monotonic clock."""
     document: dict[str, Any] = whole(plan.to_vroom())
+    for route in document["routes"]:
+        if route.get("description") == str(route["vehicle"]):
+            del route["description"]  # ours, for want of one
     document["summary"]["computing_times"] = {
         "loading": round(1000 * (began - arrived)),
         "solving": round(1000 * (time.monotonic() - began)),

@@ -309,25 +309,28 @@ class Workers:
     # ------------------------------------------------------------------------------- looking after
 
     def _keep(self) -> None:
-        """End what has taken too long, store what is new, forget what is old."""
+        """Look after the jobs until the end."""
         expired = -math.inf
-        while not self._ended.is_set():
-            now = time.monotonic()
-            for job in list(self.jobs.values()):
-                started, deadline = job.started, job.deadline
-                limit = self.settings.max_time
-                if started is not None and deadline is not None and now - started > limit:
-                    deadline.interrupt()
-                is_due = job.dirty and now - job.saved > _SAVE
-                if is_due and self._save(job) and job.finished:
-                    self.jobs.pop(job.id, None)
-            if now - expired > _EXPIRE:
-                expired = now
-                try:
+        while not self._ended.wait(_LOOK):
+            try:
+                for job in list(self.jobs.values()):
+                    self._look_after(job)
+                if time.monotonic() - expired > _EXPIRE:
+                    expired = time.monotonic()
                     self.store.expire(self.settings.keep_seconds, self.settings.keep_jobs)
-                except (sqlite3.Error, OSError):
-                    self.metrics.count("store_failures_total")
-            self._ended.wait(_LOOK)
+            except (sqlite3.Error, OSError):
+                self.metrics.count("store_failures_total")
+            except Exception as error:  # a mistake of ours must not end the thread
+                self._complain(error)
+
+    def _look_after(self, job: Job) -> None:
+        """End a job that has taken too long, and store what is new of it."""
+        now, started, deadline = time.monotonic(), job.started, job.deadline
+        if started is not None and deadline is not None and now - started > self.settings.max_time:
+            deadline.interrupt()
+        is_due = job.dirty and now - job.saved > _SAVE
+        if is_due and self._save(job) and job.finished:
+            self.jobs.pop(job.id, None)
 
     def _complain(self, error: BaseException) -> None:
         self.metrics.count("faults_total")
