@@ -188,6 +188,15 @@ def test_a_folder_has_one_server(serving: Any, tmp_path: Path) -> None:
         Store(tmp_path)
 
 
+def test_a_folder_with_something_else_in_it(tmp_path: Path) -> None:
+    from spacevrp.problems.errors import SpacevrpError
+    from spacevrp.serve.store import FILE, Store
+
+    (tmp_path / FILE).write_bytes(b"no database " * 100)
+    with pytest.raises(SpacevrpError, match="cannot hold jobs"):
+        Store(tmp_path)
+
+
 def test_a_server_that_ends_leaves_its_jobs_to_the_next(serving: Any, tmp_path: Path) -> None:
     server = serving(data=tmp_path, workers=1)
     names = [server.take({"problem": FOUR, "time": 3000}), server.take(FOUR)]

@@ -243,6 +243,26 @@ def test_the_page_and_its_headers(server: Any) -> None:
         assert server.http.get(path).status_code == 404
 
 
+def test_assets_have_their_types(
+    server: Any, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    (tmp_path / "vendor").mkdir()
+    for name in ("index.html", "vendor/map.js", "vendor/map.css", "x.bin", ".hidden"):
+        (tmp_path / name).write_text("x")
+    monkeypatch.setattr("spacevrp.serve.app.PAGE", tmp_path)
+    kinds = {
+        name: server.http.get(f"/{name}").headers["content-type"].partition(";")[0]
+        for name in ("", "vendor/map.js", "vendor/map.css", "x.bin", ".hidden")
+    }
+    assert kinds == {
+        "": "text/html",
+        "vendor/map.js": "text/javascript",
+        "vendor/map.css": "text/css",
+        "x.bin": "application/octet-stream",
+        ".hidden": "application/problem+json",
+    }
+
+
 def test_metrics_are_text_for_prometheus(server: Any) -> None:
     server.http.get("/health")
     lines = server.http.get("/metrics").text.splitlines()

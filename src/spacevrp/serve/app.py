@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import asyncio
 import hmac
-import mimetypes
 import sqlite3
 import time
 from collections.abc import AsyncIterator, Awaitable, Callable
@@ -42,6 +41,22 @@ _POLICY_OF_PLANS = (
     "sandbox allow-scripts; default-src 'none'; script-src 'unsafe-inline'; "
     "style-src 'unsafe-inline'; img-src data:"
 )
+# Of the page's files; what the system holds for the type of a suffix differs from one to another.
+_TYPES = {
+    ".html": "text/html; charset=utf-8",
+    ".css": "text/css; charset=utf-8",
+    ".js": "text/javascript; charset=utf-8",
+    ".mjs": "text/javascript; charset=utf-8",
+    ".txt": "text/plain; charset=utf-8",
+    ".json": "application/json",
+    ".geojson": "application/geo+json",
+    ".webmanifest": "application/manifest+json",
+    ".svg": "image/svg+xml",
+    ".png": "image/png",
+    ".ico": "image/x-icon",
+    ".woff2": "font/woff2",
+    ".pbf": "application/x-protobuf",
+}
 _HEADERS = (
     (b"x-content-type-options", b"nosniff"),
     (b"referrer-policy", b"no-referrer"),
@@ -287,9 +302,7 @@ class Answers:
         files = await asyncio.to_thread(_assets)
         if asset not in files:
             raise missing(f"/{asset[:100]}")
-        kind = mimetypes.guess_type(asset)[0] or "application/octet-stream"
-        if kind.startswith("text/") or kind == "application/javascript":
-            kind += "; charset=utf-8"
+        kind = _TYPES.get(files[asset].suffix.lower(), "application/octet-stream")
         content = await asyncio.to_thread(files[asset].read_bytes)
         headers = {"Content-Security-Policy": _POLICY, "Cache-Control": "no-cache"}
         return Response(content, 200, headers, kind)

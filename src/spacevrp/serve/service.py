@@ -34,12 +34,16 @@ class Service:
         self.settings = settings
         self.metrics = Metrics()
         self.store = Store(settings.data)
+        try:
+            self._left = self.store.unfinished()
+        except (sqlite3.Error, ValueError) as error:
+            raise SpacevrpError(f"{settings.data}: cannot be read: {error}") from None
         self.solver = solver or Solver(settings.weights, settings.device)
         self.workers = Workers(self.solver, settings, self.store, self.metrics, self._again)
 
     def start(self) -> None:
         """Go on with what an earlier server left, then take new jobs."""
-        for row in self.store.unfinished():
+        for row in self._left:
             row.state = "queued"
             row.about.pop("stage", None)
             job = Job(row, int(row.about.get("customers", 0)))
