@@ -271,3 +271,16 @@ def test_metrics_are_text_for_prometheus(server: Any) -> None:
     assert all(float(line.rpartition(" ")[2]) >= 0 for line in values)
     assert any(line.startswith('spacevrp_requests_total{path="/health"') for line in values)
     assert "spacevrp_workers 2" in values
+
+
+def test_stopping_one_of_a_call_lets_the_others_go_on(serving: Any) -> None:
+    """One is stopped, wherever it is; the others end as they would."""
+    server = serving(workers=1, batch_seconds=1.0, batch_jobs=3)
+    problems = [FOUR | {"capacity": capacity} for capacity in (1, 2, 4)]
+    names = [server.take(one) for one in problems]
+    stopped = server.http.delete(f"/v1/jobs/{names[1]}").json()
+    assert stopped["state"] in ("stopped", "done")
+    alone = server.service.solver.solve([Problem.from_data(one) for one in problems])
+    for number in (0, 2):
+        job = server.ended(names[number])
+        assert (job["state"], job["cost"]) == ("done", alone[number].cost)

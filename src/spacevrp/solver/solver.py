@@ -209,8 +209,7 @@ class Solver:
         clock
             Tells the time in seconds.
         deadline
-            In place of a time: another thread may interrupt it, which ends the call with the best
-            plans so far.
+            In place of a time; another thread may interrupt it, to end with the best plans so far.
         entered
             Told the name of every stage that begins.
 
@@ -223,11 +222,11 @@ class Solver:
         resolved = SolveParams() if params is None else params
         if changes:
             resolved = resolved.changed(**changes)
-        if time is not None and deadline is not None:
-            raise SpacevrpError("time: expected none with a deadline, received both")
-        seconds = None if time is None else as_seconds(time)
+        seconds = NEVER.seconds if time is None else as_seconds(time)
         if deadline is None:
-            deadline = Deadline(clock=clock) if seconds is None else Deadline(seconds, clock)
+            deadline = Deadline(seconds, clock)
+        elif time is not None:
+            raise SpacevrpError("time: expected none with a deadline, received both")
         if deadline.seconds < NEVER.seconds:
             resolved.check_time()
         problems, _ = as_problems(problem)
