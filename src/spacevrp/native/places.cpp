@@ -150,8 +150,11 @@ Place Search::best_candidate(int number, Node head, double floor, double bound) 
             tried_.push_back(other);
         }
         tried_.insert(tried_.end(), stops + (other < 0 ? one.first : one.second), stops + r.size);
+        Limit limit;
+        if (other < 0 && !r.rest.empty())
+            limit = {r.cost + best.delta, r.rest.data(), one.first};
         const RouteValue whole =
-            plan.whole_route(r.type, tried_.data(), static_cast<int>(tried_.size()));
+            plan.whole_route(r.type, tried_.data(), static_cast<int>(tried_.size()), limit);
         const double delta = weight * one.longer + (whole.extra - r.extra);
         if (whole.feasible && delta < best.delta && delta > floor)
             best = {delta, number, r.type, one.first, one.second};

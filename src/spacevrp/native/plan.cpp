@@ -301,8 +301,13 @@ bool Plan::refresh(int number, int from, Node added, const double *extra) {
         const bool reloads = !model.rules.types[at(r.type)].reload_depots.empty();
         if (extra == nullptr || reloads) {
             whole = legal ? whole_route(r.type, node + 1, m) : RouteValue{};
-            if (reloads)
-                r.reloads = rules_.reloads();
+            r.reloads = rules_.reloads();
+            r.rest.clear();
+            if (reloads && m > 0)
+                rules_.find_rest(r.type, node + 1, m, r.rest);
+        } else {
+            r.reloads.clear();
+            r.rest.clear();
         }
         r.extra = whole.extra;
         r.cost += whole.extra;

@@ -26,13 +26,23 @@ struct Schedule {
     double duration() const { return end - departure; }
 };
 
+// What an evaluation need not look at: a route with an inserted customer that costs more.
+struct Limit {
+    double most = INFINITE;       // cost, without the fixed cost
+    const double *rest = nullptr; // of the route without it: see `find_rest`
+    int inserted = 0;             // its position among the customers
+};
+
 // Each plan has one of its own: an evaluation needs room to work in.
 class RouteRules {
 public:
     explicit RouteRules(const Model &problem) : model_(problem) {}
 
     // For stops whose constant-time checks have been passed.
-    RouteValue evaluate(int type, const Node *stops, int count);
+    RouteValue evaluate(int type, const Node *stops, int count, const Limit &limit = {});
+    // For each number of customers served, (count + 1,), the least length from a depot to the end
+    // of the route by trips that fit, whatever the time.
+    void find_rest(int type, const Node *stops, int count, std::vector<double> &rest);
     // The least that a route with so much driving and service costs beyond its length.
     double least_extra(int type, double busy) const;
     // Of the last route that was evaluated and is feasible; the times where its type is scheduled.
@@ -62,7 +72,7 @@ private:
     void begin_trip(const TypeRules &own, bool is_first);
     bool join_trip(const TypeRules &own, Node node);
     bool in_one_trip(int type, const Node *stops, int count);
-    bool choose_trips(int type, const Node *stops, int count);
+    bool choose_trips(int type, const Node *stops, int count, const Limit &limit);
     struct Label;
     void extend(int type, const Node *stops, int count, int number);
     void offer(const TypeRules &own, const Label &label);
@@ -91,7 +101,10 @@ private:
     bool plain_times_ = true;
     std::vector<Label> labels_;
     std::vector<std::vector<int>> at_; // labels by the customers served
-    std::vector<Label> complete_;
+    // The cheapest label that is complete, and what it costs.
+    Label best_;
+    double least_ = INFINITE;
+    Limit limit_;
     // Of the trip that is looked at: what it handed over, by kind of load, and open pairs.
     std::vector<double> handed_, high_, low_, deliveries_;
     int open_ = 0;

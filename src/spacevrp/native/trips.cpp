@@ -12,6 +12,8 @@ std::size_t at(int i) { return static_cast<std::size_t>(i); }
 
 // Labels kept after the same customers: far more than ever matter.
 constexpr std::size_t MOST_LABELS = 48;
+// Sums in another order differ by this share at most.
+constexpr double ROUNDING = 1e-9;
 
 } // namespace
 
@@ -148,6 +150,12 @@ void RouteRules::extend(int type, const Node *stops, int count, int number) {
             ++next.reloads;
             if (!(next.length <= vehicle.max_length) || !std::isfinite(next.length))
                 continue;
+            if (limit_.rest != nullptr) {
+                const double rest =
+                    limit_.rest[boundary <= limit_.inserted ? boundary : boundary - 1];
+                if (!(vehicle.weight * (next.length + rest) <= limit_.most))
+                    continue;
+            }
             if (!plain_times_)
                 earliest_ = held;
             if (!go_on(depot, next))
@@ -204,7 +212,11 @@ void RouteRules::extend(int type, const Node *stops, int count, int number) {
         if (!(here.clock <= vehicle.back_by))
             return;
     }
-    complete_.push_back(here);
+    const double cost = price(type, stops, count, here);
+    if (cost < least_) {
+        least_ = cost;
+        best_ = here;
+    }
 }
 
 // What a complete label costs beside the fixed cost; infinite where a rule is broken.
@@ -246,12 +258,14 @@ void RouteRules::write_visits(const Node *stops, int count) {
     }
 }
 
-bool RouteRules::choose_trips(int type, const Node *stops, int count) {
+bool RouteRules::choose_trips(int type, const Node *stops, int count, const Limit &limit) {
     const VehicleType &vehicle = model_.vehicles[at(type)];
     const TypeRules &own = model_.rules.types[at(type)];
     plain_times_ = own.plain_times && !always_slow;
     labels_.clear();
-    complete_.clear();
+    least_ = INFINITE;
+    limit_ = limit;
+    limit_.most += ROUNDING * std::abs(limit_.most);
     if (at_.size() < at(count) + 1)
         at_.resize(at(count) + 1);
     for (int i = 0; i <= count; ++i)
@@ -265,19 +279,35 @@ bool RouteRules::choose_trips(int type, const Node *stops, int count) {
     for (int i = 0; i < count; ++i)
         for (std::size_t k = 0; k < at_[at(i)].size(); ++k)
             extend(type, stops, count, at_[at(i)][k]);
-    double least = INFINITE;
-    const Label *best = nullptr;
-    for (const Label &label : complete_) {
-        const double cost = price(type, stops, count, label);
-        if (cost < least) {
-            least = cost;
-            best = &label;
-        }
-    }
-    if (best == nullptr)
+    if (least_ == INFINITE)
         return false;
-    read_reloads(*best);
+    read_reloads(best_);
     return true;
+}
+
+void RouteRules::find_rest(int type, const Node *stops, int count, std::vector<double> &rest) {
+    const VehicleType &vehicle = model_.vehicles[at(type)];
+    const TypeRules &own = model_.rules.types[at(type)];
+    rest.assign(at(count + 1), 0.0);
+    const auto nearest = [&](Node node, bool back) {
+        double least = INFINITE;
+        for (const Node depot : own.reload_depots)
+            least =
+                std::min(least, back ? model_.distance(node, depot) : model_.distance(depot, node));
+        return least;
+    };
+    for (int j = count - 1; j > 0; --j) {
+        double least = INFINITE, length = nearest(stops[j], false);
+        begin_trip(own, false);
+        for (int k = j; k < count && join_trip(own, stops[k]); ++k) {
+            if (k > j)
+                length += model_.distance(stops[k - 1], stops[k]);
+            least = std::min(least,
+                             length + (k + 1 == count ? model_.distance(stops[k], vehicle.end)
+                                                      : nearest(stops[k], true) + rest[at(k + 1)]));
+        }
+        rest[at(j)] = least;
+    }
 }
 
 } // namespace spacevrp
