@@ -26,8 +26,7 @@ struct Route {
     double extra = 0.0;      // what it costs beyond its length, by the rules of whole routes
     double cost = 0.0;       // both, without the fixed cost
     double spare = INFINITE; // no customer with more of the first kind fits; of plain loads only
-    std::vector<Reload> reloads; // depots on the way
-    std::vector<double> rest;    // least lengths of what is left, where there may be such depots
+    TripLengths trips;       // where there may be such depots
     int first_backhaul = 0, last_linehaul = 0; // positions; size + 1 and 0 without
     // Position 0 is the start, size + 1 the end.
     std::vector<Node> node;

@@ -26,10 +26,18 @@ struct Schedule {
     double duration() const { return end - departure; }
 };
 
+// Lengths of trips that fit, whatever the time, by the customers served: (count + 1,).
+struct TripLengths {
+    std::vector<double> head;      // least from the start to a depot after so many customers
+    std::vector<double> rest;      // least from a depot to the end
+    std::vector<double> out, back; // between a depot and the customer of that number, from 1
+    std::vector<double> load;      // handed over up to there, of plain loads; otherwise 0
+};
+
 // What an evaluation need not look at: a route with an inserted customer that costs more.
 struct Limit {
     double most = INFINITE;       // cost, without the fixed cost
-    const double *rest = nullptr; // of the route without it: see `find_rest`
+    const double *rest = nullptr; // of the route without it: as in TripLengths
     int inserted = 0;             // its position among the customers
 };
 
@@ -40,9 +48,11 @@ public:
 
     // For stops whose constant-time checks have been passed.
     RouteValue evaluate(int type, const Node *stops, int count, const Limit &limit = {});
-    // For each number of customers served, (count + 1,), the least length from a depot to the end
-    // of the route by trips that fit, whatever the time.
-    void find_rest(int type, const Node *stops, int count, std::vector<double> &rest);
+    void find_lengths(int type, const Node *stops, int count, TripLengths &trips);
+    // The least length of all trips with a customer inserted after a position; `nodes` begin and
+    // end with the depots of the route, and `so_far` says how far it is to each of them.
+    double least_length(int type, const TripLengths &trips, const Node *nodes, const double *so_far,
+                        int count, int after, Node node) const;
     // The least that a route with so much driving and service costs beyond its length.
     double least_extra(int type, double busy) const;
     // Of the last route that was evaluated and is feasible; the times where its type is scheduled.
@@ -78,6 +88,7 @@ private:
     void offer(const TypeRules &own, const Label &label);
     double price(int type, const Node *stops, int count, const Label &label);
     void read_reloads(const Label &label);
+    double nearest_depot(const TypeRules &own, Node node, bool back) const;
     void write_visits(const Node *stops, int count);
 
     const Model &model_;
