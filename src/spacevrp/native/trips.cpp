@@ -142,20 +142,21 @@ void RouteRules::extend(int type, const Node *stops, int count, int number) {
             return;
         const std::vector<double> held = plain_times_ ? std::vector<double>{} : earliest_;
         for (const Node depot : own.reload_depots) {
-            Label next = here;
-            next.length += model_.distance(last, depot);
-            next.before = number;
-            next.boundary = boundary;
-            next.depot = depot;
-            ++next.reloads;
-            if (!(next.length <= vehicle.max_length) || !std::isfinite(next.length))
+            const double length = here.length + model_.distance(last, depot);
+            if (!(length <= vehicle.max_length) || !std::isfinite(length))
                 continue;
             if (limit_.rest != nullptr) {
                 const double rest =
                     limit_.rest[boundary <= limit_.inserted ? boundary : boundary - 1];
-                if (!(vehicle.weight * (next.length + rest) <= limit_.most))
+                if (!(vehicle.weight * (length + rest) <= limit_.most))
                     continue;
             }
+            Label next = here;
+            next.length = length;
+            next.before = number;
+            next.boundary = boundary;
+            next.depot = depot;
+            ++next.reloads;
             if (!plain_times_)
                 earliest_ = held;
             if (!go_on(depot, next))
