@@ -196,9 +196,9 @@ def check_relations(problem: ProblemData) -> None:
     if problem.lifo and not problem.pairs:
         raise ProblemError("lifo", "pairs beside it", "none")
     if problem.lifo:
-        collects = np.hstack([problem.loads < 0, problem.pickups > 0]).any(axis=1).tolist()
         for node in problem.customers:
-            if collects[node] and node not in paired:
+            collects = (problem.loads[node] < 0).any() or (problem.pickups[node] > 0).any()
+            if collects and node not in paired:
                 expected = "pairs and deliveries alone beside lifo"
                 raise ProblemError("lifo", expected, "a pickup without a delivery", node=node)
     for group in problem.groups:
