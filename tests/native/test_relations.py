@@ -111,6 +111,13 @@ def test_hostile_relations_are_refused() -> None:
     assert refused > 200
 
 
+def test_limits_on_durations_beside_a_measured_objective() -> None:
+    """No rule of whole routes is there to ask what the time costs."""
+    has = {"vehicles", "max_durations", "shifts", "same_route", "priority", "objective"}
+    for seed in (628058, 4, 5):
+        check_plans(relate(has, seed, 9), seed)
+
+
 def test_beside_covers_what_relations_meet() -> None:
     """A problem without relations tells the model nothing of them."""
     assert "relations" not in model_arguments(relate(BESIDE[:4], 1, 5))

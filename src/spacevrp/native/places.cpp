@@ -119,7 +119,7 @@ Place Search::scan_whole(int number, Node node, double floor, double bound) {
             least = weight * plan.rules().least_length(r.type, r.trips, r.node.data(),
                                                        r.so_far.data(), r.size, p, node) -
                     r.cost;
-        if (model_.limited_duration) {
+        if (model_.rich && model_.limited_duration) {
             const double busy = r.busy[at(r.size + 1)] + model_.duration(last, node) + service +
                                 model_.duration(node, next) - model_.duration(last, next);
             const double extra = plan.least_extra(r.type, busy);
