@@ -18,6 +18,7 @@ if TYPE_CHECKING:
     from spacevrp.formats.saving import write as write
     from spacevrp.generators import generate as generate
     from spacevrp.many import solve_many as solve_many
+    from spacevrp.problems.breaks import Break as Break
     from spacevrp.problems.clock import Clock as Clock
     from spacevrp.problems.errors import SpacevrpError as SpacevrpError
     from spacevrp.problems.fleet import Vehicle as Vehicle
@@ -35,6 +36,7 @@ if TYPE_CHECKING:
 
 # Public name -> the module that defines it.
 _HOMES = {
+    "Break": "spacevrp.problems.breaks",
     "Clock": "spacevrp.problems.clock",
     "Plan": "spacevrp.problems.plan",
     "Problem": "spacevrp.problems.problem",

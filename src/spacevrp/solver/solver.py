@@ -22,10 +22,10 @@ from spacevrp.inference.weights import DEFAULT_WEIGHTS
 from spacevrp.problems.conversion import as_whole
 from spacevrp.problems.deadline import NEVER, Clock, Deadline, stopping_on_interrupt
 from spacevrp.problems.errors import SpacevrpError, UnsupportedError
-from spacevrp.problems.fleet import unlearned_terms
 from spacevrp.problems.inputs import as_problems, is_one
 from spacevrp.problems.problem import Problem
 from spacevrp.problems.recourse import can_plan_ahead
+from spacevrp.problems.route_rules import unlearned_rule
 from spacevrp.problems.solution import Solution
 from spacevrp.problems.warning import warn
 from spacevrp.solver.budget import as_seconds
@@ -183,6 +183,8 @@ class Solver:
         progress: ShowProgress = False,
         explain: bool | None = None,
         clock: Clock = clocks.perf_counter,
+        deadline: Deadline | None = None,
+        entered: Callable[[str], object] | None = None,
         **changes: Any,
     ) -> Outcome:
         """The same with an account of it, and no error where no plan is complete.
@@ -206,6 +208,10 @@ class Solver:
             first few alone; the others are found when they are asked for.
         clock
             Tells the time in seconds.
+        deadline
+            In place of a time; another thread may interrupt it, to end with the best plans so far.
+        entered
+            Told the name of every stage that begins.
 
         Raises
         ------
@@ -216,14 +222,17 @@ class Solver:
         resolved = SolveParams() if params is None else params
         if changes:
             resolved = resolved.changed(**changes)
-        seconds = None if time is None else as_seconds(time)
-        if seconds is not None:
+        seconds = NEVER.seconds if time is None else as_seconds(time)
+        if deadline is None:
+            deadline = Deadline(seconds, clock)
+        elif time is not None:
+            raise SpacevrpError("time: expected none with a deadline, received both")
+        if deadline.seconds < NEVER.seconds:
             resolved.check_time()
         problems, _ = as_problems(problem)
         given = as_starts(start, problem, problems)
-        deadline = Deadline(clock=clock) if seconds is None else Deadline(seconds, clock)
         engine = self._engine_for(protocol_named(resolved.protocol))
-        call = Call(engine, problems, resolved, deadline, given, callback, progress)
+        call = Call(engine, problems, resolved, deadline, given, callback, progress, entered)
         with engine.at_work():
             return call.run(explain)
 
@@ -250,6 +259,7 @@ class Call:
     given: dict[int, Solution]
     callback: Callback | None
     show: ShowProgress
+    entered: Callable[[str], object] | None = None
     stages: list[tuple[str, float, list[float | None]]] = field(default_factory=list)
 
     def __post_init__(self) -> None:
@@ -261,14 +271,13 @@ class Call:
         wanted = self.protocol.decide("search", self.params.search, True)
         everything = range(len(self.problems))
         self.searched = [n for n in everything if wanted and can_search(self.problems[n])]
-        terms = [unlearned_terms(problem.fleet) for problem in self.problems]
+        terms = [unlearned_rule(problem) for problem in self.problems]
         self.unlearned = {n: term for n, term in enumerate(terms) if term is not None}
         for number, term in self.unlearned.items():
             if number not in self.searched:
                 expected = "the search, as the network does not know it"
                 raise UnsupportedError(
-                    f"instance {number}, {term} of vehicles: expected {expected}, received a call "
-                    "without it"
+                    f"instance {number}, {term}: expected {expected}, received a call without it"
                 )
         show = False if self.timed else self.show
         self.construct = Construct(
@@ -302,6 +311,8 @@ class Call:
     def _stage(self, name: str, work: Callable[[], None]) -> None:
         began = self.deadline.spent
         self.bar.stage(name)
+        if self.entered is not None:
+            self.entered(name)
         work()
         took, plans = self.deadline.spent - began, map(self.pool.of, range(len(self.problems)))
         costs = [plan.cost if plan is not None and plan.feasible else None for plan in plans]
