@@ -212,7 +212,20 @@ def read_json(
     ``time_unit`` is for the latter; ours says its own.
     """
     path = Path(path)
-    document = parse_object(path)
+    return instance_of(
+        path, parse_object(path), rounding=rounding, variant=variant, time_unit=time_unit
+    )
+
+
+def instance_of(
+    path: Path,
+    document: dict[str, Any],
+    *,
+    rounding: str | None = None,
+    variant: str | None = None,
+    time_unit: str | None = None,
+) -> Problem:
+    """The same of a document that is there already; ``path`` is what messages call it."""
     foreign = foreign_kind(document)
     if foreign is not None:
         return read_foreign(

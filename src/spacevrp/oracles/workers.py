@@ -2,18 +2,16 @@
 
 from __future__ import annotations
 
-import multiprocessing
-import signal
 import time
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from multiprocessing.connection import Connection, wait
-from typing import Any
 
 from spacevrp.oracles.base import OracleResult
 from spacevrp.oracles.choice import make_oracle
 from spacevrp.problems.errors import InfeasibleError, SpacevrpError
 from spacevrp.problems.problem import Problem
+from spacevrp.processes import AnsweringProcess, ProcessEnded
 
 
 @dataclass(frozen=True)
@@ -82,21 +80,22 @@ def _work(task: Task) -> Outcome:
 
 
 def _run_in_processes(tasks: Iterator[Task], jobs: int) -> Iterator[tuple[Task, Outcome]]:
-    busy: dict[Connection, tuple[_Worker, Task]] = {}
-    idle: list[_Worker] = []
+    busy: dict[Connection, tuple[AnsweringProcess, Task]] = {}
+    idle: list[AnsweringProcess] = []
     try:
         while True:
             while len(busy) < jobs and (task := next(tasks, None)) is not None:
-                worker = idle.pop() if idle else _Worker()
-                worker.connection.send(task)
+                worker = idle.pop() if idle else AnsweringProcess(_make_answer)
+                worker.send(task)
                 busy[worker.connection] = worker, task
             if not busy:
                 return
             for connection in wait(list(busy)):
                 assert isinstance(connection, Connection)
                 worker, task = busy.pop(connection)
-                outcome = worker.receive()
-                if outcome is None:
+                try:
+                    outcome: Outcome = worker.receive()
+                except ProcessEnded:
                     # Some solvers end the process where others raise an error; one instance is
                     # lost to that, and no more.
                     yield task, Failure(f"{task.solver} ended its process on {task.problem.name}")
@@ -108,39 +107,5 @@ def _run_in_processes(tasks: Iterator[Task], jobs: int) -> Iterator[tuple[Task, 
             worker.end()
 
 
-class _Worker:
-    """A process that waits for tasks at one end of a pipe."""
-
-    def __init__(self) -> None:
-        # A fresh interpreter: a copy of this one may hold threads of another library.
-        context = multiprocessing.get_context("spawn")
-        self.connection, theirs = context.Pipe()
-        self._process = context.Process(target=_serve, args=(theirs,), daemon=True)
-        self._process.start()
-        theirs.close()  # so that the pipe breaks where the process does
-
-    def receive(self) -> Outcome | None:
-        """What became of the task; None where the process ended instead."""
-        try:
-            outcome: Outcome = self.connection.recv()
-        except (EOFError, OSError):
-            self.end()
-            return None
-        return outcome
-
-    def end(self) -> None:
-        """End the process, whatever it is at."""
-        self.connection.close()
-        self._process.terminate()
-        self._process.join()
-
-
-def _serve(connection: Any) -> None:
-    # Ctrl-C reaches all processes of a terminal; the one that asks decides what it means.
-    signal.signal(signal.SIGINT, signal.SIG_IGN)
-    while True:
-        try:
-            task = connection.recv()
-        except (EOFError, OSError):
-            return
-        connection.send(_work(task))
+def _make_answer() -> Callable[[Task], Outcome]:
+    return _work

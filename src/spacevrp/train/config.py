@@ -282,11 +282,6 @@ class TrainConfig:
         """Whether policy heads are trained, and nothing else."""
         return self.augmentations > 1
 
-    @property
-    def starts(self) -> int:
-        """Trajectories of each instance."""
-        return self.starts_at(self.size)
-
     def to_dict(self) -> dict[str, Any]:
         """The run as plain data."""
         return asdict(self)
@@ -314,10 +309,7 @@ class TrainConfig:
 
     @classmethod
     def read(
-        cls,
-        path: str | Path,
-        base: TrainConfig | None = None,
-        network: ModelConfig | None = None,
+        cls, path: str | Path, base: TrainConfig | None = None, network: ModelConfig | None = None
     ) -> TrainConfig:
         """A run from a TOML file.
 
