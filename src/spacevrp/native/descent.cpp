@@ -23,6 +23,7 @@ enum Kind {
     SWAP_TWO,
     TWO_OPT_STAR,
     TWO_OPT,
+    OR_THREE_OPT,
 };
 
 } // namespace
@@ -30,7 +31,8 @@ enum Kind {
 const char *Search::move_name(int kind) {
     static const char *names[MOVES] = {"relocate",        "relocate_before", "or_opt_two",
                                        "or_opt_reversed", "or_opt_three",    "swap",
-                                       "swap_two",        "two_opt_star",    "two_opt"};
+                                       "swap_two",        "two_opt_star",    "two_opt",
+                                       "or_three_opt"};
     return names[kind];
 }
 
@@ -213,6 +215,8 @@ bool Search::propose(int kind, Node u, Node v, double bound, Proposal &out) {
         const Piece right[2] = {{a, pu + 1, ra.size, true}, {b, pv + 1, rb.size, false}};
         return weigh(left, 2, right, 2, bound, out);
     }
+    case OR_THREE_OPT:
+        return a == b && exchange_parts(u, v, bound, out);
     default:
         return false;
     }
@@ -275,8 +279,10 @@ bool Search::improve(Node u) {
     const Node *near = model_.near(u);
     const int count = std::min(options_.granularity, model_.width);
     const double bound = -1e-9 * model_.arc_weight * model_.typical_arc;
+    // Where arcs are as long both ways, turning a part round does as well as the last kind.
+    const int kinds = model_.symmetric ? OR_THREE_OPT : MOVES;
     for (int i = 0; i < count && near[i] >= 0; ++i)
-        for (int kind = 0; kind < MOVES; ++kind)
+        for (int kind = 0; kind < kinds; ++kind)
             if (propose(kind, u, near[i], bound, proposal_)) {
                 enqueue_beside(u); // what lies beside them before and after
                 enqueue_beside(near[i]);
