@@ -82,6 +82,8 @@ Search::Search(const Model &problem, const Options &options)
             farthest = std::max(farthest, model_.reach[at(node)]);
     for (const VehicleType &type : model_.vehicles) {
         dearest = std::max(dearest, type.fixed_cost);
+        // Time costs, too; how much of it a detour takes is not known.
+        weight = std::max(weight, model_.rich ? model_.arc_weight : 0.0);
         weight = std::max(weight, type.weight);
     }
     price_.assign(n, 3.0 * (weight * farthest + dearest));
@@ -100,8 +102,9 @@ Search::Search(const Model &problem, const Options &options)
         options_.cold = usual.cold;
     if (options_.removed <= 0.0)
         options_.removed = usual.removed;
-    // Few moves keep the order of pairs, and where prize counts most others are better.
-    if (model_.symmetric && (model_.paired || model_.maximise_prize))
+    // Few such moves keep the order of pairs, and where whom to visit matters more than the order
+    // they gain little; unless distances are asymmetric, and the usual descent finds too little.
+    if (model_.rich || (model_.symmetric && (model_.paired || model_.maximise_prize)))
         options_.within = 0.0;
     if (options_.places <= 0)
         options_.places =

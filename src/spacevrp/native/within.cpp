@@ -32,8 +32,7 @@ bool Search::exchange_parts(Node u, Node v, double bound, Proposal &out) {
     int third = -1;
     const auto look = [&](int low, int high) {
         for (int p = low; p <= high; ++p) {
-            const double there =
-                to != nullptr ? to[nodes[p]] : model_.distance(nodes[p], onward);
+            const double there = to != nullptr ? to[nodes[p]] : model_.distance(nodes[p], onward);
             const double on =
                 from != nullptr ? from[nodes[p + 1]] : model_.distance(back, nodes[p + 1]);
             if (there + on - arc[p] < least) {
@@ -107,8 +106,8 @@ bool Search::improve_within(Node u) {
             return false;
         const int other = plan.position[at(v)];
         const int low = std::min(here, other), high = std::max(here, other);
-        bool found = exchange_parts(u, v, bound, proposal_) ||
-                     exchange_parts(v, u, bound, proposal_);
+        bool found =
+            exchange_parts(u, v, bound, proposal_) || exchange_parts(v, u, bound, proposal_);
         if (!found && there < r.arc[at(here)])
             found = turn_part(number, low + 1, high, bound, proposal_);
         if (!found && there < r.arc[at(here - 1)])

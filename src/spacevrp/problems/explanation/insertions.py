@@ -125,11 +125,14 @@ class Insertions:
         """
         if not self.problem.depots and self.used:
             return
-        ends: dict[tuple[int | None, int | None], None] = {
-            (terms.start, terms.end): None for terms in self.problem.fleet
+        ways: dict[tuple[int | None, int | None, int | None], None] = {
+            (terms.start, depot, terms.end): None
+            for terms in self.problem.fleet
+            # Who is under way first goes for what is not on board.
+            for depot in (None, *(terms.reload_depots if terms.on_board is not None else ()))
         }
-        for start, end in ends or {(None, None): None}:
-            nodes = (*_listed(start), *stops, *_listed(end))
+        for start, depot, end in ways or {(None, None, None): None}:
+            nodes = (*_listed(start), *_listed(depot), *stops, *_listed(end))
             cost, faults = self.judge_alone(nodes)
             bound, others = self._by_type(nodes) if faults else ((), {})
             if bound:
@@ -192,10 +195,14 @@ class Insertions:
         # that the place before its first node is the one after its last.
         last = len(route) - (len(route) > 1 and route[-1] in self.problem.depots)
         first, *rest = stops
+        reloads = {depot for terms in self.problem.fleet for depot in terms.reload_depots}
         for place in range(1, last + 1):
             begun = (*route[:place], first)
             if not rest:
                 yield begun + route[place:]
+                for depot in sorted(reloads):
+                    yield (*route[:place], depot, first, *route[place:])
+                    yield (*begun, depot, *route[place:])
                 continue
             (second,) = rest
             for later in range(place, last + 1):
