@@ -314,7 +314,8 @@ Result Search::run(const Hooks &hooks) {
         const double limit = current - temperature * std::log(random_.uniform() + 1e-300);
         double value = INFINITE;
         const bool changed = mixed_ && random_.uniform() < OTHER_TYPES && change_types();
-        const bool improves = plan.active.size() == 1 && random_.uniform() < options_.within;
+        const bool improves =
+            options_.within > 0.0 && plan.active.size() == 1 && random_.uniform() < options_.within;
         const double worth = improves ? limit + WORTH_IMPROVING * unit : limit;
         // What other vehicles cost may be saved again at the end.
         if (recreate(options_.blink, changed ? INFINITE : worth)) {
