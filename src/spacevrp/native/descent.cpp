@@ -293,8 +293,9 @@ bool Search::improve(Node u) {
     const Node *near = model_.near(u);
     const int count = std::min(options_.granularity, model_.width);
     const double bound = -1e-9 * model_.arc_weight * model_.typical_arc;
-    // Where arcs are as long both ways, turning parts round does as well as the last kind.
-    const int kinds = model_.symmetric ? OR_THREE_OPT : MOVES;
+    // The last kind gains nothing in short routes, nor where turning parts round does as well.
+    const bool tour = !model_.symmetric && plan.active.size() == 1;
+    const int kinds = tour ? MOVES : OR_THREE_OPT;
     for (int i = 0; i < count && near[i] >= 0; ++i)
         for (int kind = 0; kind < kinds; ++kind)
             if (propose(kind, u, near[i], bound, proposal_)) {
