@@ -54,6 +54,12 @@ class Parrot(SolverOracle):
         return self._plan_told
 
 
+class Knowing(Parrot):
+    """Knows every term of vehicles, and yet no rule of routes."""
+
+    knows_all_terms: ClassVar[bool] = True
+
+
 def test_the_cost_is_the_referees(four_customers: Callable[..., Problem]) -> None:
     result = Parrot(Plan((AROUND,), 22.001, 0.002)).solve(four_customers(), 1.0)
     assert result.solution.cost == 22
@@ -81,6 +87,14 @@ def test_a_refusal_names_solver_and_feature(four_customers: Callable[..., Proble
     problem = four_customers(windows=[(0, 99)] * 5)
     with pytest.raises(UnsupportedError, match="parrot cannot model time windows exactly"):
         Parrot(None).solve(problem, 1.0)
+
+
+def test_rules_of_routes_are_refused_by_name(four_customers: Callable[..., Problem]) -> None:
+    for rule in ({"setup": [0, 1, 1, 1, 1]}, {"vehicles": [{"max_stops": 2}]}):
+        problem = four_customers(**rule)
+        for oracle in (Parrot(None), Knowing(None)):
+            with pytest.raises(UnsupportedError, match=r"cannot model (setup|max_stops) exactly"):
+                oracle.solve(problem, 1.0)
 
 
 def test_a_better_start_is_kept(four_customers: Callable[..., Problem]) -> None:

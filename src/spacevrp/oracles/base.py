@@ -134,12 +134,17 @@ class SolverOracle(ABC):
 
     def check(self, problem: Problem) -> None:
         """Raise where the solver cannot model the problem exactly."""
-        reason = next((rule for rule in problem.route_rules if rule not in self.known_rules), None)
-        if reason is None and not self.knows_all_terms:
-            reason = unlearned_terms(problem.fleet)
-        reason = reason or self.supports(problem)
+        reason = self.refuses(problem)
         if reason is not None:
             raise UnsupportedError(f"{self.name} cannot model {reason} exactly ({_label(problem)})")
+
+    def refuses(self, problem: Problem) -> str | None:
+        """None, or what the solver cannot model exactly, rules of routes and terms included."""
+        for rule in problem.route_rules:
+            if rule not in self.known_rules:
+                return rule
+        unknown = None if self.knows_all_terms else unlearned_terms(problem.fleet)
+        return unknown or self.supports(problem)
 
     @abstractmethod
     def supports(self, problem: Problem) -> str | None:
