@@ -72,7 +72,7 @@ bool Search::turn_part(int number, int low, int high, double bound, Proposal &ou
     return weigh(whole, 3, nullptr, 0, bound, out);
 }
 
-// Whoever gets another neighbour on a route.
+// Customers that get another neighbour on a route.
 void Search::enqueue_ends(int number, const std::vector<Node> &stops) {
     const Route &r = plan.route[at(number)];
     for (std::size_t i = 0; i <= stops.size(); ++i) {
