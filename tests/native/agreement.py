@@ -11,20 +11,23 @@ from spacevrp.problems.problem import Problem
 from spacevrp.problems.solution import Solution
 from spacevrp.search.model import Native, Plan, solution_of
 
+# What may be said of customers without a visit.
+LEFT_OUT = ("visit", "group")
+
 
 def left_out(solution: Solution) -> set[int]:
-    """Compulsory customers without a visit, as the referee sees it."""
+    """Compulsory customers without a visit, as the referee sees it; of a group, its first."""
     return {
         one.node
         for one in solution.violations
-        if one.code == "visit" and one.route is None and one.node is not None
+        if one.code in LEFT_OUT and one.route is None and one.node is not None
     }
 
 
 def faults(solution: Solution) -> list[str]:
     """Codes of all rules that are broken, other than that a customer is left out."""
     return [
-        one.code for one in solution.violations if not (one.code == "visit" and one.route is None)
+        one.code for one in solution.violations if not (one.code in LEFT_OUT and one.route is None)
     ]
 
 

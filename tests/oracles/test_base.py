@@ -301,3 +301,13 @@ def test_pyvrp_refuses_a_delivery_that_closes_before_its_pickup_opens(four_custo
     problem = four_customers(demand=load, capacity=2, pairs=[(1, 3), (2, 4)], windows=windows)
     reason = "a delivery that closes before its pickup opens (node 3)"
     assert make_oracle("pyvrp").supports(problem) == reason
+
+
+@pytest.mark.parametrize("name", ORACLES)
+def test_relations_are_refused_by_name(name: str) -> None:
+    points = [(0, 0), (1, 0), (2, 0), (3, 0)]
+    related = Problem.from_coordinates(points, groups=[(1, 2)])
+    mixed = Problem.from_coordinates(points, pairs=[(1, 2)])
+    for problem, what in ((related, "groups"), (mixed, "customers beside pairs")):
+        with pytest.raises(UnsupportedError, match=f"cannot model {what} exactly"):
+            make_oracle(name).check(problem)

@@ -14,6 +14,7 @@ import numpy as np
 from spacevrp.formats.building import build, measured, neutral_value, same_distances, tabled
 from spacevrp.formats.files import fail, shown, write_bytes
 from spacevrp.formats.foreign import foreign_kind, read_foreign
+from spacevrp.formats.instance_relations import RELATIONS, read_relations, relations_document
 from spacevrp.formats.json_text import as_json, list_at, parse_object, whole_at, write_value
 from spacevrp.problems.breaks import Break
 from spacevrp.problems.clock import Clock
@@ -46,7 +47,7 @@ _LIMITS = ("capacity", "max_length", "max_duration", "penalty")
 _WAYS = ("locations", "matrix", "coordinates", "lonlat")
 _KEYS = (
     *("format", "version", *_WAYS, "speed_kmh", "durations", "metric"),
-    *(*_FIELDS, "vehicles", "travel_times", *_LABELS),
+    *(*_FIELDS, "vehicles", "travel_times", *_LABELS, *RELATIONS),
 )
 _BY_NODE = (
     *("demand", "windows", "service", "prize", "penalty", "revealed_prize", "places"),
@@ -249,6 +250,7 @@ def instance_of(
         if key in document and key not in _READERS
     }
     fields |= {key: read(path, document[key]) for key, read in _READERS.items() if key in document}
+    fields |= read_relations(path, document)
     make: Callable[..., Problem] = Problem
     if "lonlat" in document:
         make = Problem.from_lonlat
@@ -375,6 +377,7 @@ def instance_document(problem: Problem, path: Path = Path("instance.json")) -> d
         document["capacity"] = _plain(problem.capacities)
     if problem.vehicles is not None:
         document["vehicles"] = [_vehicle_document(problem, one) for one in problem.vehicles]
+    document |= relations_document(problem)
     return document | _labels_document(path, problem)
 
 

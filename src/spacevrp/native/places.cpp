@@ -15,6 +15,7 @@ std::size_t at(int i) { return static_cast<std::size_t>(i); }
 constexpr double ROUNDING = 1e-9;
 // Places to remember: 24 bytes each.
 constexpr std::size_t MOST_KNOWN = 250'000;
+constexpr double LITTLE = 1e-6;
 
 } // namespace
 
@@ -29,12 +30,16 @@ bool Search::has_room(const Route &r, Node node) const {
     const double most = capacity + ROUNDING * std::abs(capacity);
     if (model_.load_rule == LoadRule::single && !model_.backhaul_last)
         return std::abs(r.total[0] + amount) <= most;
+    if (model_.load_rule == LoadRule::mixed) {
+        const double loaded = r.deliveries[0] + model_.delivered(node, 0);
+        return loaded <= most && loaded - (r.total[0] + amount) <= most;
+    }
     return amount > 0.0 ? r.deliveries[0] + amount <= most
                         : r.deliveries[0] - r.total[0] - amount <= most;
 }
 
 Place Search::scan_route(int number, Node node, double floor, double bound) {
-    if (model_.rich)
+    if (model_.rich || model_.relations.measured)
         return scan_whole(number, node, floor, bound);
     const Route &r = plan.route[at(number)];
     Place best;
@@ -47,6 +52,8 @@ Place Search::scan_route(int number, Node node, double floor, double bound) {
         else if (model_.sign[at(node)] < 0)
             low = std::max(low, r.last_linehaul);
     }
+    if (model_.relations.ordered)
+        plan.order_span(number, node, low, high);
     const double weight = model_.vehicles[at(r.type)].weight;
     const double *from = model_.from(node), *to = model_.to(node);
     const Node *nodes = r.node.data();
@@ -100,7 +107,10 @@ Place Search::scan_whole(int number, Node node, double floor, double bound) {
     const double weight = model_.vehicles[at(r.type)].weight;
     const double service = model_.service[at(node)];
     candidates_.clear();
-    for (int p = r.pinned; p <= r.size; ++p) {
+    int low = r.pinned, high = r.size;
+    if (model_.relations.ordered)
+        plan.order_span(number, node, low, high);
+    for (int p = r.pinned; p <= high; ++p) {
         const Node last = r.node[at(p)], next = r.node[at(p + 1)];
         const double longer =
             model_.distance(last, node) + model_.distance(node, next) - r.arc[at(p)];
@@ -115,7 +125,7 @@ Place Search::scan_whole(int number, Node node, double floor, double bound) {
             const double extra = plan.least_extra(r.type, busy);
             least += r.trips.rest.empty() ? std::max(extra - r.extra, 0.0) : extra;
         }
-        if (least < bound && plan.fits(r, p, node, longer))
+        if (p >= low && least < bound && plan.fits(r, p, node, longer))
             candidates_.push_back({least, longer, p, 0});
     }
     return best_candidate(number, node, floor, bound);
@@ -144,14 +154,21 @@ Place Search::best_candidate(int number, Node head, double floor, double bound) 
             tried_.push_back(other);
         }
         tried_.insert(tried_.end(), stops + (other < 0 ? one.first : one.second), stops + r.size);
+        const int size = static_cast<int>(tried_.size());
         Limit limit;
         if (other < 0 && !r.trips.rest.empty())
             limit = {r.cost + best.delta, r.trips.rest.data(), one.first};
-        const RouteValue whole =
-            plan.whole_route(r.type, tried_.data(), static_cast<int>(tried_.size()), limit);
-        const double delta = weight * one.longer + (whole.extra - r.extra);
-        if (whole.feasible && delta < best.delta && delta > floor)
-            best = {delta, number, r.type, one.first, one.second};
+        RouteValue whole{true, 0.0};
+        if (model_.rich)
+            whole = plan.whole_route(r.type, tried_.data(), size, limit);
+        if (!whole.feasible)
+            continue;
+        double delta = weight * one.longer + (whole.extra - r.extra), counted = 0.0;
+        if (model_.relations.measured)
+            counted = surcharge(plan.takes(r.type, tried_.data(), size));
+        delta += counted;
+        if (delta < best.delta && delta > floor)
+            best = {delta, number, r.type, one.first, one.second, counted};
     }
     return best;
 }
@@ -174,7 +191,14 @@ Place Search::scan_pair(int number, Node pickup, double floor, double bound) {
         delivery_least_[at(p)] = std::min(extra, delivery_least_[at(p + 1)]);
     }
     const double direct = model_.distance(pickup, delivery);
-    for (int i = r.pinned; i <= m; ++i) {
+    int low = r.pinned, high = m, low_delivery = r.pinned, high_delivery = m;
+    if (model_.relations.ordered) {
+        plan.order_span(number, pickup, low, high);
+        plan.order_span(number, delivery, low_delivery, high_delivery);
+    }
+    const bool by_whole = model_.rich || model_.relations.measured;
+    const bool mixed = model_.load_rule == LoadRule::mixed, lifo = model_.relations.lifo;
+    for (int i = low; i <= high; ++i) {
         const Node last = r.node[at(i)], next = r.node[at(i + 1)];
         const double there = model_.distance(last, pickup);
         const double extra = there + model_.distance(pickup, next) - r.arc[at(i)];
@@ -185,7 +209,8 @@ Place Search::scan_pair(int number, Node pickup, double floor, double bound) {
         bool fits = true;
         if (model_.loaded)
             for (int kind = 0; kind < kinds && fits; ++kind)
-                fits = -r.handed[at(i * kinds + kind)] - model_.demand(pickup, kind) <=
+                fits = (mixed ? r.deliveries[at(kind)] : 0.0) - r.handed[at(i * kinds + kind)] -
+                           model_.demand(pickup, kind) <=
                        type.capacity[at(kind)];
         if (!fits)
             continue;
@@ -199,15 +224,23 @@ Place Search::scan_pair(int number, Node pickup, double floor, double bound) {
             clock = std::max(clock, model_.opening[at(pickup)]) + model_.service[at(pickup)];
         }
         Node before = pickup;
-        for (int j = i; j <= m; ++j) {
+        int inside = 0; // pairs begun since, with lifo
+        for (int j = i; j <= high_delivery; ++j) {
             if (j > i) {
                 if (!(type.weight * (extra + delivery_least_[at(j)]) < best.delta))
                     break;
                 // On with the pickup on board to the next stop of the route.
                 const Node stop = r.node[at(j)];
+                if (lifo) {
+                    if (model_.partner[at(stop)] >= 0)
+                        inside += model_.is_pickup[at(stop)] ? 1 : -1;
+                    if (inside < 0 || model_.relations.below[at(stop)])
+                        break; // it would lie under what was loaded since
+                }
                 if (model_.loaded)
                     for (int kind = 0; kind < kinds && fits; ++kind)
-                        fits = -r.handed[at(j * kinds + kind)] - model_.demand(pickup, kind) <=
+                        fits = (mixed ? r.deliveries[at(kind)] : 0.0) -
+                                   r.handed[at(j * kinds + kind)] - model_.demand(pickup, kind) <=
                                type.capacity[at(kind)];
                 if (!fits)
                     break;
@@ -219,9 +252,11 @@ Place Search::scan_pair(int number, Node pickup, double floor, double bound) {
                 }
                 before = stop;
             }
+            if (inside != 0 || j < low_delivery)
+                continue;
             const double more = j == i ? together : extra + delivery_delta_[at(j)];
             const double delta = type.weight * more;
-            if (!(delta < best.delta) || (!model_.rich && !(delta > floor)))
+            if (!(delta < best.delta) || (!by_whole && !(delta > floor)))
                 continue;
             if (model_.limited_length && !(r.length + more <= type.max_length))
                 continue;
@@ -235,22 +270,24 @@ Place Search::scan_pair(int number, Node pickup, double floor, double bound) {
             }
             if (model_.limited_duration && !plan.fits_duration(r, i, j, pickup))
                 continue;
-            if (model_.rich)
+            if (by_whole)
                 candidates_.push_back({delta, more, i, j});
             else
                 best = {delta, number, r.type, i, j};
         }
     }
-    return model_.rich ? best_candidate(number, pickup, floor, bound) : best;
+    return by_whole ? best_candidate(number, pickup, floor, bound) : best;
 }
 
 void Search::try_new_route(Node head, double blink, Place &best) {
+    if (model_.relations.present && !plan.may_visit(head, -1))
+        return;
     for (int type = 0; type < model_.types(); ++type) {
         if (!plan.may_open(type))
             continue;
         const VehicleType &vehicle = model_.vehicles[at(type)];
         const Node last = model_.partner[at(head)] < 0 ? head : model_.partner[at(head)];
-        const double fixed = model_.maximise_prize ? 0.0 : vehicle.fixed_cost;
+        const double fixed = model_.maximise_prize ? 0.0 : vehicle.price;
         const double bound = vehicle.weight * (model_.distance(vehicle.start, head) +
                                                (last == head ? 0.0 : model_.distance(head, last)) +
                                                model_.distance(last, vehicle.end)) +
@@ -258,15 +295,22 @@ void Search::try_new_route(Node head, double blink, Place &best) {
         if (!(bound < best.delta) || model_.alone(type, head) == INFINITE)
             continue;
         const double delta = model_.rich ? plan.cost_alone(type, head) + fixed : bound;
-        if (!(delta < best.delta))
+        double counted = 0.0;
+        if (model_.relations.measured) {
+            const Node stops[2] = {head, last};
+            counted = surcharge(plan.takes(type, stops, last == head ? 1 : 2));
+        }
+        if (!(delta + counted < best.delta))
             continue;
         if (blink > 0.0 && random_.uniform() < blink)
             continue;
-        best = {delta, -1, type, 0, 0};
+        best = {delta + counted, -1, type, 0, 0, counted};
     }
 }
 
 Search::Known *Search::known(Node head, int number) {
+    if (model_.relations.measured)
+        return nullptr; // the best place depends on other routes
     if (number >= known_width_) {
         const int width = std::max(2 * number, 16);
         if (at(width) * at(model_.size()) > MOST_KNOWN)
@@ -324,6 +368,12 @@ void Search::try_route(int number, Node head, double blink, Place &best) {
         best = place;
 }
 
+// What it counts that the longest route gets longer; a shorter one is better among equals.
+double Search::surcharge(double takes) const {
+    const double price = model_.relations.makespan_price + model_.relations.balance_price;
+    return price * (std::max(takes - longest_, 0.0) + LITTLE * takes);
+}
+
 // The routes that pass near it; near the pickup or the delivery of a pair.
 void Search::try_near_routes(Node head, double blink, Place &best) {
     ++visit_;
@@ -351,13 +401,17 @@ void Search::try_near_places(Node node, double blink, Place &best) {
         if (number < 0)
             continue;
         const Route &r = plan.route[at(number)];
-        if (!has_room(r, node) || (model_.rich && !plan.may_join(r, node)))
+        if (!has_room(r, node) ||
+            ((model_.rich || model_.relations.present) && !plan.may_join(r, node)))
             continue;
+        int low = r.pinned, high = r.size;
+        if (model_.relations.ordered)
+            plan.order_span(number, node, low, high);
         const int here = plan.position[at(near[i])];
         const double weight = model_.vehicles[at(r.type)].weight;
         const double beside = lengths ? lengths[i] : model_.distance(near[i], node);
         for (const int after : {here - 1, here}) {
-            if (after < r.pinned)
+            if (after < low || after > high)
                 continue;
             // The other end is no nearer, or this place has been tried; only a depot may be.
             const double arc = r.arc[at(after)];
@@ -367,7 +421,7 @@ void Search::try_near_places(Node node, double blink, Place &best) {
             const Node other = r.node[at(after < here ? after : after + 1)];
             const double extra = beside + model_.distance(node, other) - arc;
             const double delta = weight * extra;
-            if (model_.rich) {
+            if (model_.rich || model_.relations.measured) {
                 candidates_.clear();
                 if (delta < best.delta && plan.fits(r, after, node, extra))
                     candidates_.push_back({delta, extra, after, 0});
@@ -383,6 +437,8 @@ void Search::try_near_places(Node node, double blink, Place &best) {
 
 Place Search::best_place(Node head, double blink) {
     Place best;
+    if (model_.relations.measured)
+        longest_ = plan.measures().longest;
     if (wide_) {
         // Most routes are full: one number says so before anything else is looked at.
         const bool sums = model_.loaded && model_.plain_load && !model_.paired;

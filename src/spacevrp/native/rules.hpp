@@ -53,6 +53,8 @@ public:
     // end with the depots of the route, and `so_far` says how far it is to each of them.
     double least_length(int type, const TripLengths &trips, const Node *nodes, const double *so_far,
                         int count, int after, Node node) const;
+    // How long such a route takes.
+    double duration(int type, const Node *stops, int count);
     // The least that a route with so much driving and service costs beyond its length.
     double least_extra(int type, double busy) const;
     // Of the last route that was evaluated and is feasible; the times where its type is scheduled.
@@ -63,6 +65,15 @@ public:
     bool always_slow = false;
 
 private:
+    struct Ride {
+        int from, to; // places of the pickup and of the delivery
+        double limit; // between the beginnings of both
+    };
+    bool keeps_rides(int type, const Node *stops, int count);
+    bool find_ride_schedule(int type, const Node *stops, int count, double slack);
+    std::vector<Ride> rides_;
+    std::vector<int> place_; // (N + 1,) on the route at hand
+    std::vector<double> held_, begins_;
     // --- schedules of customers and depots on the way, without the depots at the ends
     bool find_schedule(int type, const Node *visits, int count);
     bool quick_schedule(int type, const Node *visits, int count);

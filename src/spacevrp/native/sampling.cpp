@@ -30,6 +30,10 @@ std::vector<Move> sample_moves(const Model &model, const Routes &start, std::uin
             if (!trial.propose(kind, u, v, INFINITE, proposal))
                 continue;
             trial.apply(proposal);
+            // What a route counts in the objective is no cost.
+            for (int side = 0; side < 2; ++side)
+                if (proposal.route[side] >= 0 && proposal.stops[side].empty())
+                    proposal.delta += model.relations.route_price;
             note(Search::move_name(kind), travel(proposal.delta), trial.plan);
             continue;
         }
@@ -60,7 +64,9 @@ std::vector<Move> sample_moves(const Model &model, const Routes &start, std::uin
             continue;
         trial.plan.insert(head, place);
         trial.plan.from_bank(head);
-        change += travel(place.delta) - model.skip[Model::at(head)];
+        const double counted =
+            place.surcharge + (place.route < 0 ? model.relations.route_price : 0.0);
+        change += travel(place.delta - counted) - model.skip[Model::at(head)];
         note(moved ? "reinsertion" : "insertion", change, trial.plan);
     }
     return moves;

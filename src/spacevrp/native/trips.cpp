@@ -47,7 +47,7 @@ bool RouteRules::join_trip(const TypeRules &own, Node node) {
         const double amount = model_.demand(node, kind);
         handed_[at(kind)] += amount;
         if (!counted)
-            deliveries_[at(kind)] += std::max(amount, 0.0);
+            deliveries_[at(kind)] += model_.delivered(node, kind);
         high_[at(kind)] = std::max(high_[at(kind)], handed_[at(kind)]);
         low_[at(kind)] = std::min(low_[at(kind)], handed_[at(kind)]);
         if (!(room_needed(model_.load_rule, low_[at(kind)], high_[at(kind)],

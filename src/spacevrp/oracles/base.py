@@ -20,6 +20,7 @@ from spacevrp.problems.errors import InfeasibleError, SolutionError, SpacevrpErr
 from spacevrp.problems.fleet import unlearned_terms
 from spacevrp.problems.problem import Problem
 from spacevrp.problems.recourse import visit_more
+from spacevrp.problems.relations import unlearned_relations
 from spacevrp.problems.solution import Solution
 
 # What floats lose when some hundred numbers are added up, relative to their sum.
@@ -97,7 +98,7 @@ class SolverOracle(ABC):
             if rule not in self.known_rules:
                 return rule
         unknown = None if self.knows_all_terms else unlearned_terms(problem.fleet)
-        return unknown or self.supports(problem)
+        return unknown or unlearned_relations(problem) or self.supports(problem)
 
     @abstractmethod
     def supports(self, problem: Problem) -> str | None:

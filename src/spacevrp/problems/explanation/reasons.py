@@ -33,6 +33,7 @@ from spacevrp.problems.referee import as_routes
 CODES = (
     *("capacity", "window", "unreachable", "length", "duration", "pair", "fleet", "vehicle"),
     *("stops", "start", "break", "reload", "goods", "pin", "none", "unexplained"),
+    *("ride", "lifo", "order", "group", "same_route", "different_routes"),
 )
 
 
