@@ -26,7 +26,7 @@ from spacevrp.cli.main import main
         ("scaling --sizes 100,x", "expected a whole number of at least 4"),
         ("search variants --seconds 1,0", "--seconds: expected seconds above 0, received"),
         ("search variants --seconds nan", "--seconds: expected seconds above 0, received"),
-        ("search vrptw --quiet", "SPACEVRP_DATA"),
+        ("suite vrptw --quiet", "SPACEVRP_DATA"),
         ("speed --part latency,size", "expected names out of latency, throughput, thousand"),
         ("speed --threads 0", "expected a whole number of at least 1, received '0'"),
         ("train-step --repeats 0", "--repeats: expected a whole number of at least 1"),

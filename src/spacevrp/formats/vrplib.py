@@ -155,6 +155,11 @@ def read_vrplib(
     return build(path, fields, variant=variant, labels=nodes.labels)
 
 
+def rounding_of(path: str | Path) -> str:
+    """How distances of such files are rounded, unless told otherwise."""
+    return TYPES[(parse_document(Path(path)).text("TYPE") or "").upper()].rounding
+
+
 def _check_contents(document: Document) -> _Type:
     """What stands in the file, before any number is read: known, complete, and of a known type."""
     for name, section in document.sections.items():

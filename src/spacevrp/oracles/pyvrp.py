@@ -20,6 +20,7 @@ from spacevrp.oracles.fleet import refuse_units
 from spacevrp.oracles.pyvrp_model import LARGEST, Model
 from spacevrp.oracles.scaling import Routes, WholeProblem, scale_problem
 from spacevrp.problems.deadline import NEVER, Deadline
+from spacevrp.problems.errors import UnsupportedError
 from spacevrp.problems.problem import Problem
 
 # Digits of one unit of the instance where data are not whole at fewer.
@@ -93,6 +94,22 @@ class PyVrpOracle(SolverOracle):
 def scale_for_pyvrp(problem: Problem) -> WholeProblem:
     """The whole-number twin at the scale that suits PyVRP."""
     return scale_problem(problem, digits=_DIGITS, largest=LARGEST // 4, one_length=True)
+
+
+def as_pyvrp(problem: Problem) -> Model:
+    """The problem in PyVRP's terms, for its own settings, and the way back.
+
+    Raises
+    ------
+    UnsupportedError
+        Names what PyVRP cannot model exactly.
+    """
+    oracle = PyVrpOracle()
+    oracle.require()
+    reason = oracle.supports(problem)
+    if reason is not None:
+        raise UnsupportedError(f"PyVRP has no exact model of {reason}")
+    return Model.build(problem, scale_for_pyvrp(problem), level=False)
 
 
 def search(

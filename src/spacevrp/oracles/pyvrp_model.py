@@ -34,8 +34,18 @@ class Model:
     mean_gain: float  # mean cost of an arc plus mean prize: what breaking a rule may be worth
 
     @classmethod
-    def build(cls, problem: Problem, whole: WholeProblem, bonus: np.ndarray | None = None) -> Model:
-        """The model; a bonus (N,) is added to what skipping a customer costs."""
+    def build(
+        cls,
+        problem: Problem,
+        whole: WholeProblem,
+        bonus: np.ndarray | None = None,
+        *,
+        level: bool = True,
+    ) -> Model:
+        """The model; a bonus (N,) is added to what skipping a customer costs.
+
+        ``level`` brings loads to the size of costs, as one range of penalties is for both.
+        """
         import pyvrp
 
         weight, of_distance = _prize_weight(problem, whole)
@@ -56,7 +66,7 @@ class Model:
                 f"{prefix}service_duration": int(times.service[node]),
             }
 
-        factors = tuple(_load_factor(whole, load) for load in fleet.loads)
+        factors = tuple(_load_factor(whole, load) if level else 1 for load in fleet.loads)
         demand = [load * factor for load, factor in zip(fleet.loads, factors, strict=True)]
         clients = [
             pyvrp.Client(

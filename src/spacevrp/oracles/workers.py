@@ -5,10 +5,11 @@ from __future__ import annotations
 import multiprocessing
 import signal
 import time
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
+from math import inf
 from multiprocessing.connection import Connection, wait
-from typing import Any
+from typing import Any, TypeVar
 
 from spacevrp.oracles.base import OracleResult
 from spacevrp.oracles.choice import make_oracle
@@ -22,6 +23,8 @@ class Failure:
 
     message: str
 
+
+T = TypeVar("T")
 
 # An error other than "no plan found" is an outcome too: the caller decides what it is worth.
 Outcome = OracleResult | Failure | SpacevrpError
@@ -61,7 +64,13 @@ def run_tasks(
         for task in limited:
             yield task, _work(task)
     else:
-        yield from _run_in_processes(iter(limited), jobs)
+        for task, outcome in run_in_processes(iter(limited), jobs, _work):
+            yield (
+                task,
+                Failure(f"{task.solver} {outcome.message} on {task.problem.name}")
+                if (isinstance(outcome, Ended))
+                else outcome,
+            )
 
 
 def _in_time(tasks: Iterable[Task], until: float) -> Iterator[Task]:
@@ -81,61 +90,83 @@ def _work(task: Task) -> Outcome:
         return error
 
 
-def _run_in_processes(tasks: Iterator[Task], jobs: int) -> Iterator[tuple[Task, Outcome]]:
-    busy: dict[Connection, tuple[_Worker, Task]] = {}
+@dataclass(frozen=True)
+class Ended:
+    """A process that ended, or was ended, before its task was done."""
+
+    message: str
+
+
+def run_in_processes(
+    tasks: Iterator[T],
+    jobs: int,
+    work: Callable[[T], Any],
+    patience: Callable[[T], float] = lambda task: inf,
+) -> Iterator[tuple[T, Any]]:
+    """Each task with what ``work`` makes of it, in no particular order.
+
+    Some solvers end the process where others raise an error, and some never end: one task is lost
+    to that, and no more. ``patience`` says after how many seconds a process is ended.
+    """
+    busy: dict[Connection, tuple[_Worker, T, float]] = {}
     idle: list[_Worker] = []
     try:
         while True:
             while len(busy) < jobs and (task := next(tasks, None)) is not None:
-                worker = idle.pop() if idle else _Worker()
+                worker = idle.pop() if idle else _Worker(work)
                 worker.connection.send(task)
-                busy[worker.connection] = worker, task
+                busy[worker.connection] = worker, task, time.monotonic() + patience(task)
             if not busy:
                 return
-            for connection in wait(list(busy)):
+            first = min(end for _, _, end in busy.values())
+            left = None if first == inf else max(first - time.monotonic(), 0.0)
+            for connection in wait(list(busy), left):
                 assert isinstance(connection, Connection)
-                worker, task = busy.pop(connection)
+                worker, task, _ = busy.pop(connection)
                 outcome = worker.receive()
-                if outcome is None:
-                    # Some solvers end the process where others raise an error; one instance is
-                    # lost to that, and no more.
-                    yield task, Failure(f"{task.solver} ended its process on {task.problem.name}")
-                    continue
-                idle.append(worker)
+                if not isinstance(outcome, Ended):
+                    idle.append(worker)
                 yield task, outcome
+            now = time.monotonic()
+            for connection in [one for one, (_, _, end) in busy.items() if end <= now]:
+                worker, task, _ = busy.pop(connection)
+                worker.end()
+                yield task, Ended(f"did not end within {patience(task):.0f} s")
     finally:
-        for worker in [*idle, *(worker for worker, _ in busy.values())]:
+        for worker in idle:
+            worker.end(patience=1.0)
+        for worker, _, _ in busy.values():
             worker.end()
 
 
 class _Worker:
     """A process that waits for tasks at one end of a pipe."""
 
-    def __init__(self) -> None:
+    def __init__(self, work: Callable[[Any], Any]) -> None:
         # A fresh interpreter: a copy of this one may hold threads of another library.
         context = multiprocessing.get_context("spawn")
         self.connection, theirs = context.Pipe()
-        self._process = context.Process(target=_serve, args=(theirs,), daemon=True)
+        self._process = context.Process(target=_serve, args=(theirs, work), daemon=True)
         self._process.start()
         theirs.close()  # so that the pipe breaks where the process does
 
-    def receive(self) -> Outcome | None:
-        """What became of the task; None where the process ended instead."""
+    def receive(self) -> Any:
+        """What became of the task."""
         try:
-            outcome: Outcome = self.connection.recv()
+            return self.connection.recv()
         except (EOFError, OSError):
             self.end()
-            return None
-        return outcome
+            return Ended("ended its process")
 
-    def end(self) -> None:
-        """End the process, whatever it is at."""
+    def end(self, patience: float = 0.0) -> None:
+        """End the process, whatever it is at; one that waits for tasks ends by itself."""
         self.connection.close()
-        self._process.terminate()
+        self._process.join(patience)
+        self._process.kill()
         self._process.join()
 
 
-def _serve(connection: Any) -> None:
+def _serve(connection: Any, work: Callable[[Any], Any]) -> None:
     # Ctrl-C reaches all processes of a terminal; the one that asks decides what it means.
     signal.signal(signal.SIGINT, signal.SIG_IGN)
     while True:
@@ -143,4 +174,4 @@ def _serve(connection: Any) -> None:
             task = connection.recv()
         except (EOFError, OSError):
             return
-        connection.send(_work(task))
+        connection.send(work(task))
