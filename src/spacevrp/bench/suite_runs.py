@@ -74,7 +74,7 @@ def line_of(run: Run, file: File, found: Found) -> dict[str, Any]:
 
 @dataclass(frozen=True)
 class Found:
-    """What a run came to; costs are in the same unit, whoever counts it."""
+    """What a run came to; costs are in one unit, whichever solver counts."""
 
     cost: float | None
     best: float | None
