@@ -17,6 +17,7 @@ if TYPE_CHECKING:
     from spacevrp.formats import read as read
     from spacevrp.formats.saving import write as write
     from spacevrp.generators import generate as generate
+    from spacevrp.problems.breaks import Break as Break
     from spacevrp.problems.clock import Clock as Clock
     from spacevrp.problems.errors import SpacevrpError as SpacevrpError
     from spacevrp.problems.fleet import Vehicle as Vehicle
@@ -34,6 +35,7 @@ if TYPE_CHECKING:
 
 # Public name -> the module that defines it.
 _HOMES = {
+    "Break": "spacevrp.problems.breaks",
     "Clock": "spacevrp.problems.clock",
     "Plan": "spacevrp.problems.plan",
     "Problem": "spacevrp.problems.problem",

@@ -23,6 +23,17 @@ class Evaluation(TypedDict):
     collected: float
     violations: int
 
+class Rules(TypedDict, total=False):
+    """What holds for whole routes beyond loads, lengths and windows; nothing where absent."""
+
+    # One entry a type of vehicle.
+    max_stops: Sequence[int | None]
+    latest_start: Sequence[float]
+    regular: Sequence[float]  # duration from which on overtime is paid
+    overtime_cost: Sequence[float]
+    duration_cost: Sequence[float]
+    slowness: Sequence[float]  # times the durations, at least 1
+
 class SearchResult:
     @property
     def routes(self) -> list[list[int]]: ...
@@ -80,6 +91,7 @@ class Model:
         durations: _Floats | None = None,  # (N, N); None for the distances
         allowed: _Flags | None = None,  # (K, N); None for all
         candidates: _Integers | None = None,  # (N, C); neighbours, -1 behind the last
+        rules: Rules | None = None,
     ) -> None: ...
     def evaluate(self, routes: _Routes, types: Sequence[int]) -> Evaluation: ...
     def construct(

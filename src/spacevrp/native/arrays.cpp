@@ -57,7 +57,7 @@ make_model(const Doubles &demand, const Doubles &opening, const Doubles &closing
            const std::optional<Doubles> &coordinates, const std::string &geometry,
            const std::string &rounding, const std::optional<Doubles> &distances,
            const std::optional<Doubles> &durations, const std::optional<Bytes> &allowed,
-           const std::optional<Ints> &candidates) {
+           const std::optional<Ints> &candidates, const std::optional<py::dict> &rules) {
     Input input;
     if (demand.ndim() != 2)
         throw py::value_error("demand: expected shape (N, D), received " +
@@ -152,6 +152,8 @@ make_model(const Doubles &demand, const Doubles &opening, const Doubles &closing
         input.candidates = copied(*candidates);
         input.candidate_width = static_cast<int>(candidates->shape(1));
     }
+    if (rules)
+        input.rules = read_rule_input(*rules, static_cast<int>(k), input.size);
     const py::gil_scoped_release released;
     return std::make_shared<Model>(std::move(input));
 }

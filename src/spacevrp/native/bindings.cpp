@@ -70,7 +70,7 @@ py::dict evaluate(const Model &model, const std::vector<std::vector<Node>> &rout
         ++used[static_cast<std::size_t>(type)];
         ++leaving;
         const int size = static_cast<int>(stops.size());
-        if (checker.checked_length(type, stops.data(), size) == INFINITE)
+        if (checker.checked_cost(type, stops.data(), size) == INFINITE)
             ++violations;
         if (stops.size() < vehicle.pinned.size() ||
             !std::equal(vehicle.pinned.begin(), vehicle.pinned.end(), stops.begin()))
@@ -84,6 +84,8 @@ py::dict evaluate(const Model &model, const std::vector<std::vector<Node>> &rout
         length += model.distance(last, vehicle.end);
         if (!model.maximise_prize)
             cost += vehicle.unit_cost * length + vehicle.fixed_cost;
+        if (model.rich)
+            cost += checker.whole_route(type, stops.data(), size).extra;
     }
     for (int type = 0; type < model.types(); ++type) {
         const VehicleType &vehicle = model.vehicles[static_cast<std::size_t>(type)];
@@ -429,7 +431,7 @@ PYBIND11_MODULE(_core, module) {
              py::arg("coordinates") = py::none(), py::arg("geometry") = "euclidean",
              py::arg("rounding") = "none", py::arg("distances") = py::none(),
              py::arg("durations") = py::none(), py::arg("allowed") = py::none(),
-             py::arg("candidates") = py::none())
+             py::arg("candidates") = py::none(), py::arg("rules") = py::none())
         .def("evaluate", &evaluate, py::arg("routes"), py::arg("types"))
         .def("construct", &construct, py::arg("method"), py::arg("seed") = 0)
         .def("search", &search, py::arg("routes"), py::arg("types"), py::kw_only(),

@@ -167,6 +167,41 @@ bool Model::in_duration(int type, const Node *stops, int count) const {
     return in_duration(vehicle, busy, clock + home, std::min(latest, vehicle.back_by - busy));
 }
 
+bool Plan::may_join(const Route &r, Node head) const {
+    const Node other = model.partner[at(head)];
+    if (model.restricted &&
+        (!model.may_serve(r.type, head) || (other >= 0 && !model.may_serve(r.type, other))))
+        return false;
+    return !model.rich || r.size + (other < 0 ? 1 : 2) <= model.rules.types[at(r.type)].max_stops;
+}
+
+RouteValue Plan::whole_route(int type, const Node *stops, int count) const {
+    return rules_.evaluate(type, stops, count);
+}
+
+double Plan::checked_cost(int type, const Node *stops, int count) const {
+    const double length = checked_length(type, stops, count);
+    if (length == INFINITE)
+        return INFINITE;
+    const double cost = model.vehicles[at(type)].weight * length;
+    if (!model.rich)
+        return cost;
+    const RouteValue whole = whole_route(type, stops, count);
+    return whole.feasible ? cost + whole.extra : INFINITE;
+}
+
+double Plan::cost_alone(int type, Node head) const {
+    const double length = model.alone(type, head);
+    if (length == INFINITE)
+        return INFINITE;
+    const double cost = model.vehicles[at(type)].weight * length;
+    if (!model.rich)
+        return cost;
+    const Node stops[2] = {head, model.partner[at(head)]};
+    const RouteValue whole = whole_route(type, stops, stops[1] < 0 ? 1 : 2);
+    return whole.feasible ? cost + whole.extra : INFINITE;
+}
+
 double Plan::checked_length(int type, const Node *stops, int count) const {
     const VehicleType &vehicle = model.vehicles[at(type)];
     Node last = vehicle.start;

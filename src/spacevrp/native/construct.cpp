@@ -148,7 +148,9 @@ void Search::construct_by_savings() {
             if (!plan.may_open(type))
                 continue;
             const VehicleType &vehicle = model_.vehicles[at(type)];
-            const double cost = vehicle.unit_cost * model_.alone(type, head) + vehicle.fixed_cost;
+            const double cost = (model_.rich ? plan.cost_alone(type, head)
+                                             : vehicle.unit_cost * model_.alone(type, head)) +
+                                vehicle.fixed_cost;
             if (cost < least) {
                 least = chain.cost = cost;
                 chain.type = type;
@@ -179,9 +181,16 @@ void Search::construct_by_savings() {
             if (chain_of[at(other)] < 0)
                 continue;
             const VehicleType &second = model_.vehicles[at(chains[at(chain_of[at(other)])].type)];
-            const double gain = type.unit_cost * model_.distance(node, type.end) +
-                                second.unit_cost * model_.distance(second.start, other) -
-                                type.unit_cost * model_.distance(node, other) + second.fixed_cost;
+            double gain = type.unit_cost * model_.distance(node, type.end) +
+                          second.unit_cost * model_.distance(second.start, other) -
+                          type.unit_cost * model_.distance(node, other) + second.fixed_cost;
+            if (model_.rich && model_.timed) {
+                const double price =
+                    model_.rules.types[at(chains[at(chain_of[at(node)])].type)].duration_cost;
+                gain +=
+                    price * (model_.duration(node, type.end) +
+                             model_.duration(second.start, other) - model_.duration(node, other));
+            }
             if (gain > 0.0)
                 savings.push_back({gain, node, other});
         }
@@ -208,10 +217,13 @@ void Search::construct_by_savings() {
         double least = INFINITE;
         int type = -1;
         const auto try_type = [&](int candidate) {
-            const double whole =
-                plan.checked_length(candidate, joined.data(), static_cast<int>(joined.size()));
+            const int size = static_cast<int>(joined.size());
             const VehicleType &vehicle = model_.vehicles[at(candidate)];
-            const double cost = vehicle.unit_cost * whole + vehicle.fixed_cost;
+            const double cost =
+                (model_.rich
+                     ? plan.checked_cost(candidate, joined.data(), size)
+                     : vehicle.unit_cost * plan.checked_length(candidate, joined.data(), size)) +
+                vehicle.fixed_cost;
             if (cost < least) {
                 least = cost;
                 type = candidate;
@@ -243,8 +255,8 @@ void Search::construct_by_savings() {
         const Chain &chain = chains[at(i)];
         if (chain.stops.empty() || !plan.may_open(chain.type))
             continue;
-        if (plan.checked_length(chain.type, chain.stops.data(),
-                                static_cast<int>(chain.stops.size())) == INFINITE)
+        if (plan.checked_cost(chain.type, chain.stops.data(),
+                              static_cast<int>(chain.stops.size())) == INFINITE)
             continue; // turned round, the other way is no longer allowed
         const int number = plan.empty_route();
         plan.assign(number, chain.type, chain.stops.data(), static_cast<int>(chain.stops.size()));

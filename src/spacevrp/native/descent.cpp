@@ -34,6 +34,14 @@ const char *Search::move_name(int kind) {
     return names[kind];
 }
 
+// Driving and service from the first stop of a piece to the last, or less.
+double Search::busy_between(const Route &source, const Piece &piece) const {
+    const double service = model_.service[at(source.node[at(piece.from)])];
+    if (piece.reversed && !model_.symmetric_times)
+        return service;
+    return source.busy[at(piece.to)] - source.busy[at(piece.from)] + service;
+}
+
 bool Search::weigh(const Piece *first, int first_count, const Piece *second, int second_count,
                    double bound, Proposal &out) {
     const Piece *pieces[2] = {first, second};
@@ -45,7 +53,7 @@ bool Search::weigh(const Piece *first, int first_count, const Piece *second, int
         const Route &r = plan.route[at(out.route[side])];
         const VehicleType &type = model_.vehicles[at(r.type)];
         Node last = type.start;
-        double sum = 0.0;
+        double sum = 0.0, busy = 0.0;
         bool empty = true;
         for (int i = 0; i < counts[side]; ++i) {
             const Piece &piece = pieces[side][i];
@@ -60,6 +68,8 @@ bool Search::weigh(const Piece *first, int first_count, const Piece *second, int
                 sum += source.reversed[at(piece.to)] - source.reversed[at(piece.from)];
             else
                 sum += source.so_far[at(piece.to)] - source.so_far[at(piece.from)];
+            if (model_.rich && model_.limited_duration)
+                busy += model_.duration(last, head) + busy_between(source, piece);
             last = tail;
         }
         if (empty) {
@@ -68,7 +78,13 @@ bool Search::weigh(const Piece *first, int first_count, const Piece *second, int
         } else {
             sum += model_.distance(last, type.end);
         }
-        change += type.weight * (sum - r.length);
+        if (model_.rich)
+            change += type.weight * sum - r.cost +
+                      (empty || !model_.limited_duration
+                           ? 0.0
+                           : plan.least_extra(r.type, busy + model_.duration(last, type.end)));
+        else
+            change += type.weight * (sum - r.length);
     }
     if (!(change < bound))
         return false;
@@ -93,14 +109,13 @@ bool Search::weigh(const Piece *first, int first_count, const Piece *second, int
         const Route &r = plan.route[at(out.route[side])];
         const VehicleType &type = model_.vehicles[at(r.type)];
         const double fixed = model_.maximise_prize ? 0.0 : type.fixed_cost;
-        before += type.weight * r.length + fixed;
+        before += r.cost + fixed;
         if (stops.empty())
             continue;
-        const double length =
-            plan.checked_length(r.type, stops.data(), static_cast<int>(stops.size()));
-        if (length == INFINITE)
+        const double cost = plan.checked_cost(r.type, stops.data(), static_cast<int>(stops.size()));
+        if (cost == INFINITE)
             return false;
-        after += type.weight * length + fixed;
+        after += cost + fixed;
     }
     if (!(after - before < bound))
         return false;

@@ -26,7 +26,7 @@ void Search::touch(int number) {
     const Route &r = plan.route[at(number)];
     const int size = r.slot < 0 ? 0 : r.size;
     saved_.push_back({number, r.type, static_cast<int>(arena_.size()), size,
-                      static_cast<int>(arcs_.size()), r.version});
+                      static_cast<int>(arcs_.size()), r.version, r.extra});
     if (size > 0) {
         arena_.insert(arena_.end(), r.node.begin() + 1, r.node.begin() + 1 + size);
         arcs_.insert(arcs_.end(), r.arc.begin(), r.arc.begin() + 1 + size);
@@ -56,7 +56,7 @@ void Search::undo() {
 
 void Search::put_back(const Saved &saved) {
     plan.assign(saved.route, saved.type, arena_.data() + saved.first, saved.size,
-                arcs_.data() + saved.first_arc);
+                arcs_.data() + saved.first_arc, &saved.extra);
     plan.route[at(saved.route)].version = saved.version; // what is known of it is true again
 }
 
@@ -279,7 +279,7 @@ bool Search::recreate(double blink, double limit) {
             if (at(number) >= touched_.size())
                 touched_.resize(plan.route.size(), 0);
             touched_[at(number)] = stamp_;
-            saved_.push_back({number, place.type, 0, 0, 0, 0});
+            saved_.push_back({number, place.type, 0, 0, 0, 0, 0.0});
         }
         plan.from_bank(head);
         if (gone_[at(head)] != stamp_)
@@ -308,7 +308,7 @@ double Search::cheapest_cut(const Route &r, int type, double bound) {
             continue;
         scratch_.assign(r.node.begin() + first, r.node.begin() + 1 + m);
         scratch_.insert(scratch_.end(), r.node.begin() + 1, r.node.begin() + first);
-        const double cost = vehicle.weight * plan.checked_length(type, scratch_.data(), m) + fixed;
+        const double cost = plan.checked_cost(type, scratch_.data(), m) + fixed;
         if (cost < least) {
             least = cost;
             turned_ = scratch_;
@@ -328,7 +328,7 @@ bool Search::change_types() {
         const int type = others[at(random_.below(static_cast<int>(others.size())))];
         scratch_.assign(r.node.begin() + 1, r.node.begin() + 1 + r.size);
         if (plan.available[at(type)] <= 0 ||
-            plan.checked_length(type, scratch_.data(), r.size) == INFINITE)
+            plan.checked_cost(type, scratch_.data(), r.size) == INFINITE)
             continue;
         plan.assign(saved.route, type, scratch_.data(), static_cast<int>(scratch_.size()));
         changed = true;
@@ -345,7 +345,7 @@ void Search::retype() {
             continue;
         const VehicleType &now = model_.vehicles[at(r.type)];
         const double fixed = model_.maximise_prize ? 0.0 : now.fixed_cost;
-        double least = now.weight * r.length + fixed - 1e-9;
+        double least = r.cost + fixed - 1e-9;
         int best = -1;
         for (int type = 0; type < model_.types(); ++type) {
             if (type == r.type || plan.available[at(type)] <= 0 ||

@@ -1,53 +1,14 @@
 #include "model.hpp"
 
+#include "validation.hpp"
+
 #include <algorithm>
 #include <cmath>
 #include <numeric>
-#include <sstream>
-#include <stdexcept>
 #include <utility>
 
 namespace spacevrp {
 namespace {
-
-[[noreturn]] void refuse(const std::string &field, const std::string &expected,
-                         const std::string &received) {
-    throw std::invalid_argument(field + ": expected " + expected + ", received " + received);
-}
-
-std::string text(double value) {
-    std::ostringstream stream;
-    stream << value;
-    return stream.str();
-}
-
-void check_length(const std::string &field, std::size_t have, std::size_t want) {
-    if (have != want)
-        refuse(field, std::to_string(want) + " entries", std::to_string(have));
-}
-
-// What an array may hold beside plain finite numbers.
-enum class Range { finite, not_negative, not_negative_or_infinite, any };
-
-void check_values(const std::string &field, const std::vector<double> &values, Range range) {
-    for (std::size_t i = 0; i < values.size(); ++i) {
-        const double x = values[i];
-        bool good = !std::isnan(x);
-        const char *expected = "a number";
-        if (range == Range::finite) {
-            good = std::isfinite(x);
-            expected = "a finite number";
-        } else if (range == Range::not_negative) {
-            good = std::isfinite(x) && x >= 0.0;
-            expected = "a finite number of at least 0";
-        } else if (range == Range::not_negative_or_infinite) {
-            good = x >= 0.0;
-            expected = "at least 0, or inf";
-        }
-        if (!good)
-            refuse(field + ", entry " + std::to_string(i), expected, text(x));
-    }
-}
 
 // The floor of a length: without newer instructions std::floor is a call, this is none.
 double whole(double length) {
@@ -126,8 +87,9 @@ Model::Model(Input input) {
     opening = std::move(input.opening);
     closing = std::move(input.closing);
     service = std::move(input.service);
+    time_slack = input.time_slack;
     for (double &time : closing)
-        time += input.time_slack;
+        time += time_slack;
     opening.push_back(-INFINITE);
     closing.push_back(INFINITE);
     service.push_back(0.0);
@@ -146,6 +108,7 @@ Model::Model(Input input) {
     maximise_prize = input.maximise_prize;
     read_vehicles(input);
     read_units(input);
+    read_rules(std::move(input.rules));
     if (input.candidate_width > 0) {
         check_length("candidates", input.candidates.size(),
                      n * static_cast<std::size_t>(input.candidate_width));
@@ -159,6 +122,8 @@ Model::Model(Input input) {
         type.weight = maximise_prize ? arc_weight : type.unit_cost;
         sum += type.weight;
     }
+    if (rich)
+        sum += priced_time();
     if (sum > 0.0)
         arc_weight = sum / static_cast<double>(vehicles.size());
 }

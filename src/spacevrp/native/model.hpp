@@ -1,6 +1,8 @@
 // A routing problem as the search sees it: validated arrays, neutral where a feature is absent.
 #pragma once
 
+#include "rule_data.hpp"
+
 #include <algorithm>
 #include <cstdint>
 #include <limits>
@@ -8,8 +10,6 @@
 #include <vector>
 
 namespace spacevrp {
-
-using Node = std::int32_t;
 
 inline constexpr double INFINITE = std::numeric_limits<double>::infinity();
 
@@ -63,6 +63,7 @@ struct Input {
     double time_slack = 0.0;
     std::vector<Node> candidates; // (N, C) or empty: neighbours to look at, nearest first, -1 ends
     int candidate_width = 0;
+    RuleInput rules;
 };
 
 class Model {
@@ -129,6 +130,7 @@ public:
     std::vector<VehicleType> vehicles;
     std::vector<double> demands;                   // (N + 1, D)
     std::vector<double> opening, closing, service; // (N + 1,); closing holds the slack
+    double time_slack = 0.0;
     std::vector<double> skip;     // (N,) price of leaving the unit out, of heads; 0 elsewhere
     std::vector<char> compulsory; // (N,) of heads
     std::vector<double> prize;    // (N,) of single nodes, like the next two
@@ -147,6 +149,9 @@ public:
     bool plain_load = true;  // all demands have one sign: the sum says it all
     bool limited_length = false, limited_duration = false; // the latter only where timed
     bool maximise_prize = false, has_optional = false;
+    bool rich = false; // some rule holds for whole routes: constant-time checks are necessary only
+    bool symmetric_times = true; // only known where rich
+    RuleInput rules;             // read where rich: one entry a type, nodes widened by `nowhere`
     double min_prize = 0.0;
     int max_routes = -1;
     double arc_weight = 1.0;  // of travel in the objective of the search, the mean of all types
@@ -176,6 +181,12 @@ private:
     void read_distances(const Input &input);
     void read_vehicles(const Input &input);
     void read_units(const Input &input);
+    void read_rules(RuleInput &&input);
+    void check_type_rules(std::size_t type, const TypeRules &own) const;
+    void check_node_rules(const RuleInput &input) const;
+    void read_services();
+    void read_loads_of_trips(bool reloads);
+    double priced_time() const; // what the time of a typical arc costs, by its length, of all types
     void find_neighbours(const Input &input);
     void near_by_matrix();
     void near_by_coordinates();

@@ -33,7 +33,9 @@ bool Search::has_room(const Route &r, Node node) const {
                         : r.deliveries[0] - r.total[0] - amount <= most;
 }
 
-Place Search::scan_route(int number, Node node, double floor, double bound) const {
+Place Search::scan_route(int number, Node node, double floor, double bound) {
+    if (model_.rich)
+        return scan_whole(number, node, floor, bound);
     const Route &r = plan.route[at(number)];
     Place best;
     best.delta = bound;
@@ -93,8 +95,62 @@ Place Search::scan_route(int number, Node node, double floor, double bound) cons
     return best;
 }
 
+Place Search::scan_whole(int number, Node node, double floor, double bound) {
+    const Route &r = plan.route[at(number)];
+    const double weight = model_.vehicles[at(r.type)].weight;
+    const double service = model_.service[at(node)];
+    candidates_.clear();
+    for (int p = r.pinned; p <= r.size; ++p) {
+        const Node last = r.node[at(p)], next = r.node[at(p + 1)];
+        const double longer =
+            model_.distance(last, node) + model_.distance(node, next) - r.arc[at(p)];
+        double least = weight * longer;
+        if (model_.limited_duration) {
+            const double busy = r.busy[at(r.size + 1)] + model_.duration(last, node) + service +
+                                model_.duration(node, next) - model_.duration(last, next);
+            least += std::max(plan.least_extra(r.type, busy) - r.extra, 0.0);
+        }
+        if (least < bound && plan.fits(r, p, node, longer))
+            candidates_.push_back({least, longer, p, 0});
+    }
+    return best_candidate(number, node, floor, bound);
+}
+
+// The cheapest first: most are never looked at.
+Place Search::best_candidate(int number, Node head, double floor, double bound) {
+    const Route &r = plan.route[at(number)];
+    const double weight = model_.vehicles[at(r.type)].weight;
+    const Node *stops = r.node.data() + 1;
+    const Node other = model_.partner[at(head)];
+    Place best;
+    best.delta = bound;
+    std::sort(candidates_.begin(), candidates_.end(), [](const Candidate &a, const Candidate &b) {
+        return a.least != b.least   ? a.least < b.least
+               : a.first != b.first ? a.first < b.first
+                                    : a.second < b.second;
+    });
+    for (const Candidate &one : candidates_) {
+        if (!(one.least < best.delta))
+            break;
+        tried_.assign(stops, stops + one.first);
+        tried_.push_back(head);
+        if (other >= 0) {
+            tried_.insert(tried_.end(), stops + one.first, stops + one.second);
+            tried_.push_back(other);
+        }
+        tried_.insert(tried_.end(), stops + (other < 0 ? one.first : one.second), stops + r.size);
+        const RouteValue whole =
+            plan.whole_route(r.type, tried_.data(), static_cast<int>(tried_.size()));
+        const double delta = weight * one.longer + (whole.extra - r.extra);
+        if (whole.feasible && delta < best.delta && delta > floor)
+            best = {delta, number, r.type, one.first, one.second};
+    }
+    return best;
+}
+
 Place Search::scan_pair(int number, Node pickup, double floor, double bound) {
     const Route &r = plan.route[at(number)];
+    candidates_.clear();
     const Node delivery = model_.partner[at(pickup)];
     Place best;
     best.delta = bound;
@@ -157,7 +213,7 @@ Place Search::scan_pair(int number, Node pickup, double floor, double bound) {
             }
             const double more = j == i ? together : extra + delivery_delta_[at(j)];
             const double delta = type.weight * more;
-            if (!(delta < best.delta) || !(delta > floor))
+            if (!(delta < best.delta) || (!model_.rich && !(delta > floor)))
                 continue;
             if (model_.limited_length && !(r.length + more <= type.max_length))
                 continue;
@@ -171,10 +227,13 @@ Place Search::scan_pair(int number, Node pickup, double floor, double bound) {
             }
             if (model_.limited_duration && !plan.fits_duration(r, i, j, pickup))
                 continue;
-            best = {delta, number, r.type, i, j};
+            if (model_.rich)
+                candidates_.push_back({delta, more, i, j});
+            else
+                best = {delta, number, r.type, i, j};
         }
     }
-    return best;
+    return model_.rich ? best_candidate(number, pickup, floor, bound) : best;
 }
 
 void Search::try_new_route(Node head, double blink, Place &best) {
@@ -190,9 +249,12 @@ void Search::try_new_route(Node head, double blink, Place &best) {
                              fixed;
         if (!(bound < best.delta) || model_.alone(type, head) == INFINITE)
             continue;
+        const double delta = model_.rich ? plan.cost_alone(type, head) + fixed : bound;
+        if (!(delta < best.delta))
+            continue;
         if (blink > 0.0 && random_.uniform() < blink)
             continue;
-        best = {bound, -1, type, 0, 0};
+        best = {delta, -1, type, 0, 0};
     }
 }
 
@@ -222,10 +284,7 @@ void Search::check_known(const Known &held, int number, Node head) {
 void Search::try_route(int number, Node head, double blink, Place &best) {
     const Route &r = plan.route[at(number)];
     const Node other = model_.partner[at(head)];
-    if (!has_room(r, head))
-        return;
-    if (model_.restricted &&
-        (!model_.may_serve(r.type, head) || (other >= 0 && !model_.may_serve(r.type, other))))
+    if (!has_room(r, head) || !plan.may_join(r, head))
         return;
     const auto scan = [&](double floor) {
         return other < 0 ? scan_route(number, head, floor, best.delta)
@@ -281,7 +340,7 @@ void Search::try_near_places(Node node, double blink, Place &best) {
         if (number < 0)
             continue;
         const Route &r = plan.route[at(number)];
-        if (!has_room(r, node))
+        if (!has_room(r, node) || (model_.rich && !plan.may_join(r, node)))
             continue;
         const int here = plan.position[at(near[i])];
         const double weight = model_.vehicles[at(r.type)].weight;
@@ -297,8 +356,15 @@ void Search::try_near_places(Node node, double blink, Place &best) {
             const Node other = r.node[at(after < here ? after : after + 1)];
             const double extra = beside + model_.distance(node, other) - arc;
             const double delta = weight * extra;
-            if (delta < best.delta && plan.fits(r, after, node, extra) &&
-                !(blink > 0.0 && random_.uniform() < blink))
+            if (model_.rich) {
+                candidates_.clear();
+                if (delta < best.delta && plan.fits(r, after, node, extra))
+                    candidates_.push_back({delta, extra, after, 0});
+                const Place place = best_candidate(number, node, -INFINITE, best.delta);
+                if (place.route >= 0 && !(blink > 0.0 && random_.uniform() < blink))
+                    best = place;
+            } else if (delta < best.delta && plan.fits(r, after, node, extra) &&
+                       !(blink > 0.0 && random_.uniform() < blink))
                 best = {delta, number, r.type, after, 0};
         }
     }

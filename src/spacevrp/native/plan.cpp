@@ -18,7 +18,7 @@ constexpr double ROUNDING = 1e-9;
 
 Plan::Plan(const Model &problem)
     : model(problem), route_of(at(problem.size() + 1), -2), position(at(problem.size() + 1), 0),
-      bank_slot(at(problem.size()), -1), seen_(at(problem.size() + 1), 0),
+      bank_slot(at(problem.size()), -1), seen_(at(problem.size() + 1), 0), rules_(problem),
       low_(at(problem.kinds())), high_(at(problem.kinds())), sum_(at(problem.kinds())),
       out_(at(problem.kinds())) {
     for (const VehicleType &type : model.vehicles)
@@ -47,7 +47,7 @@ bool Plan::take(int type, const std::vector<Node> &stops) {
             return false;
         seen_[at(node)] = stamp_;
     }
-    if (checked_length(type, stops.data(), static_cast<int>(stops.size())) == INFINITE)
+    if (checked_cost(type, stops.data(), static_cast<int>(stops.size())) == INFINITE)
         return false;
     for (const Node node : stops)
         known_[at(node)] = 1;
@@ -217,7 +217,7 @@ void Plan::count_out(int number) {
     r.slot = -1;
     if (active.empty())
         fixed = 0.0;
-    change_travel(0.0, type.weight * r.length);
+    change_travel(0.0, r.cost);
 }
 
 void Plan::change_travel(double more, double less) {
@@ -227,14 +227,14 @@ void Plan::change_travel(double more, double less) {
     if (!(less <= MOST_LOST * std::abs(travel)) || !std::isfinite(travel)) {
         travel = 0.0;
         for (const int number : active)
-            travel += model.vehicles[at(route[at(number)].type)].weight * route[at(number)].length;
+            travel += route[at(number)].cost;
     }
 }
 
 void Plan::count_in(int number) {
     Route &r = route[at(number)];
     const VehicleType &type = model.vehicles[at(r.type)];
-    travel += type.weight * r.length;
+    travel += r.cost;
     fixed += type.fixed_cost;
     --available[at(r.type)];
     --routes_left;
@@ -242,7 +242,8 @@ void Plan::count_in(int number) {
     active.push_back(number);
 }
 
-bool Plan::assign(int number, int type, const Node *stops, int count, const double *arcs) {
+bool Plan::assign(int number, int type, const Node *stops, int count, const double *arcs,
+                  const double *extra) {
     count_out(number);
     Route &r = route[at(number)];
     r.type = type;
@@ -257,7 +258,7 @@ bool Plan::assign(int number, int type, const Node *stops, int count, const doub
     else
         for (int p = 0; p <= count; ++p)
             r.arc[at(p)] = model.distance(r.node[at(p)], r.node[at(p + 1)]);
-    const bool legal = refresh(number, 1, -1);
+    const bool legal = refresh(number, 1, -1, extra);
     if (count > 0) {
         count_in(number);
     } else if (!r.listed) {
@@ -267,12 +268,12 @@ bool Plan::assign(int number, int type, const Node *stops, int count, const doub
     return legal;
 }
 
-bool Plan::refresh(int number, int from, Node added) {
+bool Plan::refresh(int number, int from, Node added, const double *extra) {
     Route &r = route[at(number)];
     r.version = ++versions_;
     const VehicleType &type = model.vehicles[at(r.type)];
     const int m = r.size;
-    const double before = r.length;
+    const double before = r.cost;
     const Node *node = r.node.data();
     double sum = from > 1 ? r.so_far[at(from - 1)] : 0.0;
     for (int p = from - 1; p <= m; ++p) {
@@ -293,9 +294,18 @@ bool Plan::refresh(int number, int from, Node added) {
         route_of[at(node[p])] = number;
         position[at(node[p])] = p;
     }
-    if (r.slot >= 0)
-        change_travel(type.weight * r.length, type.weight * before);
     bool legal = std::isfinite(sum) && sum <= type.max_length;
+    r.cost = type.weight * r.length;
+    if (model.rich) {
+        RouteValue whole{true, extra == nullptr ? 0.0 : *extra};
+        if (extra == nullptr)
+            whole = legal ? whole_route(r.type, node + 1, m) : RouteValue{};
+        r.extra = whole.extra;
+        r.cost += whole.extra;
+        legal = legal && whole.feasible;
+    }
+    if (r.slot >= 0)
+        change_travel(r.cost, before);
     if (model.backhaul_last) {
         r.first_backhaul = m + 1;
         r.last_linehaul = 0;

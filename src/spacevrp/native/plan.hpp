@@ -1,7 +1,7 @@
 // Routes with what constant-time checks need at every position, and the bank of unserved units.
 #pragma once
 
-#include "model.hpp"
+#include "rules.hpp"
 
 #include <cmath>
 #include <utility>
@@ -23,6 +23,8 @@ struct Route {
     bool listed = false;       // as one that is free
     std::uint64_t version = 0; // another one after every change
     double length = 0.0;
+    double extra = 0.0;      // what it costs beyond its length, by the rules of whole routes
+    double cost = 0.0;       // both, without the fixed cost
     double spare = INFINITE; // no customer with more of the first kind fits; of plain loads only
     int first_backhaul = 0, last_linehaul = 0; // positions; size + 1 and 0 without
     // Position 0 is the start, size + 1 the end.
@@ -91,7 +93,8 @@ public:
 
     // Replaces the stops of a route, its customers' places included. Whether the rules are kept.
     // Its arcs (count + 1) are measured where they are not given.
-    bool assign(int number, int type, const Node *stops, int count, const double *arcs = nullptr);
+    bool assign(int number, int type, const Node *stops, int count, const double *arcs = nullptr,
+                const double *extra = nullptr); // where it is known
     int empty_route();
 
     // Whether a customer may be inserted there, which makes the route longer by `extra`: all rules,
@@ -108,11 +111,22 @@ public:
     }
     // The number of the route.
     int insert(Node head, const Place &place);
-    // Length of a route of a type with these stops if the rules are kept, infinite otherwise.
+    // Length of a route of a type with these stops if the rules are kept, infinite otherwise: but
+    // for those of whole routes, which `whole_route` checks.
     double checked_length(int type, const Node *stops, int count) const;
+    RouteValue whole_route(int type, const Node *stops, int count) const;
+    // What it costs, if all rules are kept; infinite otherwise.
+    double checked_cost(int type, const Node *stops, int count) const;
+    // The same for one unit alone; the fixed cost is left out here, too.
+    double cost_alone(int type, Node head) const;
+    // Whether a unit may be on a route at all, wherever it stands.
+    bool may_join(const Route &route, Node head) const;
 
     void to_bank(Node head);
     void from_bank(Node head);
+
+    // The least that a route with so much driving and service costs beyond its length.
+    double least_extra(int type, double busy) const { return rules_.least_extra(type, busy); }
 
     const Model &model;
     std::vector<Route> route;
@@ -123,7 +137,7 @@ public:
     std::vector<char> is_fixed; // (N,) pinned, or the delivery of a pinned pickup
     std::vector<int> available; // vehicles left of each type
     int routes_left = 0;        // of max_routes
-    double travel = 0.0;        // lengths, weighted by the vehicles' costs
+    double travel = 0.0;        // what routes cost but for the fixed costs
     double fixed = 0.0, skipped = 0.0, collected = 0.0;
     int missing = 0;
 
@@ -132,7 +146,7 @@ private:
     void reserve(Route &r, int count) const;
     // For stops and arcs that were written into the route already: all is as it was before `from`,
     // and one customer was added, or -1.
-    bool refresh(int number, int from, Node added);
+    bool refresh(int number, int from, Node added, const double *extra = nullptr);
     void count_in(int number);
     void count_out(int number);
     void change_travel(double more, double less);
@@ -146,6 +160,7 @@ private:
     std::vector<char> known_;       // (N,) in a route that was taken over
     mutable std::vector<int> seen_; // (N,) stamps of a check of pairs
     mutable int stamp_ = 0;
+    mutable RouteRules rules_;
     mutable std::vector<Node> with_pair_;
     mutable std::vector<double> low_, high_, sum_, out_; // (kind,)
 };

@@ -80,6 +80,8 @@ Search::Search(const Model &problem, const Options &options)
             farthest = std::max(farthest, model_.reach[at(node)]);
     for (const VehicleType &type : model_.vehicles) {
         dearest = std::max(dearest, type.fixed_cost);
+        // Time costs, too; how much of it a detour takes is not known.
+        weight = std::max(weight, model_.rich ? model_.arc_weight : 0.0);
         weight = std::max(weight, type.weight);
     }
     price_.assign(n, 3.0 * (weight * farthest + dearest));

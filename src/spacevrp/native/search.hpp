@@ -105,6 +105,7 @@ private:
     struct Saved {
         int route, type, first, size, first_arc;
         std::uint64_t version;
+        double extra;
     };
     struct Piece {
         int route, from, to;
@@ -142,8 +143,11 @@ private:
     bool has_room(const Route &r, Node node) const;
     // The best place in a route that costs more than the floor and less than the bound; the bound
     // itself, in no route, if there is none.
-    Place scan_route(int number, Node node, double floor, double bound) const;
+    Place scan_route(int number, Node node, double floor, double bound);
+    Place scan_whole(int number, Node node, double floor, double bound);
     Place scan_pair(int number, Node pickup, double floor, double bound);
+    // The best of the candidates by the rules of whole routes, if it lies between floor and bound.
+    Place best_candidate(int number, Node head, double floor, double bound);
     void try_route(int number, Node head, double blink, Place &best);
     void try_near_routes(Node head, double blink, Place &best);
     void try_near_places(Node node, double blink, Place &best);
@@ -152,6 +156,7 @@ private:
     // --- descent
     bool weigh(const Piece *first, int first_count, const Piece *second, int second_count,
                double bound, Proposal &out);
+    double busy_between(const Route &source, const Piece &piece) const;
     void descend();
     bool improve(Node u);
     void enqueue(Node node);
@@ -194,6 +199,13 @@ private:
     bool wide_ = false;      // insertions try all routes, and not only those near by
     std::vector<double> delivery_delta_, delivery_least_;
     std::vector<double> least_; // places of one unit, the cheapest first
+    // Places that constant-time checks allow, and the least that each costs.
+    struct Candidate {
+        double least, longer; // cost and length
+        int first, second;
+    };
+    std::vector<Candidate> candidates_;
+    std::vector<Node> tried_;
 
     std::vector<Node> queue_;
     std::vector<char> queued_;

@@ -9,7 +9,7 @@ from __future__ import annotations
 import math
 import operator
 from collections.abc import Iterable, Mapping, Sequence, Set
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from itertools import pairwise
 
 import numpy as np
@@ -33,6 +33,8 @@ from spacevrp.problems.referee_rules import (
     name_node,
     write_apart,
 )
+from spacevrp.problems.referee_schedule import schedule_route
+from spacevrp.problems.referee_working_time import check_route_rules
 
 __all__ = ["Verdict", "Violation", "as_routes", "as_vehicles_of", "judge", "with_best_vehicles"]
 
@@ -45,9 +47,9 @@ class Verdict:
     ----------
     cost
         Length of all legs, times what a unit costs the vehicle, plus the fixed costs of vehicles
-        that leave and the penalties of skipped customers; minus the collected prize where prize is
-        maximised. A broken rule adds nothing to it, except that travelling an arc that does not
-        exist costs infinitely much.
+        that leave, what their time and overtime cost, and the penalties of skipped customers; minus
+        the collected prize where prize is maximised. A broken rule adds nothing to it, except that
+        travelling an arc that does not exist costs infinitely much.
     violations
         Everything that is wrong, route by route, then what concerns the plan as a whole.
     """
@@ -117,6 +119,9 @@ def judge_route(
     violations += check_load(problem, trip)
     violations += check_backhauls(problem, trip)
     violations += check_length(problem, trip)
+    if problem.has_route_rules:
+        trip = replace(trip, schedule=schedule_route(problem, trip.nodes, trip.terms))
+        return trip, violations + check_route_rules(problem, trip)
     violations += check_windows(problem, trip)
     violations += check_duration(problem, trip)
     return trip, violations
@@ -352,7 +357,17 @@ def _visited(trips: list[Trip]) -> set[int]:
 def _price(trip: Trip) -> float:
     """What a vehicle costs on a route; its fixed cost alone where there is no way."""
     price = trip.terms.fixed_cost + trip.terms.unit_distance_cost * sum(trip.lengths)
+    price += _price_of_time(trip)
     return price if math.isfinite(price) else trip.terms.fixed_cost
+
+
+def _price_of_time(trip: Trip) -> float:
+    """What the duration of a route costs, and what of it is overtime."""
+    if trip.schedule is None:
+        return 0.0
+    terms, duration = trip.terms, trip.schedule.duration
+    overtime = max(duration - terms.max_duration, 0.0)
+    return terms.unit_duration_cost * duration + terms.overtime_cost * overtime
 
 
 def _cost(problem: Problem, trips: list[Trip]) -> float:
@@ -367,6 +382,7 @@ def _cost(problem: Problem, trips: list[Trip]) -> float:
         cost += trip.terms.fixed_cost
         for length in trip.lengths:
             cost += trip.terms.unit_distance_cost * length
+        cost += _price_of_time(trip)
     for node in problem.customers:
         # A skipped compulsory customer is a violation, not a price.
         if node not in visited and math.isfinite(problem.penalty[node]):

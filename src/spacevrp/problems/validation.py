@@ -13,6 +13,7 @@ from spacevrp.problems.distances import Distances
 from spacevrp.problems.errors import ProblemError
 from spacevrp.problems.fleet import MOST_VEHICLES
 from spacevrp.problems.fleet_checks import check_pins, check_servable, check_vehicles
+from spacevrp.problems.route_rules import check_route_rules
 from spacevrp.problems.scales import Scales
 from spacevrp.problems.variants import parse_variant
 
@@ -26,6 +27,7 @@ def validate(problem: Scales) -> None:
     _check_times(problem)
     _check_prizes(problem)
     _check_pairs(problem)
+    check_route_rules(problem)
     _check_without_depot(problem)
     _check_variant(problem)
     check_pins(problem)
