@@ -50,7 +50,8 @@ def refuse_unheld(
 
     ``others`` are features of which the writer itself has found out whether they are there.
     """
-    found = {name: FEATURES[name](problem) for name in features} | others
+    rules = {rule: True for rule in problem.route_rules}
+    found = {name: FEATURES[name](problem) for name in features} | others | rules
     for name, is_there in found.items():
         if is_there:
             raise UnsupportedError(f"{path}: {kind} cannot hold {name}; write it as .json")

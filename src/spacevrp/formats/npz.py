@@ -271,6 +271,7 @@ def _refuse_unheld(
         "vehicles": problem.vehicles is not None,
         "kinds of load": problem.kinds_of_load > 1,
         "durations": not same_distances(problem.durations, problem.distances),
+        "rules of routes": problem.has_route_rules,
         "metric": problem.distances.metric != Metric(),
         "load_rule": mixes_loads and problem.load_rule != flags["load_rule"],
         "max_routes": problem.max_routes != flags["max_routes"],

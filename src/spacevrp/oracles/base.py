@@ -87,6 +87,8 @@ class SolverOracle(ABC):
     deadline: Deadline = NEVER
     # Whether it prices distance by the vehicle, and limits the duration of routes.
     knows_all_terms: ClassVar[bool] = False
+    # The rules of routes (see Problem.route_rules) that it models.
+    known_rules: ClassVar[frozenset[str]] = frozenset()
     # What building the model takes at the most, for each pair of nodes: it cannot be interrupted.
     seconds_a_pair: ClassVar[float] = 0.0
 
@@ -132,7 +134,9 @@ class SolverOracle(ABC):
 
     def check(self, problem: Problem) -> None:
         """Raise where the solver cannot model the problem exactly."""
-        reason = None if self.knows_all_terms else unlearned_terms(problem.fleet)
+        reason = next((rule for rule in problem.route_rules if rule not in self.known_rules), None)
+        if reason is None and not self.knows_all_terms:
+            reason = unlearned_terms(problem.fleet)
         reason = reason or self.supports(problem)
         if reason is not None:
             raise UnsupportedError(f"{self.name} cannot model {reason} exactly ({_label(problem)})")

@@ -107,8 +107,10 @@ def sheet_arguments(problem: Problem) -> dict[str, Any] | None:
     lengths, times = problem.distances, problem.durations
     if "geo" in (lengths.metric.geometry, times.metric.geometry):
         return None  # NumPy's cosine may differ from C++'s in the last bit, before it is rounded
+    if problem.has_route_rules:
+        return None  # the plain referee judges these,
     if problem.vehicles is not None and unlearned_terms(problem.fleet):
-        return None  # the plain referee judges these
+        return None  # and these
     distances, metric = _roads(lengths)
     durations, duration_metric = (None, None) if times is lengths else _roads(times)
     rule = "separate" if problem.load_rule == "separate" else "single"

@@ -13,13 +13,8 @@ from spacevrp.problems.errors import ProblemError, SpacevrpError, UnsupportedErr
 
 # What callers of other programs ask for and nothing here can do: no slip of another name.
 NOT_MODELLED = {
-    "breaks": "breaks of drivers",
-    "break_time": "breaks of drivers",
     "skills": "skills (list the customers in allowed or forbidden)",
     "priority": "priorities (a finite penalty says what leaving a customer out costs)",
-    "setup": "setup times (add them to service)",
-    "speed_factor": "speeds of vehicles",
-    "max_tasks": "limits on the number of stops (count each as one unit of a kind of load)",
 }
 
 P = ParamSpec("P")

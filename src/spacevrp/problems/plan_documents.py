@@ -54,6 +54,7 @@ def plan_document(plan: Plan, violations: Sequence[Violation]) -> dict[str, Any]
             "prize": plan.prize,
             "penalties": plan.penalties,
             **({} if problem.vehicles is None else {"fixed_costs": plan.fixed_costs}),
+            **({"time_costs": plan.time_costs} if problem.has_route_rules else {}),
         },
         "skipped": [plan.id_of(node) for node in plan.skipped],
         "routes": [
@@ -62,6 +63,7 @@ def plan_document(plan: Plan, violations: Sequence[Violation]) -> dict[str, Any]
                 "cost": route.cost,
                 **({} if route.vehicle is None else {"fixed_cost": route.fixed_cost}),
                 **{name: getattr(route, name) for name in (*_SUMS, "peak_load", "spare")},
+                **_working_time(route),
                 "stops": [_stop_entry(stop) for stop in route.stops],
             }
             for route in plan.routes
@@ -78,10 +80,31 @@ def _route_entry(route: RoutePlan, key: str) -> dict[str, Any]:
     return {key: route.number, "vehicle": route.vehicle.name or route.vehicle.number}
 
 
+def _working_time(route: RoutePlan) -> dict[str, Any]:
+    """What is told beside that of a route with rules of its own."""
+    if not route.scheduled:
+        return {}
+    told: dict[str, Any] = {"duration": route.duration, "time_cost": route.time_cost}
+    clock = route.stops[0].clock
+    breaks = [] if route.vehicle is None else route.vehicle.breaks
+    told["breaks"] = [
+        {
+            "number": pause.number,
+            "name": breaks[pause.number - 1].name,
+            "before_stop": pause.place,
+            "begin": pause.begin if clock is None else clock.moment(pause.begin),
+            "end": pause.end if clock is None else clock.moment(pause.end),
+        }
+        for pause in route.pauses
+    ]
+    return told
+
+
 def _stop_entry(stop: Stop, *more: str) -> dict[str, Any]:
     """What is told of a stop; loads of every kind, where there are several."""
     told = {name: getattr(stop, name) for name in (*_TIMES, *more, "load")}
     told |= {"loads": list(stop.loads)} if len(stop.loads) > 1 else {}
+    told |= {"pause": stop.pause} if stop.pause is not None else {}
     return told | {"leg_cost": stop.leg_cost, "leg_duration": stop.leg_duration}
 
 

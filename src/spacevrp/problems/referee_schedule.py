@@ -45,6 +45,8 @@ class Schedule:
         When the vehicle leaves, and when its route is over.
     reached, begun, left
         At the start all three are the departure. On the way breaks are over when a stop is reached.
+    driving, service
+        How long the way to each node took without breaks, and the service there with its setup.
     late
         Positions that are reached after they have closed.
     pauses
@@ -57,6 +59,8 @@ class Schedule:
     reached: tuple[float, ...]
     begun: tuple[float, ...]
     left: tuple[float, ...]
+    driving: tuple[float, ...]
+    service: tuple[float, ...]
     late: tuple[int, ...]
     pauses: tuple[Pause, ...] | None
 
@@ -420,6 +424,11 @@ def _read(timing: _Timing, breaks: Sequence[Break], taken: int, last: _Label) ->
         reached=tuple(label.reached for label in labels),
         begun=tuple(label.begun for label in labels),
         left=tuple(label.left for label in labels),
+        driving=(
+            0.0,
+            *(timing.travel(position, label.left) for position, label in enumerate(labels[:-1])),
+        ),
+        service=(0.0, *(halt.service for halt in timing.halts)),
         late=tuple(position for position, label in enumerate(labels) if label.late),
         pauses=tuple(pauses),
     )

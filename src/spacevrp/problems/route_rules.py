@@ -14,7 +14,7 @@ from spacevrp.problems.clock import as_durations, told
 from spacevrp.problems.conversion import Array, per_node, plain_array, show
 from spacevrp.problems.distances import Distances
 from spacevrp.problems.errors import ProblemError
-from spacevrp.problems.fleet import ROUTE_RULES, Vehicle
+from spacevrp.problems.fleet import ROUTE_RULES, Vehicle, unlearned_terms
 from spacevrp.problems.problem_data import ProblemData
 
 # What each rule is called in the name of a variant.
@@ -40,6 +40,14 @@ def least_durations(problem: ProblemData) -> Distances:
     if given is not problem.distances and not np.array_equal(given.matrix(), least):
         raise ProblemError("durations", "none beside travel_times", "both")
     return Distances(matrix=least, field="travel_times")
+
+
+def unlearned_rule(problem: ProblemData) -> str | None:
+    """What a problem has that the search knows, but not the network and most solvers; or None."""
+    for rule in problem.route_rules:
+        return f"{rule} of vehicles" if rule in ROUTE_RULES else rule
+    term = unlearned_terms(problem.fleet)
+    return None if term is None else f"{term} of vehicles"
 
 
 # ---------------------------------------------------------------------------- checks of a problem
