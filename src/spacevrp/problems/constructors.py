@@ -21,6 +21,7 @@ from spacevrp.problems.sources import (
     fields_from_data,
     fields_from_frame,
     fields_from_ortools,
+    fields_from_pyvrp,
     fields_from_table,
     fields_from_vroom,
     labelled_matrix,
@@ -144,6 +145,14 @@ class Constructors(Scales):
         As in them, the window of a depot is when vehicles may leave; they are back at any time.
         """
         return cls._from_fields("from_ortools", fields_from_ortools(data), features)
+
+    @classmethod
+    def from_pyvrp(cls, data: Any, **features: Any) -> Self:
+        """An instance from PyVRP's ``ProblemData``, or from the ``Model`` that builds one.
+
+        Nodes are its depots, then its clients, then the pickup and the delivery of each shipment.
+        """
+        return cls._from_fields("from_pyvrp", fields_from_pyvrp(data), features)
 
     @classmethod
     def from_table(
