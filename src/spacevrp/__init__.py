@@ -21,9 +21,11 @@ if TYPE_CHECKING:
     from spacevrp.problems.clock import Clock as Clock
     from spacevrp.problems.errors import SpacevrpError as SpacevrpError
     from spacevrp.problems.fleet import Vehicle as Vehicle
+    from spacevrp.problems.objective import Objective as Objective
     from spacevrp.problems.plan import Plan as Plan
     from spacevrp.problems.problem import Problem as Problem
     from spacevrp.problems.referee import judge as judge
+    from spacevrp.problems.relation_data import Group as Group
     from spacevrp.problems.solution import Solution as Solution
     from spacevrp.problems.variants import VARIANTS as VARIANTS
     from spacevrp.problems.variants import Variant as Variant
@@ -37,6 +39,8 @@ if TYPE_CHECKING:
 _HOMES = {
     "Break": "spacevrp.problems.breaks",
     "Clock": "spacevrp.problems.clock",
+    "Group": "spacevrp.problems.relation_data",
+    "Objective": "spacevrp.problems.objective",
     "Plan": "spacevrp.problems.plan",
     "Problem": "spacevrp.problems.problem",
     "Result": "spacevrp.solver",

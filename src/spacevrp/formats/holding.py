@@ -10,6 +10,7 @@ import numpy as np
 from spacevrp.formats.building import same_distances
 from spacevrp.problems.errors import UnsupportedError
 from spacevrp.problems.problem import Problem
+from spacevrp.problems.relations import present_relations
 
 
 def _timed(problem: Problem) -> bool:
@@ -52,6 +53,7 @@ def refuse_unheld(
     """
     rules = {rule: True for rule in problem.route_rules}
     found = {name: FEATURES[name](problem) for name in features} | others | rules
+    found |= dict.fromkeys(present_relations(problem), True)
     for name, is_there in found.items():
         if is_there:
             raise UnsupportedError(f"{path}: {kind} cannot hold {name}; write it as .json")

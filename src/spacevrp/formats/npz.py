@@ -26,6 +26,7 @@ from spacevrp.problems.errors import FormatError, ProblemError, UnsupportedError
 from spacevrp.problems.features import Features
 from spacevrp.problems.implied import flags_of
 from spacevrp.problems.problem import Problem
+from spacevrp.problems.relations import present_relations
 from spacevrp.problems.variants import Variant, name_features, parse_variant
 
 # Keys that start so are results or notes of the file's author: not part of the instances.
@@ -279,6 +280,7 @@ def _refuse_unheld(
         "open_routes": problem.open_routes != flags["open_routes"],
         "backhaul_last": problem.backhaul_last != flags["backhaul_last"],
         "maximise_prize": problem.maximise_prize != flags["maximise_prize"],
+        **dict.fromkeys(present_relations(problem), True),
     }
     for field, is_unheld in unheld.items():
         if is_unheld:

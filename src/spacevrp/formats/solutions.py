@@ -31,7 +31,7 @@ from spacevrp.formats.stops import Routes, routes_from_csv, routes_from_json
 from spacevrp.problems.assignment import FleetRoutes
 from spacevrp.problems.errors import FormatError, UnsupportedError
 from spacevrp.problems.plan_documents import Solved, solution_document
-from spacevrp.problems.plan_sol import sol_numbers, sol_vehicles, solution_sol
+from spacevrp.problems.plan_sol import sol_numbers, sol_reload, sol_vehicles, solution_sol
 from spacevrp.problems.problem import Problem
 from spacevrp.problems.referee import around, with_best_vehicles
 
@@ -222,6 +222,8 @@ def _read_sol(path: Path, problem: Problem | None) -> SolutionFile:
 
 
 def _customer(path: Path, line: int, token: str) -> int:
+    if token == "|":
+        return 0  # a reload
     # Twelve digits are more nodes than anybody has; int() itself refuses thousands of them.
     if not (token.isascii() and token.isdigit() and len(token) <= 12 and int(token) > 0):
         raise fail(path, f"line {line}", expected="customers counted from 1", received=token)
@@ -246,16 +248,23 @@ def routes_from_sol(
     """Routes with their depots from lists of customers, as ``plan_sol`` numbers them.
 
     ``numbers`` are those of the vehicles, counted from 1, where these differ; by default the lists
-    are in their order. Where nothing numbers vehicles, or says which depot a route is of, each
-    route has what breaks the fewest rules and, among that, is cheapest.
+    are in their order. A customer 0 is a reload. Where nothing numbers vehicles, or says which
+    depot a route is of, each route has what breaks the fewest rules and, among that, is cheapest.
     """
     node_of = {number: node for node, number in sol_numbers(problem).items()}
-    low, high = min(node_of, default=1), max(node_of, default=0)
+    reload_depot = sol_reload(problem)
+    if reload_depot is not None:
+        node_of[0] = reload_depot
+    low, high = min(sol_numbers(problem).values(), default=1), max(node_of, default=0)
     stops, driven = [], []
     for place, listed in enumerate(customer_lists):
         number = place + 1 if numbers is None else numbers[place]
         for customer in listed:
             if customer not in node_of:
+                if customer == 0:
+                    raise FormatError(
+                        f"route {place + 1}: expected one depot to reload at, received a reload"
+                    )
                 raise FormatError(
                     f"route {place + 1}: expected customers {low} to {high}, received {customer}"
                 )

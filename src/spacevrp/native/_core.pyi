@@ -5,7 +5,7 @@ list of routes of customers, without depots, and a list with the vehicle type of
 """
 
 from collections.abc import Callable, Mapping, Sequence
-from typing import Literal, TypedDict
+from typing import Literal, NotRequired, TypedDict
 
 import numpy as np
 from numpy.typing import NDArray
@@ -22,6 +22,22 @@ class Evaluation(TypedDict):
     unserved: list[int]
     collected: float
     violations: int
+    makespan: NotRequired[float]  # where it is a term of the objective
+    balance: NotRequired[float]
+
+class Relations(TypedDict, total=False):
+    """What ties customers to each other, and what is minimised; nothing where absent."""
+
+    delivered: Sequence[float]  # (N D,) loaded at the depot; with the load rule mixed
+    lifo: bool
+    max_ride: Sequence[float]  # (N,) by pickup
+    groups: Sequence[tuple[Sequence[int], bool]]  # customers, and whether one is required
+    same_route: Sequence[Sequence[int]]
+    different_routes: Sequence[Sequence[int]]
+    order: Sequence[tuple[int, int]]  # the earlier one first
+    priority: Sequence[float]  # (N,)
+    first: Sequence[str]  # terms of the objective before the weighted sum
+    weights: Sequence[tuple[str, float]]
 
 class Rules(TypedDict, total=False):
     """What holds for whole routes beyond loads, lengths and windows; nothing where absent."""
@@ -80,7 +96,7 @@ class Model:
         back_by: _Floats,  # (K,)
         count: _Integers,  # (K,); -1 for any number
         pinned: _Routes,  # K lists of nodes
-        load_rule: Literal["single", "separate", "pairs"],
+        load_rule: Literal["single", "separate", "pairs", "mixed"],
         backhaul_last: bool,
         max_routes: int,
         time_slack: float,
@@ -92,6 +108,7 @@ class Model:
         allowed: _Flags | None = None,  # (K, N); None for all
         candidates: _Integers | None = None,  # (N, C); neighbours, -1 behind the last
         rules: Rules | None = None,
+        relations: Relations | None = None,
     ) -> None: ...
     def evaluate(self, routes: _Routes, types: Sequence[int]) -> Evaluation: ...
     def construct(

@@ -42,6 +42,33 @@ double true_cost(const Model &model, const Value &value) {
     return value.cost - total;
 }
 
+// Customers that a plan puts on the wrong routes, by its groups and sets.
+int broken_relations(const Model &model, const Routes &given) {
+    const Relations &relations = model.relations;
+    if (!relations.present)
+        return 0;
+    int broken = 0;
+    std::vector<int> route_of(static_cast<std::size_t>(model.size()), -1);
+    std::vector<Node> chosen(relations.groups.size(), -1);
+    for (std::size_t i = 0; i < given.stops.size(); ++i)
+        for (const Node node : given.stops[i]) {
+            if (route_of[Model::at(node)] < 0)
+                route_of[Model::at(node)] = static_cast<int>(i);
+            if (relations.group(node) < 0)
+                continue;
+            Node &one = chosen[static_cast<std::size_t>(relations.group(node))];
+            broken += one >= 0 && one != node;
+            one = node;
+        }
+    if (!relations.together.empty())
+        for (const Node node : model.customers)
+            for (const Node mate : relations.together[Model::at(node)]) {
+                const int here = route_of[Model::at(node)], there = route_of[Model::at(mate)];
+                broken += here >= 0 && there >= 0 && here != there;
+            }
+    return broken;
+}
+
 py::dict evaluate(const Model &model, const std::vector<std::vector<Node>> &routes,
                   const std::vector<int> &types) {
     const Routes given = as_routes({routes, types});
@@ -87,6 +114,7 @@ py::dict evaluate(const Model &model, const std::vector<std::vector<Node>> &rout
         if (model.rich)
             cost += checker.whole_route(type, stops.data(), size).extra;
     }
+    violations += broken_relations(model, given);
     for (int type = 0; type < model.types(); ++type) {
         const VehicleType &vehicle = model.vehicles[static_cast<std::size_t>(type)];
         if (vehicle.count >= 0 && used[static_cast<std::size_t>(type)] > vehicle.count)
@@ -109,9 +137,25 @@ py::dict evaluate(const Model &model, const std::vector<std::vector<Node>> &rout
             cost += model.node_penalty[Model::at(node)];
         }
     }
+    for (const Group &group : model.relations.groups)
+        if (group.required && std::none_of(group.nodes.begin(), group.nodes.end(),
+                                           [&](Node node) { return visits[Model::at(node)] > 0; }))
+            unserved.push_back(group.nodes.front());
     if (collected < model.min_prize)
         ++violations;
     py::dict result;
+    if (model.relations.measured) {
+        double longest = 0.0, shortest = INFINITE;
+        for (std::size_t i = 0; i < given.stops.size(); ++i)
+            if (!given.stops[i].empty()) {
+                const double takes = checker.takes(given.types[i], given.stops[i].data(),
+                                                   static_cast<int>(given.stops[i].size()));
+                longest = std::max(longest, takes);
+                shortest = std::min(shortest, takes);
+            }
+        result["makespan"] = longest;
+        result["balance"] = leaving == 0 ? 0.0 : longest - shortest;
+    }
     result["cost"] = cost;
     result["feasible"] = violations == 0;
     result["unserved"] = unserved;
@@ -366,6 +410,10 @@ sample_moves(const Model &model, const std::vector<std::vector<Node>> &routes,
             if (!trial.propose(kind, u, v, INFINITE, proposal))
                 continue;
             trial.apply(proposal);
+            // What a route counts in the objective is no cost.
+            for (int side = 0; side < 2; ++side)
+                if (proposal.route[side] >= 0 && proposal.stops[side].empty())
+                    proposal.delta += model.relations.route_price;
             note(Search::move_name(kind), travel(proposal.delta), trial.plan);
             continue;
         }
@@ -396,7 +444,9 @@ sample_moves(const Model &model, const std::vector<std::vector<Node>> &routes,
             continue;
         trial.plan.insert(head, place);
         trial.plan.from_bank(head);
-        change += travel(place.delta) - model.skip[Model::at(head)];
+        const double counted =
+            place.surcharge + (place.route < 0 ? model.relations.route_price : 0.0);
+        change += travel(place.delta - counted) - model.skip[Model::at(head)];
         note(moved ? "reinsertion" : "insertion", change, trial.plan);
     }
     return moves;
@@ -431,7 +481,8 @@ PYBIND11_MODULE(_core, module) {
              py::arg("coordinates") = py::none(), py::arg("geometry") = "euclidean",
              py::arg("rounding") = "none", py::arg("distances") = py::none(),
              py::arg("durations") = py::none(), py::arg("allowed") = py::none(),
-             py::arg("candidates") = py::none(), py::arg("rules") = py::none())
+             py::arg("candidates") = py::none(), py::arg("rules") = py::none(),
+             py::arg("relations") = py::none())
         .def("evaluate", &evaluate, py::arg("routes"), py::arg("types"))
         .def("construct", &construct, py::arg("method"), py::arg("seed") = 0)
         .def("search", &search, py::arg("routes"), py::arg("types"), py::kw_only(),

@@ -75,6 +75,8 @@ struct Search::Regret {
 
 bool Search::regret_of(Node head, int depth, Regret &out) {
     out = Regret{};
+    if (model_.relations.measured)
+        longest_ = plan.measures().longest;
     least_.clear();
     const auto offer = [&](const Place &place) {
         if (!place.found())
@@ -127,6 +129,11 @@ void Search::construct_by_regret(int depth) {
 }
 
 void Search::construct_by_savings() {
+    // Chains know nothing of each other.
+    if (!model_.relations.groups.empty() || !model_.relations.together.empty()) {
+        construct_by_insertion(1);
+        return;
+    }
     ++stamp_;
     forget_saved();
     // Each unit in a route of its own, by the vehicle that serves it best; vehicles that there are
@@ -150,7 +157,7 @@ void Search::construct_by_savings() {
             const VehicleType &vehicle = model_.vehicles[at(type)];
             const double cost = (model_.rich ? plan.cost_alone(type, head)
                                              : vehicle.unit_cost * model_.alone(type, head)) +
-                                vehicle.fixed_cost;
+                                vehicle.price;
             if (cost < least) {
                 least = chain.cost = cost;
                 chain.type = type;
@@ -183,7 +190,7 @@ void Search::construct_by_savings() {
             const VehicleType &second = model_.vehicles[at(chains[at(chain_of[at(other)])].type)];
             double gain = type.unit_cost * model_.distance(node, type.end) +
                           second.unit_cost * model_.distance(second.start, other) -
-                          type.unit_cost * model_.distance(node, other) + second.fixed_cost;
+                          type.unit_cost * model_.distance(node, other) + second.price;
             if (model_.rich && model_.timed) {
                 const double price =
                     model_.rules.types[at(chains[at(chain_of[at(node)])].type)].duration_cost;
@@ -197,7 +204,8 @@ void Search::construct_by_savings() {
     }
     std::stable_sort(savings.begin(), savings.end(),
                      [](const Saving &a, const Saving &b) { return a.gain > b.gain; });
-    const bool may_reverse = model_.symmetric && !model_.timed && !model_.paired;
+    const bool may_reverse =
+        model_.symmetric && !model_.timed && !model_.paired && !model_.relations.ordered;
     std::vector<Node> joined;
     for (const Saving &saving : savings) {
         const int first = chain_of[at(saving.from)], second = chain_of[at(saving.to)];
@@ -223,7 +231,7 @@ void Search::construct_by_savings() {
                 (model_.rich
                      ? plan.checked_cost(candidate, joined.data(), size)
                      : vehicle.unit_cost * plan.checked_length(candidate, joined.data(), size)) +
-                vehicle.fixed_cost;
+                vehicle.price;
             if (cost < least) {
                 least = cost;
                 type = candidate;

@@ -73,7 +73,7 @@ bool Search::weigh(const Piece *first, int first_count, const Piece *second, int
             last = tail;
         }
         if (empty) {
-            change -= model_.maximise_prize ? 0.0 : type.fixed_cost;
+            change -= model_.maximise_prize ? 0.0 : type.price;
             sum = 0.0;
         } else {
             sum += model_.distance(last, type.end);
@@ -108,7 +108,7 @@ bool Search::weigh(const Piece *first, int first_count, const Piece *second, int
         }
         const Route &r = plan.route[at(out.route[side])];
         const VehicleType &type = model_.vehicles[at(r.type)];
-        const double fixed = model_.maximise_prize ? 0.0 : type.fixed_cost;
+        const double fixed = model_.maximise_prize ? 0.0 : type.price;
         before += r.cost + fixed;
         if (stops.empty())
             continue;
@@ -119,8 +119,30 @@ bool Search::weigh(const Piece *first, int first_count, const Piece *second, int
     }
     if (!(after - before < bound))
         return false;
+    if (!model_.relations.together.empty() && out.route[1] >= 0 &&
+        !plan.keeps_together(out.stops[0], out.stops[1]))
+        return false;
+    if (model_.relations.measured && !keeps_measures(out))
+        return false;
     out.delta = after - before;
     return true;
+}
+
+// Whether the longest route gets no longer and, where that counts, the shortest no shorter.
+bool Search::keeps_measures(const Proposal &out) const {
+    double before = 0.0, after = 0.0, shortest = INFINITE, then = INFINITE;
+    for (int side = 0; side < 2; ++side) {
+        if (out.route[side] < 0)
+            continue;
+        const Route &r = plan.route[at(out.route[side])];
+        const std::vector<Node> &stops = out.stops[side];
+        before = std::max(before, r.takes);
+        shortest = std::min(shortest, r.takes);
+        const double takes = plan.takes(r.type, stops.data(), static_cast<int>(stops.size()));
+        after = std::max(after, takes);
+        then = std::min(then, takes);
+    }
+    return after <= before && (model_.relations.balance_price <= 0.0 || then >= shortest);
 }
 
 bool Search::propose(int kind, Node u, Node v, double bound, Proposal &out) {

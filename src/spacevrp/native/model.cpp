@@ -98,6 +98,9 @@ Model::Model(Input input) {
             service[i] = 0.0;
     demands = std::move(input.demand);
     demands.resize((n + 1) * d, 0.0);
+    deliveries.resize(demands.size());
+    for (std::size_t i = 0; i < demands.size(); ++i)
+        deliveries[i] = std::max(demands[i], 0.0);
     partner = std::move(input.partner);
     is_pickup = std::move(input.is_pickup);
     prize = std::move(input.prize);
@@ -107,7 +110,11 @@ Model::Model(Input input) {
     min_prize = std::max(input.min_prize, 0.0);
     maximise_prize = input.maximise_prize;
     read_vehicles(input);
+    read_relations(std::move(input.relations));
     read_units(input);
+    if (!relations.priority.empty())
+        add_up_priorities();
+    rich = relations.rides;
     read_rules(std::move(input.rules));
     if (input.candidate_width > 0) {
         check_length("candidates", input.candidates.size(),
@@ -126,6 +133,7 @@ Model::Model(Input input) {
         sum += priced_time();
     if (sum > 0.0)
         arc_weight = sum / static_cast<double>(vehicles.size());
+    price_objective();
 }
 
 void Model::read_distances(const Input &input) {
@@ -299,8 +307,8 @@ void Model::read_vehicles(const Input &input) {
             if (amount != 0.0)
                 sign[i] = amount > 0.0 ? 1 : -1;
         }
-    loaded = loaded && (up || down);
-    plain_load = !(up && down) && load_rule != LoadRule::pairs;
+    loaded = loaded && (up || down || load_rule == LoadRule::mixed);
+    plain_load = !(up && down) && load_rule != LoadRule::pairs && load_rule != LoadRule::mixed;
     backhaul_last = backhaul_last && up && down;
 }
 
@@ -327,8 +335,8 @@ void Model::read_units(const Input &input) {
                        text(demand(node, kind)) + " at " + std::to_string(node) + ", " +
                            text(demand(other, kind)) + " at " + std::to_string(other));
     }
-    if (paired && load_rule != LoadRule::pairs)
-        refuse("load_rule", "pairs where there are pairs", "another");
+    if (paired && load_rule != LoadRule::pairs && load_rule != LoadRule::mixed)
+        refuse("load_rule", "pairs or mixed where there are pairs", "another");
     if (paired && input.backhaul_last)
         refuse("backhaul_last", "False where there are pairs", "True");
     for (std::size_t i = 0; i < n; ++i)
@@ -354,7 +362,8 @@ void Model::read_units(const Input &input) {
         unit_prize[at(first)] += prize[at(node)];
     }
     for (const Node node : customers)
-        has_optional = has_optional || (is_head(node) && !compulsory[at(node)]);
+        has_optional = has_optional ||
+                       (is_head(node) && !compulsory[at(node)] && !relations.is_required(node));
 }
 
 double Model::alone(int type, Node first) const {
@@ -377,8 +386,10 @@ double Model::alone(int type, Node first) const {
         }
         for (int kind = 0; kind < kinds_; ++kind) {
             load[static_cast<std::size_t>(kind)] += demand(node, kind);
-            const double carried = count == 2 ? std::max(-load[static_cast<std::size_t>(kind)], 0.0)
-                                              : std::abs(load[static_cast<std::size_t>(kind)]);
+            const double sum = load[static_cast<std::size_t>(kind)];
+            double carried = count == 2 ? std::max(-sum, 0.0) : std::abs(sum);
+            if (load_rule == LoadRule::mixed && count == 1)
+                carried = std::max(delivered(node, kind), delivered(node, kind) - sum);
             if (!(carried <= vehicle.capacity[static_cast<std::size_t>(kind)]))
                 return INFINITE;
         }

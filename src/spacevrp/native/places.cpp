@@ -29,6 +29,10 @@ bool Search::has_room(const Route &r, Node node) const {
     const double most = capacity + ROUNDING * std::abs(capacity);
     if (model_.load_rule == LoadRule::single && !model_.backhaul_last)
         return std::abs(r.total[0] + amount) <= most;
+    if (model_.load_rule == LoadRule::mixed) {
+        const double loaded = r.deliveries[0] + model_.delivered(node, 0);
+        return loaded <= most && loaded - (r.total[0] + amount) <= most;
+    }
     return amount > 0.0 ? r.deliveries[0] + amount <= most
                         : r.deliveries[0] - r.total[0] - amount <= most;
 }
@@ -47,6 +51,8 @@ Place Search::scan_route(int number, Node node, double floor, double bound) {
         else if (model_.sign[at(node)] < 0)
             low = std::max(low, r.last_linehaul);
     }
+    if (model_.relations.ordered)
+        plan.order_span(number, node, low, high);
     const double weight = model_.vehicles[at(r.type)].weight;
     const double *from = model_.from(node), *to = model_.to(node);
     const Node *nodes = r.node.data();
@@ -100,7 +106,10 @@ Place Search::scan_whole(int number, Node node, double floor, double bound) {
     const double weight = model_.vehicles[at(r.type)].weight;
     const double service = model_.service[at(node)];
     candidates_.clear();
-    for (int p = r.pinned; p <= r.size; ++p) {
+    int low = r.pinned, high = r.size;
+    if (model_.relations.ordered)
+        plan.order_span(number, node, low, high);
+    for (int p = low; p <= high; ++p) {
         const Node last = r.node[at(p)], next = r.node[at(p + 1)];
         const double longer =
             model_.distance(last, node) + model_.distance(node, next) - r.arc[at(p)];
@@ -166,7 +175,13 @@ Place Search::scan_pair(int number, Node pickup, double floor, double bound) {
         delivery_least_[at(p)] = std::min(extra, delivery_least_[at(p + 1)]);
     }
     const double direct = model_.distance(pickup, delivery);
-    for (int i = r.pinned; i <= m; ++i) {
+    int low = r.pinned, high = m, low_delivery = r.pinned, high_delivery = m;
+    if (model_.relations.ordered) {
+        plan.order_span(number, pickup, low, high);
+        plan.order_span(number, delivery, low_delivery, high_delivery);
+    }
+    const bool mixed = model_.load_rule == LoadRule::mixed, lifo = model_.relations.lifo;
+    for (int i = low; i <= high; ++i) {
         const Node last = r.node[at(i)], next = r.node[at(i + 1)];
         const double there = model_.distance(last, pickup);
         const double extra = there + model_.distance(pickup, next) - r.arc[at(i)];
@@ -177,7 +192,8 @@ Place Search::scan_pair(int number, Node pickup, double floor, double bound) {
         bool fits = true;
         if (model_.loaded)
             for (int kind = 0; kind < kinds && fits; ++kind)
-                fits = -r.handed[at(i * kinds + kind)] - model_.demand(pickup, kind) <=
+                fits = (mixed ? r.deliveries[at(kind)] : 0.0) - r.handed[at(i * kinds + kind)] -
+                           model_.demand(pickup, kind) <=
                        type.capacity[at(kind)];
         if (!fits)
             continue;
@@ -191,15 +207,23 @@ Place Search::scan_pair(int number, Node pickup, double floor, double bound) {
             clock = std::max(clock, model_.opening[at(pickup)]) + model_.service[at(pickup)];
         }
         Node before = pickup;
-        for (int j = i; j <= m; ++j) {
+        int inside = 0; // pairs begun since, with lifo
+        for (int j = i; j <= high_delivery; ++j) {
             if (j > i) {
                 if (!(type.weight * (extra + delivery_least_[at(j)]) < best.delta))
                     break;
                 // On with the pickup on board to the next stop of the route.
                 const Node stop = r.node[at(j)];
+                if (lifo) {
+                    if (model_.partner[at(stop)] >= 0)
+                        inside += model_.is_pickup[at(stop)] ? 1 : -1;
+                    if (inside < 0 || model_.relations.below[at(stop)])
+                        break; // it would lie under what was loaded since
+                }
                 if (model_.loaded)
                     for (int kind = 0; kind < kinds && fits; ++kind)
-                        fits = -r.handed[at(j * kinds + kind)] - model_.demand(pickup, kind) <=
+                        fits = (mixed ? r.deliveries[at(kind)] : 0.0) -
+                                   r.handed[at(j * kinds + kind)] - model_.demand(pickup, kind) <=
                                type.capacity[at(kind)];
                 if (!fits)
                     break;
@@ -211,6 +235,8 @@ Place Search::scan_pair(int number, Node pickup, double floor, double bound) {
                 }
                 before = stop;
             }
+            if (inside != 0 || j < low_delivery)
+                continue;
             const double more = j == i ? together : extra + delivery_delta_[at(j)];
             const double delta = type.weight * more;
             if (!(delta < best.delta) || (!model_.rich && !(delta > floor)))
@@ -237,12 +263,14 @@ Place Search::scan_pair(int number, Node pickup, double floor, double bound) {
 }
 
 void Search::try_new_route(Node head, double blink, Place &best) {
+    if (model_.relations.present && !plan.may_visit(head, -1))
+        return;
     for (int type = 0; type < model_.types(); ++type) {
         if (!plan.may_open(type))
             continue;
         const VehicleType &vehicle = model_.vehicles[at(type)];
         const Node last = model_.partner[at(head)] < 0 ? head : model_.partner[at(head)];
-        const double fixed = model_.maximise_prize ? 0.0 : vehicle.fixed_cost;
+        const double fixed = model_.maximise_prize ? 0.0 : vehicle.price;
         const double bound = vehicle.weight * (model_.distance(vehicle.start, head) +
                                                (last == head ? 0.0 : model_.distance(head, last)) +
                                                model_.distance(last, vehicle.end)) +
@@ -309,8 +337,29 @@ void Search::try_route(int number, Node head, double blink, Place &best) {
     }
     while (place.route >= 0 && blink > 0.0 && random_.uniform() < blink)
         place = scan(place.delta);
+    if (place.route >= 0 && model_.relations.measured) {
+        place.surcharge = surcharge(r, head, place);
+        place.delta += place.surcharge;
+        if (!(place.delta < best.delta))
+            return;
+    }
     if (place.route >= 0)
         best = place;
+}
+
+// What it counts that the longest route gets longer, waiting apart.
+double Search::surcharge(const Route &r, Node head, const Place &place) const {
+    double longer = 0.0;
+    const auto detour = [&](int after, Node node) {
+        const Node last = r.node[at(after)], next = r.node[at(after + 1)];
+        longer += model_.duration(last, node) + model_.service[at(node)] +
+                  model_.duration(node, next) - model_.duration(last, next);
+    };
+    detour(place.first, head);
+    if (model_.partner[at(head)] >= 0)
+        detour(place.second, model_.partner[at(head)]);
+    return (model_.relations.makespan_price + model_.relations.balance_price) *
+           std::max(r.takes + longer - longest_, 0.0);
 }
 
 // The routes that pass near it; near the pickup or the delivery of a pair.
@@ -340,13 +389,17 @@ void Search::try_near_places(Node node, double blink, Place &best) {
         if (number < 0)
             continue;
         const Route &r = plan.route[at(number)];
-        if (!has_room(r, node) || (model_.rich && !plan.may_join(r, node)))
+        if (!has_room(r, node) ||
+            ((model_.rich || model_.relations.present) && !plan.may_join(r, node)))
             continue;
+        int low = r.pinned, high = r.size;
+        if (model_.relations.ordered)
+            plan.order_span(number, node, low, high);
         const int here = plan.position[at(near[i])];
         const double weight = model_.vehicles[at(r.type)].weight;
         const double beside = lengths ? lengths[i] : model_.distance(near[i], node);
         for (const int after : {here - 1, here}) {
-            if (after < r.pinned)
+            if (after < low || after > high)
                 continue;
             // The other end is no nearer, or this place has been tried; only a depot may be.
             const double arc = r.arc[at(after)];
@@ -372,6 +425,8 @@ void Search::try_near_places(Node node, double blink, Place &best) {
 
 Place Search::best_place(Node head, double blink) {
     Place best;
+    if (model_.relations.measured)
+        longest_ = plan.measures().longest;
     if (wide_) {
         // Most routes are full: one number says so before anything else is looked at.
         const bool sums = model_.loaded && model_.plain_load && !model_.paired;

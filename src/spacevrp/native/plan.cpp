@@ -24,6 +24,8 @@ Plan::Plan(const Model &problem)
     for (const VehicleType &type : model.vehicles)
         available.push_back(type.count < 0 ? UNLIMITED : type.count);
     routes_left = model.max_routes < 0 ? UNLIMITED : model.max_routes;
+    chosen.assign(model.relations.groups.size(), NOT_HERE);
+    keeps_books_ = !chosen.empty() || !model.relations.priority.empty();
     is_fixed.assign(at(model.size()), 0);
     for (const VehicleType &type : model.vehicles)
         for (const Node node : type.pinned) {
@@ -48,6 +50,8 @@ bool Plan::take(int type, const std::vector<Node> &stops) {
         seen_[at(node)] = stamp_;
     }
     if (checked_cost(type, stops.data(), static_cast<int>(stops.size())) == INFINITE)
+        return false;
+    if (model.relations.present && !may_take(stops))
         return false;
     for (const Node node : stops)
         known_[at(node)] = 1;
@@ -124,6 +128,9 @@ Value Plan::value() const {
     result.travel = travel;
     // With prize maximised, `skipped` is the prize that is left out.
     result.cost = model.maximise_prize ? skipped : travel + fixed + skipped;
+    result.lost = lost;
+    if (!model.relations.plain_objective)
+        add_terms(result);
     return result;
 }
 
@@ -140,6 +147,8 @@ void Plan::to_bank(Node head) {
         route_of[at(other)] = -1;
     if (model.compulsory[at(head)])
         ++missing;
+    if (keeps_books_)
+        leave(head);
     skipped += model.skip[at(head)];
     collected -= model.unit_prize[at(head)];
 }
@@ -154,6 +163,8 @@ void Plan::from_bank(Node head) {
     bank_slot[at(head)] = -1;
     if (model.compulsory[at(head)])
         --missing;
+    if (keeps_books_)
+        join(head);
     skipped -= model.skip[at(head)];
     collected += model.unit_prize[at(head)];
     if (bank.empty())
@@ -192,6 +203,8 @@ void Plan::reserve(Route &r, int count) const {
             for (auto *array : {&r.busy, &r.latest_start, &r.soonest_end})
                 array->resize(room);
     }
+    if (model.relations.lifo)
+        r.open.resize(room);
     if (model.loaded) {
         const std::size_t kinds = at(model.kinds());
         r.total.resize(kinds);
@@ -306,6 +319,17 @@ bool Plan::refresh(int number, int from, Node added, const double *extra) {
     }
     if (r.slot >= 0)
         change_travel(r.cost, before);
+    if (model.relations.measured)
+        r.takes = takes(r.type, node + 1, m);
+    if (model.relations.lifo) {
+        r.open[0] = 0;
+        for (int p = 1; p <= m; ++p) {
+            const int step = model.partner[at(node[p])] < 0 ? 0
+                             : model.is_pickup[at(node[p])] ? 1
+                                                            : -1;
+            r.open[at(p)] = r.open[at(p - 1)] + step;
+        }
+    }
     if (model.backhaul_last) {
         r.first_backhaul = m + 1;
         r.last_linehaul = 0;
@@ -350,7 +374,7 @@ bool Plan::refresh_load(Route &r) const {
         for (int p = 1; p <= m; ++p) {
             const double amount = model.demand(r.node[at(p)], kind);
             sum += amount;
-            deliveries += std::max(amount, 0.0);
+            deliveries += model.delivered(r.node[at(p)], kind);
             high = std::max(high, sum);
             low = std::min(low, sum);
             r.handed[cell(p)] = sum;

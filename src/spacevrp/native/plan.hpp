@@ -3,6 +3,7 @@
 
 #include "rules.hpp"
 
+#include <array>
 #include <cmath>
 #include <utility>
 #include <vector>
@@ -25,6 +26,7 @@ struct Route {
     double length = 0.0;
     double extra = 0.0;      // what it costs beyond its length, by the rules of whole routes
     double cost = 0.0;       // both, without the fixed cost
+    double takes = 0.0;      // how long, where that is a term of the objective
     double spare = INFINITE; // no customer with more of the first kind fits; of plain loads only
     int first_backhaul = 0, last_linehaul = 0; // positions; size + 1 and 0 without
     // Position 0 is the start, size + 1 the end.
@@ -42,6 +44,7 @@ struct Route {
     // Signed load handed over up to a position, (position, kind), its extremes before and after.
     std::vector<double> handed, highest, lowest, highest_after, lowest_after;
     std::vector<double> total, deliveries; // (kind,)
+    std::vector<int> open;                 // pairs on board after a position, with lifo
 };
 
 // Where to put a unit: after positions `first` and, the delivery of a pair, `second` of the route
@@ -51,21 +54,31 @@ struct Place {
     int route = -1;
     int type = -1;
     int first = 0, second = 0;
+    double surcharge = 0.0; // part of the delta that is no cost: the longest route gets longer
     bool found() const { return delta < INFINITE; }
 };
 
-// What a plan costs, the fewest compulsory units left out first.
+// What a plan costs, the fewest compulsory units left out first, by their priorities.
 struct Value {
+    double lost = 0.0; // priorities of those left out
     int missing = 0;
     double shortage = 0.0; // of prize
     double cost = 0.0;     // as the referee counts
     double travel = 0.0;   // among equals
+    int ranked = 0;        // terms of the objective that come before the cost
+    std::array<double, TERMS + 1> terms{};
 
     bool better_than(const Value &other) const {
+        if (lost != other.lost)
+            return lost < other.lost;
         if (missing != other.missing)
             return missing < other.missing;
         if ((shortage > 0.0 || other.shortage > 0.0) && shortage != other.shortage)
             return shortage < other.shortage;
+        for (std::size_t i = 0; i < static_cast<std::size_t>(std::min(ranked, other.ranked)); ++i)
+            if (std::abs(terms[i] - other.terms[i]) >
+                1e-10 * (std::abs(terms[i]) + std::abs(other.terms[i])))
+                return terms[i] < other.terms[i];
         const double slack = 1e-10 * (std::abs(cost) + std::abs(other.cost));
         if (std::abs(cost - other.cost) > slack)
             return cost < other.cost;
@@ -122,6 +135,21 @@ public:
     // Whether a unit may be on a route at all, wherever it stands.
     bool may_join(const Route &route, Node head) const;
 
+    // --- relations between customers
+    static constexpr Node NOBODY = -1, NOT_HERE = -2;
+    // Whether they allow a unit on a route, or on a new one (-1).
+    bool may_visit(Node head, int number) const;
+    // Narrows the positions after which a customer may stand.
+    void order_span(int number, Node node, int &low, int &high) const;
+    // Whether no customer leaves those behind who must be on its route.
+    bool keeps_together(const std::vector<Node> &one, const std::vector<Node> &other) const;
+    // How long a route takes, where that is a term of the objective.
+    double takes(int type, const Node *stops, int count) const;
+    struct Measures {
+        double longest, shortest;
+    };
+    Measures measures() const;
+
     void to_bank(Node head);
     void from_bank(Node head);
 
@@ -140,6 +168,8 @@ public:
     double travel = 0.0;        // what routes cost but for the fixed costs
     double fixed = 0.0, skipped = 0.0, collected = 0.0;
     int missing = 0;
+    double lost = 0.0;        // priorities of those left out
+    std::vector<Node> chosen; // (groups,) the member that is served, NOBODY, or NOT_HERE
 
 private:
     bool take(int type, const std::vector<Node> &stops);
@@ -154,6 +184,12 @@ private:
     bool refresh_time(Route &r) const;
     bool refresh_duration(Route &r) const;
     bool pairs_in_order(const Node *stops, int count) const;
+    bool unloads_last_first(const Node *stops, int count) const;
+    bool relations_hold(const Node *stops, int count) const;
+    bool may_take(const std::vector<Node> &stops) const;
+    void leave(Node head);
+    void join(Node head);
+    void add_terms(Value &value) const;
 
     std::uint64_t versions_ = 0;
     std::vector<int> free_;
@@ -161,7 +197,8 @@ private:
     mutable std::vector<int> seen_; // (N,) stamps of a check of pairs
     mutable int stamp_ = 0;
     mutable RouteRules rules_;
-    mutable std::vector<Node> with_pair_;
+    bool keeps_books_ = false; // of groups and priorities
+    mutable std::vector<Node> with_pair_, stack_;
     mutable std::vector<double> low_, high_, sum_, out_; // (kind,)
 };
 

@@ -176,7 +176,7 @@ void Model::read_loads_of_trips(bool reloads) {
             for (const Node node : own.carries) {
                 own.on_board[at(node)] = 1;
                 for (int kind = 0; kind < kinds_; ++kind)
-                    own.carried[static_cast<std::size_t>(kind)] += demand(node, kind);
+                    own.carried[static_cast<std::size_t>(kind)] += delivered(node, kind);
             }
         }
         if (own.reload_depots.empty())

@@ -25,13 +25,13 @@ struct TypeRules {
     double latest_start = std::numeric_limits<double>::infinity();
     double regular = std::numeric_limits<double>::infinity(); // duration without overtime
     double overtime_cost = 0.0, duration_cost = 0.0;
-    double slowness = 1.0;              // times the durations of the model, at least 1
-    std::vector<double> service;        // (N + 1,) or empty: as the model says
-    std::vector<Break> breaks;          // in the order in which they are taken
-    std::vector<Node> reload_depots;    // where a new trip may begin
-    int max_reloads = ANY_NUMBER;       // on a route
-    bool under_way = false;             // it carries the goods of some deliveries already
-    std::vector<Node> carries;          // those deliveries
+    double slowness = 1.0;           // times the durations of the model, at least 1
+    std::vector<double> service;     // (N + 1,) or empty: as the model says
+    std::vector<Break> breaks;       // in the order in which they are taken
+    std::vector<Node> reload_depots; // where a new trip may begin
+    int max_reloads = ANY_NUMBER;    // on a route
+    bool under_way = false;          // it carries the goods of some deliveries already
+    std::vector<Node> carries;       // those deliveries
     // What the model makes of it.
     std::vector<std::uint8_t> on_board; // (N + 1,) the same, or empty
     std::vector<double> carried;        // (D,) the load of all of them

@@ -27,6 +27,8 @@ RouteValue RouteRules::evaluate(int type, const Node *stops, int count) {
         return {true, 0.0};
     if (count > own.max_stops)
         return {};
+    if (model_.relations.rides && !keeps_rides(type, stops, count))
+        return {};
     double extra = 0.0;
     const Node *visits = stops;
     int visited = count;

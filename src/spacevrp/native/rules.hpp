@@ -33,6 +33,8 @@ public:
 
     // For stops whose constant-time checks have been passed.
     RouteValue evaluate(int type, const Node *stops, int count);
+    // How long such a route takes.
+    double duration(int type, const Node *stops, int count);
     // The least that a route with so much driving and service costs beyond its length.
     double least_extra(int type, double busy) const;
     // Of the last route that was evaluated and is feasible; the times where its type is scheduled.
@@ -43,6 +45,15 @@ public:
     bool always_slow = false;
 
 private:
+    struct Ride {
+        int from, to; // places of the pickup and of the delivery
+        double limit; // between the beginnings of both
+    };
+    bool keeps_rides(int type, const Node *stops, int count);
+    bool find_ride_schedule(int type, const Node *stops, int count, double slack);
+    std::vector<Ride> rides_;
+    std::vector<int> place_; // (N + 1,) on the route at hand
+    std::vector<double> held_, begins_;
     // --- schedules of customers and depots on the way, without the depots at the ends
     bool find_schedule(int type, const Node *visits, int count);
     bool quick_schedule(int type, const Node *visits, int count);

@@ -200,9 +200,8 @@ bool RouteRules::full_schedule(int type, const Node *visits, int count) {
         if (!forward(own, last, node, false))
             return false;
         const double service = service_of(own, last, node);
-        const double ready = model_.is_customer[at(node)]
-                                 ? -INFINITE
-                                 : released(own, visits + i + 1, count - i - 1);
+        const double ready =
+            model_.is_customer[at(node)] ? -INFINITE : released(own, visits + i + 1, count - i - 1);
         for (std::size_t b = 0; b <= most; ++b)
             earliest_[b] = reached_[b] == INFINITE
                                ? INFINITE
@@ -233,9 +232,8 @@ bool RouteRules::full_schedule(int type, const Node *visits, int count) {
     for (int i = count - 1; i >= 0; --i) {
         const Node node = visits[i], before = i > 0 ? visits[i - 1] : vehicle.start;
         const double service = service_of(own, before, node);
-        const double ready = model_.is_customer[at(node)]
-                                 ? -INFINITE
-                                 : released(own, visits + i + 1, count - i - 1);
+        const double ready =
+            model_.is_customer[at(node)] ? -INFINITE : released(own, visits + i + 1, count - i - 1);
         for (std::size_t b = 0; b <= most; ++b)
             by_[b] = latest_[b] == -INFINITE || ready > latest_[b] + DUST * slack
                          ? -INFINITE

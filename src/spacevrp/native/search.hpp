@@ -130,6 +130,10 @@ private:
     void recognise(const Saved &saved);
     bool better_elsewhere(Node head, double delta) const;
 
+    // --- fewest vehicles
+    bool drop_route();
+    void end_of_dropping();
+
     // --- places
     // The best place of a unit in a route at a version of it, its delivery after `second`; or, with
     // `first` below 0, a bound that no place falls below.
@@ -152,10 +156,14 @@ private:
     void try_near_routes(Node head, double blink, Place &best);
     void try_near_places(Node node, double blink, Place &best);
     void try_new_route(Node head, double blink, Place &best);
+    double surcharge(const Route &r, Node head, const Place &place) const;
+    // The best place of all members of its group, and which that is.
+    Place best_of_group(Node &head, double blink);
 
     // --- descent
     bool weigh(const Piece *first, int first_count, const Piece *second, int second_count,
                double bound, Proposal &out);
+    bool keeps_measures(const Proposal &out) const;
     double busy_between(const Route &source, const Piece &piece) const;
     void descend();
     bool improve(Node u);
@@ -173,9 +181,11 @@ private:
     const Model &model_;
     Options options_;
     Random random_;
-    std::vector<Node> units_;   // customers that may be moved
-    std::vector<double> price_; // (N,) of leaving a compulsory unit out
-    std::vector<int> absent_;   // (N,) iterations in the bank
+    std::vector<Node> units_;                 // customers that may be moved
+    std::vector<double> price_, first_price_; // (N,) of leaving a compulsory unit out
+    std::vector<int> listed_group_;           // (groups,) stamp
+    bool whole_sets_ = false;                 // this ruin takes out all who must be on one route
+    std::vector<int> absent_;                 // (N,) iterations in the bank
     double shortage_price_ = 0.0;
     // Of each type, the others that start and end where it does; all empty where none does.
     std::vector<std::vector<int>> alike_;
@@ -198,6 +208,7 @@ private:
     bool tries_all_ = false; // in every iteration
     bool wide_ = false;      // insertions try all routes, and not only those near by
     std::vector<double> delivery_delta_, delivery_least_;
+    double longest_ = 0.0;      // of all routes, where that is a term of the objective
     std::vector<double> least_; // places of one unit, the cheapest first
     // Places that constant-time checks allow, and the least that each costs.
     struct Candidate {
@@ -219,6 +230,8 @@ private:
     double best_objective_ = INFINITE;
     double share_done_ = 0.0;
     std::int64_t descents_ = 0;
+    bool dropping_ = false; // a plan with one route fewer is looked for
+    int lower_cap_ = 0;     // by so much fewer routes are allowed then
 };
 
 // A large plan is divided into neighbourhoods that are searched side by side, again and again along

@@ -44,7 +44,7 @@ bool RouteRules::join_trip(const TypeRules &own, Node node) {
         const double amount = model_.demand(node, kind);
         handed_[at(kind)] += amount;
         if (!counted)
-            deliveries_[at(kind)] += std::max(amount, 0.0);
+            deliveries_[at(kind)] += model_.delivered(node, kind);
         high_[at(kind)] = std::max(high_[at(kind)], handed_[at(kind)]);
         low_[at(kind)] = std::min(low_[at(kind)], handed_[at(kind)]);
         if (!(room_needed(model_.load_rule, low_[at(kind)], high_[at(kind)],
@@ -71,8 +71,7 @@ void RouteRules::offer(const TypeRules &own, const Label &label) {
     std::vector<int> &others = at_[at(label.boundary)];
     const auto beats = [&](const Label &a, const Label &b) {
         return a.depot == b.depot && a.breaks >= b.breaks && a.clock <= b.clock &&
-               a.length <= b.length &&
-               (own.max_reloads == ANY_NUMBER || a.reloads <= b.reloads) &&
+               a.length <= b.length && (own.max_reloads == ANY_NUMBER || a.reloads <= b.reloads) &&
                (!plain_times_ || (a.busy <= b.busy && a.latest >= b.latest && a.start >= b.start));
     };
     for (const int other : others)
@@ -120,9 +119,8 @@ void RouteRules::extend(int type, const Node *stops, int count, int number) {
             if (!forward(own, last, node, false))
                 return false;
             for (std::size_t b = 0; b < earliest_.size(); ++b)
-                earliest_[b] = reached_[b] == INFINITE
-                                   ? INFINITE
-                                   : begin_service(node, reached_[b]) + service;
+                earliest_[b] =
+                    reached_[b] == INFINITE ? INFINITE : begin_service(node, reached_[b]) + service;
             return true;
         }
         const double way = own.slowness * model_.duration(last, node);
@@ -130,8 +128,8 @@ void RouteRules::extend(int type, const Node *stops, int count, int number) {
         label.busy += way;
         if (!(label.clock <= model_.closing[at(node)]))
             return false;
-        label.latest = std::min(label.latest,
-                                model_.closing[at(node)] - model_.time_slack - label.busy);
+        label.latest =
+            std::min(label.latest, model_.closing[at(node)] - model_.time_slack - label.busy);
         label.clock = std::max(label.clock, model_.opening[at(node)]) + service;
         label.busy += service;
         return true;
@@ -215,8 +213,8 @@ double RouteRules::price(int type, const Node *stops, int count, const Label &la
     double cost = vehicle.weight * label.length;
     if (!own.scheduled)
         return cost;
-    double duration = label.clock -
-                      std::max(label.start, std::min(label.latest, label.clock - label.busy));
+    double duration =
+        label.clock - std::max(label.start, std::min(label.latest, label.clock - label.busy));
     if (!plain_times_) {
         read_reloads(label);
         write_visits(stops, count);

@@ -22,6 +22,7 @@ from spacevrp.problems.errors import InfeasibleError, SolutionError, SpacevrpErr
 from spacevrp.problems.fleet import unlearned_terms
 from spacevrp.problems.problem import Problem
 from spacevrp.problems.recourse import visit_more
+from spacevrp.problems.relations import unlearned_relations
 from spacevrp.problems.solution import Solution
 
 # What floats lose when some hundred numbers are added up, relative to their sum.
@@ -137,7 +138,7 @@ class SolverOracle(ABC):
         reason = next((rule for rule in problem.route_rules if rule not in self.known_rules), None)
         if reason is None and not self.knows_all_terms:
             reason = unlearned_terms(problem.fleet)
-        reason = reason or self.supports(problem)
+        reason = reason or unlearned_relations(problem) or self.supports(problem)
         if reason is not None:
             raise UnsupportedError(f"{self.name} cannot model {reason} exactly ({_label(problem)})")
 

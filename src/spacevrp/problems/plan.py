@@ -15,7 +15,7 @@ from spacevrp.problems.clock import Clock, Moment
 from spacevrp.problems.fleet import Terms
 from spacevrp.problems.plan_loads import LOAD_DUST, loads_on_way
 from spacevrp.problems.problem import Problem
-from spacevrp.problems.referee import as_routes, as_vehicles_of, vehicles_of
+from spacevrp.problems.referee import as_routes, as_vehicles_of, ride_begins, vehicles_of
 from spacevrp.problems.referee_schedule import Pause, Schedule, schedule_route
 
 
@@ -338,6 +338,7 @@ def _schedule(
     loads = [loads_on_way(problem, nodes, kind) for kind in range(problem.kinds_of_load)]
     leaves_from, back_by = (terms.leaves_from, terms.back_by) if terms else (-math.inf, math.inf)
     stops: list[Stop] = []
+    held = ride_begins(problem, nodes, terms)  # pickups may wait for their deliveries
     clock = max(float(problem.windows[nodes[0], 0]), leaves_from) if start is None else start
     for position, node in enumerate(nodes):
         first, at_depot = position == 0, node in problem.depots
@@ -353,7 +354,7 @@ def _schedule(
         back_at_start = position == len(nodes) - 1 and not problem.depots
         visited = not at_depot and not back_at_start
         if visited and not first:
-            waiting = max(opening - reached, 0.0)
+            waiting = max(max(opening, held[position]) - reached, 0.0)
         service = float(problem.service[node]) if visited else 0.0
         clock = reached + waiting + service
         stops.append(

@@ -23,7 +23,11 @@ _SUMS = ("driving", "waiting", "service", "delivered", "collected")  # of a rout
 def plan_rows(plan: Plan) -> list[dict[str, Any]]:
     """One row a stop, in the order of the routes; moments are the user's own."""
     return [
-        {**_route_entry(route, "route"), "position": position, **_stop_entry(stop, "amount")}
+        {
+            **_route_entry(route, "route"),
+            "position": position,
+            **_stop_entry(stop, "amount", *_pauses(plan)),
+        }
         for route in plan.routes
         for position, stop in enumerate(route.stops)
     ]
@@ -64,7 +68,7 @@ def plan_document(plan: Plan, violations: Sequence[Violation]) -> dict[str, Any]
                 **({} if route.vehicle is None else {"fixed_cost": route.fixed_cost}),
                 **{name: getattr(route, name) for name in (*_SUMS, "peak_load", "spare")},
                 **_working_time(route),
-                "stops": [_stop_entry(stop) for stop in route.stops],
+                "stops": [_stop_entry(stop, *_pauses(plan)) for stop in route.stops],
             }
             for route in plan.routes
         ],
@@ -78,6 +82,11 @@ def _route_entry(route: RoutePlan, key: str) -> dict[str, Any]:
     if route.vehicle is None:
         return {key: route.number}
     return {key: route.number, "vehicle": route.vehicle.name or route.vehicle.number}
+
+
+def _pauses(plan: Plan) -> tuple[str, ...]:
+    """What is told of breaks at a stop."""
+    return ("pause",) if "breaks" in plan.problem.route_rules else ()
 
 
 def _working_time(route: RoutePlan) -> dict[str, Any]:
@@ -104,7 +113,6 @@ def _stop_entry(stop: Stop, *more: str) -> dict[str, Any]:
     """What is told of a stop; loads of every kind, where there are several."""
     told = {name: getattr(stop, name) for name in (*_TIMES, *more, "load")}
     told |= {"loads": list(stop.loads)} if len(stop.loads) > 1 else {}
-    told |= {"pause": stop.pause} if stop.pause is not None else {}
     return told | {"leg_cost": stop.leg_cost, "leg_duration": stop.leg_duration}
 
 

@@ -6,6 +6,7 @@ from itertools import pairwise
 
 from spacevrp.problems.fleet import Terms
 from spacevrp.problems.problem import Problem
+from spacevrp.problems.relations import has_jobs_beside_pairs
 
 LOAD_DUST = 1e-12
 
@@ -27,7 +28,26 @@ def loads_on_way(
         kept = 0.0
         if on_board is not None and begin == 0:
             kept = sum(float(amounts[node]) for node in on_board if node not in nodes[:end])
-        loads += _loads_of_trip(problem, trip, kept)
+        if problem.pickup is not None or has_jobs_beside_pairs(problem):
+            loads += _mixed_loads(problem, nodes[begin:end], trip, kind, kept)
+        else:
+            loads += _loads_of_trip(problem, trip, kept)
+    return loads
+
+
+def _mixed_loads(
+    problem: Problem, nodes: tuple[int, ...], demand: list[float], kind: int, kept: float
+) -> list[float]:
+    """The same where jobs stand beside pairs, or a stop both receives and hands over."""
+    paired = {node for pair in problem.pairs for node in pair}
+    load = most = sum(
+        max(amount, 0.0) for node, amount in zip(nodes, demand, strict=True) if node not in paired
+    )
+    loads = []
+    for node, amount in zip(nodes, demand, strict=True):
+        load += float(problem.pickups[node, kind]) - amount
+        most = max(most, load)
+        loads.append(kept + (0.0 if abs(load) <= LOAD_DUST * most else load))
     return loads
 
 

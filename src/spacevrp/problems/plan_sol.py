@@ -3,7 +3,7 @@
 Lines list customers only. Customer k is the k-th node that is not a depot, except that, as in
 PyVRP's dialect, nodes have their numbers, counted from 0, where several depots come first; a tour
 leaves out node 0. Where vehicles differ, line k is the route of vehicle k, empty where it stays at
-home.
+home. As in PyVRP's files, ``|`` stands for a reload on the way.
 """
 
 from __future__ import annotations
@@ -40,6 +40,12 @@ def sol_vehicles(problem: Problem) -> list[int] | None:
     return [number for _, number in sorted(listed)]
 
 
+def sol_reload(problem: Problem) -> int | None:
+    """The one depot where vehicles reload; None where there is none, or several."""
+    depots = {depot for terms in problem.fleet for depot in terms.reload_depots}
+    return depots.pop() if len(depots) == 1 else None
+
+
 def check_sol(problem: Problem) -> None:
     """Refuse a problem whose plans .sol has no place for."""
     if problem.vehicles is None and len(problem.depots) > 1:
@@ -63,6 +69,11 @@ def solution_sol(problem: Problem, solution: Solved) -> str:
             at = route.index(0)
             route = (*route[at + 1 :], *route[:at])  # the same tour from node 0 on
         visited = [node for node in route if node not in problem.depots]
+        reloads = [node for node in route[1:-1] if node in problem.depots]
+        if reloads and set(reloads) != {sol_reload(problem)}:
+            raise UnsupportedError(
+                f".sol: route {number} reloads, and nothing says at which depot; use JSON"
+            )
         unknown = [node for node in visited if node not in number_of]
         if unknown:
             raise UnsupportedError(f".sol: route {number} visits node {unknown[0]}, which is none")
@@ -72,7 +83,12 @@ def solution_sol(problem: Problem, solution: Solved) -> str:
             if not free.get(kind):
                 raise UnsupportedError(f".sol: route {number} has no vehicle of type {kind} left")
             place = free[kind].pop(0)
-        lines[place] = " ".join(str(number_of[node]) for node in visited)
+        told = [
+            node
+            for at, node in enumerate(route)
+            if node in number_of or (0 < at < len(route) - 1 and node in problem.depots)
+        ]
+        lines[place] = " ".join("|" if n in problem.depots else str(number_of[n]) for n in told)
     text = [f"Route #{k}: {lines.get(k, '')}".rstrip() for k in range(1, max(lines, default=0) + 1)]
     if solution.cost is not None:
         cost = float(solution.cost)

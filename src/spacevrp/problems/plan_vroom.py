@@ -27,6 +27,8 @@ def plan_vroom(plan: Plan) -> dict[str, Any]:
     problem = plan.problem
     if not problem.depots:
         raise UnsupportedError("VROOM: expected a depot, received a tour without one")
+    if any(stop.kind == "reload" for route in plan.routes for stop in route.stops):
+        raise UnsupportedError("VROOM: expected routes of one trip, received one that reloads")
     places = places_of(problem) if problem.geographic else None
     drivers = Drivers(problem.vehicle_ids)
     routes = [_vroom_route(plan, route, drivers, places) for route in plan.routes]
@@ -66,7 +68,7 @@ def _vroom_route(
     vehicle, is_only_one = drivers.next(name)
     document: dict[str, Any] = {
         "vehicle": vehicle,
-        "cost": route.cost + route.fixed_cost,
+        "cost": route.cost + route.fixed_cost + route.time_cost,
         "setup": 0,
         "service": seconds * route.service,
         "duration": seconds * route.driving,
@@ -84,8 +86,9 @@ def _vroom_route(
     steps = []
     driven = 0.0
     paired = {node for pair in problem.pairs for node in pair}
-    for stop in route.stops:
+    for position, stop in enumerate(route.stops):
         driven += seconds * stop.leg_duration
+        steps += _vroom_breaks(route, position, seconds)
         step: dict[str, Any] = {"type": stop.kind if stop.kind in ("start", "end") else "job"}
         if stop.node in paired:
             step["type"] = stop.kind
@@ -113,6 +116,26 @@ def _vroom_route(
     document["steps"] = steps
     document["violations"] = [cause for step in steps for cause in step["violations"]]
     return document
+
+
+def _vroom_breaks(route: RoutePlan, position: int, seconds: float) -> list[dict[str, Any]]:
+    """The breaks on the way to a stop."""
+    clock = route.stops[0].clock
+    return [
+        {
+            "type": "break",
+            "id": pause.number,
+            "setup": 0,
+            "service": seconds * (pause.end - pause.begin),
+            "waiting_time": 0.0,
+            "arrival": _in_seconds(
+                pause.begin if clock is None else clock.moment(pause.begin), seconds
+            ),
+            "violations": [],
+        }
+        for pause in route.pauses
+        if pause.place == position > 0
+    ]
 
 
 def _in_seconds(moment: Moment, seconds: float) -> Moment:

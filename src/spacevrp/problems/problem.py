@@ -38,6 +38,7 @@ from spacevrp.problems.moments import (
 )
 from spacevrp.problems.openings import fill_openings
 from spacevrp.problems.problem_data import LoadRule
+from spacevrp.problems.relations import present_relations, read_relations
 from spacevrp.problems.route_rules import RULE_WORDS, as_setup, least_durations
 from spacevrp.problems.scales import BASE_TOLERANCE
 from spacevrp.problems.validation import validate
@@ -128,6 +129,26 @@ class Problem(Constructors):
     allow_unservable
         Compulsory customers whom no vehicle can serve are allowed; plans leave them out, and say
         why. By default they are refused, as a slip in the data.
+    pickup
+        (N,) or (N, D) what is collected at a stop that ``demand`` delivers to.
+    max_ride
+        For each pair, or one for all: how long goods or people may be on board, from the end of
+        service at the pickup to the start of service at the delivery.
+    lifo
+        What was loaded last is unloaded first.
+    groups
+        Sets of customers of whom one is served, each a
+        :class:`~spacevrp.problems.relation_data.Group`, a table of its fields, or a list of nodes.
+    same_route, different_routes
+        Sets of customers: those of a set who are served share one route, or none shares a route.
+    order
+        (earlier, later) customers: where one route serves both, in this order.
+    priority
+        (N,) whole numbers from 0 to 100: where not all can be served, a plan that leaves out less
+        of their sum is better.
+    objective
+        What is minimised, if not the cost: an :class:`~spacevrp.problems.objective.Objective`,
+        terms in their order, or weights by term.
     vehicle_ids
         What the program that stated the problem calls its vehicles: name of the type -> ids of its
         vehicles, with an empty name where all are alike; None where that is unknown. Answers for
@@ -209,6 +230,8 @@ class Problem(Constructors):
         for name in ("max_length", "min_prize"):
             keep(name, as_number(name, getattr(self, name)))
         keep("pairs", as_pairs(resolve_nodes(self.pairs, self.ids, "pairs")))
+        for name, value in read_relations(self).items():
+            keep(name, value)
         if self.max_routes is not None:
             keep("max_routes", as_whole("max_routes", self.max_routes, "a whole number or None"))
         elif not self.depots:
@@ -271,6 +294,7 @@ class Problem(Constructors):
             parts.append("1 vehicle type" if types == 1 else f"{types} vehicle types")
         if self.kinds_of_load > 1:
             parts.append(f"{self.kinds_of_load} kinds of load")
+        parts += [name.replace("_", " ") for name in present_relations(self)]
         parts += [RULE_WORDS[rule] for rule in self.route_rules]
         return f"{name} ({', '.join(parts)})" if parts else name
 
@@ -296,6 +320,12 @@ class Problem(Constructors):
         ):
             if name in changes:
                 changes.setdefault(more, none)  # all kinds of load are given again
+        if "groups" in changes and self.groups and "penalty" not in changes:
+            penalty = np.array(self.penalty)
+            penalty[[node for group in self.groups for node in group.nodes]] = (
+                0.0 if self.maximise_prize else np.inf
+            )
+            changes["penalty"] = penalty  # who is in no group any more must be served again
         if "windows" in changes:
             changes.setdefault("closed", ())  # and so are all windows of a node
         if "travel_times" in changes or (self.travel_times and "durations" in changes):

@@ -15,12 +15,13 @@ from spacevrp.problems.distances import Distances
 from spacevrp.problems.features import Features
 from spacevrp.problems.fleet import NEVER, ROUTE_RULES, Terms, Vehicle, route_rules_of
 from spacevrp.problems.leniency import allows_unservable
+from spacevrp.problems.relation_data import RelationData
 
 LoadRule = Literal["paper", "single", "separate"]
 
 
 @dataclass(frozen=True, eq=False)
-class ProblemData:
+class ProblemData(RelationData):
     """The fields of a :class:`~spacevrp.problems.problem.Problem`, which says what they mean."""
 
     distances: Distances
@@ -81,6 +82,13 @@ class ProblemData:
         loads = first if self.more_demand is None else np.hstack([first, self.more_demand])
         loads.setflags(write=False)
         return loads
+
+    @cached_property
+    def pickups(self) -> Array:
+        """What is collected of every kind where something is delivered, (N, D)."""
+        if self.pickup is None:
+            return np.zeros_like(self.loads)
+        return self.pickup.reshape(self.loads.shape)
 
     @property
     def capacities(self) -> tuple[float, ...]:
@@ -199,11 +207,16 @@ class ProblemData:
         customers = list(self.customers)
         limits = np.array([terms.capacities for terms in self.fleet] or [self.capacities])  # (K, D)
         demanded = (self.loads != 0).any(axis=0)  # (D,)
+        if self.pickup is not None:
+            demanded |= (self.pickups > 0).any(axis=0)
         capacitated = bool((np.isfinite(limits) & demanded).any())
         lengths = [terms.max_length for terms in self.fleet] or [self.max_length]
         shifts = [(terms.leaves_from, terms.back_by) for terms in self.fleet]
         paired = bool(self.pairs)
-        may_skip = bool(np.isfinite(self.penalty[customers]).any()) and not self.maximise_prize
+        chosen = {node for group in self.groups for node in group.nodes}
+        judged = [node for node in customers if node not in chosen] if chosen else customers
+        may_skip = bool(np.isfinite(self.penalty[judged]).any()) and not self.maximise_prize
+        collects = bool((self.loads < 0).any()) or self.pickup is not None
         return Features(
             asymmetric=not (self.distances.is_symmetric and self.durations.is_symmetric),
             depot=bool(self.depots),
@@ -211,7 +224,7 @@ class ProblemData:
             several_routes=self.fleet_size != 1,
             open_routes=self._ends_openly,
             capacity=capacitated,
-            backhaul=capacitated and not paired and bool((self.loads < 0).any()),
+            backhaul=capacitated and not paired and collects,
             backhaul_last=self.backhaul_last,
             length_limit=bool(np.isfinite(lengths).any()),
             time_windows=bool(

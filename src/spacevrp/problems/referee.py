@@ -9,7 +9,8 @@ from __future__ import annotations
 import math
 import operator
 from collections.abc import Iterable, Mapping, Sequence, Set
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
+from functools import cached_property
 from itertools import pairwise
 
 import numpy as np
@@ -20,6 +21,12 @@ from spacevrp.problems.errors import SolutionError
 from spacevrp.problems.fleet import Terms
 from spacevrp.problems.problem import BASE_TOLERANCE, Problem
 from spacevrp.problems.referee_fleet import check_counts, check_fleet_shape, check_permissions
+from spacevrp.problems.referee_relations import (
+    check_plan_relations,
+    check_route_relations,
+    objective_terms,
+    ride_schedule,
+)
 from spacevrp.problems.referee_rules import (
     Trip,
     Violation,
@@ -52,15 +59,32 @@ class Verdict:
         travelling an arc that does not exist costs infinitely much.
     violations
         Everything that is wrong, route by route, then what concerns the plan as a whole.
+    problem, trips
+        What was judged: the instance, and the routes with customers.
     """
 
     cost: float
     violations: tuple[Violation, ...] = ()
+    problem: Problem | None = field(default=None, repr=False, compare=False)
+    trips: tuple[Trip, ...] = field(default=(), repr=False, compare=False)
 
     @property
     def feasible(self) -> bool:
         """Whether every rule is kept."""
         return not self.violations
+
+    @cached_property
+    def terms(self) -> dict[str, float]:
+        """Every term of which an objective may consist: cost, vehicles, makespan and balance."""
+        assert self.problem is not None  # the referee says which
+        return objective_terms(self.problem, self.trips, self.cost)
+
+    @property
+    def objective(self) -> tuple[float, ...]:
+        """What is compared of plans, by the problem's objective: the cost alone by default."""
+        if self.problem is None or self.problem.objective.is_cost:
+            return (self.cost,)
+        return self.problem.objective.values(self.terms)
 
 
 def judge(
@@ -99,8 +123,9 @@ def judge(
     violations += _check_fleet(problem, trips)
     violations += _check_visits(problem, trips)
     violations += check_pairs(problem, trips)
+    violations += check_plan_relations(problem, trips)
     violations += _check_prize(problem, trips)
-    return Verdict(_cost(problem, trips), tuple(violations))
+    return Verdict(_cost(problem, trips), tuple(violations), problem, tuple(trips))
 
 
 def judge_route(
@@ -121,10 +146,20 @@ def judge_route(
     violations += check_length(problem, trip)
     if problem.has_route_rules:
         trip = replace(trip, schedule=schedule_route(problem, trip.nodes, trip.terms))
-        return trip, violations + check_route_rules(problem, trip)
+        violations += check_route_rules(problem, trip)
+        return trip, violations + check_route_relations(problem, trip)
     violations += check_windows(problem, trip)
     violations += check_duration(problem, trip)
+    violations += check_route_relations(problem, trip)
     return trip, violations
+
+
+def ride_begins(problem: Problem, nodes: tuple[int, ...], terms: Terms | None) -> Sequence[float]:
+    """When service begins at each node at the earliest, for the sake of rides; else any time."""
+    if problem.max_ride is None:
+        return [-math.inf] * len(nodes)
+    trip = Trip(0, nodes, (), (), (), _uniform_terms(problem, nodes[0]) if terms is None else terms)
+    return ride_schedule(problem, trip)[0]
 
 
 def vehicles_of(routes: object, vehicles: Iterable[int | str] | None) -> object:

@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from spacevrp.problems.fleet import Terms, called
 from spacevrp.problems.problem import Problem
 from spacevrp.problems.referee_schedule import Schedule, trips_of
+from spacevrp.problems.relations import has_jobs_beside_pairs
 
 
 @dataclass(frozen=True)
@@ -18,7 +19,8 @@ class Violation:
     ----------
     code
         A short, stable word for the rule: shape, depot, arc, capacity, precedence, length, window,
-        duration, vehicle, pin, fleet, visit, pair, prize, stops, start, break, reload or goods.
+        duration, vehicle, pin, fleet, visit, pair, prize, stops, start, break, reload, goods, ride,
+        lifo, order, group, same_route or different_routes.
     message
         A sentence with the numbers.
     route, node
@@ -110,7 +112,9 @@ def check_load(problem: Problem, trip: Trip) -> list[Violation]:
                 stays = sum(float(problem.loads[node, kind]) for node in sorted(kept))
             slack = problem.load_slack(capacity, kind)
             cargo = _Cargo(trip, customers, demand, capacity, slack, number, stays)
-            if problem.pairs:
+            if problem.pickup is not None or has_jobs_beside_pairs(problem):
+                violations += _check_on_board(problem, cargo, name, kind)
+            elif problem.pairs:
                 violations += _check_pair_load(problem, cargo, name)
             elif problem.load_rule == "separate":
                 violations += _check_separate(problem, cargo, name)
@@ -186,6 +190,25 @@ def _check_pair_load(problem: Problem, cargo: _Cargo, name: str) -> list[Violati
     worst_node = None
     for node, demand in zip(cargo.customers, cargo.demand, strict=True):
         load -= demand
+        if load > worst_load:
+            worst_load, worst_node = load, node
+    return _judge_worst_load(problem, cargo, name, worst_load, worst_node)
+
+
+def _check_on_board(problem: Problem, cargo: _Cargo, name: str, kind: int) -> list[Violation]:
+    """Jobs, pairs and stops that both receive and hand over: all that is on board fits in.
+
+    Deliveries outside pairs are on board from the start, what else is collected stays to the end.
+    At one stop the delivery comes before the pickup.
+    """
+    paired = {node for pair in problem.pairs for node in pair}
+    load = cargo.stays
+    for node, demand in zip(cargo.customers, cargo.demand, strict=True):
+        if node not in paired:
+            load += max(demand, 0.0)
+    worst_load, worst_node = load, None
+    for node, demand in zip(cargo.customers, cargo.demand, strict=True):
+        load += float(problem.pickups[node, kind]) - demand
         if load > worst_load:
             worst_load, worst_node = load, node
     return _judge_worst_load(problem, cargo, name, worst_load, worst_node)
@@ -300,6 +323,16 @@ def check_duration(problem: Problem, trip: Trip) -> list[Violation]:
     limited_to = trip.terms.max_duration
     if math.isinf(limited_to):
         return []
+    duration = route_duration(problem, trip)
+    if math.isinf(duration) or duration <= limited_to + problem.time_tolerance:
+        return []
+    shown, limit = write_apart(duration, limited_to)
+    text = f"route {trip.number} takes {shown}, {called(trip.terms)} may take {limit}"
+    return [Violation("duration", text, trip.number)]
+
+
+def route_duration(problem: Problem, trip: Trip) -> float:
+    """How long the route takes from the latest departure that is in time."""
     busy = sum(problem.durations.between(*leg) for leg in trip.legs)
     busy += sum(float(problem.service[node]) for node in trip.customers)
     earliest = max(float(problem.windows[trip.nodes[0], 0]), trip.terms.leaves_from)
@@ -309,20 +342,15 @@ def check_duration(problem: Problem, trip: Trip) -> list[Violation]:
             latest -= float(problem.service[target])
         latest = min(latest, float(problem.windows[target, 1]))
         latest -= problem.durations.between(origin, target)
-    duration = busy
-    if math.isfinite(latest):
-        clock = start = max(earliest, latest)
-        for origin, target in trip.legs:
-            clock += problem.durations.between(origin, target)
-            if target not in problem.depots:
-                clock = max(clock, float(problem.windows[target, 0]))
-                clock += float(problem.service[target])
-        duration = clock - start
-    if math.isinf(duration) or duration <= limited_to + problem.time_tolerance:
-        return []
-    shown, limit = write_apart(duration, limited_to)
-    text = f"route {trip.number} takes {shown}, {called(trip.terms)} may take {limit}"
-    return [Violation("duration", text, trip.number)]
+    if not math.isfinite(latest):
+        return busy
+    clock = start = max(earliest, latest)
+    for origin, target in trip.legs:
+        clock += problem.durations.between(origin, target)
+        if target not in problem.depots:
+            clock = max(clock, float(problem.windows[target, 0]))
+            clock += float(problem.service[target])
+    return clock - start
 
 
 # ----------------------------------------------------------------------------------------- pairs

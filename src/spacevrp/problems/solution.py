@@ -91,6 +91,18 @@ class Solution:
         return self.is_legal and not self.feasible
 
     @cached_property
+    def terms(self) -> dict[str, float]:
+        """Every term of which an objective may consist: cost, vehicles, makespan and balance."""
+        return judge(self._problem, self.routes).terms
+
+    @property
+    def objective(self) -> tuple[float, ...]:
+        """What was minimised, the first terms first: the cost alone by default."""
+        if self.problem is None or self.problem.objective.is_cost:
+            return (self.cost,)
+        return self.problem.objective.values(self.terms)
+
+    @cached_property
     def explanation(self) -> Explanation:
         """Why customers are left out, what would let them in, and what limits each route."""
         return explain(self._problem, self.routes)
@@ -125,6 +137,8 @@ class Solution:
     def to_dict(self) -> dict[str, Any]:
         """The plan as plain values: totals, and every stop of every route; ready for JSON."""
         document = plan_document(self.plan, self.violations)
+        if not self._problem.objective.is_cost:
+            document["totals"] |= {**self.terms, "objective": list(self.objective)}
         return document | {"unserved": unserved_document(self._problem, self.unserved)}
 
     def to_rows(self) -> list[dict[str, Any]]:
@@ -183,7 +197,7 @@ class Solution:
 
     def __str__(self) -> str:
         state = "feasible" if self.feasible else count(len(self.violations), "violation")
-        left_out = sum(violation.code == "visit" for violation in self.violations)
+        left_out = sum(violation.code in ("visit", "group") for violation in self.violations)
         if self.partial and left_out:
             state = f"{left_out} unserved"
         routes = count(len(self.routes), "route")
@@ -210,7 +224,8 @@ class Solution:
         for violation in self.violations:
             known = ids is not None and violation.node is not None
             label = f" ({violation.node} is {ids[violation.node]})" if known else ""  # type: ignore[index]
-            reason = reasons.get(violation.node, "") if violation.code == "visit" else ""
+            told = violation.code in ("visit", "group")
+            reason = reasons.get(violation.node, "") if told else ""
             lines.append(f"  {violation.message}{label}{reason}")
         clock = self.problem.clock if self.problem is not None else None
         if clock is not None and any(violation.code == "window" for violation in self.violations):

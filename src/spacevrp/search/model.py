@@ -22,7 +22,9 @@ from spacevrp.problems.fleet import Terms
 from spacevrp.problems.judging import judge_all, with_vehicles
 from spacevrp.problems.problem import BASE_TOLERANCE, Problem
 from spacevrp.problems.referee import around
+from spacevrp.problems.relations import has_jobs_beside_pairs
 from spacevrp.problems.solution import Solution
+from spacevrp.search.relations import measures_routes, relation_arguments
 
 # Nodes up to which the search is given a matrix; beyond, it measures from coordinates.
 MATRIX_NODES = 3000
@@ -92,6 +94,7 @@ def model_arguments(problem: Problem) -> dict[str, Any]:
     arguments = _roads(problem, timed)
     arguments |= _nodes(problem, timed)
     arguments |= _vehicles(problem, fleet, timed)
+    arguments |= relation_arguments(problem)
     return arguments
 
 
@@ -107,6 +110,8 @@ def _times_bind(problem: Problem, fleet: Sequence[Terms]) -> bool:
     if not problem.depots:
         return False
     if any(math.isfinite(terms.max_duration) for terms in fleet):
+        return True
+    if problem.max_ride is not None or measures_routes(problem):
         return True
     closing = problem.windows[:, 1]
     if any(math.isfinite(terms.back_by) for terms in fleet):
@@ -175,7 +180,9 @@ def _nodes(problem: Problem, timed: bool) -> dict[str, Any]:
         penalty = np.where(np.isinf(penalty), np.inf, 0.0)
     customers = problem.customers if problem.depots else range(1, size)
     return {
-        "demand": _plain(problem.loads),
+        "demand": _plain(
+            problem.loads if problem.pickup is None else problem.loads - problem.pickups
+        ),
         "opening": _plain(problem.windows[:, 0]),
         "closing": _plain(problem.windows[:, 1]),
         "service": _plain(problem.service),
@@ -195,6 +202,8 @@ def _nodes(problem: Problem, timed: bool) -> dict[str, Any]:
 
 
 def _load_rule(problem: Problem) -> str:
+    if problem.pickup is not None or has_jobs_beside_pairs(problem):
+        return "mixed"
     if problem.pairs:
         return "pairs"
     # The rule `paper` restricts how plans are constructed; what they mean is `single`.

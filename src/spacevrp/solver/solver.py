@@ -23,9 +23,9 @@ from spacevrp.problems.conversion import as_whole
 from spacevrp.problems.deadline import NEVER, Clock, Deadline, stopping_on_interrupt
 from spacevrp.problems.errors import SpacevrpError, UnsupportedError
 from spacevrp.problems.inputs import as_problems, is_one
+from spacevrp.problems.learned import unlearned
 from spacevrp.problems.problem import Problem
 from spacevrp.problems.recourse import can_plan_ahead
-from spacevrp.problems.route_rules import unlearned_rule
 from spacevrp.problems.solution import Solution
 from spacevrp.problems.warning import warn
 from spacevrp.solver.budget import as_seconds
@@ -261,7 +261,7 @@ class Call:
         wanted = self.protocol.decide("search", self.params.search, True)
         everything = range(len(self.problems))
         self.searched = [n for n in everything if wanted and can_search(self.problems[n])]
-        terms = [unlearned_rule(problem) for problem in self.problems]
+        terms = [unlearned(problem) for problem in self.problems]
         self.unlearned = {n: term for n, term in enumerate(terms) if term is not None}
         for number, term in self.unlearned.items():
             if number not in self.searched:
