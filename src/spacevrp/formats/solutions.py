@@ -31,7 +31,7 @@ from spacevrp.formats.stops import Routes, routes_from_csv, routes_from_json
 from spacevrp.problems.assignment import FleetRoutes
 from spacevrp.problems.errors import FormatError, UnsupportedError
 from spacevrp.problems.plan_documents import Solved, solution_document
-from spacevrp.problems.plan_sol import sol_numbers, sol_reload, sol_vehicles, solution_sol
+from spacevrp.problems.plan_sol import sol_depots, sol_numbers, sol_vehicles, solution_sol
 from spacevrp.problems.problem import Problem
 from spacevrp.problems.referee import around, with_best_vehicles
 
@@ -189,12 +189,13 @@ def _read_sol(path: Path, problem: Problem | None) -> SolutionFile:
     numbers: list[int] = []  # what the file calls the routes
     cost: float | None = None
     left_out: list[str] = []
+    least = 0 if problem is not None and sol_depots(problem) else 1
     for number, line in read_lines(path):
         if not line:
             continue
         if route := _ROUTE_LINE.fullmatch(line):
             numbers.append(_customer(path, number, route[1]) if route[1] else len(numbers) + 1)
-            lists.append([_customer(path, number, token) for token in route[2].split()])
+            lists.append([_customer(path, number, token, least) for token in route[2].split()])
             if not lists[-1] and (problem is None or problem.vehicles is None):
                 left_out.append(f"line {number}: a route without customers")
         elif stated := _COST_LINE.fullmatch(line):
@@ -221,11 +222,9 @@ def _read_sol(path: Path, problem: Problem | None) -> SolutionFile:
     return SolutionFile(None, (SolvedInstance(routes, cost, None, units),))
 
 
-def _customer(path: Path, line: int, token: str) -> int:
-    if token == "|":
-        return 0  # a reload
+def _customer(path: Path, line: int, token: str, least: int = 1) -> int:
     # Twelve digits are more nodes than anybody has; int() itself refuses thousands of them.
-    if not (token.isascii() and token.isdigit() and len(token) <= 12 and int(token) > 0):
+    if not (token.isascii() and token.isdigit() and len(token) <= 12 and int(token) >= least):
         raise fail(path, f"line {line}", expected="customers counted from 1", received=token)
     return int(token)
 
@@ -248,23 +247,17 @@ def routes_from_sol(
     """Routes with their depots from lists of customers, as ``plan_sol`` numbers them.
 
     ``numbers`` are those of the vehicles, counted from 1, where these differ; by default the lists
-    are in their order. A customer 0 is a reload. Where nothing numbers vehicles, or says which
-    depot a route is of, each route has what breaks the fewest rules and, among that, is cheapest.
+    are in their order. Where nothing numbers vehicles, or says which depot a route is of, each
+    route has what breaks the fewest rules and, among that, is cheapest.
     """
     node_of = {number: node for node, number in sol_numbers(problem).items()}
-    reload_depot = sol_reload(problem)
-    if reload_depot is not None:
-        node_of[0] = reload_depot
-    low, high = min(sol_numbers(problem).values(), default=1), max(node_of, default=0)
+    low, high = min(node_of, default=1), max(node_of, default=0)
+    node_of |= {number: depot for depot, number in sol_depots(problem).items()}
     stops, driven = [], []
     for place, listed in enumerate(customer_lists):
         number = place + 1 if numbers is None else numbers[place]
         for customer in listed:
             if customer not in node_of:
-                if customer == 0:
-                    raise FormatError(
-                        f"route {place + 1}: expected one depot to reload at, received a reload"
-                    )
                 raise FormatError(
                     f"route {place + 1}: expected customers {low} to {high}, received {customer}"
                 )

@@ -154,8 +154,7 @@ def _choices(data: Any, depots: int) -> dict[str, Any]:
     fields: dict[str, Any] = {}
     penalty = [np.inf] * depots
     penalty += [
-        0.0 if one.group is not None else np.inf if one.required else float(one.prize)
-        for one in clients
+        np.inf if one.required or one.group is not None else float(one.prize) for one in clients
     ]
     for shipment in shipments:  # left out as a whole, at one price
         price = np.inf if shipment.required else float(shipment.prize)
