@@ -95,9 +95,7 @@ def ends_of(day: Day, departure: int, taken: int) -> Iterator[int]:
     """Every time at which the route may be over."""
     left = {(departure, taken)}
     for position in range(1, len(day.route)):
-        left = {
-            one for clock, done in left for one in leave_next(day, position, clock, done)
-        }
+        left = {one for clock, done in left for one in leave_next(day, position, clock, done)}
     for clock, done in left:
         if clock <= day.terms.back_by and in_time_after(day.terms.breaks[done:], clock):
             yield clock

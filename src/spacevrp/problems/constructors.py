@@ -24,7 +24,9 @@ from spacevrp.problems.sources import (
     fields_from_pyvrp,
     fields_from_table,
     fields_from_vroom,
+    is_table,
     labelled_matrix,
+    vehicles_from_table,
 )
 from spacevrp.problems.variants import parse_variant
 from spacevrp.problems.vroom_names import as_vehicle_ids
@@ -134,7 +136,8 @@ class Constructors(Scales):
         Columns are recognised by their names (see ``docs/how-to/data-frame.md``), or by
         ``columns``: field -> name of the column (several names where there are several kinds of
         load). Without a column ``depot`` the first row is the depot. Give ``matrix`` and
-        ``durations`` beside the table where it has no coordinates.
+        ``durations`` beside the table where it has no coordinates. ``vehicles`` may be a table,
+        too, with one row a type.
         """
         return cls._from_fields("from_frame", fields_from_frame(frame, columns), features)
 
@@ -158,9 +161,10 @@ class Constructors(Scales):
     def from_table(
         cls, response: Mapping[str, Any], *, minimise: str | None = None, **features: Any
     ) -> Self:
-        """An instance from the answer of OSRM, openrouteservice or Valhalla; null means no road.
+        """An instance from the answer of OSRM, openrouteservice, Valhalla or Google.
 
-        ``minimise`` is ``distances`` or ``durations``; by default distances, where they are there.
+        A null means no road. ``minimise`` is ``distances`` or ``durations``; by default distances,
+        where they are there.
         Durations, which these answers have in seconds, become those of the ``time_unit``.
         """
         read = fields_from_table(response, minimise, unit_of(features))
@@ -197,6 +201,8 @@ class Constructors(Scales):
     def _from_fields(cls, name: str, read: dict[str, Any], features: Mapping[str, Any]) -> Self:
         """What was read and what was said beside it, which counts where both say something."""
         resolved = {**read, **features}
+        if is_table(features.get("vehicles")):
+            resolved["vehicles"] = vehicles_from_table(features["vehicles"])
         if "vehicles" in features and "vehicle_ids" not in features:
             resolved.pop("vehicle_ids", None)  # they were of other vehicles
         if "matrix" in features:
