@@ -315,3 +315,13 @@ def test_a_search_tells_its_plans_and_may_be_interrupted(name, make_tiny_oracle,
 
     with oracle.heard(Deadline(), found=fail), pytest.raises(RuntimeError, match="the caller's"):
         oracle.solve(problem, 60.0, start=start)
+
+
+@pytest.mark.parametrize("name", ORACLES)
+def test_relations_are_refused_by_name(name: str) -> None:
+    points = [(0, 0), (1, 0), (2, 0), (3, 0)]
+    related = Problem.from_coordinates(points, groups=[(1, 2)])
+    mixed = Problem.from_coordinates(points, pairs=[(1, 2)])
+    for problem, what in ((related, "groups"), (mixed, "customers beside pairs")):
+        with pytest.raises(UnsupportedError, match=f"cannot model {what} exactly"):
+            make_oracle(name).check(problem)

@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
+from pathlib import Path
+from tempfile import TemporaryDirectory
 from typing import Any
 
 import numpy as np
@@ -11,11 +13,14 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from spacevrp import read, write
 from spacevrp.problems.breaks import Break
 from spacevrp.problems.fleet import Terms, Vehicle
+from spacevrp.problems.leniency import unservable_allowed
 from spacevrp.problems.problem import Problem
 from spacevrp.problems.referee import judge
 from spacevrp.problems.referee_schedule import schedule_route
+from spacevrp.problems.solution import Solution
 
 HORIZON = 90
 SIZE = 4  # the depot and three customers
@@ -242,12 +247,60 @@ def days(draw: st.DrawFn) -> Day:
 @given(days())
 @settings(max_examples=25)
 def test_the_schedule_is_that_of_a_clock_moved_on_unit_by_unit(day: Day) -> None:
-    verdict = judge(day.problem, [day.route], vehicles=[0])
-    in_time = not {one.code for one in verdict.violations} & {"window", "break", "start"}
+    in_time = not judge_times(day.problem, day.route)
     expected = brute_force(day)
-    assert in_time == (expected is not None), verdict.violations
+    assert in_time == (expected is not None)
     if expected is None:
         return
     schedule = schedule_route(day.problem, day.route, day.terms)
     assert schedule is not None
     assert (schedule.departure, schedule.end) == pytest.approx(expected, abs=1e-6)
+
+
+LIGHTER: list[dict[str, Any]] = [
+    {"closed": ()},
+    {"release": None},
+    {"setup": None},
+    {"breaks": ()},
+    {"latest_start": None},
+    {"window": None},
+    {"service": {1: 0, 2: 0, 3: 0}},
+]
+
+
+@given(days(), st.sampled_from(LIGHTER))
+@settings(max_examples=60)
+def test_to_leave_out_a_rule_never_breaks_another(day: Day, fewer: dict[str, Any]) -> None:
+    (vehicle,) = day.problem.vehicles or ()
+    if fewer.keys() & vars(vehicle).keys():
+        lighter = day.problem.replace(vehicles=[replace(vehicle, **fewer)])
+    else:
+        lighter = day.problem.replace(**fewer)
+    if judge_times(day.problem, day.route):
+        return
+    assert not judge_times(lighter, day.route)
+    before = schedule_route(day.problem, day.route, day.terms)
+    after = schedule_route(lighter, day.route, lighter.fleet[0])
+    assert before is not None
+    assert after is not None
+    assert after.end <= before.end + 1e-6
+
+
+def judge_times(problem: Problem, route: tuple[int, ...]) -> list[str]:
+    found = judge(problem, [route], vehicles=[0]).violations
+    return [one.message for one in found if one.code in ("window", "break", "start")]
+
+
+@given(days())
+@settings(max_examples=25)
+def test_any_day_is_read_as_it_was_written(day: Day) -> None:
+    with TemporaryDirectory() as folder:
+        write(day.problem, Path(folder) / "day.json")
+        with unservable_allowed():
+            again = read(Path(folder) / "day.json")
+    assert again == day.problem
+    plan = Solution.judged(day.problem, [day.route], [0]).plan.routes[0]
+    schedule = schedule_route(day.problem, day.route, day.terms)
+    assert schedule is not None
+    assert plan.duration == pytest.approx(schedule.duration, abs=1e-6)
+    assert plan.stops[-1].left == pytest.approx(schedule.end)

@@ -108,16 +108,22 @@ def test_columns_that_are_left_out_point_at_the_caller() -> None:
 @pytest.mark.parametrize(
     ("make", "where"),
     [
-        (lambda: Problem.from_coordinates(POINTS, breaks=[1]), "Problem.from_coordinates, breaks"),
+        (lambda: Problem.from_coordinates(POINTS, skills=[1]), "Problem.from_coordinates, skills"),
         (
-            lambda: Problem.from_coordinates(POINTS, vehicles=[{"breaks": [1]}]),
-            "vehicles, breaks",
+            lambda: Problem.from_coordinates(POINTS, vehicles=[{"skills": [1]}]),
+            "vehicles, skills",
         ),
     ],
 )
-def test_breaks_are_not_taken_for_a_slip(make: Any, where: str) -> None:
-    with pytest.raises(UnsupportedError, match=f"{where}: not modelled here yet: breaks"):
+def test_what_is_not_modelled_is_not_taken_for_a_slip(make: Any, where: str) -> None:
+    with pytest.raises(UnsupportedError, match=f"{where}: not modelled here yet: skills"):
         make()
+
+
+def test_what_vehicles_say_is_told_to_be_theirs() -> None:
+    expected = "Problem.from_coordinates: expected breaks of vehicles, as one of their fields"
+    with pytest.raises(ProblemError, match=expected):
+        Problem.from_coordinates(POINTS, breaks=[1])
 
 
 def test_times_in_errors_are_those_that_were_typed() -> None:

@@ -280,3 +280,20 @@ def test_high_penalties_are_not_paid(solver: Solver, name: str, improve: bool) -
     for solution in solver.solve(problems, augment=2, improve=improve):
         assert solution.plan.skipped == ()
         assert solution.feasible
+
+
+@needs_search
+def test_relations_go_without_the_network(
+    solver: Solver, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The note says so; and without the search there is no way to plan."""
+    monkeypatch.setattr("spacevrp.solver.effort.LEAST_FOR_NETWORK", 0)
+    fields: dict[str, Any] = {"groups": [(1, 2)], "objective": ("vehicles", "cost")}
+    problem = Problem.from_coordinates(LINE, **fields)
+    attempt = solver.run([problem])
+    assert attempt.results[0].objective == (1.0, attempt.results[0].cost)
+    assert [note.split(": ")[-1] for note in attempt.notes] == [
+        "begun without the network, which does not know groups"
+    ]
+    with pytest.raises(UnsupportedError, match="groups: expected the search"):
+        solver.solve(problem, protocol="network")

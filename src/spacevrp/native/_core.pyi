@@ -49,6 +49,16 @@ class Rules(TypedDict, total=False):
     overtime_cost: Sequence[float]
     duration_cost: Sequence[float]
     slowness: Sequence[float]  # times the durations, at least 1
+    service: Sequence[_Floats | None]  # (N,) where a type has its own; at depots, of reloads
+    breaks: Sequence[Sequence[tuple[float, Sequence[tuple[float, float]]]]]  # duration, windows
+    reload_depots: Sequence[Sequence[int]]
+    max_reloads: Sequence[int | None]
+    on_board: Sequence[Sequence[int] | None]
+    # Of nodes.
+    closed: Sequence[tuple[int, float, float]]  # gaps between windows
+    release: _Floats  # (N,); -inf without
+    setup: _Floats  # (N,)
+    travel_times: Sequence[tuple[float, _Floats]]  # moments, (N, N)
 
 class SearchResult:
     @property
@@ -110,7 +120,12 @@ class Model:
         rules: Rules | None = None,
         relations: Relations | None = None,
     ) -> None: ...
-    def evaluate(self, routes: _Routes, types: Sequence[int]) -> Evaluation: ...
+    def visits(self, routes: _Routes, types: Sequence[int]) -> list[list[int]]:
+        """The same routes with the depots at which their vehicles reload."""
+    def schedule(self, route: Sequence[int], type: int) -> tuple[float, float] | None:
+        """When a route leaves and is over, for types that have rules of time; None if it cannot."""
+    def evaluate(self, routes: _Routes, types: Sequence[int], slow: bool = False) -> Evaluation:
+        """Cost and rules of a plan; ``slow`` takes no short cut, for tests."""
     def construct(
         self, method: Literal["savings", "insertion", "regret"], seed: int = 0
     ) -> _Plan: ...

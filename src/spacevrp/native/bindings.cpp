@@ -69,10 +69,20 @@ int broken_relations(const Model &model, const Routes &given) {
     return broken;
 }
 
+void check_route(const Model &model, const std::vector<Node> &stops, int type) {
+    if (type < 0 || type >= model.types())
+        throw py::value_error("types: expected 0 to " + std::to_string(model.types() - 1) +
+                              ", received " + std::to_string(type));
+    for (const Node node : stops)
+        if (node < 0 || node >= model.size() || !model.is_customer[Model::at(node)])
+            throw py::value_error("routes: expected customers, received " + std::to_string(node));
+}
+
 py::dict evaluate(const Model &model, const std::vector<std::vector<Node>> &routes,
-                  const std::vector<int> &types) {
+                  const std::vector<int> &types, bool slow) {
     const Routes given = as_routes({routes, types});
     Plan checker(model);
+    checker.rules().always_slow = slow;
     int violations = 0;
     double cost = 0.0, collected = 0.0;
     std::vector<int> visits(static_cast<std::size_t>(model.size()), 0);
@@ -81,16 +91,10 @@ py::dict evaluate(const Model &model, const std::vector<std::vector<Node>> &rout
     for (std::size_t i = 0; i < given.stops.size(); ++i) {
         const std::vector<Node> &stops = given.stops[i];
         const int type = given.types[i];
-        if (type < 0 || type >= model.types())
-            throw py::value_error("types: expected 0 to " + std::to_string(model.types() - 1) +
-                                  ", received " + std::to_string(type));
-        for (const Node node : stops) {
-            if (node < 0 || node >= model.size() || !model.is_customer[Model::at(node)])
-                throw py::value_error("routes: expected customers, received " +
-                                      std::to_string(node));
+        check_route(model, stops, type);
+        for (const Node node : stops)
             if (visits[Model::at(node)]++)
                 ++violations;
-        }
         if (stops.empty())
             continue;
         const VehicleType &vehicle = model.vehicles[static_cast<std::size_t>(type)];
@@ -111,7 +115,7 @@ py::dict evaluate(const Model &model, const std::vector<std::vector<Node>> &rout
         length += model.distance(last, vehicle.end);
         if (!model.maximise_prize)
             cost += vehicle.unit_cost * length + vehicle.fixed_cost;
-        if (model.rich)
+        if (model.rich && !model.maximise_prize)
             cost += checker.whole_route(type, stops.data(), size).extra;
     }
     violations += broken_relations(model, given);
@@ -162,6 +166,37 @@ py::dict evaluate(const Model &model, const std::vector<std::vector<Node>> &rout
     result["collected"] = collected;
     result["violations"] = violations;
     return result;
+}
+
+std::vector<std::vector<Node>> visits(const Model &model,
+                                      const std::vector<std::vector<Node>> &routes,
+                                      const std::vector<int> &types) {
+    const Routes given = as_routes({routes, types});
+    Plan checker(model);
+    std::vector<std::vector<Node>> out;
+    for (std::size_t i = 0; i < routes.size(); ++i) {
+        check_route(model, routes[i], types[i]);
+        const int size = static_cast<int>(routes[i].size());
+        out.push_back(routes[i]);
+        if (!model.rich || checker.checked_cost(types[i], routes[i].data(), size) == INFINITE)
+            continue;
+        const std::vector<Reload> &reloads = checker.rules().reloads();
+        for (auto one = reloads.rbegin(); one != reloads.rend(); ++one)
+            out.back().insert(out.back().begin() + one->after, one->depot);
+    }
+    return out;
+}
+
+std::optional<std::pair<double, double>> schedule(const Model &model,
+                                                  const std::vector<Node> &route, int type) {
+    check_route(model, route, type);
+    Plan checker(model);
+    const int size = static_cast<int>(route.size());
+    if (!model.rich || !model.rules.types[static_cast<std::size_t>(type)].scheduled ||
+        route.empty() || checker.checked_cost(type, route.data(), size) == INFINITE)
+        return std::nullopt;
+    const Schedule &times = checker.rules().schedule();
+    return std::pair{times.departure, times.end};
 }
 
 struct SearchResult {
@@ -483,7 +518,9 @@ PYBIND11_MODULE(_core, module) {
              py::arg("durations") = py::none(), py::arg("allowed") = py::none(),
              py::arg("candidates") = py::none(), py::arg("rules") = py::none(),
              py::arg("relations") = py::none())
-        .def("evaluate", &evaluate, py::arg("routes"), py::arg("types"))
+        .def("evaluate", &evaluate, py::arg("routes"), py::arg("types"), py::arg("slow") = false)
+        .def("visits", &visits, py::arg("routes"), py::arg("types"))
+        .def("schedule", &schedule, py::arg("route"), py::arg("type"))
         .def("construct", &construct, py::arg("method"), py::arg("seed") = 0)
         .def("search", &search, py::arg("routes"), py::arg("types"), py::kw_only(),
              py::arg("seed") = 0, py::arg("iterations") = -1, py::arg("seconds") = -1.0,

@@ -15,6 +15,7 @@ std::size_t at(int i) { return static_cast<std::size_t>(i); }
 constexpr double ROUNDING = 1e-9;
 // Places to remember: 24 bytes each.
 constexpr std::size_t MOST_KNOWN = 250'000;
+constexpr double LITTLE = 1e-6;
 
 } // namespace
 
@@ -38,7 +39,7 @@ bool Search::has_room(const Route &r, Node node) const {
 }
 
 Place Search::scan_route(int number, Node node, double floor, double bound) {
-    if (model_.rich)
+    if (model_.rich || model_.relations.measured)
         return scan_whole(number, node, floor, bound);
     const Route &r = plan.route[at(number)];
     Place best;
@@ -109,17 +110,28 @@ Place Search::scan_whole(int number, Node node, double floor, double bound) {
     int low = r.pinned, high = r.size;
     if (model_.relations.ordered)
         plan.order_span(number, node, low, high);
-    for (int p = low; p <= high; ++p) {
+    std::size_t next_reload = 0;
+    for (int p = r.pinned; p <= high; ++p) {
         const Node last = r.node[at(p)], next = r.node[at(p + 1)];
         const double longer =
             model_.distance(last, node) + model_.distance(node, next) - r.arc[at(p)];
         double least = weight * longer;
-        if (model_.limited_duration) {
+        // Before or behind a depot on the way it may lie better than between two customers.
+        for (; next_reload < r.reloads.size() && r.reloads[next_reload].after <= p; ++next_reload) {
+            const Node depot = r.reloads[next_reload].depot;
+            const double before = model_.distance(last, node) + model_.distance(node, depot) -
+                                  model_.distance(last, depot);
+            const double behind = model_.distance(depot, node) + model_.distance(node, next) -
+                                  model_.distance(depot, next);
+            if (r.reloads[next_reload].after == p)
+                least = std::min(least, weight * std::min(before, behind));
+        }
+        if (model_.limited_duration && r.reloads.empty()) {
             const double busy = r.busy[at(r.size + 1)] + model_.duration(last, node) + service +
                                 model_.duration(node, next) - model_.duration(last, next);
             least += std::max(plan.least_extra(r.type, busy) - r.extra, 0.0);
         }
-        if (least < bound && plan.fits(r, p, node, longer))
+        if (p >= low && least < bound && plan.fits(r, p, node, longer))
             candidates_.push_back({least, longer, p, 0});
     }
     return best_candidate(number, node, floor, bound);
@@ -148,11 +160,18 @@ Place Search::best_candidate(int number, Node head, double floor, double bound) 
             tried_.push_back(other);
         }
         tried_.insert(tried_.end(), stops + (other < 0 ? one.first : one.second), stops + r.size);
-        const RouteValue whole =
-            plan.whole_route(r.type, tried_.data(), static_cast<int>(tried_.size()));
-        const double delta = weight * one.longer + (whole.extra - r.extra);
-        if (whole.feasible && delta < best.delta && delta > floor)
-            best = {delta, number, r.type, one.first, one.second};
+        const int size = static_cast<int>(tried_.size());
+        RouteValue whole{true, 0.0};
+        if (model_.rich)
+            whole = plan.whole_route(r.type, tried_.data(), size);
+        if (!whole.feasible)
+            continue;
+        double delta = weight * one.longer + (whole.extra - r.extra), counted = 0.0;
+        if (model_.relations.measured)
+            counted = surcharge(plan.takes(r.type, tried_.data(), size));
+        delta += counted;
+        if (delta < best.delta && delta > floor)
+            best = {delta, number, r.type, one.first, one.second, counted};
     }
     return best;
 }
@@ -180,6 +199,7 @@ Place Search::scan_pair(int number, Node pickup, double floor, double bound) {
         plan.order_span(number, pickup, low, high);
         plan.order_span(number, delivery, low_delivery, high_delivery);
     }
+    const bool by_whole = model_.rich || model_.relations.measured;
     const bool mixed = model_.load_rule == LoadRule::mixed, lifo = model_.relations.lifo;
     for (int i = low; i <= high; ++i) {
         const Node last = r.node[at(i)], next = r.node[at(i + 1)];
@@ -239,7 +259,7 @@ Place Search::scan_pair(int number, Node pickup, double floor, double bound) {
                 continue;
             const double more = j == i ? together : extra + delivery_delta_[at(j)];
             const double delta = type.weight * more;
-            if (!(delta < best.delta) || (!model_.rich && !(delta > floor)))
+            if (!(delta < best.delta) || (!by_whole && !(delta > floor)))
                 continue;
             if (model_.limited_length && !(r.length + more <= type.max_length))
                 continue;
@@ -253,13 +273,13 @@ Place Search::scan_pair(int number, Node pickup, double floor, double bound) {
             }
             if (model_.limited_duration && !plan.fits_duration(r, i, j, pickup))
                 continue;
-            if (model_.rich)
+            if (by_whole)
                 candidates_.push_back({delta, more, i, j});
             else
                 best = {delta, number, r.type, i, j};
         }
     }
-    return model_.rich ? best_candidate(number, pickup, floor, bound) : best;
+    return by_whole ? best_candidate(number, pickup, floor, bound) : best;
 }
 
 void Search::try_new_route(Node head, double blink, Place &best) {
@@ -278,15 +298,22 @@ void Search::try_new_route(Node head, double blink, Place &best) {
         if (!(bound < best.delta) || model_.alone(type, head) == INFINITE)
             continue;
         const double delta = model_.rich ? plan.cost_alone(type, head) + fixed : bound;
-        if (!(delta < best.delta))
+        double counted = 0.0;
+        if (model_.relations.measured) {
+            const Node stops[2] = {head, last};
+            counted = surcharge(plan.takes(type, stops, last == head ? 1 : 2));
+        }
+        if (!(delta + counted < best.delta))
             continue;
         if (blink > 0.0 && random_.uniform() < blink)
             continue;
-        best = {delta, -1, type, 0, 0};
+        best = {delta + counted, -1, type, 0, 0, counted};
     }
 }
 
 Search::Known *Search::known(Node head, int number) {
+    if (model_.relations.measured)
+        return nullptr; // the best place depends on other routes
     if (number >= known_width_) {
         const int width = std::max(2 * number, 16);
         if (at(width) * at(model_.size()) > MOST_KNOWN)
@@ -301,9 +328,12 @@ Search::Known *Search::known(Node head, int number) {
 void Search::check_known(const Known &held, int number, Node head) {
     const Place fresh = model_.partner[at(head)] < 0 ? scan_route(number, head, -INFINITE, INFINITE)
                                                      : scan_pair(number, head, -INFINITE, INFINITE);
-    const bool same = held.first < 0 ? !(fresh.delta < held.delta)
-                                     : fresh.delta == held.delta && fresh.first == held.first &&
-                                           fresh.second == held.second;
+    bool same = held.first < 0 ? !(fresh.delta < held.delta)
+                               : fresh.delta == held.delta && fresh.first == held.first &&
+                                     fresh.second == held.second;
+    // Where whole routes are evaluated, places that look dear are not, and some may be cheap.
+    if (model_.rich)
+        same = held.first < 0 || !(fresh.delta > held.delta);
     if (!same)
         throw std::logic_error("expected the remembered place of node " + std::to_string(head) +
                                " in route " + std::to_string(number) + ", found another");
@@ -337,29 +367,14 @@ void Search::try_route(int number, Node head, double blink, Place &best) {
     }
     while (place.route >= 0 && blink > 0.0 && random_.uniform() < blink)
         place = scan(place.delta);
-    if (place.route >= 0 && model_.relations.measured) {
-        place.surcharge = surcharge(r, head, place);
-        place.delta += place.surcharge;
-        if (!(place.delta < best.delta))
-            return;
-    }
     if (place.route >= 0)
         best = place;
 }
 
-// What it counts that the longest route gets longer, waiting apart.
-double Search::surcharge(const Route &r, Node head, const Place &place) const {
-    double longer = 0.0;
-    const auto detour = [&](int after, Node node) {
-        const Node last = r.node[at(after)], next = r.node[at(after + 1)];
-        longer += model_.duration(last, node) + model_.service[at(node)] +
-                  model_.duration(node, next) - model_.duration(last, next);
-    };
-    detour(place.first, head);
-    if (model_.partner[at(head)] >= 0)
-        detour(place.second, model_.partner[at(head)]);
-    return (model_.relations.makespan_price + model_.relations.balance_price) *
-           std::max(r.takes + longer - longest_, 0.0);
+// What it counts that the longest route gets longer; a shorter one is better among equals.
+double Search::surcharge(double takes) const {
+    const double price = model_.relations.makespan_price + model_.relations.balance_price;
+    return price * (std::max(takes - longest_, 0.0) + LITTLE * takes);
 }
 
 // The routes that pass near it; near the pickup or the delivery of a pair.
@@ -409,7 +424,7 @@ void Search::try_near_places(Node node, double blink, Place &best) {
             const Node other = r.node[at(after < here ? after : after + 1)];
             const double extra = beside + model_.distance(node, other) - arc;
             const double delta = weight * extra;
-            if (model_.rich) {
+            if (model_.rich || model_.relations.measured) {
                 candidates_.clear();
                 if (delta < best.delta && plan.fits(r, after, node, extra))
                     candidates_.push_back({delta, extra, after, 0});

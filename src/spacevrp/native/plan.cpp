@@ -25,7 +25,8 @@ Plan::Plan(const Model &problem)
         available.push_back(type.count < 0 ? UNLIMITED : type.count);
     routes_left = model.max_routes < 0 ? UNLIMITED : model.max_routes;
     chosen.assign(model.relations.groups.size(), NOT_HERE);
-    keeps_books_ = !chosen.empty() || !model.relations.priority.empty();
+    keeps_books_ =
+        !chosen.empty() || !model.relations.priority.empty() || model.relations.counts_nodes;
     is_fixed.assign(at(model.size()), 0);
     for (const VehicleType &type : model.vehicles)
         for (const Node node : type.pinned) {
@@ -128,7 +129,10 @@ Value Plan::value() const {
     result.travel = travel;
     // With prize maximised, `skipped` is the prize that is left out.
     result.cost = model.maximise_prize ? skipped : travel + fixed + skipped;
-    result.lost = lost;
+    if (keeps_books_) {
+        result.missing = left;
+        result.lost = lost;
+    }
     if (!model.relations.plain_objective)
         add_terms(result);
     return result;
@@ -311,8 +315,12 @@ bool Plan::refresh(int number, int from, Node added, const double *extra) {
     r.cost = type.weight * r.length;
     if (model.rich) {
         RouteValue whole{true, extra == nullptr ? 0.0 : *extra};
-        if (extra == nullptr)
+        const bool reloads = !model.rules.types[at(r.type)].reload_depots.empty();
+        if (extra == nullptr || reloads) {
             whole = legal ? whole_route(r.type, node + 1, m) : RouteValue{};
+            if (reloads)
+                r.reloads = rules_.reloads();
+        }
         r.extra = whole.extra;
         r.cost += whole.extra;
         legal = legal && whole.feasible;

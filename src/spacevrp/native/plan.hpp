@@ -28,6 +28,7 @@ struct Route {
     double cost = 0.0;       // both, without the fixed cost
     double takes = 0.0;      // how long, where that is a term of the objective
     double spare = INFINITE; // no customer with more of the first kind fits; of plain loads only
+    std::vector<Reload> reloads;               // depots on the way
     int first_backhaul = 0, last_linehaul = 0; // positions; size + 1 and 0 without
     // Position 0 is the start, size + 1 the end.
     std::vector<Node> node;
@@ -136,10 +137,10 @@ public:
     bool may_join(const Route &route, Node head) const;
 
     // --- relations between customers
-    static constexpr Node NOBODY = -1, NOT_HERE = -2;
+    static constexpr Node UNSERVED = -1, NOT_HERE = -2;
     // Whether they allow a unit on a route, or on a new one (-1).
     bool may_visit(Node head, int number) const;
-    // Narrows the positions after which a customer may stand.
+    // Limits the positions after which a customer may stand.
     void order_span(int number, Node node, int &low, int &high) const;
     // Whether no customer leaves those behind who must be on its route.
     bool keeps_together(const std::vector<Node> &one, const std::vector<Node> &other) const;
@@ -149,10 +150,13 @@ public:
         double longest, shortest;
     };
     Measures measures() const;
+    // Compulsory customers of a unit.
+    int weight(Node head) const;
 
     void to_bank(Node head);
     void from_bank(Node head);
 
+    RouteRules &rules() const { return rules_; } // of the route evaluated last
     // The least that a route with so much driving and service costs beyond its length.
     double least_extra(int type, double busy) const { return rules_.least_extra(type, busy); }
 
@@ -168,8 +172,9 @@ public:
     double travel = 0.0;        // what routes cost but for the fixed costs
     double fixed = 0.0, skipped = 0.0, collected = 0.0;
     int missing = 0;
+    int left = 0;             // compulsory customers left out, where books are kept
     double lost = 0.0;        // priorities of those left out
-    std::vector<Node> chosen; // (groups,) the member that is served, NOBODY, or NOT_HERE
+    std::vector<Node> chosen; // (groups,) the member that is served, UNSERVED, or NOT_HERE
 
 private:
     bool take(int type, const std::vector<Node> &stops);

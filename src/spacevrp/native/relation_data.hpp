@@ -40,6 +40,7 @@ struct Relations {
     std::vector<double> max_ride; // (N + 1,)
     std::vector<double> priority; // (N,) of units, by their heads
     std::vector<double> group_priority;
+    bool counts_nodes = false; // who is left out counts by customers, as pairs are not all there is
 
     bool plain_objective = true;
     bool measured = false; // durations of routes are a term

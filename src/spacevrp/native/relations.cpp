@@ -143,6 +143,7 @@ void Model::read_relations(RelationInput &&input) {
     };
     kept.measured = counts(Term::makespan) || counts(Term::balance);
     kept.plain_objective = kept.first.empty() && !kept.measured && !counts(Term::vehicles);
+    kept.counts_nodes = load_rule == LoadRule::mixed;
     kept.fewest = !kept.first.empty() && kept.first.front() == Term::vehicles;
     timed = timed || kept.measured;
 }
@@ -221,16 +222,23 @@ double Model::least_duration(int type, const Node *stops, int count) const {
 // ----------------------------------------------------------------------------------------- the
 // plan
 
+int Plan::weight(Node head) const {
+    const Node other = model.partner[at(head)];
+    return model.compulsory_node[at(head)] + (other < 0 ? 0 : model.compulsory_node[at(other)]);
+}
+
 void Plan::leave(Node head) {
     const Relations &relations = model.relations;
+    left += weight(head);
     if (!relations.priority.empty() && model.compulsory[at(head)])
         lost += relations.priority[at(head)];
     const int number = relations.group(head);
     if (number < 0 || (chosen[at(number)] != head && chosen[at(number)] != NOT_HERE))
         return;
-    chosen[at(number)] = NOBODY;
+    chosen[at(number)] = UNSERVED;
     if (relations.groups[at(number)].required) {
         ++missing;
+        ++left;
         if (!relations.priority.empty())
             lost += relations.group_priority[at(number)];
     }
@@ -238,6 +246,7 @@ void Plan::leave(Node head) {
 
 void Plan::join(Node head) {
     const Relations &relations = model.relations;
+    left -= weight(head);
     if (!relations.priority.empty() && model.compulsory[at(head)])
         lost -= relations.priority[at(head)];
     const int number = relations.group(head);
@@ -246,6 +255,7 @@ void Plan::join(Node head) {
     chosen[at(number)] = head;
     if (relations.groups[at(number)].required) {
         --missing;
+        --left;
         if (!relations.priority.empty())
             lost -= relations.group_priority[at(number)];
     }
@@ -394,10 +404,6 @@ void Plan::add_terms(Value &value) const {
 // would begin too long after it. Every delay is forced, so that one beyond a closing ends it.
 bool RouteRules::find_ride_schedule(int type, const Node *stops, int count, double slack) {
     const VehicleType &vehicle = model_.vehicles[at(type)];
-    struct Open {
-        Node pickup;
-        int place;
-    };
     rides_.clear();
     place_.resize(at(model_.size() + 1), -1);
     for (int i = 0; i < count; ++i) {

@@ -1,6 +1,7 @@
 #include "rules.hpp"
 
 #include <algorithm>
+#include <cmath>
 
 namespace spacevrp {
 namespace {

@@ -4,6 +4,7 @@
 #include "rules.hpp"
 
 #include <algorithm>
+#include <cmath>
 
 namespace spacevrp {
 namespace {

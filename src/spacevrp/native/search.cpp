@@ -20,6 +20,9 @@ constexpr double HEAT = 0.08, HEAT_POWER = 0.3, HOTTEST = 2.0;
 constexpr double STOPS = 25.0, STOPS_POWER = 1.5, MOST_TIMES = 6.0;
 constexpr int LARGE = 300;
 // Where fewest routes come first: share of the time to look for plans with one less, and how hot.
+// Where durations are a term, costs of places tell little: in such a share of iterations so many
+// of them are overlooked.
+constexpr double OFTEN_BLINKS = 0.3, MANY_BLINKS = 0.4;
 constexpr double DROPPING = 0.4, DROPPING_HEAT = 0.5;
 
 // The rougher the landscape, the hotter: where rules forbid most moves, the way to a better plan
@@ -87,6 +90,9 @@ Search::Search(const Model &problem, const Options &options)
         weight = std::max(weight, type.weight);
     }
     price_.assign(n, 3.0 * (weight * farthest + dearest));
+    if (model_.relations.counts_nodes)
+        for (const Node node : model_.customers)
+            price_[at(node)] *= std::max(plan.weight(node), 1);
     if (!model_.relations.priority.empty())
         for (const Node node : model_.customers) {
             const int group = model_.relations.group(node);
@@ -136,7 +142,7 @@ double Search::objective() const {
             if (model_.compulsory[at(head)])
                 sum += price_[at(head)];
         for (std::size_t i = 0; i < plan.chosen.size(); ++i)
-            if (plan.chosen[i] == Plan::NOBODY && relations.groups[i].required)
+            if (plan.chosen[i] == Plan::UNSERVED && relations.groups[i].required)
                 sum += price_[at(relations.groups[i].nodes.front())];
     }
     if (model_.min_prize > 0.0)
@@ -376,7 +382,10 @@ Result Search::run(const Hooks &hooks) {
         double value = INFINITE;
         const bool changed = mixed_ && random_.uniform() < OTHER_TYPES && change_types();
         // What other vehicles cost may be saved again at the end.
-        if (recreate(options_.blink, changed ? INFINITE : limit)) {
+        const double blink = model_.relations.measured && random_.uniform() < OFTEN_BLINKS
+                                 ? MANY_BLINKS
+                                 : options_.blink;
+        if (recreate(blink, changed ? INFINITE : limit)) {
             if (changed || (model_.types() > 1 && random_.uniform() < 0.1))
                 retype();
             value = objective();
@@ -415,7 +424,7 @@ Result Search::run(const Hooks &hooks) {
                     price_[at(head)] += 0.001 * price_.back();
                 }
             for (std::size_t i = 0; i < plan.chosen.size(); ++i)
-                if (plan.chosen[i] == Plan::NOBODY)
+                if (plan.chosen[i] == Plan::UNSERVED)
                     price_[at(model_.relations.groups[i].nodes.front())] += 0.001 * price_.back();
             current = objective();
         }

@@ -156,7 +156,7 @@ private:
     void try_near_routes(Node head, double blink, Place &best);
     void try_near_places(Node node, double blink, Place &best);
     void try_new_route(Node head, double blink, Place &best);
-    double surcharge(const Route &r, Node head, const Place &place) const;
+    double surcharge(double takes) const;
     // The best place of all members of its group, and which that is.
     Place best_of_group(Node &head, double blink);
 

@@ -3,6 +3,7 @@
 #include "rules.hpp"
 
 #include <algorithm>
+#include <cmath>
 
 namespace spacevrp {
 namespace {

@@ -17,6 +17,12 @@ NOT_MODELLED = {
     "priority": "priorities (a finite penalty says what leaving a customer out costs)",
 }
 
+# What vehicles say of themselves, and callers of other programs look for elsewhere.
+OF_VEHICLES = (
+    *("breaks", "latest_start", "max_duration", "max_overtime", "max_reloads", "max_stops"),
+    *("on_board", "overtime_cost", "reload_depots", "speed_factor", "unit_duration_cost"),
+)
+
 P = ParamSpec("P")
 R = TypeVar("R")
 
@@ -32,6 +38,8 @@ def refuse_unknown(where: str, given: Iterable[object], known: Iterable[str]) ->
     for name in given:
         if name not in known:
             refuse_not_modelled(where, name)
+            if name in OF_VEHICLES and "vehicles" in known:
+                raise ProblemError(where, f"{name} of vehicles, as one of their fields", show(name))
             expected = f"known arguments (the nearest is {nearest(name, known)!r})"
             raise ProblemError(where, expected, show(name))
 

@@ -291,6 +291,7 @@ def read_travel_times(
         if matrix.shape != (size, size):
             shape = f"shape {matrix.shape}"
             raise ProblemError("travel_times", f"matrices ({size}, {size})", shape)
+        np.fill_diagonal(matrix, 0.0)  # as in durations
         matrix.setflags(write=False)
         moments.append(entry[0])
         matrices.append(matrix)

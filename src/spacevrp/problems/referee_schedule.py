@@ -75,7 +75,8 @@ def schedule_route(problem: Problem, nodes: Sequence[int], terms: Terms) -> Sche
     if any(math.isinf(problem.durations.between(*leg)) for leg in pairwise(nodes)):
         return None
     timing = _Timing(problem, nodes, terms)
-    for breaks, strict in ((terms.breaks, True), (terms.breaks, False), ((), False)):
+    # Where all is in time but for the breaks, it is these that there is no time for.
+    for strict, breaks in product((True, False), (terms.breaks, ())):
         found = _schedule(timing, breaks, strict=strict)
         if found is not None:
             return found if breaks == terms.breaks else replace(found, pauses=None)

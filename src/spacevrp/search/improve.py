@@ -406,7 +406,7 @@ class _Stage:
         self, numbers: Sequence[int], models: Sequence[Native], plans: Sequence[Plan]
     ) -> None:
         """Take plans over where the referee finds them better than those there are."""
-        judged = solutions_of([one.problem for one in models], plans)
+        judged = solutions_of(models, plans)
         for number, one, plan, solution in zip(numbers, models, plans, judged, strict=True):
             if not solution.is_legal and one.model.evaluate(*plan)["feasible"]:
                 name = one.problem.name or one.problem.variant_name

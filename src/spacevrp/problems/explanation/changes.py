@@ -193,6 +193,7 @@ def rank(
     problem = insertions.problem
     # Where goods are only handed over, a route carries the same wherever a customer comes in.
     alike = problem.vehicles is None and not problem.pairs and not (problem.loads < 0).any()
+    alike = alike and problem.pickup is None
     loaded: dict[int | None, tuple[Change, ...] | None] = {}
     promising = []
     for insertion in found:
