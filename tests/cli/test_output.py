@@ -219,7 +219,7 @@ def test_every_verb_and_option_is_in_the_script(shell, capsys):
     [
         (["so"], ["solve"]),
         (["solve", "--plot-"], ["--plot-kind", "--plot-index"]),
-        (["solve", "x.vrp", "--format", "g"], ["geojson"]),
+        (["solve", "x.vrp", "--format", "g"], ["geojson", "gpx"]),
         (["completion", "z"], ["zsh"]),
         (["plot", "tr"], ["training"]),
         (["solve", "x"], []),

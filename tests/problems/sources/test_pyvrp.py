@@ -117,7 +117,7 @@ def test_everything_a_type_can_have() -> None:
         ([[0], [1, 2]], [0, 1], [[0, 1, 0], [0, 2, 3, 0]]),
         ([[0, 1], [2]], [0, 1], [[0, 1, 2, 0], [0, 3, 0]]),
         ([[0, 1, 2]], [0], [[0, 1, 2, 3, 0]]),  # too much
-        ([["D0", "C0", "D0", "C2", "D0"]], [0], [[0, 1, 0, 3, 0]]),
+        ([["C0", "D0", "C2"]], [0], [[0, 1, 0, 3, 0]]),
     ):
         listed: list[Any] = [
             [pyvrp.Activity(one) for one in route] if isinstance(route[0], str) else route
