@@ -84,7 +84,7 @@ def test_several_windows() -> None:
     assert codes(late) == ["window"]
     waits = judged(document(job1={"time_windows": [[0, 50], [530, 560]]}), [0, 2, 3, 1, 0])
     assert waits.feasible
-    assert waits.plan.routes[0].end == 640  # there at 520, it begins at 530
+    assert waits.plan.routes[0].stops[-1].reached == 640  # there at 520, it begins at 530
 
 
 def test_jobs_beside_shipments_and_both_ways_at_one_stop() -> None:
