@@ -17,6 +17,7 @@ if TYPE_CHECKING:
     from spacevrp.formats import read as read
     from spacevrp.formats.saving import write as write
     from spacevrp.generators import generate as generate
+    from spacevrp.oracles.pyvrp import to_pyvrp as to_pyvrp
     from spacevrp.problems.breaks import Break as Break
     from spacevrp.problems.clock import Clock as Clock
     from spacevrp.problems.errors import SpacevrpError as SpacevrpError
@@ -56,6 +57,7 @@ _HOMES = {
     "parse_variant": "spacevrp.problems.variants",
     "read": "spacevrp.formats",
     "solve": "spacevrp.solver",
+    "to_pyvrp": "spacevrp.oracles.pyvrp",
     "write": "spacevrp.formats.saving",
 }
 

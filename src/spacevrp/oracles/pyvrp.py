@@ -16,13 +16,16 @@ from spacevrp.oracles.base import (
     refuse_pins,
     refuse_unusual,
 )
-from spacevrp.oracles.fleet import refuse_units
+from spacevrp.oracles.fleet import refuse_time_costs, refuse_units
 from spacevrp.oracles.pyvrp_model import LARGEST, Model
-from spacevrp.oracles.scaling import Routes, WholeProblem, scale_problem
+from spacevrp.oracles.scaling import TIMED_RULES, Routes, WholeProblem, scale_problem
 from spacevrp.problems.deadline import NEVER, Deadline
 from spacevrp.problems.errors import UnsupportedError
 from spacevrp.problems.problem import Problem
+from spacevrp.problems.relations import present_relations
 
+# Relations of customers that it models.
+_KNOWN_RELATIONS = ("groups", "pickup")
 # Digits of one unit of the instance where data are not whole at fewer.
 _DIGITS = 4
 # Penalties may move so far from where they start.
@@ -58,10 +61,24 @@ class PyVrpOracle(SolverOracle):
     package: ClassVar[str] = "pyvrp"
     module: ClassVar[str] = "pyvrp"
     knows_all_terms: ClassVar[bool] = True
+    known_rules: ClassVar[frozenset[str]] = TIMED_RULES | {"reload_depots"}
     seconds_a_pair: ClassVar[float] = 1.5e-6
 
     def __init__(self, iterations: int | None = None) -> None:
         self._iterations = iterations
+
+    def check(self, problem: Problem) -> None:
+        """Raise where PyVRP cannot model the problem exactly."""
+        reason = self.refuses(problem)
+        if reason is not None:
+            raise UnsupportedError(f"{self.name} cannot model {reason} exactly")
+
+    def refuses(self, problem: Problem) -> str | None:
+        """None, or what PyVRP cannot model exactly, rules and relations included."""
+        for name in (*problem.route_rules, *present_relations(problem)):
+            if name not in (*self.known_rules, *_KNOWN_RELATIONS):
+                return name
+        return self.supports(problem)
 
     def supports(self, problem: Problem) -> str | None:
         """None, or the feature that PyVRP cannot model exactly."""
@@ -80,8 +97,7 @@ class PyVrpOracle(SolverOracle):
         self, problem: Problem, seconds: float, seed: int, start: Routes | None
     ) -> Plan | None:
         end = time.perf_counter() + seconds
-        whole = scale_for_pyvrp(problem)
-        model = Model.build(problem, whole)
+        model = _build(problem)
         left = max(end - time.perf_counter(), 0.0)
         hear = _Heard(model, self.watch, self.found, self.deadline)
         found = search(model, left, self._iterations, seed, start, hear)
@@ -106,10 +122,30 @@ def as_pyvrp(problem: Problem) -> Model:
     """
     oracle = PyVrpOracle()
     oracle.require()
-    reason = oracle.supports(problem)
+    oracle.check(problem)
+    return _build(problem, level=False)
+
+
+def _build(problem: Problem, *, level: bool = True) -> Model:
+    whole = scale_for_pyvrp(problem)
+    reason = refuse_time_costs(problem, whole)
     if reason is not None:
-        raise UnsupportedError(f"PyVRP has no exact model of {reason}")
-    return Model.build(problem, scale_for_pyvrp(problem), level=False)
+        raise UnsupportedError(f"pyvrp cannot model {reason} exactly")
+    return Model.build(problem, whole, level=level)
+
+
+def to_pyvrp(problem: Problem) -> Any:
+    """PyVRP's ``ProblemData`` of a problem.
+
+    Data that are whole numbers stay what they are; others are scaled, and what no vehicle may do
+    is very dear. Time 0 is the earliest opening of any node.
+
+    Raises
+    ------
+    UnsupportedError
+        Names what PyVRP cannot model exactly.
+    """
+    return as_pyvrp(problem).data
 
 
 def search(

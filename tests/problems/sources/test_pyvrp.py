@@ -184,3 +184,117 @@ def test_what_cannot_be_said_is_refused_by_name(changes: Any, words: str) -> Non
 def test_anything_else_is_refused() -> None:
     with pytest.raises(ProblemError, match="expected PyVRP's ProblemData or Model"):
         Problem.from_pyvrp({"clients": []})
+
+
+# ----------------------------------------------------------------------------------------- and back
+
+
+def random_data(seed: int) -> Any:
+    """Small data with whatever PyVRP can say and we can, too."""
+    draw = np.random.default_rng(seed)
+    size = 8
+    places = draw.integers(0, 60, (size, 2))
+    between = np.rint(np.hypot(*(places[:, None] - places).transpose(2, 0, 1))).astype(np.int64)
+    both = bool(draw.integers(2))
+    clients = [
+        pyvrp.Client(
+            1 + k,
+            [int(draw.integers(1, 5))],
+            [int(draw.integers(0, 4))] if both else [0],
+            service_duration=int(draw.integers(0, 9)),
+            tw_early=int(draw.integers(0, 30)),
+            tw_late=int(draw.integers(200, 600)),
+            release_time=int(draw.integers(0, 40)) if draw.integers(2) else 0,
+            prize=0 if k < 2 else int(draw.integers(1, 90)),
+            required=k >= 2 and bool(draw.integers(2)),
+            group=0 if k < 2 else None,
+        )
+        for k in range(size - 3)
+    ]
+    shipments = [
+        pyvrp.Shipment(
+            6,
+            7,
+            amount=[int(draw.integers(1, 6))],
+            pickup_service_duration=int(draw.integers(0, 9)),
+            delivery_tw_late=int(draw.integers(300, 600)),
+            prize=int(draw.integers(1, 90)),
+            required=bool(draw.integers(2)),
+        )
+    ]
+    kinds = [
+        pyvrp.VehicleType(
+            int(draw.integers(1, 4)),
+            [int(draw.integers(6, 12))],
+            fixed_cost=int(draw.integers(0, 30)),
+            unit_distance_cost=int(draw.integers(1, 4)),
+            unit_duration_cost=int(draw.integers(0, 3)),
+            shift_duration=int(draw.integers(150, 300)),
+            max_overtime=int(draw.integers(0, 80)),
+            unit_overtime_cost=int(draw.integers(0, 5)),
+            tw_early=int(draw.integers(0, 10)),
+            tw_late=800,
+            start_late=int(draw.integers(20, 500)),
+            reload_depots=[0] if draw.integers(2) else [],
+            max_reloads=int(draw.integers(0, 3)),
+        )
+        for _ in range(int(draw.integers(1, 3)))
+    ]
+    return data(
+        locations=[pyvrp.Location(*map(int, place)) for place in places],
+        clients=clients,
+        vehicle_types=kinds,
+        groups=[pyvrp.ClientGroup([0, 1], bool(draw.integers(2)))],
+        shipments=[] if both else shipments,
+        distance_matrices=[between],
+        duration_matrices=[between],
+    )
+
+
+def node_of(activity: Any) -> int:
+    """A depot, five clients, and the steps of a shipment."""
+    if activity.is_depot():
+        return 0
+    return 1 + int(activity.idx) if activity.is_client() else 6 + activity.is_delivery()
+
+
+@pytest.mark.parametrize("seed", range(40))
+def test_there_and_back_a_plan_costs_the_same(seed: int) -> None:
+    """PyVRP's own plans of its data, of what we make of them, and by the referee."""
+    from spacevrp.oracles.pyvrp import as_pyvrp
+
+    held = random_data(seed)
+    problem = Problem.from_pyvrp(held)
+    model = as_pyvrp(problem)
+    draw = pyvrp.RandomNumberGenerator(seed)
+    price = pyvrp.CostEvaluator([1.0], 1, 1)
+    for _ in range(20):
+        plan = pyvrp.Solution.make_random(held, draw)
+        routes, kinds = [], []
+        for route in plan.routes():
+            routes.append([node_of(one) for one in route])
+            kinds.append(route.vehicle_type())
+        ours = Solution.judged(problem, routes, kinds if problem.vehicles else None)
+        assert ours.feasible == plan.is_feasible(), (ours.violations, str(plan))
+        if not ours.feasible:
+            continue
+        assert ours.cost == price.cost(plan)
+        back = model.as_solution(ours.routes)
+        assert back.is_feasible()
+        assert model.claim(price.cost(back)) == pytest.approx(ours.cost)
+        assert Solution.judged(problem, model.read_routes(back)).cost == pytest.approx(ours.cost)
+
+
+def test_what_pyvrp_cannot_say_is_refused_by_name() -> None:
+    import spacevrp
+
+    problem = Problem.from_pyvrp(data())
+    assert spacevrp.to_pyvrp(problem).num_clients == 3
+    for changes, words in (
+        ({"priority": [0, 1, 2, 3]}, "priority"),
+        ({"order": [(1, 2)]}, "order"),
+        ({"setup": [0, 1, 1, 1]}, "setup"),
+        ({"vehicles": [{"max_stops": 2}]}, "max_stops"),
+    ):
+        with pytest.raises(UnsupportedError, match=f"pyvrp cannot model {words} exactly"):
+            spacevrp.to_pyvrp(problem.replace(**changes))

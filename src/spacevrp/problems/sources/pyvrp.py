@@ -161,11 +161,12 @@ def _choices(data: Any, depots: int) -> dict[str, Any]:
         penalty += [price, price if shipment.required else 0.0]
     if np.isfinite(penalty[depots:]).any():
         fields["penalty"] = penalty
-    release = [0.0] * depots + [float(one.release_time) for one in clients]
-    release += [0.0] * (2 * len(shipments))
-    if any(release):
-        fields["release"] = release
+    if any(one.release_time for one in clients):
+        release = [float(one.release_time) or -np.inf for one in clients]
+        fields["release"] = [-np.inf] * depots + release + [-np.inf] * (2 * len(shipments))
     for number, one in enumerate(clients):
+        if one.release_time and any(one.pickup) and not any(one.delivery):
+            raise UnsupportedError(f"client {number}, release_time: of a pickup alone")
         if one.group is not None and one.prize:
             raise UnsupportedError(f"client {number}, prize: of a member of a group")
     groups = [
