@@ -72,3 +72,17 @@ def test_text_survives(path: Path, tmp_path: Path) -> None:
     for name in ("again.txt", "again.vrp"):
         write(tmp_path / name, problem)
         assert read(tmp_path / name) == problem
+
+
+@pytest.mark.parametrize("name", ["vrptw/R101.txt", "pdptw/LC101.txt"])
+@pytest.mark.parametrize("solver", ["pyvrp", "vroom"])
+def test_plans_of_others_cost_what_they_say(name: str, solver: str) -> None:
+    """The oracle raises where the referee counts another cost, or finds a broken rule."""
+    from spacevrp.oracles import make_oracle
+
+    oracle = make_oracle(solver)
+    if not oracle.is_installed():
+        pytest.skip(f"{solver} is not installed")
+    problem = read(DATA / name)
+    assert isinstance(problem, Problem)
+    assert oracle.solve(problem, 3.0, 1).solution.feasible

@@ -193,7 +193,7 @@ def _uses_depots(data: Any) -> dict[int, set[str]]:
 def _fleet(
     data: Any, forbidden: list[frozenset[int]], windows: NDArray[np.float64]
 ) -> dict[str, Any]:
-    """Vehicles, or the fields of a problem where all are alike; these may narrow its windows."""
+    """Vehicles, or the fields of a problem where all are alike; these may change its windows."""
     uses = _uses_depots(data)
     for number, depot in enumerate(data.depots()):
         if depot.service_duration and "start" in uses.get(number, ()):
