@@ -283,9 +283,7 @@ def test_high_penalties_are_not_paid(solver: Solver, name: str, improve: bool) -
 
 
 @needs_search
-def test_relations_go_without_the_network(
-    solver: Solver, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_relations_go_without_the_network(solver: Solver, monkeypatch: pytest.MonkeyPatch) -> None:
     """The note says so; and without the search there is no way to plan."""
     monkeypatch.setattr("spacevrp.solver.effort.LEAST_FOR_NETWORK", 0)
     fields: dict[str, Any] = {"groups": [(1, 2)], "objective": ("vehicles", "cost")}

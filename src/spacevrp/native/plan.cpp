@@ -130,7 +130,7 @@ Value Plan::value() const {
     // With prize maximised, `skipped` is the prize that is left out.
     result.cost = model.maximise_prize ? skipped : travel + fixed + skipped;
     if (keeps_books_) {
-        result.missing = left;
+        result.missing = left_out;
         result.lost = lost;
     }
     if (!model.relations.plain_objective)

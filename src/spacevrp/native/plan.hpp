@@ -172,7 +172,7 @@ public:
     double travel = 0.0;        // what routes cost but for the fixed costs
     double fixed = 0.0, skipped = 0.0, collected = 0.0;
     int missing = 0;
-    int left = 0;             // compulsory customers left out, where books are kept
+    int left_out = 0;         // compulsory customers left out, where books are kept
     double lost = 0.0;        // priorities of those left out
     std::vector<Node> chosen; // (groups,) the member that is served, UNSERVED, or NOT_HERE
 

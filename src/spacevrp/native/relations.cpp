@@ -180,20 +180,26 @@ void Model::price_objective() {
             }
         }
     const double of_time = arc_weight * (times > 0.0 && lengths > 0.0 ? lengths / times : 1.0);
-    const double of_cost = kept.weights[0];
+    const double of_route = arc_weight * farthest + dearest;
+    const auto cost_first = std::find(kept.first.begin(), kept.first.end(), Term::cost);
+    // One unit of the weighted sum. Where the cost has no weight in it, it breaks ties alone.
+    const double most = std::max(kept.weights[2], kept.weights[3]);
+    double of_sum = 1.0;
+    if (kept.weights[0] > 0.0)
+        of_sum = 1.0 / kept.weights[0];
+    else if (most > 0.0)
+        of_sum = MUCH * of_time / most;
+    else if (kept.weights[1] > 0.0)
+        of_sum = MUCH * of_route / kept.weights[1];
+    if (cost_first != kept.first.end())
+        of_sum *= LITTLE;
     const auto price = [&](Term term, double unit) {
         const auto place = std::find(kept.first.begin(), kept.first.end(), term);
-        const auto cost = std::find(kept.first.begin(), kept.first.end(), Term::cost);
-        if (place != kept.first.end())
-            return place < cost ? MUCH * unit : LITTLE * unit;
-        const double weight = kept.weights[at(static_cast<int>(term))];
-        if (weight <= 0.0)
-            return 0.0;
-        if (of_cost > 0.0)
-            return weight / of_cost;
-        return cost == kept.first.end() ? MUCH * unit : LITTLE * unit; // the cost breaks ties alone
+        if (place == kept.first.end())
+            return of_sum * kept.weights[at(static_cast<int>(term))];
+        return place < cost_first ? MUCH * unit : LITTLE * unit;
     };
-    kept.route_price = price(Term::vehicles, arc_weight * farthest + dearest);
+    kept.route_price = price(Term::vehicles, of_route);
     kept.makespan_price = price(Term::makespan, of_time);
     kept.balance_price = price(Term::balance, of_time);
     for (VehicleType &type : vehicles)
@@ -229,7 +235,7 @@ int Plan::weight(Node head) const {
 
 void Plan::leave(Node head) {
     const Relations &relations = model.relations;
-    left += weight(head);
+    left_out += weight(head);
     if (!relations.priority.empty() && model.compulsory[at(head)])
         lost += relations.priority[at(head)];
     const int number = relations.group(head);
@@ -238,7 +244,7 @@ void Plan::leave(Node head) {
     chosen[at(number)] = UNSERVED;
     if (relations.groups[at(number)].required) {
         ++missing;
-        ++left;
+        ++left_out;
         if (!relations.priority.empty())
             lost += relations.group_priority[at(number)];
     }
@@ -246,7 +252,7 @@ void Plan::leave(Node head) {
 
 void Plan::join(Node head) {
     const Relations &relations = model.relations;
-    left -= weight(head);
+    left_out -= weight(head);
     if (!relations.priority.empty() && model.compulsory[at(head)])
         lost -= relations.priority[at(head)];
     const int number = relations.group(head);
@@ -255,7 +261,7 @@ void Plan::join(Node head) {
     chosen[at(number)] = head;
     if (relations.groups[at(number)].required) {
         --missing;
-        --left;
+        --left_out;
         if (!relations.priority.empty())
             lost -= relations.group_priority[at(number)];
     }

@@ -29,12 +29,12 @@ class Objective:
         Terms that come before everything else: a plan with less of the first is better, whatever
         the others are.
     weights
-        Term -> what a unit of it counts in the sum that comes after them; the cost alone by
-        default.
+        Term -> what a unit of it counts in the sum that comes after them, as a table; the cost
+        alone by default.
     """
 
     first: tuple[str, ...] = ()
-    weights: Mapping[str, float] | tuple[tuple[str, float], ...] = (("cost", 1.0),)
+    weights: Any = (("cost", 1.0),)  # kept as pairs, so that objectives can be compared
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "first", _as_terms(self.first))
@@ -76,9 +76,9 @@ def as_objective(value: Any) -> Objective:
             if unknown:
                 raise ProblemError("objective", "first and weights", show(unknown[0]))
             return Objective(**value)
-        return Objective((), value)
+        return Objective((), tuple(value.items()))
     *first, last = _as_terms(value) or ("cost",)
-    return Objective(tuple(first), {last: 1.0})
+    return Objective(tuple(first), ((last, 1.0),))
 
 
 def _as_terms(terms: Any) -> tuple[str, ...]:

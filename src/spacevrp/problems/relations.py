@@ -122,7 +122,7 @@ def _as_groups(problem: ProblemData) -> tuple[Group, ...]:
             if unknown or "nodes" not in given:
                 received = show(unknown[0]) if unknown else "no nodes"
                 raise ProblemError(field, "nodes and required", received)
-            given = Group(given["nodes"], given.get("required", True))  # type: ignore[arg-type]
+            given = Group(given["nodes"], given.get("required", True))
         if not isinstance(given, Group):
             given = Group(given)  # type: ignore[arg-type]
         nodes = _as_nodes(problem, field, given.nodes)
@@ -196,7 +196,7 @@ def check_relations(problem: ProblemData) -> None:
     if problem.lifo and not problem.pairs:
         raise ProblemError("lifo", "pairs beside it", "none")
     if problem.lifo:
-        collects = (problem.loads < 0).any(axis=1) | (problem.pickups > 0).any(axis=1)
+        collects = np.hstack([problem.loads < 0, problem.pickups > 0]).any(axis=1).tolist()
         for node in problem.customers:
             if collects[node] and node not in paired:
                 expected = "pairs and deliveries alone beside lifo"
