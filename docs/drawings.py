@@ -98,10 +98,10 @@ COLUMNS = {
     **{"cli": 3.4, "__init__": 3.4, "bench": 3.4, "solver": 1.4, "engines": 2.0, "train": 3.0},
     **{"decode": 2.4, "model": 1.6, "env": 2.6, "generators": 3.6, "plots": 0.9, "inference": 1.7},
     **{"tensors": 2.8, "oracles": 4.7, "search": 0.0, "arrays": 2.2, "formats": 5.6},
-    **{"problems": 2.2, "native": 2.2},
+    **{"problems": 2.2, "native": 2.2, "many": 1.2, "serve": 5.6},
 }
 # Small helpers that many import; the page names them.
-HELPERS = ("arguments", "writing", "__main__")
+HELPERS = ("arguments", "processes", "writing", "__main__")
 
 
 def imports() -> str:

@@ -17,6 +17,7 @@ if TYPE_CHECKING:
     from spacevrp.formats import read as read
     from spacevrp.formats.saving import write as write
     from spacevrp.generators import generate as generate
+    from spacevrp.many import solve_many as solve_many
     from spacevrp.oracles.pyvrp import to_pyvrp as to_pyvrp
     from spacevrp.problems.breaks import Break as Break
     from spacevrp.problems.clock import Clock as Clock
@@ -58,6 +59,7 @@ _HOMES = {
     "read": "spacevrp.formats",
     "solve": "spacevrp.solver",
     "to_pyvrp": "spacevrp.oracles.pyvrp",
+    "solve_many": "spacevrp.many",
     "write": "spacevrp.formats.saving",
 }
 

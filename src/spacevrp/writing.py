@@ -49,6 +49,20 @@ def write_whole(path: Path, data: bytes) -> None:
         temporary.write_bytes(data)
 
 
+def write_durably(path: Path, data: bytes) -> None:
+    """Write a file at once; it survives a loss of power when this returns."""
+    with replacing(path) as temporary, temporary.open("wb") as stream:
+        stream.write(data)
+        stream.flush()
+        os.fsync(stream.fileno())
+    if os.name == "posix":  # the name, too; elsewhere folders cannot be opened
+        folder = os.open(path.parent, os.O_RDONLY)
+        try:
+            os.fsync(folder)
+        finally:
+            os.close(folder)
+
+
 def append_line(path: Path, line: Mapping[str, Any]) -> None:
     """Add a line of JSON to a file; it is there whole before this returns."""
     data = json.dumps(dict(line), allow_nan=False).encode() + b"\n"

@@ -34,19 +34,6 @@ def test_averages_are_of_a_variant_and_its_asymmetric_form() -> None:
             assert average == pytest.approx(mean(both), abs=ROUNDING), (method, name)
 
 
-def test_what_the_paper_says_of_its_own_tables() -> None:
-    average = paper.table("gaps")["average"]
-    single = [name for name in average["URS"] if not name.startswith("MD")]
-    several = [name for name in average["URS"] if name.startswith("MD")]
-    assert (len(single), len(several)) == (31, 24)
-    better = [name for name in single if average["SPACE"][name] < average["URS"][name]]
-    assert len(better) == 27
-    ours, theirs = paper.gaps("SPACE"), paper.gaps("URS")
-    assert all(ours["A" + name] < theirs["A" + name] for name in several)
-    lowest = [name for name in several if average["SPACE"][name] < average["URS"][name]]
-    assert len(lowest) == 22
-
-
 def test_a_thousand_customers() -> None:
     assert paper.space_gap("CVRPB", 1000) == -4.16
     assert paper.space_gap("ACVRPB", 1000) == -19.10

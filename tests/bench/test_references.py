@@ -195,33 +195,6 @@ def test_what_comes_with_the_package() -> None:
 # --------------------------------------------------------------------------------------- who solves
 
 
-@pytest.mark.parametrize(
-    ("variant", "auto", "of_paper", "note"),
-    [
-        ("TSP", ("lkh",), "lkh", ""),
-        ("ACVRP", ("pyvrp",), "pyvrp", ""),
-        ("ACVRPTW", ("pyvrp",), "ortools", ""),
-        # The paper's LKH-3 knows more than ours.
-        ("OCVRP", ("pyvrp",), "pyvrp", "in place of LKH-3"),
-        ("OP", ("pyvrp",), "pyvrp", "in place of Compass"),
-        # One commodity, which PyVRP does not model.
-        ("CVRPB", ("ortools-ils",), "ortools", ""),
-        ("MDCVRPB", ("ortools-ils",), "ortools", "in place of PyVRP"),
-        (
-            "ASPCTSP",
-            ("ortools", "pyvrp-approximate"),
-            "pyvrp-approximate",
-            "in place of ILS; approximate: searched over the worth of a prize; planned with "
-            "expected prizes",
-        ),
-    ],
-)
-def test_who_solves_what(variant: str, auto: tuple[str, ...], of_paper: str, note: str) -> None:
-    assert references_work.solvers_for(variant, "auto") == auto
-    assert references_work.solvers_for(variant, "paper") == (of_paper,)
-    assert references_work.paper_note(variant, of_paper) == note
-
-
 def test_every_variant_has_its_solvers() -> None:
     for variant in VARIANTS:
         (example,) = generate(variant, 6, 1)

@@ -234,6 +234,3 @@ def test_bash_completes(words, expected, capsys):
         ["bash", "-c", f"{script}\n{ask}"], capture_output=True, text=True, check=True
     )
     assert done.stdout.split() == expected
-
-
-# ------------------------------------------------------------------------------------------ fuzzing

@@ -121,15 +121,6 @@ def test_starting_from_weights(cli: Cli, recipe: str, tmp_path: Path, as_file: b
         assert torch.allclose(after[name], tensor, atol=2e-3 if as_file else 1e-5), name
 
 
-def test_weights_of_another_model(cli: Cli, recipe: str, tmp_path: Path) -> None:
-    old = tmp_path / "old"
-    assert cli("train", "--config", recipe, "-o", old, "--quiet")[0] == 0
-    words = ("train", "--config", recipe, "--set", "model.width=32", "--weights", old)
-    code, _, err = cli(*words, "-o", tmp_path / "new")
-    assert code == 2
-    assert "model.width: expected 16, that of the weights, received 32" in err
-
-
 def test_policy_heads_are_trained(cli: Cli, recipe: str, tmp_path: Path) -> None:
     old, new = tmp_path / "old", tmp_path / "new"
     assert cli("train", "--config", recipe, "-o", old, "--quiet")[0] == 0
@@ -148,19 +139,6 @@ def test_policy_heads_are_trained(cli: Cli, recipe: str, tmp_path: Path) -> None
     code, _, err = cli("train", "--resume", new, "--set", "augmentations=1", "--quiet")
     assert code == 2
     assert "augmentations: expected 3" in err
-
-
-def test_weights_are_told_more(cli: Cli, recipe: str, tmp_path: Path) -> None:
-    old, new = tmp_path / "old", tmp_path / "new"
-    assert cli("train", "--config", recipe, "-o", old, "--quiet")[0] == 0
-    words = ("train", "--config", recipe, "--weights", old, "--set", "model.signals=4")
-    assert cli(*words, "-o", new, "--quiet") == (0, "", "")
-    weights = checkpoint.load(new)[1]["weights"]
-    assert float(weights["more_signals.base"].norm()) > 0
-    network = load_weights(new)[0].config
-    assert network.signals == 4
-    with pytest.raises(SpacevrpError, match=r"model.signals: expected 4.*received 2"):
-        build_config(None, None, ["model.signals=2"], network)
 
 
 def test_keys_of_the_network_that_nobody_set_come_with_the_weights() -> None:

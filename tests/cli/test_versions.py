@@ -25,12 +25,6 @@ def test_every_part_is_named(capsys: pytest.CaptureFixture[str]) -> None:
     assert {"python", "system", "torch", "pyvrp", "ortools", "gpu"} <= set(found)
 
 
-def test_text_has_a_line_for_each_part(capsys: pytest.CaptureFixture[str]) -> None:
-    assert main(["versions"]) == 0
-    lines = capsys.readouterr().out.splitlines()
-    assert lines[0].split() == ["spacevrp", spacevrp.__version__]
-
-
 def test_a_missing_package_is_named(
     capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -10,7 +10,7 @@ import torch
 
 from spacevrp.decode.adjustment import Adjustment
 from spacevrp.decode.neighbourhood import neighbourhood
-from spacevrp.decode.pruned import pruned_rollout
+from spacevrp.decode.pruned import Pruning, pruned_rollout
 from spacevrp.env.candidates import CandidateEnvironment
 from spacevrp.generators import generate
 from spacevrp.model.candidates import NodeTables
@@ -82,14 +82,10 @@ def by_distance(
     tables = NodeTables(embedding, keyed, flat, flat, state, one, one, survey(batch).scale, 50.0)
     if nearness is not None:
         tables = replace(tables, nearness=torch.tensor([[nearness]], dtype=torch.float64))
-    result = pruned_rollout(
-        CandidateEnvironment(batch),
-        tables,
-        torch.tensor([[start]]),
-        neighbourhood(batch, problem.size - 1),
-        choices=problem.size - 1,
-        adjustment=None if adjust is None else adjust(batch),
-    )
+    near = neighbourhood(batch, problem.size - 1)
+    adjustment = None if adjust is None else adjust(batch)
+    pruning = Pruning(near, problem.size - 1, adjustment=adjustment)
+    result = pruned_rollout(CandidateEnvironment(batch), tables, torch.tensor([[start]]), pruning)
     return result.sequence[0, 0].tolist()
 
 

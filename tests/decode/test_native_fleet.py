@@ -11,7 +11,7 @@ from random_fleets import random_fleet
 from torch import Tensor
 
 from spacevrp import native
-from spacevrp.decode.fleet import fleet_rollout
+from spacevrp.decode.fleet import Draws, fleet_rollout
 from spacevrp.decode.native_fleet import native_fleet_rollout
 from spacevrp.decode.random_numbers import random_keys, uniform
 from spacevrp.decode.rollout import Rollout
@@ -94,7 +94,7 @@ def test_choices_and_costs_are_those_of_the_slow_twin(temperature: float, direct
     assert bool(torch.isfinite(found.cost).any())
     check_choices(prepared, found, None, 1.0)
     keys = random_keys(tuple(prepared[2].shape), torch.device("cpu"))
-    found = native_fleet_rollout(*prepared, keys=keys, temperature=temperature)
+    found = native_fleet_rollout(*prepared, Draws(keys, temperature))
     check_choices(prepared, found, keys, temperature)
 
 
@@ -116,25 +116,9 @@ def test_most_rollouts_are_the_same_move_by_move() -> None:
     torch.testing.assert_close(found.cost[same], expected.cost[same])
 
 
-def test_any_number_of_threads_finds_the_same() -> None:
-    prepared = prepare(range(20))
-    alone = native_fleet_rollout(*prepared, threads=1)
-    together = native_fleet_rollout(*prepared, threads=5)
-    assert torch.equal(alone.sequence, together.sequence)
-    assert torch.equal(alone.cost, together.cost)
-
-
-def test_wrong_fleets_are_named(monkeypatch: pytest.MonkeyPatch) -> None:
-    taken: dict[str, Any] = {}
+def test_wrong_fleets_are_named(arguments_of) -> None:
     real = native.network.rollout
-
-    def noted(**arguments: Any) -> Any:
-        taken.update(arguments)
-        return real(**arguments)
-
-    with monkeypatch.context() as patch:
-        patch.setattr(native.network, "rollout", noted)
-        native_fleet_rollout(*prepare(range(6)))
+    taken = arguments_of(native_fleet_rollout, *prepare(range(6)))
     for name, value in taken["fleet"].items():
         rest = {key: entry for key, entry in taken["fleet"].items() if key != name}
         wrong: list[Any] = [value[..., :-1], value[None], value[:0], "words"]

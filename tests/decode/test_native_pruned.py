@@ -14,14 +14,14 @@ from spacevrp import native
 from spacevrp.decode.adjustment import Adjustment
 from spacevrp.decode.native_pruned import MOST_NODES, native_pruned_rollout, supports
 from spacevrp.decode.neighbourhood import Neighbourhood, neighbourhood
-from spacevrp.decode.pruned import pruned_rollout
+from spacevrp.decode.pruned import Pruning, pruned_rollout
 from spacevrp.decode.rollout import Rollout
+from spacevrp.decode.running import Running
 from spacevrp.env import start_nodes
 from spacevrp.env.candidates import CandidateEnvironment
 from spacevrp.generators.testsets import generate
 from spacevrp.model import ModelConfig, SpaceModel, augmentation_seeds
-from spacevrp.model.candidates import NodeTables
-from spacevrp.model.streaming import survey
+from spacevrp.model.blocks import encode_in_blocks
 from spacevrp.problems.problem import Problem
 from spacevrp.problems.variants import VARIANTS
 from spacevrp.tensors import stack
@@ -52,11 +52,9 @@ class World:
             model.bias.bias_out[-1] = 0.15
             for parameter in model.parameters():
                 parameter.add_(0.05 * torch.randn_like(parameter))
-            matrices = stack(problems)
-            seeds = augmentation_seeds(matrices, CONFIG, AUGMENTATIONS, 1)
-            plain = model(matrices.repeat_interleave(AUGMENTATIONS), seeds.flatten(0, 1))
         self.batch = stack(problems, on_the_fly=on_the_fly)
-        self.tables = NodeTables.of_decoder(plain, AUGMENTATIONS, survey(self.batch).scale)
+        seeds = augmentation_seeds(self.batch, CONFIG, AUGMENTATIONS, 1)
+        self.tables = encode_in_blocks(model, self.batch, seeds)
         self.near: Neighbourhood = neighbourhood(self.batch, listed)
         self.environment = CandidateEnvironment(self.batch)
         starts = start_nodes(self.environment, STARTS)
@@ -64,9 +62,9 @@ class World:
 
     def both(self, **options: Any) -> tuple[Rollout, Rollout]:
         """By single steps, and in one call."""
-        given = (self.tables, self.starts, self.near)
-        slow = pruned_rollout(CandidateEnvironment(self.batch), *given, **options)
-        return slow, native_pruned_rollout(self.environment, *given, **options)
+        given = (self.tables, self.starts, Pruning(self.near, **options))
+        slow = pruned_rollout(CandidateEnvironment(self.batch), *given)
+        return slow, native_pruned_rollout(self.environment, *given)
 
 
 def same(expected: Rollout, found: Rollout) -> Tensor:
@@ -130,13 +128,15 @@ def test_larger_instances(name: str) -> None:
 def test_threads_and_instructions_make_no_difference(everything: World, instructions: str) -> None:
     if instructions not in native.network.instruction_sets():
         pytest.skip(f"this processor has no {instructions}")
-    given = (everything.environment, everything.tables, everything.starts, everything.near)
-    options = {"choices": 3, "readout": 6, "instructions": instructions}
-    alone = native_pruned_rollout(*given, threads=1, **options)
-    together = native_pruned_rollout(*given, threads=4, **options)
+    pruning = Pruning(everything.near, choices=3, readout=6)
+    given = (everything.environment, everything.tables, everything.starts, pruning)
+    alone, together = (
+        native_pruned_rollout(*given, Running(threads=threads, instructions=instructions))
+        for threads in (1, 4)
+    )
     assert torch.equal(alone.sequence, together.sequence)
     assert torch.equal(alone.cost, together.cost)
-    widest = native_pruned_rollout(*given, choices=3, readout=6)
+    widest = native_pruned_rollout(*given)
     assert float(same(widest, alone).double().mean()) > 0.97
 
 
@@ -147,18 +147,10 @@ def test_coordinates_of_many_nodes_are_left_to_the_slow_twin() -> None:
     assert not supports(many)
 
 
-def test_wrong_lists_are_named(everything: World, monkeypatch: pytest.MonkeyPatch) -> None:
-    taken: dict[str, Any] = {}
+def test_wrong_lists_are_named(everything: World, arguments_of) -> None:
     real = native.network.rollout
-
-    def noted(**arguments: Any) -> Any:
-        taken.update(arguments)
-        return real(**arguments)
-
-    with monkeypatch.context() as patch:
-        patch.setattr(native.network, "rollout", noted)
-        given = (everything.environment, everything.tables, everything.starts, everything.near)
-        native_pruned_rollout(*given, choices=3)
+    given = (everything.environment, everything.tables, everything.starts)
+    taken = arguments_of(native_pruned_rollout, *given, Pruning(everything.near, choices=3))
     for name, value in taken["lists"].items():
         rest = {key: entry for key, entry in taken["lists"].items() if key != name}
         wrong: list[Any] = [value[..., :-1], value[None], value[:0], "words"]

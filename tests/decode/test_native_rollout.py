@@ -15,6 +15,7 @@ from spacevrp.decode import packing
 from spacevrp.decode.native_rollout import native_rollout, supports
 from spacevrp.decode.random_numbers import random_keys, uniform
 from spacevrp.decode.rollout import rollout
+from spacevrp.decode.running import Running
 from spacevrp.decode.signal import problem_signals
 from spacevrp.decode.trace import Trace
 from spacevrp.env import Environment, State, start_nodes
@@ -146,7 +147,7 @@ def test_choices_and_costs_are_those_of_the_slow_twin(instructions: str, signals
         pytest.skip(f"this processor has no {instructions}")
     problems = [generate(name, size, 1, 3)[0] for name in MIXED for size in (6, 10)]
     environment, tables, starts = prepare(stack(problems), 5, signals)
-    trace = native_rollout(environment, tables, starts, instructions=instructions)
+    trace = native_rollout(environment, tables, starts, running=Running(instructions=instructions))
     assert bool(torch.isfinite(trace.cost).any())
     check_choices(environment, tables, trace)
     keys = random_keys(tuple(starts.shape), starts.device, torch.Generator().manual_seed(1))
@@ -154,7 +155,9 @@ def test_choices_and_costs_are_those_of_the_slow_twin(instructions: str, signals
     check_choices(
         environment,
         tables,
-        native_rollout(environment, tables, starts, keys, instructions=instructions),
+        native_rollout(
+            environment, tables, starts, keys, running=Running(instructions=instructions)
+        ),
         keys,
     )
 
@@ -201,12 +204,14 @@ def test_any_number_of_threads_finds_the_same(mixed, threads: int) -> None:
     environment, tables, _ = mixed
     starts = start_nodes(environment, 130)  # more than a thread takes at once
     keys = random_keys(tuple(starts.shape), starts.device, torch.Generator().manual_seed(5))
-    alone = native_rollout(environment, tables, starts, keys, threads=1)
-    together = native_rollout(environment, tables, starts, keys, threads=threads)
+    alone = native_rollout(environment, tables, starts, keys, running=Running(threads=1))
+    together = native_rollout(environment, tables, starts, keys, running=Running(threads=threads))
     assert torch.equal(alone.action, together.action)
     assert torch.equal(alone.cost, together.cost)
     # Nor does it matter what is decoded beside.
-    some = native_rollout(environment, tables, starts[:, 7:9], keys[:, 7:9], threads=1)
+    some = native_rollout(
+        environment, tables, starts[:, 7:9], keys[:, 7:9], running=Running(threads=1)
+    )
     assert torch.equal(some.action, alone.action[..., 7:9])
 
 
@@ -219,16 +224,18 @@ def test_what_the_caller_raises_ends_the_call(mixed) -> None:
 
     for threads in (1, 2):
         with pytest.raises(TimeoutError, match="enough"):
-            native_rollout(environment, tables, starts, threads=threads, look=look)
+            native_rollout(environment, tables, starts, running=Running(look=look, threads=threads))
 
 
 def test_too_few_moves_are_no_solution(mixed) -> None:
     environment, tables, starts = mixed
-    trace = native_rollout(environment, tables, starts, max_steps=2)
+
+    class Brief(Environment):
+        max_steps = 2
+
+    trace = native_rollout(Brief(environment.batch), tables, starts)
     assert trace.action.shape[1] == 2
     assert torch.isinf(trace.cost[MIXED.index("TSP")]).all()
-    none = native_rollout(environment, tables, starts, max_steps=0)
-    assert none.action.shape[1] == 0
 
 
 def test_starts_that_no_rule_allows_are_stuck(mixed) -> None:
@@ -246,19 +253,9 @@ def test_starts_that_no_rule_allows_are_stuck(mixed) -> None:
 
 
 @pytest.fixture
-def arrays(mixed, monkeypatch) -> dict[str, Any]:
+def arrays(mixed, arguments_of) -> dict[str, Any]:
     """The arguments of the compiled function."""
-    environment, tables, starts = mixed
-    taken: dict[str, Any] = {}
-    real = native.network.rollout
-
-    def noted(**arguments: Any) -> Any:
-        taken.update(arguments)
-        return real(**arguments)
-
-    with monkeypatch.context() as patch:
-        patch.setattr(native.network, "rollout", noted)
-        native_rollout(environment, tables, starts, torch.zeros_like(starts))
+    taken = arguments_of(native_rollout, *mixed, torch.zeros_like(mixed[2]))
     return {
         name: np.array(value) if isinstance(value, np.ndarray) else value
         for name, value in taken.items()
@@ -285,22 +282,22 @@ def test_numbers_that_are_none_are_named(arrays) -> None:
                 native.network.rollout(**arrays | {name: broken})
 
 
-@pytest.mark.parametrize("wrong", [-1, 10**6, -(2**63), 2**62])
 @pytest.mark.parametrize("name", ["starts", "origins"])
-def test_nodes_out_of_range_are_named(arrays, name: str, wrong: int) -> None:
-    broken = arrays[name].copy()
-    broken[1, 1] = wrong
-    with pytest.raises(ValueError, match=f"{name}: expected"):
-        native.network.rollout(**arrays | {name: broken})
+def test_nodes_out_of_range_are_named(arrays, name: str) -> None:
+    for wrong in (-1, 10**6, -(2**63), 2**62):
+        broken = arrays[name].copy()
+        broken[1, 1] = wrong
+        with pytest.raises(ValueError, match=f"{name}: expected"):
+            native.network.rollout(**arrays | {name: broken})
 
 
 @pytest.mark.parametrize("row", ["depots", "customers", "load_rule", "compulsory", "linehauls"])
-@pytest.mark.parametrize("wrong", [-1.0, 0.5, 1e30, np.inf])
-def test_counts_out_of_range_are_named(arrays, row: str, wrong: float) -> None:
-    broken = arrays["instance_table"].copy()
-    broken[2, packing.INSTANCE_ROWS.index(row)] = wrong
-    with pytest.raises(ValueError, match="expected"):
-        native.network.rollout(**arrays | {"instance_table": broken})
+def test_counts_out_of_range_are_named(arrays, row: str) -> None:
+    for wrong in (-1.0, 0.5, 1e30, np.inf):
+        broken = arrays["instance_table"].copy()
+        broken[2, packing.INSTANCE_ROWS.index(row)] = wrong
+        with pytest.raises(ValueError, match="expected"):
+            native.network.rollout(**arrays | {"instance_table": broken})
 
 
 @pytest.mark.parametrize("row", ["partner", "customer"])

@@ -9,12 +9,13 @@ import torch
 
 from spacevrp.decode import pruned, pruned_graph, rollout, routes_of
 from spacevrp.decode.neighbourhood import neighbourhood
-from spacevrp.decode.pruned import Drawing, pruned_rollout
+from spacevrp.decode.pruned import Drawing, Pruning, pruned_rollout
 from spacevrp.decode.pruned_graph import GraphedWalk
 from spacevrp.env import Environment, start_nodes
 from spacevrp.env.candidates import CandidateEnvironment
 from spacevrp.generators.testsets import generate
 from spacevrp.model import ModelConfig, SpaceModel, augmentation_seeds
+from spacevrp.model.blocks import encode_in_blocks
 from spacevrp.model.candidates import NodeTables
 from spacevrp.model.streaming import Scale, survey
 from spacevrp.problems.problem import Problem
@@ -53,13 +54,13 @@ class World:
         self.starts = start_nodes(Environment(self.batch), STARTS)
         begin = self.starts.repeat_interleave(AUGMENTATIONS, dim=0)
         self.plain = rollout(Environment(repeated), plain, begin)
-        self.tables = NodeTables.of_decoder(plain, AUGMENTATIONS, survey(self.batch).scale)
+        self.tables = encode_in_blocks(model, self.batch, seeds)
 
-    def pruned(self, listed: int, **options):
+    def pruned(self, listed: int, kind=None, **options):
         environment = CandidateEnvironment(self.batch)
-        near = neighbourhood(self.batch, listed)
+        pruning = Pruning(neighbourhood(self.batch, listed), **options)
         starts = self.starts.repeat(1, AUGMENTATIONS)
-        return pruned_rollout(environment, self.tables, starts, near, **options)
+        return pruned_rollout(environment, self.tables, starts, pruning, kind=kind)
 
     def on(self, device: str) -> World:
         """The same on another device."""
@@ -202,8 +203,8 @@ def distance_only(problem: Problem) -> tuple[CandidateEnvironment, NodeTables]:
 
 def plan(problem: Problem, start: int, listed: int, choices: int) -> list[int]:
     environment, tables = distance_only(problem)
-    near = neighbourhood(environment.batch, listed)
-    result = pruned_rollout(environment, tables, torch.tensor([[start]]), near, choices=choices)
+    pruning = Pruning(neighbourhood(environment.batch, listed), choices)
+    result = pruned_rollout(environment, tables, torch.tensor([[start]]), pruning)
     assert torch.isfinite(result.cost).all()
     return result.sequence[0, 0].tolist()
 
@@ -250,7 +251,7 @@ def test_near_nodes_of_a_large_instance_are_not_all_alike() -> None:
         scale=survey(batch).scale,
         clipping=50.0,
     )
-    near = neighbourhood(batch, 9)
+    pruning = Pruning(neighbourhood(batch, 9), 9)
     environment = CandidateEnvironment(batch)
-    result = pruned_rollout(environment, tables, torch.tensor([[0]]), near, choices=9)
+    result = pruned_rollout(environment, tables, torch.tensor([[0]]), pruning)
     assert result.sequence[0, 0, 1:].tolist() == [0, 9, 8, 7, 6, 5, 4, 3, 2, 1]

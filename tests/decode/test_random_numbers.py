@@ -34,20 +34,6 @@ def test_numbers_are_those_of_whole_numbers_without_overflow():
         assert uniform(keys, step).tolist() == [(word >> 8) / 2**24 for word in words]
 
 
-def test_numbers_are_even_and_do_not_follow_from_one_another():
-    keys = random_keys((20_000,), CPU, torch.Generator().manual_seed(1))
-    table = torch.stack([uniform(keys, step) for step in range(12)])  # (steps, keys)
-    assert table.min() >= 0
-    assert table.max() < 1
-    # Four deviations of a share of 1/16 among 240,000 are 0.002.
-    shares = torch.histc(table, 16, 0, 1) / table.numel()
-    assert torch.allclose(shares, torch.full((16,), 1 / 16), atol=0.002)
-    # Of a correlation, 0.028; between steps, and between neighbouring keys.
-    assert (torch.corrcoef(table) - torch.eye(12)).abs().max() < 0.035
-    near = torch.stack([uniform(torch.arange(20_000) + shift, 3) for shift in range(4)])
-    assert (torch.corrcoef(near) - torch.eye(4)).abs().max() < 0.035
-
-
 def test_without_a_key_nothing_is_drawn():
     assert uniform(torch.tensor([LIKELIEST, 5]), 3).tolist()[0] == -1
     assert uniform(torch.tensor([LIKELIEST, 5]), 3)[1] >= 0

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import replace
+from functools import partial
 
 import numpy as np
 import pytest
@@ -20,6 +21,7 @@ from spacevrp.model.decoder import logits
 from spacevrp.problems.problem import Problem
 from spacevrp.tensors import stack
 
+RECORDING = partial(advance, record=True)
 MIXED = ("TSP", "ACVRPTW", "PDCVRP", "MDCVRPB", "AMDOCVRPL", "OP", "SPCTSP")
 
 
@@ -84,11 +86,6 @@ def test_one_compiled_step_serves_the_whole_rollout(prepared):
 # ------------------------------------------------------------------------------------- choosing
 
 
-def test_greedy_takes_the_likeliest():
-    scores = torch.tensor([[[1.0, 3.0, 2.0], [0.5, -torch.inf, 0.0]]])
-    assert choose(scores).tolist() == [[1, 0]]
-
-
 def test_draws_follow_the_probabilities_and_never_take_what_is_forbidden():
     scores = torch.tensor([0.0, 1.0, -torch.inf, 2.0, -1.0])
     generator = torch.Generator().manual_seed(0)
@@ -124,7 +121,7 @@ def test_what_one_draws_does_not_depend_on_the_others(prepared):
 
 def test_what_is_recorded_gives_the_same_choices_again(prepared):
     environment, tables, starts = prepared
-    result = rollout(environment, tables, starts, record=True)
+    result = rollout(environment, tables, starts, one_step=RECORDING)
     trace = result.trace
     assert torch.equal(trace.sequences(), result.sequence)
     kept = decisions(trace)
@@ -139,7 +136,7 @@ def test_what_is_recorded_gives_the_same_choices_again(prepared):
 
 def test_a_switch_between_depots_is_recorded_as_no_decision(prepared):
     environment, tables, starts = prepared
-    trace = rollout(environment, tables, starts, record=True).trace
+    trace = rollout(environment, tables, starts, one_step=RECORDING).trace
     assert trace is not None
     first, current, _, allowed, action, active = decisions(trace)
     is_depot = environment.batch.is_depot
@@ -218,35 +215,6 @@ def test_the_most_confident_depot_wins():
     chances = scores.softmax(dim=1).amax(dim=1)
     assert chances[0] > chances[1]
     assert ask(environment, distance_only(rows), state) == 0  # switch first
-
-
-def test_confidence_counts_and_not_the_score():
-    # Depot 0 has the highest logit of all, but twice; depot 1 has a lower one, but once.
-    environment, state = at_depot(two_depots(), 4)
-    rows = [list(row) for row in TORN]
-    rows[0][2:4] = [-0.5, -0.5]
-    rows[1][2:4] = [0.5, 0.1]
-    assert ask(environment, distance_only(rows), state) == 3
-
-
-def test_only_customers_that_the_depot_can_serve_are_compared():
-    # From depot 0 the limit reaches customers 2 and 3 only; depot 1 would be sure of 2.
-    problem = two_depots(max_length=0.5)
-    environment, state = at_depot(problem, 4)
-    rows = [list(row) for row in TORN]
-    rows[1][2:4] = [-1.0, 2.0]
-    assert ask(environment, distance_only(rows), state) == 0
-
-
-def test_on_the_way_and_after_a_switch_the_plain_choice_stands():
-    environment = Environment(stack([two_depots()], dtype=torch.float64))
-    tables = distance_only(TORN)
-    on_the_way = environment.begin(torch.tensor([[2]]))
-    assert ask(environment, tables, on_the_way, action=4) == 4
-    _, state = at_depot(two_depots(), 4)
-    switched = environment.step(state, torch.tensor([[0]]))
-    assert bool(switched.switched)
-    assert ask(environment, tables, switched, action=3) == 3
 
 
 def test_a_rollout_uses_both_depots():

@@ -9,6 +9,7 @@ import json
 import os
 from collections.abc import Sequence
 from dataclasses import replace
+from functools import partial
 
 os.environ["TRITON_INTERPRET"] = "1"
 
@@ -21,6 +22,7 @@ from spacevrp.decode import rollout, routes_of
 from spacevrp.decode.fused import fused_rollout
 from spacevrp.decode.random_numbers import random_keys
 from spacevrp.decode.replay import decisions, fused_replay_gradients, replay_gradients
+from spacevrp.decode.rollout import advance
 from spacevrp.decode.trace import Trace
 from spacevrp.env import Environment, start_nodes
 from spacevrp.generators import generate
@@ -40,6 +42,7 @@ FOUR_SIGNALS = ModelConfig(width=16, layers=1, feedforward=16, pivots=4, rank=2,
 MOVE_FACTS = replace(FOUR_SIGNALS, signals=7, constraint_aware=True, clipping=10.0)
 # Tables whose last bits differ, to see what rounding does to gradients.
 NEARLY_EQUAL = 16
+RECORDING = partial(advance, record=True)
 HISTORIES = ("action", "signals", "allowed", "likeliest", "depot")
 
 
@@ -153,7 +156,7 @@ def several_depots(config: ModelConfig, names: Sequence[str]) -> dict[str, objec
     keys[:, :STARTS] = -1
     options = {"block": BLOCK, "dtype": torch.float32}
     fast = fused_rollout(environment, tables, starts, keys, record=True, **options)
-    slow = rollout(environment, tables, starts, keys=keys, record=True)
+    slow = rollout(environment, tables, starts, keys=keys, one_step=RECORDING)
     length = slow.sequence.shape[2]
     sequences = fast.sequences()
     same = (sequences[..., :length] == slow.sequence).all(dim=-1)  # (B, 2 * STARTS)
@@ -291,7 +294,7 @@ def compare(config: ModelConfig, problems: dict[str, Problem]) -> dict[str, obje
     options = {"block": BLOCK, "dtype": torch.float32}
     keys = random_keys(starts.shape, starts.device)
 
-    slow = rollout(environment, tables, starts, record=True)
+    slow = rollout(environment, tables, starts, one_step=RECORDING)
     fast = fused_rollout(environment, tables, starts, record=True, **options)
     _, _, slow_signals, slow_allowed, slow_action, active = decisions(slow.trace)
     length = slow_action.shape[1]

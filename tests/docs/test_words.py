@@ -33,11 +33,7 @@ PHRASES = {
     "gone on with": "accepted",
 }
 # Of pages and options: in code a view may be a tensor's, and a room the space in a vehicle.
-WORDS_OF_PAGES = {
-    "view|views": "augmentation",
-    "rooms": "packages, modules",
-    "beside": "next to",
-}
+WORDS_OF_PAGES = {"view|views": "augmentation", "rooms": "packages, modules", "beside": "next to"}
 # Names of modules that said nothing to readers of the literature.
 MODULES = {
     *("ways", "roads", "draft", "draws", "turns", "views", "narrow", "settling"),

@@ -154,7 +154,6 @@ def test_the_model_of_torch_is_where_torch_is(both: tuple[Solver, Solver]) -> No
 
 
 def test_threads(weights: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    assert Solver(weights, "cpu").engine.threads == 1
     assert Solver(weights, "cpu", threads=3).engine.threads == 3
     monkeypatch.setenv("OMP_NUM_THREADS", "2")
     assert Solver(weights, "cpu", threads=None).engine.threads == 2

@@ -71,7 +71,7 @@ def test_how_augmentations_are_cut_does_not_matter_where_they_weigh_distances_di
     solver, mixed, mixed_solutions, monkeypatch
 ):
     # As if the network had been trained with four nodes, everything here were large.
-    monkeypatch.setattr(large, "SMALL", 4)
+    monkeypatch.setattr("spacevrp.inference.large.SMALL", 4)
     monkeypatch.setattr(adjustment, "TRAINED_NODES", 4)
     together = solver.solve(mixed[:4], **FEW)
     assert together != mixed_solutions[:4]

@@ -9,11 +9,12 @@ import torch
 
 from spacevrp.decode import pruned
 from spacevrp.decode.neighbourhood import neighbourhood
-from spacevrp.decode.pruned import pruned_rollout
+from spacevrp.decode.pruned import Pruning, pruned_rollout
+from spacevrp.decode.running import Running
 from spacevrp.engines import batching, pruning
+from spacevrp.engines.memory import Cut
 from spacevrp.engines.pruning import (
     SMALL,
-    LargeCut,
     LargeFootprint,
     Search,
     choose_search,
@@ -94,15 +95,8 @@ def test_the_estimate_covers_what_is_live(live_bytes, monkeypatch, variant, size
         encoded, live.peak = live.peak, live.now
         starts = choose_starts(environment, search.starts).repeat(1, augmentations)
         with contextlib.suppress(EnoughError):
-            pruned_rollout(
-                environment,
-                tables,
-                starts,
-                near,
-                choices=search.choices,
-                readout=search.readout,
-                report=report,
-            )
+            lists = Pruning(near, search.choices, search.readout)
+            pruned_rollout(environment, tables, starts, lists, Running(report=report))
         decoded = live.peak
     fixed = 4 * 4 * model.num_parameters
     assert held <= footprint.instance
@@ -128,15 +122,15 @@ def test_instances_are_cut_first_then_augmentations_then_starts() -> None:
     # instance 540.
     assert footprint.block(1, 2, 20) == 1540
     assert footprint.block(1, 2, 1) == 1240
-    wanted = LargeCut(3, 2, 20)
+    wanted = Cut(3, 2, 20)
     assert cut_large(footprint, wanted, 1000 + 3 * 540, "cpu") == wanted
-    assert cut_large(footprint, wanted, 1000 + 3 * 540 - 1, "cpu") == LargeCut(2, 2, 20)
-    assert cut_large(footprint, wanted, 1000 + 539, "cpu") == LargeCut(1, 1, 20)
-    assert cut_large(footprint, wanted, 1000 + 319, "cpu") == LargeCut(1, 1, 19)
-    assert cut_large(footprint, wanted, 1, "cpu") == LargeCut(1, 1, 1)
+    assert cut_large(footprint, wanted, 1000 + 3 * 540 - 1, "cpu") == Cut(2, 2, 20)
+    assert cut_large(footprint, wanted, 1000 + 539, "cpu") == Cut(1, 1, 20)
+    assert cut_large(footprint, wanted, 1000 + 319, "cpu") == Cut(1, 1, 19)
+    assert cut_large(footprint, wanted, 1, "cpu") == Cut(1, 1, 1)
     # Enough to keep a CPU busy is enough.
-    assert cut_large(footprint, LargeCut(99, 8, 60), 10**9, "cpu") == LargeCut(1, 8, 60)
-    assert cut_large(footprint, LargeCut(99, 8, 30), 10**9, "cpu") == LargeCut(2, 8, 30)
+    assert cut_large(footprint, Cut(99, 8, 60), 10**9, "cpu") == Cut(1, 8, 60)
+    assert cut_large(footprint, Cut(99, 8, 30), 10**9, "cpu") == Cut(2, 8, 30)
 
 
 @pytest.mark.parametrize("matrices", [0, 1])
@@ -176,7 +170,7 @@ def test_what_could_never_fit_is_refused_at_once_in_one_line(solver, monkeypatch
 def test_running_out_of_memory_means_smaller_blocks(solver, monkeypatch):
     problems = [generate("CVRP", 12, 1)[0], generate("CVRP", 12, 1, seed=5)[0]]
     expected = solver.solve(problems, augment=3, candidates=4)
-    seen: list[LargeCut] = []
+    seen: list[Cut] = []
     original = batching.search_large
 
     def search(model, block, settings, how, sizes, *rest):
@@ -187,6 +181,6 @@ def test_running_out_of_memory_means_smaller_blocks(solver, monkeypatch):
 
     monkeypatch.setattr(batching, "search_large", search)
     assert solver.solve(problems, augment=3, candidates=4) == expected
-    assert seen[0] == LargeCut(2, 3, 12)
+    assert seen[0] == Cut(2, 3, 12)
     assert seen[-1].instances == seen[-1].augmentations == 1
     assert seen[-1].starts <= 5

@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-from dataclasses import fields, replace
+from dataclasses import fields
 
 import numpy as np
 import pytest
 import torch
 
 from spacevrp.env import Environment, State, start_nodes
-from spacevrp.env.candidates import CandidateEnvironment, select
+from spacevrp.env.candidates import CandidateEnvironment
 from spacevrp.generators.testsets import generate
 from spacevrp.problems.problem import Problem
 from spacevrp.problems.variants import VARIANTS
@@ -104,25 +104,3 @@ def test_missing_arcs_are_seen_in_distances_and_durations() -> None:
         legal = environment.prospect(state, torch.arange(5).expand(1, 1, -1)).legal
         expected = [node not in (0, 1, barred) for node in range(5)]
         assert legal[0, 0].tolist() == expected
-
-
-def test_chosen_solutions_are_those_at_their_places() -> None:
-    environment = CandidateEnvironment(stack(generate("CVRPTW", 8, 2)))
-    state = environment.begin(torch.tensor([[1, 2, 3], [4, 5, 6]]))
-    some = select(state, torch.tensor([[2, 0], [1, 1]]))
-    assert some.current.tolist() == [[3, 1], [5, 5]]
-    assert torch.equal(some.visited[0, 0], state.visited[0, 2])
-    assert torch.equal(some.clock[1], state.clock[1, [1, 1]])
-
-
-def test_whoever_is_done_stays_as_they_are() -> None:
-    environment = CandidateEnvironment(stack(generate("CVRP", 6)))
-    state = environment.begin(torch.tensor([[1, 2]]))
-    before = state.visited.clone()
-    after = environment.step(
-        replace(state, done=torch.tensor([[True, True]])), torch.tensor([[3, 0]])
-    )
-    assert after.current.tolist() == [[1, 2]]
-    assert torch.equal(after.visited, before)
-    assert torch.equal(after.travelled, state.travelled)
-    assert torch.equal(after.used, state.used)

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import numpy as np
 import pytest
 import torch
 from hypothesis import given, settings
@@ -88,22 +87,6 @@ def test_who_can_come_first_is_whom_the_referee_passes_alone(seed: int) -> None:
             assert bool(environment._first[0, terms.number, position]) == alone
 
 
-def test_pinned_customers_are_forced_moves() -> None:
-    problem = Problem.from_coordinates(
-        [(0, 0), (1, 0), (2, 0), (0, 1), (0, 2)],
-        demand=[0, 1, 1, 1, 1],
-        vehicles=[{"capacity": 4}, {"capacity": 4, "pinned": [4, 2]}],
-    )
-    environment = FleetEnvironment(*stack_fleets([problem]))
-    wanted = preferences(environment, torch.Generator().manual_seed(1))
-    state = environment.begin(wanted)
-    for pinned in (4, 2):
-        assert environment.mask(state, wanted).nonzero()[:, 2].unique().tolist() == [pinned]
-        state = environment.step(state, torch.full((1, TRAJECTORIES), pinned), wanted)
-    assert bool((state.vehicle == 1).all())
-    assert environment.mask(state, wanted)[0, 0].tolist()[1::2] == [True, True]
-
-
 def test_the_model_sees_the_largest_vehicle_and_the_scarcest_room() -> None:
     """Of 10 and 4: the first customer needs half of the weight, the second all of the volume."""
     problem = Problem.from_coordinates(
@@ -123,25 +106,3 @@ def test_an_ordinary_batch_refuses_a_fleet() -> None:
     problem = Problem.from_coordinates([(0, 0), (1, 0)], vehicles=[{}])
     with pytest.raises(UnsupportedError, match="1 vehicle type"):
         stack([problem])
-
-
-def test_every_start_and_end_is_a_depot_of_the_batch() -> None:
-    """Ways from it are those from the start, ways to it those to the end, in either matrix."""
-    points = [(0, 0), (4, 0), (1, 0), (3, 0)]
-    problem = Problem.from_coordinates(
-        points,
-        durations=2 * np.abs(np.subtract.outer(range(4), range(4))),
-        depots=[0, 1],
-        vehicles=[{"start": 0, "end": 1}, {"start": 1, "open_route": True}, {"start": 0}],
-    )
-    batch, fleet = stack_fleets([problem], dtype=torch.float64)
-    assert batch.is_depot[0].tolist() == [True] * 3 + [False] * 2
-    assert fleet.depot[0].tolist() == [0, 1, 2]
-    distance = (batch.distance[0] * problem.unit).tolist()
-    assert distance[0][3:] == pytest.approx([1, 3])  # from node 0
-    assert [row[0] for row in distance[3:]] == pytest.approx([3, 1])  # to node 1
-    assert [row[2] for row in distance[3:]] == pytest.approx([1, 3])  # to node 0
-    duration = (batch.duration[0] * problem.unit).tolist()
-    assert duration[0][3:] == pytest.approx([4, 6])
-    assert [row[0] for row in duration[3:]] == pytest.approx([2, 4])
-    assert distance[0][0] == 0

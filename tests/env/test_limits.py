@@ -10,17 +10,6 @@ from spacevrp.problems.problem import Problem
 NEVER = (0.0, 99.0)
 
 
-def test_the_clock_waits_and_serves(four_customers, drive):
-    problem = four_customers(
-        windows=[(1, 99), (2, 99), (20, 30), NEVER, NEVER], service=[0, 2, 1, 0, 0]
-    )
-    van = drive(problem, 1)
-    # Time is counted from the opening of the depot, at 1.
-    assert van.number("clock") == pytest.approx(3 + 2)
-    assert van(2).number("clock") == pytest.approx(20 - 1 + 1)
-    assert van(0).number("clock") == pytest.approx(0.0)  # the next vehicle leaves at opening
-
-
 def test_durations_are_for_the_clock_and_distances_for_the_cost(four_customers, drive):
     slow = 2.0 * np.array(four_customers().distances.matrix())
     problem = four_customers(durations=slow, windows=[NEVER, NEVER, (0, 13), NEVER, NEVER])
@@ -28,11 +17,6 @@ def test_durations_are_for_the_clock_and_distances_for_the_cost(four_customers, 
     assert van.number("clock") == pytest.approx(6.0)
     assert van.number("length") == pytest.approx(3.0)
     assert 2 not in van.legal  # 6 + 8 is past 13
-
-
-def test_an_exact_length_fits(four_customers, drive):
-    assert 4 in drive(four_customers(max_length=20.0), 1)(2).legal
-    assert 4 not in drive(four_customers(max_length=20.0 - 1e-3), 1)(2).legal
 
 
 def with_missing(*arcs: tuple[int, int]) -> np.ndarray:

@@ -16,22 +16,10 @@ from spacevrp.tensors import stack
 INF = np.inf
 
 
-def test_direct_ways_are_the_arcs_themselves() -> None:
-    batch = stack(generate("ACVRP", 6))
-    home = return_paths(batch, direct=True)
-    assert home.distance is batch.distance
-    assert home.duration is batch.duration
-
-
 def test_shortest_ways_pass_customers_but_no_depot() -> None:
     # 0 and 1 are depots. From customer 2 home to 0: over depot 1 it would take 2, over 3 it takes
     # 6. From 3 to 2 there is no arc, and every path would pass a depot.
-    matrix = [
-        [0, 9, 1, 9],
-        [1, 0, 1, 9],
-        [INF, 1, 0, 4],
-        [2, INF, INF, 0],
-    ]
+    matrix = [[0, 9, 1, 9], [1, 0, 1, 9], [INF, 1, 0, 4], [2, INF, INF, 0]]
     batch = stack([Problem.from_matrix(matrix, depots=(0, 1))], 6)
     home = return_paths(batch, direct=False)
     assert home.duration is home.distance

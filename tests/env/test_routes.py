@@ -18,19 +18,6 @@ def on_a_line(**features: object) -> Problem:
 # ------------------------------------------------------------------------------------- no depot
 
 
-def test_a_tour_without_a_depot_closes_itself(four_customers, drive):
-    van = drive(four_customers(depots=()), 3)
-    assert van.number("origin") == 3
-    assert van.legal == [0, 1, 2, 4]
-    van(4, 2, 1)
-    assert van.legal == [0]
-    van(0)
-    assert van.number("done") == 1.0
-    assert van.cost == pytest.approx(4 + 5 + 4 + 3 + 4)
-    assert van.legal == [0]  # finished solutions stay where they are
-    assert van(0, 0).cost == pytest.approx(20.0)
-
-
 # --------------------------------------------------------------------------------------- depots
 
 
@@ -122,18 +109,6 @@ def prize_collecting(four_customers, **changes):
     return four_customers(**{**features, **changes})
 
 
-def test_prize_collecting_goes_home_once_there_is_enough(four_customers, drive):
-    van = drive(prize_collecting(four_customers), 1)
-    assert van.legal == [2, 3, 4]
-    van(2)
-    assert van.legal == [3, 4]  # 0.5 is not yet 0.7
-    van(3)
-    assert van.legal == [0, 4]
-    van(0)
-    assert van.number("done") == 1.0
-    assert van.cost == pytest.approx(3 + 4 + 3 + 4 + 4.0)  # the legs and the penalty of customer 4
-
-
 def test_the_threshold_has_the_unit_of_the_prizes(four_customers, drive):
     # 0.5 % short of a small threshold is short.
     small = prize_collecting(four_customers, prize=[0, 1e-4, 3e-4, 5.95e-4, 1e-4], min_prize=1e-3)
@@ -147,12 +122,6 @@ def test_without_enough_prize_everything_is_visited(four_customers, drive):
     assert van.legal == [4]
     assert van(4).legal == [0]
     assert van(0).number("stuck") == 0.0
-
-
-def test_the_revealed_prize_counts(four_customers, drive):
-    problem = prize_collecting(four_customers, revealed_prize=[0, 0.7, 0.0, 0.0, 0.0])
-    assert 0 in drive(problem, 1).legal
-    assert 0 not in drive(problem, 2)(3).legal
 
 
 def test_compulsory_customers_among_optional_ones(four_customers, drive):

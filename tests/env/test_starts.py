@@ -28,10 +28,7 @@ def starts(count, *problems):
         # There and back it is 6, 10, 8 and 16.
         ({"prize": [0, 1, 1, 1, 1], "max_length": 9.0, "maximise_prize": True}, [1, 3, 1, 3]),
         # Customer 1 is 3 away from a depot that opens at 1, so it must be optional here.
-        (
-            {"windows": [(1, 99), (0, 3), *[(0, 99)] * 3], "penalty": [0, 1, 1, 1, 1]},
-            [2, 3, 4, 2],
-        ),
+        ({"windows": [(1, 99), (0, 3), *[(0, 99)] * 3], "penalty": [0, 1, 1, 1, 1]}, [2, 3, 4, 2]),
     ],
 )
 def test_who_can_come_first_in_turn(four_customers, features, expected):

@@ -36,16 +36,3 @@ def test_an_example_runs(path: Path, capsys: pytest.CaptureFixture[str]) -> None
         for node in problem.customers:
             told = str(node if problem.ids is None else problem.ids[node])
             assert told in printed
-
-
-def test_the_road_matrix_is_asymmetric_and_has_gaps() -> None:
-    names = runpy.run_path(str(FOLDER / "06_osrm_table.py"))
-    problem = names["problem"]
-    assert problem.distances.has_missing_arcs
-    assert not problem.distances.is_symmetric
-    assert names["missing"] == 24
-    # The plan keeps to the roads there are, also to the place that few roads lead to.
-    landing = problem.ids.index("Ferry Landing")
-    (route,) = [route for route in names["solution"].routes if landing in route]
-    before = route[route.index(landing) - 1]
-    assert problem.ids[before] in ("River Walk 5", "Quarry Road 60")

@@ -19,6 +19,8 @@ def test_programs_run(page, tmp_path, monkeypatch, capsys):
         pytest.importorskip("pandas")
     if any(".plot(" in program for program in programs):
         pytest.importorskip("matplotlib", reason="plots are an extra")
+    if any('"serve"' in program for program in programs):
+        pytest.importorskip("starlette", reason="the server is an extra")
     copytree(ROOT / "examples" / "data", tmp_path / "data")
     monkeypatch.chdir(tmp_path)  # where programs may write
     for program in programs:

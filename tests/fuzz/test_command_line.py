@@ -15,7 +15,7 @@ from hostile_words import TOKENS
 from hypothesis import given
 from hypothesis import strategies as st
 
-from spacevrp.cli.main import VERBS, main
+from spacevrp.cli.main import main
 from spacevrp.model.weights import save_weights
 from spacevrp.solver import Solver
 
@@ -145,7 +145,3 @@ def test_a_real_process(tmp_path: Path, name: str, content: bytes) -> None:
     )  # fmt: skip
     check_output(done.returncode, done.stderr, "solve, as a process")
     assert done.returncode == 2
-
-
-def test_the_verbs_are_still_called_so() -> None:
-    assert {"solve", "check", "explain"} <= {verb.name for verb in VERBS}

@@ -198,15 +198,9 @@ def test_a_sol_for_several_depots_names_the_file(tmp_path: Path) -> None:
             lambda: Problem.from_lonlat([[0, 0], [1, 1]], places=[[0, 0], [1, 1]]),
             "places: expected nothing beside lonlat",
         ),
-        (
-            lambda: Problem.from_vroom({**VROOM, "jobs": np.arange(3)}),
-            "job 0: expected",
-        ),
+        (lambda: Problem.from_vroom({**VROOM, "jobs": np.arange(3)}), "job 0: expected"),
         (lambda: Problem.from_vroom({**VROOM, "jobs": pd.NA}), "jobs: expected"),
-        (
-            lambda: Problem.from_vroom({**VROOM, "jobs": pd.DataFrame([[1, 2]])}),
-            "job 0: expected",
-        ),
+        (lambda: Problem.from_vroom({**VROOM, "jobs": pd.DataFrame([[1, 2]])}), "job 0: expected"),
         (lambda: Problem.from_table({**OSRM, "code": pd.NA}), "received a failure"),
         (
             lambda: Problem.from_matrix(np.array([[0, 1], [1, 0]], "g") * np.longdouble("1e4000")),

@@ -11,13 +11,14 @@ import pytest
 import torch
 
 from spacevrp.arrays import prepare
+from spacevrp.arrays.routes import routes_of
 from spacevrp.decode.signal import problem_signals
 from spacevrp.engines.memory import Cut
 from spacevrp.engines.search import Prepared, search_block
 from spacevrp.engines.settings import Settings
 from spacevrp.env import Environment
 from spacevrp.generators.testsets import generate
-from spacevrp.inference.construct import Best, Candidate, ConstructParams, construct, first_plans
+from spacevrp.inference.construct import Best, Candidate, construct
 from spacevrp.inference.moves import facts_at_depots
 from spacevrp.inference.network import Network
 from spacevrp.inference.rollouts import RolloutPlan, Trajectories
@@ -72,14 +73,11 @@ def test_all_variants(bundled: SpaceModel, network_of: Of) -> None:
     wanted = by_torch(
         bundled, problems, Settings(augmentations=2, starts=None, samples=None, seed=3)
     )
-    network = network_of(bundled)
-    got = list(construct(network, problems, ConstructParams(augmentations=2, seed=3)))
+    got = list(construct(network_of(bundled), problems, Settings(augmentations=2, seed=3)))
     assert_same_best(wanted, got, ties=2)
     for problem, candidates in zip(problems, got, strict=True):
         assert candidates[-1].hindsight is problem.has_unknown_prizes
-    plans = first_plans(network, problems[:40], ConstructParams())
-    for problem, plan in zip(problems, plans, strict=False):
-        assert judge(problem, plan.routes).feasible
+        assert judge(problem, routes_of(problem, candidates[0].sequence.tolist())).feasible
 
 
 @pytest.mark.parametrize("rule", ["single", "paper", "separate"])
@@ -110,8 +108,7 @@ def test_facts_of_moves(told_more: SpaceModel, network_of: Of, compiled: bool) -
     problems = [generate(variant, 8, 1, 4)[0] for variant in names]
     settings = Settings(augmentations=2, starts=3, samples=1, seed=3, compiled=compiled)
     wanted = by_torch(told_more, problems, settings)
-    params = ConstructParams(augmentations=2, starts=3, samples=1, seed=3)
-    assert_same_best(wanted, list(construct(network_of(told_more), problems, params)), ties=2)
+    assert_same_best(wanted, list(construct(network_of(told_more), problems, settings)), ties=2)
 
 
 def test_facts_where_there_is_no_way_home(told_more: SpaceModel, network_of: Of) -> None:
@@ -121,9 +118,9 @@ def test_facts_where_there_is_no_way_home(told_more: SpaceModel, network_of: Of)
     problem = Problem.from_matrix(
         matrix, depots=[0], demand=[0] + [1] * 6, capacity=3, max_length=2.5, open_routes=True
     )
-    wanted = by_torch(told_more, [problem], Settings(augmentations=1, starts=2, samples=1, seed=0))
-    params = ConstructParams(starts=2, samples=1)
-    assert_same_best(wanted, list(construct(network_of(told_more), [problem], params)))
+    settings = Settings(starts=2, samples=1)
+    wanted = by_torch(told_more, [problem], settings)
+    assert_same_best(wanted, list(construct(network_of(told_more), [problem], settings)))
 
 
 @pytest.mark.slow
@@ -132,29 +129,23 @@ def test_all_variants_step_by_step(bundled: SpaceModel, network_of: Of) -> None:
     problems = [generate(variant, 20, 1, 6)[0] for variant in VARIANTS]
     settings = Settings(augmentations=2, starts=4, samples=1, seed=1, compiled=False)
     wanted = [by_torch(bundled, [problem], settings)[0] for problem in problems]
-    params = ConstructParams(augmentations=2, starts=4, samples=1, seed=1)
-    assert_same_best(wanted, list(construct(network_of(bundled), problems, params)), ties=3)
+    assert_same_best(wanted, list(construct(network_of(bundled), problems, settings)), ties=3)
 
 
 @pytest.mark.parametrize(
-    ("settings", "params"),
+    "changes",
     [
-        ({"starts": 3, "samples": None}, {"starts": 3}),
-        ({"starts": None, "samples": 2}, {"samples": 2}),
-        (
-            {"starts": 2, "samples": 1, "first_augmentation": 5},
-            {"starts": 2, "samples": 1, "first_augmentation": 5},
-        ),
-        ({"starts": None, "samples": None, "heads": 0.0}, {"strength": 0.0}),
+        {"starts": 3},
+        {"samples": 2},
+        {"starts": 2, "samples": 1, "first_augmentation": 5},
+        {"heads": 0},
     ],
 )
-def test_starts_samples_and_heads(bundled, network_of, settings, params):
+def test_starts_samples_and_heads(bundled, network_of, changes):
     problems = [generate(name, 10, 1, 2)[0] for name in ("CVRPTW", "TSP", "AOP", "MDCVRP")]
-    wanted = by_torch(bundled, problems, Settings(augmentations=2, seed=9, **settings))
-    got = construct(
-        network_of(bundled), problems, ConstructParams(augmentations=2, seed=9, **params)
-    )
-    assert_same_best(wanted, list(got))
+    settings = Settings(augmentations=2, seed=9, **changes)
+    got = construct(network_of(bundled), problems, settings)
+    assert_same_best(by_torch(bundled, problems, settings), list(got))
 
 
 def test_ways_home_over_other_customers(bundled: SpaceModel, network_of: Of) -> None:
@@ -163,12 +154,10 @@ def test_ways_home_over_other_customers(bundled: SpaceModel, network_of: Of) -> 
     )  # no arc from 1 to the depot
     problem = Problem.from_matrix(matrix, depots=[0], demand=[0, 1, 1, 1], capacity=3)
     settings = Settings(augmentations=1, starts=None, samples=4, seed=0, direct_return=False)
-    degrees = tuple(settings.temperature(number) for number in range(5))
-    params = ConstructParams(samples=4, direct_return=False, temperature=degrees)
-    got = list(construct(network_of(bundled), [problem], params))
+    got = list(construct(network_of(bundled), [problem], settings))
     assert_same_best(by_torch(bundled, [problem], settings), got)
     assert math.isfinite(got[0][0].cost)
-    (stuck,) = construct(network_of(bundled), [problem], ConstructParams())
+    (stuck,) = construct(network_of(bundled), [problem], Settings())
     assert math.isinf(stuck[0].cost)
 
 
@@ -177,14 +166,10 @@ def test_what_the_network_is_shown(bundled: SpaceModel, network_of: Of) -> None:
     other = Problem.from_matrix(
         problem.distances.matrix() * 2.0, depots=problem.depots, demand=problem.demand, capacity=99
     )
-    settings = Settings(augmentations=1, starts=None, samples=None, seed=0)
-    cut = Cut(1, 1, 10**6)
     shown = Prepared.of([problem], [other])
-    wanted = search_block(bundled, shown, settings, cut, lambda _: None)
+    wanted = search_block(bundled, shown, Settings(), Cut(1, 1, 10**6), lambda _: None)
     done: list[int] = []
-    got = construct(
-        network_of(bundled), [problem], ConstructParams(), shown=[other], report=done.append
-    )
+    got = construct(network_of(bundled), [problem], Settings(), shown=[other], report=done.append)
     assert_same_best(wanted, list(got))
     assert sum(done) > 0
 
@@ -193,10 +178,10 @@ def test_a_deadline(bundled: SpaceModel, network_of: Of) -> None:
     problems = generate("CVRP", 8, 1, 1)
     network = network_of(bundled)
     with pytest.raises(TimeIsUp):
-        list(construct(network, problems, ConstructParams(deadline=Deadline(0.0))))
+        list(construct(network, problems, Settings(deadline=Deadline(0.0))))
     looks = iter(range(10**6))
     deadline = Deadline(20.0, clock=lambda: float(next(looks)))  # one look, one second
-    (found,) = construct(network, problems, ConstructParams(augmentations=50, deadline=deadline))
+    (found,) = construct(network, problems, Settings(augmentations=50, deadline=deadline))
     assert math.isfinite(found[0].cost)
 
 

@@ -19,12 +19,15 @@ from spacevrp.generators.testsets import generate
 from spacevrp.inference import encoder
 from spacevrp.inference.encoder import encode
 from spacevrp.inference.geometry import seeds_of_augmentations
+from spacevrp.inference.heads import Heads
 from spacevrp.inference.network import Network, load_network
+from spacevrp.inference.settings import Settings
 from spacevrp.inference.tables import Tables
 from spacevrp.inference.weights import DEFAULT_WEIGHTS
 from spacevrp.model import HEAD_STRENGTH, DecoderTables, SpaceModel, augmentation_seeds
 from spacevrp.model.blocks import encode_in_blocks
 from spacevrp.model.decoder import logits
+from spacevrp.problems.deadline import Deadline, TimeIsUp
 from spacevrp.problems.distances import Metric
 from spacevrp.problems.fleet import Vehicle
 from spacevrp.problems.problem import Problem
@@ -53,7 +56,7 @@ def tables_of(
         seeds_of_augmentations(i.num_depots, i.size, network.config, augmentations, seed)
         for i in instances
     ]
-    return encode(network, instances, seeds, heads=heads)
+    return encode(network, instances, seeds, heads=None if heads is None else Heads(heads))
 
 
 class Expected(NamedTuple):
@@ -262,17 +265,12 @@ def test_a_matrix_some_rows_at_a_time(random_model, network_of, monkeypatch):
 def test_the_work_can_be_stopped(network_of: Of, random_model: Callable[..., SpaceModel]) -> None:
     network = network_of(random_model(layers=3))
     instances = prepare(generate("TSP", 6, 1, 1))
-    looked: list[int] = []
-
-    def look() -> None:
-        looked.append(1)
-        if len(looked) == 2:
-            raise TimeoutError
-
+    looks = iter(range(10))
+    deadline = Deadline(1.5, clock=lambda: float(next(looks)))  # one look, one second
     seeds = [seeds_of_augmentations(0, 6, network.config, 1, 0)]
-    with pytest.raises(TimeoutError):
-        encode(network, instances, seeds, look=look)
-    assert len(looked) == 2
+    with pytest.raises(TimeIsUp):
+        encode(network, instances, seeds, settings=Settings(deadline=deadline))
+    assert next(looks) == 3
 
 
 def test_seeds_are_checked(network_of: Of, random_model: Callable[..., SpaceModel]) -> None:
@@ -289,4 +287,4 @@ def test_seeds_are_checked(network_of: Of, random_model: Callable[..., SpaceMode
         with pytest.raises(ValueError, match=message):
             encode(network, instances, seeds)
     with pytest.raises(ValueError, match="expected seeds of 3 augmentations"):
-        encode(network, instances, [np.zeros((1, 4), dtype=np.int64)], heads=range(3))
+        encode(network, instances, [np.zeros((1, 4), dtype=np.int64)], heads=Heads(range(3)))

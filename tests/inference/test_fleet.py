@@ -8,17 +8,19 @@ import numpy as np
 import pytest
 import torch
 
+from spacevrp.arrays.routes import routes_of
 from spacevrp.decode.random_numbers import random_keys
 from spacevrp.engines.fleet import draw_preferences, search_fleets
 from spacevrp.engines.memory import Cut
 from spacevrp.engines.settings import Settings
-from spacevrp.inference.construct import ConstructParams, construct, first_plans
+from spacevrp.inference.construct import construct
 from spacevrp.inference.fleet import Fleet
 from spacevrp.inference.keys import Mersenne
 from spacevrp.inference.network import Network
 from spacevrp.model import SpaceModel
 from spacevrp.problems.fleet import Vehicle
 from spacevrp.problems.problem import Problem
+from spacevrp.problems.referee import judge
 from spacevrp.tensors.fleet import stack_fleets
 
 Of = Callable[[SpaceModel], Network]
@@ -76,16 +78,14 @@ def test_fleets_and_preferences(name: str) -> None:
 
 @pytest.mark.parametrize("name", fleets())
 def test_the_same_plans(bundled: SpaceModel, network_of: Of, name: str) -> None:
-    problem, network = fleets()[name], network_of(bundled)
+    problem = fleets()[name]
     settings = Settings(augmentations=2, starts=None, samples=1, seed=5)
     cut, report = Cut(1, 2, 10**6), lambda _: None
-    (wanted,) = search_fleets(bundled, [problem], settings, cut, torch.device("cpu"), report)
-    params = ConstructParams(augmentations=2, samples=1, seed=5)
-    (got,) = construct(network, [problem], params)
+    (wanted,) = search_fleets(bundled, [problem], settings, cut, report)
+    (got,) = construct(network_of(bundled), [problem], settings)
     assert got[0].cost == pytest.approx(wanted[0].cost, rel=1e-6)
     assert got[0].rank == wanted[0].rank
-    (plan,) = first_plans(network, [problem], params)
-    assert plan.feasible
+    assert judge(problem, routes_of(problem, got[0].sequence.tolist())).feasible
 
 
 def test_fewer_starts_than_customers() -> None:

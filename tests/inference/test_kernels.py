@@ -77,12 +77,6 @@ def test_normalising() -> None:
         assert np.allclose(got[first:last], wanted, atol=2e-4 if last - first == 1 else 1e-5)
 
 
-def test_rectifying() -> None:
-    x = np.array([[1.0, -2.0], [-0.5, 3.0]], dtype=np.float32)
-    network.add_and_rectify(x, np.array([0.75, -1.0], dtype=np.float32))
-    assert x.tolist() == [[1.75, 0.0], [0.25, 2.0]]
-
-
 def test_a_survey_by_hand() -> None:
     lengths = np.array([[0, 1, 2], [3, 0, np.inf], [2, 4, 0]], dtype=np.float32)
     found = network.survey(lengths)

@@ -9,17 +9,20 @@ import pytest
 import torch
 
 from spacevrp.arrays import prepare
+from spacevrp.arrays.routes import routes_of
 from spacevrp.engines.large import Watch, search_large
-from spacevrp.engines.pruning import LargeCut, choose_search
+from spacevrp.engines.memory import Cut
+from spacevrp.engines.pruning import choose_search
 from spacevrp.engines.settings import Settings
 from spacevrp.generators.testsets import generate
 from spacevrp.inference import large
-from spacevrp.inference.construct import ConstructParams, construct, first_plans
+from spacevrp.inference.construct import construct
 from spacevrp.inference.large import LargeInstance, candidate_lists, with_matrices
 from spacevrp.inference.network import Network
 from spacevrp.model import SpaceModel
 from spacevrp.problems.errors import UnsupportedError
 from spacevrp.problems.problem import Problem
+from spacevrp.problems.referee import judge
 
 Of = Callable[[SpaceModel], Network]
 CPU = torch.device("cpu")
@@ -33,13 +36,11 @@ def test_the_same_plans(bundled: SpaceModel, network_of: Of, variant: str) -> No
     search = choose_search(problem, 5, 6, CPU)
     assert search is not None
     watch = Watch(lambda _: None, lambda _: None)
-    (wanted,) = search_large(bundled, [problem], settings, search, LargeCut(1, 2, 5), CPU, watch)
-    params = ConstructParams(augmentations=2, starts=5, seed=2, choices=6)
-    (got,) = construct(network_of(bundled), [problem], params)
+    (wanted,) = search_large(bundled, [problem], settings, search, Cut(1, 2, 5), watch)
+    (got,) = construct(network_of(bundled), [problem], settings)
     assert [one.hindsight for one in got] == [one.hindsight for one in wanted]
     assert [one.cost for one in got] == pytest.approx([one.cost for one in wanted], rel=1e-5)
-    (plan,) = first_plans(network_of(bundled), [problem], params)
-    assert plan.feasible
+    assert judge(problem, routes_of(problem, got[0].sequence.tolist())).feasible
 
 
 @pytest.mark.parametrize("variant", ["OCVRPBLTW", "ACVRPBPTW", "PDCVRP", "MDCVRPL", "TSP", "OP"])
@@ -55,9 +56,8 @@ def test_beyond_two_hundred_customers(bundled: SpaceModel, network_of: Of) -> No
     search = choose_search(problem, 4, None, CPU)
     assert search is not None
     watch = Watch(lambda _: None, lambda _: None)
-    (wanted,) = search_large(bundled, [problem], settings, search, LargeCut(1, 3, 4), CPU, watch)
-    params = ConstructParams(augmentations=3, starts=4)
-    (got,) = construct(network_of(bundled), [problem], params)
+    (wanted,) = search_large(bundled, [problem], settings, search, Cut(1, 3, 4), watch)
+    (got,) = construct(network_of(bundled), [problem], settings)
     assert got[0].cost == pytest.approx(wanted[0].cost, rel=1e-5)
     assert got[0].rank == wanted[0].rank
 
@@ -99,9 +99,9 @@ def test_what_is_adjusted(monkeypatch: pytest.MonkeyPatch) -> None:
 
 def test_what_is_refused(random_model, network_of, monkeypatch):
     (problem,) = generate("CVRP", 12, 1, 1)
-    params = ConstructParams(choices=4, samples=2)
+    settings = Settings(choices=4, samples=2)
     with pytest.raises(UnsupportedError, match="expected no samples of an instance with 12"):
-        list(construct(network_of(random_model()), [problem], params))
+        list(construct(network_of(random_model()), [problem], settings))
     monkeypatch.setattr(large, "MOST_NODES", 12)
     with pytest.raises(UnsupportedError, match=r"expected at most 12 nodes .* received 13"):
         LargeInstance.of(problem)

@@ -18,6 +18,7 @@ import numpy as np
 from spacevrp.arrays import prepare
 from spacevrp.inference.encoder import encode
 from spacevrp.inference.geometry import seeds_of_augmentations
+from spacevrp.inference.heads import Heads
 from spacevrp.inference.network import load_network
 from spacevrp.problems.problem import Problem
 
@@ -27,7 +28,7 @@ network, _ = load_network()
 def work():
     (tables,) = encode(
         network, prepare([problem]), [seeds_of_augmentations(1, 8, network.config, 2, 0)],
-        heads=range(2)
+        heads=Heads(range(2))
     )
     assert np.isfinite(tables.query_last).all()
     return tables.query_last

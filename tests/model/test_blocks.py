@@ -9,7 +9,7 @@ import torch
 from spacevrp.generators.testsets import generate
 from spacevrp.model import augmentation_seeds
 from spacevrp.model.blocks import Blocks, encode_in_blocks
-from spacevrp.model.candidates import NodeTables, node_scores, option_scores, weighted_rows
+from spacevrp.model.candidates import NodeTables, node_scores, option_scores
 from spacevrp.model.decoder import logits
 from spacevrp.model.features import distance_scale
 from spacevrp.model.geometry import normalise
@@ -128,7 +128,7 @@ class Moment:
         seeds = augmentation_seeds(batch, model.config, 2, 1)
         with torch.no_grad():
             plain = model(batch.repeat_interleave(2), seeds.flatten(0, 1))
-        self.tables = NodeTables.of_decoder(plain, 2, survey(batch).scale)
+        self.tables = encode_in_blocks(model, batch, seeds)
         generator = torch.Generator().manual_seed(0)
         shape, nodes = (3, 2, 4), 12  # instances, augmentations, partial solutions
         self.first = torch.randint(nodes, shape, generator=generator)
@@ -175,9 +175,3 @@ def test_scores_of_options_in_any_order_are_those_of_the_decoder(moment: Moment)
     # Fewer choices, the same readout.
     few = option_scores(moment.tables, augmentation, *arguments, options, *rest, choices=5)
     assert torch.allclose(few, scores[..., :5])
-
-
-def test_weighted_rows_are_sums_of_products() -> None:
-    table = torch.tensor([[1.0, 2.0], [10.0, 20.0], [100.0, 200.0]])
-    rows, weight = torch.tensor([[0, 2], [1, 1]]), torch.tensor([[2.0, 0.5], [1.0, 3.0]])
-    assert weighted_rows(table, rows, weight).tolist() == [[52.0, 104.0], [40.0, 80.0]]

@@ -108,18 +108,6 @@ def test_with_more_pivots_than_nodes_nobody_but_nodes_is_a_pivot():
     assert set(pivots) <= {0, 1, 2}
 
 
-def test_the_example_of_three_nodes_collapses_one_way_and_separates_two_ways():
-    # p -> i: 2, p -> j: 1, and 1 back from both; i -> j: 1, j -> i: 2.
-    p, i, j = 0, 1, 2
-    distance = torch.tensor([[0.0, 2.0, 1.0], [1.0, 0.0, 1.0], [1.0, 2.0, 0.0]]).double()
-    points = frechet(distance[None], torch.tensor([[p]]))[0]
-    one_way = points[:, :1]
-    assert torch.equal(one_way[i], one_way[j])
-    expected = torch.tensor([[1.0, 2.0], [1.0, 1.0]]).double() / math.sqrt(2)
-    assert torch.allclose(points[[i, j]], expected)
-    assert float((points[i] - points[j]).norm()) == pytest.approx(1 / math.sqrt(2))
-
-
 # -------------------------------------------------------------------------------- normalisation
 
 

@@ -48,30 +48,6 @@ def test_shifts_are_measured_in_the_deviation_of_queries() -> None:
     assert torch.equal(first, queries.first)
 
 
-@pytest.mark.parametrize("count", [0, 2])
-def test_heads_do_not_depend_on_each_other(count: int) -> None:
-    generator = torch.Generator().manual_seed(0)
-    last = (
-        torch.randn(2, 3, 5, 4, generator=generator) * torch.tensor([1.0, 9.0])[:, None, None, None]
-    )
-    is_node = torch.tensor([[True] * 5, [True] * 3 + [False] * 2])
-    learned = taught(count, 4) if count else None
-    queries = some_queries(last, is_node.unsqueeze(1))
-    together = apply_heads(queries, range(2, 5), 0.3, learned)
-    for item in range(2):
-        for place, augmentation in enumerate(range(2, 5)):
-            one = Queries(
-                queries.embedding[item : item + 1, place : place + 1],
-                queries.first[item : item + 1, place : place + 1],
-                last[item : item + 1, place : place + 1],
-                is_node[item].view(1, 1, 5),
-                queries.attributes[item : item + 1],
-            )
-            alone = apply_heads(one, range(augmentation, augmentation + 1), 0.3, learned)
-            for whole, part in zip(together, alone, strict=True):
-                torch.testing.assert_close(whole[item, place], part[0, 0])
-
-
 def taught(count: int, width: int) -> LearnedHeads:
     """Policy heads that have learned something."""
     learned = LearnedHeads(count, width)
@@ -102,21 +78,6 @@ def test_what_a_augmentation_has_learned_is_added_to_its_queries() -> None:
     torch.testing.assert_close(there[0, 0], last[0, 0] + x @ learned.last[1].T + shift)
     halfway, _ = apply_heads(queries, range(2, 3), HEAD_STRENGTH / 2, learned)
     torch.testing.assert_close(halfway[0, 0], queries.first[0, 0] + x @ learned.first[1].T / 2)
-
-
-def test_after_the_learned_heads_come_again_with_random_vectors_added() -> None:
-    queries = some_queries(torch.randn(1, 1, 3, 4), torch.ones(1, 1, 3, dtype=torch.bool))
-    learned = taught(3, 4)
-    assert torch.equal(apply_heads(queries, range(1), HEAD_STRENGTH, learned)[1], queries.last)
-    first, last = apply_heads(queries, range(2, 3), HEAD_STRENGTH, learned)
-    again_first, again_last = apply_heads(queries, range(6, 7), HEAD_STRENGTH, learned)
-    torch.testing.assert_close(again_first, first)
-    drawn = apply_heads(queries, range(6, 7), HEAD_STRENGTH)[1] - queries.last
-    torch.testing.assert_close(again_last, last + drawn)
-    # The fifth is the base policy again, but for its vector.
-    base = apply_heads(queries, range(4, 5), HEAD_STRENGTH, learned)
-    torch.testing.assert_close(base[0], queries.first)
-    torch.testing.assert_close(base[1], apply_heads(queries, range(4, 5), HEAD_STRENGTH)[1])
 
 
 def test_strength_0_changes_nothing() -> None:

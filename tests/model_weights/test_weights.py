@@ -61,10 +61,6 @@ def test_what_is_saved_comes_back_in_half_precision(saved: Path, model: SpaceMod
     assert card["config"] == CONFIG.to_dict()
 
 
-def test_half_precision_halves_the_file(saved: Path, model: SpaceModel) -> None:
-    assert 2 * model.num_parameters < saved.stat().st_size < 2 * model.num_parameters + 10_000
-
-
 def test_a_path_with_either_suffix_or_none(saved: Path) -> None:
     folder = saved.parent
     for path in (saved, str(saved), folder / "tiny-0.1", folder / "tiny-0.1.json"):

@@ -25,10 +25,8 @@ from spacevrp.oracles.ortools import OrToolsOracle
 from spacevrp.oracles.pyvrp import PyVrpOracle
 from spacevrp.oracles.scaling import Routes, WholeProblem
 from spacevrp.oracles.vroom import VroomOracle
-from spacevrp.problems.deadline import Deadline
 from spacevrp.problems.errors import InfeasibleError, SolutionError, UnsupportedError
 from spacevrp.problems.problem import Problem
-from spacevrp.problems.solution import Solution
 from spacevrp.problems.variants import VARIANTS
 
 # All four customers in turn: 3 + 4 + 3 + 4 + 8 = 22 (see tests/conftest.py).
@@ -54,6 +52,12 @@ class Parrot(SolverOracle):
         return self._plan_told
 
 
+class Knowing(Parrot):
+    """Knows every term of vehicles, and yet no rule of routes."""
+
+    knows_all_terms: ClassVar[bool] = True
+
+
 def test_the_cost_is_the_referees(four_customers: Callable[..., Problem]) -> None:
     result = Parrot(Plan((AROUND,), 22.001, 0.002)).solve(four_customers(), 1.0)
     assert result.solution.cost == 22
@@ -61,26 +65,37 @@ def test_the_cost_is_the_referees(four_customers: Callable[..., Problem]) -> Non
     assert (result.solver, result.version) == ("parrot", np.__version__)
 
 
-def test_another_cost_is_an_error(four_customers: Callable[..., Problem]) -> None:
-    with pytest.raises(OracleDisagreement, match=r"parrot claims a cost of 22.003 .* counts 22;"):
-        Parrot(Plan((AROUND,), 22.003, 0.002)).solve(four_customers(), 1.0)
+@pytest.mark.parametrize(
+    ("plan", "features", "error", "message"),
+    [
+        (
+            Plan((AROUND,), 22.003, 0.002),
+            {},
+            OracleDisagreement,
+            r"parrot claims a cost of 22.003 .* counts 22;",
+        ),
+        (
+            Plan((AROUND,), 22.0, 0.0),
+            {"demand": [0, 2, 2, 2, 2], "capacity": 7},
+            OracleDisagreement,
+            r"parrot .* the referee does not: route 1 leaves",
+        ),
+        (None, {}, InfeasibleError, "parrot found no plan"),
+        (None, {"windows": [(0, 99)] * 5}, UnsupportedError, "cannot model time windows exactly"),
+    ],
+    ids=["another cost", "a violation", "no plan", "a feature it does not know"],
+)
+def test_what_is_refused(four_customers, plan, features, error, message):
+    with pytest.raises(error, match=message):
+        Parrot(plan).solve(four_customers(**features), 1.0)
 
 
-def test_a_violation_is_an_error(four_customers: Callable[..., Problem]) -> None:
-    problem = four_customers(demand=[0, 2, 2, 2, 2], capacity=7)
-    with pytest.raises(OracleDisagreement, match=r"parrot .* the referee does not: route 1 leaves"):
-        Parrot(Plan((AROUND,), 22.0, 0.0)).solve(problem, 1.0)
-
-
-def test_no_plan_is_an_error(four_customers: Callable[..., Problem]) -> None:
-    with pytest.raises(InfeasibleError, match="parrot found no plan"):
-        Parrot(None).solve(four_customers(), 1.0)
-
-
-def test_a_refusal_names_solver_and_feature(four_customers: Callable[..., Problem]) -> None:
-    problem = four_customers(windows=[(0, 99)] * 5)
-    with pytest.raises(UnsupportedError, match="parrot cannot model time windows exactly"):
-        Parrot(None).solve(problem, 1.0)
+def test_rules_of_routes_are_refused_by_name(four_customers: Callable[..., Problem]) -> None:
+    for rule in ({"setup": [0, 1, 1, 1, 1]}, {"vehicles": [{"max_stops": 2}]}):
+        problem = four_customers(**rule)
+        for oracle in (Parrot(None), Knowing(None)):
+            with pytest.raises(UnsupportedError, match=r"cannot model (setup|max_stops) exactly"):
+                oracle.solve(problem, 1.0)
 
 
 def test_a_better_start_is_kept(four_customers: Callable[..., Problem]) -> None:
@@ -286,35 +301,6 @@ def test_pyvrp_refuses_a_delivery_that_closes_before_its_pickup_opens(four_custo
     problem = four_customers(demand=load, capacity=2, pairs=[(1, 3), (2, 4)], windows=windows)
     reason = "a delivery that closes before its pickup opens (node 3)"
     assert make_oracle("pyvrp").supports(problem) == reason
-
-
-@pytest.mark.parametrize("name", ["pyvrp", "ortools"])
-def test_a_search_tells_its_plans_and_may_be_interrupted(name, make_tiny_oracle, monkeypatch):
-    """From a poor plan on, which it does not exchange for one of its own."""
-    monkeypatch.setattr("spacevrp.oracles.pyvrp._is_much_better", lambda *_: False)
-    (problem,) = generate("CVRP", 15, 1, seed=4)
-    oracle, seen = make_tiny_oracle(name), list[float]()
-    oracle.load()
-    deadline = Deadline()
-
-    def found(routes: Routes) -> None:
-        plan = Solution.judged(problem, routes)
-        assert plan.feasible
-        seen.append(plan.cost)
-        deadline.interrupt()
-
-    start = [(0, node, 0) for node in problem.customers]
-    with oracle.heard(deadline, found=found):
-        result = oracle.solve(problem, 60.0, start=start)
-    assert len(seen) <= 2
-    assert result.solution.feasible
-    assert oracle.found is None
-
-    def fail(routes: Routes) -> None:
-        raise RuntimeError("the caller's own")
-
-    with oracle.heard(Deadline(), found=fail), pytest.raises(RuntimeError, match="the caller's"):
-        oracle.solve(problem, 60.0, start=start)
 
 
 @pytest.mark.parametrize("name", ORACLES)

@@ -254,10 +254,7 @@ USERS: dict[str, tuple[Problem, set[str]]] = {
     ),
     "rounded distances": (
         Problem.from_coordinates(
-            np.rint(POINTS * 100),
-            metric=None,
-            demand=[0, 4, 5, 6, 3, 5, 4],
-            capacity=12.0,
+            np.rint(POINTS * 100), metric=None, demand=[0, 4, 5, 6, 3, 5, 4], capacity=12.0
         ),
         {"ortools", "pyvrp", "vroom"},
     ),

@@ -98,11 +98,7 @@ def test_every_stop_is_there(partial: Solution) -> None:
     assert stop["at"] == [3, 10, 12]  # arrival, begin of service, departure
     assert dict(stop["facts"])["arrival"] == "3"
     assert dict(stop["facts"])["waiting"] == "7"
-    assert dict(data["nodes"][1]["facts"]) == {
-        "demand": "6",
-        "window": "10 to 20",
-        "service": "2",
-    }
+    assert dict(data["nodes"][1]["facts"]) == {"demand": "6", "window": "10 to 20", "service": "2"}
     assert {one["node"] for one in data["unserved"]} == {3, 4}
     assert all(one["reason"] for one in data["unserved"])
     assert data["timed"]

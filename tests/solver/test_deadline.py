@@ -15,6 +15,7 @@ from spacevrp.engines.progress import Progress
 from spacevrp.engines.settings import Settings
 from spacevrp.generators import generate
 from spacevrp.problems.deadline import Deadline, TimeIsUp
+from spacevrp.problems.errors import SpacevrpError
 from spacevrp.problems.problem import Problem
 from spacevrp.problems.solution import Solution
 from spacevrp.solver import Solver
@@ -170,3 +171,21 @@ def test_fleets_and_large_instances_stop_too(solver: Solver) -> None:
 def test_time_is_up_is_no_error_of_a_search() -> None:
     with pytest.raises(TimeIsUp):
         Deadline(0.0).check()
+
+
+def test_a_deadline_of_the_callers_ends_a_call_without_a_time(solver: Solver) -> None:
+    """As another thread would, here as soon as the search begins: without one it ends by itself."""
+    (problem,) = generate("CVRP", 8, 1, seed=4)
+    deadline, stages = Deadline(), []
+
+    def entered(stage: str) -> None:
+        stages.append(stage)
+        if stage == "improve":
+            deadline.interrupt()
+
+    outcome = solver.run(problem, deadline=deadline, entered=entered, augmentations=1)
+    assert stages == ["start", "construct", "improve"]
+    assert outcome.results[0].feasible  # what the network made
+    assert any("interrupted" in note for note in outcome.notes)
+    with pytest.raises(SpacevrpError, match="received both"):
+        solver.run(problem, deadline=deadline, time=1.0)

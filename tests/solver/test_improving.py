@@ -177,6 +177,7 @@ def test_no_plan_is_worse_than_the_start(model: SpaceModel) -> None:
         ({"unit_distance_cost": 3}, 60.0),  # out to 10 and back
         ({"max_duration": 20}, 20.0),
         ({"max_duration": 20, "fixed_cost": 5}, 25.0),
+        ({"unit_duration_cost": 0.5}, 30.0),
     ],
 )
 def test_what_the_network_does_not_know_is_planned_without_it(

@@ -7,11 +7,14 @@ from typing import Any
 
 import pytest
 import torch
+from torch import Tensor
 
 from spacevrp.model import ModelConfig
 from spacevrp.train.config import TrainConfig
+from spacevrp.train.naive import naive_accumulate
 from spacevrp.train.state import TrainState
 from spacevrp.train.step import TrainStep
+from spacevrp.train.work import Shards
 
 TINY_MODEL = ModelConfig(width=16, layers=1, feedforward=32, pivots=4, rank=2, heads=2)
 
@@ -57,3 +60,38 @@ def new_step() -> Callable[[TrainConfig], TrainStep]:
         return TrainStep(state.model, state.optimizer, state.average, config)
 
     return build
+
+
+def take_gradients(step: TrainStep) -> dict[str, Tensor]:
+    """The gradients there are by name, cleared afterwards."""
+    found = {}
+    for name, parameter in step.model.named_parameters():
+        if parameter.grad is not None:
+            found[name] = parameter.grad.clone()
+            parameter.grad.zero_()
+    return found
+
+
+@pytest.fixture
+def both_gradients(
+    new_step: Callable[[TrainConfig], TrainStep],
+) -> Callable[[TrainConfig], tuple[dict[str, Tensor], Tensor]]:
+    """The gradients by autograd through the rollout, and costs; those replayed are the same."""
+
+    def compare(config: TrainConfig) -> tuple[dict[str, Tensor], Tensor]:
+        step, shards = new_step(config), Shards(config, torch.device("cpu"))
+        torch.manual_seed(5)
+        batch = shards.samplers[0].draw(None)
+        random_state = torch.get_rng_state()
+        step.accumulate(batch, shards.problems[0], shards.trajectories)
+        replayed = take_gradients(step)
+        torch.set_rng_state(random_state)
+        cost = naive_accumulate(step, batch, shards.problems[0], shards.trajectories)
+        naive = take_gradients(step)
+        assert replayed.keys() == naive.keys()
+        for name, expected in naive.items():
+            assert expected.dtype == torch.float64
+            assert torch.allclose(replayed[name], expected, rtol=1e-8, atol=1e-8), name
+        return naive, cost
+
+    return compare

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -33,24 +32,11 @@ def test_plain_data_and_back() -> None:
 
 def test_a_file_changes_its_preset(tmp_path: Path) -> None:
     path = write(
-        tmp_path,
-        'preset = "paper"\nbatch = 64\nvariants = ["TSP", "CVRP"]\n[model]\nlayers = 6\n',
+        tmp_path, 'preset = "paper"\nbatch = 64\nvariants = ["TSP", "CVRP"]\n[model]\nlayers = 6\n'
     )
     config = TrainConfig.read(path)
     assert (config.batch, config.variants, config.model.layers) == (64, ("TSP", "CVRP"), 6)
     assert (config.optimizer, config.model.width) == ("adamw", 128)
-
-
-def test_a_file_changes_the_base_it_is_given(tmp_path: Path) -> None:
-    path = write(tmp_path, "batch = 64\n")
-    assert TrainConfig.read(path, PRESETS["paper"]).optimizer == "adamw"
-    assert TrainConfig.read(path) == replace(PRESETS["fast"], batch=64)
-
-
-def test_a_file_cannot_overrule_the_preset_asked_for(tmp_path: Path) -> None:
-    path = write(tmp_path, 'preset = "fast"\n')
-    with pytest.raises(SpacevrpError, match="preset: expected the preset asked for"):
-        TrainConfig.read(path, PRESETS["paper"])
 
 
 def test_settings() -> None:
@@ -80,16 +66,6 @@ def test_lists_will_do_in_python() -> None:
     hash(config)
 
 
-@pytest.mark.parametrize(
-    ("batch", "mixed", "cycle"),
-    [(128, True, 1), (12, True, 1), (8, True, 3), (11, True, 12), (1, True, 12), (8, False, 1)],
-)
-def test_small_batches_take_several_steps_to_come_round(
-    batch: int, mixed: bool, cycle: int
-) -> None:
-    assert TrainConfig(batch=batch, mixed=mixed).cycle == cycle
-
-
 def test_settings_hold_together_not_one_by_one() -> None:
     # Three shards do not divide 128 instances, but they divide 96.
     config = TrainConfig().changed(["shards=3", "batch=96"])
@@ -109,39 +85,24 @@ def test_what_is_no_setting(setting: str) -> None:
         ({"model": {"depth": 3}}, "model.depth: unknown key"),
         ({"model": 5}, "model: expected a table, received 5"),
         ({"baseline": "critic"}, "baseline: expected one of mean, state, received"),
-        ({"bias_rate": 0}, "bias_rate: expected a number more than 0, received 0"),
         (
             {"baseline": "state", "arc_credit": 0.5},
             "arc_credit: expected 0 with the baseline `state`, received 0.5",
         ),
-        ({"model": {"clipping": "much"}}, "model"),
         ({"steps": 0}, "steps: expected a whole number of at least 1, received 0"),
         ({"steps": 1.5}, "steps: expected a whole number"),
-        ({"steps": True}, "steps: expected a whole number"),
-        ({"batch": "128"}, "batch: expected a whole number of at least 1, received '128'"),
         ({"seed": -1}, "seed: expected a whole number of at least 0"),
-        ({"learning_rate": "fast"}, "learning_rate: expected a number more than 0"),
-        ({"learning_rate": 0}, "learning_rate: expected a number more than 0"),
         ({"learning_rate": float("inf")}, "learning_rate"),
         ({"clip": float("nan")}, "clip: expected a number of at least 0"),
-        ({"weight_decay": -1.0}, "weight_decay"),
-        ({"muon_decay": -1.0}, "muon_decay: expected a number of at least 0"),
-        ({"instance_clip": "much"}, "instance_clip: expected a number of at least 0"),
         ({"sure": 0.1}, "sure: expected a number from 0.5 to 1, received 0.1"),
         ({"average": 1.0}, "average: expected a number from 0 to below 1"),
-        ({"momentum": None}, "momentum"),
-        ({"varied": -0.1}, "varied: expected a number from 0 to 1"),
         ({"varied": 0.002}, "varied: expected 0, or at least 0.0042 for this batch"),
-        ({"decay_share": 1.5}, "decay_share: expected a number from 0 to 1"),
         ({"mixed": "yes"}, "mixed: expected true or false, received 'yes'"),
-        ({"bias_recovery": 1}, "bias_recovery: expected true or false, received 1"),
         ({"variants": "TSP"}, "variants: expected a list of names, received 'TSP'"),
         ({"variants": []}, "variants: expected at least one variant"),
         ({"variants": ["TSP", "TSP"]}, "variants: expected each variant once"),
         ({"variants": ["FLYING"]}, "FLYING"),
         ({"extra": ["CVRPL"]}, "extra: expected some of ATSP, TSP.*received 'CVRPL'"),
-        ({"extra": "OP"}, "extra: expected a list of names, received 'OP'"),
-        ({"model": {"signals": 0}}, "model.signals: expected a whole number >= 1, received 0"),
         ({"model": {"signals": 8}}, "model.signals: expected at most 7, received 8"),
         ({"sizes": 20}, "sizes: expected a list of numbers"),
         ({"sizes": [20, 2]}, "size: expected a whole number of at least 4"),
@@ -150,11 +111,6 @@ def test_what_is_no_setting(setting: str) -> None:
         ({"betas": [0.9, 1.0]}, "betas: expected two numbers from 0 to below 1"),
         ({"shards": 3}, "shards: expected a divisor of the batch 128, received 3"),
         ({"optimizer": "sgd"}, "optimizer: expected one of muon, adamw, received 'sgd'"),
-        ({"schedule": []}, "schedule: expected one of"),
-        ({"advantage": "all"}, "advantage"),
-        ({"precision": "float16"}, "precision"),
-        ({"load_rule": "any"}, "load_rule"),
-        ({"moments": "int8"}, "moments"),
     ],
 )
 def test_what_is_wrong_is_named(values: dict[str, Any], message: str) -> None:

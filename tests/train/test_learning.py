@@ -89,11 +89,3 @@ def test_a_trained_model_beats_the_nearest_neighbour_and_its_former_self(tmp_pat
         before, after = greedy(untrained, batch), greedy(trained, batch)
         assert after < (1 - margin) * neighbour, name
         assert after < (1 - margin) * before, name
-
-
-def test_the_nearest_neighbour_by_hand(four_customers) -> None:  # type: ignore[no-untyped-def]
-    """From customer 1 to 2, 3 and 4: 3 + 4 + 3 + 4 + 8; two at a time: 3 + 4 + 5, 4 + 4 + 8."""
-    free = stack([four_customers()])
-    assert nearest_neighbour(free, 0, 1) == pytest.approx(22, rel=1e-5)
-    loaded = stack([four_customers(demand=(0, 1, 1, 1, 1), capacity=2)])
-    assert nearest_neighbour(loaded, 0, 1) == pytest.approx(28, rel=1e-5)

@@ -252,12 +252,6 @@ def test_a_budget_of_nothing_is_refused(tiny: Build, tmp_path: Path, budget: flo
     assert not (tmp_path / "run").exists()
 
 
-def test_a_first_step_beyond_the_budget_is_told(tiny, tmp_path, monkeypatch):
-    SlowSteps(monkeypatch, 25.0)
-    outcome = quiet(tiny(), tmp_path, budget=10.0)
-    assert (outcome.reason, outcome.step, outcome.overrun) == ("budget", 1, 15.0)
-
-
 def test_the_time_of_saving_is_kept_free(tiny, tmp_path, monkeypatch):
     """Saving takes 4 seconds, and so does writing the weights at the end."""
     clock = SlowSteps(monkeypatch, 1.0)

@@ -2,17 +2,13 @@
 
 from __future__ import annotations
 
-import csv
-import math
 from collections import Counter
 from collections.abc import Callable
-from pathlib import Path
 
 import pytest
 import torch
 
 from spacevrp.train.config import TrainConfig
-from spacevrp.train.loop import train
 from spacevrp.train.mixes import Mixes, choose_problem
 from spacevrp.train.work import Shards
 
@@ -64,11 +60,6 @@ def test_problems_named_once_more_come_up_more_often(tiny: Build) -> None:
     assert 720 < drawn[op] < 820  # 37 of 48 turns
 
 
-def test_one_problem_a_batch(tiny: Build) -> None:
-    config = tiny(mixed=False, batch=4, shards=2)
-    assert problems_of(config, 20) == [[choose_problem(config, step)] * 4 for step in range(20)]
-
-
 @pytest.mark.parametrize(
     ("batch", "shards", "mixed"), [(24, 4, True), (8, 2, True), (1, 1, True), (10, 2, False)]
 )
@@ -107,12 +98,3 @@ def test_the_samplers_draw_what_the_mixes_say(tiny: Build) -> None:
         if config.variants[problem] == "PDTSP"
     }
     assert shards.related_rows.tolist() == sorted(paired) == [2, 6]
-
-
-@pytest.mark.parametrize(("batch", "shards"), [(8, 1), (24, 4)])
-def test_every_problem_is_trained(tiny: Build, tmp_path: Path, batch: int, shards: int) -> None:
-    config = tiny(batch=batch, shards=shards, steps=3, log_steps=3)
-    train(config, tmp_path, device="cpu", progress=False)
-    with (tmp_path / "log.csv").open(newline="") as file:
-        (row,) = csv.DictReader(file)
-    assert not any(math.isnan(float(row[f"cost/{name}"])) for name in config.variants)

@@ -109,3 +109,18 @@ def test_a_broken_environment_is_named(  # type: ignore[no-untyped-def]
     monkeypatch.setenv("WORLD_SIZE", "2")
     with pytest.raises(SpacevrpError, match="RANK: expected a number in the environment"):
         train(tiny(), tmp_path, device="cpu", progress=False)
+
+
+def test_a_group_that_is_there_is_taken_and_left(  # type: ignore[no-untyped-def]
+    tmp_path: Path, tiny, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """As under Ray Train, whose processes have joined each other before they run anything."""
+    for name, value in {"RANK": "0", "WORLD_SIZE": "1", "LOCAL_RANK": "0"}.items():
+        monkeypatch.setenv(name, value)
+    store = f"file://{tmp_path / 'store'}"
+    torch.distributed.init_process_group("gloo", init_method=store, rank=0, world_size=1)
+    try:
+        assert train(tiny(), tmp_path / "run", device="cpu", progress=False).reason == "finished"
+        assert torch.distributed.is_initialized()
+    finally:
+        torch.distributed.destroy_process_group()

@@ -9,23 +9,18 @@ from typing import Any
 
 import pytest
 import torch
-from torch import Tensor
 
-from spacevrp.model import ModelConfig, SpaceModel
-from spacevrp.model.weights import load_weights, save_weights
+from spacevrp.model.weights import load_weights
 from spacevrp.problems.errors import SpacevrpError
 from spacevrp.train.advantage import contributions
 from spacevrp.train.config import TrainConfig
 from spacevrp.train.loop import train
-from spacevrp.train.naive import ahead_of_rivals, naive_accumulate
+from spacevrp.train.naive import ahead_of_rivals
 from spacevrp.train.state import TrainState
-from spacevrp.train.step import TrainStep
-from spacevrp.train.work import Shards
 
 CPU = torch.device("cpu")
 INF = float("inf")
 Build = Callable[..., TrainConfig]
-NewStep = Callable[[TrainConfig], TrainStep]
 
 
 @pytest.fixture
@@ -55,18 +50,6 @@ def test_a_trajectory_is_paid_for_what_it_saves_over_the_best_of_the_other_augme
     assert mean.item() == pytest.approx(41 / 6)
 
 
-def test_with_all_as_rivals_only_the_best_plans_of_the_best_augmentation_are_paid(
-    heads: Build,
-) -> None:
-    config = replace(heads(batch=1), rivals=0)
-    cost = torch.tensor([[[5.0, 9.0, 5.5], [7.0, 6.0, 8.0], [8.0, 7.0, 9.0]]]).double()
-    found, _ = contributions(cost, config)
-    deviation = cost.std(correction=0)
-    expected = torch.zeros(1, 3, 3).double()
-    expected[0, 0] = torch.tensor([-1.0, 0.0, -0.5]) / deviation / 3
-    torch.testing.assert_close(found, expected)
-
-
 def test_unfinished_plans_neither_win_nor_lose(heads: Build) -> None:
     config = heads(batch=1)
     cost = torch.tensor([[[INF, 4.0, 3.0], [INF, INF, 5.0], [2.0, INF, 6.0]]]).double()
@@ -90,52 +73,17 @@ def test_contributions_equal_those_of_the_definition(heads: Build, rivals: int) 
     assert (found < 0).any()
 
 
-def test_the_replay_equals_autograd_through_the_rollout(heads: Build, new_step: NewStep) -> None:
+def test_the_replay_equals_autograd_through_the_rollout(heads: Build, both_gradients) -> None:
     for changes in ({}, {"rivals": 2}, {"sure": 0.9}):
-        config = replace(heads(precision="float64"), **changes)
-        step, shards = new_step(config), Shards(config, CPU)
-        torch.manual_seed(5)
-        batch = shards.samplers[0].draw(None)
-        random_state = torch.get_rng_state()
-        step.accumulate(batch, shards.problems[0], shards.trajectories)
-        replayed = _taken(step)
-        torch.set_rng_state(random_state)
-        cost = naive_accumulate(step, batch, shards.problems[0], shards.trajectories)
-        naive = _taken(step)
+        naive, cost = both_gradients(replace(heads(precision="float64"), **changes))
         assert cost.shape == (36, 6)
         assert set(naive) == {
             f"policy_heads.{name}" for name in ("first", "last", "shift", "shift_of_attributes")
         }
-        for name, expected in naive.items():
-            assert float(expected.norm()) > 1e-9
-            assert torch.allclose(replayed[name], expected, rtol=1e-8, atol=1e-8), name
-
-
-def _taken(step: TrainStep) -> dict[str, Tensor]:
-    """The gradients there are by name, cleared afterwards."""
-    found = {}
-    for name, parameter in step.model.named_parameters():
-        if parameter.grad is not None:
-            found[name] = parameter.grad.clone()
-            parameter.grad.zero_()
-    return found
+        assert all(float(gradient.norm()) > 1e-9 for gradient in naive.values())
 
 
 # ------------------------------------------------------------------------------------------- runs
-
-
-def test_a_run_changes_the_policy_heads_and_nothing_else(heads: Build, tmp_path: Path) -> None:
-    config = heads(steps=3, average=0.0)
-    before = TrainState(config, CPU).model.state_dict()
-    train(config, tmp_path / "run", device="cpu", progress=False)
-    after, card = load_weights(tmp_path / "run")
-    changed = {
-        name for name, value in after.state_dict().items() if not torch.equal(value, before[name])
-    }
-    assert changed == {
-        f"policy_heads.{name}" for name in ("first", "last", "shift", "shift_of_attributes")
-    }
-    assert card["config"]["policy_heads"] == 2
 
 
 def test_a_run_of_the_network_leaves_its_policy_heads_alone(heads: Build, tmp_path: Path) -> None:
@@ -147,29 +95,6 @@ def test_a_run_of_the_network_leaves_its_policy_heads_alone(heads: Build, tmp_pa
         if name.startswith("policy_heads."):
             assert torch.equal(value, before[name]), name
     assert not torch.equal(after.query_last.base, before["query_last.base"])
-
-
-def test_weights_with_policy_heads_are_written_and_read(tmp_path: Path) -> None:
-    config = ModelConfig(width=16, layers=1, feedforward=32, pivots=4, rank=2, policy_heads=3)
-    model = SpaceModel(config)
-    with torch.no_grad():
-        for parameter in model.parameters():
-            parameter.copy_(torch.randn_like(parameter).half())
-    read, card = load_weights(save_weights(tmp_path / "w", model, {}))
-    assert read.policy_heads is not None
-    assert read.policy_heads.count == 3
-    assert card["config"]["policy_heads"] == 3
-    for name, value in model.state_dict().items():
-        assert torch.equal(read.state_dict()[name], value), name
-
-
-def test_a_network_without_policy_heads_can_learn_some(heads: Build) -> None:
-    config = heads()
-    plain = SpaceModel(replace(config.model, policy_heads=0))
-    state = TrainState(config, CPU, dict(plain.state_dict()))
-    assert torch.equal(state.model.query_last.base, plain.query_last.base)
-    assert state.model.policy_heads is not None
-    assert float(state.model.policy_heads.shift.detach().norm()) > 0
 
 
 def test_as_many_views_as_policy_heads_and_one(tiny: Build) -> None:

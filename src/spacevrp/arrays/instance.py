@@ -99,15 +99,9 @@ def prepare(
 ) -> list[Instance]:
     """Instances of any variants and sizes.
 
-    Parameters
-    ----------
-    dtype
-        Type of all arrays that are not exact.
-    on_the_fly
-        Build no matrix where coordinates tell all distances: a
-        :class:`~spacevrp.arrays.plane.Plane` takes its place.
-    views
-        What the arrays say of the vehicles, where that is not what the problems say.
+    ``on_the_fly`` builds no matrix where coordinates tell all distances: a
+    :class:`~spacevrp.arrays.plane.Plane` takes its place. ``views`` are what the arrays say of the
+    vehicles, where that is not what the problems say.
     """
     if views is None:
         views = [uniform_view(problem) for problem in problems]
@@ -119,14 +113,13 @@ def prepare(
         if values.dtype == np.float64 and name in (*_OF_NODES, "attributes"):
             rows[name] = values.astype(dtype)
     return [
-        _instance(rows, number, *one, on_the_fly=on_the_fly, dtype=dtype)
+        _instance({n: v[number] for n, v in rows.items()}, *one, on_the_fly=on_the_fly, dtype=dtype)
         for number, one in enumerate(zip(problems, views, orders, strict=True))
     ]
 
 
 def _instance(
-    rows: dict[str, Array],
-    number: int,
+    row: dict[str, Array],
     problem: Problem,
     view: View,
     order: Array,
@@ -134,7 +127,7 @@ def _instance(
     on_the_fly: bool,
     dtype: Any,
 ) -> Instance:
-    """One of the rows, without its padding."""
+    """One instance, without its padding."""
     plane = on_the_fly and view.starts == problem.depots == view.ends
 
     def lengths(field: str) -> Array | Plane:
@@ -143,14 +136,14 @@ def _instance(
     distance = duration = lengths("distances")
     if problem.durations is not problem.distances:
         duration = lengths("durations")
-    values: dict[str, Any] = {name: rows[name][number].item() for name in _OF_INSTANCE}
+    values: dict[str, Any] = {name: row[name].item() for name in _OF_INSTANCE}
     for name in _OF_NODES:
-        values[name] = rows[name][number, : len(order)]
+        values[name] = row[name][: len(order)]
     return Instance(
         distance=distance,
         duration=duration,
         num_depots=len(view.starts),
-        attributes=rows["attributes"][number],
+        attributes=row["attributes"],
         **values,
     )
 

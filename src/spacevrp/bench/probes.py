@@ -24,15 +24,16 @@ from spacevrp.decode.native_pruned import native_pruned_rollout
 from spacevrp.decode.native_pruned import supports as supports_pruned
 from spacevrp.decode.native_rollout import native_rollout, supports
 from spacevrp.decode.neighbourhood import neighbourhood
-from spacevrp.decode.pruned import pruned_rollout
+from spacevrp.decode.pruned import Pruning, pruned_rollout
 from spacevrp.decode.pruned_graph import walk_for
-from spacevrp.engines.large import is_adjusted, product_dtype
+from spacevrp.engines.large import product_dtype
 from spacevrp.engines.memory import Footprint
 from spacevrp.engines.pruning import LargeFootprint, Search
 from spacevrp.engines.search import choose_starts, uses_kernel
 from spacevrp.env import Environment
 from spacevrp.env.candidates import CandidateEnvironment
 from spacevrp.generators import generate
+from spacevrp.inference.large import is_adjusted
 from spacevrp.model import ModelConfig, SpaceModel, augmentation_seeds
 from spacevrp.model.blocks import encode_in_blocks
 from spacevrp.model.streaming import survey
@@ -178,15 +179,10 @@ class Blocks:
         if supports_pruned(self.batch):
             decode = native_pruned_rollout
         with Workers(1):  # as the solver has it for few trajectories
-            done = decode(
-                self.environment,
-                tables,
-                starts,
-                self.near,
-                choices=self.search.choices,
-                readout=self.search.readout,
-                adjustment=self.adjustment,
+            pruning = Pruning(
+                self.near, self.search.choices, self.search.readout, adjustment=self.adjustment
             )
+            done = decode(self.environment, tables, starts, pruning)
         return done.cost, done.sequence
 
 

@@ -9,6 +9,7 @@ from spacevrp.cli.subverbs import Subverb, add_subverbs, run_subverb
 SUBVERBS = (
     Subverb("train-step", "time a training step and its parts", "spacevrp.bench.train_step"),
     Subverb("speed", "time of solving, instances a second", "spacevrp.bench.speed"),
+    Subverb("serve", "requests a second of the HTTP server", "spacevrp.bench.serving"),
     Subverb("scaling", "time and memory against the size", "spacevrp.bench.scaling"),
     Subverb("seen", "costs on the problems trained on", "spacevrp.bench.seen:SEEN"),
     Subverb("unseen", "gaps on the 98 variants not trained on", "spacevrp.bench.gap_table:UNSEEN"),

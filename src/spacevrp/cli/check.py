@@ -10,12 +10,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from spacevrp.cli.instances import (
-    add_instances,
-    name_rounding,
-    name_roundings,
-    read_instances,
-)
+from spacevrp.cli.instances import add_instances, name_roundings, read_instances
 
 if TYPE_CHECKING:
     from spacevrp.formats import SolvedInstance
@@ -159,6 +154,8 @@ def _as_record(
     disagreement: str | None,
     all_right: bool,
 ) -> dict[str, Any]:
+    from spacevrp.problems.solution_entries import name_rounding
+
     instances = [
         {
             "variant": problem.variant_name,

@@ -66,13 +66,9 @@ def read_instances(args: argparse.Namespace, *, lenient: bool = False) -> list[P
     return problems
 
 
-def name_rounding(problem: Problem) -> str | None:
-    """The rounding of distances that follow from coordinates; None where nothing is rounded."""
-    rounding = problem.distances.metric.rounding
-    return rounding if problem.distances.coordinates is not None and rounding != "none" else None
-
-
 def name_roundings(problems: Sequence[Problem]) -> str:
     """For the end of a line: how distances are rounded, where they are."""
+    from spacevrp.problems.solution_entries import name_rounding
+
     names = {name_rounding(problem) for problem in problems} - {None}
     return f", rounding {' and '.join(sorted(map(str, names)))}" if names else ""

@@ -39,6 +39,7 @@ VERBS = (
     Verb("generate", "make a reproducible set of random instances", "spacevrp.cli.generate"),
     Verb("check", "judge a solution: its cost and every violation", "spacevrp.cli.check"),
     Verb("explain", "why customers are left out, and what limits routes", "spacevrp.cli.explain"),
+    Verb("serve", "problems in and plans out over HTTP", "spacevrp.cli.serve"),
     Verb("oracle", "solve with a classical solver", "spacevrp.cli.oracle"),
     Verb("train", "train a model", "spacevrp.cli.train"),
     Verb("bench", "measure speed and quality", "spacevrp.cli.bench"),

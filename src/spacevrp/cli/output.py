@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from spacevrp.cli.instances import name_rounding, name_roundings
+from spacevrp.cli.instances import name_roundings
 from spacevrp.problems.errors import FormatError, UnsupportedError
 
 if TYPE_CHECKING:
@@ -78,24 +78,19 @@ def render(
 ) -> str:
     """The solutions as text, partial plans among them."""
     from spacevrp.formats import solution_document, solution_json, solution_sol
-    from spacevrp.problems.explanation.documents import unserved_document
     from spacevrp.problems.plan_documents import plan_csv
+    from spacevrp.problems.solution_entries import solution_entry
 
     if chosen == "json":
         names = {problem.variant_name for problem in problems}
         document = solution_document(
             names.pop() if len(names) == 1 else None,
-            solutions,
+            (),
             seconds=round(seconds, 3),
             device=device,
         )
-        for entry, problem, solution in zip(
-            document["instances"], problems, solutions, strict=True
-        ):
-            if (rounding := name_rounding(problem)) is not None:
-                entry["rounding"] = rounding
-            if not solution.feasible:
-                entry["unserved"] = unserved_document(problem, solution.unserved)
+        pairs = zip(problems, solutions, strict=True)
+        document["instances"] = [solution_entry(problem, one) for problem, one in pairs]
         if len(solutions) == 1:  # a batch would grow tenfold
             document["instances"][0]["plan"] = solutions[0].to_dict()
         return solution_json(document)

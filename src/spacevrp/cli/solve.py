@@ -11,6 +11,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from spacevrp.arguments import add_protocol_option, at_least, not_negative, parse_duration
+from spacevrp.cli import solve_many
 from spacevrp.cli.instances import add_instances, read_instances
 from spacevrp.cli.output import FORMATS, check_format, choose_format, render, summarise
 from spacevrp.cli.output import describe_routes as describe_routes
@@ -78,7 +79,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     _add_older_options(parser)
     parser.add_argument(
         "--format",
-        choices=FORMATS,
+        choices=(*FORMATS, *solve_many.FORMATS),
         help="default: by the suffix of OUT (.json, .csv, .sol, .txt, .geojson, .gpx), a table on "
         "a terminal, else json",
     )
@@ -111,6 +112,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "--verbose", action="store_true", help="what each stage took and gained, on stderr"
     )
+    solve_many.add_options(parser)
 
 
 def _add_older_options(parser: argparse.ArgumentParser) -> None:
@@ -129,6 +131,9 @@ def run(args: argparse.Namespace) -> int:
     """Solve, write and draw."""
     if args.output == Path("-"):
         args.output = None  # as everywhere, a dash is stdout
+    if solve_many.is_many(args):
+        return solve_many.run(args, _params(args))
+    solve_many.check_alone(args)
     # Everything that can be wrong is found before the work begins.
     chosen = choose_format(args.format, args.output)
     problems = read_instances(args, lenient=True)

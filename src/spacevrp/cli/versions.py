@@ -12,7 +12,10 @@ from pathlib import Path
 from spacevrp import __version__, native
 
 # Packages that change what is computed, by the names they are installed under.
-_PACKAGES = ("numpy", "safetensors", "torch", "triton", "pyvrp", "ortools", "pyvroom", "elkai")
+_PACKAGES = (
+    *("numpy", "safetensors", "torch", "triton", "pyvrp", "ortools", "pyvroom", "elkai"),
+    *("starlette", "uvicorn"),
+)
 _ABSENT = "not installed"
 
 

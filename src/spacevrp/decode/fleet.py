@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from typing import NamedTuple
 
 import torch
 from torch import Tensor
 
 from spacevrp.decode.random_numbers import uniform
 from spacevrp.decode.rollout import Rollout, choose
+from spacevrp.decode.running import USUAL, Running
 from spacevrp.decode.signal import problem_signals
 from spacevrp.env.environment import at_node
 from spacevrp.env.fleet import FleetEnvironment, Preferences
@@ -18,21 +19,26 @@ from spacevrp.model.decoder import DecoderTables, logits
 _STEPS_BETWEEN_QUESTIONS = 8
 
 
+class Draws(NamedTuple):
+    """How moves are drawn; without it, the likeliest are taken."""
+
+    keys: Tensor  # (B, P) of the random numbers
+    temperature: float = 1.0
+
+
 @torch.no_grad()
 def fleet_rollout(
     environment: FleetEnvironment,
     tables: DecoderTables,
     starts: Tensor,
     preferences: Preferences,
-    *,
-    keys: Tensor | None = None,
-    temperature: float = 1.0,
-    look: Callable[[], None] = lambda: None,
+    draws: Draws | None = None,
+    running: Running = USUAL,
 ) -> Rollout:
-    """Complete a solution for each start node (B, P), greedily or, with keys (B, P), by draws.
+    """Complete a solution for each start node (B, P), greedily or by draws.
 
     The start is the first customer that is chosen freely, after those that are pinned. Where the
-    first vehicle cannot serve it, the model chooses. ``look`` is called before every step.
+    first vehicle cannot serve it, the model chooses.
     """
     batch = environment.batch
     state = environment.begin(preferences)
@@ -41,11 +47,15 @@ def fleet_rollout(
     for step in range(environment.max_steps):
         if step % _STEPS_BETWEEN_QUESTIONS == 0 and bool(state.done.all()):
             break
-        look()
+        if running.look is not None:
+            running.look()
         allowed = environment.mask(state, preferences)
         signals = problem_signals(batch, state.trip, tables.num_signals)
         scores = logits(tables, state.trip.origin, state.trip.current, signals, allowed)
-        action = choose(scores / temperature, None if keys is None else uniform(keys, step))
+        if draws is None:
+            action = choose(scores)
+        else:
+            action = choose(scores / draws.temperature, uniform(draws.keys, step))
         free = wished & ~environment.on_pins(state)
         action = torch.where(free & at_node(allowed, starts), starts, action)
         wished = wished & ~free

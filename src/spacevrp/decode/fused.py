@@ -39,19 +39,11 @@ def fused_rollout(
     num_warps: int = 8,
     dtype: torch.dtype = torch.bfloat16,
 ) -> Trace:
-    """Complete a solution from each start node (B, P) in one launch.
+    """Complete a solution from each start node (B, P) in one launch; ``keys`` as in ``rollout``.
 
-    Parameters
-    ----------
-    keys
-        (B, P) of the random numbers (see ``draws``) with which moves are drawn; where there are
-        none, or below 0, the likeliest are taken.
-    max_steps
-        Length of the histories; solutions that need more moves count as stuck.
-    missing_arcs
-        Whether some arc may be missing; generated instances have them all.
-    block, num_warps
-        Trajectories and warps a program.
+    Solutions that need more than ``max_steps`` moves count as stuck. Some arcs may be missing where
+    ``missing_arcs`` says so; generated instances have them all. ``block`` and ``num_warps`` are
+    trajectories and warps a program.
     """
     # Imported here: Triton is only there where it is needed.
     import triton
@@ -87,10 +79,7 @@ def fused_rollout(
             depot = torch.zeros_like(action)
     moves = [action] * 5
     if tables.move_first is not None:
-        moves = [
-            *move_weights(tables),
-            *pack_facts(batch, tables.zscore, depots, block_nodes),
-        ]
+        moves = [*move_weights(tables), *pack_facts(batch, tables.zscore, depots, block_nodes)]
     rollout_kernel[(size, triton.cdiv(trajectories, block))](
         tables.embedding.to(match_type(dtype)).contiguous(),
         tables.keyed.to(dtype).contiguous(),

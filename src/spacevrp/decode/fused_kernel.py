@@ -247,9 +247,7 @@ def rollout_kernel(
         next_used = tl.where(is_separate, mixed, next_used)
         next_used = tl.where(is_paired, used - load, next_used)
         next_credit = tl.where(
-            is_single,
-            tl.maximum(credit - load, 0.0),
-            tl.where(is_separate, gathered, credit),
+            is_single, tl.maximum(credit - load, 0.0), tl.where(is_separate, gathered, credit)
         )
         opens = tl.load(at_node + OPENING * BLOCK_N)
         ready = tl.maximum(clock + ride, opens)

@@ -2,14 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from dataclasses import replace
 
 import torch
 from torch import Tensor
 
-from spacevrp.decode.native_rollout import floats, instance_arrays
+from spacevrp.decode.fleet import Draws
+from spacevrp.decode.native_rollout import call_arguments, floats, instance_arrays
 from spacevrp.decode.rollout import Rollout
+from spacevrp.decode.running import USUAL, Running
 from spacevrp.env.fleet import FleetEnvironment, Preferences
 from spacevrp.model.decoder import DecoderTables
 from spacevrp.native import NETWORK_MISSING, network
@@ -28,12 +29,8 @@ def native_fleet_rollout(
     tables: DecoderTables,
     starts: Tensor,
     preferences: Preferences,
-    *,
-    keys: Tensor | None = None,
-    temperature: float = 1.0,
-    threads: int | None = None,
-    instructions: str = "",
-    look: Callable[[], None] | None = None,
+    draws: Draws | None = None,
+    running: Running = USUAL,
 ) -> Rollout:
     """What ``fleet_rollout`` does, step by step, in one call; see there and ``native_rollout``."""
     if network is None:
@@ -53,15 +50,13 @@ def native_fleet_rollout(
     action, steps, cost, first = network.rollout(
         **instance_arrays(batch, tables, environment.home, depots),
         starts=starts.numpy(),
-        keys=None if keys is None else keys.numpy(),
+        keys=None if draws is None else draws.keys.numpy(),
         temperature=None
-        if temperature == 1.0
-        else torch.full((starts.shape[1],), temperature).numpy(),
+        if draws is None
+        else torch.full((starts.shape[1],), draws.temperature).numpy(),
         max_steps=environment.max_steps,
-        threads=torch.get_num_threads() if threads is None else threads,
-        instructions=instructions,
-        look=look,
         fleet=vehicles,
+        **call_arguments(running),
     )
     moves = torch.cat([torch.from_numpy(first).unsqueeze(-1), torch.from_numpy(action).long()], -1)
     taken = torch.from_numpy(steps).long().unsqueeze(-1)  # (B, P, 1)

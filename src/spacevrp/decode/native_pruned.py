@@ -2,18 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 import torch
 from torch import Tensor
 
-from spacevrp.decode.adjustment import Adjustment
-from spacevrp.decode.native_rollout import floats, problem_arrays
-from spacevrp.decode.neighbourhood import Neighbourhood
+from spacevrp.decode.native_rollout import call_arguments, floats, problem_arrays
+from spacevrp.decode.pruned import Pruning
 from spacevrp.decode.rollout import Rollout
+from spacevrp.decode.running import USUAL, Running
 from spacevrp.env.candidates import CandidateEnvironment
 from spacevrp.env.returns import ReturnPaths
 from spacevrp.model.candidates import NodeTables
@@ -38,22 +36,13 @@ def native_pruned_rollout(
     environment: CandidateEnvironment,
     tables: NodeTables,
     starts: Tensor,
-    near: Neighbourhood,
-    *,
-    choices: int,
-    readout: int | None = None,
-    adjustment: Adjustment | None = None,
-    report: Callable[[float], None] | None = None,
-    look: Callable[[], None] | None = None,
-    threads: int | None = None,
-    instructions: str = "",
+    pruning: Pruning,
+    running: Running = USUAL,
 ) -> Rollout:
     """What ``pruned_rollout`` does by single steps where nothing is drawn; see there."""
     if network is None:
         raise ValueError(NETWORK_MISSING)
     augmentations = tables.augmentations
-    read = min(max(readout or near.width, choices), near.width)
-    limits = _Limits(min(choices, read), read)
     shape = (starts.shape[0], augmentations, -1)
     origin = torch.where(
         environment.batch.has_depot.unsqueeze(1), environment.first_depots(starts), starts
@@ -68,11 +57,9 @@ def native_pruned_rollout(
             starts=starts.view(shape)[number].contiguous().numpy(),
             origins=origin.view(shape)[number].contiguous().numpy(),
             max_steps=environment.max_steps,
-            threads=torch.get_num_threads() if threads is None else threads,
-            instructions=instructions,
-            look=look,
             views=augmentations,
-            lists=limits.arrays(tables, near, adjustment, here),
+            lists=_lists(tables, pruning, here),
+            **call_arguments(running),
         )
         # Few plans need all the moves that there might be.
         moves.append(
@@ -80,42 +67,29 @@ def native_pruned_rollout(
         )
         steps.append(torch.from_numpy(taken).flatten())
         costs.append(torch.from_numpy(cost).flatten())
-        if report is not None:
-            report(1.0 / starts.shape[0])
+        if running.report is not None:
+            running.report(1.0 / starts.shape[0])
     return Rollout(_sequences(origin, starts, moves, torch.stack(steps)), torch.stack(costs))
 
 
-@dataclass(frozen=True)
-class _Limits:
-    choices: int
-    readout: int
-
-    def arrays(
-        self, tables: NodeTables, near: Neighbourhood, adjustment: Adjustment | None, here: slice
-    ) -> dict[str, Any]:
-        """The lists of one instance, and how its distances are seen."""
-        scale = tables.scale
-        seen = torch.stack(
-            [
-                *(getattr(scale, name)[here] for name in ("mean", "deviation", "longest")),
-                torch.ones_like(scale.mean[here])
-                if adjustment is None
-                else adjustment.depot_weight[here],
-            ],
-            dim=1,
-        )
-        nodes = near.node.shape[1]
-        bonus = torch.zeros((1, nodes)) if adjustment is None else adjustment.bonus[here]
-        nearness = torch.ones(tables.augmentations)
-        if tables.nearness is not None:
-            nearness = tables.nearness[here].flatten()
-        return {
-            "near": near.node[here].numpy(),
-            "limits": np.array([self.choices, self.readout]),
-            "bonus": floats(bonus),
-            "scale": floats(seen),
-            "nearness": floats(nearness),
-        }
+def _lists(tables: NodeTables, pruning: Pruning, here: slice) -> dict[str, Any]:
+    """The lists of one instance, and how its distances are seen."""
+    scale, near, adjustment = tables.scale, pruning.near, pruning.adjustment
+    depot_weight = torch.ones_like(scale.mean[here])
+    bonus = torch.zeros((1, near.node.shape[1]))
+    if adjustment is not None:
+        depot_weight, bonus = adjustment.depot_weight[here], adjustment.bonus[here]
+    seen = [getattr(scale, name)[here] for name in ("mean", "deviation", "longest")]
+    nearness = torch.ones(tables.augmentations)
+    if tables.nearness is not None:
+        nearness = tables.nearness[here].flatten()
+    return {
+        "near": near.node[here].numpy(),
+        "limits": np.array(pruning.limits),
+        "bonus": floats(bonus),
+        "scale": floats(torch.stack([*seen, depot_weight], dim=1)),
+        "nearness": floats(nearness),
+    }
 
 
 def _arrays(

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from typing import Any
 
 import numpy as np
@@ -11,6 +10,7 @@ from torch import Tensor
 
 from spacevrp.arrays.limits import TOLERANCE
 from spacevrp.decode.packing import pack, return_paths
+from spacevrp.decode.running import USUAL, Running
 from spacevrp.decode.trace import Trace
 from spacevrp.env import Environment
 from spacevrp.env.returns import ReturnPaths
@@ -31,28 +31,11 @@ def native_rollout(
     keys: Tensor | None = None,
     *,
     temperature: Tensor | None = None,
-    max_steps: int | None = None,
-    threads: int | None = None,
-    instructions: str = "",
-    look: Callable[[], None] | None = None,
+    running: Running = USUAL,
 ) -> Trace:
     """Complete a solution from each start node (B, P) in one call.
 
-    Parameters
-    ----------
-    keys
-        (B, P) of the random numbers (see ``draws``) with which moves are drawn; where there are
-        none, or below 0, the likeliest are taken.
-    temperature
-        (P,); the higher, the more equal the chances of all legal moves. 1 where there are none.
-    max_steps
-        Solutions that need more moves count as stuck.
-    threads
-        As many as torch is set to where None. The result is the same for any number.
-    instructions
-        One of ``network.instruction_sets()``; the widest of this processor where empty.
-    look
-        Called now and then; what it raises ends the call.
+    ``keys`` as in ``rollout``; at a ``temperature`` (P,), which is 1 where there is none.
     """
     if network is None:
         raise ValueError(NETWORK_MISSING)
@@ -64,10 +47,8 @@ def native_rollout(
         origins=origin.numpy(),
         keys=None if keys is None else keys.numpy(),
         temperature=None if temperature is None else floats(temperature),
-        max_steps=environment.max_steps if max_steps is None else max_steps,
-        threads=torch.get_num_threads() if threads is None else threads,
-        instructions=instructions,
-        look=look,
+        max_steps=environment.max_steps,
+        **call_arguments(running),
     )
     return Trace(
         starts,
@@ -76,6 +57,12 @@ def native_rollout(
         torch.from_numpy(steps),
         torch.from_numpy(cost),
     )
+
+
+def call_arguments(running: Running) -> dict[str, Any]:
+    """How the compiled network is called, by the names of its arguments."""
+    threads = torch.get_num_threads() if running.threads is None else running.threads
+    return {"threads": threads, "instructions": running.instructions, "look": running.look}
 
 
 def instance_arrays(

@@ -23,6 +23,7 @@ from torch import Tensor
 from spacevrp.decode.adjustment import Adjustment
 from spacevrp.decode.neighbourhood import Neighbourhood
 from spacevrp.decode.rollout import Rollout, choose
+from spacevrp.decode.running import USUAL, Running
 from spacevrp.decode.signal import problem_signals
 from spacevrp.env.candidates import CandidateEnvironment, select
 from spacevrp.env.rules import at
@@ -47,48 +48,44 @@ class Drawing:
     temperature: float = 1.0
 
 
+@dataclass(frozen=True)
+class Pruning:
+    """What moves choose from, and how."""
+
+    near: Neighbourhood  # lists of customers
+    choices: int  # customers that a vehicle on its way chooses from, at most
+    readout: int | None = None  # that the readout averages over; as many as are listed where None
+    drawing: Drawing | None = None
+    adjustment: Adjustment | None = None  # of what the decoder is told of large instances
+
+    @property
+    def limits(self) -> tuple[int, int]:
+        """How many of a list a move chooses from, and reads out."""
+        read = min(max(self.readout or self.near.width, self.choices), self.near.width)
+        return min(self.choices, read), read
+
+
 @torch.no_grad()
 def pruned_rollout(
     environment: CandidateEnvironment,
     tables: NodeTables,
     starts: Tensor,
-    near: Neighbourhood,
-    *,
-    choices: int,
-    readout: int | None = None,
-    drawing: Drawing | None = None,
-    adjustment: Adjustment | None = None,
-    report: Callable[[float], None] | None = None,
-    look: Callable[[], None] = lambda: None,
+    pruning: Pruning,
+    running: Running = USUAL,
     kind: type[Walk] | None = None,
 ) -> Rollout:
     """Complete a solution from each start node (B, V P), the starts of each augmentation in a row.
 
-    Parameters
-    ----------
-    choices
-        Customers that a vehicle on its way chooses from, at most.
-    readout
-        Customers that the readout averages over, at most and at least the choices; as many as are
-        on the lists where None.
-    drawing
-        Draw the moves.
-    adjustment
-        What the decoder is told of large instances otherwise than it is.
-    report
-        Called now and then with the share of the work that was done since the last time.
-    look
-        Called every few steps.
-    kind
-        How the steps are taken: ``Walk``, or the same captured (see ``pruned_graph``).
+    ``kind`` is how the steps are taken: ``Walk``, or the same captured (see ``pruned_graph``).
     """
-    walk = (kind or Walk)(environment, tables, starts, near, choices, readout, drawing, adjustment)
+    walk = (kind or Walk)(environment, tables, starts, pruning)
     interval = _STEPS_BETWEEN_QUESTIONS[starts.device.type]
     # A waiting trajectory waits for the next question at most.
     for question in range(environment.max_steps):
-        look()
+        if running.look is not None:
+            running.look()
         walk.look_at_all()
-        if question % _QUESTIONS_BETWEEN_REPORTS == 0 and walk.finished(report):
+        if question % _QUESTIONS_BETWEEN_REPORTS == 0 and walk.finished(running.report):
             break
         for _ in range(interval):
             walk.step()
@@ -103,17 +100,12 @@ class Walk:
         environment: CandidateEnvironment,
         tables: NodeTables,
         starts: Tensor,
-        near: Neighbourhood,
-        choices: int,
-        readout: int | None,
-        drawing: Drawing | None,
-        adjustment: Adjustment | None,
+        pruning: Pruning,
     ) -> None:
         batch = environment.batch
-        self.environment, self.tables, self.near = environment, tables, near
-        self.readout = min(max(readout or near.width, choices), near.width)
-        self.choices = min(choices, self.readout)
-        self.drawing, self.adjustment = drawing, adjustment
+        self.environment, self.tables, self.near = environment, tables, pruning.near
+        self.choices, self.readout = pruning.limits
+        self.drawing, self.adjustment = pruning.drawing, pruning.adjustment
         order = torch.arange(starts.shape[1], device=starts.device)
         self.augmentation = (order // (starts.shape[1] // tables.augmentations)).expand_as(
             starts

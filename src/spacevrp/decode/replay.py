@@ -51,10 +51,7 @@ def decisions(trace: Trace) -> tuple[Tensor, ...]:
 
 
 def log_probabilities(
-    tables: DecoderTables,
-    trace: Trace,
-    steps: slice,
-    dtype: torch.dtype | None = None,
+    tables: DecoderTables, trace: Trace, steps: slice, dtype: torch.dtype | None = None
 ) -> Tensor:
     """Log probability of each decision in a range of steps, (B, t, P); 0 where there was none."""
     first, current, signals, allowed, action, active = (
@@ -86,13 +83,8 @@ def replay_gradients(
 ) -> dict[str, Tensor]:
     """Gradients with respect to the tables, by automatic differentiation in chunks of steps.
 
-    Parameters
-    ----------
-    coefficient
-        What each trajectory's log probability is multiplied with, (B, P), or each decision's,
-        (B, T, P).
-    chunk
-        Steps that are differentiated at once; only memory depends on it.
+    The log probability of each trajectory is multiplied with its coefficient (B, P), or that of
+    each decision with its own (B, T, P). Only memory depends on the ``chunk``.
     """
     names = trained_tables(tables)
     leaves = {name: getattr(tables, name).detach().requires_grad_() for name in names}

@@ -19,13 +19,7 @@ BIG = tl.constexpr(1e30)
 
 @triton.jit
 def list_kernel(
-    coefficient_ptr,
-    steps_ptr,
-    chosen_ptr,
-    number_ptr,
-    trajectories,
-    max_steps,
-    BLOCK: tl.constexpr,
+    coefficient_ptr, steps_ptr, chosen_ptr, number_ptr, trajectories, max_steps, BLOCK: tl.constexpr
 ):
     """Number the decisions of one instance whose coefficient is not 0."""
     b = tl.program_id(0).to(tl.int64)

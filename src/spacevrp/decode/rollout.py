@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass, replace
-from typing import NamedTuple, Protocol
+from typing import NamedTuple
 
 import torch
 from torch import Tensor
@@ -42,23 +43,6 @@ class Move:
     likeliest: Tensor | None = None  # (B, P) chance of the likeliest move, where asked for
 
 
-class Advance(Protocol):
-    """A function such as ``advance``."""
-
-    def __call__(
-        self,
-        environment: Environment,
-        tables: DecoderTables,
-        state: State,
-        *,
-        drawn: Tensor | None = None,
-        temperature: Tensor | None = None,
-        dtype: torch.dtype | None = None,
-        record: bool = False,
-    ) -> Move:
-        """One step."""
-
-
 def advance(
     environment: Environment,
     tables: DecoderTables,
@@ -71,8 +55,9 @@ def advance(
 ) -> Move:
     """Choose a legal move for every partial solution, and make it.
 
-    Moves are the likeliest, or drawn with numbers (B, P) from 0 up to 1 where these are given. It
-    neither waits for the device nor changes a shape, so it can be compiled as a whole.
+    Moves are the likeliest, or drawn with numbers (B, P) from 0 up to 1 where these are given, at a
+    temperature (P,). It neither waits for the device nor changes a shape, so it can be compiled as
+    a whole.
     """
     allowed = environment.mask(state)
     signals = problem_signals(environment.batch, state, tables.num_signals)
@@ -97,31 +82,22 @@ def rollout(
     starts: Tensor,
     *,
     keys: Tensor | None = None,
-    temperature: Tensor | None = None,
-    dtype: torch.dtype | None = None,
-    record: bool = False,
     moves: int | None = None,
-    one_step: Advance = advance,
+    one_step: Callable[..., Move] = advance,
 ) -> Rollout:
     """Complete a solution from each start node (B, P), greedily or by sampling.
 
     Parameters
     ----------
     keys
-        (B, P) of the random numbers (see ``draws``) with which moves are drawn; where there are
+        (B, P) of the numbers (see ``random_numbers``) with which moves are drawn; where there are
         none, or below 0, the likeliest are taken.
-    temperature
-        (P,); the higher, the more equal the chances of all legal moves. 1, as where there are none,
-        for those the model states.
-    dtype
-        Type of the decoder's matrix products.
-    record
-        Keep what a replay needs.
     moves
         Take exactly so many moves and never ask the device whether all solutions are finished, so
         that a CUDA graph can hold the rollout; those that need more count as stuck.
     one_step
-        ``advance``, or the same compiled.
+        ``advance``, or the same compiled, or with more of its arguments given; where it records,
+        what a replay needs is kept.
     """
     batch = environment.batch
     limit = environment.max_steps if moves is None else moves
@@ -135,15 +111,8 @@ def rollout(
         asks = moves is None and step % _STEPS_BETWEEN_QUESTIONS == 0
         if asks and bool(state.done.all()):
             break
-        move = one_step(
-            environment,
-            tables,
-            state,
-            drawn=None if keys is None else uniform(keys, step),
-            temperature=temperature,
-            dtype=dtype,
-            record=record,
-        )
+        drawn = None if keys is None else uniform(keys, step)
+        move = one_step(environment, tables, state, drawn=drawn)
         if move.likeliest is not None:
             legal = move.allowed.to(torch.int8)
             depot = state.origin.int()
@@ -155,7 +124,7 @@ def rollout(
         sequence[..., taken + 1] = move.action
     cost = torch.where(state.done, environment.cost(state), torch.inf)
     trace = None
-    if record:
+    if kept:
         action, signals, allowed, likeliest, active, depot = (
             torch.stack(column, dim=1) for column in zip(*kept, strict=True)
         )

@@ -15,9 +15,7 @@ _LOOK = 0.05
 
 
 def ahead(
-    source: Iterator[T],
-    most: int,
-    within: AbstractContextManager[object] | None = None,
+    source: Iterator[T], most: int, within: AbstractContextManager[object] | None = None
 ) -> Iterator[T]:
     """The same items in the same order; a thread asks for up to ``most`` that are not yet wanted.
 

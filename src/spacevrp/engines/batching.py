@@ -11,22 +11,9 @@ import torch
 from spacevrp.engines.fleet import search_fleets
 from spacevrp.engines.grouping import count_rollouts, note_left_out, search_of
 from spacevrp.engines.large import Watch, search_large
-from spacevrp.engines.memory import (
-    Cut,
-    Footprint,
-    available,
-    cut,
-    default_budget,
-    too_large,
-)
+from spacevrp.engines.memory import Cut, Footprint, available, cut, default_budget, too_large
 from spacevrp.engines.progress import Progress
-from spacevrp.engines.pruning import (
-    LargeCut,
-    cut_large,
-    footprint_of,
-    large_budget,
-    too_large_at_all,
-)
+from spacevrp.engines.pruning import cut_large, footprint_of, large_budget, too_large_at_all
 from spacevrp.engines.search import Prepared, search_block
 from spacevrp.engines.settings import Seconds, Settings
 from spacevrp.inference.construct import Candidate
@@ -143,7 +130,7 @@ class Batcher:
         block = coming.problems[position : position + most]
         model, seconds = self.model, self.seconds
         if needs_fleet_rules(block[0]):
-            return search_fleets(model, block, settings, sizes, self.device, report, seconds)
+            return search_fleets(model, block, settings, sizes, report, seconds)
         prepared = coming.take(position, most)
         if self.device.type == "cuda":  # a CPU has enough to do with this one
             coming.begin(position + most, most)
@@ -161,24 +148,14 @@ class Batcher:
         budget = self.batch_memory or large_budget(self.device)
         if footprint.block(1, 1, 1) > max(budget, available(self.device)):
             raise too_large_at_all(several, width, search, self.device, workers)
-        watch = Watch(progress.advance, progress.stage)
+        watch = Watch(progress.advance, progress.stage, self.seconds)
         position = 0
         while position < len(several):
-            wanted = LargeCut(len(several) - position, settings.augmentations, search.starts)
+            wanted = Cut(len(several) - position, settings.augmentations, search.starts)
             sizes = cut_large(footprint, wanted, budget, self.device.type)
             block = several[position : position + sizes.instances]
             progress.begin(len(block) * settings.augmentations * settings.rounds * search.starts)
-            found = self._guarded(
-                search_large,
-                self.model,
-                block,
-                settings,
-                search,
-                sizes,
-                self.device,
-                watch,
-                self.seconds,
-            )
+            found = self._guarded(search_large, self.model, block, settings, search, sizes, watch)
             if found is None:
                 if sizes.smallest:
                     raise too_large_at_all(several, width, search, self.device, workers)

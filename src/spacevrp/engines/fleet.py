@@ -11,33 +11,26 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable, Sequence
-from dataclasses import replace
 
 import torch
 from torch import Tensor
 
 from spacevrp.arrays.fleet import ANY_NUMBER
-from spacevrp.arrays.routes import routes_of
-from spacevrp.decode.fleet import fleet_rollout
+from spacevrp.decode.fleet import Draws, fleet_rollout
 from spacevrp.decode.native_fleet import native_fleet_rollout
 from spacevrp.decode.native_rollout import supports as supports_native
 from spacevrp.decode.random_numbers import random_keys
 from spacevrp.decode.rollout import Rollout
+from spacevrp.decode.running import Running
 from spacevrp.engines.memory import Cut
-from spacevrp.engines.search import (
-    Best,
-    Moves,
-    encode,
-    numbered_seeds,
-)
+from spacevrp.engines.search import Best, Moves, encode, numbered_seeds
 from spacevrp.engines.settings import Seconds, Settings
 from spacevrp.env.fleet import FleetEnvironment, Preferences
-from spacevrp.inference.construct import Candidate
+from spacevrp.inference.construct import Candidate, with_cheapest_vehicles
 from spacevrp.inference.keys import random_state
 from spacevrp.model import DecoderTables, SpaceModel
 from spacevrp.problems.deadline import TimeIsUp
 from spacevrp.problems.problem import Problem
-from spacevrp.problems.referee import judge
 from spacevrp.tensors import Batch
 from spacevrp.tensors.fleet import Fleet, stack_fleets
 
@@ -52,7 +45,6 @@ def search_fleets(
     problems: Sequence[Problem],
     settings: Settings,
     cut: Cut,
-    device: torch.device,
     report: Callable[[int], None],
     seconds: Seconds | None = None,
 ) -> list[list[Candidate]]:
@@ -62,6 +54,7 @@ def search_fleets(
     """
     found: list[list[Candidate]] = []
     spent = Seconds() if seconds is None else seconds
+    device = next(model.parameters()).device
     for problem in problems:
         began = time.perf_counter()
         batch, fleet = stack_fleets([problem])
@@ -75,7 +68,7 @@ def search_fleets(
                     raise
                 candidates = []  # others have theirs
         searched = time.perf_counter()
-        found.append(_judged(problem, candidates))
+        found.append(with_cheapest_vehicles(problem, candidates))
         spent.preparing += prepared - began
         spent.searching += searched - prepared
         spent.judging += time.perf_counter() - searched
@@ -141,7 +134,7 @@ class _Search:
             )
             rank = turn * settings.augmentations + augmentation
             order = torch.arange(first, first + piece.shape[1], device=device)
-            self._best.add(_moves(done), rank[:, None] * everywhere + order)
+            self._best.add(Moves.of(done), rank[:, None] * everywhere + order)
 
 
 def _starts(environment: FleetEnvironment, limit: int | None) -> Tensor:
@@ -169,41 +162,13 @@ def _roll_out(
     """Complete a plan from each start (v, p); the first of the rounds is greedy."""
     native = settings.compiled and supports_native(environment.batch)
     decode = native_fleet_rollout if native else fleet_rollout
-    turn = place[1]
-    if turn == 0:
-        return decode(environment, tables, starts, preferences, look=settings.deadline.check)
-    generator = torch.Generator(starts.device).manual_seed(random_state(settings.seed, place))
-    keys = random_keys(starts.shape, starts.device, generator)
-    return decode(
-        environment,
-        tables,
-        starts,
-        preferences,
-        keys=keys,
-        temperature=settings.temperature(turn),
-        look=settings.deadline.check,
-    )
-
-
-def _moves(done: Rollout) -> Moves:
-    def take(order: Tensor) -> Tensor:
-        index = order.unsqueeze(-1).expand(-1, -1, done.sequence.shape[2])
-        return done.sequence.gather(1, index)
-
-    return Moves(done.cost, take)
-
-
-def _judged(problem: Problem, candidates: list[Candidate]) -> list[Candidate]:
-    """The candidates with what they cost with the cheapest vehicles, best first."""
-    unit = 1.0 if problem.maximise_prize else problem.unit
-
-    def judged(candidate: Candidate) -> Candidate:
-        if candidate.cost == float("inf"):
-            return candidate
-        routes = routes_of(problem, candidate.sequence.tolist())
-        return replace(candidate, cost=judge(problem, routes).cost / unit)
-
-    return sorted(map(judged, candidates), key=lambda one: (one.cost, one.rank))
+    draws = None
+    if place[1]:
+        generator = torch.Generator(starts.device).manual_seed(random_state(settings.seed, place))
+        keys = random_keys(starts.shape, starts.device, generator)
+        draws = Draws(keys, settings.temperature(place[1]))
+    running = Running(settings.deadline.check)
+    return decode(environment, tables, starts, preferences, draws, running)
 
 
 def draw_preferences(fleet: Fleet, starts: int, states: Sequence[int]) -> Preferences:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 
 import torch
 from torch import Tensor
@@ -12,11 +12,13 @@ from torch import Tensor
 from spacevrp.decode.adjustment import Adjustment
 from spacevrp.decode.native_pruned import native_pruned_rollout
 from spacevrp.decode.native_pruned import supports as supports_native
-from spacevrp.decode.neighbourhood import Neighbourhood, neighbourhood
-from spacevrp.decode.pruned import Drawing, Walk, pruned_rollout
+from spacevrp.decode.neighbourhood import neighbourhood
+from spacevrp.decode.pruned import Drawing, Pruning, Walk, pruned_rollout
 from spacevrp.decode.pruned_graph import walk_for
 from spacevrp.decode.rollout import Rollout
-from spacevrp.engines.pruning import SMALL, LargeCut, Search
+from spacevrp.decode.running import Running
+from spacevrp.engines.memory import Cut
+from spacevrp.engines.pruning import Search
 from spacevrp.engines.search import (
     Foreseen,
     Moves,
@@ -29,6 +31,7 @@ from spacevrp.engines.settings import Seconds, Settings
 from spacevrp.env.candidates import CandidateEnvironment
 from spacevrp.inference.construct import Candidate
 from spacevrp.inference.keys import random_state
+from spacevrp.inference.large import is_adjusted
 from spacevrp.model import SpaceModel
 from spacevrp.model.blocks import encode_in_blocks
 from spacevrp.model.candidates import NodeTables
@@ -47,6 +50,7 @@ class Watch:
 
     plans: Callable[[float], None]  # plans made since the last time, fractions included
     stage: Callable[[str], None]  # what is being done
+    seconds: Seconds = field(default_factory=Seconds)  # what the work takes is added here
 
 
 def search_large(
@@ -54,26 +58,23 @@ def search_large(
     problems: Sequence[Problem],
     settings: Settings,
     search: Search,
-    cut: LargeCut,
-    device: torch.device,
+    cut: Cut,
     watch: Watch,
-    seconds: Seconds | None = None,
 ) -> list[list[Candidate]]:
-    """Candidates of each instance, best first. What the block takes is added to ``seconds``.
+    """Candidates of each instance, best first.
 
     When the deadline is over these are of the starts that were in time; where there are none,
     ``TimeIsUp`` is raised.
     """
-    began = time.perf_counter()
+    began, device = time.perf_counter(), next(model.parameters()).device
     batch = stack(problems, on_the_fly=True)
     expected = stack_expected(problems, on_the_fly=True)
     prepared = time.perf_counter()
     with torch.inference_mode():
         work = _Large(model, problems, settings, search, cut, watch)
         found = work.run(batch.to(device), None if expected is None else expected.to(device))
-    if seconds is not None:
-        seconds.preparing += prepared - began
-        seconds.searching += time.perf_counter() - prepared
+    watch.seconds.preparing += prepared - began
+    watch.seconds.searching += time.perf_counter() - prepared
     return found
 
 
@@ -85,7 +86,7 @@ class _Large:
     problems: Sequence[Problem]
     settings: Settings
     search: Search
-    cut: LargeCut
+    cut: Cut
     watch: Watch
 
     def run(self, batch: Batch, expected: Batch | None) -> list[list[Candidate]]:
@@ -103,6 +104,7 @@ class _Large:
             [settings.pruned and is_adjusted(problem) for problem in self.problems]
         )
         adjustment = Adjustment.of(batch, adjusted.to(batch.device))
+        pruning = Pruning(near, self.search.choices, self.search.readout, adjustment=adjustment)
         best = Foreseen(batch, environment.max_steps + 2, known=expected is None)
 
         def search_augmentations(first_augmentation: int) -> None:
@@ -124,7 +126,7 @@ class _Large:
                 for first in range(0, starts.shape[1], self.cut.starts):
                     piece = starts[:, first : first + self.cut.starts]
                     place = (first_augmentation, number, first)
-                    turn = (tables, piece, near, adjustment, place)
+                    turn = (tables, piece, pruning, place)
                     done = self._roll_out(environment, *turn)
                     cost = done.cost if planned is None else self._roll_out(planned, *turn).cost
                     best.add(done, cost, self._ranks(place, some.shape[1], piece, starts.shape[1]))
@@ -150,51 +152,31 @@ class _Large:
         environment: CandidateEnvironment,
         tables: NodeTables,
         starts: Tensor,
-        near: Neighbourhood,
-        adjustment: Adjustment,
+        pruning: Pruning,
         place: tuple[int, int, int],
     ) -> Moves:
         """Complete a plan from each start (I, P) of every augmentation, all workers at once."""
         size, count = starts.shape
         plans = size * count * tables.augmentations
         workers = min(workers_for(starts.device), -(-plans // _FEWEST_OF_A_WORKER), count)
-        drawn = place[1] > 0
+        drawn, check = place[1] > 0, self.settings.deadline.check
         if self.settings.compiled and not drawn and supports_native(environment.batch):
-            done = native_pruned_rollout(
-                environment,
-                tables,
-                starts.repeat(1, tables.augmentations),
-                near,
-                choices=self.search.choices,
-                readout=self.search.readout,
-                adjustment=adjustment,
-                report=lambda share: self.watch.plans(share * plans),
-                look=self.settings.deadline.check,
-                threads=workers,
-            )
+            running = Running(check, lambda share: self.watch.plans(share * plans), workers)
+            begin = starts.repeat(1, tables.augmentations)
+            done = native_pruned_rollout(environment, tables, begin, pruning, running)
             return _joined([done], tables.augmentations)
         shares = starts.chunk(workers, dim=1)
 
         def work(number: int) -> Rollout:
-            some = shares[number]
-            drawing = None
+            some = shares[number].repeat(1, tables.augmentations)
+            running = Running(check, lambda share: self.watch.plans(share * some.numel()))
+            own, kind = pruning, walk_for(some.device)
             if drawn:
                 state = random_state(self.settings.seed, (*place, number))
                 generator = torch.Generator(some.device).manual_seed(state)
                 drawing = Drawing(generator, self.settings.temperature(place[1]))
-            return pruned_rollout(
-                environment,
-                tables,
-                some.repeat(1, tables.augmentations),
-                near,
-                choices=self.search.choices,
-                readout=self.search.readout,
-                drawing=drawing,
-                adjustment=adjustment,
-                report=lambda share: self.watch.plans(share * some.numel() * tables.augmentations),
-                look=self.settings.deadline.check,
-                kind=walk_for(some.device) if drawing is None else Walk,
-            )
+                own, kind = replace(pruning, drawing=drawing), Walk
+            return pruned_rollout(environment, tables, some, own, running, kind)
 
         with Workers(len(shares)) as pool:
             parts = list(pool.map(work, range(len(shares))))
@@ -228,20 +210,7 @@ def _joined(parts: list[Rollout], augmentations: int) -> Moves:
         [part.cost.unflatten(1, (augmentations, -1)) for part in parts], dim=2
     ).flatten(1, 2)
 
-    def take(order: Tensor) -> Tensor:
-        index = order.unsqueeze(-1).expand(-1, -1, longest)
-        return sequence.gather(1, index).long()
-
-    return Moves(cost, take)
-
-
-def is_adjusted(problem: Problem) -> bool:
-    """Whether the decoder is told of an instance otherwise than it is (see ``Adjustment``).
-
-    Not where distances are asymmetric, or between several depots: there it was no better.
-    """
-    large = len(problem.customers) > SMALL
-    return large and len(problem.depots) <= 1 and not problem.features.asymmetric
+    return Moves.of(Rollout(sequence, cost))
 
 
 def product_dtype(device: torch.device) -> torch.dtype:

@@ -10,6 +10,7 @@ import os
 import time
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import AbstractContextManager, nullcontext
+from dataclasses import replace
 from functools import cached_property
 from pathlib import Path
 
@@ -21,7 +22,7 @@ from spacevrp.engines.memory import Footprint, available, too_large
 from spacevrp.engines.progress import Progress
 from spacevrp.engines.pruning import Search, footprint_of, too_large_at_all
 from spacevrp.engines.settings import Settings
-from spacevrp.inference.construct import Candidate, ConstructParams, construct
+from spacevrp.inference.construct import Candidate, construct
 from spacevrp.inference.large import MOST_NODES
 from spacevrp.inference.network import load_network
 from spacevrp.problems.errors import TORCH_MISSING, SpacevrpError, UnsupportedError
@@ -76,51 +77,29 @@ class NativeEngine:
             lacking = self.lacks(problem, settings)
             if lacking is not None:
                 raise UnsupportedError(lacking)
-            if self._why_torch(problem, settings) is None:
-                yield self._searched(problem, seen, settings, progress, account)
+            if self._why_torch(problem, settings) is not None:
+                with self._twin.at_work():
+                    yield from self._twin.search([problem], [seen], settings, progress, account)
                 continue
-            with self._twin.at_work():
-                (found,) = self._twin.search([problem], [seen], settings, progress, account)
+            large = search_of(problem, settings, self.device)
+            need, error = self._needs(problem, large)
+            if need > available(self.device):
+                raise error()
+            rollouts = count_rollouts([problem], settings, self.device)
+            progress.begin(settings.augmentations * rollouts)
+            own = replace(settings, threads=self.threads)
+            if large is not None:
+                own = replace(own, starts=large.starts, choices=large.choices)
+            began = time.perf_counter()
+            try:
+                (found,) = construct(
+                    self._network, [problem], own, shown=[seen], report=progress.advance
+                )
+            except MemoryError:
+                raise error() from None
+            account.seconds.searching += time.perf_counter() - began
+            progress.end()
             yield found
-
-    def _searched(
-        self,
-        problem: Problem,
-        seen: Problem | None,
-        settings: Settings,
-        progress: Progress,
-        account: Account,
-    ) -> list[Candidate]:
-        """The candidates of one."""
-        large = search_of(problem, settings, self.device)
-        need, error = self._needs(problem, large)
-        if need > available(self.device):
-            raise error()
-        params = ConstructParams(
-            augmentations=settings.augmentations,
-            first_augmentation=settings.first_augmentation,
-            starts=settings.starts if large is None else large.starts,
-            samples=settings.samples,
-            seed=settings.seed,
-            strength=settings.heads,
-            choices=settings.choices if large is None else large.choices,
-            adjusted=settings.pruned,
-            direct_return=settings.direct_return,
-            temperature=tuple(settings.temperature(turn) for turn in range(1 + settings.draws)),
-            threads=self.threads,
-            deadline=settings.deadline,
-        )
-        progress.begin(settings.augmentations * count_rollouts([problem], settings, self.device))
-        began = time.perf_counter()
-        try:
-            (found,) = construct(
-                self._network, [problem], params, shown=[seen], report=progress.advance
-            )
-        except MemoryError:
-            raise error() from None
-        account.seconds.searching += time.perf_counter() - began
-        progress.end()
-        return found
 
     def _needs(
         self, problem: Problem, large: Search | None

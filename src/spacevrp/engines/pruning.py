@@ -24,7 +24,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from spacevrp.engines.devices import Cpu, Device
-from spacevrp.engines.memory import GIB, available, machine_memory
+from spacevrp.engines.memory import GIB, Cut, available, machine_memory
 from spacevrp.inference.large import CHOICES, LISTED, MORE_CHOICES, READOUT, SMALL, WORK
 from spacevrp.problems.canonical import needs_fleet_rules
 from spacevrp.problems.errors import SpacevrpError
@@ -44,7 +44,7 @@ _CUDA_SHARE = 0.8  # of what is free
 
 __all__ = [
     "SMALL",
-    "LargeCut",
+    "Cut",
     "LargeFootprint",
     "Search",
     "choose_search",
@@ -148,34 +148,20 @@ class LargeFootprint:
         return instances * (self.instance + augmentations * augmentation) + self.scratch
 
 
-@dataclass(frozen=True)
-class LargeCut:
-    """What is worked on together: instances, augmentations, and starts of each augmentation."""
-
-    instances: int
-    augmentations: int
-    starts: int
-
-    @property
-    def smallest(self) -> bool:
-        """Whether there is nothing left to cut."""
-        return self.instances == self.augmentations == self.starts == 1
-
-
-def cut_large(footprint: LargeFootprint, wanted: LargeCut, budget: int, device: str) -> LargeCut:
+def cut_large(footprint: LargeFootprint, wanted: Cut, budget: int, device: str) -> Cut:
     """The most that fits and keeps the device busy: instances are cut first, starts last."""
     augmentations, starts = wanted.augmentations, wanted.starts
     if footprint.block(1, 1, starts) > budget:
         room = budget - footprint.instance - footprint.table - footprint.scratch
-        return LargeCut(1, 1, max(1, min(room // footprint.trajectory, starts)))
+        return Cut(1, 1, max(1, min(room // footprint.trajectory, starts)))
     if footprint.block(1, augmentations, starts) > budget:
         room = budget - footprint.instance - footprint.scratch
         each = footprint.block(1, 1, starts) - footprint.instance - footprint.scratch
-        return LargeCut(1, max(1, room // each), starts)
+        return Cut(1, max(1, room // each), starts)
     room = budget - footprint.scratch
     together = room // (footprint.block(1, augmentations, starts) - footprint.scratch)
     busy = max(1, _MOST_TOGETHER[device] // (augmentations * starts))
-    return LargeCut(min(wanted.instances, together, busy), augmentations, starts)
+    return Cut(min(wanted.instances, together, busy), augmentations, starts)
 
 
 def large_budget(device: Device) -> int:
@@ -193,12 +179,7 @@ def largest_large_size(
 
     def fits(num_nodes: int) -> bool:
         footprint = LargeFootprint.of(
-            num_nodes,
-            width,
-            search,
-            matrices=matrices,
-            device=device.type,
-            workers=workers,
+            num_nodes, width, search, matrices=matrices, device=device.type, workers=workers
         )
         return footprint.block(1, 1, 1) <= room
 

@@ -17,7 +17,7 @@ from spacevrp.decode.random_numbers import LIKELIEST, numbered_keys
 from spacevrp.engines.settings import RolloutSettings
 from spacevrp.env import Environment
 from spacevrp.env.starts import can_start
-from spacevrp.inference.rollouts import FEWEST, PARTS
+from spacevrp.inference.settings import FEWEST, PARTS
 
 
 @dataclass(frozen=True)

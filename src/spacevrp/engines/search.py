@@ -22,7 +22,8 @@ from spacevrp.decode.first import likeliest_first
 from spacevrp.decode.fused import fused_rollout, supports
 from spacevrp.decode.native_rollout import native_rollout
 from spacevrp.decode.native_rollout import supports as supports_native
-from spacevrp.decode.rollout import Move, advance
+from spacevrp.decode.rollout import Move, Rollout, advance
+from spacevrp.decode.running import Running
 from spacevrp.decode.trace import Trace
 from spacevrp.engines.memory import Cut
 from spacevrp.engines.rollout_plan import RolloutPlan
@@ -59,6 +60,13 @@ class Prepared:
         expected = stack_expected(problems)
         return cls(problems, batch, seen, expected, time.perf_counter() - began)
 
+    def to(self, device: torch.device) -> Prepared:
+        """The same on the device."""
+        batch = self.batch.to(device)
+        seen = batch if self.seen is self.batch else self.seen.to(device)
+        expected = None if self.expected is None else self.expected.to(device)
+        return replace(self, batch=batch, seen=seen, expected=expected)
+
 
 def search_block(
     model: SpaceModel,
@@ -70,28 +78,20 @@ def search_block(
 ) -> list[list[Candidate]]:
     """Candidates of each instance, best first; those of the augmentations that were in time.
 
+    Where prizes are revealed by the visits, a rollout is what a policy does about the real ones,
+    and its cost here is what the same policy would pay for the expected ones: a choice by the real
+    costs would know the prizes beforehand. What that would choose comes last, marked as hindsight.
+    ``report`` is told the number of rollouts whenever some are finished, and what the block takes
+    is added to ``seconds``.
+
     Raises
     ------
     TimeIsUp
         When the deadline is over before there are any.
-
-    Where prizes are revealed by the visits, a rollout is what a policy does about the real ones,
-    and its cost here is what the same policy would pay for the expected ones: a choice by the real
-    costs would know the prizes beforehand. What that would choose comes last, marked as hindsight.
-
-    Parameters
-    ----------
-    report
-        Called with the number of rollouts whenever some are finished.
-    seconds
-        What the block takes is added here.
     """
     began, device = time.perf_counter(), next(model.parameters()).device
     with torch.inference_mode():
-        there = prepared.batch.to(device)
-        seen = there if prepared.seen is prepared.batch else prepared.seen.to(device)
-        expected = None if prepared.expected is None else prepared.expected.to(device)
-        best = _search(model, there, seen, expected, prepared.problems, settings, cut, report)
+        best = _search(model, prepared.to(device), settings, cut, report)
         found = best.candidates()  # waits for the device
     if seconds is not None:
         seconds.preparing += prepared.seconds
@@ -101,14 +101,13 @@ def search_block(
 
 def _search(
     model: SpaceModel,
-    batch: Batch,
-    seen: Batch,
-    expected: Batch | None,
-    problems: Sequence[Problem],
+    prepared: Prepared,
     settings: Settings,
     cut: Cut,
     report: Callable[[int], None],
 ) -> Foreseen:
+    problems, batch = prepared.problems, prepared.batch
+    seen, expected = prepared.seen, prepared.expected
     num_depots = max(len(problem.depots) for problem in problems)
     environment = Environment(batch, num_depots, direct_return=settings.direct_return)
     plan = RolloutPlan.of(environment, settings.wanted)
@@ -270,6 +269,16 @@ class Moves:
     cost: Tensor  # (B, P)
     take: Callable[[Tensor], Tensor]  # (B, k) positions among P -> (B, k, T)
 
+    @classmethod
+    def of(cls, done: Rollout) -> Moves:
+        """All of a rollout's."""
+
+        def take(order: Tensor) -> Tensor:
+            index = order.unsqueeze(-1).expand(-1, -1, done.sequence.shape[2])
+            return done.sequence.gather(1, index).long()
+
+        return cls(done.cost, take)
+
 
 def _roll_out(
     environment: Environment,
@@ -281,17 +290,11 @@ def _roll_out(
 ) -> Moves:
     """Complete a plan from each start (B, P), drawn with keys (B, P) at temperatures (P,)."""
 
-    def step(*state: Any, **more: Any) -> Move:
+    def step(*state: Any, drawn: Tensor | None) -> Move:
         deadline.check()
-        return advance(*state, **more)
+        return advance(*state, drawn=drawn, temperature=temperature)
 
-    done = rollout(environment, tables, starts, keys=keys, temperature=temperature, one_step=step)
-
-    def take(order: Tensor) -> Tensor:
-        index = order.unsqueeze(-1).expand(-1, -1, done.sequence.shape[2])
-        return done.sequence.gather(1, index)
-
-    return Moves(done.cost, take)
+    return Moves.of(rollout(environment, tables, starts, keys=keys, one_step=step))
 
 
 def _roll_out_fused(
@@ -318,8 +321,9 @@ def _roll_out_native(
     deadline: Deadline,
 ) -> Moves:
     """The same in one call, on a CPU."""
+    running = Running(look=deadline.check)
     trace = native_rollout(
-        environment, tables, starts, keys, temperature=temperature, look=deadline.check
+        environment, tables, starts, keys, temperature=temperature, running=running
     )
     return Moves(trace.cost, lambda order: choose(trace, order).sequences())
 

@@ -4,80 +4,9 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from spacevrp.inference.heads import STRENGTH
-from spacevrp.inference.rollouts import FEWEST, PARTS
-from spacevrp.problems.deadline import NEVER, Deadline
+from spacevrp.inference.settings import RolloutSettings, Settings
 
-# Temperatures of the second attempt: 1, 2, 4, ... up to where all moves are about as likely.
-_DEGREES = 8
-
-
-@dataclass(frozen=True)
-class RolloutSettings:
-    """What was asked for."""
-
-    starts: int | None  # of an augmentation, the likeliest; None for all that can start
-    samples: int | None  # rounds from each of them that draw their moves; None by default
-
-    @property
-    def parted(self) -> bool:
-        """Whether a part of the starts is used, and each so much the more: the default."""
-        return self.starts is None and self.samples is None
-
-    @property
-    def draws(self) -> int:
-        """Rounds that draw their moves, after a greedy one."""
-        return PARTS - 1 if self.parted else self.samples or 0
-
-    def rollouts(self, starts: int) -> int:
-        """Of an augmentation with so many start nodes."""
-        if not self.parted:
-            return starts * (1 + self.draws)
-        return max(-(-starts // PARTS), min(starts, FEWEST)) * PARTS
-
-
-@dataclass(frozen=True)
-class Settings:
-    """Which rollouts the network makes of a problem."""
-
-    augmentations: int = 1  # augmentations of an instance: a pivot set and a policy head each
-    starts: int | None = (
-        None  # start nodes an augmentation, the likeliest; None for all that can start
-    )
-    samples: int | None = None  # sampled rollouts from every start node; None by default
-    seed: int = 0
-    choices: int | None = None  # nearest customers that a move chooses from; None by the size
-    direct_return: bool = True  # serve only who has a direct way home (see Environment)
-    heads: float = STRENGTH  # strength of the policy heads (see inference/heads.py)
-    first_augmentation: int = 0  # the number of the first one
-    pruned: bool = True  # large instances: fewer starts, near customers, adjusted distances
-    deadline: Deadline = NEVER  # when it is over, the best plans so far are taken
-    compiled: bool = True  # on a CPU, rollouts by the compiled network where it is installed
-
-    @property
-    def wanted(self) -> RolloutSettings:
-        """Starts and draws."""
-        return RolloutSettings(self.starts, self.samples)
-
-    @property
-    def draws(self) -> int:
-        """Rounds that draw their moves, at most."""
-        return self.wanted.draws
-
-    @property
-    def rounds(self) -> int:
-        """Rollouts from every start where nothing is drawn by default: fleets, large instances."""
-        return 1 + (self.samples or 0)
-
-    def numbered(self, first: int, count: int) -> range:
-        """The numbers of so many augmentations from the first of this round on."""
-        return range(self.first_augmentation + first, self.first_augmentation + first + count)
-
-    def temperature(self, number: int) -> float:
-        """Of the draws of a round: 1, or where plans are hard to find ever hotter in turn."""
-        if self.direct_return or not number:
-            return 1.0
-        return 2.0 ** ((number - 1) % _DEGREES)
+__all__ = ["RolloutSettings", "Seconds", "Settings"]
 
 
 @dataclass
@@ -93,11 +22,3 @@ class Seconds:
     def total(self) -> float:
         """All of it."""
         return self.preparing + self.searching + self.judging + self.improving
-
-    def __add__(self, other: Seconds) -> Seconds:
-        return Seconds(
-            self.preparing + other.preparing,
-            self.searching + other.searching,
-            self.judging + other.judging,
-            self.improving + other.improving,
-        )

@@ -32,14 +32,8 @@ class CandidateEnvironment(Environment):
     """The rules of one batch, asked of a few nodes at a time.
 
     Which customers are visited is marked in place: a state that was handed to :meth:`step` is used
-    up. Depots and padding count as visited, so that they need not be told from customers.
-
-    Parameters
-    ----------
-    batch
-        The instances; distances may be given by coordinates.
-    num_depots
-        Depots of the instance with most of them.
+    up. Depots and padding count as visited, so that they need not be told from customers. Distances
+    may be given by coordinates.
     """
 
     def __init__(self, batch: Batch, num_depots: int | None = None) -> None:

@@ -64,15 +64,7 @@ class FleetState:
 
 
 class FleetEnvironment:
-    """The rules of one batch of fleets.
-
-    Parameters
-    ----------
-    batch, fleet
-        What the model sees, and the vehicles.
-    direct_return
-        As in :class:`~spacevrp.env.environment.Environment`.
-    """
+    """The rules of one batch of fleets; see :class:`~spacevrp.env.environment.Environment`."""
 
     def __init__(self, batch: Batch, fleet: Fleet, *, direct_return: bool = True) -> None:
         self.batch, self.fleet = batch, fleet
@@ -301,9 +293,7 @@ class FleetEnvironment:
         may_finish = rules.may_finish(batch, state.trip)
         # A vehicle that cannot go on is stuck, unless nothing is left to do.
         kept = replace(
-            state.trip,
-            done=state.trip.done | ends,
-            stuck=state.trip.stuck | (ends & ~may_finish),
+            state.trip, done=state.trip.done | ends, stuck=state.trip.stuck | (ends & ~may_finish)
         )
         return FleetState(
             trip=_choose(boards, fresh.trip, kept),

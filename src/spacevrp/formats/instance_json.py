@@ -213,7 +213,20 @@ def read_json(
     ``time_unit`` is for the latter; ours says its own.
     """
     path = Path(path)
-    document = parse_object(path)
+    return instance_of(
+        path, parse_object(path), rounding=rounding, variant=variant, time_unit=time_unit
+    )
+
+
+def instance_of(
+    path: Path,
+    document: dict[str, Any],
+    *,
+    rounding: str | None = None,
+    variant: str | None = None,
+    time_unit: str | None = None,
+) -> Problem:
+    """The same of a document that is there already; ``path`` is what messages call it."""
     foreign = foreign_kind(document)
     if foreign is not None:
         return read_foreign(
@@ -318,6 +331,14 @@ _READERS: dict[str, Callable[[Path, Any], Any]] = {
 
 def write_json(path: str | Path, problem: Problem) -> None:
     """Write one problem; reading the file gives an equal one."""
+    document = instance_document(problem, Path(path))
+    lines = [f"  {write_value(key)}: {write_value(value)}" for key, value in document.items()]
+    text = "{\n" + ",\n".join(lines) + "\n}\n"
+    write_bytes(Path(path), text.encode("utf-8", errors="replace"))
+
+
+def instance_document(problem: Problem, path: Path = Path("instance.json")) -> dict[str, Any]:
+    """The document of a problem, as plain values; ``path`` is what messages call it."""
     document: dict[str, Any] = {"format": FORMAT, "version": VERSION}
     if problem.name:
         document["name"] = problem.name
@@ -357,10 +378,7 @@ def write_json(path: str | Path, problem: Problem) -> None:
     if problem.vehicles is not None:
         document["vehicles"] = [_vehicle_document(problem, one) for one in problem.vehicles]
     document |= relations_document(problem)
-    document |= _labels_document(Path(path), problem)
-    lines = [f"  {write_value(key)}: {write_value(value)}" for key, value in document.items()]
-    text = "{\n" + ",\n".join(lines) + "\n}\n"
-    write_bytes(Path(path), text.encode("utf-8", errors="replace"))
+    return document | _labels_document(path, problem)
 
 
 def _windows_document(problem: Problem) -> list[Any]:

@@ -44,7 +44,11 @@ def _refuse_halves(document: object) -> None:
 
 def parse_object(path: Path) -> dict[str, Any]:
     """The one object a JSON file holds."""
-    text = read_text(path)
+    return parse_text(path, read_text(path))
+
+
+def parse_text(path: Path, text: str) -> dict[str, Any]:
+    """The one object that a text is; ``path`` is what messages call it."""
     try:
         document = json.loads(text, object_pairs_hook=_no_repeats, parse_constant=_no_constants)
         if _SURROGATE.search(text):

@@ -71,12 +71,18 @@ def _required(features: Features) -> tuple[str, ...]:
 
 
 def load_arrays(path: str | Path, *, variant: str | None = None) -> dict[str, Any]:
-    """The arrays of a batch, shapes and types checked.
+    """The arrays of a batch, shapes, types and numbers checked.
 
     Returns ``variant`` (str), ``num_depots`` (int) and float64 arrays under the keys of the file;
     scalars that hold for the whole batch come back as (B,). ``variant`` replaces the file's own.
     """
-    path = Path(path)
+    arrays = _shaped_arrays(Path(path), variant)
+    _check_numbers(Path(path), arrays)
+    return arrays
+
+
+def _shaped_arrays(path: Path, variant: str | None) -> dict[str, Any]:
+    """The same where single instances may hold what is no number."""
     with Archive(path) as archive:
         legal = {"variant", "num_depots", *_KEYS}
         unknown = [key for key in archive.keys if key not in legal]
@@ -157,41 +163,72 @@ def _check_array(path: Path, key: str, array: Array, shape: tuple[int, ...]) -> 
         array = np.full(shape, array)  # one value for the whole batch
     if array.shape != shape:
         raise fail(path, f"key {key}", f"shape {shape}", f"shape {array.shape}")
+    return array
+
+
+def _check_numbers(path: Path, arrays: dict[str, Any], index: int | None = None) -> None:
+    """Refuse what is no number, in one instance or in all."""
+    first, rows = (0, slice(None)) if index is None else (index, slice(index, index + 1))
+    for key in _KEYS:
+        if key in arrays:
+            _refuse_nan(path, key, arrays[key][rows], first)
+
+
+def _refuse_nan(path: Path, key: str, array: Array, first: int) -> None:
     bad = np.isnan(array) if _KEYS[key].may_be_infinite else ~np.isfinite(array)
     if bad.any():
         index = tuple(int(position) for position in np.argwhere(bad)[0])
         node = f", node {index[1]}" if len(index) > 1 else ""
         expected = "a number" if _KEYS[key].may_be_infinite else "a finite number"
-        raise fail(path, f"instance {index[0]}: key {key}{node}", expected, str(array[index]))
-    return array
+        place = f"instance {first + index[0]}: key {key}{node}"
+        raise fail(path, place, expected, str(array[index]))
 
 
 def read_npz(
     path: str | Path, *, rounding: str | None = None, variant: str | None = None
 ) -> list[Problem]:
     """All instances of a batch, as problems of the variant the file (or the caller) names."""
-    path = Path(path)
-    arrays = load_arrays(path, variant=variant)
-    features = parse_variant(arrays["variant"]).features
-    depots = tuple(range(arrays["num_depots"]))
-    source = arrays["coords"] if "coords" in arrays else arrays["matrix"]  # (B, N, 2 or N)
-    size = source.shape[1]
-    shared = {
-        "variant": arrays["variant"],
-        "depots": depots,
-        "pairs": _pairs(path, features, depots, size),
-    }
-    problems = []
-    for index in range(len(source)):
+    batch = NpzBatch(path, rounding=rounding, variant=variant)
+    _check_numbers(batch.path, batch.arrays)
+    return [batch.instance(index) for index in range(len(batch))]
+
+
+class NpzBatch:
+    """The instances of a batch, each made and checked when it is asked for.
+
+    The shapes are checked at once: a file in which they disagree holds no instances at all.
+    """
+
+    def __init__(
+        self, path: str | Path, *, rounding: str | None = None, variant: str | None = None
+    ) -> None:
+        self.path, self._rounding = Path(path), rounding
+        self.arrays = _shaped_arrays(self.path, variant)
+        features = parse_variant(self.arrays["variant"]).features
+        depots = tuple(range(self.arrays["num_depots"]))
+        way = "coords" if "coords" in self.arrays else "matrix"
+        self._source: Array = self.arrays[way]  # (B, N, 2 or N)
+        self._shared = {
+            "variant": self.arrays["variant"],
+            "depots": depots,
+            "pairs": _pairs(self.path, features, depots, self._source.shape[1]),
+        }
+
+    def __len__(self) -> int:
+        return len(self._source)
+
+    def instance(self, index: int) -> Problem:
+        """One instance, or the error that names it."""
+        path, arrays, where = self.path, self.arrays, f"instance {index}"
+        _check_numbers(path, arrays, index)
         fields = {field: arrays[key][index] for key, field in _FIELDS.items() if key in arrays}
-        where = f"instance {index}"
+        point = self._source[index]
         if "coords" in arrays:
-            fields["distances"] = measured(path, source[index], Metric(), rounding)
+            fields["distances"] = measured(path, point, Metric(), self._rounding)
         else:
-            fields["distances"] = tabled(path, source[index], rounding, field=f"{where}: matrix")
-        fields |= shared | {"name": f"{path.stem}[{index}]"}
-        problems.append(build(path, fields, variant=None, where=where))
-    return problems
+            fields["distances"] = tabled(path, point, self._rounding, field=f"{where}: matrix")
+        fields |= self._shared | {"name": f"{path.stem}[{index}]"}
+        return build(path, fields, variant=None, where=where)
 
 
 def _pairs(

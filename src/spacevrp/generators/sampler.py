@@ -40,18 +40,10 @@ class Sampler:
 
     Parameters
     ----------
-    variants
-        The variant of each instance of the batch.
     size
         Number of customers (nodes, for the TSP) of all instances, or of each.
-    device
-        Where everything is drawn.
     num_nodes
         Width to pad to; as wide as the widest instance by default.
-    load_rule
-        The rule under which loads are kept while plans are constructed.
-    dtype
-        Type of the numbers: float32 or float64.
     varied
         Which instances leave the recipe: their customers may lie in clusters, and their demands,
         capacities and penalties come from a wider range (see :mod:`spacevrp.generators.variety`).

@@ -97,15 +97,10 @@ def _quotas(counts: Sequence[int], share: float) -> list[list[int]]:
 
 
 def cluster(points: Tensor, is_depot: Tensor, generator: torch.Generator | None) -> Tensor:
-    """Move some customers of each instance to clusters.
+    """Move some customers of each instance to clusters; depots stay.
 
-    Parameters
-    ----------
-    points
-        (B, N, 2) uniform in the unit square. Half of the instances keep them; in the others each
-        customer moves with a probability drawn for the instance.
-    is_depot
-        (B, N) depots stay.
+    Points (B, N, 2) are uniform in the unit square. Half of the instances keep them; in the others
+    each customer moves with a probability drawn for the instance.
     """
     count, nodes, _ = points.shape
 
@@ -127,10 +122,7 @@ def draw_loads(
 ) -> tuple[Tensor, Tensor]:
     """Whole demands (count, nodes), and for each instance a capacity that holds any of them.
 
-    Parameters
-    ----------
-    bounds
-        ``DEMANDS`` on the device, in the type of the draws.
+    ``bounds`` are ``DEMANDS`` on the device, in the type of the draws.
     """
 
     def uniform(*shape: int) -> Tensor:

@@ -1,7 +1,7 @@
 """First plans of problems by the network on a CPU: every augmentation from its start nodes.
 
 Instances are worked on one after the other, and what one needs is gone before the next: memory does
-not grow with their number. The twin of ``solver/search.py``, ``fleet.py`` and
+not grow with their number. The twin of ``engines/search.py``, ``fleet.py`` and
 ``large.py``.
 """
 
@@ -18,19 +18,19 @@ from spacevrp.arrays.routes import routes_of
 from spacevrp.inference.encoder import encode
 from spacevrp.inference.fleet import Fleet, roll_out_fleet
 from spacevrp.inference.geometry import seeds_of_augmentations
-from spacevrp.inference.heads import STRENGTH
+from spacevrp.inference.heads import Heads
 from spacevrp.inference.keys import Mersenne, random_state
 from spacevrp.inference.large import LargeInstance, is_large, roll_out_large
 from spacevrp.inference.network import Network
-from spacevrp.inference.rollouts import RolloutPlan, Trajectories, roll_out
+from spacevrp.inference.rollouts import Draws, RolloutPlan, Trajectories, roll_out
+from spacevrp.inference.settings import Settings
 from spacevrp.inference.starts import Starts
 from spacevrp.inference.tables import Tables
 from spacevrp.problems.canonical import needs_fleet_rules
-from spacevrp.problems.deadline import NEVER, Deadline, TimeIsUp
+from spacevrp.problems.deadline import NEVER, TimeIsUp
 from spacevrp.problems.errors import UnsupportedError
 from spacevrp.problems.problem import Problem
 from spacevrp.problems.referee import judge
-from spacevrp.problems.solution import Solution
 
 Array = np.ndarray[Any, Any]
 
@@ -50,60 +50,10 @@ class Candidate:
     hindsight: bool = False  # chosen by prizes that were not known beforehand: for the record only
 
 
-@dataclass(frozen=True)
-class ConstructParams:
-    """How hard to search.
-
-    Attributes
-    ----------
-    augmentations, first_augmentation
-        Number of augmentations of an instance, a pivot set and a policy head each, and the number
-        of the first one.
-    starts
-        Start nodes an augmentation, the likeliest; None for all that can start.
-    samples
-        Rounds from every start that sample their moves after the greedy one; with neither
-        ``starts`` nor ``samples``, see :meth:`RolloutPlan.of`.
-    strength
-        How strongly policy heads count.
-    choices
-        Nearest customers that a move chooses from; None for all up to 200 customers, and by the
-        kind of problem beyond.
-    adjusted
-        Have the decoder see large instances as in training (see :func:`is_adjusted`).
-    direct_return
-        Serve only customers with a direct way home; see :class:`Starts`.
-    temperature
-        Of each round; 1 where there are fewer numbers than rounds.
-    """
-
-    augmentations: int = 1
-    first_augmentation: int = 0
-    starts: int | None = None
-    samples: int | None = None
-    seed: int = 0
-    strength: float = STRENGTH
-    choices: int | None = None
-    adjusted: bool = True
-    direct_return: bool = True
-    temperature: tuple[float, ...] = ()
-    threads: int = 1
-    deadline: Deadline = NEVER
-
-    @property
-    def numbers(self) -> range:
-        """The numbers of the augmentations."""
-        return range(self.first_augmentation, self.first_augmentation + self.augmentations)
-
-    def temperature_of(self, number: int) -> float:
-        """Of the samples of a round."""
-        return self.temperature[number] if number < len(self.temperature) else 1.0
-
-
 def construct(
     network: Network,
     problems: Sequence[Problem],
-    params: ConstructParams,
+    settings: Settings,
     *,
     shown: Sequence[Problem | None] | None = None,
     report: Callable[[int], None] | None = None,
@@ -127,28 +77,13 @@ def construct(
     """
     for number, problem in enumerate(problems):
         if needs_fleet_rules(problem):
-            yield _FleetWork(network, problem, params, report).run()
+            yield _FleetWork(network, problem, settings, report).run()
             continue
-        if is_large(problem, params.choices):
-            yield _LargeWork(network, problem, params, report).run()
+        if is_large(problem, settings.choices):
+            yield _LargeWork(network, problem, settings, report).run()
             continue
         seen = problem if shown is None else shown[number] or problem
-        yield _Work(network, problem, seen, params, report).run()
-
-
-def first_plans(
-    network: Network, problems: Sequence[Problem], params: ConstructParams
-) -> list[Solution | None]:
-    """The best plan of each problem that the referee passes; None where there is none."""
-    plans = []
-    for problem, candidates in zip(problems, construct(network, problems, params), strict=True):
-        judged = (
-            Solution.judged(problem, routes_of(problem, candidate.sequence.tolist()))
-            for candidate in candidates
-            if np.isfinite(candidate.cost) and not candidate.hindsight
-        )
-        plans.append(next((plan for plan in judged if plan.feasible), None))
-    return plans
+        yield _Work(network, problem, seen, settings, report).run()
 
 
 class _Work:
@@ -159,51 +94,45 @@ class _Work:
         network: Network,
         problem: Problem,
         seen: Problem,
-        params: ConstructParams,
+        settings: Settings,
         report: Callable[[int], None] | None,
     ) -> None:
-        self.network, self.params, self.report = network, params, report
+        self.network, self.settings, self.report = network, settings, report
         (self.instance,) = prepare([problem])
         self.seen: Instance = self.instance if seen is problem else prepare([seen])[0]
-        self.starts = Starts(self.instance, params.direct_return)
+        self.starts = Starts(self.instance, settings.direct_return)
         self.expected: Starts | None = None
         if problem.has_unknown_prizes:
             (expected,) = prepare([problem.as_expected()])
-            self.expected = Starts(expected, params.direct_return)
+            self.expected = Starts(expected, settings.direct_return)
         self.plan = RolloutPlan.of(
             int(self.starts.ready.sum()),
             has_depot=self.instance.has_depot,
-            wanted=params.starts,
-            samples=params.samples,
+            wanted=settings.starts,
+            samples=settings.samples,
         )
-        degrees = [params.temperature_of(number) for number in range(1 + self.plan.samples)]
+        degrees = [settings.temperature(number) for number in range(1 + self.plan.samples)]
         self.temperature = np.array(degrees, dtype=np.float32)[self.plan.rounds]
-        self.keys = self.plan.keys(params.seed, params.numbers)
+        self.keys = self.plan.keys(settings.seed, settings.numbers)
 
     def run(self) -> list[Candidate]:
         """All augmentations, until the time is up."""
-        return _through_augmentations(self.params, len(self.plan.start), self._augmentation)
+        return _through_augmentations(self.settings, len(self.plan.start), self._augmentation)
 
     def _augmentation(self, place: int) -> tuple[Trajectories, Trajectories | None]:
         """The rollouts of an augmentation; with unknown prizes also those of the expected ones."""
-        params = self.params
-        together = _TOGETHER if params.deadline is NEVER else 1  # soon there is a first plan
+        settings = self.settings
+        together = _TOGETHER if settings.deadline is NEVER else 1  # soon there is a first plan
         own = place % together
         if own == 0:
-            numbers = params.numbers[place : place + together]
-            self._tables = _tables(self.network, self.seen, numbers, params)
+            numbers = settings.numbers[place : place + together]
+            self._tables = _tables(self.network, self.seen, numbers, settings)
             self._order = self.starts.likeliest_first(self._tables)
         nodes = self._order[own][self.plan.start]
-        options: dict[str, Any] = {
-            "keys": None if self.keys is None else self.keys[place],
-            "temperature": self.temperature,
-            "threads": params.threads,
-            "look": None if params.deadline is NEVER else params.deadline.check,
-        }
-        done = roll_out(self.starts, self._tables, own, nodes, **options)
-        expected = None
-        if self.expected is not None:
-            expected = roll_out(self.expected, self._tables, own, nodes, **options)
+        draws = None if self.keys is None else Draws(self.keys[place], self.temperature)
+        turn = (self._tables.one(own), nodes, settings, draws)
+        done = roll_out(self.starts, *turn)
+        expected = None if self.expected is None else roll_out(self.expected, *turn)
         if self.report is not None:
             self.report(len(nodes))
         return done, expected
@@ -216,60 +145,58 @@ class _FleetWork:
         self,
         network: Network,
         problem: Problem,
-        params: ConstructParams,
+        settings: Settings,
         report: Callable[[int], None] | None,
     ) -> None:
-        self.network, self.problem, self.params, self.report = network, problem, params, report
+        self.network, self.problem = network, problem
+        self.settings, self.report = settings, report
         self.fleet = Fleet.of(problem)
-        self.starts = Starts(self.fleet.instance, params.direct_return)
-        self.nodes = self.fleet.starts(params.starts)
+        self.starts = Starts(self.fleet.instance, settings.direct_return)
+        self.nodes = self.fleet.starts(settings.starts)
 
     def run(self) -> list[Candidate]:
         """All augmentations, until the time is up; with the cheapest vehicles, best first."""
         best = Best()
-        for place in range(self.params.augmentations):
+        for place in range(self.settings.augmentations):
             try:
-                self.params.deadline.check()
+                self.settings.deadline.check()
                 self._augmentation(place, best)
             except TimeIsUp:
                 if not best:
                     raise
                 break
-        return self._judged(best.candidates())
+        return with_cheapest_vehicles(self.problem, best.candidates())
 
     def _augmentation(self, place: int, best: Best) -> None:
-        params, count = self.params, len(self.nodes)
-        own = params.numbers[place : place + 1]
-        tables = _tables(self.network, self.fleet.instance, own, params)
-        for turn in range(1 + (params.samples or 0)):
-            wanted = self.fleet.preferences(count, random_state(params.seed, (7, own.start, turn)))
-            keys = None
+        settings, count = self.settings, len(self.nodes)
+        own = settings.numbers[place : place + 1]
+        tables = _tables(self.network, self.fleet.instance, own, settings)
+        for turn in range(1 + (settings.samples or 0)):
+            state = random_state(settings.seed, (7, own.start, turn))
+            draws = None
             if turn:
-                source = Mersenne(random_state(params.seed, (0, turn, 0, 0)))
-                keys = source.keys(params.augmentations, count)[place]
-            done = roll_out_fleet(
-                *(self.fleet, self.starts, tables, 0, self.nodes, wanted),
-                keys=keys,
-                temperature=params.temperature_of(turn),
-                threads=params.threads,
-                look=None if params.deadline is NEVER else params.deadline.check,
-            )
-            best.add(done, done.cost, (turn * params.augmentations + place) * count)
+                source = Mersenne(random_state(settings.seed, (0, turn, 0, 0)))
+                keys = source.keys(settings.augmentations, count)[place]
+                degrees = np.full(count, settings.temperature(turn), dtype=np.float32)
+                draws = Draws(keys, degrees)
+            vehicles = {**self.fleet.vehicles, **self.fleet.preferences(count, state)}
+            done = roll_out_fleet(vehicles, self.starts, tables, self.nodes, settings, draws)
+            best.add(done, done.cost, (turn * settings.augmentations + place) * count)
             if self.report is not None:
                 self.report(count)
 
-    def _judged(self, candidates: list[Candidate]) -> list[Candidate]:
-        """The candidates with what they cost with the cheapest vehicles, best first."""
-        problem = self.problem
-        unit = 1.0 if problem.maximise_prize else problem.unit
 
-        def judged(candidate: Candidate) -> Candidate:
-            if not np.isfinite(candidate.cost):
-                return candidate
-            routes = routes_of(problem, candidate.sequence.tolist())
-            return replace(candidate, cost=judge(problem, routes).cost / unit)
+def with_cheapest_vehicles(problem: Problem, candidates: list[Candidate]) -> list[Candidate]:
+    """The candidates with what they cost with the cheapest vehicles, best first."""
+    unit = 1.0 if problem.maximise_prize else problem.unit
 
-        return sorted(map(judged, candidates), key=lambda one: (one.cost, one.rank))
+    def judged(candidate: Candidate) -> Candidate:
+        if not np.isfinite(candidate.cost):
+            return candidate
+        routes = routes_of(problem, candidate.sequence.tolist())
+        return replace(candidate, cost=judge(problem, routes).cost / unit)
+
+    return sorted(map(judged, candidates), key=lambda one: (one.cost, one.rank))
 
 
 class _LargeWork:
@@ -279,46 +206,41 @@ class _LargeWork:
         self,
         network: Network,
         problem: Problem,
-        params: ConstructParams,
+        settings: Settings,
         report: Callable[[int], None] | None,
     ) -> None:
-        if params.samples:
+        if settings.samples:
             raise UnsupportedError(
                 f"expected no samples of an instance with {len(problem.customers)} customers: "
-                f"without torch large instances are planned greedily; received {params.samples}"
+                f"without torch large instances are planned greedily; received {settings.samples}"
             )
-        self.network, self.params, self.report = network, params, report
-        self.large = LargeInstance.of(problem, params.choices, adjusted=params.adjusted)
+        self.network, self.settings, self.report = network, settings, report
+        self.large = LargeInstance.of(problem, settings.choices, adjusted=settings.pruned)
         self.expected: LargeInstance | None = None
         if problem.has_unknown_prizes:
             self.expected = LargeInstance.of(
-                problem.as_expected(), params.choices, adjusted=params.adjusted
+                problem.as_expected(), settings.choices, adjusted=settings.pruned
             )
-        self.nodes = self.large.start_nodes(params.starts)
+        self.nodes = self.large.start_nodes(settings.starts)
 
     def run(self) -> list[Candidate]:
         """All augmentations, until the time is up."""
-        return _through_augmentations(self.params, len(self.nodes), self._augmentation)
+        return _through_augmentations(self.settings, len(self.nodes), self._augmentation)
 
     def _augmentation(self, place: int) -> tuple[Trajectories, Trajectories | None]:
-        params, own = self.params, self.params.numbers[place : place + 1]
+        settings, own = self.settings, self.settings.numbers[place : place + 1]
         seen = self.large.starts.instance
-        tables = _tables(self.network, seen, own, params, zscore=False)
-        look = None if params.deadline is NEVER else params.deadline.check
-
-        def planned(large: LargeInstance) -> Trajectories:
-            one = (tables, 0, own.start, self.nodes)
-            return roll_out_large(large, *one, threads=params.threads, look=look)
-
-        done = planned(self.large)
-        expected = None if self.expected is None else planned(self.expected)
+        tables = _tables(self.network, seen, own, settings, zscore=False)
+        turn = (tables, own.start, self.nodes, settings)
+        done = roll_out_large(self.large, *turn)
+        expected = None if self.expected is None else roll_out_large(self.expected, *turn)
         if self.report is not None:
             self.report(len(self.nodes))
         return done, expected
 
 
 def _through_augmentations(
-    params: ConstructParams,
+    settings: Settings,
     rollouts: int,
     augmentation: Callable[[int], tuple[Trajectories, Trajectories | None]],
 ) -> list[Candidate]:
@@ -328,9 +250,9 @@ def _through_augmentations(
     unknown also those of the same policy for the expected ones.
     """
     chosen, afterwards = Best(), Best()
-    for place in range(params.augmentations):
+    for place in range(settings.augmentations):
         try:
-            params.deadline.check()
+            settings.deadline.check()
             done, expected = augmentation(place)
         except TimeIsUp:
             if not chosen:
@@ -345,27 +267,15 @@ def _through_augmentations(
 
 
 def _tables(
-    network: Network,
-    seen: Instance,
-    numbers: range,
-    params: ConstructParams,
-    *,
-    zscore: bool = True,
+    network: Network, seen: Instance, numbers: range, settings: Settings, *, zscore: bool = True
 ) -> Tables:
     """The tables of the augmentations of these numbers."""
     seeds = seeds_of_augmentations(
-        seen.num_depots, seen.size, network.config, numbers.stop, params.seed
+        seen.num_depots, seen.size, network.config, numbers.stop, settings.seed
     )
-    (tables,) = encode(
-        network,
-        [seen],
-        [seeds[numbers.start :]],
-        heads=numbers,
-        strength=params.strength,
-        zscore=zscore,
-        threads=params.threads,
-        look=None if params.deadline is NEVER else params.deadline.check,
-    )
+    heads = Heads(numbers, settings.heads)
+    of = (network, [seen], [seeds[numbers.start :]])
+    (tables,) = encode(*of, heads=heads, zscore=zscore, settings=settings)
     return tables
 
 

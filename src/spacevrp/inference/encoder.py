@@ -18,8 +18,9 @@ from spacevrp.arrays import Instance
 from spacevrp.arrays.plane import Plane
 from spacevrp.inference.features import node_features
 from spacevrp.inference.geometry import Geometry, position
-from spacevrp.inference.heads import STRENGTH
+from spacevrp.inference.heads import Heads
 from spacevrp.inference.network import Layer, Network
+from spacevrp.inference.settings import Settings
 from spacevrp.inference.tables import Tables, check_seeds, make_tables
 from spacevrp.inference.threads import blas_threads
 from spacevrp.inference.weights import BRANCHES
@@ -42,11 +43,9 @@ def encode(
     instances: Sequence[Instance],
     seeds: Sequence[Array],
     *,
-    heads: range | None = None,
-    strength: float = STRENGTH,
+    heads: Heads | None = None,
     zscore: bool = True,
-    threads: int | None = 1,
-    look: Callable[[], None] | None = None,
+    settings: Settings | None = None,
 ) -> list[Tables]:
     """The decoder's tables of every instance.
 
@@ -56,24 +55,22 @@ def encode(
         Of each instance, the pivot seeds of its augmentations, (V, M); see
         ``seeds_of_augmentations``.
     heads
-        Numbers of the policy heads of the augmentations; None for the base policy in all.
-    strength
-        How strongly heads count; 0 for the base policy in all.
+        Of the augmentations; None for the base policy in all.
     zscore
         Whether tables hold the N x N normalised distances, which follow from their scale, too.
-    threads
-        Threads of the BLAS; None for as many as it is set to.
-    look
-        Called before every layer; what it raises stops the work.
+    settings
+        Of these the threads of the BLAS, and the deadline, which is looked at before every layer.
     """
     if kernels is None:
         raise SpacevrpError(NETWORK_MISSING)
     check_seeds(instances, seeds, network.config.pivots)
-    if heads is not None and any(len(rows) != len(heads) for rows in seeds):
-        raise ValueError(f"expected seeds of {len(heads)} augmentations, one for every policy head")
-    with blas_threads(threads):
-        embedded = _embeddings(network, instances, seeds, look)
-        return [make_tables(network, *one, heads, strength, zscore=zscore) for one in embedded]
+    if heads is not None and any(len(rows) != len(heads.numbers) for rows in seeds):
+        count = len(heads.numbers)
+        raise ValueError(f"expected seeds of {count} augmentations, one for every policy head")
+    settings = settings or Settings()
+    with blas_threads(settings.threads):
+        embedded = _embeddings(network, instances, seeds, settings.look)
+        return [make_tables(network, *one, heads, zscore=zscore) for one in embedded]
 
 
 def _embeddings(

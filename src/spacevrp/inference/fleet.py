@@ -1,12 +1,11 @@
 """Rollouts where vehicles differ: which one leaves next is decided by preferences.
 
-The twin of ``solver/fleet.py`` and ``decode/fleet.py`` for one instance. K types of vehicles, R
+The twin of ``engines/fleet.py`` and ``decode/fleet.py`` for one instance. K types of vehicles, R
 routes of which the vehicles are chosen one by one, P starts.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -15,7 +14,8 @@ import numpy as np
 from spacevrp.arrays import LOAD_RULE_CODES, Instance, prepare
 from spacevrp.arrays.fleet import ANY_NUMBER, fleet_row, fleet_view
 from spacevrp.inference.keys import Mersenne
-from spacevrp.inference.rollouts import Trajectories, arguments_of
+from spacevrp.inference.rollouts import Draws, Trajectories, arguments_of
+from spacevrp.inference.settings import Settings
 from spacevrp.inference.starts import Starts
 from spacevrp.inference.tables import Tables
 from spacevrp.native import network as kernels
@@ -106,37 +106,29 @@ class Fleet:
 
 
 def roll_out_fleet(
-    fleet: Fleet,
+    vehicles: dict[str, Array],
     starts: Starts,
     tables: Tables,
-    augmentation: int,
     nodes: Array,
-    preferences: dict[str, Array],
-    *,
-    keys: Array | None = None,
-    temperature: float = 1.0,
-    threads: int = 1,
-    look: Callable[[], None] | None = None,
+    settings: Settings,
+    draws: Draws | None = None,
 ) -> Trajectories:
-    """Complete a solution of one augmentation from each start node (P,).
+    """What ``roll_out`` does, with the vehicles of a fleet and preferences among them.
 
     The start is the first customer that is chosen freely, after those that are pinned. Where the
-    first vehicle cannot serve it, the network chooses. Other arguments as in ``roll_out``.
+    first vehicle cannot serve it, the network chooses.
     """
     one = starts.instance
     if one.load_rule == LOAD_RULE_CODES["paper"]:  # leaving full is a habit of the training only
         one = replace(one, load_rule=LOAD_RULE_CODES["single"])
-    degrees = None
-    if temperature != 1.0:
-        degrees = np.full(len(nodes), temperature, dtype=np.float32)
     action, steps, cost, first = kernels.rollout(
-        **arguments_of(one, starts, tables, augmentation),
+        **arguments_of(one, starts, tables),
         starts=nodes[None],
-        keys=None if keys is None else keys[None],
-        temperature=degrees,
+        keys=None if draws is None else draws.keys[None],
+        temperature=None if draws is None else draws.temperature,
         max_steps=2 * one.size + 1,
-        threads=threads,
-        look=look,
-        fleet={**fleet.vehicles, **preferences},
+        threads=settings.threads,
+        look=settings.look,
+        fleet=vehicles,
     )
     return Trajectories(nodes, first[0], action[0], steps[0], cost[0], starts_moved=False)

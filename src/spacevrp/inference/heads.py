@@ -7,7 +7,7 @@ a random vector that depends on the number of the head.
 
 from __future__ import annotations
 
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -35,20 +35,27 @@ def drawn_shifts(heads: range, width: int, first: int = 1) -> Array:
     return np.array(rows, dtype=np.float32)
 
 
+class Heads(NamedTuple):
+    """The heads of the augmentations, and how strongly they count."""
+
+    numbers: range
+    strength: float = STRENGTH
+
+
 def apply_heads(
     network: Network,
     attributes: Array,
     embedding: Array,
     query_first: Array,
     query_last: Array,
-    heads: range,
-    strength: float = STRENGTH,
+    of: Heads,
 ) -> None:
     """Change the queries (V, N, d) of first and last nodes in place, each augmentation by its head.
 
     How large vectors are is measured in the deviation of all numbers of an augmentation's last
     queries.
     """
+    heads, strength = of
     if not strength or heads == range(1):
         return
     width = network.config.width

@@ -1,13 +1,12 @@
 """Rollouts of large instances: few starts, near customers, distances seen as in training.
 
-The twin of ``solver/plans.py``, ``decode/neighbourhood.py`` and ``decode/adjustment.py`` for one
+The twin of ``engines/pruning.py``, ``decode/neighbourhood.py`` and ``decode/adjustment.py`` for one
 instance; what is adjusted and why is told there.
 """
 
 from __future__ import annotations
 
 import math
-from collections.abc import Callable
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -17,6 +16,7 @@ from spacevrp.arrays import Instance, prepare
 from spacevrp.arrays.plane import Plane
 from spacevrp.inference.geometry import row_slices
 from spacevrp.inference.rollouts import Trajectories, arguments_of
+from spacevrp.inference.settings import Settings
 from spacevrp.inference.starts import Starts, matrices_of
 from spacevrp.inference.tables import Tables
 from spacevrp.native import network as kernels
@@ -164,30 +164,20 @@ def candidate_lists(instance: Instance, width: int) -> Array:
 
 
 def roll_out_large(
-    large: LargeInstance,
-    tables: Tables,
-    place: int,
-    number: int,
-    nodes: Array,
-    *,
-    threads: int = 1,
-    look: Callable[[], None] | None = None,
+    large: LargeInstance, tables: Tables, number: int, nodes: Array, settings: Settings
 ) -> Trajectories:
-    """Complete a solution of one augmentation from each start node (P,), greedily.
-
-    ``place`` is that of the augmentation among the tables, ``number`` its own.
-    """
+    """Complete a solution of the augmentation of this number from each start (P,), greedily."""
     starts, scale = large.starts, tables.scale
     origins = starts.origins(nodes)
     seen = [scale.mean, scale.deviation, scale.longest, large.depot_weight]
     moves_a_customer = 3 if starts.instance.num_depots > 1 else 2
     action, steps, cost, _ = kernels.rollout(
-        **arguments_of(starts.instance, starts, tables, place),
+        **arguments_of(starts.instance, starts, tables),
         starts=nodes[None],
         origins=origins[None],
         max_steps=moves_a_customer * starts.instance.size + 1,
-        threads=threads,
-        look=look,
+        threads=settings.threads,
+        look=settings.look,
         lists={
             "near": large.near[None],
             "limits": large.limits,

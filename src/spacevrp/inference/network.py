@@ -16,12 +16,7 @@ from typing import Any
 import numpy as np
 
 from spacevrp.inference.config import ModelConfig
-from spacevrp.inference.weights import (
-    DEFAULT_WEIGHTS,
-    find_weights,
-    read_card,
-    read_tensors,
-)
+from spacevrp.inference.weights import DEFAULT_WEIGHTS, find_weights, read_card, read_tensors
 
 Array = np.ndarray[Any, Any]
 

@@ -3,9 +3,8 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -13,16 +12,12 @@ from spacevrp.arrays import Instance
 from spacevrp.arrays.limits import TOLERANCE
 from spacevrp.inference.features import horizon
 from spacevrp.inference.keys import LIKELIEST, numbered_keys
+from spacevrp.inference.settings import FEWEST, PARTS, Settings
 from spacevrp.inference.starts import Starts, matrices_of
 from spacevrp.inference.tables import Tables
 from spacevrp.native import network as kernels
 
 Array = np.ndarray[Any, Any]
-
-#: By default one of so many parts of the start nodes is used, the likeliest, each so many times.
-PARTS = 4
-#: But not fewer starts than these, if there are as many.
-FEWEST = 16
 
 
 @dataclass(frozen=True)
@@ -139,56 +134,43 @@ def pack(instance: Instance, tables: Tables) -> tuple[Array, Array]:
     return nodes, whole
 
 
-def roll_out(
-    starts: Starts,
-    tables: Tables,
-    augmentation: int,
-    nodes: Array,
-    *,
-    keys: Array | None = None,
-    temperature: Array | None = None,
-    threads: int = 1,
-    look: Callable[[], None] | None = None,
-) -> Trajectories:
-    """Complete a solution of one augmentation from each start node (P,).
+class Draws(NamedTuple):
+    """How moves are sampled from P starts."""
 
-    Parameters
-    ----------
-    keys
-        (P,) of the random numbers with which moves are sampled; below 0 for the likeliest moves.
-    temperature
-        (P,); the higher, the more equal the chances of all legal moves. 1 where there is none.
-    look
-        Called now and then; what it raises ends the work.
-    """
+    keys: Array  # (P,) of the random numbers; below 0 for the likeliest moves
+    temperature: Array  # (P,); the higher, the more equal the chances of all legal moves
+
+
+def roll_out(
+    starts: Starts, tables: Tables, nodes: Array, settings: Settings, draws: Draws | None = None
+) -> Trajectories:
+    """Complete a solution of the only augmentation of the tables from each start node (P,)."""
     instance = starts.instance
     origins = starts.origins(nodes)
     moves_a_customer = 3 if instance.num_depots > 1 else 2
     action, steps, cost, _ = kernels.rollout(
-        **arguments_of(instance, starts, tables, augmentation),
+        **arguments_of(instance, starts, tables),
         starts=nodes[None],
         origins=origins[None],
-        keys=None if keys is None else keys[None],
-        temperature=temperature,
+        keys=None if draws is None else draws.keys[None],
+        temperature=None if draws is None else draws.temperature,
         max_steps=moves_a_customer * instance.size + 1,
-        threads=threads,
-        look=look,
+        threads=settings.threads,
+        look=settings.look,
     )
     return Trajectories(nodes, origins, action[0], steps[0], cost[0])
 
 
-def arguments_of(
-    instance: Instance, starts: Starts, tables: Tables, augmentation: int
-) -> dict[str, Any]:
+def arguments_of(instance: Instance, starts: Starts, tables: Tables) -> dict[str, Any]:
     """What the compiled rollout has to know of one augmentation, by the names of its arguments."""
     distance, duration = matrices_of(instance)
     home_distance, home_duration = starts.home
     node_table, instance_table = pack(instance, tables)
     return {
-        "embedding": tables.embedding[augmentation : augmentation + 1],
-        "keyed": tables.keyed[augmentation : augmentation + 1],
-        "query_first": tables.query_first[augmentation : augmentation + 1],
-        "query_last": tables.query_last[augmentation : augmentation + 1],
+        "embedding": tables.embedding,
+        "keyed": tables.keyed,
+        "query_first": tables.query_first,
+        "query_last": tables.query_last,
         "state_weight": tables.state_weight[None],
         "zscore": None if tables.zscore is None else tables.zscore[None],
         "distance": distance[None],
@@ -200,15 +182,7 @@ def arguments_of(
         "tolerance": TOLERANCE,
         "clipping": tables.clipping,
         "direct": starts.direct,
-        **(
-            {
-                "move_first": tables.move_first[augmentation : augmentation + 1],
-                "move_last": tables.move_last[augmentation : augmentation + 1],
-                "move_state": tables.move_state[None],
-            }
-            if tables.move_first is not None
-            and tables.move_last is not None
-            and tables.move_state is not None
-            else {}
-        ),
+        "move_first": tables.move_first,
+        "move_last": tables.move_last,
+        "move_state": None if tables.move_state is None else tables.move_state[None],
     }

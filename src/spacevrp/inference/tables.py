@@ -3,14 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
 
 from spacevrp.arrays import Instance
 from spacevrp.inference.geometry import Geometry, Scale
-from spacevrp.inference.heads import STRENGTH, apply_heads
+from spacevrp.inference.heads import Heads, apply_heads
 from spacevrp.inference.network import Network
 from spacevrp.native import network as kernels
 
@@ -44,6 +44,13 @@ class Tables:
         """Number of augmentations."""
         return len(self.embedding)
 
+    def one(self, place: int) -> Tables:
+        """Those of the augmentation at this place alone."""
+        names = ("embedding", "keyed", "query_first", "query_last", "move_first", "move_last")
+        held = {name: getattr(self, name) for name in names}
+        some: dict[str, Any] = {n: v[place : place + 1] for n, v in held.items() if v is not None}
+        return replace(self, **some)
+
     @property
     def num_signals(self) -> int:
         """Numbers that the decoder is told of a partial solution."""
@@ -55,10 +62,9 @@ def make_tables(
     instance: Instance,
     geometry: Geometry,
     embedding: Array,
-    heads: range | None = None,
-    strength: float = STRENGTH,
+    heads: Heads | None,
     *,
-    zscore: bool = True,
+    zscore: bool,
 ) -> Tables:
     """The tables from the node embeddings (V, N, d), with a policy head for every augmentation."""
     augmentations, nodes, width = embedding.shape
@@ -78,9 +84,7 @@ def make_tables(
             "move_state": projections.state_weight @ of_query,
         }
     if heads is not None:
-        apply_heads(
-            network, instance.attributes, embedding, query_first, query_last, heads, strength
-        )
+        apply_heads(network, instance.attributes, embedding, query_first, query_last, heads)
     alphas = network.alphas(instance.attributes)
     on_the_fly = not isinstance(geometry.lengths, np.ndarray)
     return Tables(

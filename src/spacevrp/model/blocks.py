@@ -53,20 +53,10 @@ def encode_in_blocks(
     known: Survey | None = None,
     report: Callable[[float], None] | None = None,
 ) -> NodeTables:
-    """Tables of the decoder for some augmentations of each instance.
+    """Tables of the decoder for some augmentations of each instance, from pivot seeds (B, V, M).
 
-    Parameters
-    ----------
-    seeds
-        (B, V, M) pivot seeds of each augmentation.
-    dtype
-        Type of the matrix products.
-    blocks
-        The cut of the work; by the device where None.
-    known
-        What :func:`survey` says of the batch, where it has been asked already.
-    report
-        Called after every layer with the share of the work that it was.
+    The work is cut into ``blocks``, by the device where None. ``known`` is what :func:`survey` says
+    of the batch, where it has been asked already. ``report`` is told the share of every layer.
     """
     dtype = dtype or batch.distance.dtype
     blocks = blocks or Blocks.on(batch.device)
@@ -124,11 +114,7 @@ def _position(model: SpaceModel, one: Batch, seeds: Tensor, nodes: int, scale: S
 
 
 def _layer(
-    layer: EncoderLayer,
-    x: Tensor,
-    alphas: list[float],
-    partner: Tensor | None,
-    weighing: _Weighing,
+    layer: EncoderLayer, x: Tensor, alphas: list[float], partner: Tensor | None, weighing: _Weighing
 ) -> Tensor:
     """One layer; see ``EncoderLayer.forward``."""
     dtype, width = weighing.dtype, x.shape[-1]

@@ -15,7 +15,6 @@ import torch.nn.functional as F
 from torch import Tensor
 
 from spacevrp.model.attention import gated_ratio, keyed_values
-from spacevrp.model.decoder import DecoderTables
 from spacevrp.model.moves import MoveTables, move_facts
 from spacevrp.model.policy_heads import Queries, apply_heads
 from spacevrp.model.streaming import Scale
@@ -89,36 +88,6 @@ class NodeTables:
             batch=batch,
         )
 
-    @classmethod
-    def of_decoder(cls, tables: DecoderTables, augmentations: int, scale: Scale) -> NodeTables:
-        """From the tables of ``SpaceModel.forward``, the augmentations of an instance in a row."""
-
-        def parted(table: Tensor) -> Tensor:
-            return table.unflatten(0, (-1, augmentations))
-
-        moves = None
-        if tables.move_first is not None:
-            assert tables.move_last is not None
-            assert tables.move_state is not None
-            moves = MoveTables(
-                parted(tables.move_first),
-                parted(tables.move_last),
-                tables.move_state[::augmentations],
-            )
-        return cls(
-            embedding=parted(tables.embedding),
-            keyed=parted(tables.keyed),
-            query_first=parted(tables.query_first),
-            query_last=parted(tables.query_last),
-            state_weight=tables.state_weight[::augmentations],
-            read_weight=tables.read_weight[::augmentations],
-            match_weight=tables.match_weight[::augmentations],
-            scale=scale,
-            clipping=tables.clipping,
-            moves=moves,
-            batch=None if tables.batch is None else tables.batch[::augmentations],
-        )
-
     def with_heads(
         self, model: SpaceModel, batch: Batch, augmentations: range, strength: float
     ) -> NodeTables:
@@ -148,25 +117,10 @@ def option_scores(
     """Scores (B, P, C) of the options before clipping; -inf where one is not allowed.
 
     The larger the score, the likelier the move. (Clipped, near nodes of a large instance are all
-    alike in float32.)
-
-    Parameters
-    ----------
-    augmentation
-        (B, P) which augmentation of the instance each partial solution follows.
-    first, current
-        (B, P) first node (or depot) of the route, and the node the vehicle is at.
-    signals
-        (B, P, S) the state of the partial solution.
-    nodes
-        (B, P, C) the options; at least one of them allowed, none twice among the allowed.
-    zscore
-        (B, P, C) normalised distances from the current node to the options.
-    allowed
-        (B, P, C) bool.
-    choices
-        Only so many of the options, the first, can be chosen and get a score, (B, P, choices); the
-        others count in the readout alone.
+    alike in float32.) ``augmentation``, ``first`` and ``current`` are (B, P), ``signals`` (B, P,
+    S). The options ``nodes`` (B, P, C) have normalised distances ``zscore`` from the current node;
+    at least one is ``allowed``, and none stands twice among these. Only the first ``choices`` of
+    them get a score, (B, P, choices); the others count in the readout alone.
     """
     size, augmentations, count, width = tables.embedding.shape
     instance = torch.arange(size, device=nodes.device).unsqueeze(1)

@@ -56,16 +56,8 @@ def logits(
 ) -> Tensor:
     """Logits (B, P, N) of the next node; -inf where it is not allowed.
 
-    Parameters
-    ----------
-    first, current
-        (B, P) first node (or depot) of the route, and the node the vehicle is at.
-    signals
-        (B, P, S) the state of the partial solution.
-    allowed
-        (B, P, N) bool.
-    dtype
-        Type of the two matrix products; that of the tables where None.
+    From the ``first`` node (or depot) of the route and the ``current`` one, (B, P), and ``signals``
+    (B, P, S). The two matrix products are in ``dtype``, that of the tables where None.
     """
     dtype = dtype or tables.embedding.dtype
     width = tables.embedding.shape[-1]

@@ -61,12 +61,7 @@ class EncoderLayer(nn.Module):
             nn.init.kaiming_uniform_(weight, a=math.sqrt(5))
 
     def forward(
-        self,
-        x: Tensor,
-        geometry: Geometry,
-        relation: Relation,
-        alphas: Tensor,
-        dtype: torch.dtype,
+        self, x: Tensor, geometry: Geometry, relation: Relation, alphas: Tensor, dtype: torch.dtype
     ) -> Tensor:
         """One layer on x (B, N, d); ``alphas`` (B, 3) weigh the branches' biases."""
         mixed = self._mixed_bias(x, geometry, relation, alphas, dtype)
@@ -76,12 +71,7 @@ class EncoderLayer(nn.Module):
         return self.norm_feed(x + fed, geometry.is_node)
 
     def _mixed_bias(
-        self,
-        x: Tensor,
-        geometry: Geometry,
-        relation: Relation,
-        alphas: Tensor,
-        dtype: torch.dtype,
+        self, x: Tensor, geometry: Geometry, relation: Relation, alphas: Tensor, dtype: torch.dtype
     ) -> Tensor:
         width = x.shape[-1]
         distance_weight, relation_weight = self.qkv.split([6 * width, 3 * width])
@@ -141,12 +131,7 @@ class Encoder(nn.Module):
         self.bound = 0.0
 
     def forward(
-        self,
-        x: Tensor,
-        geometry: Geometry,
-        relation: Relation,
-        alphas: Tensor,
-        dtype: torch.dtype,
+        self, x: Tensor, geometry: Geometry, relation: Relation, alphas: Tensor, dtype: torch.dtype
     ) -> Tensor:
         """Node embeddings (B, N, d) from initial ones; ``alphas`` is (B, 3 * layers)."""
         for layer, weights in zip(self.layers, alphas.split(BRANCHES, dim=1), strict=True):

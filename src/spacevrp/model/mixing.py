@@ -24,16 +24,9 @@ _TINY = 1e-30
 def mix(qkv: Tensor, spread: Tensor, weight: Tensor, is_node: Tensor, dtype: torch.dtype) -> Tensor:
     """Distance attention along outgoing and incoming arcs, (B, N, 2d).
 
-    Parameters
-    ----------
-    qkv
-        (B, N, 6d) query, key and value of the outgoing branch, then of the incoming one.
-    spread
-        (B, N, N) distances, at least 0 and 0 on the diagonal.
-    weight
-        (B, 2) how strongly they count in each branch.
-    dtype
-        Type of the matrix products.
+    ``qkv`` (B, N, 6d) is query, key and value of the outgoing branch, then of the incoming one.
+    Distances ``spread`` (B, N, N), at least 0 and 0 on the diagonal, weigh ``weight`` (B, 2) in
+    each.
     """
     width = qkv.shape[-1] // 6
     fits = qkv.shape[1] <= MAX_NODES and width in _KERNEL_WIDTHS

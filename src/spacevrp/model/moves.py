@@ -64,16 +64,9 @@ def move_facts(
     """Five facts of going to all nodes, or to nodes (B, P, C), next, (B, P, C, 5).
 
     Waiting and slack, in horizons; room for goods afterwards, in vehicle loads; what is left of the
-    length limit with the way home, as a share of it; the way home, in deviations of distances.
-
-    Parameters
-    ----------
-    first, current
-        (B, P) depot of the route, and the node the vehicle is at.
-    signals
-        (B, P, 7) see ``decode/signal.py``.
-    far
-        (B, P, C) normalised distances from the nodes to ``first``.
+    length limit with the way home, as a share of it; the way home, in deviations of distances. From
+    the depot ``first`` and the ``current`` node (B, P), the seven signals of ``decode/signal.py``,
+    and normalised distances ``far`` (B, P, C) from the nodes to ``first``.
     """
 
     def of(values: Tensor) -> Tensor:

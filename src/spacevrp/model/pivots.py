@@ -21,16 +21,8 @@ from spacevrp.tensors import Batch
 def furthest_pivots(distance: Tensor, seeds: Tensor, is_node: Tensor) -> Tensor:
     """Pivots (B, M): the seeds first, then greedily the node furthest from all pivots so far.
 
-    Of several equally far nodes the first is taken.
-
-    Parameters
-    ----------
-    distance
-        (B, N, N) finite distances, at least 0; directions are averaged here.
-    seeds
-        (B, M) seed nodes, padded with -1.
-    is_node
-        (B, N) False on padding.
+    Of several equally far nodes the first is taken. Directions of the distances (B, N, N), which
+    are finite, are averaged; seeds (B, M) are padded with -1.
     """
     symmetric = 0.5 * (distance + distance.transpose(1, 2))
 

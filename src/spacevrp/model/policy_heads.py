@@ -33,17 +33,10 @@ def head_shifts(heads: range, width: int, first: int = 1) -> Tensor:
 
 
 class LearnedHeads(nn.Module):
-    """What the learned heads add: projections and a vector each.
+    """What the learned heads, those numbered from 1 on, add: projections and a vector each.
 
     The projections start at zero and the vectors at random ones, so that heads differ from the
     first step.
-
-    Parameters
-    ----------
-    count
-        Learned heads: those numbered from 1 on.
-    width
-        Width of the queries.
     """
 
     def __init__(self, count: int, width: int) -> None:

@@ -21,10 +21,7 @@ from spacevrp.model.attention import keyed_values
 from spacevrp.model.bias import BiasNetworks
 from spacevrp.model.decoder import DecoderTables
 from spacevrp.model.encoder import Encoder, Relation
-from spacevrp.model.features import (
-    node_attributes,
-    node_types,
-)
+from spacevrp.model.features import node_attributes, node_types
 from spacevrp.model.geometry import Geometry, normalise
 from spacevrp.model.moves import MoveWeights
 from spacevrp.model.pivots import frechet, furthest_pivots

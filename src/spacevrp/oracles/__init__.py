@@ -3,12 +3,7 @@
 Every plan they find is judged by the referee, and its cost is the referee's.
 """
 
-from spacevrp.oracles.base import (
-    MissingSolverError,
-    OracleDisagreement,
-    OracleResult,
-    SolverOracle,
-)
+from spacevrp.oracles.base import MissingSolverError, OracleDisagreement, OracleResult, SolverOracle
 from spacevrp.oracles.choice import (
     APPROXIMATE,
     AUTO,

@@ -8,8 +8,7 @@ import importlib.util
 import math
 import time
 from abc import ABC, abstractmethod
-from collections.abc import Callable, Iterator, Sequence
-from contextlib import contextmanager
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from typing import ClassVar
 
@@ -17,7 +16,6 @@ import numpy as np
 
 from spacevrp.oracles.scaling import Routes, WholeProblem
 from spacevrp.problems.assignment import FleetRoutes
-from spacevrp.problems.deadline import NEVER, Deadline
 from spacevrp.problems.errors import InfeasibleError, SolutionError, SpacevrpError, UnsupportedError
 from spacevrp.problems.fleet import unlearned_terms
 from spacevrp.problems.problem import Problem
@@ -39,28 +37,14 @@ class MissingSolverError(SpacevrpError):
 
 @dataclass(frozen=True)
 class OracleResult:
-    """A plan with the referee's verdict, and where it comes from.
+    """A plan with the referee's verdict, and where it comes from."""
 
-    Attributes
-    ----------
-    solution
-        Judged by the referee, whose cost it carries.
-    solver, version
-        Who found it.
-    seconds
-        How long that took.
-    claimed
-        The solver's own cost, scaled back to the user's units.
-    note
-        What a reader of the cost must know; empty where there is nothing.
-    """
-
-    solution: Solution
+    solution: Solution  # judged by the referee, whose cost it carries
     solver: str
     version: str
-    seconds: float
-    claimed: float
-    note: str = ""
+    seconds: float  # that it took
+    claimed: float  # the solver's own cost, scaled back to the user's units
+    note: str = ""  # what a reader of the cost must know
 
 
 @dataclass(frozen=True)
@@ -80,36 +64,10 @@ class SolverOracle(ABC):
     package: ClassVar[str]  # the distribution
     module: ClassVar[str]
     extra: ClassVar[str] = "oracles"  # what of ours brings the distribution
-    # Told the solver's own cost of its best plan so far, in the user's units, by those that can.
-    watch: Callable[[float], None] | None = None
-    # Told the routes of its best plan so far; the referee has not seen them yet.
-    found: Callable[[Routes], None] | None = None
-    # Stops the search before its time where the call is interrupted.
-    deadline: Deadline = NEVER
     # Whether it prices distance by the vehicle, and limits the duration of routes.
     knows_all_terms: ClassVar[bool] = False
     # The rules of routes (see Problem.route_rules) that it models.
     known_rules: ClassVar[frozenset[str]] = frozenset()
-    # What building the model takes at the most, for each pair of nodes: it cannot be interrupted.
-    seconds_a_pair: ClassVar[float] = 0.0
-
-    def seconds_needed(self, problem: Problem) -> float:
-        """With less time than this it only overruns."""
-        return self.seconds_a_pair * problem.size**2
-
-    @contextmanager
-    def heard(
-        self,
-        deadline: Deadline,
-        watch: Callable[[float], None] | None = None,
-        found: Callable[[Routes], None] | None = None,
-    ) -> Iterator[None]:
-        """Have it tell of its plans for a while, and stop when the deadline is interrupted."""
-        self.deadline, self.watch, self.found = deadline, watch, found
-        try:
-            yield
-        finally:
-            self.deadline, self.watch, self.found = NEVER, None, None
 
     def version(self) -> str:
         """The installed version."""
@@ -128,19 +86,19 @@ class SolverOracle(ABC):
                 f"the solver {self.name} is not installed: pip install spacevrp[{self.extra}]"
             )
 
-    def load(self) -> None:
-        """Import the package, which may take longer than a short search."""
-        self.require()
-        importlib.import_module(self.module)
-
     def check(self, problem: Problem) -> None:
         """Raise where the solver cannot model the problem exactly."""
-        reason = next((rule for rule in problem.route_rules if rule not in self.known_rules), None)
-        if reason is None and not self.knows_all_terms:
-            reason = unlearned_terms(problem.fleet)
-        reason = reason or unlearned_relations(problem) or self.supports(problem)
+        reason = self.refuses(problem)
         if reason is not None:
             raise UnsupportedError(f"{self.name} cannot model {reason} exactly ({_label(problem)})")
+
+    def refuses(self, problem: Problem) -> str | None:
+        """None, or what the solver cannot model exactly, rules of routes and terms included."""
+        for rule in problem.route_rules:
+            if rule not in self.known_rules:
+                return rule
+        unknown = None if self.knows_all_terms else unlearned_terms(problem.fleet)
+        return unknown or unlearned_relations(problem) or self.supports(problem)
 
     @abstractmethod
     def supports(self, problem: Problem) -> str | None:

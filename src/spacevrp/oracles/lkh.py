@@ -32,10 +32,7 @@ _LEAST_SECONDS = 0.05
 class LkhOracle(SolverOracle):
     """LKH: tours without a depot, and single routes without further rules.
 
-    Parameters
-    ----------
-    runs
-        At most so many independent runs; those after the first only while there is time.
+    There are at most ``runs`` independent runs; those after the first only while there is time.
     """
 
     name: ClassVar[str] = "lkh"

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import importlib
 import time
 from typing import ClassVar
 
@@ -17,7 +16,6 @@ from spacevrp.oracles.base import (
 )
 from spacevrp.oracles.ortools_model import LEAST_SECONDS, Model
 from spacevrp.oracles.scaling import Routes, WholeProblem, scale_problem
-from spacevrp.problems.deadline import NEVER
 from spacevrp.problems.problem import Problem
 
 # Digits of one unit of the instance where data are not whole at fewer.
@@ -29,24 +27,16 @@ _RUIN_SHARE = 0.6
 class OrToolsOracle(SolverOracle):
     """OR-Tools' routing library with guided local search. It is deterministic: no seed matters.
 
-    Parameters
-    ----------
-    solutions
-        Stop each search after so many plans even if there is time left; None for no such limit.
+    Each search stops after so many ``solutions`` even if there is time left; None for no such
+    limit.
     """
 
     name: ClassVar[str] = "ortools"
     package: ClassVar[str] = "ortools"
     module: ClassVar[str] = "ortools"
-    seconds_a_pair: ClassVar[float] = 4e-6
 
     def __init__(self, solutions: int | None = None) -> None:
         self._solutions = solutions
-
-    def load(self) -> None:
-        """Import the package, its routing library included."""
-        super().load()
-        importlib.import_module("ortools.constraint_solver.pywrapcp")
 
     def supports(self, problem: Problem) -> str | None:
         """None but for vehicles that differ (stochastic prizes: see ``problems.recourse``)."""
@@ -68,7 +58,6 @@ class OrToolsOracle(SolverOracle):
                 return plan
             # Rare: the first plan left vehicles over, a better one does not.
             late = time.perf_counter() >= end
-            late = late or self.deadline.over
             if late and (given or plan is None):
                 return plan  # there may be none for want of time; and a plan tells its fleet
             if late:
@@ -77,10 +66,7 @@ class OrToolsOracle(SolverOracle):
             model = self._build(problem, whole, min(2 * model.fleet, most))
 
     def _build(self, problem: Problem, whole: WholeProblem, fleet: int) -> Model:
-        model = Model(problem, whole, fleet, self._solutions)
-        if self.watch is not None or self.found is not None or self.deadline is not NEVER:
-            model.tell(self.watch, self.found, self.deadline)
-        return model
+        return Model(problem, whole, fleet, self._solutions)
 
     def _model(
         self, problem: Problem, whole: WholeProblem, seconds: float, start: Routes | None

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
 
@@ -11,7 +10,6 @@ import numpy as np
 
 from spacevrp.oracles.base import Plan, assign_vehicles, refuse_neutral_stops
 from spacevrp.oracles.scaling import Routes, WholeProblem, write_route
-from spacevrp.problems.deadline import NEVER, Deadline
 from spacevrp.problems.problem import Problem
 
 # First plans to search from. Where customers may be skipped a single one often leads nowhere, so
@@ -67,7 +65,6 @@ class Model:
         self.prize_weight = 1
         self.closed = False
         self.strategy: str | None = None  # that led to a plan before
-        self.error: BaseException | None = None  # of who was told of plans
         self.was_hurried = False  # no first plan, but perhaps for want of time only
         self._add_costs()
         self._add_length()
@@ -324,15 +321,12 @@ class Model:
         return self._read(self.routing.SolveFromAssignmentWithParameters(initial, parameters))
 
     def _read(self, assignment: Any) -> Best | None:
-        if self.error is not None:
-            raise self.error
         if assignment is None:
             return None
-        routes = self._routes(lambda index: assignment.Value(self.routing.NextVar(index)))
-        return Best(int(assignment.ObjectiveValue()), routes)
 
-    def _routes(self, after: Callable[[int], int]) -> Routes:
-        """The routes that stop anywhere; ``after`` tells which index follows on another."""
+        def after(index: int) -> int:
+            return int(assignment.Value(self.routing.NextVar(index)))
+
         routes = []
         for vehicle, depot in enumerate(self.depot_of_vehicle):
             stops, index = [], after(self.routing.Start(vehicle))
@@ -341,7 +335,7 @@ class Model:
                 index = after(index)
             if stops:
                 routes.append(write_route(self.problem, depot, stops))
-        return tuple(routes)
+        return Best(int(assignment.ObjectiveValue()), tuple(routes))
 
     def _as_plan(self, best: Best) -> Plan:
         error = self.whole.claim_error(best.routes, self.problem.maximise_prize)
@@ -350,37 +344,3 @@ class Model:
             self.whole.claim(best.objective, self.prize_weight, self.problem.maximise_prize),
             error,
         )
-
-    def tell(
-        self,
-        watch: Callable[[float], None] | None,
-        found: Callable[[Routes], None] | None = None,
-        deadline: Deadline = NEVER,
-    ) -> None:
-        """Tell cost and routes of every plan that is better than those before.
-
-        With each plan it looks whether it was interrupted, too.
-        """
-        best: int | None = None
-
-        def look() -> None:
-            nonlocal best
-            cost = int(self.routing.CostVar().Max())
-            if best is None or cost < best:
-                best = cost
-                if watch is not None:
-                    watch(self._as_plan(Best(cost, ())).claimed)
-                if found is not None:
-                    found(self._routes(lambda index: self.routing.NextVar(index).Value()))
-
-        def guarded() -> None:
-            # No exception may pass through the solver: it is raised when that has ended.
-            try:
-                if self.error is None:
-                    look()
-            except BaseException as error:
-                self.error = error
-            if self.error is not None or deadline.over:
-                self.solver.FinishCurrentSearch()
-
-        self.routing.AddAtSolutionCallback(guarded)

@@ -13,12 +13,7 @@ from typing import ClassVar
 
 import numpy as np
 
-from spacevrp.oracles.base import (
-    Plan,
-    SolverOracle,
-    refuse_own_fleet,
-    refuse_unusual,
-)
+from spacevrp.oracles.base import Plan, SolverOracle, refuse_own_fleet, refuse_unusual
 from spacevrp.oracles.pyvrp import scale_for_pyvrp, search
 from spacevrp.oracles.pyvrp_model import Model
 from spacevrp.oracles.scaling import Routes, WholeProblem
@@ -30,10 +25,7 @@ _STEPS = 10
 class PrizeSearchOracle(SolverOracle):
     """PyVRP with a searched worth of prizes; approximate, and never chosen by itself.
 
-    Parameters
-    ----------
-    iterations
-        Stop each step after so many iterations even if there is time left; None for no such limit.
+    Each step stops after so many ``iterations``, as :class:`PyVrpOracle` does.
     """
 
     name: ClassVar[str] = "pyvrp-approximate"

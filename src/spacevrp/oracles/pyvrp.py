@@ -4,22 +4,14 @@ from __future__ import annotations
 
 import time
 import warnings
-from collections.abc import Callable
-from dataclasses import dataclass
 from typing import Any, ClassVar
 
 import numpy as np
 
-from spacevrp.oracles.base import (
-    Plan,
-    SolverOracle,
-    refuse_pins,
-    refuse_unusual,
-)
+from spacevrp.oracles.base import Plan, SolverOracle, refuse_pins, refuse_unusual
 from spacevrp.oracles.fleet import refuse_time_costs, refuse_units
 from spacevrp.oracles.pyvrp_model import LARGEST, Model
 from spacevrp.oracles.scaling import TIMED_RULES, Routes, WholeProblem, scale_problem
-from spacevrp.problems.deadline import NEVER, Deadline
 from spacevrp.problems.errors import UnsupportedError
 from spacevrp.problems.problem import Problem
 from spacevrp.problems.relations import present_relations
@@ -51,10 +43,7 @@ _PLANS_BETWEEN_UPDATES = 50
 class PyVrpOracle(SolverOracle):
     """PyVRP.
 
-    Parameters
-    ----------
-    iterations
-        Stop after so many iterations even if there is time left; None for no such limit.
+    It stops after so many ``iterations`` even if there is time left; None for no such limit.
     """
 
     name: ClassVar[str] = "pyvrp"
@@ -62,16 +51,9 @@ class PyVrpOracle(SolverOracle):
     module: ClassVar[str] = "pyvrp"
     knows_all_terms: ClassVar[bool] = True
     known_rules: ClassVar[frozenset[str]] = TIMED_RULES | {"reload_depots"}
-    seconds_a_pair: ClassVar[float] = 1.5e-6
 
     def __init__(self, iterations: int | None = None) -> None:
         self._iterations = iterations
-
-    def check(self, problem: Problem) -> None:
-        """Raise where PyVRP cannot model the problem exactly."""
-        reason = self.refuses(problem)
-        if reason is not None:
-            raise UnsupportedError(f"{self.name} cannot model {reason} exactly")
 
     def refuses(self, problem: Problem) -> str | None:
         """None, or what PyVRP cannot model exactly, rules and relations included."""
@@ -99,8 +81,7 @@ class PyVrpOracle(SolverOracle):
         end = time.perf_counter() + seconds
         model = _build(problem)
         left = max(end - time.perf_counter(), 0.0)
-        hear = _Heard(model, self.watch, self.found, self.deadline)
-        found = search(model, left, self._iterations, seed, start, hear)
+        found = search(model, left, self._iterations, seed, start)
         if found is None:
             return None
         routes, cost = found
@@ -149,58 +130,28 @@ def to_pyvrp(problem: Problem) -> Any:
 
 
 def search(
-    model: Model,
-    seconds: float,
-    iterations: int | None,
-    seed: int,
-    start: Routes | None,
-    heard: _Heard | None = None,
+    model: Model, seconds: float, iterations: int | None, seed: int, start: Routes | None
 ) -> tuple[Routes, int] | None:
     """The best routes found and PyVRP's own cost of them; None where it found no plan."""
-    heard = _Heard(model) if heard is None else heard
-    stop = _Stop(time.perf_counter() + seconds, iterations, heard)
+    stop = _Stop(time.perf_counter() + seconds, iterations)
     initial = None if start is None else model.as_solution(start)
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")  # what becomes of its penalties is no news to a user
         hurried = seconds < _short_seconds(model.problem) * len(model.whole.stops)
-        result = _run(model, stop, seed, initial, hurried, heard)
+        result = _run(model, stop, seed, initial, hurried)
     if not result.is_feasible():
         return None
     routes = model.read_routes(result.best)
     return None if model.uses_banned_arc(routes) else (routes, int(result.cost()))
 
 
-@dataclass
-class _Heard:
-    """Who is told of better plans, and who may stop the search."""
-
-    model: Model
-    watch: Callable[[float], None] | None = None
-    found: Callable[[Routes], None] | None = None
-    deadline: Deadline = NEVER
-
-    def tell(self, best: Any) -> None:
-        """Tell of a new best plan, unless it breaks a rule."""
-        if self.found is not None and best.is_feasible():
-            routes = self.model.read_routes(best)
-            if not self.model.uses_banned_arc(routes):
-                self.found(routes)
-
-
 class _Stop:
     """PyVRP asks this before each iteration; the time runs from the call on, not from there."""
 
-    def __init__(self, end: float, iterations: int | None, heard: _Heard) -> None:
+    def __init__(self, end: float, iterations: int | None) -> None:
         self._end, self._left = end, iterations
-        self._heard, self._best = heard, _LARGEST_COST
 
     def __call__(self, best_cost: int) -> bool:
-        watch = self._heard.watch
-        if watch is not None and best_cost < self._best:  # beyond all where infeasible
-            self._best = best_cost
-            watch(self._heard.model.claim(best_cost))
-        if self._heard.deadline.over:
-            return True
         if self._left is not None:
             self._left -= 1
             if self._left < 0:
@@ -208,7 +159,7 @@ class _Stop:
         return time.perf_counter() >= self._end
 
 
-def _run(model: Model, stop: Any, seed: int, initial: Any, hurried: bool, heard: _Heard) -> Any:
+def _run(model: Model, stop: Any, seed: int, initial: Any, hurried: bool) -> Any:
     """What ``pyvrp.solve`` does, but for the penalties, which start from the data.
 
     Its own start at a fixed value whatever the scale of the data, and need thousands of iterations
@@ -237,8 +188,6 @@ def _run(model: Model, stop: Any, seed: int, initial: Any, hurried: bool, heard:
     memory = pyvrp.IteratedLocalSearchParams()
     if hurried:
         memory = pyvrp.IteratedLocalSearchParams(history_length=_SHORT_HISTORY)
-    if heard.found is not None:
-        memory.callbacks.on_best = heard.tell  # type: ignore[method-assign]
     algorithm = pyvrp.IteratedLocalSearch(data, manager, local_search, initial, memory)
     return algorithm.run(stop, collect_stats=False, display=False)
 

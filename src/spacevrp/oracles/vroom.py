@@ -30,12 +30,9 @@ _THOROUGH = 5
 
 
 class VroomOracle(SolverOracle):
-    """VROOM.
+    """VROOM, with an ``exploration`` from 0 (quick) to 5 (thorough).
 
-    Parameters
-    ----------
-    exploration
-        From 0 (quick) to 5 (thorough). It stops by itself, often long before the time is up.
+    It stops by itself, often long before the time is up.
     """
 
     name: ClassVar[str] = "vroom"

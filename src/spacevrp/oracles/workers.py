@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import multiprocessing
-import signal
 import time
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
@@ -15,6 +13,7 @@ from spacevrp.oracles.base import OracleResult
 from spacevrp.oracles.choice import make_oracle
 from spacevrp.problems.errors import InfeasibleError, SpacevrpError
 from spacevrp.problems.problem import Problem
+from spacevrp.processes import AnsweringProcess, ProcessEnded
 
 
 @dataclass(frozen=True)
@@ -65,12 +64,9 @@ def run_tasks(
             yield task, _work(task)
     else:
         for task, outcome in run_in_processes(iter(limited), jobs, _work):
-            yield (
-                task,
-                Failure(f"{task.solver} {outcome.message} on {task.problem.name}")
-                if (isinstance(outcome, Ended))
-                else outcome,
-            )
+            if isinstance(outcome, Ended):
+                outcome = Failure(f"{task.solver} {outcome.message} on {task.problem.name}")
+            yield task, outcome
 
 
 def _in_time(tasks: Iterable[Task], until: float) -> Iterator[Task]:
@@ -108,13 +104,13 @@ def run_in_processes(
     Some solvers end the process where others raise an error, and some never end: one task is lost
     to that, and no more. ``patience`` says after how many seconds a process is ended.
     """
-    busy: dict[Connection, tuple[_Worker, T, float]] = {}
-    idle: list[_Worker] = []
+    busy: dict[Connection, tuple[AnsweringProcess, T, float]] = {}
+    idle: list[AnsweringProcess] = []
     try:
         while True:
             while len(busy) < jobs and (task := next(tasks, None)) is not None:
-                worker = idle.pop() if idle else _Worker(work)
-                worker.connection.send(task)
+                worker = idle.pop() if idle else AnsweringProcess(_answer_by, work)
+                worker.send(task)
                 busy[worker.connection] = worker, task, time.monotonic() + patience(task)
             if not busy:
                 return
@@ -123,9 +119,11 @@ def run_in_processes(
             for connection in wait(list(busy), left):
                 assert isinstance(connection, Connection)
                 worker, task, _ = busy.pop(connection)
-                outcome = worker.receive()
-                if not isinstance(outcome, Ended):
+                try:
+                    outcome: Any = worker.receive()
                     idle.append(worker)
+                except ProcessEnded:
+                    outcome = Ended("ended its process")
                 yield task, outcome
             now = time.monotonic()
             for connection in [one for one, (_, _, end) in busy.items() if end <= now]:
@@ -133,45 +131,9 @@ def run_in_processes(
                 worker.end()
                 yield task, Ended(f"did not end within {patience(task):.0f} s")
     finally:
-        for worker in idle:
-            worker.end(patience=1.0)
-        for worker, _, _ in busy.values():
+        for worker in [*idle, *(worker for worker, _, _ in busy.values())]:
             worker.end()
 
 
-class _Worker:
-    """A process that waits for tasks at one end of a pipe."""
-
-    def __init__(self, work: Callable[[Any], Any]) -> None:
-        # A fresh interpreter: a copy of this one may hold threads of another library.
-        context = multiprocessing.get_context("spawn")
-        self.connection, theirs = context.Pipe()
-        self._process = context.Process(target=_serve, args=(theirs, work), daemon=True)
-        self._process.start()
-        theirs.close()  # so that the pipe breaks where the process does
-
-    def receive(self) -> Any:
-        """What became of the task."""
-        try:
-            return self.connection.recv()
-        except (EOFError, OSError):
-            self.end()
-            return Ended("ended its process")
-
-    def end(self, patience: float = 0.0) -> None:
-        """End the process, whatever it is at; one that waits for tasks ends by itself."""
-        self.connection.close()
-        self._process.join(patience)
-        self._process.kill()
-        self._process.join()
-
-
-def _serve(connection: Any, work: Callable[[Any], Any]) -> None:
-    # Ctrl-C reaches all processes of a terminal; the one that asks decides what it means.
-    signal.signal(signal.SIGINT, signal.SIG_IGN)
-    while True:
-        try:
-            task = connection.recv()
-        except (EOFError, OSError):
-            return
-        connection.send(work(task))
+def _answer_by(work: Callable[[T], Any]) -> Callable[[T], Any]:
+    return work

@@ -7,13 +7,7 @@ from typing import TYPE_CHECKING
 
 from spacevrp.plots.maps import map_size, plot_instance, plot_solution
 from spacevrp.plots.page import page
-from spacevrp.plots.schedule import (
-    bars_size,
-    plot_bars,
-    plot_load,
-    plot_schedule,
-    schedule_size,
-)
+from spacevrp.plots.schedule import bars_size, plot_bars, plot_load, plot_schedule, schedule_size
 from spacevrp.plots.style import new_figure, require_matplotlib
 from spacevrp.problems.errors import UnsupportedError
 from spacevrp.problems.plan_documents import places_of
@@ -58,10 +52,7 @@ def plot(
 
 
 def draw(
-    problem: Problem,
-    solution: Solution | None = None,
-    kind: str = "routes",
-    ax: Axes | None = None,
+    problem: Problem, solution: Solution | None = None, kind: str = "routes", ax: Axes | None = None
 ) -> Axes:
     """Draw into the axes, or into new ones of a fitting size; returns them.
 

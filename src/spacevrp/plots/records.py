@@ -19,10 +19,7 @@ TO = {"oracle": "the paper-protocol oracle", "best": "the best known cost"}
 def read_rows(path: str | Path, fields: Sequence[str], what: str) -> list[dict[str, Any]]:
     """The rows of a record; all must have these fields.
 
-    Parameters
-    ----------
-    what
-        What is expected of the file, for the error where it is something else.
+    Where the file is something else, the error says ``what`` was expected.
     """
     file = Path(path)
     try:
@@ -66,12 +63,8 @@ def read_gap_rows(paths: Sequence[str | Path]) -> list[dict[str, Any]]:
 def choose_gap(gap: str | None, has: Callable[[str], bool], what: str) -> str:
     """The gap to draw: the one asked for, else the first that the rows have.
 
-    Parameters
-    ----------
-    has
-        Whether the rows have enough of a gap.
-    what
-        What is enough, for the error where they have not.
+    ``has`` tells whether they have enough of a gap, and the error where not says ``what`` is
+    enough.
     """
     wanted = tuple(GAPS) if gap is None else (gap,)
     for name in wanted:

@@ -7,14 +7,7 @@ from collections.abc import Iterator
 from itertools import accumulate
 from typing import TYPE_CHECKING, Any
 
-from spacevrp.plots.content import (
-    RouteLook,
-    headline,
-    looks_of,
-    short,
-    unserved_nodes,
-    verdict,
-)
+from spacevrp.plots.content import RouteLook, headline, looks_of, short, unserved_nodes, verdict
 from spacevrp.plots.style import INK, QUIET, RED, finish_title, require_matplotlib
 from spacevrp.problems.clock import Clock
 from spacevrp.problems.errors import UnsupportedError

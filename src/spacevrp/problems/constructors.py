@@ -90,8 +90,13 @@ class Constructors(Scales):
             if features.get("durations") is not None:
                 raise ProblemError("speed_kmh", "none beside durations", "both")
             features["durations"] = metres / _speed(speed_kmh, unit_of(features))
-        timed = [name for name in ("windows", "service") if features.get(name) is not None]
-        if timed and features.get("durations") is None:
+        timed = [
+            name
+            for name in ("windows", "service", "release", "setup")
+            if features.get(name) is not None
+        ]
+        travel = [name for name in ("durations", "travel_times") if features.get(name) is not None]
+        if timed and not travel:
             raise ProblemError(
                 "durations",
                 f"travel times beside {timed[0]}: speed_kmh or durations",

@@ -83,7 +83,7 @@ class Vehicle:
     max_reloads
         How often it may do so; None for no limit.
     on_board
-        It is under way and carries the goods of exactly these customers, whom nobody else may
+        It is under way and carries the goods of exactly these customers, whom no other may
         serve. There is one such vehicle. None: it loads at its depot.
     """
 

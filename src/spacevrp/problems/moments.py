@@ -106,16 +106,22 @@ def read_all_windows(
 
 def _are_several(windows: Any) -> bool:
     """Whether some node has a list of windows instead of one."""
-    if isinstance(windows, np.ndarray) and windows.dtype != object:
-        return windows.ndim == 3
-    if not isinstance(windows, list | tuple | np.ndarray):
+    if isinstance(windows, np.ndarray):
+        if windows.dtype != object or windows.ndim == 0:
+            return windows.ndim == 3
+    elif not isinstance(windows, list | tuple):
         return False
     return any(_is_nested(row) for row in windows)
 
 
 def _is_nested(row: Any) -> bool:
-    nested = (list, tuple, np.ndarray)
-    return isinstance(row, nested) and np.size(row) > 0 and isinstance(row[0], nested)
+    if isinstance(row, np.ndarray):
+        return row.ndim > 1 or (row.dtype == object and _is_nested(row.tolist()))
+    return (
+        isinstance(row, list | tuple)
+        and bool(row)
+        and isinstance(row[0], (list, tuple, np.ndarray))
+    )
 
 
 def _one_a_row(windows: Iterable[Any]) -> tuple[list[Any], list[int]]:
@@ -260,7 +266,7 @@ def read_release(reading: Reading, release: Any, size: int) -> Array | None:
     if release is None:
         return None
     values = plain_array(release)
-    if not isinstance(values, list | tuple | np.ndarray) or np.ndim(values) != 1:
+    if not isinstance(values, list | tuple | np.ndarray) or dimensions(values) != 1:
         raise ProblemError("release", f"{size} moments, one a node", show(release))
     if len(values) != size:
         raise ProblemError("release", f"{size} moments, one a node", f"{len(values)} of them")

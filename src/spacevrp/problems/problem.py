@@ -255,7 +255,7 @@ class Problem(Constructors):
             found["vehicles"] = read_vehicle_moments(reading, self.vehicles)
         if self.release is not None:
             found["release"] = read_release(reading, self.release, self.size)
-        if self.travel_times:
+        if not (isinstance(self.travel_times, tuple) and not self.travel_times):
             found["travel_times"] = read_travel_times(reading, self.travel_times, self.size)
         if windows is None and reading.clock is not None:
             windows = np.tile([-np.inf, np.inf], (self.size, 1))

@@ -101,8 +101,8 @@ def trips_of(problem: Problem, nodes: Sequence[int]) -> list[list[int]]:
 class _Halt:
     """A stop: its window, the gaps in it, and how long it takes.
 
-    ``released`` is when what the vehicle leaves with is there. At the end of a route nobody waits
-    for the depot to open.
+    ``released`` is when what the vehicle leaves with is there. At the end of a route no vehicle
+    waits for the depot to open.
     """
 
     opening: float

@@ -115,7 +115,7 @@ def _check_setup(problem: ProblemData) -> None:
 
 
 def _check_travel_times(problem: ProblemData) -> None:
-    """Matrices of one shape in the order of time, in which nobody overtakes by leaving later."""
+    """In the order of time, and such that to leave later is never to arrive earlier."""
     for moment, matrix in problem.travel_times:
         if not np.isfinite(moment):
             raise ProblemError("travel_times", "finite moments", str(moment))

@@ -183,6 +183,8 @@ class Solver:
         progress: ShowProgress = False,
         explain: bool | None = None,
         clock: Clock = clocks.perf_counter,
+        deadline: Deadline | None = None,
+        entered: Callable[[str], object] | None = None,
         **changes: Any,
     ) -> Outcome:
         """The same with an account of it, and no error where no plan is complete.
@@ -206,6 +208,10 @@ class Solver:
             first few alone; the others are found when they are asked for.
         clock
             Tells the time in seconds.
+        deadline
+            In place of a time; another thread may interrupt it, to end with the best plans so far.
+        entered
+            Told the name of every stage that begins.
 
         Raises
         ------
@@ -216,14 +222,17 @@ class Solver:
         resolved = SolveParams() if params is None else params
         if changes:
             resolved = resolved.changed(**changes)
-        seconds = None if time is None else as_seconds(time)
-        if seconds is not None:
+        seconds = NEVER.seconds if time is None else as_seconds(time)
+        if deadline is None:
+            deadline = Deadline(seconds, clock)
+        elif time is not None:
+            raise SpacevrpError("time: expected none with a deadline, received both")
+        if deadline.seconds < NEVER.seconds:
             resolved.check_time()
         problems, _ = as_problems(problem)
         given = as_starts(start, problem, problems)
-        deadline = Deadline(clock=clock) if seconds is None else Deadline(seconds, clock)
         engine = self._engine_for(protocol_named(resolved.protocol))
-        call = Call(engine, problems, resolved, deadline, given, callback, progress)
+        call = Call(engine, problems, resolved, deadline, given, callback, progress, entered)
         with engine.at_work():
             return call.run(explain)
 
@@ -250,6 +259,7 @@ class Call:
     given: dict[int, Solution]
     callback: Callback | None
     show: ShowProgress
+    entered: Callable[[str], object] | None = None
     stages: list[tuple[str, float, list[float | None]]] = field(default_factory=list)
 
     def __post_init__(self) -> None:
@@ -301,6 +311,8 @@ class Call:
     def _stage(self, name: str, work: Callable[[], None]) -> None:
         began = self.deadline.spent
         self.bar.stage(name)
+        if self.entered is not None:
+            self.entered(name)
         work()
         took, plans = self.deadline.spent - began, map(self.pool.of, range(len(self.problems)))
         costs = [plan.cost if plan is not None and plan.feasible else None for plan in plans]

@@ -314,10 +314,7 @@ class TrainConfig:
 
     @classmethod
     def read(
-        cls,
-        path: str | Path,
-        base: TrainConfig | None = None,
-        network: ModelConfig | None = None,
+        cls, path: str | Path, base: TrainConfig | None = None, network: ModelConfig | None = None
     ) -> TrainConfig:
         """A run from a TOML file.
 

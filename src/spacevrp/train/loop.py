@@ -164,11 +164,7 @@ class _Loop:
         self.step = TrainStep(state.model, state.optimizer, state.average, config, encode, fused)
         self.work = SizedWork(self.step, config, place)
         self.log = Telemetry(
-            folder if self.rank == 0 else None,
-            config.steps,
-            state.step,
-            budget,
-            progress=progress,
+            folder if self.rank == 0 else None, config.steps, state.step, budget, progress=progress
         )
         attributes = [parse_variant(name).attributes for name in config.variants]
         like = next(state.model.parameters())

@@ -26,13 +26,6 @@ class Mixes:
     In a mixed run each shard begins with the problem after the last one of the shard before. The
     first shard of a step begins with the first problem; where a batch holds fewer instances than
     there are problems, with the one after the last of the step before.
-
-    Parameters
-    ----------
-    config
-        The run.
-    size
-        Customers of the instances that keep to the recipe.
     """
 
     def __init__(self, config: TrainConfig, size: int) -> None:

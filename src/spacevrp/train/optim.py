@@ -73,15 +73,7 @@ def trained_parameters(model: SpaceModel, config: TrainConfig) -> dict[str, Tens
 
 
 class MuonAdamW:
-    """Both optimizers behind one ``step``.
-
-    Parameters
-    ----------
-    model
-        Its parameters are updated in place from their ``grad``.
-    config
-        Rates and so on.
-    """
+    """Both optimizers behind one ``step``; parameters change in place by their ``grad``."""
 
     def __init__(self, model: SpaceModel, config: TrainConfig) -> None:
         named = trained_parameters(model, config)
@@ -164,8 +156,7 @@ class MuonAdamW:
             changed = [self._muon[index] for index, _ in members]
             parts = update.split([n for _, n in members])
             torch._foreach_add_(
-                changed,
-                [part.reshape(p.shape) for part, p in zip(parts, changed, strict=True)],
+                changed, [part.reshape(p.shape) for part, p in zip(parts, changed, strict=True)]
             )
 
     def _decay(self, parameters: list[Tensor], rate: Tensor, strength: float) -> None:

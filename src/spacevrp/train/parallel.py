@@ -17,7 +17,13 @@ _VARIABLES = ("RANK", "WORLD_SIZE", "LOCAL_RANK")
 
 @contextmanager
 def joined(device: str) -> Iterator[torch.device]:
-    """Join the group of processes if there is one; yields the device of this process."""
+    """Join the group of processes if there is one; yields the device of this process.
+
+    A group that the process has joined already, as under Ray Train, is taken as it is, and left so.
+    """
+    if not _alone():
+        yield choose_device(device, _number("LOCAL_RANK"))
+        return
     if any(name not in os.environ for name in _VARIABLES[:2]):
         yield choose_device(device)
         return

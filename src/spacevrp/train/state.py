@@ -18,14 +18,7 @@ from spacevrp.train.optim import MuonAdamW, WeightAverage, is_addition
 class TrainState:
     """The weights of a run and everything that changes them.
 
-    Parameters
-    ----------
-    config
-        The run.
-    device
-        Where it happens.
-    weights
-        Weights to begin with; fresh ones, drawn from the run's seed, where there are none.
+    Without ``weights`` to begin with they are drawn from the run's seed.
     """
 
     def __init__(

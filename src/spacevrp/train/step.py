@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from functools import partial
 
 import torch
 from torch import Tensor
@@ -58,16 +59,8 @@ class Tally:
 class TrainStep:
     """The step of a run on one device.
 
-    Parameters
-    ----------
-    model, optimizer, average
-        What is trained.
-    config
-        The run.
-    encode
-        The model's forward pass; a compiled one where speed matters.
-    fused
-        Whether to use the Triton kernels for all instances that they can take.
+    ``encode`` is the model's forward pass, a compiled one where speed matters; ``fused`` uses the
+    Triton kernels for all instances that they can take.
     """
 
     def __init__(
@@ -144,13 +137,7 @@ class TrainStep:
         keys = random_keys(starts.shape, starts.device)
         if self.uses_kernels(environment):
             return fused_rollout(
-                environment,
-                tables,
-                starts,
-                keys,
-                record=True,
-                max_steps=limit,
-                missing_arcs=False,
+                environment, tables, starts, keys, record=True, max_steps=limit, missing_arcs=False
             )
         detached = tables.map(torch.Tensor.detach)
         trace = rollout(
@@ -158,11 +145,9 @@ class TrainStep:
             detached,
             starts,
             keys=keys,
-            dtype=self.dtype,
-            record=True,
             # A captured graph cannot wait for an answer.
             moves=limit if self.fused else None,
-            one_step=self.one_step,
+            one_step=partial(self.one_step, dtype=self.dtype, record=True),
         ).trace
         assert trace is not None  # it was asked for
         return trace

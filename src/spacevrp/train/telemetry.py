@@ -17,18 +17,10 @@ COST, BEST = "cost/", "best/"  # what columns of single problems begin with
 
 
 class Telemetry:
-    """Writes one row a log interval.
+    """Writes one row a log interval, to ``log.csv`` and TensorBoard files.
 
-    Parameters
-    ----------
-    folder
-        Where ``log.csv`` and the TensorBoard files go; None for a process that does not log.
-    total, done
-        Steps of the run, and those already taken. Later rows of an earlier run are dropped.
-    budget
-        Seconds after which the run stops; None for no limit.
-    progress
-        Whether to show the progress line.
+    A process without a ``folder`` does not log. Of ``total`` steps some are ``done``: later rows of
+    an earlier run are dropped.
     """
 
     def __init__(

@@ -22,17 +22,7 @@ _WARM_UP_STEPS = 3
 
 
 class Shards:
-    """Draws the instances of a shard: the problems in turn, or one problem alone.
-
-    Parameters
-    ----------
-    config
-        The run.
-    device
-        Where the instances are drawn.
-    size
-        Customers of every instance; the run's size by default.
-    """
+    """Draws the instances of a shard: the problems in turn, or one problem alone."""
 
     def __init__(self, config: TrainConfig, device: torch.device, size: int | None = None) -> None:
         size = size or config.size
@@ -86,14 +76,8 @@ class EagerWork:
 class CapturedWork:
     """Every piece captured once and replayed: no time is spent in Python.
 
-    Beyond the size that the kernels take, the graph holds a fixed number of compiled steps.
-
-    Parameters
-    ----------
-    step, shards
-        What is done, on what.
-    pool
-        Graph memory to share with other captured work: none of it outlives a replay.
+    Beyond the size that the kernels take, the graph holds a fixed number of compiled steps. Other
+    captured work may share the ``pool`` of its memory: none of it outlives a replay.
     """
 
     def __init__(self, step: TrainStep, shards: Shards, pool: Any = None) -> None:
@@ -137,15 +121,7 @@ class CapturedWork:
 
 
 class SizedWork:
-    """The work for each size, made when the size first comes up.
-
-    Parameters
-    ----------
-    step
-        What is done.
-    config, device
-        The run and where it happens.
-    """
+    """The work for each size, made when the size first comes up."""
 
     def __init__(self, step: TrainStep, config: TrainConfig, device: torch.device) -> None:
         self._step, self._config, self._device = step, config, device

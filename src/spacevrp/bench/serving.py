@@ -1,0 +1,271 @@
+"""``spacevrp bench serve``: requests a second, how long they take, and the server's memory.
+
+The server is a process of its own, ``POST /`` of ``spacevrp serve`` or pyvroom behind the same
+stack (Starlette on uvicorn, a thread for each request); clients are connections that send the next
+request when they have the answer to the last.
+"""
+
+from __future__ import annotations
+
+import argparse
+import asyncio
+import json
+import os
+import socket
+import subprocess
+import sys
+import time
+from collections.abc import Sequence
+from datetime import UTC, datetime
+from importlib.metadata import version
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from spacevrp.arguments import at_least, parse_duration
+from spacevrp.bench.options import add_options, add_report_options, names_out_of, numbers
+from spacevrp.bench.records import command_line, machine, markdown_table, write_record
+from spacevrp.problems.errors import SpacevrpError
+
+_SERVERS = ("spacevrp", "pyvroom")
+_CAPACITY = {20: 30, 50: 40, 100: 50}
+_DIFFERENT = 16  # problems of each size, sent in turn
+_COLUMNS = {
+    "server": "server",
+    "part": "part",
+    "customers": "customers",
+    "clients": "clients",
+    "requests": "requests",
+    "refused": "refused",
+    "per_second": "requests/s",
+    "p50": "p50 s",
+    "p99": "p99 s",
+    "cost": "cost",
+    "memory": "memory MiB",
+}
+_NOTES = """\
+Random CVRP in the plane, distances rounded to whole numbers, as VROOM's JSON with a matrix, 16 of
+each size in turn. "cost" is the mean over the answers, to be compared only where all 16 were
+answered as often; "memory" is what the server's process holds at the end of the row.
+"""
+
+
+def add_arguments(parser: argparse.ArgumentParser) -> None:
+    """Declare the arguments of ``spacevrp bench serve``."""
+    add_options(
+        parser,
+        sizes=(20, 50, 100),
+        clients={
+            "metavar": "NUMBERS",
+            "type": numbers(1),
+            "default": (1, 8, 64),
+            "help": "at the same time",
+        },
+        seconds={"metavar": "TIME", "type": parse_duration, "default": 10.0, "help": "for a row"},
+        memory_rows={
+            "metavar": "N",
+            "type": at_least(0),
+            "default": 0,
+            "help": "further rows with the smallest size and 8 clients, for growth of memory",
+        },
+        servers={
+            "metavar": "NAMES",
+            "type": names_out_of(*_SERVERS),
+            "default": _SERVERS,
+            "help": f"of {', '.join(_SERVERS)}",
+        },
+        workers={"metavar": "N", "type": at_least(1), "default": 2, "help": "threads that solve"},
+        batch={"metavar": "MS", "help": "of the server"},
+        seed=1,
+    )
+    add_report_options(parser, "serve", kept=False)
+
+
+def run(args: argparse.Namespace) -> int:
+    """Measure, print and record."""
+    rows: list[dict[str, Any]] = []
+    before = os.getloadavg()
+    for server in args.servers:
+        process, port = _start(server, args.workers, args.batch)
+        try:
+            cases = [("load", size, clients) for size in args.sizes for clients in args.clients]
+            cases += [("memory", args.sizes[0], 8)] * args.memory_rows
+            for part, size, clients in cases:
+                bodies = requests_of(size, args.seed)
+                asyncio.run(load(port, bodies[:1], 1, 1.0))  # warm
+                told = asyncio.run(load(port, bodies, clients, args.seconds))
+                row = {"server": server, "part": part, "customers": size, "clients": clients}
+                rows.append(row | told | {"memory": _memory(process.pid)})
+                if args.format == "table":
+                    print("  ".join(f"{name} {_shown(value)}" for name, value in rows[-1].items()))
+        finally:
+            process.terminate()
+            process.wait()
+    cells = [[_shown(row[name]) for name in _COLUMNS] for row in rows]
+    text = f"# Serving\n\n{markdown_table(list(_COLUMNS.values()), cells)}\n{_NOTES}"
+    record = {
+        "command": command_line(),
+        "date": datetime.now(UTC).date().isoformat(),
+        "machine": machine("cpu"),
+        "load_average": {"begin": before, "end": os.getloadavg()},
+        "versions": {name: version(name) for name in ("spacevrp", "starlette", "uvicorn")},
+        "seconds": args.seconds,
+        "seed": args.seed,
+    }
+    if "pyvroom" in args.servers:
+        record["versions"]["pyvroom"] = version("pyvroom")
+    if args.format == "json":
+        print(json.dumps({**record, "rows": rows}, indent=1))
+    elif args.format == "markdown":
+        print(text)
+    if args.output is not None:
+        write_record(args.output, "serve", record, rows, text)
+    return 0
+
+
+def _shown(value: Any) -> str:
+    return f"{value:.4g}" if isinstance(value, float) else str(value)
+
+
+# ----------------------------------------------------------------------------------------- requests
+
+
+def requests_of(size: int, seed: int) -> list[bytes]:
+    """Random problems as VROOM's JSON."""
+    draw = np.random.default_rng([seed, size])
+    bodies = []
+    for _ in range(_DIFFERENT):
+        places = draw.uniform(0.0, 10_000.0, (size + 1, 2))
+        lengths = np.linalg.norm(places[:, None] - places[None], axis=2).round().astype(int)
+        demand, capacity = draw.integers(1, 10, size), _CAPACITY.get(size, 30 + size // 5)
+        vehicles = -(-int(demand.sum()) // capacity) + 3
+        document = {
+            "vehicles": [
+                {"id": one, "start_index": 0, "end_index": 0, "capacity": [capacity]}
+                for one in range(vehicles)
+            ],
+            "jobs": [
+                {"id": row + 1, "location_index": row + 1, "delivery": [int(amount)]}
+                for row, amount in enumerate(demand)
+            ],
+            "matrices": {"car": {"durations": lengths.tolist()}},
+        }
+        bodies.append(json.dumps(document).encode())
+    return bodies
+
+
+async def load(port: int, bodies: Sequence[bytes], clients: int, seconds: float) -> dict[str, Any]:
+    """Keep a server busy for so long; what came of it."""
+    end = time.perf_counter() + seconds
+    spent: list[float] = []
+    costs: list[float] = []
+    refused = 0
+
+    async def client(number: int) -> None:
+        nonlocal refused
+        reader, writer = await asyncio.open_connection("127.0.0.1", port)
+        turn = number
+        while time.perf_counter() < end:
+            body = bodies[turn % len(bodies)]
+            turn += 1
+            began = time.perf_counter()
+            writer.write(
+                b"POST / HTTP/1.1\r\nHost: 127.0.0.1\r\nContent-Type: application/json\r\n"
+                b"Content-Length: %d\r\n\r\n" % len(body)
+            )
+            writer.write(body)
+            head = await reader.readuntil(b"\r\n\r\n")
+            lines = head.lower().split(b"\r\n")
+            length = next(line for line in lines if line.startswith(b"content-length:"))
+            answer = json.loads(await reader.readexactly(int(length.partition(b":")[2])))
+            if answer["code"]:
+                refused += 1
+                await asyncio.sleep(0.05)
+                continue
+            spent.append(time.perf_counter() - began)
+            costs.append(answer["summary"]["cost"])
+        writer.close()
+
+    began = time.perf_counter()
+    await asyncio.gather(*(client(number) for number in range(clients)))
+    if not spent:
+        raise SpacevrpError("bench serve: expected answers, received none")
+    return {
+        "requests": len(spent),
+        "refused": refused,
+        "per_second": len(spent) / (time.perf_counter() - began),
+        "p50": float(np.quantile(spent, 0.5)),
+        "p99": float(np.quantile(spent, 0.99)),
+        "cost": float(np.mean(costs)),
+    }
+
+
+# ------------------------------------------------------------------------------------------ servers
+
+
+def _start(server: str, workers: int, batch: str | None) -> tuple[subprocess.Popen[bytes], int]:
+    with socket.create_server(("127.0.0.1", 0)) as free:
+        port = int(free.getsockname()[1])
+    options = ["--port", str(port), "--workers", str(workers)]
+    options += [] if batch is None else ["--batch", batch]
+    command = ["-m", "spacevrp", "serve", "--device", "cpu", *options]
+    if server == "pyvroom":
+        call = f"serve_pyvroom({port}, {workers})"
+        command = ["-c", f"from spacevrp.bench.serving import serve_pyvroom; {call}"]
+    process = subprocess.Popen([sys.executable, *command], stderr=subprocess.DEVNULL)
+    for _ in range(600):
+        try:
+            socket.create_connection(("127.0.0.1", port)).close()
+        except OSError:
+            if process.poll() is not None:
+                break
+            time.sleep(0.1)
+        else:
+            return process, port
+    raise SpacevrpError(f"{server}: the server did not start")
+
+
+def _memory(process: int) -> float | None:
+    """MiB that a process holds."""
+    try:
+        text = Path(f"/proc/{process}/status").read_text(encoding="utf-8")
+    except OSError:
+        return None
+    line = next(line for line in text.splitlines() if line.startswith("VmRSS:"))
+    return int(line.split()[1]) / 1024
+
+
+def serve_pyvroom(port: int, workers: int) -> None:
+    """Pyvroom behind the stack of ``spacevrp serve``."""
+    import uvicorn
+    from starlette.applications import Starlette
+    from starlette.requests import Request
+    from starlette.responses import Response
+    from starlette.routing import Route
+
+    limit = asyncio.Semaphore(workers)
+
+    async def answer(request: Request) -> Response:
+        body = await request.body()
+        async with limit:
+            text = await asyncio.to_thread(_solve_by_pyvroom, body)
+        return Response(text, media_type="application/json")
+
+    app = Starlette(routes=[Route("/", answer, methods=["POST"])])
+    uvicorn.run(app, port=port, log_level="error", loop="asyncio", http="h11")
+
+
+def _solve_by_pyvroom(body: bytes) -> str:
+    import vroom
+
+    document = json.loads(body)
+    model = vroom.Input()
+    model.set_durations_matrix("car", np.array(document["matrices"]["car"]["durations"], np.uint32))
+    for job in document["jobs"]:
+        model.add_job(vroom.Job(job["id"], job["location_index"], delivery=job["delivery"]))
+    for one in document["vehicles"]:
+        model.add_vehicle(
+            vroom.Vehicle(one["id"], start=0, end=0, capacity=one["capacity"], profile="car")
+        )
+    return json.dumps(model.solve(exploration_level=5, nb_threads=1).to_dict())

@@ -1,0 +1,174 @@
+"""Who does the work of a run: processes of this machine here, a Ray cluster in ``ray_engine``."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, replace
+from multiprocessing.connection import Connection, wait
+from threading import RLock
+from typing import Any, Protocol
+
+from tqdm import tqdm
+
+from spacevrp.engines.devices import wants_gpu
+from spacevrp.many.rows import Row
+from spacevrp.many.sources import Item
+from spacevrp.many.worker import Ready, Worker, WorkerSettings, package_version
+from spacevrp.problems.errors import SpacevrpError
+from spacevrp.processes import AnsweringProcess, ProcessEnded
+
+
+@dataclass(frozen=True)
+class Task:
+    """Instances of one part that a worker solves in one go."""
+
+    part: int
+    items: tuple[Item, ...]
+
+
+@dataclass(frozen=True)
+class Lost:
+    """A task whose worker ended before it was done; says how."""
+
+    how: str
+
+
+class WorkEngine(Protocol):
+    """Workers that take a task each."""
+
+    name: str
+    workers: int
+    device: str  # of the workers; empty before the first is ready
+
+    @property
+    def idle(self) -> int:
+        """Workers that wait for a task."""
+        ...
+
+    def submit(self, task: Task) -> None:
+        """Give a task to an idle worker."""
+        ...
+
+    def wait(self) -> list[tuple[Task, list[Row] | Lost]]:
+        """Wait for something to happen; the tasks that have ended, which may be none."""
+        ...
+
+    def close(self) -> None:
+        """End all workers, whatever they are at."""
+        ...
+
+
+def as_ready(answer: Ready | SpacevrpError) -> Ready:
+    """What a worker said when it was ready; raises what it could not do."""
+    if isinstance(answer, SpacevrpError):
+        raise answer
+    if answer.version != package_version():
+        raise SpacevrpError(
+            f"workers: expected spacevrp {package_version()} on every machine, received "
+            f"{answer.version}"
+        )
+    return answer
+
+
+class LocalEngine:
+    """Processes of this machine: one a GPU, or one a group of cores.
+
+    Parameters
+    ----------
+    workers
+        Processes. None for one a GPU, and on a CPU for as many as ``threads`` leave room for.
+    most
+        More than so many have nothing to do.
+    """
+
+    name = "local"
+
+    def __init__(self, settings: WorkerSettings, workers: int | None, most: int) -> None:
+        gpus = count_gpus() if wants_gpu(settings.device) else 0
+        usual = gpus or max(1, _cores() // settings.threads)
+        self.workers = min(workers or usual, most)
+        self.device = ""
+        self._settings = settings
+        self._idle: list[AnsweringProcess] = []
+        # A worker that loads the network has no task.
+        self._busy: dict[Connection, tuple[AnsweringProcess, Task | None, int | None]] = {}
+        self._gpus: dict[AnsweringProcess, int | None] = {}
+        try:
+            for number in range(self.workers):
+                self._start(number % gpus if gpus else None)
+        except BaseException:
+            self.close()
+            raise
+
+    @property
+    def idle(self) -> int:
+        return len(self._idle)
+
+    def submit(self, task: Task) -> None:
+        self._ask(self._idle.pop(), task, task.items)
+
+    def wait(self) -> list[tuple[Task, list[Row] | Lost]]:
+        ended: list[tuple[Task, list[Row] | Lost]] = []
+        for connection in wait(list(self._busy)):
+            assert isinstance(connection, Connection)
+            worker, task, gpu = self._busy.pop(connection)
+            try:
+                answer = worker.receive()
+            except ProcessEnded as error:
+                if task is None:
+                    raise SpacevrpError(
+                        f"workers: a process did not start: {error}; a program that starts "
+                        "processes has its work below `if __name__ == '__main__':`"
+                    ) from None
+                del self._gpus[worker]
+                self._start(gpu)
+                ended.append((task, Lost(str(error))))
+                continue
+            self._idle.append(worker)
+            if task is None:
+                self.device = as_ready(answer).device
+            else:
+                ended.append((task, answer))
+        return ended
+
+    def close(self) -> None:
+        for worker in [*self._idle, *(worker for worker, _, _ in self._busy.values())]:
+            worker.end()
+        self._idle.clear()
+        self._busy.clear()
+
+    def _start(self, gpu: int | None) -> None:
+        worker = AnsweringProcess(_make_worker, replace(self._settings, gpu=gpu))
+        self._gpus[worker] = gpu
+        self._ask(worker, None, None)
+
+    def _ask(self, worker: AnsweringProcess, task: Task | None, message: Any) -> None:
+        worker.send(message)
+        self._busy[worker.connection] = worker, task, self._gpus[worker]
+
+
+def _make_worker(settings: WorkerSettings) -> Callable[[Sequence[Item] | None], Any]:
+    """What a process answers: nothing asked means that it is to be ready."""
+    # tqdm's own lock is one of the system, which a process that is ended leaves behind.
+    tqdm.set_lock(RLock())
+    worker = Worker(settings)
+
+    def answer(items: Sequence[Item] | None) -> Any:
+        return worker.start() if items is None else worker.solve(items)
+
+    return answer
+
+
+def _cores() -> int:
+    """Cores that this process may use."""
+    if hasattr(os, "sched_getaffinity"):
+        return len(os.sched_getaffinity(0))
+    return os.cpu_count() or 1
+
+
+def count_gpus() -> int:
+    """GPUs that torch sees, at least one."""
+    import torch
+
+    return max(1, torch.cuda.device_count())

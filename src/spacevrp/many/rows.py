@@ -1,0 +1,51 @@
+"""What a run says of each instance: one row, whatever became of it."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+from spacevrp.problems.problem import Problem
+from spacevrp.problems.solution import Solution
+from spacevrp.problems.solution_entries import solution_entry
+
+Row = dict[str, Any]
+SOLVED, PARTIAL, FAILED = "solved", "partial", "failed"
+
+
+def solved_row(
+    number: int,
+    source: str,
+    problem: Problem,
+    solution: Solution,
+    reason: str | None,
+    notes: Sequence[str],
+    seconds: float,
+) -> Row:
+    """The row of an instance with a plan; ``reason`` says why it is no complete one."""
+    about = {
+        "index": number,
+        "source": source,
+        "name": problem.name,
+        "variant": problem.variant_name,
+        "status": SOLVED if reason is None else PARTIAL,
+        "reason": reason,
+    }
+    entry = about | solution_entry(problem, solution)
+    return entry | ({"notes": list(notes)} if notes else {}) | {"seconds": round(seconds, 6)}
+
+
+def failed_row(number: int, source: str, reason: str) -> Row:
+    """The row of an instance without any plan."""
+    return {
+        "index": number,
+        "source": source,
+        "name": None,
+        "variant": None,
+        "status": FAILED,
+        "reason": reason,
+        "cost": None,
+        "routes": [],
+        "feasible": False,
+        "seconds": 0.0,
+    }

@@ -1,0 +1,1 @@
+"""``spacevrp serve``: problems in and plans out over HTTP (docs/how-to/serve.md)."""

@@ -1,0 +1,319 @@
+"""Many instances on the processes of this machine: the same plans, each once, whatever happens."""
+
+from __future__ import annotations
+
+import json
+import os
+import signal
+import subprocess
+import sys
+import time
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+
+import spacevrp
+from spacevrp.many import solve_many
+from spacevrp.many.engines import Lost, Task
+from spacevrp.many.run import _Run
+from spacevrp.many.sources import gather
+from spacevrp.many.store import Store
+from spacevrp.problems.errors import SpacevrpError
+from spacevrp.problems.problem import Problem
+
+Row = dict[str, Any]
+# The search alone needs no weights of its own, and is the same in every process.
+QUICK: dict[str, Any] = {"network": False, "iterations": 20, "device": "cpu", "workers": 1}
+OPTIONS = ("--set", "network=false", "--set", "iterations=20", "--device", "cpu")
+
+
+def plans(rows: Any) -> list[tuple[int, Any, Any]]:
+    return [(row["index"], row["cost"], row["routes"]) for row in rows]
+
+
+def test_plans_are_those_of_solve(folder: Path, tmp_path: Path) -> None:
+    result = solve_many(folder, output=tmp_path / "out", seed=3, **QUICK)
+    paths = [*sorted(folder.glob("*.*")), folder / "more" / "batch.npz"]
+    problems: list[Problem] = []
+    for path in paths:
+        if path.suffix != ".md":
+            content = spacevrp.read(path)
+            problems += [content] if isinstance(content, Problem) else content
+    alone = [
+        spacevrp.solve(one, seed=3, network=False, iterations=20, device="cpu") for one in problems
+    ]
+    rows = list(result.rows())
+    assert (result.count, result.solved, result.failures) == (12, 12, ())
+    assert [row["index"] for row in rows] == list(range(12))
+    assert [row["cost"] for row in rows] == [one.cost for one in alone]
+    assert [row["routes"] for row in rows] == [list(map(list, one.routes)) for one in alone]
+    assert [row["name"] for row in rows] == [problem.name for problem in problems]
+    assert rows[11]["source"] == f"{folder / 'more' / 'batch.npz'}[2]"
+    assert result.mean_cost == pytest.approx(np.mean([one.cost for one in alone]), rel=1e-12)
+
+
+def test_one_bad_instance_ends_nothing(folder: Path, tmp_path: Path) -> None:
+    (folder / "4.json").write_text("{")
+    batch = dict(np.load(folder / "more" / "batch.npz"))
+    batch["coords"][1, 3, 0] = np.nan
+    np.savez(folder / "more" / "batch.npz", **batch)
+    result = solve_many(folder, output=tmp_path / "out", **QUICK)
+    assert (result.count, result.solved) == (12, 10)
+    broken, nan = result.failures
+    assert (broken["index"], broken["status"]) == (4, "failed")
+    assert broken["reason"].startswith(f"{folder / '4.json'}: line 1: not JSON")
+    assert nan["index"] == 10
+    assert "instance 1: key coords, node 3" in nan["reason"]
+    listed = (tmp_path / "out" / "_failures.jsonl").read_text().splitlines()
+    assert [json.loads(line) for line in listed] == list(result.failures)
+
+    # A file that is mended is solved, and nothing else is.
+    written = {path: path.stat().st_mtime_ns for path in (tmp_path / "out").glob("part-*")}
+    spacevrp.write(spacevrp.generate("CVRP", 8, 1, seed=5)[0], folder / "4.json")
+    again = solve_many(folder, output=tmp_path / "out", **QUICK)
+    assert (again.here, again.solved) == (1, 11)
+    touched = {path.name for path, then in written.items() if path.stat().st_mtime_ns != then}
+    assert touched == {"part-000004.jsonl"}
+
+
+def test_partial_plans_are_kept_and_listed(tmp_path: Path) -> None:
+    places = [(0, 0), (0, 1), (1, 0), (1, 1)]
+    short = Problem.from_coordinates(places, demand=[0, 2, 2, 2], capacity=3, max_routes=2)
+    fine = Problem.from_coordinates(places, demand=[0, 2, 2, 2], capacity=3)
+    result = solve_many([fine, short], output=tmp_path / "out", **QUICK)
+    solved, partial = result.rows()
+    assert (solved["status"], solved["cost"]) == ("solved", pytest.approx(2 + 2 + 2 * 2**0.5))
+    assert (partial["status"], partial["feasible"]) == ("partial", False)
+    assert len(partial["unserved"]) == 1
+    assert [row["index"] for row in result.failures] == [1]
+
+
+def test_a_run_that_is_there_is_not_solved_again(folder: Path, tmp_path: Path) -> None:
+    out = tmp_path / "out"
+    first = solve_many(folder, output=out, part_size=5, **QUICK)
+    assert (first.here, len(list(out.glob("part-*")))) == (12, 3)
+    before = list(first.rows())
+    (out / "part-000001.jsonl").unlink()
+    (out / ".part-000001.99.jsonl").write_text("half a par")
+    second = solve_many(folder, output=out, **QUICK)
+    assert (second.here, second.solved) == (5, 12)
+    assert plans(second.rows()) == plans(before)
+    assert list(second.rows())[:5] == before[:5]  # to the second that it took
+    assert not list(out.glob(".*"))
+    third = solve_many(folder, output=out, **QUICK)
+    assert (third.here, third.workers) == (0, 0)
+
+
+def test_a_changed_parameter_is_an_error(tmp_path: Path) -> None:
+    problems = spacevrp.generate("CVRP", 5, 2)
+    asked = {**QUICK, "output": tmp_path / "out", "part_size": 5}
+    solve_many(problems, **asked)
+    for changes, message in (
+        ({"seed": 1}, "seed=0, now seed=1"),
+        ({"iterations": 21}, "iterations=20, now iterations=21"),
+        ({"part_size": 4}, "part_size=5, now part_size=4"),
+        ({"rounding": "nearest"}, "rounding=None, now rounding='nearest'"),
+        ({"iterations": None, "time": 2}, "iterations=20, now iterations=None; time=None, now"),
+    ):
+        with pytest.raises(SpacevrpError, match=message):
+            solve_many(problems, **{**asked, **changes})
+    assert solve_many(problems, **{**asked, "workers": 1, "threads": 2}).here == 0
+
+
+def test_changed_instances_are_an_error(tmp_path: Path) -> None:
+    problems = spacevrp.generate("CVRP", 5, 3)
+    asked = {**QUICK, "output": tmp_path / "out"}
+    solve_many(problems, **asked)
+    with pytest.raises(SpacevrpError, match="3 sources then, 2 now"):
+        solve_many(problems[:2], **asked)
+    with pytest.raises(SpacevrpError, match="problem 0 has changed since it was solved"):
+        solve_many(problems[::-1], **asked)
+
+
+def test_a_foreign_or_damaged_folder_is_refused(tmp_path: Path) -> None:
+    problems = spacevrp.generate("CVRP", 5, 2)
+    out = tmp_path / "out"
+    out.mkdir()
+    (out / "thesis.tex").write_text("years of work")
+    with pytest.raises(SpacevrpError, match=r"expected an empty folder .* 'thesis.tex'"):
+        solve_many(problems, output=out, **QUICK)
+    (out / "thesis.tex").unlink()
+    solve_many(problems, output=out, part_size=2, **QUICK)
+    part = out / "part-000000.jsonl"
+    part.write_text(part.read_text().splitlines()[0] + "\n")
+    with pytest.raises(SpacevrpError, match="delete it to solve them again"):
+        solve_many(problems, output=out, **QUICK)
+
+
+def test_two_runs_do_not_share_a_folder(tmp_path: Path) -> None:
+    problems = spacevrp.generate("CVRP", 5, 2)
+    store = Store(tmp_path / "out", gather(problems), "jsonl", "0")
+    with store.locked(), pytest.raises(SpacevrpError, match=f"that of process {os.getpid()} on "):
+        solve_many(problems, output=tmp_path / "out", **QUICK)
+    assert solve_many(problems, output=tmp_path / "out", **QUICK).solved == 2
+
+
+@pytest.mark.parametrize(
+    ("given", "options", "message"),
+    [
+        ("nowhere", {}, "nowhere: expected a file or a folder"),
+        ([], {}, "expected at least one, received none"),
+        (7, {}, "expected a Problem or several"),
+        ([], {"engine": "spark"}, "expected local, ray or ray://HOST:PORT, received 'spark'"),
+        ([], {"format": "xml"}, "expected jsonl or parquet"),
+        ([], {"workers": 0}, "workers: expected a whole number of at least 1"),
+        ([], {"time": "1s", "iterations": 5}, "expected none with a time"),
+    ],
+)
+def test_what_is_wrong_is_said_before_the_work(
+    given: Any, options: dict[str, Any], message: str
+) -> None:
+    with pytest.raises(SpacevrpError, match=message):
+        solve_many(given, **options)
+
+
+def test_weights_that_are_not_there_are_an_error_of_the_run(tmp_path: Path) -> None:
+    with pytest.raises(SpacevrpError, match=r"gone\.safetensors"):
+        solve_many(
+            spacevrp.generate("CVRP", 5, 2),
+            output=tmp_path / "out",
+            weights=tmp_path / "gone.safetensors",
+            **QUICK,
+        )
+
+
+# ----------------------------------------------------------------------------- workers that end
+
+
+class Failing:
+    """Workers that end at instance 3, whenever they meet it, and once at the first task."""
+
+    name, workers, device = "failing", 1, "cpu"
+
+    def __init__(self) -> None:
+        self.given: list[tuple[int, ...]] = []
+        self._task: Task | None = None
+
+    @property
+    def idle(self) -> int:
+        return self._task is None
+
+    def submit(self, task: Task) -> None:
+        self._task = task
+        self.given.append(tuple(item.number for item in task.items))
+
+    def wait(self) -> list[tuple[Task, list[Row] | Lost]]:
+        task, self._task = self._task, None
+        assert task is not None
+        numbers = self.given[-1]
+        if 3 in numbers or len(self.given) == 1:
+            return [(task, Lost("it was ended by SIGKILL"))]
+        rows = [
+            {"index": n, "source": "", "status": "solved", "reason": None, "cost": 1.0}
+            for n in numbers
+        ]
+        return [(task, rows)]
+
+    def close(self) -> None:
+        pass
+
+
+def test_a_lost_part_is_solved_again_and_a_deadly_instance_fails_alone(tmp_path: Path) -> None:
+    sources = gather(spacevrp.generate("CVRP", 5, 6))
+    store = Store(tmp_path, sources, "jsonl", "0")
+    with store.locked():
+        store.open({}, 2, 2)
+        run = _Run(sources, store, {})
+        engine = Failing()
+        run.work(lambda most: engine, False)
+    # Part (0, 1) twice; part (2, 3) twice, then one by one, instance 3 twice.
+    assert engine.given.count((0, 1)) == 2
+    assert engine.given.count((2, 3)) == 2
+    assert engine.given.count((3,)) == 2
+    assert engine.given.count((2,)) == engine.given.count((4, 5)) == 1
+    rows = [row for part in store.parts for row in store.read(part)]
+    assert [row["status"] for row in rows] == ["solved"] * 3 + ["failed"] + ["solved"] * 2
+    assert rows[3]["reason"] == "the process that solved it ended twice: it was ended by SIGKILL"
+
+
+# ----------------------------------------------------------------------- processes of their own
+
+
+def start(*arguments: object, **options: Any) -> subprocess.Popen[str]:
+    return subprocess.Popen(
+        [sys.executable, "-m", "spacevrp", "solve", *map(str, arguments)],
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+        text=True,
+        **options,
+    )
+
+
+def wait_for_parts(process: subprocess.Popen[str], out: Path, number: int) -> None:
+    while len(list(out.glob("part-*"))) < number:
+        assert process.poll() is None, process.communicate()
+        time.sleep(0.01)
+
+
+@pytest.fixture
+def long_run(tmp_path: Path) -> tuple[list[object], Path]:
+    """Arguments of a run of many parts, which takes seconds."""
+    batch, out = tmp_path / "batch.npz", tmp_path / "out"
+    spacevrp.write(spacevrp.generate("CVRP", 30, 60), batch)
+    options = ["--set", "network=false", "--set", "iterations=1000", "--device", "cpu"]
+    return [batch, "--engine", "local", "--workers", 2, "--part-size", 2, *options, "-o", out], out
+
+
+@pytest.mark.slow
+@pytest.mark.skipif(os.name != "posix", reason="signals")
+@pytest.mark.parametrize("number", [signal.SIGKILL, signal.SIGINT])
+def test_a_run_goes_on_after_a_signal(long_run: tuple[list[object], Path], number: int) -> None:
+    arguments, out = long_run
+    process = start(*arguments)
+    wait_for_parts(process, out, 3)
+    process.send_signal(number)
+    output, errors = process.communicate(timeout=60)
+    there = {path: path.read_bytes() for path in out.glob("part-*")}
+    assert 3 <= len(there) < 30
+    if number == signal.SIGINT:
+        assert process.returncode == 130
+        assert errors == f"spacevrp: interrupted; the same command goes on in {out}\n"
+    done = start(*arguments)
+    output, errors = done.communicate(timeout=300)
+    assert (done.returncode, errors) == (0, "")
+    assert "60 of 60 solved, mean cost " in output
+    assert f", {60 - 2 * len(there)} of them now, in " in output
+    assert all(path.read_bytes() == held for path, held in there.items())
+    rows = [json.loads(line) for path in sorted(out.glob("part-*")) for line in path.open()]
+    assert [row["index"] for row in rows] == list(range(60))
+
+
+@pytest.mark.slow
+@pytest.mark.skipif(not Path("/proc").is_dir(), reason="finds processes in /proc")
+def test_a_killed_worker_costs_nothing_but_time(long_run: tuple[list[object], Path]) -> None:
+    arguments, out = long_run
+    process = start(*arguments)
+    wait_for_parts(process, out, 3)
+    children = Path(f"/proc/{process.pid}/task/{process.pid}/children").read_text().split()
+    workers = [
+        pid for pid in children if b"spawn_main" in Path(f"/proc/{pid}/cmdline").read_bytes()
+    ]
+    os.kill(int(workers[0]), signal.SIGKILL)
+    output, errors = process.communicate(timeout=300)
+    assert (process.returncode, errors) == (0, "")
+    assert "60 of 60 solved" in output
+    assert "1 part given out again" in output
+
+
+@pytest.mark.slow
+def test_the_command(folder: Path, tmp_path: Path) -> None:
+    (folder / "1.vrp").write_text("NAME : x\nTYPE : CVRP\n")
+    out = tmp_path / "out"
+    process = start(folder, *OPTIONS, "--workers", 1, "-o", out)
+    output, errors = process.communicate(timeout=120)
+    assert process.returncode == 1
+    assert output.startswith(f"{out}: 11 of 12 solved, mean cost ")
+    (line,) = errors.splitlines()
+    assert line.startswith(f"spacevrp: 1: {folder / '1.vrp'}: failed: ")
