@@ -278,3 +278,43 @@ def test_convert(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     ):
         assert main(["convert", str(path), str(tmp_path / target)]) == 2
         assert words in capsys.readouterr().err
+
+
+# From node 1 to node 4; node 3 comes before node 2.
+SOP = """\
+NAME: order
+TYPE: SOP
+DIMENSION: 4
+EDGE_WEIGHT_TYPE: EXPLICIT
+EDGE_WEIGHT_FORMAT: FULL_MATRIX
+EDGE_WEIGHT_SECTION
+4
+0 1 5 99
+-1 0 -1 2
+-1 7 0 4
+-1 -1 -1 0
+EOF
+"""
+
+
+def test_sequential_ordering_and_tours(tmp_path: Path) -> None:
+    problem = read(save(tmp_path, SOP, "order.sop"))
+    assert isinstance(problem, Problem)
+    assert set(problem.order) == {(2, 1), (1, 3), (2, 3)}
+    tour = save(
+        tmp_path, "TYPE : TOUR\nDIMENSION : 4\nTOUR_SECTION\n1\n3\n2\n4\n-1\nEOF\n", "t.tour"
+    )
+    (plan,) = read_solution(tour, problem).instances
+    verdict = judge(problem, plan.routes)
+    assert (verdict.cost, verdict.violations) == (5 + 7 + 2, ())
+    wrong = judge(problem, [(0, 1, 2, 3)])
+    assert {one.code for one in wrong.violations} == {"order", "arc"}
+    plain = read(save(tmp_path, TOUR))
+    assert isinstance(plain, Problem)
+    text = "TYPE : TOUR\nDIMENSION : 5\nTOUR_SECTION\n2 3 4 1 5\n-1\nEOF\n"
+    (round_trip,) = read_solution(save(tmp_path, text, "u.tour"), plain).instances
+    assert judge(plain, round_trip.routes).cost == 4 + 3 + 4 + 1 + 2
+    with pytest.raises(FormatError, match="TOUR_SECTION: expected nodes 1 to 4, received 5"):
+        read_solution(tmp_path / "u.tour", problem)
+    with pytest.raises(FormatError, match="FULL_MATRIX, as in all of TYPE SOP"):
+        read(save(tmp_path, SOP.replace("FULL_MATRIX", "UPPER_ROW"), "bad.sop"))

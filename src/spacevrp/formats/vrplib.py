@@ -17,6 +17,7 @@ from spacevrp.formats.edge_weights import LAYOUTS, SPACES, count_weights, measur
 from spacevrp.formats.files import check_kind, shown, warn, warn_left_out
 from spacevrp.formats.fleets import fleet_fields
 from spacevrp.formats.numbered import LIST, Field, Numbered
+from spacevrp.formats.sequential import sequential_fields
 from spacevrp.formats.tsplib import (
     Document,
     parse_document,
@@ -57,6 +58,7 @@ _WINDOWS = ("DEMAND_SECTION", "TIME_WINDOW_SECTION")
 TYPES = {
     "TSP": _Type(has_depot=False),
     "ATSP": _Type(has_depot=False),
+    "SOP": _Type(has_depot=False),
     "CVRP": _Type(needs=_FLEET),
     "ACVRP": _Type(needs=_FLEET),
     "DCVRP": _Type(needs=_FLEET),
@@ -147,6 +149,8 @@ def read_vrplib(
     if size is None or size < 1:
         received = document.text("DIMENSION") or "none"
         raise document.fail("DIMENSION", expected="a number of nodes", received=received)
+    if kind is TYPES["SOP"]:
+        return build(path, sequential_fields(document, size, rounding), variant=variant)
     rows = _read_nodes(document, size)
     distances = _read_distances(document, size, rows, kind, rounding)
     nodes = Numbered(document, FIELDS, size, rows)
