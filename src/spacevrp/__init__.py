@@ -18,6 +18,7 @@ if TYPE_CHECKING:
     from spacevrp.formats.saving import write as write
     from spacevrp.generators import generate as generate
     from spacevrp.many import solve_many as solve_many
+    from spacevrp.oracles.pyvrp import to_pyvrp as to_pyvrp
     from spacevrp.problems.breaks import Break as Break
     from spacevrp.problems.clock import Clock as Clock
     from spacevrp.problems.errors import SpacevrpError as SpacevrpError
@@ -57,6 +58,7 @@ _HOMES = {
     "parse_variant": "spacevrp.problems.variants",
     "read": "spacevrp.formats",
     "solve": "spacevrp.solver",
+    "to_pyvrp": "spacevrp.oracles.pyvrp",
     "solve_many": "spacevrp.many",
     "write": "spacevrp.formats.saving",
 }

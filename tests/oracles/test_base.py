@@ -308,6 +308,8 @@ def test_relations_are_refused_by_name(name: str) -> None:
     points = [(0, 0), (1, 0), (2, 0), (3, 0)]
     related = Problem.from_coordinates(points, groups=[(1, 2)])
     mixed = Problem.from_coordinates(points, pairs=[(1, 2)])
-    for problem, what in ((related, "groups"), (mixed, "customers beside pairs")):
+    ordered = Problem.from_coordinates(points, order=[(1, 2)])
+    known = ((related, "groups"), (mixed, "customers beside pairs"))
+    for problem, what in ((ordered, "order"), *(known if name != "pyvrp" else ())):
         with pytest.raises(UnsupportedError, match=f"cannot model {what} exactly"):
             make_oracle(name).check(problem)

@@ -24,6 +24,7 @@ from spacevrp.problems.plan_documents import (
     plan_rows,
     solution_document,
 )
+from spacevrp.problems.plan_gpx import plan_gpx
 from spacevrp.problems.plan_sol import solution_sol
 from spacevrp.problems.plan_text import count, describe_plan, write_number
 from spacevrp.problems.plan_vroom import plan_vroom
@@ -161,6 +162,10 @@ class Solution:
         """A GeoJSON collection of routes and stops, for problems with longitudes and latitudes."""
         return plan_geojson(self.plan, self.violations)
 
+    def to_gpx(self) -> str:
+        """GPX 1.1 with a route for each vehicle, for problems with longitudes and latitudes."""
+        return plan_gpx(self.plan)
+
     def to_vroom(self) -> dict[str, Any]:
         """The document that VROOM would answer with."""
         return plan_vroom(self.plan)
@@ -168,8 +173,8 @@ class Solution:
     def save(self, path: str | Path) -> None:
         """Write the solution in the format that the suffix says.
 
-        ``.sol`` (VRPLIB), ``.json`` (as ``spacevrp solve`` writes it), ``.geojson``, ``.csv`` (one
-        row a stop) or ``.txt`` (what ``str`` gives).
+        ``.sol`` (VRPLIB), ``.json`` (as ``spacevrp solve`` writes it), ``.geojson``, ``.gpx``,
+        ``.csv`` (one row a stop) or ``.txt`` (what ``str`` gives).
         """
         path = Path(path)
         suffix = path.suffix.lower()
@@ -181,13 +186,15 @@ class Solution:
             text = _as_json(document)
         elif suffix == ".geojson":
             text = _as_json(self.to_geojson())
+        elif suffix == ".gpx":
+            text = self.to_gpx()
         elif suffix == ".csv":
             text = plan_csv(self.to_dict())
         elif suffix == ".txt":
             text = f"{self}\n"
         else:
             raise UnsupportedError(
-                f"{path}: solutions are saved as .sol, .json, .geojson, .csv or .txt"
+                f"{path}: solutions are saved as .sol, .json, .geojson, .gpx, .csv or .txt"
             )
         try:
             path.write_bytes(text.encode())
