@@ -1,5 +1,6 @@
 // Python's view of the search: arrays in, plans out, the GIL released in between.
 #include "arrays.hpp"
+#include "sampling.hpp"
 #include "search.hpp"
 #include "threads.hpp"
 
@@ -243,7 +244,7 @@ Options as_options(std::uint64_t seed, std::int64_t iterations, double seconds,
         {"hot", &options.hot},         {"cold", &options.cold},
         {"removed", &options.removed}, {"longest_string", &options.longest_string},
         {"blink", &options.blink},     {"wide", &options.wide},
-        {"descent", &options.descent}};
+        {"descent", &options.descent}, {"within", &options.within}};
     for (const auto &[key, number] : tuning) {
         if (!(number >= 0.0) || !(number <= 1e9))
             throw py::value_error(key + ": expected a number of at least 0");
@@ -411,80 +412,15 @@ search_many(const std::vector<std::shared_ptr<Model>> &models, const std::vector
     return out;
 }
 
-// Random moves that the search holds for feasible, each applied to the given plan alone. The change
-// told is the one that the search predicts, of the cost as the referee counts it.
 std::vector<std::tuple<std::string, double, std::vector<std::vector<Node>>, std::vector<int>>>
-sample_moves(const Model &model, const std::vector<std::vector<Node>> &routes,
-             const std::vector<int> &types, std::uint64_t seed, int count) {
+moves_of(const Model &model, const std::vector<std::vector<Node>> &routes,
+         const std::vector<int> &types, std::uint64_t seed, int count) {
     std::vector<std::tuple<std::string, double, std::vector<std::vector<Node>>, std::vector<int>>>
-        moves;
-    const Routes start = as_routes({routes, types});
-    Options options;
-    options.seed = seed;
-    Random random(seed ^ 0x5851F42D4C957F2DULL);
-    const int n = static_cast<int>(model.customers.size());
-    Search base(model, options);
-    base.begin(start);
-    const Routes given = base.plan.routes();
-    const auto note = [&](const char *name, double change, const Plan &plan) {
-        const Routes after = plan.routes();
-        moves.emplace_back(name, change, after.stops, after.types);
-    };
-    // Where prize is maximised, travel is weighed by the search only.
-    const auto travel = [&](double delta) { return model.maximise_prize ? 0.0 : delta; };
-    for (std::int64_t attempt = 0;
-         attempt < std::int64_t{50} * count && static_cast<int>(moves.size()) < count && n > 0;
-         ++attempt) {
-        const int kind = random.below(Search::MOVES + 2);
-        const Node u = model.customers[static_cast<std::size_t>(random.below(n))];
-        const Node v = model.customers[static_cast<std::size_t>(random.below(n))];
-        Search trial(model, options);
-        trial.begin(given);
-        if (kind < Search::MOVES) {
-            Search::Proposal proposal;
-            if (!trial.propose(kind, u, v, INFINITE, proposal))
-                continue;
-            trial.apply(proposal);
-            // What a route counts in the objective is no cost.
-            for (int side = 0; side < 2; ++side)
-                if (proposal.route[side] >= 0 && proposal.stops[side].empty())
-                    proposal.delta += model.relations.route_price;
-            note(Search::move_name(kind), travel(proposal.delta), trial.plan);
-            continue;
-        }
-        const Node head = model.head(u);
-        if (trial.plan.is_fixed[Model::at(head)])
-            continue;
-        double change = 0.0;
-        const bool moved = trial.plan.is_served(head);
-        if (moved) {
-            const int number = trial.plan.route_of[Model::at(head)];
-            const Route &r = trial.plan.route[static_cast<std::size_t>(number)];
-            std::vector<Node> stops;
-            for (int p = 1; p <= r.size; ++p)
-                if (model.head(r.node[static_cast<std::size_t>(p)]) != head)
-                    stops.push_back(r.node[static_cast<std::size_t>(p)]);
-            const double before = trial.plan.value().cost;
-            trial.plan.to_bank(head);
-            if (!trial.plan.assign(number, r.type, stops.data(), static_cast<int>(stops.size())))
-                continue;
-            change = trial.plan.value().cost - before;
-            if (kind == Search::MOVES) {
-                note("removal", change, trial.plan);
-                continue;
-            }
-        }
-        const Place place = trial.best_place(head, 0.3);
-        if (!place.found())
-            continue;
-        trial.plan.insert(head, place);
-        trial.plan.from_bank(head);
-        const double counted =
-            place.surcharge + (place.route < 0 ? model.relations.route_price : 0.0);
-        change += travel(place.delta - counted) - model.skip[Model::at(head)];
-        note(moved ? "reinsertion" : "insertion", change, trial.plan);
-    }
-    return moves;
+        out;
+    for (Move &move : sample_moves(model, as_routes({routes, types}), seed, count))
+        out.emplace_back(move.name, move.change, std::move(move.after.stops),
+                         std::move(move.after.types));
+    return out;
 }
 
 } // namespace
@@ -527,7 +463,7 @@ PYBIND11_MODULE(_core, module) {
              py::arg("no_gain") = -1, py::arg("callback") = py::none(),
              py::arg("should_stop") = py::none(), py::arg("threads") = 1,
              py::arg("tuning") = Tuning{})
-        .def("sample_moves", &sample_moves, py::arg("routes"), py::arg("types"), py::arg("seed"),
+        .def("sample_moves", &moves_of, py::arg("routes"), py::arg("types"), py::arg("seed"),
              py::arg("count"));
 
     module.def("search_many", &search_many, py::arg("models"), py::arg("starts"), py::kw_only(),

@@ -180,8 +180,8 @@ bool Plan::may_join(const Route &r, Node head) const {
     return !model.rich || r.size + (other < 0 ? 1 : 2) <= model.rules.types[at(r.type)].max_stops;
 }
 
-RouteValue Plan::whole_route(int type, const Node *stops, int count) const {
-    return rules_.evaluate(type, stops, count);
+RouteValue Plan::whole_route(int type, const Node *stops, int count, const Limit &limit) const {
+    return rules_.evaluate(type, stops, count, limit);
 }
 
 double Plan::checked_cost(int type, const Node *stops, int count) const {

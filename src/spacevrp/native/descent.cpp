@@ -23,14 +23,15 @@ enum Kind {
     SWAP_TWO,
     TWO_OPT_STAR,
     TWO_OPT,
+    OR_THREE_OPT,
 };
 
 } // namespace
 
 const char *Search::move_name(int kind) {
-    static const char *names[MOVES] = {"relocate",        "relocate_before", "or_opt_two",
-                                       "or_opt_reversed", "or_opt_three",    "swap",
-                                       "swap_two",        "two_opt_star",    "two_opt"};
+    static const char *names[MOVES] = {
+        "relocate", "relocate_before", "or_opt_two",   "or_opt_reversed", "or_opt_three",
+        "swap",     "swap_two",        "two_opt_star", "two_opt",         "or_three_opt"};
     return names[kind];
 }
 
@@ -250,6 +251,8 @@ bool Search::propose(int kind, Node u, Node v, double bound, Proposal &out) {
         const Piece right[2] = {{a, pu + 1, ra.size, true}, {b, pv + 1, rb.size, false}};
         return weigh(left, 2, right, 2, bound, out);
     }
+    case OR_THREE_OPT:
+        return a == b && exchange_parts(u, v, bound, out);
     default:
         return false;
     }
@@ -312,8 +315,11 @@ bool Search::improve(Node u) {
     const Node *near = model_.near(u);
     const int count = std::min(options_.granularity, model_.width);
     const double bound = -1e-9 * model_.arc_weight * model_.typical_arc;
+    // The last kind gains nothing in short routes, nor where turning parts round does as well.
+    const bool tour = !model_.symmetric && plan.active.size() == 1;
+    const int kinds = tour ? MOVES : OR_THREE_OPT;
     for (int i = 0; i < count && near[i] >= 0; ++i)
-        for (int kind = 0; kind < MOVES; ++kind)
+        for (int kind = 0; kind < kinds; ++kind)
             if (propose(kind, u, near[i], bound, proposal_)) {
                 enqueue_beside(u); // what lies beside them before and after
                 enqueue_beside(near[i]);

@@ -110,26 +110,20 @@ Place Search::scan_whole(int number, Node node, double floor, double bound) {
     int low = r.pinned, high = r.size;
     if (model_.relations.ordered)
         plan.order_span(number, node, low, high);
-    std::size_t next_reload = 0;
     for (int p = r.pinned; p <= high; ++p) {
         const Node last = r.node[at(p)], next = r.node[at(p + 1)];
         const double longer =
             model_.distance(last, node) + model_.distance(node, next) - r.arc[at(p)];
         double least = weight * longer;
-        // Before or behind a depot on the way it may lie better than between two customers.
-        for (; next_reload < r.reloads.size() && r.reloads[next_reload].after <= p; ++next_reload) {
-            const Node depot = r.reloads[next_reload].depot;
-            const double before = model_.distance(last, node) + model_.distance(node, depot) -
-                                  model_.distance(last, depot);
-            const double behind = model_.distance(depot, node) + model_.distance(node, next) -
-                                  model_.distance(depot, next);
-            if (r.reloads[next_reload].after == p)
-                least = std::min(least, weight * std::min(before, behind));
-        }
-        if (model_.limited_duration && r.reloads.empty()) {
+        if (!r.trips.rest.empty())
+            least = weight * plan.rules().least_length(r.type, r.trips, r.node.data(),
+                                                       r.so_far.data(), r.size, p, node) -
+                    r.cost;
+        if (model_.limited_duration) {
             const double busy = r.busy[at(r.size + 1)] + model_.duration(last, node) + service +
                                 model_.duration(node, next) - model_.duration(last, next);
-            least += std::max(plan.least_extra(r.type, busy) - r.extra, 0.0);
+            const double extra = plan.least_extra(r.type, busy);
+            least += r.trips.rest.empty() ? std::max(extra - r.extra, 0.0) : extra;
         }
         if (p >= low && least < bound && plan.fits(r, p, node, longer))
             candidates_.push_back({least, longer, p, 0});
@@ -161,9 +155,12 @@ Place Search::best_candidate(int number, Node head, double floor, double bound) 
         }
         tried_.insert(tried_.end(), stops + (other < 0 ? one.first : one.second), stops + r.size);
         const int size = static_cast<int>(tried_.size());
+        Limit limit;
+        if (other < 0 && !r.trips.rest.empty())
+            limit = {r.cost + best.delta, r.trips.rest.data(), one.first};
         RouteValue whole{true, 0.0};
         if (model_.rich)
-            whole = plan.whole_route(r.type, tried_.data(), size);
+            whole = plan.whole_route(r.type, tried_.data(), size, limit);
         if (!whole.feasible)
             continue;
         double delta = weight * one.longer + (whole.extra - r.extra), counted = 0.0;

@@ -318,8 +318,11 @@ bool Plan::refresh(int number, int from, Node added, const double *extra) {
         const bool reloads = !model.rules.types[at(r.type)].reload_depots.empty();
         if (extra == nullptr || reloads) {
             whole = legal ? whole_route(r.type, node + 1, m) : RouteValue{};
-            if (reloads)
-                r.reloads = rules_.reloads();
+            r.trips.rest.clear();
+            if (reloads && m > 0)
+                rules_.find_lengths(r.type, node + 1, m, r.trips);
+        } else {
+            r.trips.rest.clear();
         }
         r.extra = whole.extra;
         r.cost += whole.extra;

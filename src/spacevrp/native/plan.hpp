@@ -28,7 +28,7 @@ struct Route {
     double cost = 0.0;       // both, without the fixed cost
     double takes = 0.0;      // how long, where that is a term of the objective
     double spare = INFINITE; // no customer with more of the first kind fits; of plain loads only
-    std::vector<Reload> reloads;               // depots on the way
+    TripLengths trips;       // where there may be such depots
     int first_backhaul = 0, last_linehaul = 0; // positions; size + 1 and 0 without
     // Position 0 is the start, size + 1 the end.
     std::vector<Node> node;
@@ -128,7 +128,7 @@ public:
     // Length of a route of a type with these stops if the rules are kept, infinite otherwise: but
     // for those of whole routes, which `whole_route` checks.
     double checked_length(int type, const Node *stops, int count) const;
-    RouteValue whole_route(int type, const Node *stops, int count) const;
+    RouteValue whole_route(int type, const Node *stops, int count, const Limit &limit = {}) const;
     // What it costs, if all rules are kept; infinite otherwise.
     double checked_cost(int type, const Node *stops, int count) const;
     // The same for one unit alone; the fixed cost is left out here, too.

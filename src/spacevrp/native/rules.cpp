@@ -20,7 +20,7 @@ double RouteRules::least_extra(int type, double busy) const {
     return extra;
 }
 
-RouteValue RouteRules::evaluate(int type, const Node *stops, int count) {
+RouteValue RouteRules::evaluate(int type, const Node *stops, int count, const Limit &limit) {
     const TypeRules &own = model_.rules.types[at(type)];
     const VehicleType &vehicle = model_.vehicles[at(type)];
     reloads_.clear();
@@ -34,7 +34,7 @@ RouteValue RouteRules::evaluate(int type, const Node *stops, int count) {
     const Node *visits = stops;
     int visited = count;
     if (!in_one_trip(type, stops, count)) {
-        if (own.reload_depots.empty() || !choose_trips(type, stops, count))
+        if (own.reload_depots.empty() || !choose_trips(type, stops, count, limit))
             return {};
         double detour = 0.0;
         for (const Reload &one : reloads_) {

@@ -26,13 +26,33 @@ struct Schedule {
     double duration() const { return end - departure; }
 };
 
+// Lengths of trips that fit, whatever the time, by the customers served: (count + 1,).
+struct TripLengths {
+    std::vector<double> head;      // least from the start to a depot after so many customers
+    std::vector<double> rest;      // least from a depot to the end
+    std::vector<double> out, back; // between a depot and the customer of that number, from 1
+    std::vector<double> load;      // handed over up to there, of plain loads; otherwise 0
+};
+
+// What an evaluation need not look at: a route with an inserted customer that costs more.
+struct Limit {
+    double most = INFINITE;       // cost, without the fixed cost
+    const double *rest = nullptr; // of the route without it: as in TripLengths
+    int inserted = 0;             // its position among the customers
+};
+
 // Each plan has one of its own: an evaluation needs room to work in.
 class RouteRules {
 public:
     explicit RouteRules(const Model &problem) : model_(problem) {}
 
     // For stops whose constant-time checks have been passed.
-    RouteValue evaluate(int type, const Node *stops, int count);
+    RouteValue evaluate(int type, const Node *stops, int count, const Limit &limit = {});
+    void find_lengths(int type, const Node *stops, int count, TripLengths &trips);
+    // The least length of all trips with a customer inserted after a position; `nodes` begin and
+    // end with the depots of the route, and `so_far` says how far it is to each of them.
+    double least_length(int type, const TripLengths &trips, const Node *nodes, const double *so_far,
+                        int count, int after, Node node) const;
     // How long such a route takes.
     double duration(int type, const Node *stops, int count);
     // The least that a route with so much driving and service costs beyond its length.
@@ -73,12 +93,13 @@ private:
     void begin_trip(const TypeRules &own, bool is_first);
     bool join_trip(const TypeRules &own, Node node);
     bool in_one_trip(int type, const Node *stops, int count);
-    bool choose_trips(int type, const Node *stops, int count);
+    bool choose_trips(int type, const Node *stops, int count, const Limit &limit);
     struct Label;
     void extend(int type, const Node *stops, int count, int number);
     void offer(const TypeRules &own, const Label &label);
     double price(int type, const Node *stops, int count, const Label &label);
     void read_reloads(const Label &label);
+    double nearest_depot(const TypeRules &own, Node node, bool back) const;
     void write_visits(const Node *stops, int count);
 
     const Model &model_;
@@ -102,7 +123,10 @@ private:
     bool plain_times_ = true;
     std::vector<Label> labels_;
     std::vector<std::vector<int>> at_; // labels by the customers served
-    std::vector<Label> complete_;
+    // The cheapest label that is complete, and what it costs.
+    Label best_;
+    double least_ = INFINITE;
+    Limit limit_;
     // Of the trip that is looked at: what it handed over, by kind of load, and open pairs.
     std::vector<double> handed_, high_, low_, deliveries_;
     int open_ = 0;

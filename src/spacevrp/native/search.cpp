@@ -19,6 +19,8 @@ constexpr double HEAT = 0.08, HEAT_POWER = 0.3, HOTTEST = 2.0;
 // In large plans, times a power of the customers of a route by these, if there are more.
 constexpr double STOPS = 25.0, STOPS_POWER = 1.5, MOST_TIMES = 6.0;
 constexpr int LARGE = 300;
+// A tour is improved before it is judged if it is at most so many typical arcs too long.
+constexpr double WORTH_IMPROVING = 3.0;
 // Where fewest routes come first: share of the time to look for plans with one less, and how hot.
 // Where durations are a term, costs of places tell little: in such a share of iterations so many
 // of them are overlooked.
@@ -117,6 +119,10 @@ Search::Search(const Model &problem, const Options &options)
         options_.cold = usual.cold;
     if (options_.removed <= 0.0)
         options_.removed = usual.removed;
+    // Few such moves keep the order of pairs, and where whom to visit matters more than the order
+    // they gain little; unless distances are asymmetric, and the usual descent finds too little.
+    if (model_.rich || (model_.symmetric && (model_.paired || model_.maximise_prize)))
+        options_.within = 0.0;
     if (options_.places <= 0)
         options_.places =
             static_cast<int>(model_.customers.size()) <= FULL_SCAN ? model_.width : PLACES;
@@ -381,14 +387,21 @@ Result Search::run(const Hooks &hooks) {
         const double limit = current - temperature * std::log(random_.uniform() + 1e-300);
         double value = INFINITE;
         const bool changed = mixed_ && random_.uniform() < OTHER_TYPES && change_types();
+        const bool improves =
+            options_.within > 0.0 && plan.active.size() == 1 && random_.uniform() < options_.within;
+        const double worth = improves ? limit + WORTH_IMPROVING * unit : limit;
         // What other vehicles cost may be saved again at the end.
         const double blink = model_.relations.measured && random_.uniform() < OFTEN_BLINKS
                                  ? MANY_BLINKS
                                  : options_.blink;
-        if (recreate(blink, changed ? INFINITE : limit)) {
+        if (recreate(blink, changed ? INFINITE : worth)) {
             if (changed || (model_.types() > 1 && random_.uniform() < 0.1))
                 retype();
             value = objective();
+            if (improves && value < worth) {
+                descend_within();
+                value = objective();
+            }
         }
         if (!(value < limit)) {
             undo();

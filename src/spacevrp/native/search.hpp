@@ -27,6 +27,7 @@ struct Options {
     double wide = 0.2;     // share of iterations that try all routes nevertheless
     double descent = 0.01; // share of iterations with a descent around what changed
     int granularity = 12;  // neighbours that the descent looks at
+    double within = 0.2;   // share of iterations that improve a single tour before they judge it
     double progress_from = 0.0, progress_to = 1.0; // part of a longer annealing
     bool descend_first = true;
     bool give_current = false; // beside the best plan, for an annealing that goes on
@@ -86,7 +87,7 @@ public:
         int route[2] = {-1, -1};
         std::vector<Node> stops[2];
     };
-    static constexpr int MOVES = 9;
+    static constexpr int MOVES = 10;
     static const char *move_name(int kind);
     // The move of a kind for customers u and v, if it changes the cost by less than the bound and
     // keeps all rules.
@@ -165,6 +166,11 @@ private:
                double bound, Proposal &out);
     bool keeps_measures(const Proposal &out) const;
     double busy_between(const Route &source, const Piece &piece) const;
+    bool exchange_parts(Node u, Node v, double bound, Proposal &out);
+    bool turn_part(int number, int low, int high, double bound, Proposal &out);
+    bool improve_within(Node u);
+    void enqueue_ends(int number, const std::vector<Node> &stops);
+    void descend_within(); // by moves within the routes that an iteration changed
     void descend();
     bool improve(Node u);
     void enqueue(Node node);

@@ -12,6 +12,8 @@ std::size_t at(int i) { return static_cast<std::size_t>(i); }
 
 // Labels kept after the same customers: far more than ever matter.
 constexpr std::size_t MOST_LABELS = 48;
+// Sums in another order differ by this share at most.
+constexpr double ROUNDING = 1e-9;
 
 } // namespace
 
@@ -140,14 +142,21 @@ void RouteRules::extend(int type, const Node *stops, int count, int number) {
             return;
         const std::vector<double> held = plain_times_ ? std::vector<double>{} : earliest_;
         for (const Node depot : own.reload_depots) {
+            const double length = here.length + model_.distance(last, depot);
+            if (!(length <= vehicle.max_length) || !std::isfinite(length))
+                continue;
+            if (limit_.rest != nullptr) {
+                const double rest =
+                    limit_.rest[boundary <= limit_.inserted ? boundary : boundary - 1];
+                if (!(vehicle.weight * (length + rest) <= limit_.most))
+                    continue;
+            }
             Label next = here;
-            next.length += model_.distance(last, depot);
+            next.length = length;
             next.before = number;
             next.boundary = boundary;
             next.depot = depot;
             ++next.reloads;
-            if (!(next.length <= vehicle.max_length) || !std::isfinite(next.length))
-                continue;
             if (!plain_times_)
                 earliest_ = held;
             if (!go_on(depot, next))
@@ -204,7 +213,11 @@ void RouteRules::extend(int type, const Node *stops, int count, int number) {
         if (!(here.clock <= vehicle.back_by))
             return;
     }
-    complete_.push_back(here);
+    const double cost = price(type, stops, count, here);
+    if (cost < least_) {
+        least_ = cost;
+        best_ = here;
+    }
 }
 
 // What a complete label costs beside the fixed cost; infinite where a rule is broken.
@@ -246,12 +259,14 @@ void RouteRules::write_visits(const Node *stops, int count) {
     }
 }
 
-bool RouteRules::choose_trips(int type, const Node *stops, int count) {
+bool RouteRules::choose_trips(int type, const Node *stops, int count, const Limit &limit) {
     const VehicleType &vehicle = model_.vehicles[at(type)];
     const TypeRules &own = model_.rules.types[at(type)];
     plain_times_ = own.plain_times && !always_slow;
     labels_.clear();
-    complete_.clear();
+    least_ = INFINITE;
+    limit_ = limit;
+    limit_.most += ROUNDING * std::abs(limit_.most);
     if (at_.size() < at(count) + 1)
         at_.resize(at(count) + 1);
     for (int i = 0; i <= count; ++i)
@@ -265,19 +280,89 @@ bool RouteRules::choose_trips(int type, const Node *stops, int count) {
     for (int i = 0; i < count; ++i)
         for (std::size_t k = 0; k < at_[at(i)].size(); ++k)
             extend(type, stops, count, at_[at(i)][k]);
+    if (least_ == INFINITE)
+        return false;
+    read_reloads(best_);
+    return true;
+}
+
+double RouteRules::nearest_depot(const TypeRules &own, Node node, bool back) const {
     double least = INFINITE;
-    const Label *best = nullptr;
-    for (const Label &label : complete_) {
-        const double cost = price(type, stops, count, label);
-        if (cost < least) {
-            least = cost;
-            best = &label;
+    for (const Node depot : own.reload_depots)
+        least = std::min(least, back ? model_.distance(node, depot) : model_.distance(depot, node));
+    return least;
+}
+
+void RouteRules::find_lengths(int type, const Node *stops, int count, TripLengths &trips) {
+    const VehicleType &vehicle = model_.vehicles[at(type)];
+    const TypeRules &own = model_.rules.types[at(type)];
+    for (auto *array : {&trips.head, &trips.rest})
+        array->assign(at(count + 1), INFINITE);
+    for (auto *array : {&trips.out, &trips.back, &trips.load})
+        array->assign(at(count + 1), 0.0);
+    for (int j = 1; j <= count; ++j) {
+        trips.out[at(j)] = nearest_depot(own, stops[j - 1], false);
+        trips.back[at(j)] = nearest_depot(own, stops[j - 1], true);
+        if (model_.plain_load && !own.under_way)
+            trips.load[at(j)] = trips.load[at(j - 1)] + std::abs(model_.demand(stops[j - 1], 0));
+    }
+    trips.head[0] = 0.0;
+    for (int i = 0; i < count; ++i) {
+        double length = trips.head[at(i)];
+        if (length == INFINITE)
+            continue;
+        length += i == 0 ? model_.distance(vehicle.start, stops[0]) : trips.out[at(i + 1)];
+        begin_trip(own, i == 0);
+        for (int k = i; k < count && join_trip(own, stops[k]); ++k) {
+            if (k > i)
+                length += model_.distance(stops[k - 1], stops[k]);
+            trips.head[at(k + 1)] = std::min(trips.head[at(k + 1)], length + trips.back[at(k + 1)]);
         }
     }
-    if (best == nullptr)
-        return false;
-    read_reloads(*best);
-    return true;
+    for (int j = count - 1; j > 0; --j) {
+        double length = trips.out[at(j + 1)];
+        begin_trip(own, false);
+        for (int k = j; k < count && join_trip(own, stops[k]); ++k) {
+            if (k > j)
+                length += model_.distance(stops[k - 1], stops[k]);
+            const double on = k + 1 == count ? model_.distance(stops[k], vehicle.end)
+                                             : trips.back[at(k + 1)] + trips.rest[at(k + 1)];
+            trips.rest[at(j)] = std::min(trips.rest[at(j)], length + on);
+        }
+    }
+}
+
+double RouteRules::least_length(int type, const TripLengths &trips, const Node *nodes,
+                                const double *so_far, int count, int after, Node node) const {
+    const TypeRules &own = model_.rules.types[at(type)];
+    const bool counted = model_.plain_load && !own.under_way;
+    const double room = counted ? own.capacity[0] * (1.0 + ROUNDING) : INFINITE;
+    const double amount = counted ? std::abs(model_.demand(node, 0)) : 0.0;
+    const double to = model_.distance(nodes[after], node);
+    const double from = model_.distance(node, nodes[after + 1]);
+    const double out = nearest_depot(own, node, false), back = nearest_depot(own, node, true);
+    double least = INFINITE;
+    // The trip that it is on begins behind the first i customers and ends with customer k.
+    for (int i = after; i >= 0; --i) {
+        if (trips.load[at(after)] - trips.load[at(i)] + amount > room)
+            break;
+        double begin = so_far[after] + to;
+        if (i > 0)
+            begin = i == after ? trips.head[at(i)] + out
+                               : trips.head[at(i)] + trips.out[at(i + 1)] + so_far[after] -
+                                     so_far[i + 1] + to;
+        for (int k = after; k <= count; ++k) {
+            if (trips.load[at(k)] - trips.load[at(i)] + amount > room)
+                break;
+            double end = from + so_far[count + 1] - so_far[std::min(after + 1, count + 1)];
+            if (k < count)
+                end = k == after ? back + trips.rest[at(k)]
+                                 : from + so_far[k] - so_far[after + 1] + trips.back[at(k)] +
+                                       trips.rest[at(k)];
+            least = std::min(least, begin + end);
+        }
+    }
+    return least;
 }
 
 } // namespace spacevrp
