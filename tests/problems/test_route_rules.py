@@ -235,7 +235,7 @@ def test_the_plan_of_a_route_with_a_break_and_a_reload(tmp_path: Path) -> None:
     for name in ("plan.json", "plan.csv", "plan.sol"):
         solution.save(tmp_path / name)
         assert read_solution(tmp_path / name, problem).instances[0].routes == tuple(TWO_TRIPS)
-    assert "Route #1: 1 2 | 3 4" in (tmp_path / "plan.sol").read_text()
+    assert "Route #1: 1 2 0 3 4" in (tmp_path / "plan.sol").read_text()
     with pytest.raises(UnsupportedError, match="VROOM: expected routes of one trip"):
         solution.to_vroom()
 

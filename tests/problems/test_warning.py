@@ -30,12 +30,14 @@ def vroom(*priorities: int | None) -> dict[str, Any]:
 
 
 @pytest.mark.parametrize("maker", [Problem.from_vroom, Problem.from_data])
-def test_priorities_that_differ_are_named(maker: Any) -> None:
-    expected = r"job 1, priority: 100 \(and 0 for job 0\): priorities are not modelled here yet"
-    with pytest.warns(IgnoredWarning, match=expected) as caught:
-        maker(vroom(None, 100, 3))
+def test_steps_that_are_left_out_are_named(maker: Any) -> None:
+    document = vroom(None, 100, 3)
+    document["vehicles"][0]["steps"] = [{"type": "job", "id": 8}]
+    with pytest.warns(IgnoredWarning, match="vehicle 0, steps: where VROOM's search") as caught:
+        problem = maker(document)
     (warning,) = caught
     assert warning.filename == __file__
+    assert problem.priority.tolist() == [0, 0, 100, 3]
 
 
 @pytest.mark.parametrize("priorities", [(None, None), (5, 5), (0, None)])

@@ -225,6 +225,17 @@ def _read_latest_starts(reading: Reading, vehicles: list[Vehicle]) -> list[Vehic
     ]
 
 
+def _joined(windows: list[tuple[float, float]]) -> tuple[tuple[float, float], ...]:
+    """The windows in order; those that overlap are one."""
+    joined: list[tuple[float, float]] = []
+    for first, last in sorted(windows):
+        if joined and first <= joined[-1][1]:
+            joined[-1] = (joined[-1][0], max(last, joined[-1][1]))
+        else:
+            joined.append((first, last))
+    return tuple(joined)
+
+
 def _read_breaks(reading: Reading, vehicles: list[Vehicle]) -> list[Vehicle]:
     places = [
         (number, place, window)
@@ -247,7 +258,7 @@ def _read_breaks(reading: Reading, vehicles: list[Vehicle]) -> list[Vehicle]:
         of_break.setdefault((number, place), []).append((first, last))
 
     def moved(one: Break, number: int, place: int) -> Break:
-        return replace(one, windows=tuple(sorted(of_break[number, place])))
+        return replace(one, windows=_joined(of_break[number, place]))
 
     return [
         replace(

@@ -62,6 +62,12 @@ def test_breaks() -> None:
     assert codes(judged(late, [0, 1, 2, 3, 0]))  # 600 of travel, 30 of service, 50 of rest
 
 
+def test_windows_of_a_break_that_overlap_are_one() -> None:
+    pause = {"id": 7, "service": 50, "time_windows": [[300, 900], [700, 950], [100, 200]]}
+    (kind,) = Problem.from_vroom(document(vehicle={"breaks": [pause]})).fleet
+    assert kind.breaks[0].windows == ((0, 100), (200, 850))
+
+
 def test_max_tasks_counts_both_tasks_of_a_shipment() -> None:
     assert codes(judged(document(vehicle={"max_tasks": 2}), [0, 1, 2, 3, 0])) == ["stops"]
     held = document(vehicle={"max_tasks": 4})
