@@ -1,0 +1,98 @@
+// When each vehicle is where: a row a route with driving, waiting, service, windows and the load.
+
+import { Clock } from "./clock.js";
+import { find, h, look, svg } from "./dom.js";
+import { nameOf } from "./map.js";
+import { change, listen, shownRoutes, state } from "./state.js";
+import { strings } from "./strings.js";
+
+const ROW = 46;
+const LABEL = 118;
+const MOST_ROWS = 200;
+
+// The stops of a route with their times as numbers.
+export function timesOf(route, clock) {
+  let now = clock.of(route.stops[0].departure);
+  if (!Number.isFinite(now)) now = 0;
+  return route.stops.map((stop, order) => {
+    if (order === 0) return { ...stop, came: now, begins: now, leaves: now };
+    const came = now + stop.leg_duration;
+    now = came + stop.waiting + stop.service;
+    return { ...stop, came, begins: came + stop.waiting, leaves: now };
+  });
+}
+
+function draw() {
+  const place = find("#timeline");
+  const routes = shownRoutes().slice(0, MOST_ROWS);
+  if (!routes.length) return void place.replaceChildren();
+  const clock = new Clock(state.solved.rest.clock);
+  const rows = routes.map((route) => timesOf(route, clock));
+  const first = Math.min(...rows.map((row) => row[0].came));
+  const last = Math.max(...rows.map((row) => row.at(-1).leaves), first + 1e-9);
+  const wide = Math.max(place.clientWidth - LABEL - 28, 220);
+  const x = (time) => Math.max(0, Math.min(wide, ((time - first) / (last - first)) * wide));
+  place.replaceChildren(
+    legend(),
+    h("div", { class: "axis-row" }, h("span"), axis(clock, first, last, wide, x)),
+    ...routes.map((route, index) => line(route, rows[index], clock, wide, x)),
+  );
+}
+
+function legend() {
+  const kinds = ["driving", "waiting", "service", "window", "load"];
+  if (state.plan.routes.some((route) => route.stops.some((stop) => stop.kind === "break"))) kinds.push("break");
+  return h("p", { class: "legend" }, kinds.map((kind) => h("span", { class: `key ${kind}` }, strings.legend[kind])));
+}
+
+function axis(clock, first, last, wide, x) {
+  const step = clock.step(last - first, Math.max(2, wide / 70));
+  const marks = [];
+  const offset = clock.isNumber ? 0 : clock.origin / clock.unit;
+  for (let time = Math.ceil((first + offset) / step) * step - offset; time <= last; time += step) {
+    marks.push(svg("text", { x: x(time), y: 11, "text-anchor": x(time) < 16 ? "start" : x(time) > wide - 16 ? "end" : "middle" }, clock.brief(time)),
+      svg("path", { d: `M${x(time)} 14v4` }));
+  }
+  return svg("svg", { width: wide, height: 18, "aria-hidden": "true", class: "axis" }, marks);
+}
+
+function line(route, stops, clock, wide, x) {
+  const { colour } = look(route.number - 1);
+  const parts = [];
+  const window = (stop) => state.solved.stops[stop.node];
+  const peak = Math.max(route.peak_load, ...stops.map((stop) => stop.load), 1e-9);
+  let load = `M${x(stops[0].came)} ${ROW - 4}`;
+  stops.forEach((stop, order) => {
+    const before = stops[order - 1];
+    if (before) parts.push(svg("path", { class: "driving", d: `M${x(before.leaves)} 16H${x(stop.came)}` }));
+    const { open, close, depot } = window(stop) ?? {};
+    if (!depot && (open || (close ?? null) !== null)) {
+      const from = x(open ?? -Infinity);
+      parts.push(svg("path", { class: "window", d: `M${from} 25v3H${x(close ?? Infinity)}v-3` }));
+    }
+    if (stop.waiting) parts.push(svg("rect", { class: "waiting", x: x(stop.came), y: 11, width: x(stop.begins) - x(stop.came), height: 10 }));
+    const width = Math.max(x(stop.leaves) - x(stop.begins), 3);
+    const between = open !== undefined && (open || (close ?? null) !== null)
+      ? strings.windowText(clock.brief(open ?? 0), close === null ? strings.unlimited : clock.brief(close)) : "";
+    const text = strings.blockText(stop.id, clock.brief(stop.came), clock.brief(stop.leaves), depot ? "" : between);
+    parts.push(svg("rect", { class: stop.kind === "break" ? "break" : depot ? "base" : "service", x: Math.min(x(stop.begins), wide - width), y: 8, width, height: 16, rx: 2 }, svg("title", {}, text)));
+    load += `H${x(stop.leaves)}V${ROW - 4 - (stop.load / peak) * 11}`;
+  });
+  const name = nameOf(route);
+  const waiting = clock.lasting(stops.reduce((sum, stop) => sum + stop.waiting, 0));
+  const text = strings.rowText(name, stops.filter((stop) => !window(stop)?.depot).length, clock.brief(stops[0].came), clock.brief(stops.at(-1).leaves), waiting);
+  return h("div", { class: `time-row${state.selected === route.number ? " selected" : ""}`, colour },
+    h("button", { type: "button", class: "plain", onclick: () => change({ selected: route.number }), title: name }, name),
+    svg("svg", { width: wide, height: ROW, role: "img", "aria-label": text },
+      svg("path", { class: "load", d: `${load}V${ROW - 4}Z` }), parts));
+}
+
+export function startTimeline() {
+  listen(["plan", "hidden", "selected"], draw);
+  let wide = 0;
+  new ResizeObserver(([entry]) => {
+    if (Math.abs(entry.contentRect.width - wide) < 8) return;
+    wide = entry.contentRect.width;
+    draw();
+  }).observe(find("#timeline"));
+}
