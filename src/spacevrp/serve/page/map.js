@@ -10,6 +10,7 @@ const calm = matchMedia("(prefers-reduced-motion: reduce)").matches;
 let map = null;
 let layers = null;
 let framed = null; // the problem that the map was fitted to
+let moved = false; // by hand, since
 
 function begin(geographic) {
   if (map && map.geographic === geographic) return;
@@ -32,6 +33,9 @@ function begin(geographic) {
     grid.addTo(map);
   }
   layers = L.layerGroup().addTo(map);
+  for (const type of ["mousedown", "touchstart", "wheel", "keydown"]) {
+    map.getContainer().addEventListener(type, () => { moved = true; }, { passive: true });
+  }
 }
 
 const escape = (text) => h("p", {}, text).innerHTML;
@@ -45,14 +49,19 @@ function draw() {
   begin(problem.geographic);
   layers.clearLayers();
   const placed = problem.stops.filter(isPlaced);
-  const here = framed === problem ? null : L.latLngBounds(placed.map(at));
-  if (here?.isValid()) {
-    map.fitBounds(here, { padding: [32, 32], animate: false });
+  if (framed !== problem) {
     framed = problem;
+    moved = false;
+    fit(placed);
   }
   const many = placed.length > MANY ? { renderer: L.canvas() } : {};
   const drawn = plan ? drawRoutes(placed, many) : new Map();
   for (const stop of placed) if (!drawn.has(stop.key)) drawStop(stop, drawn, many);
+}
+
+function fit(placed) {
+  const bounds = L.latLngBounds(placed.map(at));
+  if (bounds.isValid()) map.fitBounds(bounds, { padding: [32, 32], animate: false });
 }
 
 function drawRoutes(placed, many) {
@@ -131,5 +140,11 @@ export function centre() {
 
 export function startMap() {
   listen(["problem", "plan", "hidden", "selected"], draw);
-  new ResizeObserver(() => map?.invalidateSize({ animate: false })).observe(find("#map"));
+  new ResizeObserver(() => {
+    if (!map) return;
+    map.invalidateSize({ animate: false });
+    if (!framed || moved) return;
+    fit(framed.stops.filter(isPlaced));
+    draw();
+  }).observe(find("#map"));
 }

@@ -92,7 +92,7 @@ function chosen(plan) {
 function changeMenu(plan, route, stop, order) {
   const others = plan.routes.filter((one) => one !== route);
   const menu = h("select", { "aria-label": strings.changeOf(stop.id), class: "change", onchange: () => act(menu.value, route.number, stop, order) },
-    h("option", { value: "" }, strings.change), h("option", { value: "pin" }, strings.pin),
+    h("option", { value: "" }, strings.changeSign), h("option", { value: "pin" }, strings.pin),
     h("option", { value: "keep" }, strings.keep), h("option", { value: "forbid" }, strings.forbid),
     others.map((one) => h("option", { value: one.number }, strings.moveTo(nameOf(one)))));
   return menu;

@@ -93,7 +93,8 @@ export const strings = {
   planColumns: {
     id: "Stop", arrival: "Arrival", waiting: "Wait", service: "Service", departure: "Leaves", load: "Load", change: "Change",
   },
-  change: "Change…",
+  change: "Change",
+  changeSign: "…",
   changeOf: (name) => `Change ${name}`,
   pin: "Keep the route up to here",
   keep: "Keep with this vehicle",

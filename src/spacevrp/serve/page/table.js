@@ -21,13 +21,13 @@ function stopColumns(problem, clock) {
       { name: "x", label: x, field: "locations", ...readers.number },
       { name: "y", label: y, field: "locations", ...readers.number },
     ] : []),
-    { name: "depot", field: "depots", flag: true },
     { name: "demand", field: "demand", ...readers.loads },
     { name: "open", field: "windows", ...readers.time(clock) },
     { name: "close", field: "windows", ...readers.time(clock) },
     { name: "service", field: "service", ...readers.number },
     ...(has("penalty") ? [{ name: "penalty", field: "penalty", ...readers.limit }] : []),
     ...(has("prize") ? [{ name: "prize", field: "prize", ...readers.number }] : []),
+    { name: "depot", field: "depots", flag: true },
   ];
   return columns.map((column) => ({ ...column, title: strings.columns[column.label ?? column.name] }));
 }

@@ -6,7 +6,7 @@ import { nameOf } from "./map.js";
 import { change, listen, shownRoutes, state } from "./state.js";
 import { strings } from "./strings.js";
 
-const ROW = 46;
+const ROW = 50;
 const LABEL = 118;
 const MOST_ROWS = 200;
 
@@ -61,20 +61,26 @@ function line(route, stops, clock, wide, x) {
   const parts = [];
   const window = (stop) => state.solved.stops[stop.node];
   const peak = Math.max(route.peak_load, ...stops.map((stop) => stop.load), 1e-9);
+  let lane = -1;
+  let drawn = "";
   let load = `M${x(stops[0].came)} ${ROW - 4}`;
   stops.forEach((stop, order) => {
     const before = stops[order - 1];
     if (before) parts.push(svg("path", { class: "driving", d: `M${x(before.leaves)} 16H${x(stop.came)}` }));
     const { open, close, depot } = window(stop) ?? {};
-    if (!depot && (open || (close ?? null) !== null)) {
-      const from = x(open ?? -Infinity);
-      parts.push(svg("path", { class: "window", d: `M${from} 25v3H${x(close ?? Infinity)}v-3` }));
+    const limited = !depot && (open || (close ?? null) !== null);
+    // Windows of neighbours lie below each other; one that several share is drawn once.
+    if (limited && `${open} ${close}` !== drawn) {
+      drawn = `${open} ${close}`;
+      lane = (lane + 1) % 3;
+      const [from, to] = [x(open ?? -Infinity), x(close ?? Infinity)];
+      parts.push(svg("path", { class: "window", d: `M${from} ${22 + 3 * lane}v4H${to}${to < wide ? "v-4" : ""}` }));
     }
     if (stop.waiting) parts.push(svg("rect", { class: "waiting", x: x(stop.came), y: 11, width: x(stop.begins) - x(stop.came), height: 10 }));
     const width = Math.max(x(stop.leaves) - x(stop.begins), 3);
-    const between = open !== undefined && (open || (close ?? null) !== null)
+    const between = limited
       ? strings.windowText(clock.brief(open ?? 0), close === null ? strings.unlimited : clock.brief(close)) : "";
-    const text = strings.blockText(stop.id, clock.brief(stop.came), clock.brief(stop.leaves), depot ? "" : between);
+    const text = strings.blockText(stop.id, clock.brief(stop.came), clock.brief(stop.leaves), between);
     parts.push(svg("rect", { class: stop.kind === "break" ? "break" : depot ? "base" : "service", x: Math.min(x(stop.begins), wide - width), y: 8, width, height: 16, rx: 2 }, svg("title", {}, text)));
     load += `H${x(stop.leaves)}V${ROW - 4 - (stop.load / peak) * 11}`;
   });
