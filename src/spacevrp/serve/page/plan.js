@@ -70,12 +70,13 @@ function chosen(plan) {
   const route = plan.routes.find((one) => one.number === state.selected);
   if (!route) return null;
   const { colour } = look(route.number - 1);
-  const columns = ["id", "arrival", "waiting", "service", "departure", "load", "change"];
+  const spent = ["waiting", "service"].filter((name) => route.stops.some((stop) => stop[name]));
+  const columns = ["id", "arrival", ...spent, "departure", "load", "change"];
   const brief = (moment) => (typeof moment === "string" ? moment.replace(/\.\d+$/, "").replace(/(:\d\d):\d\d$/, "$1") : show(moment));
   const rows = route.stops.map((stop, order) => {
     const isStop = !["start", "end"].includes(stop.kind);
     return h("tr", {}, h("th", { scope: "row" }, String(stop.id)), h("td", {}, brief(stop.arrival)),
-      h("td", {}, stop.waiting ? show(stop.waiting, 3) : ""), h("td", {}, stop.service ? show(stop.service, 3) : ""),
+      spent.map((name) => h("td", {}, stop[name] ? show(stop[name], 3) : "")),
       h("td", {}, brief(stop.departure)),
       h("td", {}, h("meter", { max: Math.max(route.peak_load, 1e-9), value: Math.max(0, stop.load), "aria-hidden": "true" }), show(stop.load)),
       h("td", {}, isStop ? changeMenu(plan, route, stop, order) : ""));

@@ -17,7 +17,6 @@ export const strings = {
   tabScenarios: "Scenarios",
   map: "Map of the stops and routes",
   timeline: "Timetable of the routes",
-  curve: "Cost over time",
   curveText: (first, last, seconds) => `Cost over time: from ${first} to ${last} in ${seconds} s`,
   token: "Token",
   tokenTitle: "This server asks for a token",
@@ -37,7 +36,6 @@ export const strings = {
   untitled: "Untitled",
   title: (name, stops, variant) => `${name} · ${count(stops, "stop", "stops")} · ${variant}`,
   nothing: "Open a problem, or try an example.",
-  tooLarge: (limit) => `The file is larger than ${limit} MB.`,
 
   stops: "Stops",
   vehicles: "Vehicles",
@@ -73,8 +71,6 @@ export const strings = {
   routes: "Routes",
   unservedFigure: "Unserved",
   length: "Length",
-  driving: "Driving",
-  waiting: "Waiting",
   state: "State",
   states: {
     queued: "waiting for its turn", running: "solving", done: "done", stopped: "stopped", failed: "failed",
@@ -131,7 +127,6 @@ export const strings = {
   restoreOf: (name) => `Open ${name}`,
   full: "The browser has no room for another scenario.",
   best: "lowest",
-  colour: "Colour",
 
   legend: { service: "service", waiting: "waiting", driving: "driving", break: "break", window: "window", load: "load" },
   rowText: (name, visits, from, to, waiting) =>

@@ -40,8 +40,12 @@ function draw() {
 }
 
 function legend() {
-  const kinds = ["driving", "waiting", "service", "window", "load"];
-  if (state.plan.routes.some((route) => route.stops.some((stop) => stop.kind === "break"))) kinds.push("break");
+  const some = (holds) => state.plan.routes.some((route) => route.stops.some(holds));
+  const kinds = [
+    "driving", ...(some((stop) => stop.waiting) ? ["waiting"] : []), "service",
+    ...(state.solved.stops.some((stop) => stop.open || stop.close !== null) ? ["window"] : []),
+    ...(some((stop) => stop.kind === "break") ? ["break"] : []), "load",
+  ];
   return h("p", { class: "legend" }, kinds.map((kind) => h("span", { class: `key ${kind}` }, strings.legend[kind])));
 }
 
