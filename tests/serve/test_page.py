@@ -145,16 +145,16 @@ def test_the_policy_names_the_host_of_the_map_and_no_other(
 
 # ----------------------------------------------------------------------------------- in a browser
 
-CSV = """id,x,y,demand,service,capacity
-base,50,50,0,0,9
-mill,20,60,3,1,
-farm,80,30,4,1,
-pier,30,20,3,1,
-hill,70,80,4,1,
-school,55,75,2,1,
-market,45,40,2,1,
-forge,15,25,3,1,
-inn,85,60,3,1,
+CSV = """id,x,y,demand,service,capacity,max_routes
+base,50,50,0,0,9,6
+mill,20,60,3,1,,
+farm,80,30,4,1,,
+pier,30,20,3,1,,
+hill,70,80,4,1,,
+school,55,75,2,1,,
+market,45,40,2,1,,
+forge,15,25,3,1,,
+inn,85,60,3,1,,
 """
 
 

@@ -21,11 +21,11 @@ function showFault(error) {
   if (error.field === "time") {
     find("#time").setAttribute("aria-invalid", "true");
     find("#time").focus();
-  } else {
-    choose("problem");
-    if (blame({ ...error, message })) return;
+  } else if (blame(error, message, () => choose("problem"))) {
+    return;
   }
   tell(find("#fault"), message);
+  find("#fault").scrollIntoView({ block: "nearest" });
 }
 
 function clearFaults() {

@@ -2,7 +2,7 @@
 
 import { cell as makeCell, readers } from "./cells.js";
 import { Clock } from "./clock.js";
-import { find, h } from "./dom.js";
+import { find, h, tell } from "./dom.js";
 import { centre } from "./map.js";
 import { addStop, canGrow } from "./problem.js";
 import { edit, listen, state } from "./state.js";
@@ -138,7 +138,7 @@ function draw() {
 }
 
 // Show what the server said at the cell that it named; false where there is none.
-export function blame({ field = "", node, message }) {
+export function blame({ field = "", node }, message, reveal) {
   const place = find("#tables");
   const type = /^vehicles, type (\d+)[^,]*, (.+)$/.exec(field);
   const name = field.replace(/,.*$/, "").replace("lonlat", "locations").replace("places", "locations");
@@ -159,8 +159,8 @@ export function blame({ field = "", node, message }) {
     }
   }
   if (!box || (!cells.length && !["vehicles", "depots"].includes(name))) return false;
-  box.textContent = message;
-  box.hidden = false;
+  reveal();
+  tell(box, message);
   for (const one of cells) {
     one.setAttribute("aria-invalid", "true");
     one.setAttribute("aria-describedby", box.id);
