@@ -199,6 +199,17 @@ def upload(page: Any, name: str, text: str) -> None:
     page.set_input_files("#file", {"name": name, "mimeType": kind, "buffer": text.encode()})
 
 
+def drop(page: Any, name: str, text: str) -> None:
+    """Drop a file onto the page."""
+    script = """([name, text]) => {
+        const dataTransfer = new DataTransfer();
+        dataTransfer.items.add(new File([text], name));
+        const drop = new DragEvent("drop", { dataTransfer, bubbles: true, cancelable: true });
+        document.body.dispatchEvent(drop);
+    }"""
+    page.evaluate(script, [name, text])
+
+
 def solve(page: Any, server: Any, seconds: int = 1) -> dict[str, Any]:
     """Solve in the page, and the job when it has ended."""
     before = {job["id"] for job in server.http.get("/v1/jobs").json()["jobs"]}
@@ -297,7 +308,7 @@ def test_what_is_wrong_is_shown_where_it_is_wrong(
     server: Any, browse: Callable[[str], Any]
 ) -> None:
     page = browse(server.url)
-    upload(page, "stops.csv", CSV.replace("farm,80", "farm,far"))
+    drop(page, "stops.csv", CSV.replace("farm,80", "farm,far"))
     page.wait_for_selector("#open-fault:not([hidden])")
     assert "'far'" in page.inner_text("#open-fault")
     upload(page, "stops.csv", CSV)

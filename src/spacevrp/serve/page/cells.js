@@ -86,7 +86,7 @@ export function cell(row, column, name, onEdit) {
     return box;
   }
   const input = h("input", {
-    type: "text", ...shared, inputmode: column.inputmode, class: column.numeric ? "number" : "word",
+    type: "text", ...shared, inputmode: column.inputmode, class: column.wide ? "number wide" : column.numeric ? "number" : "word",
     autocomplete: "off", spellcheck: "false", onchange: () => take(),
   });
   input.value = column.get ? column.get(row) : column.write(row[column.name]);

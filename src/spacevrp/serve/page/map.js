@@ -1,10 +1,11 @@
 // Stops and routes on a map: on the earth where they have longitudes, else on a plane.
 
-import { find, h, look, show, svg } from "./dom.js";
+import { find, h, look, show, svg, tell } from "./dom.js";
 import { listen, shownRoutes, change, state } from "./state.js";
 import { strings } from "./strings.js";
 
 const MANY = 1_000; // stops that are drawn on a canvas, not as elements
+const CROWDED = 300; // stops that are drawn small
 const MOST_ARROWS = 400;
 const calm = matchMedia("(prefers-reduced-motion: reduce)").matches;
 let map = null;
@@ -38,6 +39,7 @@ function begin(geographic) {
   }
 }
 
+const size = () => (state.problem.stops.length > CROWDED ? 3 : 5);
 const escape = (text) => h("p", {}, text).innerHTML;
 const at = (stop) => [stop.y, stop.x];
 const isPlaced = (stop) => Number.isFinite(stop.x) && Number.isFinite(stop.y) && stop.x !== null && stop.y !== null;
@@ -45,6 +47,7 @@ const isPlaced = (stop) => Number.isFinite(stop.x) && Number.isFinite(stop.y) &&
 function draw() {
   const { problem, plan } = state;
   find("#map").classList.toggle("empty", !problem?.drawn);
+  tell(find("#no-map"), problem && !problem.drawn ? strings.noMap : null);
   if (!problem?.drawn) return void layers?.clearLayers();
   begin(problem.geographic);
   layers.clearLayers();
@@ -71,7 +74,7 @@ function drawRoutes(placed, many) {
   const lines = routes.reduce((sum, route) => sum + route.stops.length, 0);
   const every = Math.ceil(lines / MOST_ARROWS);
   for (const route of state.plan.routes) {
-    const { colour, dash } = look(route.number - 1);
+    const { colour, dash } = styleOf(route);
     const seen = !state.hidden.has(route.number);
     const stops = route.stops.map((stop) => now.get(state.solved.stops[stop.node]?.key)).filter(Boolean);
     route.stops.forEach((stop, order) => {
@@ -81,7 +84,7 @@ function drawRoutes(placed, many) {
     if (!seen) continue;
     const weight = state.selected === route.number ? 6 : 3;
     L.polyline(stops.map(at), {
-      ...many, color: colour, weight, opacity: 0.9, dashArray: dash, className: `route route-${route.number}`,
+      ...many, color: colour, weight, opacity: 0.9, dashArray: placed.length > CROWDED ? null : dash, className: `route route-${route.number}`,
     }).on("click", () => change({ selected: route.number })).bindTooltip(() => nameOf(route)).addTo(layers);
     for (let leg = 1; leg < stops.length; leg += every) drawArrow(stops[leg - 1], stops[leg], colour);
   }
@@ -92,12 +95,20 @@ function drawRoutes(placed, many) {
   return found;
 }
 
+// Where every route has a vehicle of its own, its colour stays with the vehicle.
+export function styleOf(route) {
+  const { plan, solved } = state;
+  const own = new Set(plan.routes.map((one) => one.vehicle)).size === plan.routes.length;
+  const vehicle = own ? solved.vehicles?.findIndex((one) => one.name === route.vehicle) ?? -1 : -1;
+  return look(vehicle < 0 ? route.number - 1 : vehicle);
+}
+
 export const nameOf = (route) => strings.routeName(route.number, route.vehicle);
 
 function drawVisit(place, { colour, order, stop, route }, many) {
   const label = `${nameOf(route)} · ${order}. ${stop.arrival ?? ""}`;
   L.circleMarker(at(place), {
-    ...many, radius: state.selected === route.number ? 7 : 5, color: "#fff", weight: 1.5, fillColor: colour, fillOpacity: 1,
+    ...many, radius: size() + (state.selected === route.number ? 2 : 0), color: "#fff", weight: size() / 4, fillColor: colour, fillOpacity: 1,
     className: "visit",
   }).bindTooltip(h("span", {}, strings.place(String(place.id), label)))
     .on("click", () => change({ selected: route.number })).addTo(layers);
@@ -114,7 +125,7 @@ function drawStop(stop, drawn, many) {
   }
   const about = left ? strings.notServed : show(stop.demand ?? "");
   L.circleMarker(at(stop), {
-    ...many, radius: left ? 7 : 5, color: left ? "#b00020" : "#fff", weight: left ? 3 : 1.5,
+    ...many, radius: size() + (left ? 2 : 0), color: left ? "#b00020" : "#fff", weight: left ? 3 : size() / 4,
     fillColor: left ? "#fff" : "#456", fillOpacity: 1, className: left ? "unserved" : "stop",
   }).bindTooltip(h("span", {}, about ? strings.place(String(stop.id), about) : String(stop.id))).addTo(layers);
 }

@@ -1,9 +1,9 @@
 // The plan in words: routes and who drives them, stops and what may be changed, who is left out.
 
 import { api } from "./api.js";
-import { find, h, look, save, show } from "./dom.js";
+import { find, h, save, show } from "./dom.js";
 import { assign, forbid, isSingled, pin, singleOut, wishes } from "./fleet.js";
-import { nameOf } from "./map.js";
+import { nameOf, styleOf } from "./map.js";
 import { toDocument } from "./problem.js";
 import { change, edit, listen, state } from "./state.js";
 import { strings } from "./strings.js";
@@ -27,7 +27,7 @@ function routes(plan) {
   const all = plan.routes.map((route) => route.number);
   const hide = (numbers) => () => change({ hidden: new Set(numbers) });
   const rows = plan.routes.map((route) => {
-    const { colour } = look(route.number - 1);
+    const { colour } = styleOf(route);
     const name = nameOf(route);
     const box = h("input", {
       type: "checkbox", id: `show-${route.number}`, "aria-label": strings.shown(name), onchange: () => {
@@ -69,7 +69,7 @@ function byVehicle(plan) {
 function chosen(plan) {
   const route = plan.routes.find((one) => one.number === state.selected);
   if (!route) return null;
-  const { colour } = look(route.number - 1);
+  const { colour } = styleOf(route);
   const spent = ["waiting", "service"].filter((name) => route.stops.some((stop) => stop[name]));
   const columns = ["id", "arrival", ...spent, "departure", "load", "change"];
   const brief = (moment) => (typeof moment === "string" ? moment.replace(/\.\d+$/, "").replace(/(:\d\d):\d\d$/, "$1") : show(moment));

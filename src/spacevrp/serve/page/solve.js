@@ -58,12 +58,22 @@ export async function solve(time, withPlan, onBreak) {
   }
 }
 
+// Numbers of routes of the last plan in a new one: a vehicle of its own keeps its route.
+function same(plan, numbers) {
+  const names = plan.routes.map((route) => route.vehicle);
+  const own = new Set(names).size === names.length && names[0] !== undefined;
+  const before = (number) => state.plan?.routes.find((route) => route.number === number)?.vehicle;
+  return numbers
+    .map((number) => (own ? plan.routes[names.indexOf(before(number))]?.number : number))
+    .filter((number) => plan.routes.some((route) => route.number === number));
+}
+
 async function look(id, problem) {
   const job = await api.job(id);
   if (job.plan) {
-    const selected = job.plan.routes.some((route) => route.number === state.selected) ? state.selected : null;
-    const hidden = state.solved && state.hidden.size < job.plan.routes.length ? state.hidden : new Set();
-    change({ plan: job.plan, solved: problem, job: id, selected, hidden, moves: [], notes: [...(job.warnings ?? []), ...(job.notes ?? [])] });
+    const [selected] = same(job.plan, [state.selected]);
+    const hidden = new Set(same(job.plan, [...state.hidden]));
+    change({ plan: job.plan, solved: problem, job: id, selected: selected ?? null, hidden, moves: [], notes: [...(job.warnings ?? []), ...(job.notes ?? [])] });
   }
   return job;
 }

@@ -18,8 +18,8 @@ function stopColumns(problem, clock) {
   const columns = [
     { name: "id", field: "ids", ...readers.id },
     ...(problem.drawn ? [
-      { name: "x", label: x, field: "locations", ...readers.number },
-      { name: "y", label: y, field: "locations", ...readers.number },
+      { name: "x", label: x, field: "locations", wide: true, ...readers.number },
+      { name: "y", label: y, field: "locations", wide: true, ...readers.number },
     ] : []),
     { name: "demand", field: "demand", ...readers.loads },
     { name: "open", field: "windows", ...readers.time(clock) },

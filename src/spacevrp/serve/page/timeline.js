@@ -1,8 +1,8 @@
 // When each vehicle is where: a row a route with driving, waiting, service, windows and the load.
 
 import { Clock } from "./clock.js";
-import { find, h, look, svg } from "./dom.js";
-import { nameOf } from "./map.js";
+import { find, h, svg } from "./dom.js";
+import { nameOf, styleOf } from "./map.js";
 import { change, listen, shownRoutes, state } from "./state.js";
 import { strings } from "./strings.js";
 
@@ -61,7 +61,7 @@ function axis(clock, first, last, wide, x) {
 }
 
 function line(route, stops, clock, wide, x) {
-  const { colour } = look(route.number - 1);
+  const { colour } = styleOf(route);
   const parts = [];
   const window = (stop) => state.solved.stops[stop.node];
   const peak = Math.max(route.peak_load, ...stops.map((stop) => stop.load), 1e-9);
