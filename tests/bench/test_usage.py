@@ -20,7 +20,7 @@ from spacevrp.cli.main import main
         ("cvrplib --data no-such-folder", "no-such-folder: expected a folder of .vrp files"),
         ("scaling --sizes 3", "expected a whole number of at least 4"),
         ("search variants --seconds 1,0", "--seconds: expected seconds above 0, received"),
-        ("search vrptw --quiet", "SPACEVRP_DATA"),
+        ("suite vrptw --quiet", "SPACEVRP_DATA"),
         ("speed --part latency,size", "expected names out of latency, throughput, thousand"),
         ("train-step --device cpu --batch 0", "batch: expected a whole number of at least 1"),
         ("train-step -o nowhere/record.json", "nowhere/record.json: cannot be written"),

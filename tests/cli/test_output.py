@@ -90,7 +90,7 @@ def test_json_has_the_plan_of_one_instance(solve, stops, tmp_path, capsys):
 def test_a_suffix_that_nobody_knows(solve, stops, tmp_path, capsys, name):
     assert solve(stops, "-o", tmp_path / name) == 2
     captured = capsys.readouterr()
-    assert "ends in one of .json, .csv, .sol, .txt, .geojson, or --format" in captured.err
+    assert "ends in one of .json, .csv, .sol, .txt, .geojson, .gpx, or --format" in captured.err
     assert captured.err.count("\n") == 1
     assert not (tmp_path / name).exists()
     # Said in words, any name will do.
@@ -219,7 +219,7 @@ def test_every_verb_and_option_is_in_the_script(shell, capsys):
     [
         (["so"], ["solve"]),
         (["solve", "--plot-"], ["--plot-kind", "--plot-index"]),
-        (["solve", "x.vrp", "--format", "g"], ["geojson"]),
+        (["solve", "x.vrp", "--format", "g"], ["geojson", "gpx"]),
         (["completion", "z"], ["zsh"]),
         (["plot", "tr"], ["training"]),
         (["solve", "x"], []),

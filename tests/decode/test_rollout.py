@@ -217,6 +217,35 @@ def test_the_most_confident_depot_wins():
     assert ask(environment, distance_only(rows), state) == 0  # switch first
 
 
+def test_confidence_counts_and_not_the_score():
+    # Depot 0 has the highest logit of all, but twice; depot 1 has a lower one, but once.
+    environment, state = at_depot(two_depots(), 4)
+    rows = [list(row) for row in TORN]
+    rows[0][2:4] = [-0.5, -0.5]
+    rows[1][2:4] = [0.5, 0.1]
+    assert ask(environment, distance_only(rows), state) == 3
+
+
+def test_only_customers_that_the_depot_can_serve_are_compared():
+    # From depot 0 the limit reaches customers 2 and 3 only; depot 1 would be sure of 2.
+    problem = two_depots(max_length=0.5)
+    environment, state = at_depot(problem, 4)
+    rows = [list(row) for row in TORN]
+    rows[1][2:4] = [-1.0, 2.0]
+    assert ask(environment, distance_only(rows), state) == 0
+
+
+def test_on_the_way_and_after_a_switch_the_plain_choice_stands():
+    environment = Environment(stack([two_depots()], dtype=torch.float64))
+    tables = distance_only(TORN)
+    on_the_way = environment.begin(torch.tensor([[2]]))
+    assert ask(environment, tables, on_the_way, action=4) == 4
+    _, state = at_depot(two_depots(), 4)
+    switched = environment.step(state, torch.tensor([[0]]))
+    assert bool(switched.switched)
+    assert ask(environment, tables, switched, action=3) == 3
+
+
 def test_a_rollout_uses_both_depots():
     environment = Environment(stack([two_depots()], dtype=torch.float64))
     rows = [list(row) for row in TORN]

@@ -115,8 +115,5 @@ def test_refused(write, text: str, part: str) -> None:  # type: ignore[no-untype
 def test_what_a_table_cannot_say(write) -> None:  # type: ignore[no-untyped-def]
     with pytest.raises(UnsupportedError, match="rounding 'up' does not apply"):
         read(write(STOPS), rounding="up")
-    both = "x,y,delivery,pickup\n0,0,0,0\n1,1,2,2\n"
-    with pytest.raises(UnsupportedError, match=r"stops\.csv: delivery, node 1"):
-        read(write(both))
     with pytest.raises(FormatError, match="VAROOM"):
         read(write(STOPS), variant="VAROOM")

@@ -8,7 +8,7 @@ import pytest
 
 from spacevrp.cli.main import main
 from spacevrp.formats import read, read_solution, write, write_solution
-from spacevrp.problems.errors import FormatError, UnsupportedError
+from spacevrp.problems.errors import FormatError
 from spacevrp.problems.problem import Problem
 from spacevrp.problems.referee import judge
 
@@ -79,6 +79,30 @@ BACKHAULS = instance(
     + rows("BACKHAUL", 0, 0, 2, 2, 0)
     + "DEPOT_SECTION\n1\n",
 )
+# One of customers 1 and 2 is served.
+CHOICE = instance(
+    "GVRP",
+    "CAPACITY: 9",
+    sections=DEMAND + "MUTUALLY_EXCLUSIVE_GROUP_SECTION\n1 2 3\n2 4\n3 5\nDEPOT_SECTION\n1\n",
+)
+# The goods of customer 4 are there from 8 on; each of the two vehicles may reload once.
+TRIPS = instance(
+    "MTVRPTWR",
+    "VEHICLES: 2",
+    "CAPACITY: 4",
+    "VEHICLES_MAX_RELOADS: 1",
+    sections=DEMAND
+    + WINDOWS
+    + rows("RELEASE_TIME", 0, 0, 0, 0, 8)
+    + rows("VEHICLES_RELOAD_DEPOT", 1, 1)
+    + "DEPOT_SECTION\n1\n",
+)
+# Customer 2 receives 2 and hands over 3.
+BOTH_WAYS = instance(
+    "VRPSPD",
+    "CAPACITY: 7",
+    sections=DEMAND + rows("BACKHAUL", 0, 0, 3, 0, 0) + "DEPOT_SECTION\n1\n",
+)
 TOUR = instance("TSP", "VEHICLES: 1", sections="")
 
 
@@ -101,6 +125,22 @@ TOUR = instance("TSP", "VEHICLES: 1", sections="")
         (PRIZES, "1: 1 2 3", 14, "one-decimal", ["visit"]),
         (BACKHAULS, "1: 4 1 2 3", 14, "nearest", []),
         (BACKHAULS, "1: 1 2 3 4", 14, "nearest", ["precedence"]),
+        (CHOICE, "1: 1 3 4", 3 + 5 + 3 + 1, "nearest", []),
+        (CHOICE, "1: 1 2 3 4", 14, "nearest", ["group"]),
+        (CHOICE, "1: 3 4", 4 + 3 + 1, "nearest", ["group"]),
+        # 3 and 2 fit together, 4 together with 1: two trips, the second leaves at 10 or later.
+        (TRIPS, "1: 1 4 0 2\nRoute #2: 3", 3 + 2.2 + 1.4 + 10 + 8, "one-decimal", []),
+        (TRIPS, "1: 1 4 0 2 3", 3 + 2.2 + 1.4 + 12, "one-decimal", ["capacity"]),
+        (TRIPS, "1: 1 0 2 0 3\nRoute #2: 4", 6 + 10 + 8 + 2.8, "one-decimal", ["reload"]),
+        # 7 leave, 7 come back at most: 5 on board after customer 1, 5 - 2 + 3 after customer 2.
+        (BOTH_WAYS, "1: 1 2 3 4", 14, "nearest", []),
+        (
+            BOTH_WAYS.replace("CAPACITY: 7", "CAPACITY: 6.5"),
+            "1: 1 2 3 4",
+            14,
+            "nearest",
+            ["capacity"],
+        ),
         (TOUR, "1: 1 2 3 4", 14, "nearest", []),
         (TOUR, "1: 1 2 3", 14, "nearest", ["visit"]),
     ],
@@ -157,32 +197,6 @@ def test_several_kinds_of_load(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize(
-    ("text", "words"),
-    [
-        (
-            instance("GVRP", "CAPACITY: 9",
-                     sections=DEMAND + rows("MUTUALLY_EXCLUSIVE_GROUP", "2 3", "4", "5")),
-            "MUTUALLY_EXCLUSIVE_GROUP_SECTION: not modelled here yet: groups of customers of which",
-        ),
-        (
-            instance("MTVRPTWR", "CAPACITY: 9",
-                     sections=DEMAND + WINDOWS + rows("RELEASE_TIME", 0, 0, 0, 0, 8)),
-            "RELEASE_TIME_SECTION: not modelled here yet: release times",
-        ),
-        (
-            instance("MTVRPTWR", "CAPACITY: 9", "VEHICLES: 2",
-                     sections=DEMAND + WINDOWS + rows("RELEASE_TIME", 0, 0, 0, 0, 0)
-                     + rows("VEHICLES_RELOAD_DEPOT", 1, 1)),
-            "VEHICLES_RELOAD_DEPOT_SECTION: not modelled here yet: reloads at depots",
-        ),
-    ],
-)  # fmt: skip
-def test_what_problems_have_no_field_for_is_named(tmp_path: Path, text: str, words: str) -> None:
-    with pytest.raises(UnsupportedError, match=words):
-        read(save(tmp_path, text))
-
-
-@pytest.mark.parametrize(
     ("text", "old", "new", "words"),
     [
         (MIXED, "VEHICLES: 3", "VEHICLES: 4", "expected 4 rows .VEHICLES., received 3"),
@@ -199,6 +213,18 @@ def test_what_problems_have_no_field_for_is_named(tmp_path: Path, text: str, wor
         (SITES, "1 2 3\n", "1 2 x\n", "ALLOWED_CLIENTS_SECTION: expected a number, received x"),
         (SITES, "1 2 3\n", "1 2 1\n", "allowed: expected customers, received node 0"),
         (PRIZES, "3 7\n", "3 -7\n", "penalty, node 2"),
+        (CHOICE, "1 2 3\n", "1 2 7\n", "GROUP_SECTION: expected a node of 1 to 5, received 7"),
+        (CHOICE, "2 4\n3", "2 4 3\n3", "groups"),
+        (CHOICE, "1 2 3\n", "1 2 1\n", "groups"),
+        (TRIPS, "5 8\n", "5 x\n", "RELEASE_TIME_SECTION: expected a number, received x"),
+        (TRIPS, "RELOADS: 1", "RELOADS: 1.5", "max_reloads: expected a whole number"),
+        (TRIPS, "2 1\nDEPOT", "2 3\nDEPOT", "reload_depots: expected"),
+        (
+            BOTH_WAYS,
+            "3 3\n",
+            "3 -3\n",
+            "BACKHAUL_SECTION, node 3: expected an amount of at least 0",
+        ),
         (TOUR, "VEHICLES: 1", "VEHICLES: 2", "expected no vehicles in TYPE TSP"),
     ],
 )
@@ -252,3 +278,43 @@ def test_convert(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     ):
         assert main(["convert", str(path), str(tmp_path / target)]) == 2
         assert words in capsys.readouterr().err
+
+
+# From node 1 to node 4; node 3 comes before node 2.
+SOP = """\
+NAME: order
+TYPE: SOP
+DIMENSION: 4
+EDGE_WEIGHT_TYPE: EXPLICIT
+EDGE_WEIGHT_FORMAT: FULL_MATRIX
+EDGE_WEIGHT_SECTION
+4
+0 1 5 99
+-1 0 -1 2
+-1 7 0 4
+-1 -1 -1 0
+EOF
+"""
+
+
+def test_sequential_ordering_and_tours(tmp_path: Path) -> None:
+    problem = read(save(tmp_path, SOP, "order.sop"))
+    assert isinstance(problem, Problem)
+    assert set(problem.order) == {(2, 1), (1, 3), (2, 3)}
+    tour = save(
+        tmp_path, "TYPE : TOUR\nDIMENSION : 4\nTOUR_SECTION\n1\n3\n2\n4\n-1\nEOF\n", "t.tour"
+    )
+    (plan,) = read_solution(tour, problem).instances
+    verdict = judge(problem, plan.routes)
+    assert (verdict.cost, verdict.violations) == (5 + 7 + 2, ())
+    wrong = judge(problem, [(0, 1, 2, 3)])
+    assert {one.code for one in wrong.violations} == {"order", "arc"}
+    plain = read(save(tmp_path, TOUR))
+    assert isinstance(plain, Problem)
+    text = "TYPE : TOUR\nDIMENSION : 5\nTOUR_SECTION\n2 3 4 1 5\n-1\nEOF\n"
+    (round_trip,) = read_solution(save(tmp_path, text, "u.tour"), plain).instances
+    assert judge(plain, round_trip.routes).cost == 4 + 3 + 4 + 1 + 2
+    with pytest.raises(FormatError, match="TOUR_SECTION: expected nodes 1 to 4, received 5"):
+        read_solution(tmp_path / "u.tour", problem)
+    with pytest.raises(FormatError, match="FULL_MATRIX, as in all of TYPE SOP"):
+        read(save(tmp_path, SOP.replace("FULL_MATRIX", "UPPER_ROW"), "bad.sop"))

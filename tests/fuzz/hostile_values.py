@@ -15,6 +15,8 @@ from hostile_json import damaged_trees
 from hostile_words import PLAIN_NUMBERS, VALUES, WORDS
 from hypothesis import strategies as st
 
+from spacevrp.problems.sources.vehicles import VEHICLE_COLUMNS
+
 POINTS = [[0, 0], [3, 0], [0, 4], [3, 4]]
 LONLAT = [[10.1, 54.3], [10.2, 54.3], [10.2, 54.2], [10.0, 54.1]]
 MATRIX = [[0, 5, 7, 4], [6, 0, 3, 6], [7, 3, 0, 2], [4, 6, 2, 0]]
@@ -150,9 +152,21 @@ def frames(draw: st.DrawFn) -> Any:
 
 _DOCUMENTS = {
     "ortools": ("ortools", "ortools-pairs"),
-    "table": ("osrm", "ors", "valhalla"),
-    "vroom": ("vroom", "vroom-shipments", "vroom-fleet"),
+    "table": ("osrm", "ors", "valhalla", "google"),
+    "vroom": ("vroom", "vroom-shipments", "vroom-fleet", "vroom-day"),
 }
+
+
+@st.composite
+def fleets(draw: st.DrawFn) -> Any:
+    """A table of vehicles with cells of any kind; some of them fit."""
+    count = draw(st.integers(0, 3))
+    columns: dict[str, list[Any]] = {}
+    names = [name for several in VEHICLE_COLUMNS.values() for name in several]
+    for name in draw(st.lists(st.sampled_from((*names, "capacity_kg", "Driver")), max_size=6)):
+        cells = st.sampled_from(ENTRIES) if draw(st.integers(0, 3)) == 0 else _number | st.none()
+        columns[name] = [draw(cells) for _ in range(count)]
+    return columns if draw(st.integers(0, 9)) else draw(st.sampled_from(FIELDS))
 
 
 @st.composite

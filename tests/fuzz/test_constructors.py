@@ -6,7 +6,17 @@ from typing import Any
 
 import pytest
 from fuzz_property import check, fuzzed
-from hostile_values import LONLAT, MATRIX, POINTS, any_data, features, frames, mappings, tables
+from hostile_values import (
+    LONLAT,
+    MATRIX,
+    POINTS,
+    any_data,
+    features,
+    fleets,
+    frames,
+    mappings,
+    tables,
+)
 from hypothesis import given
 from hypothesis import strategies as st
 
@@ -23,6 +33,10 @@ DOORS: dict[str, tuple[st.SearchStrategy[Any], st.SearchStrategy[dict[str, Any]]
         st.tuples(SPEEDS, features()).map(lambda drawn: {"speed_kmh": drawn[0], **drawn[1]}),
     ),
     "from_frame": (frames(), st.one_of(st.just({}), features())),
+    "from_frame, vehicles": (
+        st.just({"x": [0, 3, 0, 3], "y": [0, 0, 4, 4], "demand": [0, 1, 2, 3]}),
+        st.fixed_dictionaries({"vehicles": fleets()}),
+    ),
     "from_ortools": (mappings("ortools"), st.just({})),
     "from_table": (mappings("table"), st.fixed_dictionaries({"minimise": MINIMISED})),
     "from_vroom": (mappings("vroom"), st.fixed_dictionaries({"speed_kmh": SPEEDS})),
@@ -36,4 +50,5 @@ DOORS: dict[str, tuple[st.SearchStrategy[Any], st.SearchStrategy[dict[str, Any]]
 def test_hostile_values(solver, watch, door, data):
     watch()
     handed, keywords = (data.draw(strategy) for strategy in DOORS[door])
-    check(door, lambda: getattr(Problem, door)(handed, **keywords), solver)
+    make = getattr(Problem, door.partition(",")[0])
+    check(door, lambda: make(handed, **keywords), solver)

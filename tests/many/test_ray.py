@@ -93,6 +93,12 @@ def test_single_calls_for_servers() -> None:
         assert found[-1].cost == outcome.results[0].cost
         with pytest.raises(SpacevrpError, match="expected a time above 0"):
             solver.run(problem, time=-1)
+
+        def stop(plan: Any) -> None:
+            raise StopIteration
+
+        (note,) = solver.run(problem, callback=stop, time=60).notes
+        assert note.startswith("interrupted after ")
         # A call whose actor is gone is begun again.
         for actor in list(solver._actors):
             ray.kill(actor)

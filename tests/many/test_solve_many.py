@@ -294,17 +294,30 @@ def test_a_run_goes_on_after_a_signal(long_run: tuple[list[object], Path], numbe
 @pytest.mark.skipif(not Path("/proc").is_dir(), reason="finds processes in /proc")
 def test_a_killed_worker_costs_nothing_but_time(long_run: tuple[list[object], Path]) -> None:
     arguments, out = long_run
-    process = start(*arguments)
+    process = start(*arguments, "--workers", 1)  # of several, one may not have a part yet
     wait_for_parts(process, out, 3)
     children = Path(f"/proc/{process.pid}/task/{process.pid}/children").read_text().split()
-    workers = [
-        pid for pid in children if b"spawn_main" in Path(f"/proc/{pid}/cmdline").read_bytes()
-    ]
-    os.kill(int(workers[0]), signal.SIGKILL)
+    commands = {int(pid): Path(f"/proc/{pid}/cmdline").read_bytes() for pid in children}
+    os.kill(next(pid for pid, line in commands.items() if b"spawn_main" in line), signal.SIGKILL)
     output, errors = process.communicate(timeout=300)
     assert (process.returncode, errors) == (0, "")
     assert "60 of 60 solved" in output
     assert "1 part given out again" in output
+
+
+@pytest.mark.slow
+def test_processes_that_cannot_start_are_an_error(tmp_path: Path) -> None:
+    program = tmp_path / "unguarded.py"
+    program.write_text(
+        "import spacevrp\n"
+        "problems = spacevrp.generate('CVRP', 5, 2)\n"
+        "spacevrp.solve_many(problems, network=False, device='cpu', workers=1)\n"
+    )
+    done = subprocess.run([sys.executable, program], capture_output=True, text=True, timeout=120)
+    assert done.returncode == 1
+    last = done.stderr.splitlines()[-1]
+    assert "processes do not start" in last
+    assert "`if __name__ == '__main__':`" in last
 
 
 @pytest.mark.slow

@@ -8,7 +8,7 @@ from collections.abc import Callable
 from typing import Any
 
 import numpy as np
-from native_problems import FEATURES, build, random_plan
+from native_problems import FEATURES, RULES, build, random_plan
 
 from spacevrp import native
 from spacevrp.problems.distances import Distances
@@ -29,6 +29,8 @@ def sound(rng: np.random.Generator) -> tuple[Problem, Arguments]:
     """A problem as it should be, and what the model is told of it."""
     count = int(rng.integers(0, 12))
     features = set(rng.choice(FEATURES, count, replace=False).tolist())
+    if rng.random() < 0.4:
+        features |= {"vehicles", *rng.choice(RULES, int(rng.integers(1, 5)), replace=False)}
     problem = build(features, int(rng.integers(10**6)), int(rng.integers(1, 9)))
     return problem, model_arguments(problem)
 
@@ -85,6 +87,9 @@ def _worse(value: Any, rng: np.random.Generator) -> Any:
     if isinstance(value, str):
         words = ["single", "separate", "pairs", "euclidean", "geo", "nearest", "up", "", "x" * 1000]
         return str(rng.choice(words))
+    if isinstance(value, dict) and value:  # the rules of whole routes
+        key = str(rng.choice(sorted(value)))
+        return value | {key: _worse_entry(value[key], rng)}
     if isinstance(value, list):  # the pinned customers
         worse = [list(one) for one in value if isinstance(one, list)]
         if worse and rng.random() < 0.8:
@@ -94,6 +99,21 @@ def _worse(value: Any, rng: np.random.Generator) -> Any:
             worse += [[0]]
         return worse
     return OTHERS[int(rng.integers(len(OTHERS)))]
+
+
+def _worse_entry(value: Any, rng: np.random.Generator) -> Any:
+    """One entry of a nest of lists, or how many there are."""
+    if not isinstance(value, list | tuple) or not value or rng.random() < 0.1:
+        return value if isinstance(value, dict) else _worse(value, rng)
+    if rng.random() < 0.1:
+        return [*value, value[0]]
+    worse = list(value)
+    place = int(rng.integers(len(worse)))
+    if isinstance(worse[place], list | tuple | np.ndarray) or rng.random() < 0.1:
+        worse[place] = _worse_entry(worse[place], rng)
+    else:
+        worse[place] = [float(rng.choice(NUMBERS)), int(rng.choice(WHOLES))][int(rng.integers(2))]
+    return type(value)(worse)
 
 
 def _worse_array(value: np.ndarray, rng: np.random.Generator) -> Any:

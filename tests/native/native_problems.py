@@ -21,6 +21,11 @@ FEATURES = (
     *("counts", "ends", "shifts", "skills", "pins", "fixed", "capacities", "lengths"),
     *("unit_costs", "max_durations"),
 )
+# Rules of whole routes; most are terms of vehicles.
+RULES = (
+    *("stops", "latest_start", "overtime", "duration_cost", "speed", "own_service", "breaks"),
+    *("reloads", "on_board", "gaps", "release", "setup", "travel_times"),
+)
 
 
 def build(features: Iterable[str], seed: int, customers: int = 6) -> Problem:
@@ -51,12 +56,17 @@ def build(features: Iterable[str], seed: int, customers: int = 6) -> Problem:
         fields["max_routes"] = int(rng.integers(1, 4))
     if "vehicles" in has:
         fields["vehicles"] = _vehicles(has, rng, nodes, depots, fields)
+    if has & set(RULES):
+        _add_rules(fields, has, rng, nodes, size)
     try:
         return _with_roads(fields, has, rng, size)
     except ProblemError:
         if "vehicles" not in has:
             raise
-        return build(has - {"pins"} if "pins" in has else has - {"vehicles"}, seed, customers)
+        for one in ("on_board", "pins"):
+            if one in has:
+                return build(has - {one}, seed, customers)
+        return build(has - {"vehicles"}, seed, customers)
 
 
 def _number(has: set[str], rng: np.random.Generator, low: float, high: float) -> float:
@@ -174,15 +184,101 @@ def _vehicles(
             one |= {"pinned": pinned, "count": 1}
             one.pop("forbidden", None)
             one.pop("allowed", None)
+        if has & set(RULES):
+            one |= _rules_of_type(has, rng, nodes, depots, one)
         types.append(one)
+    if "on_board" in has and "pairs" not in has:
+        some = [node for node in free if rng.random() < 0.3]
+        types[0] |= {"on_board": some, "count": 1}
+        types[0].pop("allowed", None)
+        types[0].pop("forbidden", None)
+        fields["load_rule"] = "separate"
     return types
+
+
+def _rules_of_type(
+    has: set[str],
+    rng: np.random.Generator,
+    nodes: list[int],
+    depots: list[int],
+    one: dict[str, Any],
+) -> dict[str, Any]:
+    """Terms that only an evaluation of whole routes can see."""
+    rules: dict[str, Any] = {}
+    if "stops" in has and rng.random() < 0.7:
+        rules["max_stops"] = int(rng.integers(1, 6))
+    if "latest_start" in has and rng.random() < 0.8:
+        rules["latest_start"] = one.get("window", (4, 0))[0] + _number(has, rng, 0, 12)
+    if "overtime" in has and rng.random() < 0.9:
+        rules["max_duration"] = _number(has, rng, 3, 20)
+        rules["max_overtime"] = _number(has, rng, 0, 20)
+        rules["overtime_cost"] = float(rng.choice([0.0, 0.5, 2.0]))
+    if "duration_cost" in has and rng.random() < 0.8:
+        rules["unit_duration_cost"] = float(rng.choice([0.25, 1.0, 3.0]))
+    if "speed" in has and rng.random() < 0.8:
+        rules["speed_factor"] = float(rng.choice([0.5, 0.8, 1.0, 2.0]))
+    if "own_service" in has and rng.random() < 0.8:
+        some = rng.choice([*nodes, *depots], len(nodes) // 2 + 1, replace=False).tolist()
+        rules["service"] = dict(zip(some, _numbers(has, rng, 0, 4, len(some)), strict=True))
+    if "breaks" in has and rng.random() < 0.9:
+        rules["breaks"] = [_break(has, rng) for _ in range(int(rng.integers(1, 3)))]
+    if "reloads" in has and rng.random() < 0.9:
+        some = rng.choice(depots, int(rng.integers(1, len(depots) + 1)), replace=False)
+        rules["reload_depots"] = some.tolist()
+        if rng.random() < 0.5:
+            rules["max_reloads"] = int(rng.integers(0, 3))
+    return rules
+
+
+def _break(has: set[str], rng: np.random.Generator) -> dict[str, Any]:
+    opening = _number(has, rng, 0, 15)
+    until = opening + _number(has, rng, 0, 12)
+    windows = [(opening, until)]
+    if rng.random() < 0.3:
+        later = until + _number(has, rng, 1, 8)
+        windows.append((later, later + _number(has, rng, 0, 8)))
+    return {"duration": _number(has, rng, 0, 4), "windows": windows}
+
+
+def _add_rules(
+    fields: dict[str, Any], has: set[str], rng: np.random.Generator, nodes: list[int], size: int
+) -> None:
+    """Rules of nodes; some need no vehicles."""
+    if "reloads" in has:  # depots where a reload takes time
+        service = fields.get("service", np.zeros(size))
+        fields["service"] = np.where(np.isin(np.arange(size), nodes), service, rng.integers(0, 2))
+    if "gaps" in has:
+        windows = fields.get("windows")
+        given: list[Any] = [(0, None)] * size if windows is None else windows.tolist()
+        for node in nodes:
+            if rng.random() < 0.6:
+                opening = given[node][0]
+                shut = opening + _number(has, rng, 0, 6)
+                again = shut + _number(has, rng, 1, 8)
+                closing = again + _number(has, rng, 1, 20)
+                given[node] = [(opening, shut), (again, closing)]
+        fields["windows"] = given
+    if "release" in has and "pairs" not in has:
+        release = np.full(size, -np.inf)
+        demand = fields.get("demand", np.ones(size))
+        for node in nodes:
+            if rng.random() < 0.5 and (demand[node] >= 0).all():
+                release[node] = _number(has, rng, 0, 10)
+        fields["release"] = release
+    if "setup" in has:
+        setup = np.zeros(size)
+        setup[nodes] = _numbers(has, rng, 0, 3, len(nodes))
+        fields["setup"] = setup
 
 
 def _with_roads(
     fields: dict[str, Any], has: set[str], rng: np.random.Generator, size: int
 ) -> Problem:
     points = _numbers(has, rng, 0, 10, (size, 2))
-    if "matrix" not in has and not has & {"missing", "durations", "missing_durations"}:
+    if "setup" in has:  # some at the same place
+        points[rng.random(size) < 0.3] = points[0]
+    own_roads = {"missing", "durations", "missing_durations", "travel_times"}
+    if "matrix" not in has and not has & own_roads:
         if "metric" in has:
             geometry, rounding = rng.choice(GEOMETRIES), rng.choice(ROUNDINGS)
             fields["metric"] = Metric(str(geometry), str(rounding))
@@ -199,12 +295,32 @@ def _with_roads(
         )
         if "missing_durations" in has:
             durations[rng.random(matrix.shape) < 0.1] = np.inf
+    if "travel_times" in has:
+        base = np.where(np.isinf(matrix), 5.0, matrix) if durations is None else durations
+        moments = np.cumsum(_numbers(has, rng, 4, 10, 3)).tolist()
+        slow = [1.0, *rng.uniform(0.8, 1.25, 2).tolist()]  # durations of about 20 fall by 8 at most
+        shorter = np.minimum(base, 12.0)
+        fields["travel_times"] = [
+            (moment, np.where(np.isinf(base), np.inf, shorter * factor))
+            for moment, factor in zip(moments, slow, strict=True)
+        ]
+        durations = None
     return Problem.from_matrix(matrix, durations=durations, **fields)
 
 
 problems = st.builds(
     build,
     st.frozensets(st.sampled_from(FEATURES), max_size=12),
+    st.integers(0, 10**6),
+    st.integers(1, 8),
+)
+# With rules of whole routes.
+ruled_problems = st.builds(
+    lambda rules, features, seed, customers: build(
+        {"vehicles", *rules, *features} - {"no_depot"}, seed, customers
+    ),
+    st.frozensets(st.sampled_from(RULES), min_size=1, max_size=5),
+    st.frozensets(st.sampled_from(FEATURES), max_size=8),
     st.integers(0, 10**6),
     st.integers(1, 8),
 )

@@ -109,3 +109,22 @@ def test_every_kind_of_move_is_sampled() -> None:
         for seed, plan in enumerate(some_plans(native, 3)):
             names |= check_moves(native, plan, seed, 200)
     assert len(names) >= 6, names
+    assert "or_three_opt" in names, names
+
+
+@pytest.mark.parametrize("ends", [(4, 9, 15), (0, 8, 12), (5, 11, 16)])
+@pytest.mark.parametrize("depots", [(), (0,)], ids=["tour", "route"])
+def test_parts_of_a_one_way_ring_change_places(
+    ends: tuple[int, int, int], depots: tuple[int, ...]
+) -> None:
+    """Each arc of the ring costs 1, all others 50: three arcs must be replaced at once."""
+    matrix = np.full((17, 17), 50.0)
+    matrix[np.arange(17), (np.arange(17) + 1) % 17] = 1.0
+    native = native_model(Problem.from_matrix(matrix, depots=depots))
+    first, second, third = ends
+    ring = list(range(1, 17))
+    start = [*ring[:first], *ring[second:third], *ring[first:second], *ring[third:]]
+    assert native.model.evaluate([start], [0])["cost"] == 14.0 + 3 * 50.0
+    for iterations in (0, 50):  # the descent alone, then with those within iterations
+        found = native.model.search([start], [0], iterations=iterations)
+        assert (found.routes, found.cost) == ([ring], 17.0)

@@ -52,6 +52,12 @@ class Parrot(SolverOracle):
         return self._plan_told
 
 
+class Knowing(Parrot):
+    """Knows every term of vehicles, and yet no rule of routes."""
+
+    knows_all_terms: ClassVar[bool] = True
+
+
 def test_the_cost_is_the_referees(four_customers: Callable[..., Problem]) -> None:
     result = Parrot(Plan((AROUND,), 22.001, 0.002)).solve(four_customers(), 1.0)
     assert result.solution.cost == 22
@@ -82,6 +88,14 @@ def test_the_cost_is_the_referees(four_customers: Callable[..., Problem]) -> Non
 def test_what_is_refused(four_customers, plan, features, error, message):
     with pytest.raises(error, match=message):
         Parrot(plan).solve(four_customers(**features), 1.0)
+
+
+def test_rules_of_routes_are_refused_by_name(four_customers: Callable[..., Problem]) -> None:
+    for rule in ({"setup": [0, 1, 1, 1, 1]}, {"vehicles": [{"max_stops": 2}]}):
+        problem = four_customers(**rule)
+        for oracle in (Parrot(None), Knowing(None)):
+            with pytest.raises(UnsupportedError, match=r"cannot model (setup|max_stops) exactly"):
+                oracle.solve(problem, 1.0)
 
 
 def test_a_better_start_is_kept(four_customers: Callable[..., Problem]) -> None:
@@ -287,3 +301,15 @@ def test_pyvrp_refuses_a_delivery_that_closes_before_its_pickup_opens(four_custo
     problem = four_customers(demand=load, capacity=2, pairs=[(1, 3), (2, 4)], windows=windows)
     reason = "a delivery that closes before its pickup opens (node 3)"
     assert make_oracle("pyvrp").supports(problem) == reason
+
+
+@pytest.mark.parametrize("name", ORACLES)
+def test_relations_are_refused_by_name(name: str) -> None:
+    points = [(0, 0), (1, 0), (2, 0), (3, 0)]
+    related = Problem.from_coordinates(points, groups=[(1, 2)])
+    mixed = Problem.from_coordinates(points, pairs=[(1, 2)])
+    ordered = Problem.from_coordinates(points, order=[(1, 2)])
+    known = ((related, "groups"), (mixed, "customers beside pairs"))
+    for problem, what in ((ordered, "order"), *(known if name != "pyvrp" else ())):
+        with pytest.raises(UnsupportedError, match=f"cannot model {what} exactly"):
+            make_oracle(name).check(problem)

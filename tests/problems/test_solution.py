@@ -7,6 +7,7 @@ import json
 import sys
 from collections.abc import Callable
 from pathlib import Path
+from xml.etree import ElementTree
 
 import pytest
 
@@ -121,6 +122,31 @@ def test_geojson() -> None:
     assert stop["properties"]["arrival"] == pytest.approx(231.504, abs=0.001)
     assert skipped["properties"] == {"id": "b", "node": 2, "kind": "not visited"}
     assert document["plan"]["feasible"] is True
+
+
+def test_gpx(tmp_path: Path) -> None:
+    """A route for each vehicle, its stops in their order, with the names of the user."""
+    problem = Problem.from_lonlat(
+        [[13.4, 52.5], [13.5, 52.6]], ids=["A & B", "depot"], depots=["depot"], name="day <1>"
+    )
+    path = tmp_path / "plan.gpx"
+    Solution.judged(problem, [[1, 0, 1]]).save(path)
+    space = {"g": "http://www.topografix.com/GPX/1/1"}
+    root = ElementTree.parse(path).getroot()
+    assert root.findtext("g:metadata/g:name", namespaces=space) == "day <1>"
+    (route,) = root.findall("g:rte", space)
+    points = route.findall("g:rtept", space)
+    assert [one.findtext("g:name", namespaces=space) for one in points] == [
+        "depot",
+        "A & B",
+        "depot",
+    ]
+    assert [(float(one.attrib["lat"]), float(one.attrib["lon"])) for one in points[:2]] == [
+        (52.6, 13.5),
+        (52.5, 13.4),
+    ]
+    with pytest.raises(UnsupportedError, match="GPX: expected longitudes and latitudes"):
+        Solution.judged(Problem.from_matrix([[0, 1], [1, 0]]), [[0, 1, 0]]).to_gpx()
 
 
 def test_geojson_needs_degrees(four_customers: Build) -> None:

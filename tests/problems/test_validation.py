@@ -185,7 +185,6 @@ def test_refused(change: dict[str, Any], field: str, node: int | None, fragment:
 @pytest.mark.parametrize(
     ("change", "field", "node", "fragment"),
     [
-        ({"pairs": [(1, 2)]}, "pairs", 3, "a partner, received none"),
         ({"pairs": [(1, 2), (3, 5)]}, "pairs", None, "0 to 4, received 5"),
         ({"pairs": [(1, 2), (-1, 4)]}, "pairs", None, "0 to 4, received -1"),
         ({"pairs": [(1, 2), (2, 4)]}, "pairs", 2, "one pair a node, received several"),

@@ -30,12 +30,14 @@ def vroom(*priorities: int | None) -> dict[str, Any]:
 
 
 @pytest.mark.parametrize("maker", [Problem.from_vroom, Problem.from_data])
-def test_priorities_that_differ_are_named(maker: Any) -> None:
-    expected = r"job 1, priority: 100 \(and 0 for job 0\): priorities are not modelled here yet"
-    with pytest.warns(IgnoredWarning, match=expected) as caught:
-        maker(vroom(None, 100, 3))
+def test_steps_that_are_left_out_are_named(maker: Any) -> None:
+    document = vroom(None, 100, 3)
+    document["vehicles"][0]["steps"] = [{"type": "job", "id": 8}]
+    with pytest.warns(IgnoredWarning, match="vehicle 0, steps: where VROOM's search") as caught:
+        problem = maker(document)
     (warning,) = caught
     assert warning.filename == __file__
+    assert problem.priority.tolist() == [0, 0, 100, 3]
 
 
 @pytest.mark.parametrize("priorities", [(None, None), (5, 5), (0, None)])
@@ -108,16 +110,22 @@ def test_columns_that_are_left_out_point_at_the_caller() -> None:
 @pytest.mark.parametrize(
     ("make", "where"),
     [
-        (lambda: Problem.from_coordinates(POINTS, breaks=[1]), "Problem.from_coordinates, breaks"),
+        (lambda: Problem.from_coordinates(POINTS, skills=[1]), "Problem.from_coordinates, skills"),
         (
-            lambda: Problem.from_coordinates(POINTS, vehicles=[{"breaks": [1]}]),
-            "vehicles, breaks",
+            lambda: Problem.from_coordinates(POINTS, vehicles=[{"skills": [1]}]),
+            "vehicles, skills",
         ),
     ],
 )
-def test_breaks_are_not_taken_for_a_slip(make: Any, where: str) -> None:
-    with pytest.raises(UnsupportedError, match=f"{where}: not modelled here yet: breaks"):
+def test_what_is_not_modelled_is_not_taken_for_a_slip(make: Any, where: str) -> None:
+    with pytest.raises(UnsupportedError, match=f"{where}: not modelled here yet: skills"):
         make()
+
+
+def test_what_vehicles_say_is_told_to_be_theirs() -> None:
+    expected = "Problem.from_coordinates: expected breaks of vehicles, as one of their fields"
+    with pytest.raises(ProblemError, match=expected):
+        Problem.from_coordinates(POINTS, breaks=[1])
 
 
 def test_times_in_errors_are_those_that_were_typed() -> None:

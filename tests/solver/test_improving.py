@@ -177,6 +177,7 @@ def test_no_plan_is_worse_than_the_start(model: SpaceModel) -> None:
         ({"unit_distance_cost": 3}, 60.0),  # out to 10 and back
         ({"max_duration": 20}, 20.0),
         ({"max_duration": 20, "fixed_cost": 5}, 25.0),
+        ({"unit_duration_cost": 0.5}, 30.0),
     ],
 )
 def test_what_the_network_does_not_know_is_planned_without_it(
@@ -280,3 +281,18 @@ def test_high_penalties_are_not_paid(solver: Solver, name: str, improve: bool) -
     for solution in solver.solve(problems, augment=2, improve=improve):
         assert solution.plan.skipped == ()
         assert solution.feasible
+
+
+@needs_search
+def test_relations_go_without_the_network(solver: Solver, monkeypatch: pytest.MonkeyPatch) -> None:
+    """The note says so; and without the search there is no way to plan."""
+    monkeypatch.setattr("spacevrp.solver.effort.LEAST_FOR_NETWORK", 0)
+    fields: dict[str, Any] = {"groups": [(1, 2)], "objective": ("vehicles", "cost")}
+    problem = Problem.from_coordinates(LINE, **fields)
+    attempt = solver.run([problem])
+    assert attempt.results[0].objective == (1.0, attempt.results[0].cost)
+    assert [note.split(": ")[-1] for note in attempt.notes] == [
+        "begun without the network, which does not know groups"
+    ]
+    with pytest.raises(UnsupportedError, match="groups: expected the search"):
+        solver.solve(problem, protocol="network")

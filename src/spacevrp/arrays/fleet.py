@@ -18,7 +18,7 @@ from typing import Any
 import numpy as np
 
 from spacevrp.arrays.limits import as_amounts, as_limits
-from spacevrp.arrays.rows import View
+from spacevrp.arrays.rows import View, refuse_route_rules
 from spacevrp.problems.fleet import Terms, ways_out
 from spacevrp.problems.problem import Problem
 
@@ -34,6 +34,7 @@ def _seen_capacity(capacities: np.ndarray[Any, Any]) -> np.ndarray[Any, Any]:
 
 def fleet_view(problem: Problem) -> View:
     """What is shown of a fleet: its largest vehicle."""
+    refuse_route_rules(problem)
     fleet = problem.fleet
     largest = _seen_capacity(np.array([terms.capacities for terms in fleet]))
     limited = np.isfinite(largest) & (problem.loads != 0).any(axis=0)

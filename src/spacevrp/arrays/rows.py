@@ -46,6 +46,7 @@ class View:
 
 def uniform_view(problem: Problem) -> View:
     """The problem itself, whose vehicles are all alike and carry one kind of load."""
+    refuse_route_rules(problem)
     if problem.has_own_fleet:
         raise UnsupportedError(
             f"a batch holds alike vehicles with one kind of load, received {problem.variant_name}"
@@ -63,6 +64,14 @@ def uniform_view(problem: Problem) -> View:
         problem.max_routes,
         problem.features.capacity,
     )
+
+
+def refuse_route_rules(problem: Problem) -> None:
+    """Refuse a problem with rules that arrays have no place for: they would be lost."""
+    if problem.has_route_rules:
+        raise UnsupportedError(
+            f"a batch has no place for {problem.route_rules[0]}, received {problem.variant_name}"
+        )
 
 
 def order_of(problem: Problem, depots: tuple[int, ...]) -> Array:

@@ -24,7 +24,7 @@ def machine(device: Any) -> dict[str, Any]:
     described: dict[str, Any] = {
         # Without the kernel's build, which names a machine rather than a kind of machine.
         "system": f"{platform.system()} {platform.machine()}",
-        "processor": _processor(),
+        "processor": processor(),
         "cores": os.cpu_count(),
         "threads": torch.get_num_threads(),
         "device": str(device),
@@ -34,7 +34,8 @@ def machine(device: Any) -> dict[str, Any]:
     return described
 
 
-def _processor() -> str:
+def processor() -> str:
+    """The kind of processor."""
     try:
         for line in Path("/proc/cpuinfo").read_text(encoding="utf-8").splitlines():
             if line.startswith("model name"):

@@ -154,7 +154,7 @@ def run(args: argparse.Namespace) -> int:
     if args.stored and args.output is None:
         raise SpacevrpError("--stored: expected -o FOLDER with what is stored, received none")
     args.count = args.count or suite.count
-    count = args.threads or suite.threads
+    count = args.threads or 1
     _, weights = load_model(args.weights)
     network = Network(Solver(args.weights, args.device))
     methods = make_methods(
@@ -260,7 +260,7 @@ def _entries(
     """Who takes part in a case, limit by limit, so that equal times are measured close together."""
     example = case.example()
     chosen: list[tuple[float | None, str]] = []
-    for line in (*suite.lines, *case.more):
+    for line in suite.lines:
         found = _first_able(line, methods, case.name, example, args)
         if found is None:
             continue

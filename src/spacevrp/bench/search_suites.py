@@ -46,7 +46,6 @@ class Case:
     key: Mapping[str, Any]  # what tells its instances from all others
     make: Callable[[], list[Item]]
     count: int = 1
-    more: tuple[Line, ...] = ()  # who takes part here only
     small: Callable[[], Item] | None = None  # an instance that is quickly made, for its rules
 
     def example(self) -> Item:
@@ -73,7 +72,6 @@ class Suite:
     limits: tuple[float, ...]
     lines: tuple[Line, ...]
     whole: bool = True  # limits are for whole calls, and not for the search alone
-    threads: int = 1
     plot: bool = False
 
 
@@ -209,38 +207,6 @@ def _digest(path: Path) -> str:
     return hashlib.sha256(path.read_bytes()).hexdigest()
 
 
-def _vrptw(args: argparse.Namespace, network: Network) -> Iterator[Case]:
-    """Files of at least 100 customers, with as many vehicles as they state."""
-    from spacevrp.formats import read_solomon as read
-
-    found = []
-    for path in sorted(_folder("vrptw").glob("*.txt")):
-        size = len(read(path, rounding="none").customers)
-        if size >= 100:
-            found.append((size, path))
-    for size, path in sorted(found):
-        yield Case(path.stem, size, {"file_sha256": _digest(path)}, partial(_of_file, path))
-
-
-def _of_file(path: Path) -> list[Item]:
-    from spacevrp.formats import read_solomon as read
-
-    return [Item(read(path, rounding="none"))]
-
-
-def _cvrplib(args: argparse.Namespace, network: Network) -> Iterator[Case]:
-    """The smallest first; one of them also as ``solve`` has it."""
-    from spacevrp.bench.cvrplib import list_instances, read_instance
-
-    for one in list_instances(None, 500, None):
-
-        def make(path: Path = one.path, known: float = one.best_known) -> list[Item]:
-            return [Item(read_instance(path), known=known)]
-
-        more: tuple[Line, ...] = ((SOLVE,),) if one.name == "X-n1001-k43" else ()
-        yield Case(one.name, one.customers, {"file_sha256": one.digest}, make, more=more)
-
-
 def _first_plans(args: argparse.Namespace, network: Network) -> Iterator[Case]:
     path = _folder("uniform100") / "CVRP.npz"
     source = from_file(parse_variant("CVRP"), path, args.count)
@@ -319,19 +285,9 @@ SUITES: dict[str, Suite] = {
         ((TIMED,), ((SEARCH, 1.0),), (("ortools", 10.0),)),
     ),
     "variants": Suite("All variants", _variants, 32, (1.0,), ((SEARCH,),)),
-    "vrptw": Suite(
-        "Solomon and Gehring-Homberger, vehicles as stated",
-        _vrptw,
-        1,
-        (1.0, 5.0, 10.0),
-        ((SEARCH,), ("pyvrp",)),
-    ),
     "days": Suite("Days as people have them", _days, 4, (2.0,), ((SEARCH,), _MODELLED)),
     "small": Suite(
         "Many small problems", _small, 200, (0.01, 0.02), ((SEARCH,), (SOLVE,), ("pyvrp",))
-    ),
-    "cvrplib": Suite(
-        "CVRPLIB, X and XXL", _cvrplib, 1, (60.0,), ((SEARCH,), ("pyvrp",)), threads=2
     ),
     "starts": Suite(
         "What a start is worth",

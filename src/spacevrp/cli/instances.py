@@ -23,8 +23,8 @@ def add_instances(parser: argparse.ArgumentParser, *, several: bool = False) -> 
         metavar="FILE",
         type=Path,
         nargs="+" if several else None,
-        help="instances: .vrp, .json (ours, VROOM's, ...), .csv, .npz, Solomon, Li-Lim or Cordeau "
-        "text",
+        help="instances: .vrp, .json (ours, VROOM's, ...), .csv, .xlsx, .npz, Solomon, Li-Lim or "
+        "Cordeau text",
     )
     parser.add_argument(
         "--rounding",
@@ -36,6 +36,16 @@ def add_instances(parser: argparse.ArgumentParser, *, several: bool = False) -> 
         choices=_TIME_UNITS,
         help="what numbers of time are in, in a .csv with times of day, dates or a speed; what the "
         "seconds of VROOM and routing engines become; default: s",
+    )
+    _add_vehicles(parser)
+
+
+def _add_vehicles(parser: argparse.ArgumentParser) -> None:
+    parser.add_argument(
+        "--vehicles",
+        metavar="TABLE",
+        type=Path,
+        help="a table of vehicles, one row a type: .csv or .xlsx",
     )
 
 
@@ -49,7 +59,9 @@ def read_instances(args: argparse.Namespace, *, lenient: bool = False) -> list[P
     problems: list[Problem] = []
     with unservable_allowed() if lenient else nullcontext():
         for path in args.file if isinstance(args.file, list) else [args.file]:
-            content = read(path, rounding=args.rounding, time_unit=args.time_unit)
+            content = read(
+                path, rounding=args.rounding, time_unit=args.time_unit, vehicles=args.vehicles
+            )
             problems += [content] if isinstance(content, Problem) else content
     return problems
 

@@ -14,16 +14,17 @@ if TYPE_CHECKING:
     from spacevrp.problems.problem import Problem
     from spacevrp.problems.solution import Solution
 
-FORMATS = ("json", "table", "csv", "vrplib", "geojson", "vroom")
+FORMATS = ("json", "table", "csv", "vrplib", "geojson", "gpx", "vroom")
 _FORMAT_OF_SUFFIX = {
     ".json": "json",
     ".csv": "csv",
     ".sol": "vrplib",
     ".txt": "table",
     ".geojson": "geojson",
+    ".gpx": "gpx",
 }
 # These hold one instance.
-_SINGLE = ("csv", "vrplib", "geojson", "vroom")
+_SINGLE = ("csv", "vrplib", "geojson", "gpx", "vroom")
 # A table shows the routes of so many instances only; more would not be read.
 _MOST_ROUTES_SHOWN = 10
 
@@ -62,9 +63,9 @@ def check_format(chosen: str, problems: Sequence[Problem]) -> None:
         check_sol(problem)
     if chosen == "vroom" and not depots:
         raise UnsupportedError("--format vroom: expected a depot, received none; use json")
-    if chosen == "geojson" and not problem.geographic:
+    if chosen in ("geojson", "gpx") and not problem.geographic:
         raise UnsupportedError(
-            "--format geojson: expected longitudes and latitudes, the file has none; use json"
+            f"--format {chosen}: expected longitudes and latitudes, the file has none; use json"
         )
 
 
@@ -100,6 +101,8 @@ def render(
         return solution_sol(problems[0], only)
     if chosen == "csv":
         return plan_csv(only.to_dict())
+    if chosen == "gpx":
+        return only.to_gpx()
     return as_json(only.to_geojson() if chosen == "geojson" else only.to_vroom())
 
 

@@ -80,8 +80,8 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "--format",
         choices=(*FORMATS, *solve_many.FORMATS),
-        help="default: by the suffix of OUT (.json, .csv, .sol, .txt, .geojson), a table on a "
-        "terminal, else json",
+        help="default: by the suffix of OUT (.json, .csv, .sol, .txt, .geojson, .gpx), a table on "
+        "a terminal, else json",
     )
     parser.add_argument(
         "-o",

@@ -1,6 +1,7 @@
 """Readers and writers: VRPLIB, TSPLIB, Solomon, Li-Lim, Cordeau, JSON, .npz batches, solutions.
 
-Read, too: tables of stops as CSV, and the JSON of VROOM, OR-Tools' examples and routing engines.
+Read, too: tables of stops and of vehicles as CSV or .xlsx, and the JSON of VROOM, OR-Tools'
+examples and routing engines.
 
 The contract of every format is docs/formats.md. A file that cannot be read gives one
 :class:`~spacevrp.problems.errors.FormatError` that names it; what a reader leaves out, it says in a
@@ -11,9 +12,10 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from pathlib import Path
+from typing import Any
 
 from spacevrp.formats.cordeau import read_cordeau
-from spacevrp.formats.csv_table import read_csv
+from spacevrp.formats.csv_table import read_csv, read_vehicles
 from spacevrp.formats.files import FormatWarning, fail, read_head, sniff
 from spacevrp.formats.instance_json import read_json, write_json
 from spacevrp.formats.npz import load_arrays, read_npz, write_npz
@@ -28,7 +30,7 @@ from spacevrp.formats.solutions import (
 )
 from spacevrp.formats.vrplib import read_vrplib
 from spacevrp.formats.vrplib_writing import write_vrplib
-from spacevrp.problems.errors import UnsupportedError
+from spacevrp.problems.errors import FormatError, ProblemError, UnsupportedError
 from spacevrp.problems.plan_documents import solution_document
 from spacevrp.problems.plan_sol import solution_sol
 from spacevrp.problems.problem import Problem
@@ -50,6 +52,7 @@ __all__ = [
     "read_solomon",
     "read_solution",
     "read_solution_file",
+    "read_vehicles",
     "read_vrplib",
     "routes_from_sol",
     "solution_document",
@@ -71,6 +74,7 @@ _FORMAT_OF_SUFFIX = {
     ".atsp": "vrplib",
     ".txt": "solomon",
     ".csv": "csv",
+    ".xlsx": "csv",
 }
 _READERS = {
     "vrplib": read_vrplib,
@@ -89,6 +93,7 @@ def read(
     rounding: str | None = None,
     variant: str | None = None,
     time_unit: str | None = None,
+    vehicles: str | Path | None = None,
 ) -> Problem | list[Problem]:
     """The instance of a file, or the list of instances of an .npz batch.
 
@@ -104,6 +109,8 @@ def read(
     time_unit
         ``s``, ``min`` or ``h``: what numbers of time in a table of stops are in, seconds by
         default. Of other programs' JSON, what its seconds become.
+    vehicles
+        A table of vehicles, one row a type (.csv or .xlsx), in place of what the file says of them.
 
     Raises
     ------
@@ -112,13 +119,18 @@ def read(
     """
     path = Path(path)
     suffix = path.suffix.lower()
-    kind = sniff(read_head(path)) or _FORMAT_OF_SUFFIX.get(suffix)
+    head = read_head(path)
+    kind = "csv" if suffix == ".xlsx" else sniff(head) or _FORMAT_OF_SUFFIX.get(suffix)
     if time_unit is not None and kind not in _TIMED:
         raise UnsupportedError(f"{path}: time_unit {time_unit!r} applies to tables of stops only")
+    types = None if vehicles is None else read_vehicles(vehicles)
+    told: dict[str, Any] = {"rounding": rounding, "variant": variant}
+    if kind == "csv":
+        return read_csv(path, **told, time_unit=time_unit, vehicles=types)
+    if types is not None:
+        return _with_vehicles(path, read(path, **told, time_unit=time_unit), types)
     if kind == "npz":
         return read_npz(path, rounding=rounding, variant=variant)
-    if kind == "csv":
-        return read_csv(path, rounding=rounding, variant=variant, time_unit=time_unit)
     if kind == "json":
         return read_json(path, rounding=rounding, variant=variant, time_unit=time_unit)
     if kind in _READERS:
@@ -130,6 +142,18 @@ def read(
         expected="an instance: VRPLIB, TSPLIB, Solomon, Li-Lim, Cordeau, JSON, CSV or .npz",
         received=received,
     )
+
+
+def _with_vehicles(
+    path: Path, problems: Problem | list[Problem], types: list[dict[str, Any]]
+) -> Problem | list[Problem]:
+    """The same problems with these types of vehicles."""
+    try:
+        if isinstance(problems, Problem):
+            return problems.replace(vehicles=types, vehicle_ids=None, variant=None)
+        return [one.replace(vehicles=types, variant=None) for one in problems]
+    except ProblemError as error:
+        raise FormatError(f"{path}: {error}") from error
 
 
 def write(path: str | Path, problems: Problem | Sequence[Problem]) -> None:

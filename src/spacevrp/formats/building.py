@@ -108,7 +108,7 @@ def neutral_value(problem: Problem, field: str) -> Any:
         return np.inf
     if field == "min_prize":
         return 0.0
-    if field == "revealed_prize":
+    if field in ("revealed_prize", "release", "setup"):
         return None
     if field == "windows":
         return np.tile([0.0, np.inf], (problem.size, 1))

@@ -5,15 +5,19 @@ from __future__ import annotations
 import csv
 import io
 import re
+import warnings
 from collections import Counter
 from collections.abc import Collection, Iterator
 from pathlib import Path
 from typing import Any
 
-from spacevrp.formats.files import fail, read_text, shown
+from spacevrp.formats.excel import VEHICLES, read_sheets, stops_and_vehicles
+from spacevrp.formats.files import fail, read_text, shown, warn
 from spacevrp.formats.foreign import make_foreign
-from spacevrp.problems.errors import FormatError, UnsupportedError
+from spacevrp.problems.errors import FormatError, ProblemError, UnsupportedError
 from spacevrp.problems.problem import Problem
+from spacevrp.problems.sources import vehicles_from_table
+from spacevrp.problems.sources.frame import ColumnWarning
 
 _DELIMITERS = ",;\t"
 _NUMBER = re.compile(r"[+-]?(\d+(\.\d*)?|\.\d+)([eE][+-]?\d{1,3})?")
@@ -26,16 +30,45 @@ def read_csv(
     rounding: str | None = None,
     variant: str | None = None,
     time_unit: str | None = None,
+    vehicles: list[dict[str, Any]] | None = None,
 ) -> Problem:
-    """The instance of a table of stops; the first line names the columns.
+    """The instance of a table of stops, CSV or a workbook; its first line names the columns.
 
-    ``time_unit`` is what numbers of time are in, in place of what the table says.
+    ``time_unit`` is what numbers of time are in, in place of what the table says; ``vehicles`` are
+    its types of vehicles, which a workbook may also have as a sheet of that name.
     """
     path = Path(path)
     if rounding is not None:
         raise UnsupportedError(f"{path}: rounding {rounding!r} does not apply to tables of stops")
-    columns, lines = read_table(path)
-    return make_foreign(path, Problem.from_frame, columns, variant, time_unit, lines)
+    lines: list[int] = []
+    beside: Any = vehicles
+    if path.suffix.lower() == ".xlsx":
+        columns, sheet = stops_and_vehicles(path)
+        beside = sheet if vehicles is None else vehicles
+    else:
+        columns, lines = read_table(path)
+    made = {} if beside is None else {"vehicles": beside}
+    return make_foreign(path, Problem.from_frame, columns, variant, time_unit, lines, **made)
+
+
+def read_vehicles(path: str | Path) -> list[dict[str, Any]]:
+    """The types of vehicles of a table, CSV or a workbook: one row each."""
+    path = Path(path)
+    if path.suffix.lower() == ".xlsx":
+        sheets = read_sheets(path)
+        named = [one for name, one in sheets.items() if name.lower() == VEHICLES]
+        columns = (named or list(sheets.values()))[0]
+    else:
+        columns, _ = read_table(path)
+    try:
+        with warnings.catch_warnings(record=True) as caught:
+            warnings.simplefilter("always", ColumnWarning)
+            rows = vehicles_from_table(columns)
+    except ProblemError as error:
+        raise FormatError(f"{path}: {error}") from error
+    for warning in caught:
+        warn(path, str(warning.message))
+    return rows
 
 
 def read_table(

@@ -39,6 +39,12 @@ def fleet_fields(
     kinds = np.shape(fields["demand"])[1] if np.ndim(fields["demand"]) == 2 else 1
     if kinds > 1 and isinstance(said.get("capacity"), float):
         said["capacity"] = (said["capacity"],) * kinds
+    if isinstance(lists := said.get("reload_depots"), list) and not any(lists):
+        said.pop("reload_depots")
+    if "reload_depots" not in said:
+        said.pop("max_reloads", None)  # of none
+    elif "max_reloads" in said:
+        said["max_reloads"] = _whole(said["max_reloads"])
     closing = said.pop("max_duration", None) if "windows" not in fields else None
     differ = any(isinstance(value, list) for value in (*said.values(), closing))
     priced = any(term in said for term in ("fixed_cost", "unit_distance_cost", "max_duration"))
@@ -54,6 +60,13 @@ def fleet_fields(
         alike["windows"] = np.tile([0.0, np.inf], (size, 1))
         alike["windows"][list(fields["depots"])] = (0.0, closing)
     return alike
+
+
+def _whole(value: Any) -> Any:
+    """Numbers of times, as whole as they are."""
+    if isinstance(value, list):
+        return [_whole(one) for one in value]
+    return int(value) if float(value).is_integer() else value
 
 
 def _types(count: int | None, said: dict[str, Any], depots: tuple[int, ...]) -> dict[str, Any]:

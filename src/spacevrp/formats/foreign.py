@@ -61,10 +61,12 @@ def make_foreign(
     variant: str | None,
     time_unit: str | None,
     lines: Sequence[int] = (),
+    **fields: Any,
 ) -> Problem:
     """The problem, or one error that names the file and, of ``lines``, that of the node."""
     try:
         beside: dict[str, Any] = read_as(variant, {}) if variant is not None else {}
+        beside |= fields
         if time_unit is not None:
             beside["time_unit"] = time_unit
         with warnings.catch_warnings(record=True) as caught:

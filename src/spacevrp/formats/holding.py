@@ -10,6 +10,7 @@ import numpy as np
 from spacevrp.formats.building import same_distances
 from spacevrp.problems.errors import UnsupportedError
 from spacevrp.problems.problem import Problem
+from spacevrp.problems.relations import present_relations
 
 
 def _timed(problem: Problem) -> bool:
@@ -44,13 +45,21 @@ FEATURES: dict[str, Callable[[Problem], bool]] = {
 
 
 def refuse_unheld(
-    path: Path, kind: str, problem: Problem, features: Iterable[str], **others: bool
+    path: Path,
+    kind: str,
+    problem: Problem,
+    features: Iterable[str],
+    held: Iterable[str] = (),
+    **others: bool,
 ) -> None:
     """Raise for the first of these features that the problem has, and that the format cannot hold.
 
-    ``others`` are features of which the writer itself has found out whether they are there.
+    ``others`` are features of which the writer itself has found out whether they are there,
+    ``held`` the rules of routes and relations of customers that the format can hold.
     """
+    rules = [*problem.route_rules, *present_relations(problem)]
     found = {name: FEATURES[name](problem) for name in features} | others
+    found |= {rule: rule not in held for rule in rules}
     for name, is_there in found.items():
         if is_there:
             raise UnsupportedError(f"{path}: {kind} cannot hold {name}; write it as .json")

@@ -14,7 +14,9 @@ import numpy as np
 from spacevrp.formats.building import build, measured, neutral_value, same_distances, tabled
 from spacevrp.formats.files import fail, shown, write_bytes
 from spacevrp.formats.foreign import foreign_kind, read_foreign
+from spacevrp.formats.instance_relations import RELATIONS, read_relations, relations_document
 from spacevrp.formats.json_text import as_json, list_at, parse_object, whole_at, write_value
+from spacevrp.problems.breaks import Break
 from spacevrp.problems.clock import Clock
 from spacevrp.problems.constructors import FIRST_NODE, default_depots, warn_of_unit
 from spacevrp.problems.distances import Distances, Metric
@@ -34,7 +36,7 @@ VERSION = 1
 _FIELDS = (
     *("name", "variant", "depots", "demand", "capacity", "load_rule", "windows", "service"),
     *("max_length", "open_routes", "backhaul_last", "prize", "penalty", "min_prize"),
-    *("revealed_prize", "maximise_prize", "pairs", "max_routes"),
+    *("revealed_prize", "maximise_prize", "pairs", "max_routes", "release", "setup"),
 )
 # What nodes and times are called, which is no part of the problem itself.
 _LABELS = ("ids", "places", "geographic", "time_unit", "clock", "vehicle_ids")
@@ -45,11 +47,19 @@ _LIMITS = ("capacity", "max_length", "max_duration", "penalty")
 _WAYS = ("locations", "matrix", "coordinates", "lonlat")
 _KEYS = (
     *("format", "version", *_WAYS, "speed_kmh", "durations", "metric"),
-    *(*_FIELDS, "vehicles", *_LABELS),
+    *(*_FIELDS, "vehicles", "travel_times", *_LABELS, *RELATIONS),
 )
-_BY_NODE = ("demand", "windows", "service", "prize", "penalty", "revealed_prize", "places")
+_BY_NODE = (
+    *("demand", "windows", "service", "prize", "penalty", "revealed_prize", "places"),
+    *("release", "setup"),
+)
 # Lists in a list, at the most.
 _DEEPEST = 3
+# Fields of a vehicle that name nodes.
+_NODES_OF_TYPE = (*("start", "end", "allowed", "forbidden", "pinned", "reload_depots", "on_board"),)
+# No number of a node has more.
+_MOST_DIGITS = 12
+_BREAK_KEYS = ("duration", "window", "windows", "name")
 
 
 # -------------------------------------------------------------------------- how values are read
@@ -119,13 +129,55 @@ def _read_vehicles(path: Path, value: Any) -> list[Any] | None:
         return None
     return [
         {
-            key: _read_value(path, f"vehicles, type {number}, {key}", key, held)
+            key: _read_of_type(path, f"vehicles, type {number}, {key}", key, held)
             for key, held in table.items()
         }
         if isinstance(table, dict)
         else table
         for number, table in enumerate(list_at(path, "vehicles", value))
     ]
+
+
+def _read_of_type(path: Path, where: str, key: str, value: Any) -> Any:
+    """A field of a type; its breaks are tables, and its service is one."""
+    if key == "service" and isinstance(value, dict):
+        for node, duration in value.items():
+            _refuse_odd(path, f"{where}, node {shown(node)}", duration, 0)
+        # JSON's keys are texts, where nodes may be numbers.
+        return [[_node_of_key(node), duration] for node, duration in value.items()]
+    if key != "breaks" or value is None:
+        return _read_value(path, where, key, value)
+    breaks = []
+    for number, one in enumerate(list_at(path, where, value), start=1):
+        place = f"{where}, break {number}"
+        table = _table_at(path, place, one, _BREAK_KEYS)
+        for name, held in table.items():
+            if name != "name":
+                _refuse_odd(path, f"{place}, {name}", held, _DEEPEST - 1)
+        breaks.append(table)
+    return breaks
+
+
+def _node_of_key(key: str) -> int | str:
+    """A node of a table: by its number where the key is one, else by its id."""
+    return int(key) if key.isascii() and key.isdigit() and len(key) <= _MOST_DIGITS else key
+
+
+def _read_travel_times(path: Path, value: Any) -> Any:
+    """(moment, matrix) from tables with ``at`` and ``durations``."""
+    if value is None:
+        return ()
+    times = []
+    for number, one in enumerate(list_at(path, "travel_times", value)):
+        where = f"travel_times, entry {number}"
+        table = _table_at(path, where, one, ("at", "durations"))
+        if set(table) != {"at", "durations"}:
+            raise fail(path, where, "at and durations", as_json(sorted(table)))
+        _refuse_odd(path, f"{where}, at", table["at"], 0)
+        matrix = list_at(path, f"{where}, durations", table["durations"])
+        _refuse_odd(path, f"{where}, durations", matrix, _DEEPEST)
+        times.append((table["at"], matrix))
+    return times
 
 
 def _table_at(path: Path, where: str, value: Any, known: tuple[str, ...]) -> dict[str, Any]:
@@ -198,6 +250,7 @@ def instance_of(
         if key in document and key not in _READERS
     }
     fields |= {key: read(path, document[key]) for key, read in _READERS.items() if key in document}
+    fields |= read_relations(path, document)
     make: Callable[..., Problem] = Problem
     if "lonlat" in document:
         make = Problem.from_lonlat
@@ -269,6 +322,7 @@ _READERS: dict[str, Callable[[Path, Any], Any]] = {
     "clock": _read_clock,
     "vehicle_ids": lambda path, value: value,
     "vehicles": _read_vehicles,
+    "travel_times": _read_travel_times,
 }
 
 
@@ -291,7 +345,12 @@ def instance_document(problem: Problem, path: Path = Path("instance.json")) -> d
     if problem.variant is not None:
         document["variant"] = problem.variant
     document |= _distances_document(problem.distances)
-    if not same_distances(problem.durations, problem.distances):
+    if problem.travel_times:
+        document["travel_times"] = [
+            {"at": _plain(moment), "durations": _plain(matrix)}
+            for moment, matrix in problem.travel_times
+        ]
+    elif not same_distances(problem.durations, problem.distances):
         durations = _distances_document(problem.durations)
         document["durations"] = durations.get("matrix", durations)
     flags = NEUTRAL_FLAGS
@@ -311,12 +370,25 @@ def instance_document(problem: Problem, path: Path = Path("instance.json")) -> d
     for key in ("depots", "pairs"):
         if key in document:
             document[key] = _named(problem, getattr(problem, key))
+    if problem.closed:
+        document["windows"] = _windows_document(problem)
     if problem.kinds_of_load > 1:
         document["demand"] = _plain(problem.loads)
         document["capacity"] = _plain(problem.capacities)
     if problem.vehicles is not None:
         document["vehicles"] = [_vehicle_document(problem, one) for one in problem.vehicles]
+    document |= relations_document(problem)
     return document | _labels_document(path, problem)
+
+
+def _windows_document(problem: Problem) -> list[Any]:
+    """One window a node, or several where there are gaps."""
+    windows = [[window] for window in problem.windows.tolist()]
+    for node, begin, end in problem.closed:
+        (opening, closing) = windows[node].pop()
+        windows[node] += [[opening, begin], [end, closing]]
+    plain: list[Any] = _plain([one[0] if len(one) == 1 else one for one in windows])
+    return plain
 
 
 def _named(problem: Problem, nodes: Any) -> Any:
@@ -335,9 +407,21 @@ def _vehicle_document(problem: Problem, vehicle: Vehicle) -> dict[str, Any]:
             continue
         if field.name == "capacity" and len(value) == 1:
             value = value[0]
-        is_node = field.name in ("start", "end", "allowed", "forbidden", "pinned")
+        if field.name == "breaks":
+            document["breaks"] = [_break_document(one) for one in value]
+            continue
+        if field.name == "service":
+            # A list of couples, as JSON has texts alone for keys.
+            document["service"] = [[_named(problem, n), _plain(takes)] for n, takes in value]
+            continue
+        is_node = field.name in _NODES_OF_TYPE
         document[field.name] = _named(problem, value) if is_node else _plain(value)
     return document
+
+
+def _break_document(one: Break) -> dict[str, Any]:
+    document = {"duration": _plain(one.duration), "windows": _plain(one.windows)}
+    return document | ({"name": one.name} if one.name else {})
 
 
 def _labels_document(path: Path, problem: Problem) -> dict[str, Any]:

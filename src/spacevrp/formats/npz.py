@@ -26,6 +26,7 @@ from spacevrp.problems.errors import FormatError, ProblemError, UnsupportedError
 from spacevrp.problems.features import Features
 from spacevrp.problems.implied import flags_of
 from spacevrp.problems.problem import Problem
+from spacevrp.problems.relations import present_relations
 from spacevrp.problems.variants import Variant, name_features, parse_variant
 
 # Keys that start so are results or notes of the file's author: not part of the instances.
@@ -308,6 +309,7 @@ def _refuse_unheld(
         "vehicles": problem.vehicles is not None,
         "kinds of load": problem.kinds_of_load > 1,
         "durations": not same_distances(problem.durations, problem.distances),
+        "rules of routes": problem.has_route_rules,
         "metric": problem.distances.metric != Metric(),
         "load_rule": mixes_loads and problem.load_rule != flags["load_rule"],
         "max_routes": problem.max_routes != flags["max_routes"],
@@ -315,6 +317,7 @@ def _refuse_unheld(
         "open_routes": problem.open_routes != flags["open_routes"],
         "backhaul_last": problem.backhaul_last != flags["backhaul_last"],
         "maximise_prize": problem.maximise_prize != flags["maximise_prize"],
+        **dict.fromkeys(present_relations(problem), True),
     }
     for field, is_unheld in unheld.items():
         if is_unheld:

@@ -20,7 +20,7 @@ def write(what: Problem | Iterable[Problem] | Solution, path: str | Path) -> Non
     ----------
     what
         A problem (.json, .vrp, .tsp, .atsp, .txt), several (.npz), or a solution (.sol, .json,
-        .geojson, .csv, .txt; see :meth:`Solution.save`).
+        .geojson, .gpx, .csv, .txt; see :meth:`Solution.save`).
     path
         The file.
 

@@ -186,6 +186,7 @@ def write_text(path: str | Path, problem: Problem) -> None:
         "Li and Lim's files" if paired else "Solomon's files",
         problem,
         _UNHELD,
+        (),
         metric=metric.geometry != "euclidean",
         **{"customers next to pairs": bool(paired) and paired != set(problem.customers)},
     )

@@ -28,15 +28,17 @@ from spacevrp.formats.json_text import (
     write_value,
 )
 from spacevrp.formats.stops import Routes, routes_from_csv, routes_from_json
+from spacevrp.formats.tsplib import Document, parse_document, parse_list
 from spacevrp.problems.assignment import FleetRoutes
 from spacevrp.problems.errors import FormatError, UnsupportedError
 from spacevrp.problems.plan_documents import Solved, solution_document
-from spacevrp.problems.plan_sol import sol_numbers, sol_vehicles, solution_sol
+from spacevrp.problems.plan_sol import sol_depots, sol_numbers, sol_vehicles, solution_sol
 from spacevrp.problems.problem import Problem
 from spacevrp.problems.referee import around, with_best_vehicles
 
 # Possessive (*+), so that a line of thousands of blanks is not tried in every way to part them.
 _ROUTE_LINE = re.compile(r"route\s*+#?\s*+(\d*+)\s*+:(.*)", re.I)
+_TOUR_TYPE = re.compile(rb"^\s*+TYPE\s*+:\s*+TOUR\b", re.I | re.M)
 _COST_LINE = re.compile(r"cost\s*+:?\s*+(\S+)", re.I)
 # What PyVRP's files say besides, which is nothing of the plan.
 _REMARK_LINE = re.compile(r"(comment|optimal)\s*+:.*", re.I)
@@ -116,6 +118,8 @@ def read_solution(
     first = problems[0] if problems else None
     if kind == "sol":
         return _read_sol(path, first)
+    if kind == "vrplib" and _TOUR_TYPE.search(head):
+        return _read_tour(parse_document(path), first)
     if kind is None and suffix == ".csv":
         return SolutionFile(None, (SolvedInstance(routes_from_csv(path, first)),))
     received = f"what looks like {kind}" if kind else "neither"
@@ -189,12 +193,13 @@ def _read_sol(path: Path, problem: Problem | None) -> SolutionFile:
     numbers: list[int] = []  # what the file calls the routes
     cost: float | None = None
     left_out: list[str] = []
+    least = 0 if problem is not None and sol_depots(problem) else 1
     for number, line in read_lines(path):
         if not line:
             continue
         if route := _ROUTE_LINE.fullmatch(line):
             numbers.append(_customer(path, number, route[1]) if route[1] else len(numbers) + 1)
-            lists.append([_customer(path, number, token) for token in route[2].split()])
+            lists.append([_customer(path, number, token, least) for token in route[2].split()])
             if not lists[-1] and (problem is None or problem.vehicles is None):
                 left_out.append(f"line {number}: a route without customers")
         elif stated := _COST_LINE.fullmatch(line):
@@ -221,9 +226,29 @@ def _read_sol(path: Path, problem: Problem | None) -> SolutionFile:
     return SolutionFile(None, (SolvedInstance(routes, cost, None, units),))
 
 
-def _customer(path: Path, line: int, token: str) -> int:
+def _read_tour(document: Document, problem: Problem | None) -> SolutionFile:
+    """A tour as TSPLIB has it: nodes counted from 1, up to -1."""
+    section = document.sections.get("TOUR_SECTION")
+    if section is None:
+        raise document.fail("TOUR_SECTION", expected="the section", received="none")
+    nodes = [number - 1 for number in parse_list(document, section, must_close=False)]
+    size = len(nodes) if problem is None else problem.size
+    for node in nodes:
+        if not 0 <= node < size:
+            raise document.fail(
+                section.where(), expected=f"nodes 1 to {size}", received=str(node + 1)
+            )
+    if not nodes:
+        raise document.fail(section.where(), expected="nodes", received="none")
+    route = tuple(nodes)
+    if problem is not None and problem.depots and not problem.open_routes:
+        route = (*route, route[0])  # the tour closes itself
+    return SolutionFile(None, (SolvedInstance((route,)),))
+
+
+def _customer(path: Path, line: int, token: str, least: int = 1) -> int:
     # Twelve digits are more nodes than anybody has; int() itself refuses thousands of them.
-    if not (token.isascii() and token.isdigit() and len(token) <= 12 and int(token) > 0):
+    if not (token.isascii() and token.isdigit() and len(token) <= 12 and int(token) >= least):
         raise fail(path, f"line {line}", expected="customers counted from 1", received=token)
     return int(token)
 
@@ -251,6 +276,7 @@ def routes_from_sol(
     """
     node_of = {number: node for node, number in sol_numbers(problem).items()}
     low, high = min(node_of, default=1), max(node_of, default=0)
+    node_of |= {number: depot for depot, number in sol_depots(problem).items()}
     stops, driven = [], []
     for place, listed in enumerate(customer_lists):
         number = place + 1 if numbers is None else numbers[place]

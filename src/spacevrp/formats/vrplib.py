@@ -17,6 +17,7 @@ from spacevrp.formats.edge_weights import LAYOUTS, SPACES, count_weights, measur
 from spacevrp.formats.files import check_kind, shown, warn, warn_left_out
 from spacevrp.formats.fleets import fleet_fields
 from spacevrp.formats.numbered import LIST, Field, Numbered
+from spacevrp.formats.sequential import sequential_fields
 from spacevrp.formats.tsplib import (
     Document,
     parse_document,
@@ -26,8 +27,8 @@ from spacevrp.formats.tsplib import (
     parse_stream,
 )
 from spacevrp.problems.distances import TSPLIB_METRICS, Array, Distances, Metric
-from spacevrp.problems.errors import UnsupportedError
 from spacevrp.problems.problem import Problem
+from spacevrp.problems.relation_data import Group
 
 # TSPLIB's own edge weight types, and two that VRPLIB files use besides.
 EDGE_METRICS = {
@@ -57,6 +58,7 @@ _WINDOWS = ("DEMAND_SECTION", "TIME_WINDOW_SECTION")
 TYPES = {
     "TSP": _Type(has_depot=False),
     "ATSP": _Type(has_depot=False),
+    "SOP": _Type(has_depot=False),
     "CVRP": _Type(needs=_FLEET),
     "ACVRP": _Type(needs=_FLEET),
     "DCVRP": _Type(needs=_FLEET),
@@ -66,6 +68,7 @@ TYPES = {
     "OVRP": _Type(needs=_FLEET, flags={"open_routes": True}),
     "OCVRP": _Type(needs=_FLEET, flags={"open_routes": True}),
     "VRPMPD": _Type(needs=_BACKHAULS),
+    "VRPSPD": _Type(needs=_BACKHAULS),
     "VRPB": _Type(needs=_BACKHAULS, flags={"backhaul_last": True}),
     "GVRP": _Type(needs=("DEMAND_SECTION", "MUTUALLY_EXCLUSIVE_GROUP_SECTION")),
     # DIMACS: cut to one decimal. PyVRP's "exact": rounded to three.
@@ -105,6 +108,8 @@ TERMS = {
     "max_length": "VEHICLES_MAX_DISTANCE",
     "max_duration": "VEHICLES_MAX_DURATION",
     "allowed": "VEHICLES_ALLOWED_CLIENTS",
+    "reload_depots": "VEHICLES_RELOAD_DEPOT",
+    "max_reloads": "VEHICLES_MAX_RELOADS",
 }
 _VEHICLE_KEYS = ("VEHICLES", "DISTANCE", *(name for name, one in FIELDS.items() if one.key))
 _VEHICLE_SECTIONS = (
@@ -144,6 +149,8 @@ def read_vrplib(
     if size is None or size < 1:
         received = document.text("DIMENSION") or "none"
         raise document.fail("DIMENSION", expected="a number of nodes", received=received)
+    if kind is TYPES["SOP"]:
+        return build(path, sequential_fields(document, size, rounding), variant=variant)
     rows = _read_nodes(document, size)
     distances = _read_distances(document, size, rows, kind, rounding)
     nodes = Numbered(document, FIELDS, size, rows)
@@ -153,6 +160,11 @@ def read_vrplib(
     elif kind is TYPES["TSP"] and not distances.is_symmetric:
         warn(path, "TYPE TSP with an asymmetric matrix, read as asymmetric")
     return build(path, fields, variant=variant, labels=nodes.labels)
+
+
+def rounding_of(path: str | Path) -> str:
+    """How distances of such files are rounded, unless told otherwise."""
+    return TYPES[(parse_document(Path(path)).text("TYPE") or "").upper()].rounding
 
 
 def _check_contents(document: Document) -> _Type:
@@ -271,7 +283,7 @@ def _vehicle_fields(document: Document, nodes: Numbered, kind: _Type) -> dict[st
     fields: dict[str, Any] = {"depots": depots, **kind.flags}
     paired = nodes.values("PICKUP_AND_DELIVERY")
     if paired is None:
-        fields["demand"] = _read_demand(document, nodes)
+        fields |= _read_demand(document, nodes)
         windows, service = (
             nodes.values("TIME_WINDOW"),
             nodes.values("SERVICE_TIME"),
@@ -298,7 +310,11 @@ def _vehicle_fields(document: Document, nodes: Numbered, kind: _Type) -> dict[st
             )
         terms[term] = limit
     fields |= fleet_fields(count, terms, fields)
-    _refuse_not_modelled(document, nodes)
+    release = nodes.values("RELEASE_TIME")
+    if release is not None and release.any():
+        fields["release"] = release[:, 0]
+    if groups := _read_groups(document, nodes):
+        fields["groups"] = groups
     return fields
 
 
@@ -312,8 +328,11 @@ def _read_depots(document: Document, nodes: Numbered) -> tuple[int, ...]:
     return tuple(nodes.index_of(number, section.where()) for number in numbers)
 
 
-def _read_demand(document: Document, nodes: Numbered) -> Array:
-    """Signed demand (N,) or (N, D): the demand section, and pickups from the backhaul section."""
+def _read_demand(document: Document, nodes: Numbered) -> dict[str, Any]:
+    """Signed demand (N,) or (N, D): the demand section, and pickups from the backhaul section.
+
+    Where some node has both, what is collected is a field of its own.
+    """
     held = nodes.values("DEMAND")
     demand = np.zeros((nodes.size, 1)) if held is None else held
     negative = np.argwhere(demand < 0)
@@ -326,7 +345,7 @@ def _read_demand(document: Document, nodes: Numbered) -> Array:
         )
     backhauls = document.sections.get("BACKHAUL_SECTION")
     if backhauls is None:
-        return demand[:, 0] if demand.shape[1] == 1 else demand
+        return {"demand": demand[:, 0] if demand.shape[1] == 1 else demand}
     if demand.shape[1] != 1:
         raise document.fail(backhauls.where(), expected="one kind of load", received="several")
     demand = demand[:, 0]
@@ -335,18 +354,18 @@ def _read_demand(document: Document, nodes: Numbered) -> Array:
         for number in parse_list(document, backhauls):
             index = nodes.index_of(number, backhauls.where())
             demand[index] = -abs(demand[index])
-        return demand
+        return {"demand": demand}
     # ... or a second column of demands.
     amounts = nodes.rows(backhauls, 1)[:, 0]
-    for index in np.flatnonzero(amounts != 0).tolist():
-        if demand[index] != 0 or amounts[index] < 0:
-            raise document.fail(
-                f"{backhauls.where()}, node {nodes.labels[index]}",
-                expected="an amount of at least 0, at nodes without a delivery",
-                received=f"{amounts[index]:g} next to {demand[index]:g}",
-            )
-        demand[index] = -amounts[index]
-    return demand
+    for index in np.flatnonzero(amounts < 0).tolist():
+        raise document.fail(
+            f"{backhauls.where()}, node {nodes.labels[index]}",
+            expected="an amount of at least 0",
+            received=f"{amounts[index]:g}",
+        )
+    if ((demand > 0) & (amounts > 0)).any():
+        return {"demand": demand, "pickup": amounts}
+    return {"demand": demand - amounts}
 
 
 def _read_pairs(document: Document, nodes: Numbered, rows: Array) -> dict[str, Any]:
@@ -404,24 +423,14 @@ def _read_terms(document: Document, nodes: Numbered) -> tuple[int | None, dict[s
     return count, terms
 
 
-def _refuse_not_modelled(document: Document, nodes: Numbered) -> None:
-    """Raise for what is not part of a Problem yet, where the file makes use of it."""
-    release = nodes.values("RELEASE_TIME")
-    if release is not None and release.any():
-        raise _not_modelled(document, "RELEASE_TIME", "release times")
-    for name, most, what in (
-        # Groups of one are no choice.
-        ("MUTUALLY_EXCLUSIVE_GROUP", 1, "groups of customers of which one is served"),
-        ("VEHICLES_RELOAD_DEPOT", 0, "reloads at depots (several trips of a vehicle)"),
-    ):
-        section = document.sections.get(f"{name}_SECTION")
-        for line, text in section.rows if section is not None else ():
-            numbers = parse_numbers(document, f"line {line}, {name}_SECTION", text.split())
-            for number in numbers[1:]:
-                nodes.index_of(number, f"line {line}, {name}_SECTION")
-            if len(numbers) > 1 + most:
-                raise _not_modelled(document, name, what)
-
-
-def _not_modelled(document: Document, name: str, what: str) -> UnsupportedError:
-    return UnsupportedError(f"{document.path}: {name}_SECTION: not modelled here yet: {what}")
+def _read_groups(document: Document, nodes: Numbered) -> list[Group]:
+    """Customers of whom one is served; a group of one is no choice."""
+    section = document.sections.get("MUTUALLY_EXCLUSIVE_GROUP_SECTION")
+    groups = []
+    for line, text in section.rows if section is not None else ():
+        where = f"line {line}, MUTUALLY_EXCLUSIVE_GROUP_SECTION"
+        _, *members = parse_numbers(document, where, text.split())
+        listed = tuple(nodes.index_of(number, where) for number in members)
+        if len(listed) > 1:
+            groups.append(Group(listed))
+    return groups

@@ -23,6 +23,8 @@ _UNHELD = (
     "durations", "missing arcs", "capacity without a depot", "service without a depot",
     "windows that never close", "prize", "min_prize", "maximise_prize",
 )  # fmt: skip
+# Of rules of routes and relations of customers, these have a section.
+_HELD = ("release", "reload_depots", "groups", "pickup")
 # Vehicles have a line each.
 _MOST_VEHICLES = 100_000
 
@@ -35,23 +37,27 @@ def write_vrplib(path: str | Path, problem: Problem) -> None:
     them).
     """
     path = Path(path)
-    refuse_unheld(path, "VRPLIB files", problem, _UNHELD, **_others(problem))
+    refuse_unheld(path, "VRPLIB files", problem, _UNHELD, _HELD, **_others(problem))
     warn_unnamed(path, problem)
     write_bytes(path, ("\n".join(_lines(path, problem)) + "\n").encode())
 
 
 def _others(problem: Problem) -> dict[str, bool]:
     timed = problem.inferred_features.time_windows
-    penalty = problem.penalty[list(problem.customers)]
+    grouped = {node for group in problem.groups for node in group.nodes}
+    penalty = problem.penalty[[node for node in problem.customers if node not in grouped]]
     paired = {node for pair in problem.pairs for node in pair}
+    required = all(group.required for group in problem.groups)
     return {
+        "groups of which none need be served": not required,
+        "pickup next to backhaul_last": problem.pickup is not None and problem.backhaul_last,
         "metric": problem.distances.coordinates is not None and _weight_type(problem) is None,
         "infinite capacity": not all(np.isfinite(one.capacities).all() for one in problem.fleet),
         "max_routes next to vehicles": problem.vehicles is not None
         and problem.max_routes is not None,
         "several kinds of load": problem.kinds_of_load > 1 and problem.vehicles is None,
         "several kinds of load next to pickups": problem.kinds_of_load > 1
-        and bool((problem.loads < 0).any()),
+        and (problem.pickup is not None or bool((problem.loads < 0).any())),
         # Without windows the reader would count service in.
         "max_length next to service": bool(np.isfinite(problem.max_length))
         and problem.vehicles is None
@@ -85,6 +91,10 @@ def _type(problem: Problem) -> str:
         return "PDPTW"
     if problem.backhaul_last:
         return "VRPB"
+    if problem.groups:
+        return "GVRP"
+    if problem.pickup is not None:
+        return "VRPSPD"
     if FEATURES["pickups"](problem):
         return "VRPMPD"
     rounding = problem.distances.metric.rounding
@@ -92,6 +102,8 @@ def _type(problem: Problem) -> str:
         timed = "MDVRPTW" if features.multi_depot else "SDVRPTW"
         return timed if features.time_windows else "HFVRP"
     if rounding == "one-decimal" and features.time_windows:
+        if problem.release is not None:
+            return "MTVRPTWR"
         return "PCVRPTW" if FEATURES["penalty"](problem) else "VRPTW"
     if problem.vehicles is not None:
         return "CVRP"
@@ -151,9 +163,10 @@ def _node_lines(problem: Problem) -> Iterator[str]:
         return
     yield "DEMAND_SECTION"
     yield from _numbered(np.maximum(problem.loads, 0.0).tolist())
-    if (problem.demand < 0).any():
+    collected = np.maximum(0.0 - problem.loads, 0.0) + problem.pickups
+    if collected.any():
         yield "BACKHAUL_SECTION"
-        yield from _numbered(np.maximum(0.0 - problem.loads, 0.0).tolist())
+        yield from _numbered(collected.tolist())
     if timed:
         yield "TIME_WINDOW_SECTION"
         yield from _numbered(problem.windows.tolist())
@@ -165,6 +178,12 @@ def _node_lines(problem: Problem) -> Iterator[str]:
     if prize.any():
         yield "PRIZE_SECTION"
         yield from _numbered([value] for value in prize.tolist())
+    if problem.release is not None:
+        yield "RELEASE_TIME_SECTION"
+        yield from _numbered([value] for value in problem.release.tolist())
+    if problem.groups:
+        yield "MUTUALLY_EXCLUSIVE_GROUP_SECTION"
+        yield from _numbered([node + 1 for node in group.nodes] for group in problem.groups)
 
 
 def _fleet_sections(path: Path, problem: Problem) -> dict[str, list[list[float]]]:
@@ -212,7 +231,12 @@ def _term(path: Path, problem: Problem, terms: Terms, name: str) -> list[Any] | 
         if not any(one.forbidden for one in problem.fleet):
             return None
         return [node + 1 for node in problem.customers if node not in barred]
+    if name == "reload_depots":
+        some = any(one.reload_depots for one in problem.fleet)
+        return [depot + 1 for depot in terms.reload_depots] if some else None
     value = getattr(terms, name)
+    if value is None:
+        return None
     return [value] if np.isfinite(value) else None
 
 

@@ -59,6 +59,10 @@ class WorkEngine(Protocol):
         ...
 
 
+# Workers may be killed while they start, too; where so many end one after another, none can start.
+MOST_FAILED_STARTS = 3
+
+
 def as_ready(answer: Ready | SpacevrpError) -> Ready:
     """What a worker said when it was ready; raises what it could not do."""
     if isinstance(answer, SpacevrpError):
@@ -90,6 +94,7 @@ class LocalEngine:
         self.workers = min(workers or usual, most)
         self.device = ""
         self._settings = settings
+        self._failed_starts = 0
         self._idle: list[AnsweringProcess] = []
         # A worker that loads the network has no task.
         self._busy: dict[Connection, tuple[AnsweringProcess, Task | None, int | None]] = {}
@@ -116,18 +121,20 @@ class LocalEngine:
             try:
                 answer = worker.receive()
             except ProcessEnded as error:
-                if task is None:
+                self._failed_starts += task is None
+                if self._failed_starts == MOST_FAILED_STARTS:
                     raise SpacevrpError(
-                        f"workers: a process did not start: {error}; a program that starts "
+                        f"workers: processes do not start: {error}; a program that starts "
                         "processes has its work below `if __name__ == '__main__':`"
                     ) from None
                 del self._gpus[worker]
                 self._start(gpu)
-                ended.append((task, Lost(str(error))))
+                if task is not None:
+                    ended.append((task, Lost(str(error))))
                 continue
             self._idle.append(worker)
             if task is None:
-                self.device = as_ready(answer).device
+                self.device, self._failed_starts = as_ready(answer).device, 0
             else:
                 ended.append((task, answer))
         return ended

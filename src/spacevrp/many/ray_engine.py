@@ -13,7 +13,7 @@ import os
 from typing import Any
 
 from spacevrp.engines.devices import wants_gpu
-from spacevrp.many.engines import Lost, Task, as_ready
+from spacevrp.many.engines import MOST_FAILED_STARTS, Lost, Task, as_ready
 from spacevrp.many.rows import Row
 from spacevrp.many.worker import Worker, WorkerSettings
 from spacevrp.problems.errors import SpacevrpError
@@ -57,7 +57,7 @@ class RayEngine:
         self._ray = ray
         self._began = connect(address, (workers or 1) * settings.threads)
         self.device = ""
-        self._waited = 0.0
+        self._waited, self._failed_starts = 0.0, 0
         self._make, room = actor_maker(settings)
         self.workers = max(1, min(workers or room, most))
         self._idle: list[Any] = []
@@ -87,15 +87,17 @@ class RayEngine:
             except self._ray.exceptions.RayTaskError as error:
                 raise SpacevrpError(f"workers: an actor failed: {first_line(error)}") from None
             except self._ray.exceptions.RayError as error:
-                if task is None:
+                self._failed_starts += task is None
+                if self._failed_starts == MOST_FAILED_STARTS:
                     line = first_line(error)
-                    raise SpacevrpError(f"workers: an actor did not start: {line}") from None
+                    raise SpacevrpError(f"workers: actors do not start: {line}") from None
                 self._start()
-                ended.append((task, Lost(first_line(error))))
+                if task is not None:
+                    ended.append((task, Lost(first_line(error))))
                 continue
             self._idle.append(actor)
             if task is None:
-                self.device = as_ready(answer).device
+                self.device, self._failed_starts = as_ready(answer).device, 0
             else:
                 ended.append((task, answer))
         return ended

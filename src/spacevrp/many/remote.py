@@ -66,8 +66,8 @@ class RemoteSolver:
     ) -> Outcome:
         """As :meth:`Solver.run`; a call whose actor ends is begun again on another, once.
 
-        The callback is called here. Where it raises ``StopIteration``, the call ends with the next
-        better plan, or when its time is up.
+        The callback is called here. Where it raises ``StopIteration``, the call ends with the best
+        plans so far.
         """
         actor = self._idle.get()
         try:

@@ -18,11 +18,13 @@ from spacevrp.formats import read
 from spacevrp.formats.instance_json import instance_of
 from spacevrp.many.rows import Row, failed_row, solved_row
 from spacevrp.many.sources import Item, Unreadable
+from spacevrp.problems.deadline import Deadline
 from spacevrp.problems.errors import FormatError, SpacevrpError
 from spacevrp.problems.leniency import unservable_allowed
 from spacevrp.problems.problem import Problem
 from spacevrp.problems.solution import Solution
 from spacevrp.solver import Outcome, SolveParams, Solver
+from spacevrp.solver.budget import as_seconds
 
 
 @dataclass(frozen=True)
@@ -70,7 +72,7 @@ class Worker:
             os.environ["CUDA_VISIBLE_DEVICES"] = str(settings.gpu)
         self._settings = settings
         self._solver: Solver | None = None
-        self._stopped: set[str] = set()  # calls that are to end
+        self._limits: dict[str, Deadline] = {}  # of calls
 
     def start(self) -> Ready | SpacevrpError:
         """Load the network; what is wrong with it is an answer, too."""
@@ -92,14 +94,14 @@ class Worker:
         """One call of :meth:`Solver.run`: every new best plan, and at last what came of it."""
         events: SimpleQueue[Solution | Outcome | Exception] = SimpleQueue()
 
-        def found(plan: Solution) -> None:
-            if job in self._stopped:
-                raise StopIteration
-            events.put(plan)
-
         def work() -> None:
             try:
-                events.put(self._loaded().run(problem, params, callback=found, **options))
+                more = dict(options)
+                seconds = more.pop("time", None)
+                limit = Deadline() if seconds is None else Deadline(as_seconds(seconds))
+                self._limits[job] = limit
+                solver = self._loaded()
+                events.put(solver.run(problem, params, callback=events.put, deadline=limit, **more))
             except Exception as error:
                 events.put(error)
 
@@ -108,12 +110,13 @@ class Worker:
             event = events.get()
             yield event
             if not isinstance(event, Solution):
-                self._stopped.discard(job)
+                self._limits.pop(job, None)
                 return
 
     def stop(self, job: str) -> None:
-        """End a call when it finds its next plan."""
-        self._stopped.add(job)
+        """End a call, with the best plans so far."""
+        if job in self._limits:
+            self._limits[job].interrupt()
 
     def solve(self, items: Sequence[Item]) -> list[Row]:
         """A row for each instance, in their order; a failure is a row, too."""

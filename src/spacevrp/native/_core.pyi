@@ -5,7 +5,7 @@ list of routes of customers, without depots, and a list with the vehicle type of
 """
 
 from collections.abc import Callable, Mapping, Sequence
-from typing import Literal, TypedDict
+from typing import Literal, NotRequired, TypedDict
 
 import numpy as np
 from numpy.typing import NDArray
@@ -22,6 +22,43 @@ class Evaluation(TypedDict):
     unserved: list[int]
     collected: float
     violations: int
+    makespan: NotRequired[float]  # where it is a term of the objective
+    balance: NotRequired[float]
+
+class Relations(TypedDict, total=False):
+    """What ties customers to each other, and what is minimised; nothing where absent."""
+
+    delivered: Sequence[float]  # (N D,) loaded at the depot; with the load rule mixed
+    lifo: bool
+    max_ride: Sequence[float]  # (N,) by pickup
+    groups: Sequence[tuple[Sequence[int], bool]]  # customers, and whether one is required
+    same_route: Sequence[Sequence[int]]
+    different_routes: Sequence[Sequence[int]]
+    order: Sequence[tuple[int, int]]  # the earlier one first
+    priority: Sequence[float]  # (N,)
+    first: Sequence[str]  # terms of the objective before the weighted sum
+    weights: Sequence[tuple[str, float]]
+
+class Rules(TypedDict, total=False):
+    """What holds for whole routes beyond loads, lengths and windows; nothing where absent."""
+
+    # One entry a type of vehicle.
+    max_stops: Sequence[int | None]
+    latest_start: Sequence[float]
+    regular: Sequence[float]  # duration from which on overtime is paid
+    overtime_cost: Sequence[float]
+    duration_cost: Sequence[float]
+    slowness: Sequence[float]  # times the durations, at least 1
+    service: Sequence[_Floats | None]  # (N,) where a type has its own; at depots, of reloads
+    breaks: Sequence[Sequence[tuple[float, Sequence[tuple[float, float]]]]]  # duration, windows
+    reload_depots: Sequence[Sequence[int]]
+    max_reloads: Sequence[int | None]
+    on_board: Sequence[Sequence[int] | None]
+    # Of nodes.
+    closed: Sequence[tuple[int, float, float]]  # gaps between windows
+    release: _Floats  # (N,); -inf without
+    setup: _Floats  # (N,)
+    travel_times: Sequence[tuple[float, _Floats]]  # moments, (N, N)
 
 class SearchResult:
     @property
@@ -69,7 +106,7 @@ class Model:
         back_by: _Floats,  # (K,)
         count: _Integers,  # (K,); -1 for any number
         pinned: _Routes,  # K lists of nodes
-        load_rule: Literal["single", "separate", "pairs"],
+        load_rule: Literal["single", "separate", "pairs", "mixed"],
         backhaul_last: bool,
         max_routes: int,
         time_slack: float,
@@ -80,8 +117,15 @@ class Model:
         durations: _Floats | None = None,  # (N, N); None for the distances
         allowed: _Flags | None = None,  # (K, N); None for all
         candidates: _Integers | None = None,  # (N, C); neighbours, -1 behind the last
+        rules: Rules | None = None,
+        relations: Relations | None = None,
     ) -> None: ...
-    def evaluate(self, routes: _Routes, types: Sequence[int]) -> Evaluation: ...
+    def visits(self, routes: _Routes, types: Sequence[int]) -> list[list[int]]:
+        """The same routes with the depots at which their vehicles reload."""
+    def schedule(self, route: Sequence[int], type: int) -> tuple[float, float] | None:
+        """When a route leaves and is over, for types that have rules of time; None if it cannot."""
+    def evaluate(self, routes: _Routes, types: Sequence[int], slow: bool = False) -> Evaluation:
+        """Cost and rules of a plan; ``slow`` takes no short cut, for tests."""
     def construct(
         self, method: Literal["savings", "insertion", "regret"], seed: int = 0
     ) -> _Plan: ...

@@ -57,7 +57,8 @@ make_model(const Doubles &demand, const Doubles &opening, const Doubles &closing
            const std::optional<Doubles> &coordinates, const std::string &geometry,
            const std::string &rounding, const std::optional<Doubles> &distances,
            const std::optional<Doubles> &durations, const std::optional<Bytes> &allowed,
-           const std::optional<Ints> &candidates) {
+           const std::optional<Ints> &candidates, const std::optional<py::dict> &rules,
+           const std::optional<py::dict> &relations) {
     Input input;
     if (demand.ndim() != 2)
         throw py::value_error("demand: expected shape (N, D), received " +
@@ -111,7 +112,8 @@ make_model(const Doubles &demand, const Doubles &opening, const Doubles &closing
     input.load_rule = named<LoadRule>("load_rule", load_rule,
                                       {{"single", LoadRule::single},
                                        {"separate", LoadRule::separate},
-                                       {"pairs", LoadRule::pairs}});
+                                       {"pairs", LoadRule::pairs},
+                                       {"mixed", LoadRule::mixed}});
     input.backhaul_last = backhaul_last;
     input.max_routes = max_routes;
     input.time_slack = time_slack;
@@ -152,6 +154,10 @@ make_model(const Doubles &demand, const Doubles &opening, const Doubles &closing
         input.candidates = copied(*candidates);
         input.candidate_width = static_cast<int>(candidates->shape(1));
     }
+    if (rules)
+        input.rules = read_rule_input(*rules, static_cast<int>(k), input.size);
+    if (relations)
+        input.relations = read_relation_input(*relations);
     const py::gil_scoped_release released;
     return std::make_shared<Model>(std::move(input));
 }

@@ -31,6 +31,13 @@ make_model(const Doubles &demand, const Doubles &opening, const Doubles &closing
            const std::optional<Doubles> &coordinates, const std::string &geometry,
            const std::string &rounding, const std::optional<Doubles> &distances,
            const std::optional<Doubles> &durations, const std::optional<Bytes> &allowed,
-           const std::optional<Ints> &candidates);
+           const std::optional<Ints> &candidates, const std::optional<pybind11::dict> &rules,
+           const std::optional<pybind11::dict> &relations);
+
+// Relations between customers.
+RelationInput read_relation_input(const pybind11::dict &given);
+
+// The rules of whole routes, for K types and N nodes.
+RuleInput read_rule_input(const pybind11::dict &given, int types, int size);
 
 } // namespace spacevrp

@@ -1,5 +1,6 @@
 // Python's view of the search: arrays in, plans out, the GIL released in between.
 #include "arrays.hpp"
+#include "sampling.hpp"
 #include "search.hpp"
 #include "threads.hpp"
 
@@ -42,10 +43,47 @@ double true_cost(const Model &model, const Value &value) {
     return value.cost - total;
 }
 
+// Customers that a plan puts on the wrong routes, by its groups and sets.
+int broken_relations(const Model &model, const Routes &given) {
+    const Relations &relations = model.relations;
+    if (!relations.present)
+        return 0;
+    int broken = 0;
+    std::vector<int> route_of(static_cast<std::size_t>(model.size()), -1);
+    std::vector<Node> chosen(relations.groups.size(), -1);
+    for (std::size_t i = 0; i < given.stops.size(); ++i)
+        for (const Node node : given.stops[i]) {
+            if (route_of[Model::at(node)] < 0)
+                route_of[Model::at(node)] = static_cast<int>(i);
+            if (relations.group(node) < 0)
+                continue;
+            Node &one = chosen[static_cast<std::size_t>(relations.group(node))];
+            broken += one >= 0 && one != node;
+            one = node;
+        }
+    if (!relations.together.empty())
+        for (const Node node : model.customers)
+            for (const Node mate : relations.together[Model::at(node)]) {
+                const int here = route_of[Model::at(node)], there = route_of[Model::at(mate)];
+                broken += here >= 0 && there >= 0 && here != there;
+            }
+    return broken;
+}
+
+void check_route(const Model &model, const std::vector<Node> &stops, int type) {
+    if (type < 0 || type >= model.types())
+        throw py::value_error("types: expected 0 to " + std::to_string(model.types() - 1) +
+                              ", received " + std::to_string(type));
+    for (const Node node : stops)
+        if (node < 0 || node >= model.size() || !model.is_customer[Model::at(node)])
+            throw py::value_error("routes: expected customers, received " + std::to_string(node));
+}
+
 py::dict evaluate(const Model &model, const std::vector<std::vector<Node>> &routes,
-                  const std::vector<int> &types) {
+                  const std::vector<int> &types, bool slow) {
     const Routes given = as_routes({routes, types});
     Plan checker(model);
+    checker.rules().always_slow = slow;
     int violations = 0;
     double cost = 0.0, collected = 0.0;
     std::vector<int> visits(static_cast<std::size_t>(model.size()), 0);
@@ -54,23 +92,17 @@ py::dict evaluate(const Model &model, const std::vector<std::vector<Node>> &rout
     for (std::size_t i = 0; i < given.stops.size(); ++i) {
         const std::vector<Node> &stops = given.stops[i];
         const int type = given.types[i];
-        if (type < 0 || type >= model.types())
-            throw py::value_error("types: expected 0 to " + std::to_string(model.types() - 1) +
-                                  ", received " + std::to_string(type));
-        for (const Node node : stops) {
-            if (node < 0 || node >= model.size() || !model.is_customer[Model::at(node)])
-                throw py::value_error("routes: expected customers, received " +
-                                      std::to_string(node));
+        check_route(model, stops, type);
+        for (const Node node : stops)
             if (visits[Model::at(node)]++)
                 ++violations;
-        }
         if (stops.empty())
             continue;
         const VehicleType &vehicle = model.vehicles[static_cast<std::size_t>(type)];
         ++used[static_cast<std::size_t>(type)];
         ++leaving;
         const int size = static_cast<int>(stops.size());
-        if (checker.checked_length(type, stops.data(), size) == INFINITE)
+        if (checker.checked_cost(type, stops.data(), size) == INFINITE)
             ++violations;
         if (stops.size() < vehicle.pinned.size() ||
             !std::equal(vehicle.pinned.begin(), vehicle.pinned.end(), stops.begin()))
@@ -84,7 +116,10 @@ py::dict evaluate(const Model &model, const std::vector<std::vector<Node>> &rout
         length += model.distance(last, vehicle.end);
         if (!model.maximise_prize)
             cost += vehicle.unit_cost * length + vehicle.fixed_cost;
+        if (model.rich && !model.maximise_prize)
+            cost += checker.whole_route(type, stops.data(), size).extra;
     }
+    violations += broken_relations(model, given);
     for (int type = 0; type < model.types(); ++type) {
         const VehicleType &vehicle = model.vehicles[static_cast<std::size_t>(type)];
         if (vehicle.count >= 0 && used[static_cast<std::size_t>(type)] > vehicle.count)
@@ -107,15 +142,62 @@ py::dict evaluate(const Model &model, const std::vector<std::vector<Node>> &rout
             cost += model.node_penalty[Model::at(node)];
         }
     }
+    for (const Group &group : model.relations.groups)
+        if (group.required && std::none_of(group.nodes.begin(), group.nodes.end(),
+                                           [&](Node node) { return visits[Model::at(node)] > 0; }))
+            unserved.push_back(group.nodes.front());
     if (collected < model.min_prize)
         ++violations;
     py::dict result;
+    if (model.relations.measured) {
+        double longest = 0.0, shortest = INFINITE;
+        for (std::size_t i = 0; i < given.stops.size(); ++i)
+            if (!given.stops[i].empty()) {
+                const double takes = checker.takes(given.types[i], given.stops[i].data(),
+                                                   static_cast<int>(given.stops[i].size()));
+                longest = std::max(longest, takes);
+                shortest = std::min(shortest, takes);
+            }
+        result["makespan"] = longest;
+        result["balance"] = leaving == 0 ? 0.0 : longest - shortest;
+    }
     result["cost"] = cost;
     result["feasible"] = violations == 0;
     result["unserved"] = unserved;
     result["collected"] = collected;
     result["violations"] = violations;
     return result;
+}
+
+std::vector<std::vector<Node>> visits(const Model &model,
+                                      const std::vector<std::vector<Node>> &routes,
+                                      const std::vector<int> &types) {
+    const Routes given = as_routes({routes, types});
+    Plan checker(model);
+    std::vector<std::vector<Node>> out;
+    for (std::size_t i = 0; i < routes.size(); ++i) {
+        check_route(model, routes[i], types[i]);
+        const int size = static_cast<int>(routes[i].size());
+        out.push_back(routes[i]);
+        if (!model.rich || checker.checked_cost(types[i], routes[i].data(), size) == INFINITE)
+            continue;
+        const std::vector<Reload> &reloads = checker.rules().reloads();
+        for (auto one = reloads.rbegin(); one != reloads.rend(); ++one)
+            out.back().insert(out.back().begin() + one->after, one->depot);
+    }
+    return out;
+}
+
+std::optional<std::pair<double, double>> schedule(const Model &model,
+                                                  const std::vector<Node> &route, int type) {
+    check_route(model, route, type);
+    Plan checker(model);
+    const int size = static_cast<int>(route.size());
+    if (!model.rich || !model.rules.types[static_cast<std::size_t>(type)].scheduled ||
+        route.empty() || checker.checked_cost(type, route.data(), size) == INFINITE)
+        return std::nullopt;
+    const Schedule &times = checker.rules().schedule();
+    return std::pair{times.departure, times.end};
 }
 
 struct SearchResult {
@@ -162,7 +244,7 @@ Options as_options(std::uint64_t seed, std::int64_t iterations, double seconds,
         {"hot", &options.hot},         {"cold", &options.cold},
         {"removed", &options.removed}, {"longest_string", &options.longest_string},
         {"blink", &options.blink},     {"wide", &options.wide},
-        {"descent", &options.descent}};
+        {"descent", &options.descent}, {"within", &options.within}};
     for (const auto &[key, number] : tuning) {
         if (!(number >= 0.0) || !(number <= 1e9))
             throw py::value_error(key + ": expected a number of at least 0");
@@ -330,74 +412,15 @@ search_many(const std::vector<std::shared_ptr<Model>> &models, const std::vector
     return out;
 }
 
-// Random moves that the search holds for feasible, each applied to the given plan alone. The change
-// told is the one that the search predicts, of the cost as the referee counts it.
 std::vector<std::tuple<std::string, double, std::vector<std::vector<Node>>, std::vector<int>>>
-sample_moves(const Model &model, const std::vector<std::vector<Node>> &routes,
-             const std::vector<int> &types, std::uint64_t seed, int count) {
+moves_of(const Model &model, const std::vector<std::vector<Node>> &routes,
+         const std::vector<int> &types, std::uint64_t seed, int count) {
     std::vector<std::tuple<std::string, double, std::vector<std::vector<Node>>, std::vector<int>>>
-        moves;
-    const Routes start = as_routes({routes, types});
-    Options options;
-    options.seed = seed;
-    Random random(seed ^ 0x5851F42D4C957F2DULL);
-    const int n = static_cast<int>(model.customers.size());
-    Search base(model, options);
-    base.begin(start);
-    const Routes given = base.plan.routes();
-    const auto note = [&](const char *name, double change, const Plan &plan) {
-        const Routes after = plan.routes();
-        moves.emplace_back(name, change, after.stops, after.types);
-    };
-    // Where prize is maximised, travel is weighed by the search only.
-    const auto travel = [&](double delta) { return model.maximise_prize ? 0.0 : delta; };
-    for (std::int64_t attempt = 0;
-         attempt < std::int64_t{50} * count && static_cast<int>(moves.size()) < count && n > 0;
-         ++attempt) {
-        const int kind = random.below(Search::MOVES + 2);
-        const Node u = model.customers[static_cast<std::size_t>(random.below(n))];
-        const Node v = model.customers[static_cast<std::size_t>(random.below(n))];
-        Search trial(model, options);
-        trial.begin(given);
-        if (kind < Search::MOVES) {
-            Search::Proposal proposal;
-            if (!trial.propose(kind, u, v, INFINITE, proposal))
-                continue;
-            trial.apply(proposal);
-            note(Search::move_name(kind), travel(proposal.delta), trial.plan);
-            continue;
-        }
-        const Node head = model.head(u);
-        if (trial.plan.is_fixed[Model::at(head)])
-            continue;
-        double change = 0.0;
-        const bool moved = trial.plan.is_served(head);
-        if (moved) {
-            const int number = trial.plan.route_of[Model::at(head)];
-            const Route &r = trial.plan.route[static_cast<std::size_t>(number)];
-            std::vector<Node> stops;
-            for (int p = 1; p <= r.size; ++p)
-                if (model.head(r.node[static_cast<std::size_t>(p)]) != head)
-                    stops.push_back(r.node[static_cast<std::size_t>(p)]);
-            const double before = trial.plan.value().cost;
-            trial.plan.to_bank(head);
-            if (!trial.plan.assign(number, r.type, stops.data(), static_cast<int>(stops.size())))
-                continue;
-            change = trial.plan.value().cost - before;
-            if (kind == Search::MOVES) {
-                note("removal", change, trial.plan);
-                continue;
-            }
-        }
-        const Place place = trial.best_place(head, 0.3);
-        if (!place.found())
-            continue;
-        trial.plan.insert(head, place);
-        trial.plan.from_bank(head);
-        change += travel(place.delta) - model.skip[Model::at(head)];
-        note(moved ? "reinsertion" : "insertion", change, trial.plan);
-    }
-    return moves;
+        out;
+    for (Move &move : sample_moves(model, as_routes({routes, types}), seed, count))
+        out.emplace_back(move.name, move.change, std::move(move.after.stops),
+                         std::move(move.after.types));
+    return out;
 }
 
 } // namespace
@@ -429,15 +452,18 @@ PYBIND11_MODULE(_core, module) {
              py::arg("coordinates") = py::none(), py::arg("geometry") = "euclidean",
              py::arg("rounding") = "none", py::arg("distances") = py::none(),
              py::arg("durations") = py::none(), py::arg("allowed") = py::none(),
-             py::arg("candidates") = py::none())
-        .def("evaluate", &evaluate, py::arg("routes"), py::arg("types"))
+             py::arg("candidates") = py::none(), py::arg("rules") = py::none(),
+             py::arg("relations") = py::none())
+        .def("evaluate", &evaluate, py::arg("routes"), py::arg("types"), py::arg("slow") = false)
+        .def("visits", &visits, py::arg("routes"), py::arg("types"))
+        .def("schedule", &schedule, py::arg("route"), py::arg("type"))
         .def("construct", &construct, py::arg("method"), py::arg("seed") = 0)
         .def("search", &search, py::arg("routes"), py::arg("types"), py::kw_only(),
              py::arg("seed") = 0, py::arg("iterations") = -1, py::arg("seconds") = -1.0,
              py::arg("no_gain") = -1, py::arg("callback") = py::none(),
              py::arg("should_stop") = py::none(), py::arg("threads") = 1,
              py::arg("tuning") = Tuning{})
-        .def("sample_moves", &sample_moves, py::arg("routes"), py::arg("types"), py::arg("seed"),
+        .def("sample_moves", &moves_of, py::arg("routes"), py::arg("types"), py::arg("seed"),
              py::arg("count"));
 
     module.def("search_many", &search_many, py::arg("models"), py::arg("starts"), py::kw_only(),

@@ -17,6 +17,7 @@ double room_needed(LoadRule rule, double low, double high, double deliveries) {
     case LoadRule::single:
         return high - low;
     case LoadRule::separate:
+    case LoadRule::mixed:
         return deliveries - low;
     case LoadRule::pairs:
         return -low;
@@ -46,11 +47,13 @@ bool Plan::fits_load(const Route &r, int after, Node node, double extra) const {
                 std::max({r.highest[cell(after)], here, r.highest_after[cell(after + 1)] + amount});
             const double low =
                 std::min({r.lowest[cell(after)], here, r.lowest_after[cell(after + 1)] + amount});
-            const double deliveries = r.deliveries[at(kind)] + std::max(amount, 0.0);
+            const double deliveries = r.deliveries[at(kind)] + model.delivered(node, kind);
             if (!(room_needed(model.load_rule, low, high, deliveries) <= capacity))
                 return false;
         }
     }
+    if (model.relations.lifo && model.relations.below[at(node)] && r.open[at(after)] > 0)
+        return false; // what pairs have loaded lies on top
     if (model.backhaul_last) {
         if (model.sign[at(node)] > 0 && after >= r.first_backhaul)
             return false;
@@ -144,7 +147,7 @@ bool Plan::pairs_in_order(const Node *stops, int count) const {
         }
         seen_[at(node)] = stamp_;
     }
-    return open == 0;
+    return open == 0 && (!model.relations.lifo || unloads_last_first(stops, count));
 }
 
 bool Model::in_duration(int type, const Node *stops, int count) const {
@@ -165,6 +168,43 @@ bool Model::in_duration(int type, const Node *stops, int count) const {
     const double home = duration(last, vehicle.end);
     busy += home;
     return in_duration(vehicle, busy, clock + home, std::min(latest, vehicle.back_by - busy));
+}
+
+bool Plan::may_join(const Route &r, Node head) const {
+    const Node other = model.partner[at(head)];
+    if (model.restricted &&
+        (!model.may_serve(r.type, head) || (other >= 0 && !model.may_serve(r.type, other))))
+        return false;
+    if (model.relations.present && !may_visit(head, static_cast<int>(&r - route.data())))
+        return false;
+    return !model.rich || r.size + (other < 0 ? 1 : 2) <= model.rules.types[at(r.type)].max_stops;
+}
+
+RouteValue Plan::whole_route(int type, const Node *stops, int count, const Limit &limit) const {
+    return rules_.evaluate(type, stops, count, limit);
+}
+
+double Plan::checked_cost(int type, const Node *stops, int count) const {
+    const double length = checked_length(type, stops, count);
+    if (length == INFINITE)
+        return INFINITE;
+    const double cost = model.vehicles[at(type)].weight * length;
+    if (!model.rich)
+        return cost;
+    const RouteValue whole = whole_route(type, stops, count);
+    return whole.feasible ? cost + whole.extra : INFINITE;
+}
+
+double Plan::cost_alone(int type, Node head) const {
+    const double length = model.alone(type, head);
+    if (length == INFINITE)
+        return INFINITE;
+    const double cost = model.vehicles[at(type)].weight * length;
+    if (!model.rich)
+        return cost;
+    const Node stops[2] = {head, model.partner[at(head)]};
+    const RouteValue whole = whole_route(type, stops, stops[1] < 0 ? 1 : 2);
+    return whole.feasible ? cost + whole.extra : INFINITE;
 }
 
 double Plan::checked_length(int type, const Node *stops, int count) const {
@@ -205,7 +245,7 @@ double Plan::checked_length(int type, const Node *stops, int count) const {
             for (int i = 0; i < count; ++i) {
                 const double amount = model.demand(stops[i], kind);
                 carried += amount;
-                deliveries += std::max(amount, 0.0);
+                deliveries += model.delivered(stops[i], kind);
                 high = std::max(high, carried);
                 low = std::min(low, carried);
             }
@@ -219,6 +259,8 @@ double Plan::checked_length(int type, const Node *stops, int count) const {
     if (model.limited_duration && !model.in_duration(type, stops, count))
         return INFINITE;
     if (model.paired && !pairs_in_order(stops, count))
+        return INFINITE;
+    if (model.relations.present && !relations_hold(stops, count))
         return INFINITE;
     return sum;
 }

@@ -75,6 +75,8 @@ struct Search::Regret {
 
 bool Search::regret_of(Node head, int depth, Regret &out) {
     out = Regret{};
+    if (model_.relations.measured)
+        longest_ = plan.measures().longest;
     least_.clear();
     const auto offer = [&](const Place &place) {
         if (!place.found())
@@ -127,6 +129,11 @@ void Search::construct_by_regret(int depth) {
 }
 
 void Search::construct_by_savings() {
+    // Chains know nothing of each other.
+    if (!model_.relations.groups.empty() || !model_.relations.together.empty()) {
+        construct_by_insertion(1);
+        return;
+    }
     ++stamp_;
     forget_saved();
     // Each unit in a route of its own, by the vehicle that serves it best; vehicles that there are
@@ -148,7 +155,9 @@ void Search::construct_by_savings() {
             if (!plan.may_open(type))
                 continue;
             const VehicleType &vehicle = model_.vehicles[at(type)];
-            const double cost = vehicle.unit_cost * model_.alone(type, head) + vehicle.fixed_cost;
+            const double cost = (model_.rich ? plan.cost_alone(type, head)
+                                             : vehicle.unit_cost * model_.alone(type, head)) +
+                                vehicle.price;
             if (cost < least) {
                 least = chain.cost = cost;
                 chain.type = type;
@@ -179,16 +188,24 @@ void Search::construct_by_savings() {
             if (chain_of[at(other)] < 0)
                 continue;
             const VehicleType &second = model_.vehicles[at(chains[at(chain_of[at(other)])].type)];
-            const double gain = type.unit_cost * model_.distance(node, type.end) +
-                                second.unit_cost * model_.distance(second.start, other) -
-                                type.unit_cost * model_.distance(node, other) + second.fixed_cost;
+            double gain = type.unit_cost * model_.distance(node, type.end) +
+                          second.unit_cost * model_.distance(second.start, other) -
+                          type.unit_cost * model_.distance(node, other) + second.price;
+            if (model_.rich && model_.timed) {
+                const double price =
+                    model_.rules.types[at(chains[at(chain_of[at(node)])].type)].duration_cost;
+                gain +=
+                    price * (model_.duration(node, type.end) +
+                             model_.duration(second.start, other) - model_.duration(node, other));
+            }
             if (gain > 0.0)
                 savings.push_back({gain, node, other});
         }
     }
     std::stable_sort(savings.begin(), savings.end(),
                      [](const Saving &a, const Saving &b) { return a.gain > b.gain; });
-    const bool may_reverse = model_.symmetric && !model_.timed && !model_.paired;
+    const bool may_reverse =
+        model_.symmetric && !model_.timed && !model_.paired && !model_.relations.ordered;
     std::vector<Node> joined;
     for (const Saving &saving : savings) {
         const int first = chain_of[at(saving.from)], second = chain_of[at(saving.to)];
@@ -208,10 +225,13 @@ void Search::construct_by_savings() {
         double least = INFINITE;
         int type = -1;
         const auto try_type = [&](int candidate) {
-            const double whole =
-                plan.checked_length(candidate, joined.data(), static_cast<int>(joined.size()));
+            const int size = static_cast<int>(joined.size());
             const VehicleType &vehicle = model_.vehicles[at(candidate)];
-            const double cost = vehicle.unit_cost * whole + vehicle.fixed_cost;
+            const double cost =
+                (model_.rich
+                     ? plan.checked_cost(candidate, joined.data(), size)
+                     : vehicle.unit_cost * plan.checked_length(candidate, joined.data(), size)) +
+                vehicle.price;
             if (cost < least) {
                 least = cost;
                 type = candidate;
@@ -243,8 +263,8 @@ void Search::construct_by_savings() {
         const Chain &chain = chains[at(i)];
         if (chain.stops.empty() || !plan.may_open(chain.type))
             continue;
-        if (plan.checked_length(chain.type, chain.stops.data(),
-                                static_cast<int>(chain.stops.size())) == INFINITE)
+        if (plan.checked_cost(chain.type, chain.stops.data(),
+                              static_cast<int>(chain.stops.size())) == INFINITE)
             continue; // turned round, the other way is no longer allowed
         const int number = plan.empty_route();
         plan.assign(number, chain.type, chain.stops.data(), static_cast<int>(chain.stops.size()));

@@ -23,15 +23,24 @@ enum Kind {
     SWAP_TWO,
     TWO_OPT_STAR,
     TWO_OPT,
+    OR_THREE_OPT,
 };
 
 } // namespace
 
 const char *Search::move_name(int kind) {
-    static const char *names[MOVES] = {"relocate",        "relocate_before", "or_opt_two",
-                                       "or_opt_reversed", "or_opt_three",    "swap",
-                                       "swap_two",        "two_opt_star",    "two_opt"};
+    static const char *names[MOVES] = {
+        "relocate", "relocate_before", "or_opt_two",   "or_opt_reversed", "or_opt_three",
+        "swap",     "swap_two",        "two_opt_star", "two_opt",         "or_three_opt"};
     return names[kind];
+}
+
+// Driving and service from the first stop of a piece to the last, or less.
+double Search::busy_between(const Route &source, const Piece &piece) const {
+    const double service = model_.service[at(source.node[at(piece.from)])];
+    if (piece.reversed && !model_.symmetric_times)
+        return service;
+    return source.busy[at(piece.to)] - source.busy[at(piece.from)] + service;
 }
 
 bool Search::weigh(const Piece *first, int first_count, const Piece *second, int second_count,
@@ -45,7 +54,7 @@ bool Search::weigh(const Piece *first, int first_count, const Piece *second, int
         const Route &r = plan.route[at(out.route[side])];
         const VehicleType &type = model_.vehicles[at(r.type)];
         Node last = type.start;
-        double sum = 0.0;
+        double sum = 0.0, busy = 0.0;
         bool empty = true;
         for (int i = 0; i < counts[side]; ++i) {
             const Piece &piece = pieces[side][i];
@@ -60,15 +69,23 @@ bool Search::weigh(const Piece *first, int first_count, const Piece *second, int
                 sum += source.reversed[at(piece.to)] - source.reversed[at(piece.from)];
             else
                 sum += source.so_far[at(piece.to)] - source.so_far[at(piece.from)];
+            if (model_.rich && model_.limited_duration)
+                busy += model_.duration(last, head) + busy_between(source, piece);
             last = tail;
         }
         if (empty) {
-            change -= model_.maximise_prize ? 0.0 : type.fixed_cost;
+            change -= model_.maximise_prize ? 0.0 : type.price;
             sum = 0.0;
         } else {
             sum += model_.distance(last, type.end);
         }
-        change += type.weight * (sum - r.length);
+        if (model_.rich)
+            change += type.weight * sum - r.cost +
+                      (empty || !model_.limited_duration
+                           ? 0.0
+                           : plan.least_extra(r.type, busy + model_.duration(last, type.end)));
+        else
+            change += type.weight * (sum - r.length);
     }
     if (!(change < bound))
         return false;
@@ -92,20 +109,41 @@ bool Search::weigh(const Piece *first, int first_count, const Piece *second, int
         }
         const Route &r = plan.route[at(out.route[side])];
         const VehicleType &type = model_.vehicles[at(r.type)];
-        const double fixed = model_.maximise_prize ? 0.0 : type.fixed_cost;
-        before += type.weight * r.length + fixed;
+        const double fixed = model_.maximise_prize ? 0.0 : type.price;
+        before += r.cost + fixed;
         if (stops.empty())
             continue;
-        const double length =
-            plan.checked_length(r.type, stops.data(), static_cast<int>(stops.size()));
-        if (length == INFINITE)
+        const double cost = plan.checked_cost(r.type, stops.data(), static_cast<int>(stops.size()));
+        if (cost == INFINITE)
             return false;
-        after += type.weight * length + fixed;
+        after += cost + fixed;
     }
     if (!(after - before < bound))
         return false;
+    if (!model_.relations.together.empty() && out.route[1] >= 0 &&
+        !plan.keeps_together(out.stops[0], out.stops[1]))
+        return false;
+    if (model_.relations.measured && !keeps_measures(out))
+        return false;
     out.delta = after - before;
     return true;
+}
+
+// Whether the longest route gets no longer and, where that counts, the shortest no shorter.
+bool Search::keeps_measures(const Proposal &out) const {
+    double before = 0.0, after = 0.0, shortest = INFINITE, then = INFINITE;
+    for (int side = 0; side < 2; ++side) {
+        if (out.route[side] < 0)
+            continue;
+        const Route &r = plan.route[at(out.route[side])];
+        const std::vector<Node> &stops = out.stops[side];
+        before = std::max(before, r.takes);
+        shortest = std::min(shortest, r.takes);
+        const double takes = plan.takes(r.type, stops.data(), static_cast<int>(stops.size()));
+        after = std::max(after, takes);
+        then = std::min(then, takes);
+    }
+    return after <= before && (model_.relations.balance_price <= 0.0 || then >= shortest);
 }
 
 bool Search::propose(int kind, Node u, Node v, double bound, Proposal &out) {
@@ -213,6 +251,8 @@ bool Search::propose(int kind, Node u, Node v, double bound, Proposal &out) {
         const Piece right[2] = {{a, pu + 1, ra.size, true}, {b, pv + 1, rb.size, false}};
         return weigh(left, 2, right, 2, bound, out);
     }
+    case OR_THREE_OPT:
+        return a == b && exchange_parts(u, v, bound, out);
     default:
         return false;
     }
@@ -275,8 +315,11 @@ bool Search::improve(Node u) {
     const Node *near = model_.near(u);
     const int count = std::min(options_.granularity, model_.width);
     const double bound = -1e-9 * model_.arc_weight * model_.typical_arc;
+    // The last kind gains nothing in short routes, nor where turning parts round does as well.
+    const bool tour = !model_.symmetric && plan.active.size() == 1;
+    const int kinds = tour ? MOVES : OR_THREE_OPT;
     for (int i = 0; i < count && near[i] >= 0; ++i)
-        for (int kind = 0; kind < MOVES; ++kind)
+        for (int kind = 0; kind < kinds; ++kind)
             if (propose(kind, u, near[i], bound, proposal_)) {
                 enqueue_beside(u); // what lies beside them before and after
                 enqueue_beside(near[i]);

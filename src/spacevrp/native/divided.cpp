@@ -68,14 +68,26 @@ std::vector<Part> divide(const Model &model, const Routes &plan, const std::vect
         }
         return best;
     };
+    // Who depends on each other is looked at together.
+    const std::vector<int> &cluster = model.relations.cluster;
+    std::vector<int> part_of(cluster.size(), -1);
     for (std::size_t i = 0; i < plan.stops.size(); ++i) {
-        Part &part = parts[at(nearest(plan.stops[i]))];
+        const int here = nearest(plan.stops[i]);
+        for (const Node node : plan.stops[i])
+            if (!cluster.empty() && cluster[at(node)] >= 0)
+                part_of[at(cluster[at(node)])] = here;
+        Part &part = parts[at(here)];
         part.routes.stops.push_back(plan.stops[i]);
         part.routes.types.push_back(plan.types[i]);
         part.customers += static_cast<int>(plan.stops[i].size());
     }
     for (const Node head : unserved) {
-        Part &part = parts[at(nearest({head}))];
+        int here = nearest({head});
+        if (!cluster.empty() && cluster[at(head)] >= 0) {
+            int &common = part_of[at(cluster[at(head)])];
+            here = common = common < 0 ? here : common;
+        }
+        Part &part = parts[at(here)];
         part.unserved.push_back(head);
         ++part.customers;
     }
@@ -95,7 +107,7 @@ void append(Routes &all, const Routes &more) {
 
 bool is_divisible(const Model &model) {
     return static_cast<int>(model.customers.size()) >= DIVIDED_FROM && model.min_prize <= 0.0 &&
-           model.max_routes != 1;
+           model.max_routes != 1 && !model.relations.measured;
 }
 
 Result search_divided(const Model &model, const Routes &start, const Options &options, int threads,

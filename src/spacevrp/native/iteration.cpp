@@ -14,6 +14,9 @@ constexpr int FROM_BANK = 12;
 constexpr double NEAR_BANK = 0.5, BY_WORTH = 0.6;
 // Share of ruins that take the nearest customers instead of strings.
 constexpr double RADIAL = 0.1;
+// Share of ruins that take out all who must be on one route, and of members of a group that an
+// insertion overlooks.
+constexpr double WHOLE_SETS = 0.7, OVERLOOKED = 0.05;
 
 } // namespace
 
@@ -26,7 +29,7 @@ void Search::touch(int number) {
     const Route &r = plan.route[at(number)];
     const int size = r.slot < 0 ? 0 : r.size;
     saved_.push_back({number, r.type, static_cast<int>(arena_.size()), size,
-                      static_cast<int>(arcs_.size()), r.version});
+                      static_cast<int>(arcs_.size()), r.version, r.extra});
     if (size > 0) {
         arena_.insert(arena_.end(), r.node.begin() + 1, r.node.begin() + 1 + size);
         arcs_.insert(arcs_.end(), r.arc.begin(), r.arc.begin() + 1 + size);
@@ -56,7 +59,7 @@ void Search::undo() {
 
 void Search::put_back(const Saved &saved) {
     plan.assign(saved.route, saved.type, arena_.data() + saved.first, saved.size,
-                arcs_.data() + saved.first_arc);
+                arcs_.data() + saved.first_arc, &saved.extra);
     plan.route[at(saved.route)].version = saved.version; // what is known of it is true again
 }
 
@@ -76,6 +79,14 @@ void Search::mark(Node node) {
     const Node other = model_.partner[at(node)];
     if (other >= 0)
         gone_[at(other)] = stamp_;
+    if (whole_sets_)
+        for (const Node one : {node, other})
+            if (one >= 0)
+                for (const Node mate : model_.relations.together[at(one)])
+                    if (plan.route_of[at(mate)] >= 0) {
+                        touch(plan.route_of[at(mate)]);
+                        mark(mate);
+                    }
 }
 
 void Search::take_string(Node node, int length) {
@@ -121,6 +132,7 @@ void Search::ruin() {
     const int routes = static_cast<int>(plan.active.size());
     if (units_.empty() || routes == 0)
         return;
+    whole_sets_ = !model_.relations.together.empty() && random_.uniform() < WHOLE_SETS;
     const Node seed = seed_ = units_[at(random_.below(static_cast<int>(units_.size())))];
     const double served = static_cast<double>(units_.size());
     const double longest = std::min(options_.longest_string, std::max(served / routes, 1.0));
@@ -194,11 +206,26 @@ bool Search::commit_ruin() {
 
 void Search::order_units() {
     todo_ = removed_;
+    const bool grouped = !plan.chosen.empty();
+    listed_group_.resize(plan.chosen.size(), 0);
+    // One member stands for its group.
+    const auto is_listed = [&](Node head) {
+        const int group = model_.relations.group(head);
+        if (group < 0)
+            return false;
+        const bool listed = plan.chosen[at(group)] >= 0 || listed_group_[at(group)] == stamp_;
+        listed_group_[at(group)] = stamp_;
+        return listed;
+    };
+    if (grouped)
+        std::erase_if(todo_, is_listed);
     // Some of those left out before get a chance, too: the nearest, or any.
-    const int waiting = static_cast<int>(plan.bank.size() - removed_.size());
+    int waiting = static_cast<int>(plan.bank.size() - removed_.size());
+    if (grouped && !model_.has_optional && plan.missing == static_cast<int>(removed_.size()))
+        waiting = 0; // the others are of groups that are served
     const auto is_waiting = [&](Node head) {
         return plan.bank_slot[at(head)] >= 0 && gone_[at(head)] != stamp_ &&
-               !plan.is_fixed[at(head)];
+               !plan.is_fixed[at(head)] && !(grouped && is_listed(head));
     };
     if (waiting > FROM_BANK && random_.uniform() < NEAR_BANK) {
         const Node *near = model_.near(seed_);
@@ -254,7 +281,7 @@ void Search::order_units() {
 }
 
 bool Search::better_elsewhere(Node head, double delta) const {
-    if (model_.compulsory[at(head)])
+    if (model_.compulsory[at(head)] || model_.relations.is_required(head))
         return false;
     double price = model_.skip[at(head)];
     if (model_.min_prize > 0.0)
@@ -265,9 +292,12 @@ bool Search::better_elsewhere(Node head, double delta) const {
 bool Search::recreate(double blink, double limit) {
     // Where all must be served and were, costs only rise from here on: what is too dear already
     // is given up.
-    const bool may_give_up = !model_.has_optional && plan.bank.size() == removed_.size();
-    for (const Node head : todo_) {
-        const Place place = best_place(head, blink);
+    const bool may_give_up =
+        !model_.has_optional && plan.missing == static_cast<int>(removed_.size());
+    for (const Node listed : todo_) {
+        Node head = listed;
+        const Place place =
+            model_.relations.group(head) < 0 ? best_place(head, blink) : best_of_group(head, blink);
         if (!place.found() && may_give_up && limit < INFINITE)
             return false;
         if (!place.found() || better_elsewhere(head, place.delta))
@@ -279,22 +309,43 @@ bool Search::recreate(double blink, double limit) {
             if (at(number) >= touched_.size())
                 touched_.resize(plan.route.size(), 0);
             touched_[at(number)] = stamp_;
-            saved_.push_back({number, place.type, 0, 0, 0, 0});
+            saved_.push_back({number, place.type, 0, 0, 0, 0, 0.0});
         }
         plan.from_bank(head);
         if (gone_[at(head)] != stamp_)
             taken_from_bank_.push_back(head);
-        if (may_give_up && plan.travel + plan.fixed > limit)
+        if (may_give_up &&
+            plan.travel + plan.fixed +
+                    model_.relations.route_price * static_cast<double>(plan.active.size()) >
+                limit)
             return false;
     }
     return true;
+}
+
+Place Search::best_of_group(Node &head, double blink) {
+    const Group &group = model_.relations.groups[at(model_.relations.group(head))];
+    Place best;
+    double least = INFINITE;
+    for (const Node node : group.nodes) {
+        if (plan.bank_slot[at(node)] < 0 || plan.is_fixed[at(node)] ||
+            (blink > 0.0 && random_.uniform() < OVERLOOKED))
+            continue;
+        const Place place = best_place(node, blink);
+        if (place.delta - model_.skip[at(node)] < least) {
+            least = place.delta - model_.skip[at(node)];
+            best = place;
+            head = node;
+        }
+    }
+    return best;
 }
 
 // What a route costs with a vehicle of another type, below a bound; its order in `turned_`. On a
 // round trip without windows or pairs the vehicle may begin at any of its stops.
 double Search::cheapest_cut(const Route &r, int type, double bound) {
     const VehicleType &vehicle = model_.vehicles[at(type)];
-    const double fixed = model_.maximise_prize ? 0.0 : vehicle.fixed_cost;
+    const double fixed = model_.maximise_prize ? 0.0 : vehicle.price;
     const int m = r.size, cuts = model_.timed || model_.paired || model_.backhaul_last ? 1 : m;
     const double inner = r.so_far[at(m)] - r.so_far[1];
     double least = bound;
@@ -308,7 +359,7 @@ double Search::cheapest_cut(const Route &r, int type, double bound) {
             continue;
         scratch_.assign(r.node.begin() + first, r.node.begin() + 1 + m);
         scratch_.insert(scratch_.end(), r.node.begin() + 1, r.node.begin() + first);
-        const double cost = vehicle.weight * plan.checked_length(type, scratch_.data(), m) + fixed;
+        const double cost = plan.checked_cost(type, scratch_.data(), m) + fixed;
         if (cost < least) {
             least = cost;
             turned_ = scratch_;
@@ -328,7 +379,7 @@ bool Search::change_types() {
         const int type = others[at(random_.below(static_cast<int>(others.size())))];
         scratch_.assign(r.node.begin() + 1, r.node.begin() + 1 + r.size);
         if (plan.available[at(type)] <= 0 ||
-            plan.checked_length(type, scratch_.data(), r.size) == INFINITE)
+            plan.checked_cost(type, scratch_.data(), r.size) == INFINITE)
             continue;
         plan.assign(saved.route, type, scratch_.data(), static_cast<int>(scratch_.size()));
         changed = true;
@@ -344,8 +395,8 @@ void Search::retype() {
         if (r.slot < 0 || r.pinned > 0)
             continue;
         const VehicleType &now = model_.vehicles[at(r.type)];
-        const double fixed = model_.maximise_prize ? 0.0 : now.fixed_cost;
-        double least = now.weight * r.length + fixed - 1e-9;
+        const double fixed = model_.maximise_prize ? 0.0 : now.price;
+        double least = r.cost + fixed - 1e-9;
         int best = -1;
         for (int type = 0; type < model_.types(); ++type) {
             if (type == r.type || plan.available[at(type)] <= 0 ||

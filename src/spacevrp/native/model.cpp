@@ -1,53 +1,14 @@
 #include "model.hpp"
 
+#include "validation.hpp"
+
 #include <algorithm>
 #include <cmath>
 #include <numeric>
-#include <sstream>
-#include <stdexcept>
 #include <utility>
 
 namespace spacevrp {
 namespace {
-
-[[noreturn]] void refuse(const std::string &field, const std::string &expected,
-                         const std::string &received) {
-    throw std::invalid_argument(field + ": expected " + expected + ", received " + received);
-}
-
-std::string text(double value) {
-    std::ostringstream stream;
-    stream << value;
-    return stream.str();
-}
-
-void check_length(const std::string &field, std::size_t have, std::size_t want) {
-    if (have != want)
-        refuse(field, std::to_string(want) + " entries", std::to_string(have));
-}
-
-// What an array may hold beside plain finite numbers.
-enum class Range { finite, not_negative, not_negative_or_infinite, any };
-
-void check_values(const std::string &field, const std::vector<double> &values, Range range) {
-    for (std::size_t i = 0; i < values.size(); ++i) {
-        const double x = values[i];
-        bool good = !std::isnan(x);
-        const char *expected = "a number";
-        if (range == Range::finite) {
-            good = std::isfinite(x);
-            expected = "a finite number";
-        } else if (range == Range::not_negative) {
-            good = std::isfinite(x) && x >= 0.0;
-            expected = "a finite number of at least 0";
-        } else if (range == Range::not_negative_or_infinite) {
-            good = x >= 0.0;
-            expected = "at least 0, or inf";
-        }
-        if (!good)
-            refuse(field + ", entry " + std::to_string(i), expected, text(x));
-    }
-}
 
 // The floor of a length: without newer instructions std::floor is a call, this is none.
 double whole(double length) {
@@ -126,8 +87,9 @@ Model::Model(Input input) {
     opening = std::move(input.opening);
     closing = std::move(input.closing);
     service = std::move(input.service);
+    time_slack = input.time_slack;
     for (double &time : closing)
-        time += input.time_slack;
+        time += time_slack;
     opening.push_back(-INFINITE);
     closing.push_back(INFINITE);
     service.push_back(0.0);
@@ -136,6 +98,9 @@ Model::Model(Input input) {
             service[i] = 0.0;
     demands = std::move(input.demand);
     demands.resize((n + 1) * d, 0.0);
+    deliveries.resize(demands.size());
+    for (std::size_t i = 0; i < demands.size(); ++i)
+        deliveries[i] = std::max(demands[i], 0.0);
     partner = std::move(input.partner);
     is_pickup = std::move(input.is_pickup);
     prize = std::move(input.prize);
@@ -145,7 +110,12 @@ Model::Model(Input input) {
     min_prize = std::max(input.min_prize, 0.0);
     maximise_prize = input.maximise_prize;
     read_vehicles(input);
+    read_relations(std::move(input.relations));
     read_units(input);
+    if (!relations.priority.empty())
+        add_up_priorities();
+    rich = relations.rides;
+    read_rules(std::move(input.rules));
     if (input.candidate_width > 0) {
         check_length("candidates", input.candidates.size(),
                      n * static_cast<std::size_t>(input.candidate_width));
@@ -159,8 +129,11 @@ Model::Model(Input input) {
         type.weight = maximise_prize ? arc_weight : type.unit_cost;
         sum += type.weight;
     }
+    if (rich)
+        sum += priced_time();
     if (sum > 0.0)
         arc_weight = sum / static_cast<double>(vehicles.size());
+    price_objective();
 }
 
 void Model::read_distances(const Input &input) {
@@ -334,8 +307,8 @@ void Model::read_vehicles(const Input &input) {
             if (amount != 0.0)
                 sign[i] = amount > 0.0 ? 1 : -1;
         }
-    loaded = loaded && (up || down);
-    plain_load = !(up && down) && load_rule != LoadRule::pairs;
+    loaded = loaded && (up || down || load_rule == LoadRule::mixed);
+    plain_load = !(up && down) && load_rule != LoadRule::pairs && load_rule != LoadRule::mixed;
     backhaul_last = backhaul_last && up && down;
 }
 
@@ -362,8 +335,8 @@ void Model::read_units(const Input &input) {
                        text(demand(node, kind)) + " at " + std::to_string(node) + ", " +
                            text(demand(other, kind)) + " at " + std::to_string(other));
     }
-    if (paired && load_rule != LoadRule::pairs)
-        refuse("load_rule", "pairs where there are pairs", "another");
+    if (paired && load_rule != LoadRule::pairs && load_rule != LoadRule::mixed)
+        refuse("load_rule", "pairs or mixed where there are pairs", "another");
     if (paired && input.backhaul_last)
         refuse("backhaul_last", "False where there are pairs", "True");
     for (std::size_t i = 0; i < n; ++i)
@@ -389,7 +362,8 @@ void Model::read_units(const Input &input) {
         unit_prize[at(first)] += prize[at(node)];
     }
     for (const Node node : customers)
-        has_optional = has_optional || (is_head(node) && !compulsory[at(node)]);
+        has_optional = has_optional ||
+                       (is_head(node) && !compulsory[at(node)] && !relations.is_required(node));
 }
 
 double Model::alone(int type, Node first) const {
@@ -412,8 +386,10 @@ double Model::alone(int type, Node first) const {
         }
         for (int kind = 0; kind < kinds_; ++kind) {
             load[static_cast<std::size_t>(kind)] += demand(node, kind);
-            const double carried = count == 2 ? std::max(-load[static_cast<std::size_t>(kind)], 0.0)
-                                              : std::abs(load[static_cast<std::size_t>(kind)]);
+            const double sum = load[static_cast<std::size_t>(kind)];
+            double carried = count == 2 ? std::max(-sum, 0.0) : std::abs(sum);
+            if (load_rule == LoadRule::mixed && count == 1)
+                carried = std::max(delivered(node, kind), delivered(node, kind) - sum);
             if (!(carried <= vehicle.capacity[static_cast<std::size_t>(kind)]))
                 return INFINITE;
         }

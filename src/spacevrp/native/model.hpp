@@ -1,6 +1,8 @@
 // A routing problem as the search sees it: validated arrays, neutral where a feature is absent.
 #pragma once
 
+#include "relation_data.hpp"
+
 #include <algorithm>
 #include <cstdint>
 #include <limits>
@@ -9,11 +11,10 @@
 
 namespace spacevrp {
 
-using Node = std::int32_t;
-
 inline constexpr double INFINITE = std::numeric_limits<double>::infinity();
 
-enum class LoadRule { single, separate, pairs };
+// Mixed: jobs beside pairs, or stops that both receive and hand over.
+enum class LoadRule { single, separate, pairs, mixed };
 enum class Geometry { euclidean, manhattan, chebyshev, att, geo };
 enum class Rounding { none, nearest, up, down, one_decimal };
 
@@ -22,6 +23,7 @@ struct VehicleType {
     Node end = 0;                 // the virtual node `nowhere` for an open route
     std::vector<double> capacity; // (D,)
     double fixed_cost = 0.0;
+    double price = 0.0;     // that, and what a route counts in the objective of the search
     double unit_cost = 1.0; // of length
     double weight = 1.0;    // of length in the objective of the search
     double max_length = INFINITE;
@@ -63,6 +65,8 @@ struct Input {
     double time_slack = 0.0;
     std::vector<Node> candidates; // (N, C) or empty: neighbours to look at, nearest first, -1 ends
     int candidate_width = 0;
+    RuleInput rules;
+    RelationInput relations;
 };
 
 class Model {
@@ -103,6 +107,11 @@ public:
         return demands[static_cast<std::size_t>(node) * static_cast<std::size_t>(kinds_) +
                        static_cast<std::size_t>(kind)];
     }
+    // What of the demand lies in the vehicle from the start.
+    double delivered(Node node, int kind) const {
+        return deliveries[static_cast<std::size_t>(node) * static_cast<std::size_t>(kinds_) +
+                          static_cast<std::size_t>(kind)];
+    }
     bool may_serve(int type, Node node) const {
         return allowed_.empty() ||
                allowed_[static_cast<std::size_t>(type) * static_cast<std::size_t>(size_) +
@@ -123,12 +132,17 @@ public:
     // The same for these stops, from the first to the last.
     bool in_duration(int type, const Node *stops, int count) const;
 
+    // How long such a route takes if it leaves as late as it can for the same end.
+    double least_duration(int type, const Node *stops, int count) const;
+
     // Cost and feasibility of one vehicle that serves one unit alone; infinite if it cannot.
     double alone(int type, Node head) const;
 
     std::vector<VehicleType> vehicles;
     std::vector<double> demands;                   // (N + 1, D)
+    std::vector<double> deliveries;                // (N + 1, D)
     std::vector<double> opening, closing, service; // (N + 1,); closing holds the slack
+    double time_slack = 0.0;
     std::vector<double> skip;     // (N,) price of leaving the unit out, of heads; 0 elsewhere
     std::vector<char> compulsory; // (N,) of heads
     std::vector<double> prize;    // (N,) of single nodes, like the next two
@@ -147,6 +161,10 @@ public:
     bool plain_load = true;  // all demands have one sign: the sum says it all
     bool limited_length = false, limited_duration = false; // the latter only where timed
     bool maximise_prize = false, has_optional = false;
+    bool rich = false; // some rule holds for whole routes: constant-time checks are necessary only
+    bool symmetric_times = true; // only known where rich
+    RuleInput rules;             // read where rich: one entry a type, nodes widened by `nowhere`
+    Relations relations;
     double min_prize = 0.0;
     int max_routes = -1;
     double arc_weight = 1.0;  // of travel in the objective of the search, the mean of all types
@@ -176,6 +194,15 @@ private:
     void read_distances(const Input &input);
     void read_vehicles(const Input &input);
     void read_units(const Input &input);
+    void read_rules(RuleInput &&input);
+    void read_relations(RelationInput &&input);
+    void add_up_priorities();
+    void price_objective();
+    void check_type_rules(std::size_t type, const TypeRules &own) const;
+    void check_node_rules(const RuleInput &input) const;
+    void read_services();
+    void read_loads_of_trips(bool reloads);
+    double priced_time() const; // what the time of a typical arc costs, by its length, of all types
     void find_neighbours(const Input &input);
     void near_by_matrix();
     void near_by_coordinates();

@@ -15,6 +15,7 @@ std::size_t at(int i) { return static_cast<std::size_t>(i); }
 constexpr double ROUNDING = 1e-9;
 // Places to remember: 24 bytes each.
 constexpr std::size_t MOST_KNOWN = 250'000;
+constexpr double LITTLE = 1e-6;
 
 } // namespace
 
@@ -29,11 +30,17 @@ bool Search::has_room(const Route &r, Node node) const {
     const double most = capacity + ROUNDING * std::abs(capacity);
     if (model_.load_rule == LoadRule::single && !model_.backhaul_last)
         return std::abs(r.total[0] + amount) <= most;
+    if (model_.load_rule == LoadRule::mixed) {
+        const double loaded = r.deliveries[0] + model_.delivered(node, 0);
+        return loaded <= most && loaded - (r.total[0] + amount) <= most;
+    }
     return amount > 0.0 ? r.deliveries[0] + amount <= most
                         : r.deliveries[0] - r.total[0] - amount <= most;
 }
 
-Place Search::scan_route(int number, Node node, double floor, double bound) const {
+Place Search::scan_route(int number, Node node, double floor, double bound) {
+    if (model_.rich || model_.relations.measured)
+        return scan_whole(number, node, floor, bound);
     const Route &r = plan.route[at(number)];
     Place best;
     best.delta = bound;
@@ -45,6 +52,8 @@ Place Search::scan_route(int number, Node node, double floor, double bound) cons
         else if (model_.sign[at(node)] < 0)
             low = std::max(low, r.last_linehaul);
     }
+    if (model_.relations.ordered)
+        plan.order_span(number, node, low, high);
     const double weight = model_.vehicles[at(r.type)].weight;
     const double *from = model_.from(node), *to = model_.to(node);
     const Node *nodes = r.node.data();
@@ -93,8 +102,80 @@ Place Search::scan_route(int number, Node node, double floor, double bound) cons
     return best;
 }
 
+Place Search::scan_whole(int number, Node node, double floor, double bound) {
+    const Route &r = plan.route[at(number)];
+    const double weight = model_.vehicles[at(r.type)].weight;
+    const double service = model_.service[at(node)];
+    candidates_.clear();
+    int low = r.pinned, high = r.size;
+    if (model_.relations.ordered)
+        plan.order_span(number, node, low, high);
+    for (int p = r.pinned; p <= high; ++p) {
+        const Node last = r.node[at(p)], next = r.node[at(p + 1)];
+        const double longer =
+            model_.distance(last, node) + model_.distance(node, next) - r.arc[at(p)];
+        double least = weight * longer;
+        if (!r.trips.rest.empty())
+            least = weight * plan.rules().least_length(r.type, r.trips, r.node.data(),
+                                                       r.so_far.data(), r.size, p, node) -
+                    r.cost;
+        if (model_.rich && model_.limited_duration) {
+            const double busy = r.busy[at(r.size + 1)] + model_.duration(last, node) + service +
+                                model_.duration(node, next) - model_.duration(last, next);
+            const double extra = plan.least_extra(r.type, busy);
+            least += r.trips.rest.empty() ? std::max(extra - r.extra, 0.0) : extra;
+        }
+        if (p >= low && least < bound && plan.fits(r, p, node, longer))
+            candidates_.push_back({least, longer, p, 0});
+    }
+    return best_candidate(number, node, floor, bound);
+}
+
+// The cheapest first: most are never looked at.
+Place Search::best_candidate(int number, Node head, double floor, double bound) {
+    const Route &r = plan.route[at(number)];
+    const double weight = model_.vehicles[at(r.type)].weight;
+    const Node *stops = r.node.data() + 1;
+    const Node other = model_.partner[at(head)];
+    Place best;
+    best.delta = bound;
+    std::sort(candidates_.begin(), candidates_.end(), [](const Candidate &a, const Candidate &b) {
+        return a.least != b.least   ? a.least < b.least
+               : a.first != b.first ? a.first < b.first
+                                    : a.second < b.second;
+    });
+    for (const Candidate &one : candidates_) {
+        if (!(one.least < best.delta))
+            break;
+        tried_.assign(stops, stops + one.first);
+        tried_.push_back(head);
+        if (other >= 0) {
+            tried_.insert(tried_.end(), stops + one.first, stops + one.second);
+            tried_.push_back(other);
+        }
+        tried_.insert(tried_.end(), stops + (other < 0 ? one.first : one.second), stops + r.size);
+        const int size = static_cast<int>(tried_.size());
+        Limit limit;
+        if (other < 0 && !r.trips.rest.empty())
+            limit = {r.cost + best.delta, r.trips.rest.data(), one.first};
+        RouteValue whole{true, 0.0};
+        if (model_.rich)
+            whole = plan.whole_route(r.type, tried_.data(), size, limit);
+        if (!whole.feasible)
+            continue;
+        double delta = weight * one.longer + (whole.extra - r.extra), counted = 0.0;
+        if (model_.relations.measured)
+            counted = surcharge(plan.takes(r.type, tried_.data(), size));
+        delta += counted;
+        if (delta < best.delta && delta > floor)
+            best = {delta, number, r.type, one.first, one.second, counted};
+    }
+    return best;
+}
+
 Place Search::scan_pair(int number, Node pickup, double floor, double bound) {
     const Route &r = plan.route[at(number)];
+    candidates_.clear();
     const Node delivery = model_.partner[at(pickup)];
     Place best;
     best.delta = bound;
@@ -110,7 +191,14 @@ Place Search::scan_pair(int number, Node pickup, double floor, double bound) {
         delivery_least_[at(p)] = std::min(extra, delivery_least_[at(p + 1)]);
     }
     const double direct = model_.distance(pickup, delivery);
-    for (int i = r.pinned; i <= m; ++i) {
+    int low = r.pinned, high = m, low_delivery = r.pinned, high_delivery = m;
+    if (model_.relations.ordered) {
+        plan.order_span(number, pickup, low, high);
+        plan.order_span(number, delivery, low_delivery, high_delivery);
+    }
+    const bool by_whole = model_.rich || model_.relations.measured;
+    const bool mixed = model_.load_rule == LoadRule::mixed, lifo = model_.relations.lifo;
+    for (int i = low; i <= high; ++i) {
         const Node last = r.node[at(i)], next = r.node[at(i + 1)];
         const double there = model_.distance(last, pickup);
         const double extra = there + model_.distance(pickup, next) - r.arc[at(i)];
@@ -121,7 +209,8 @@ Place Search::scan_pair(int number, Node pickup, double floor, double bound) {
         bool fits = true;
         if (model_.loaded)
             for (int kind = 0; kind < kinds && fits; ++kind)
-                fits = -r.handed[at(i * kinds + kind)] - model_.demand(pickup, kind) <=
+                fits = (mixed ? r.deliveries[at(kind)] : 0.0) - r.handed[at(i * kinds + kind)] -
+                           model_.demand(pickup, kind) <=
                        type.capacity[at(kind)];
         if (!fits)
             continue;
@@ -135,15 +224,23 @@ Place Search::scan_pair(int number, Node pickup, double floor, double bound) {
             clock = std::max(clock, model_.opening[at(pickup)]) + model_.service[at(pickup)];
         }
         Node before = pickup;
-        for (int j = i; j <= m; ++j) {
+        int inside = 0; // pairs begun since, with lifo
+        for (int j = i; j <= high_delivery; ++j) {
             if (j > i) {
                 if (!(type.weight * (extra + delivery_least_[at(j)]) < best.delta))
                     break;
                 // On with the pickup on board to the next stop of the route.
                 const Node stop = r.node[at(j)];
+                if (lifo) {
+                    if (model_.partner[at(stop)] >= 0)
+                        inside += model_.is_pickup[at(stop)] ? 1 : -1;
+                    if (inside < 0 || model_.relations.below[at(stop)])
+                        break; // it would lie under what was loaded since
+                }
                 if (model_.loaded)
                     for (int kind = 0; kind < kinds && fits; ++kind)
-                        fits = -r.handed[at(j * kinds + kind)] - model_.demand(pickup, kind) <=
+                        fits = (mixed ? r.deliveries[at(kind)] : 0.0) -
+                                   r.handed[at(j * kinds + kind)] - model_.demand(pickup, kind) <=
                                type.capacity[at(kind)];
                 if (!fits)
                     break;
@@ -155,9 +252,11 @@ Place Search::scan_pair(int number, Node pickup, double floor, double bound) {
                 }
                 before = stop;
             }
+            if (inside != 0 || j < low_delivery)
+                continue;
             const double more = j == i ? together : extra + delivery_delta_[at(j)];
             const double delta = type.weight * more;
-            if (!(delta < best.delta) || !(delta > floor))
+            if (!(delta < best.delta) || (!by_whole && !(delta > floor)))
                 continue;
             if (model_.limited_length && !(r.length + more <= type.max_length))
                 continue;
@@ -171,32 +270,47 @@ Place Search::scan_pair(int number, Node pickup, double floor, double bound) {
             }
             if (model_.limited_duration && !plan.fits_duration(r, i, j, pickup))
                 continue;
-            best = {delta, number, r.type, i, j};
+            if (by_whole)
+                candidates_.push_back({delta, more, i, j});
+            else
+                best = {delta, number, r.type, i, j};
         }
     }
-    return best;
+    return by_whole ? best_candidate(number, pickup, floor, bound) : best;
 }
 
 void Search::try_new_route(Node head, double blink, Place &best) {
+    if (model_.relations.present && !plan.may_visit(head, -1))
+        return;
     for (int type = 0; type < model_.types(); ++type) {
         if (!plan.may_open(type))
             continue;
         const VehicleType &vehicle = model_.vehicles[at(type)];
         const Node last = model_.partner[at(head)] < 0 ? head : model_.partner[at(head)];
-        const double fixed = model_.maximise_prize ? 0.0 : vehicle.fixed_cost;
+        const double fixed = model_.maximise_prize ? 0.0 : vehicle.price;
         const double bound = vehicle.weight * (model_.distance(vehicle.start, head) +
                                                (last == head ? 0.0 : model_.distance(head, last)) +
                                                model_.distance(last, vehicle.end)) +
                              fixed;
         if (!(bound < best.delta) || model_.alone(type, head) == INFINITE)
             continue;
+        const double delta = model_.rich ? plan.cost_alone(type, head) + fixed : bound;
+        double counted = 0.0;
+        if (model_.relations.measured) {
+            const Node stops[2] = {head, last};
+            counted = surcharge(plan.takes(type, stops, last == head ? 1 : 2));
+        }
+        if (!(delta + counted < best.delta))
+            continue;
         if (blink > 0.0 && random_.uniform() < blink)
             continue;
-        best = {bound, -1, type, 0, 0};
+        best = {delta + counted, -1, type, 0, 0, counted};
     }
 }
 
 Search::Known *Search::known(Node head, int number) {
+    if (model_.relations.measured)
+        return nullptr; // the best place depends on other routes
     if (number >= known_width_) {
         const int width = std::max(2 * number, 16);
         if (at(width) * at(model_.size()) > MOST_KNOWN)
@@ -211,9 +325,12 @@ Search::Known *Search::known(Node head, int number) {
 void Search::check_known(const Known &held, int number, Node head) {
     const Place fresh = model_.partner[at(head)] < 0 ? scan_route(number, head, -INFINITE, INFINITE)
                                                      : scan_pair(number, head, -INFINITE, INFINITE);
-    const bool same = held.first < 0 ? !(fresh.delta < held.delta)
-                                     : fresh.delta == held.delta && fresh.first == held.first &&
-                                           fresh.second == held.second;
+    bool same = held.first < 0 ? !(fresh.delta < held.delta)
+                               : fresh.delta == held.delta && fresh.first == held.first &&
+                                     fresh.second == held.second;
+    // Where whole routes are evaluated, places that look dear are not, and some may be cheap.
+    if (model_.rich)
+        same = held.first < 0 || !(fresh.delta > held.delta);
     if (!same)
         throw std::logic_error("expected the remembered place of node " + std::to_string(head) +
                                " in route " + std::to_string(number) + ", found another");
@@ -222,10 +339,7 @@ void Search::check_known(const Known &held, int number, Node head) {
 void Search::try_route(int number, Node head, double blink, Place &best) {
     const Route &r = plan.route[at(number)];
     const Node other = model_.partner[at(head)];
-    if (!has_room(r, head))
-        return;
-    if (model_.restricted &&
-        (!model_.may_serve(r.type, head) || (other >= 0 && !model_.may_serve(r.type, other))))
+    if (!has_room(r, head) || !plan.may_join(r, head))
         return;
     const auto scan = [&](double floor) {
         return other < 0 ? scan_route(number, head, floor, best.delta)
@@ -252,6 +366,12 @@ void Search::try_route(int number, Node head, double blink, Place &best) {
         place = scan(place.delta);
     if (place.route >= 0)
         best = place;
+}
+
+// What it counts that the longest route gets longer; a shorter one is better among equals.
+double Search::surcharge(double takes) const {
+    const double price = model_.relations.makespan_price + model_.relations.balance_price;
+    return price * (std::max(takes - longest_, 0.0) + LITTLE * takes);
 }
 
 // The routes that pass near it; near the pickup or the delivery of a pair.
@@ -281,13 +401,17 @@ void Search::try_near_places(Node node, double blink, Place &best) {
         if (number < 0)
             continue;
         const Route &r = plan.route[at(number)];
-        if (!has_room(r, node))
+        if (!has_room(r, node) ||
+            ((model_.rich || model_.relations.present) && !plan.may_join(r, node)))
             continue;
+        int low = r.pinned, high = r.size;
+        if (model_.relations.ordered)
+            plan.order_span(number, node, low, high);
         const int here = plan.position[at(near[i])];
         const double weight = model_.vehicles[at(r.type)].weight;
         const double beside = lengths ? lengths[i] : model_.distance(near[i], node);
         for (const int after : {here - 1, here}) {
-            if (after < r.pinned)
+            if (after < low || after > high)
                 continue;
             // The other end is no nearer, or this place has been tried; only a depot may be.
             const double arc = r.arc[at(after)];
@@ -297,8 +421,15 @@ void Search::try_near_places(Node node, double blink, Place &best) {
             const Node other = r.node[at(after < here ? after : after + 1)];
             const double extra = beside + model_.distance(node, other) - arc;
             const double delta = weight * extra;
-            if (delta < best.delta && plan.fits(r, after, node, extra) &&
-                !(blink > 0.0 && random_.uniform() < blink))
+            if (model_.rich || model_.relations.measured) {
+                candidates_.clear();
+                if (delta < best.delta && plan.fits(r, after, node, extra))
+                    candidates_.push_back({delta, extra, after, 0});
+                const Place place = best_candidate(number, node, -INFINITE, best.delta);
+                if (place.route >= 0 && !(blink > 0.0 && random_.uniform() < blink))
+                    best = place;
+            } else if (delta < best.delta && plan.fits(r, after, node, extra) &&
+                       !(blink > 0.0 && random_.uniform() < blink))
                 best = {delta, number, r.type, after, 0};
         }
     }
@@ -306,6 +437,8 @@ void Search::try_near_places(Node node, double blink, Place &best) {
 
 Place Search::best_place(Node head, double blink) {
     Place best;
+    if (model_.relations.measured)
+        longest_ = plan.measures().longest;
     if (wide_) {
         // Most routes are full: one number says so before anything else is looked at.
         const bool sums = model_.loaded && model_.plain_load && !model_.paired;

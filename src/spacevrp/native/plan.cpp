@@ -18,12 +18,15 @@ constexpr double ROUNDING = 1e-9;
 
 Plan::Plan(const Model &problem)
     : model(problem), route_of(at(problem.size() + 1), -2), position(at(problem.size() + 1), 0),
-      bank_slot(at(problem.size()), -1), seen_(at(problem.size() + 1), 0),
+      bank_slot(at(problem.size()), -1), seen_(at(problem.size() + 1), 0), rules_(problem),
       low_(at(problem.kinds())), high_(at(problem.kinds())), sum_(at(problem.kinds())),
       out_(at(problem.kinds())) {
     for (const VehicleType &type : model.vehicles)
         available.push_back(type.count < 0 ? UNLIMITED : type.count);
     routes_left = model.max_routes < 0 ? UNLIMITED : model.max_routes;
+    chosen.assign(model.relations.groups.size(), NOT_HERE);
+    keeps_books_ =
+        !chosen.empty() || !model.relations.priority.empty() || model.relations.counts_nodes;
     is_fixed.assign(at(model.size()), 0);
     for (const VehicleType &type : model.vehicles)
         for (const Node node : type.pinned) {
@@ -47,7 +50,9 @@ bool Plan::take(int type, const std::vector<Node> &stops) {
             return false;
         seen_[at(node)] = stamp_;
     }
-    if (checked_length(type, stops.data(), static_cast<int>(stops.size())) == INFINITE)
+    if (checked_cost(type, stops.data(), static_cast<int>(stops.size())) == INFINITE)
+        return false;
+    if (model.relations.present && !may_take(stops))
         return false;
     for (const Node node : stops)
         known_[at(node)] = 1;
@@ -124,6 +129,12 @@ Value Plan::value() const {
     result.travel = travel;
     // With prize maximised, `skipped` is the prize that is left out.
     result.cost = model.maximise_prize ? skipped : travel + fixed + skipped;
+    if (keeps_books_) {
+        result.missing = left_out;
+        result.lost = lost;
+    }
+    if (!model.relations.plain_objective)
+        add_terms(result);
     return result;
 }
 
@@ -140,6 +151,8 @@ void Plan::to_bank(Node head) {
         route_of[at(other)] = -1;
     if (model.compulsory[at(head)])
         ++missing;
+    if (keeps_books_)
+        leave(head);
     skipped += model.skip[at(head)];
     collected -= model.unit_prize[at(head)];
 }
@@ -154,6 +167,8 @@ void Plan::from_bank(Node head) {
     bank_slot[at(head)] = -1;
     if (model.compulsory[at(head)])
         --missing;
+    if (keeps_books_)
+        join(head);
     skipped -= model.skip[at(head)];
     collected += model.unit_prize[at(head)];
     if (bank.empty())
@@ -192,6 +207,8 @@ void Plan::reserve(Route &r, int count) const {
             for (auto *array : {&r.busy, &r.latest_start, &r.soonest_end})
                 array->resize(room);
     }
+    if (model.relations.lifo)
+        r.open.resize(room);
     if (model.loaded) {
         const std::size_t kinds = at(model.kinds());
         r.total.resize(kinds);
@@ -217,7 +234,7 @@ void Plan::count_out(int number) {
     r.slot = -1;
     if (active.empty())
         fixed = 0.0;
-    change_travel(0.0, type.weight * r.length);
+    change_travel(0.0, r.cost);
 }
 
 void Plan::change_travel(double more, double less) {
@@ -227,14 +244,14 @@ void Plan::change_travel(double more, double less) {
     if (!(less <= MOST_LOST * std::abs(travel)) || !std::isfinite(travel)) {
         travel = 0.0;
         for (const int number : active)
-            travel += model.vehicles[at(route[at(number)].type)].weight * route[at(number)].length;
+            travel += route[at(number)].cost;
     }
 }
 
 void Plan::count_in(int number) {
     Route &r = route[at(number)];
     const VehicleType &type = model.vehicles[at(r.type)];
-    travel += type.weight * r.length;
+    travel += r.cost;
     fixed += type.fixed_cost;
     --available[at(r.type)];
     --routes_left;
@@ -242,7 +259,8 @@ void Plan::count_in(int number) {
     active.push_back(number);
 }
 
-bool Plan::assign(int number, int type, const Node *stops, int count, const double *arcs) {
+bool Plan::assign(int number, int type, const Node *stops, int count, const double *arcs,
+                  const double *extra) {
     count_out(number);
     Route &r = route[at(number)];
     r.type = type;
@@ -257,7 +275,7 @@ bool Plan::assign(int number, int type, const Node *stops, int count, const doub
     else
         for (int p = 0; p <= count; ++p)
             r.arc[at(p)] = model.distance(r.node[at(p)], r.node[at(p + 1)]);
-    const bool legal = refresh(number, 1, -1);
+    const bool legal = refresh(number, 1, -1, extra);
     if (count > 0) {
         count_in(number);
     } else if (!r.listed) {
@@ -267,12 +285,12 @@ bool Plan::assign(int number, int type, const Node *stops, int count, const doub
     return legal;
 }
 
-bool Plan::refresh(int number, int from, Node added) {
+bool Plan::refresh(int number, int from, Node added, const double *extra) {
     Route &r = route[at(number)];
     r.version = ++versions_;
     const VehicleType &type = model.vehicles[at(r.type)];
     const int m = r.size;
-    const double before = r.length;
+    const double before = r.cost;
     const Node *node = r.node.data();
     double sum = from > 1 ? r.so_far[at(from - 1)] : 0.0;
     for (int p = from - 1; p <= m; ++p) {
@@ -293,9 +311,36 @@ bool Plan::refresh(int number, int from, Node added) {
         route_of[at(node[p])] = number;
         position[at(node[p])] = p;
     }
-    if (r.slot >= 0)
-        change_travel(type.weight * r.length, type.weight * before);
     bool legal = std::isfinite(sum) && sum <= type.max_length;
+    r.cost = type.weight * r.length;
+    if (model.rich) {
+        RouteValue whole{true, extra == nullptr ? 0.0 : *extra};
+        const bool reloads = !model.rules.types[at(r.type)].reload_depots.empty();
+        if (extra == nullptr || reloads) {
+            whole = legal ? whole_route(r.type, node + 1, m) : RouteValue{};
+            r.trips.rest.clear();
+            if (reloads && m > 0)
+                rules_.find_lengths(r.type, node + 1, m, r.trips);
+        } else {
+            r.trips.rest.clear();
+        }
+        r.extra = whole.extra;
+        r.cost += whole.extra;
+        legal = legal && whole.feasible;
+    }
+    if (r.slot >= 0)
+        change_travel(r.cost, before);
+    if (model.relations.measured)
+        r.takes = takes(r.type, node + 1, m);
+    if (model.relations.lifo) {
+        r.open[0] = 0;
+        for (int p = 1; p <= m; ++p) {
+            const int step = model.partner[at(node[p])] < 0 ? 0
+                             : model.is_pickup[at(node[p])] ? 1
+                                                            : -1;
+            r.open[at(p)] = r.open[at(p - 1)] + step;
+        }
+    }
     if (model.backhaul_last) {
         r.first_backhaul = m + 1;
         r.last_linehaul = 0;
@@ -340,7 +385,7 @@ bool Plan::refresh_load(Route &r) const {
         for (int p = 1; p <= m; ++p) {
             const double amount = model.demand(r.node[at(p)], kind);
             sum += amount;
-            deliveries += std::max(amount, 0.0);
+            deliveries += model.delivered(r.node[at(p)], kind);
             high = std::max(high, sum);
             low = std::min(low, sum);
             r.handed[cell(p)] = sum;

@@ -19,6 +19,13 @@ constexpr double HEAT = 0.08, HEAT_POWER = 0.3, HOTTEST = 2.0;
 // In large plans, times a power of the customers of a route by these, if there are more.
 constexpr double STOPS = 25.0, STOPS_POWER = 1.5, MOST_TIMES = 6.0;
 constexpr int LARGE = 300;
+// A tour is improved before it is judged if it is at most so many typical arcs too long.
+constexpr double WORTH_IMPROVING = 3.0;
+// Where fewest routes come first: share of the time to look for plans with one less, and how hot.
+// Where durations are a term, costs of places tell little: in such a share of iterations so many
+// of them are overlooked.
+constexpr double OFTEN_BLINKS = 0.3, MANY_BLINKS = 0.4;
+constexpr double DROPPING = 0.4, DROPPING_HEAT = 0.5;
 
 // The rougher the landscape, the hotter: where rules forbid most moves, the way to a better plan
 // leads over worse ones. Measured; see records/.
@@ -79,10 +86,24 @@ Search::Search(const Model &problem, const Options &options)
         if (std::isfinite(model_.reach[at(node)]))
             farthest = std::max(farthest, model_.reach[at(node)]);
     for (const VehicleType &type : model_.vehicles) {
-        dearest = std::max(dearest, type.fixed_cost);
+        dearest = std::max(dearest, type.price);
+        // Time costs, too; how much of it a detour takes is not known.
+        weight = std::max(weight, model_.rich ? model_.arc_weight : 0.0);
         weight = std::max(weight, type.weight);
     }
     price_.assign(n, 3.0 * (weight * farthest + dearest));
+    if (model_.relations.counts_nodes)
+        for (const Node node : model_.customers)
+            price_[at(node)] *= std::max(plan.weight(node), 1);
+    if (!model_.relations.priority.empty())
+        for (const Node node : model_.customers) {
+            const int group = model_.relations.group(node);
+            const double priority = group < 0 ? model_.relations.priority[at(node)]
+                                              : model_.relations.group_priority[at(group)];
+            const double times = std::min(static_cast<double>(model_.customers.size()), 100.0);
+            price_[at(node)] *= 1.0 + priority * times;
+        }
+    first_price_ = price_;
     alike_.resize(model_.vehicles.size());
     for (int a = 0; a < model_.types(); ++a)
         for (int b = 0; b < model_.types(); ++b) {
@@ -98,6 +119,10 @@ Search::Search(const Model &problem, const Options &options)
         options_.cold = usual.cold;
     if (options_.removed <= 0.0)
         options_.removed = usual.removed;
+    // Few such moves keep the order of pairs, and where whom to visit matters more than the order
+    // they gain little; unless distances are asymmetric, and the usual descent finds too little.
+    if (model_.rich || (model_.symmetric && (model_.paired || model_.maximise_prize)))
+        options_.within = 0.0;
     if (options_.places <= 0)
         options_.places =
             static_cast<int>(model_.customers.size()) <= FULL_SCAN ? model_.width : PLACES;
@@ -109,10 +134,23 @@ double Search::objective() const {
     double sum = plan.travel + plan.skipped;
     if (!model_.maximise_prize)
         sum += plan.fixed;
-    if (plan.missing > 0)
+    const Relations &relations = model_.relations;
+    if (!relations.plain_objective) {
+        sum += relations.route_price * static_cast<double>(plan.active.size());
+        if (relations.measured) {
+            const Plan::Measures found = plan.measures();
+            sum += relations.makespan_price * found.longest +
+                   relations.balance_price * (found.longest - found.shortest);
+        }
+    }
+    if (plan.missing > 0) {
         for (const Node head : plan.bank)
             if (model_.compulsory[at(head)])
                 sum += price_[at(head)];
+        for (std::size_t i = 0; i < plan.chosen.size(); ++i)
+            if (plan.chosen[i] == Plan::UNSERVED && relations.groups[i].required)
+                sum += price_[at(relations.groups[i].nodes.front())];
+    }
     if (model_.min_prize > 0.0)
         sum += shortage_price_ * plan.shortage();
     return sum;
@@ -209,6 +247,38 @@ Routes Search::best_routes() const {
     return result;
 }
 
+// ----------------------------------------------------------------------------- fewest vehicles
+
+// The customers of the smallest route have to find places in the others, and no route may be opened
+// in its stead. False where there is none to give up.
+bool Search::drop_route() {
+    int smallest = -1;
+    for (const int number : plan.active) {
+        const Route &r = plan.route[at(number)];
+        if (r.pinned == 0 && (smallest < 0 || r.size < plan.route[at(smallest)].size))
+            smallest = number;
+    }
+    if (smallest < 0 || plan.missing > 0 || plan.active.size() < 2)
+        return false;
+    const Route &r = plan.route[at(smallest)];
+    for (int p = 1; p <= r.size; ++p)
+        if (model_.is_head(r.node[at(p)]))
+            plan.to_bank(r.node[at(p)]);
+    plan.assign(smallest, r.type, nullptr, 0);
+    set_dirty(smallest);
+    lower_cap_ += plan.routes_left;
+    plan.routes_left = 0;
+    return true;
+}
+
+void Search::end_of_dropping() {
+    restore_best();
+    price_ = first_price_;
+    plan.routes_left += lower_cap_;
+    lower_cap_ = 0;
+    dropping_ = false;
+}
+
 // ------------------------------------------------------------------------------- the whole
 
 Result Search::run(const Hooks &hooks) {
@@ -250,6 +320,10 @@ Result Search::run(const Hooks &hooks) {
         }
         current = objective();
     }
+    dropping_ = model_.relations.fewest && options_.progress_from < DROPPING && drop_route();
+    double dropped_until = 0.0;
+    if (dropping_)
+        current = objective();
     while (true) {
         if (options_.iterations >= 0 && iteration >= options_.iterations)
             break;
@@ -278,7 +352,14 @@ Result Search::run(const Hooks &hooks) {
                 share_done_ = 0.5; // nothing tells how long it will take
             share_done_ = options_.progress_from +
                           (options_.progress_to - options_.progress_from) * share_done_;
-            temperature = hot * std::pow(cold / hot, share_done_);
+            if (dropping_ && share_done_ >= DROPPING) {
+                end_of_dropping();
+                current = objective();
+                dropped_until = DROPPING;
+            }
+            const double cooled =
+                dropping_ ? DROPPING_HEAT : (share_done_ - dropped_until) / (1.0 - dropped_until);
+            temperature = hot * std::pow(cold / hot, cooled);
             if (clock - told > 0.02) {
                 told = clock;
                 if (hooks.stop && hooks.stop()) {
@@ -290,10 +371,10 @@ Result Search::run(const Hooks &hooks) {
                     hooks.found(best_routes(), best_value_);
                 }
             }
-            if (!settled && share_done_ > 0.5 && plan.missing > 0) {
+            if (!settled && share_done_ > 0.5 && plan.missing > 0 && !dropping_) {
                 // From here on, cost counts among plans that leave out as few.
                 settled = true;
-                std::fill(price_.begin(), price_.end(), price_.back());
+                price_ = first_price_;
                 restore_best();
                 current = objective();
             }
@@ -306,11 +387,21 @@ Result Search::run(const Hooks &hooks) {
         const double limit = current - temperature * std::log(random_.uniform() + 1e-300);
         double value = INFINITE;
         const bool changed = mixed_ && random_.uniform() < OTHER_TYPES && change_types();
+        const bool improves =
+            options_.within > 0.0 && plan.active.size() == 1 && random_.uniform() < options_.within;
+        const double worth = improves ? limit + WORTH_IMPROVING * unit : limit;
         // What other vehicles cost may be saved again at the end.
-        if (recreate(options_.blink, changed ? INFINITE : limit)) {
+        const double blink = model_.relations.measured && random_.uniform() < OFTEN_BLINKS
+                                 ? MANY_BLINKS
+                                 : options_.blink;
+        if (recreate(blink, changed ? INFINITE : worth)) {
             if (changed || (model_.types() > 1 && random_.uniform() < 0.1))
                 retype();
             value = objective();
+            if (improves && value < worth) {
+                descend_within();
+                value = objective();
+            }
         }
         if (!(value < limit)) {
             undo();
@@ -331,6 +422,11 @@ Result Search::run(const Hooks &hooks) {
                 news = true;
                 if (result.trace.size() < 4096)
                     note(now());
+                if (dropping_ && plan.missing == 0) {
+                    if (!drop_route())
+                        end_of_dropping();
+                    current = objective();
+                }
             }
         }
         if (!settled && plan.missing > 0) {
@@ -340,6 +436,9 @@ Result Search::run(const Hooks &hooks) {
                     ++absent_[at(head)];
                     price_[at(head)] += 0.001 * price_.back();
                 }
+            for (std::size_t i = 0; i < plan.chosen.size(); ++i)
+                if (plan.chosen[i] == Plan::UNSERVED)
+                    price_[at(model_.relations.groups[i].nodes.front())] += 0.001 * price_.back();
             current = objective();
         }
     }

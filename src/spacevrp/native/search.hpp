@@ -27,6 +27,7 @@ struct Options {
     double wide = 0.2;     // share of iterations that try all routes nevertheless
     double descent = 0.01; // share of iterations with a descent around what changed
     int granularity = 12;  // neighbours that the descent looks at
+    double within = 0.2;   // share of iterations that improve a single tour before they judge it
     double progress_from = 0.0, progress_to = 1.0; // part of a longer annealing
     bool descend_first = true;
     bool give_current = false; // beside the best plan, for an annealing that goes on
@@ -86,7 +87,7 @@ public:
         int route[2] = {-1, -1};
         std::vector<Node> stops[2];
     };
-    static constexpr int MOVES = 9;
+    static constexpr int MOVES = 10;
     static const char *move_name(int kind);
     // The move of a kind for customers u and v, if it changes the cost by less than the bound and
     // keeps all rules.
@@ -105,6 +106,7 @@ private:
     struct Saved {
         int route, type, first, size, first_arc;
         std::uint64_t version;
+        double extra;
     };
     struct Piece {
         int route, from, to;
@@ -129,6 +131,10 @@ private:
     void recognise(const Saved &saved);
     bool better_elsewhere(Node head, double delta) const;
 
+    // --- fewest vehicles
+    bool drop_route();
+    void end_of_dropping();
+
     // --- places
     // The best place of a unit in a route at a version of it, its delivery after `second`; or, with
     // `first` below 0, a bound that no place falls below.
@@ -142,16 +148,29 @@ private:
     bool has_room(const Route &r, Node node) const;
     // The best place in a route that costs more than the floor and less than the bound; the bound
     // itself, in no route, if there is none.
-    Place scan_route(int number, Node node, double floor, double bound) const;
+    Place scan_route(int number, Node node, double floor, double bound);
+    Place scan_whole(int number, Node node, double floor, double bound);
     Place scan_pair(int number, Node pickup, double floor, double bound);
+    // The best of the candidates by the rules of whole routes, if it lies between floor and bound.
+    Place best_candidate(int number, Node head, double floor, double bound);
     void try_route(int number, Node head, double blink, Place &best);
     void try_near_routes(Node head, double blink, Place &best);
     void try_near_places(Node node, double blink, Place &best);
     void try_new_route(Node head, double blink, Place &best);
+    double surcharge(double takes) const;
+    // The best place of all members of its group, and which that is.
+    Place best_of_group(Node &head, double blink);
 
     // --- descent
     bool weigh(const Piece *first, int first_count, const Piece *second, int second_count,
                double bound, Proposal &out);
+    bool keeps_measures(const Proposal &out) const;
+    double busy_between(const Route &source, const Piece &piece) const;
+    bool exchange_parts(Node u, Node v, double bound, Proposal &out);
+    bool turn_part(int number, int low, int high, double bound, Proposal &out);
+    bool improve_within(Node u);
+    void enqueue_ends(int number, const std::vector<Node> &stops);
+    void descend_within(); // by moves within the routes that an iteration changed
     void descend();
     bool improve(Node u);
     void enqueue(Node node);
@@ -168,9 +187,11 @@ private:
     const Model &model_;
     Options options_;
     Random random_;
-    std::vector<Node> units_;   // customers that may be moved
-    std::vector<double> price_; // (N,) of leaving a compulsory unit out
-    std::vector<int> absent_;   // (N,) iterations in the bank
+    std::vector<Node> units_;                 // customers that may be moved
+    std::vector<double> price_, first_price_; // (N,) of leaving a compulsory unit out
+    std::vector<int> listed_group_;           // (groups,) stamp
+    bool whole_sets_ = false;                 // this ruin takes out all who must be on one route
+    std::vector<int> absent_;                 // (N,) iterations in the bank
     double shortage_price_ = 0.0;
     // Of each type, the others that start and end where it does; all empty where none does.
     std::vector<std::vector<int>> alike_;
@@ -193,7 +214,15 @@ private:
     bool tries_all_ = false; // in every iteration
     bool wide_ = false;      // insertions try all routes, and not only those near by
     std::vector<double> delivery_delta_, delivery_least_;
+    double longest_ = 0.0;      // of all routes, where that is a term of the objective
     std::vector<double> least_; // places of one unit, the cheapest first
+    // Places that constant-time checks allow, and the least that each costs.
+    struct Candidate {
+        double least, longer; // cost and length
+        int first, second;
+    };
+    std::vector<Candidate> candidates_;
+    std::vector<Node> tried_;
 
     std::vector<Node> queue_;
     std::vector<char> queued_;
@@ -207,6 +236,8 @@ private:
     double best_objective_ = INFINITE;
     double share_done_ = 0.0;
     std::int64_t descents_ = 0;
+    bool dropping_ = false; // a plan with one route fewer is looked for
+    int lower_cap_ = 0;     // by so much fewer routes are allowed then
 };
 
 // A large plan is divided into neighbourhoods that are searched side by side, again and again along

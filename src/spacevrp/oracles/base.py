@@ -20,6 +20,7 @@ from spacevrp.problems.errors import InfeasibleError, SolutionError, SpacevrpErr
 from spacevrp.problems.fleet import unlearned_terms
 from spacevrp.problems.problem import Problem
 from spacevrp.problems.recourse import visit_more
+from spacevrp.problems.relations import unlearned_relations
 from spacevrp.problems.solution import Solution
 
 # What floats lose when some hundred numbers are added up, relative to their sum.
@@ -65,6 +66,8 @@ class SolverOracle(ABC):
     extra: ClassVar[str] = "oracles"  # what of ours brings the distribution
     # Whether it prices distance by the vehicle, and limits the duration of routes.
     knows_all_terms: ClassVar[bool] = False
+    # The rules of routes (see Problem.route_rules) that it models.
+    known_rules: ClassVar[frozenset[str]] = frozenset()
 
     def version(self) -> str:
         """The installed version."""
@@ -85,10 +88,17 @@ class SolverOracle(ABC):
 
     def check(self, problem: Problem) -> None:
         """Raise where the solver cannot model the problem exactly."""
-        reason = None if self.knows_all_terms else unlearned_terms(problem.fleet)
-        reason = reason or self.supports(problem)
+        reason = self.refuses(problem)
         if reason is not None:
             raise UnsupportedError(f"{self.name} cannot model {reason} exactly ({_label(problem)})")
+
+    def refuses(self, problem: Problem) -> str | None:
+        """None, or what the solver cannot model exactly, rules of routes and terms included."""
+        for rule in problem.route_rules:
+            if rule not in self.known_rules:
+                return rule
+        unknown = None if self.knows_all_terms else unlearned_terms(problem.fleet)
+        return unknown or unlearned_relations(problem) or self.supports(problem)
 
     @abstractmethod
     def supports(self, problem: Problem) -> str | None:

@@ -38,9 +38,9 @@ def make_oracle(name: str) -> SolverOracle:
 def strongest(problem: Problem) -> str:
     """Name of the strongest oracle that models the problem exactly, installed or not."""
     for name in _BY_STRENGTH:
-        if ORACLES[name]().supports(problem) is None:
+        if ORACLES[name]().refuses(problem) is None:
             return name
-    reason = ORACLES[_BY_STRENGTH[-1]]().supports(problem)
+    reason = ORACLES[_BY_STRENGTH[-1]]().refuses(problem)
     raise UnsupportedError(f"no solver can model {reason} exactly ({problem.variant_name})")
 
 
@@ -70,5 +70,5 @@ def _installed(problem: Problem) -> list[str]:
     return [
         name
         for name, kind in ORACLES.items()
-        if kind.is_installed() and kind().supports(problem) is None
+        if kind.is_installed() and kind().refuses(problem) is None
     ]

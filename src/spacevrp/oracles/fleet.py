@@ -39,6 +39,12 @@ class WholeType:
     opening: int | None  # of the shift; None where there is none, or nothing ever closes
     closing: int | None
     forbidden: frozenset[int]
+    latest_start: int | None = None
+    max_overtime: int = 0
+    duration_cost: int = 0  # of a unit of time
+    overtime_cost: int = 0
+    reload_depots: tuple[int, ...] = ()
+    max_reloads: int | None = None
 
 
 @dataclass(frozen=True)
@@ -47,6 +53,7 @@ class WholeFleet:
 
     types: tuple[WholeType, ...]
     loads: tuple[Whole, ...]  # (N,) each, of the kinds that can be too much
+    collected: tuple[Whole, ...]  # (N,) each, beside what is delivered there
     # Where unit costs of distance are broken numbers, so many times all costs make them whole.
     cost_factor: int = 1
 
@@ -63,18 +70,23 @@ def scale_fleet(problem: Problem, whole: WholeProblem) -> WholeFleet:
     """
     fleet = problem.fleet or (_of_a_tour(problem),)
     loads: list[Whole] = []
+    collected: list[Whole] = []
     rooms: list[tuple[int, ...]] = []  # of each kind, for each type
     for kind in range(problem.kinds_of_load):
         scaled = _scale_kind(problem, fleet, kind, len(whole.stops))
         if scaled is not None:
             loads.append(scaled[0])
-            rooms.append(scaled[1])
-    units = [terms.unit_distance_cost for terms in fleet]
-    factor = 10 ** (exact_exponent(units, UNIT_DIGITS) or 0)
+            collected.append(scaled[1])
+            rooms.append(scaled[2])
+    a_time = 1.0 if whole.times is None else whole.cost_scale / whole.times.scale
+    factor = 10 ** (exact_exponent(_rates(fleet, a_time), UNIT_DIGITS) or 0)
     types = []
     for position, terms in enumerate(fleet):
         opening, closing = _shift(whole, terms)
-        if closing is not None and closing < (opening or 0):
+        latest = _latest(whole, terms)
+        if latest is not None and closing is not None:
+            latest = min(latest, closing)
+        if any(end is not None and end < (opening or 0) for end in (closing, latest)):
             continue
         types.append(
             WholeType(
@@ -90,9 +102,32 @@ def scale_fleet(problem: Problem, whole: WholeProblem) -> WholeFleet:
                 opening=opening,
                 closing=closing,
                 forbidden=terms.forbidden,
+                latest_start=latest,
+                max_overtime=_overtime(whole, terms),
+                duration_cost=round(terms.unit_duration_cost * a_time * factor),
+                overtime_cost=round(terms.overtime_cost * a_time * factor),
+                reload_depots=terms.reload_depots if terms.may_reload else (),
+                max_reloads=terms.max_reloads,
             )
         )
-    return WholeFleet(tuple(types), tuple(loads), factor)
+    return WholeFleet(tuple(types), tuple(loads), tuple(collected), factor)
+
+
+def _rates(fleet: tuple[Terms, ...], a_time: float) -> list[float]:
+    """What units of distance and time cost, in units of the whole costs."""
+    times = (rate for one in fleet for rate in (one.unit_duration_cost, one.overtime_cost))
+    return [*(one.unit_distance_cost for one in fleet), *(rate * a_time for rate in times)]
+
+
+def refuse_time_costs(problem: Problem, whole: WholeProblem) -> str | None:
+    """Why costs of time cannot be whole numbers, if so."""
+    costs = [rate for one in problem.fleet for rate in (one.unit_duration_cost, one.overtime_cost)]
+    if not any(costs) or whole.times is None:
+        return None
+    a_time = whole.cost_scale / whole.times.scale
+    if whole.times.room or exact_exponent(_rates(problem.fleet, a_time), UNIT_DIGITS) is None:
+        return f"costs of time of more than {UNIT_DIGITS} decimals"
+    return None
 
 
 def refuse_units(problem: Problem) -> str | None:
@@ -110,9 +145,12 @@ def _of_a_tour(problem: Problem) -> Terms:
 
 def _scale_kind(
     problem: Problem, fleet: tuple[Terms, ...], kind: int, stops: int
-) -> tuple[Whole, tuple[int, ...]] | None:
-    """A kind of load and the capacity of each type for it; None where it is never too much."""
-    values = problem.loads[:, kind]
+) -> tuple[Whole, Whole, tuple[int, ...]] | None:
+    """A kind of load, what is collected beside it, and the capacity of each type for it.
+
+    None where it is never too much.
+    """
+    values = np.concatenate([problem.loads[:, kind], problem.pickups[:, kind]])
     capacities = [terms.capacities[kind] for terms in fleet]
     limited = [capacity for capacity in capacities if math.isfinite(capacity)]
     if not limited or not values.any():
@@ -121,9 +159,14 @@ def _scale_kind(
     amounts = scale_amounts(values, slack, stops)
     everything = int(np.abs(amounts.values).sum())
     room = stops * amounts.error + slack * amounts.scale / 2
-    return amounts.values, tuple(
-        math.floor(capacity * amounts.scale + room) if math.isfinite(capacity) else everything
-        for capacity in capacities
+    given, taken = amounts.values[: problem.size], amounts.values[problem.size :]
+    return (
+        given,
+        taken,
+        tuple(
+            math.floor(capacity * amounts.scale + room) if math.isfinite(capacity) else everything
+            for capacity in capacities
+        ),
     )
 
 
@@ -158,3 +201,17 @@ def _shift(whole: WholeProblem, terms: Terms) -> tuple[int | None, int | None]:
         last = limit_of(terms.back_by - times.origin, times.scale, times.room)
         closing = min(last, times.horizon)
     return opening, closing
+
+
+def _latest(whole: WholeProblem, terms: Terms) -> int | None:
+    """The latest start; None where there is none."""
+    if whole.times is None or math.isinf(terms.latest_start):
+        return None
+    return limit_of(terms.latest_start - whole.times.origin, whole.times.scale, 0)
+
+
+def _overtime(whole: WholeProblem, terms: Terms) -> int:
+    """What may be added to the limit on the duration, where there is one."""
+    if whole.times is None or math.isinf(terms.max_duration):
+        return 0
+    return min(limit_of(terms.max_overtime, whole.times.scale, 0), whole.times.horizon)

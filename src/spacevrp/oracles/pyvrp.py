@@ -9,11 +9,15 @@ from typing import Any, ClassVar
 import numpy as np
 
 from spacevrp.oracles.base import Plan, SolverOracle, refuse_pins, refuse_unusual
-from spacevrp.oracles.fleet import refuse_units
+from spacevrp.oracles.fleet import refuse_time_costs, refuse_units
 from spacevrp.oracles.pyvrp_model import LARGEST, Model
-from spacevrp.oracles.scaling import Routes, WholeProblem, scale_problem
+from spacevrp.oracles.scaling import TIMED_RULES, Routes, WholeProblem, scale_problem
+from spacevrp.problems.errors import UnsupportedError
 from spacevrp.problems.problem import Problem
+from spacevrp.problems.relations import present_relations
 
+# Relations of customers that it models.
+_KNOWN_RELATIONS = ("groups", "pickup")
 # Digits of one unit of the instance where data are not whole at fewer.
 _DIGITS = 4
 # Penalties may move so far from where they start.
@@ -46,9 +50,17 @@ class PyVrpOracle(SolverOracle):
     package: ClassVar[str] = "pyvrp"
     module: ClassVar[str] = "pyvrp"
     knows_all_terms: ClassVar[bool] = True
+    known_rules: ClassVar[frozenset[str]] = TIMED_RULES | {"reload_depots"}
 
     def __init__(self, iterations: int | None = None) -> None:
         self._iterations = iterations
+
+    def refuses(self, problem: Problem) -> str | None:
+        """None, or what PyVRP cannot model exactly, rules and relations included."""
+        for name in (*problem.route_rules, *present_relations(problem)):
+            if name not in (*self.known_rules, *_KNOWN_RELATIONS):
+                return name
+        return self.supports(problem)
 
     def supports(self, problem: Problem) -> str | None:
         """None, or the feature that PyVRP cannot model exactly."""
@@ -67,8 +79,7 @@ class PyVrpOracle(SolverOracle):
         self, problem: Problem, seconds: float, seed: int, start: Routes | None
     ) -> Plan | None:
         end = time.perf_counter() + seconds
-        whole = scale_for_pyvrp(problem)
-        model = Model.build(problem, whole)
+        model = _build(problem)
         left = max(end - time.perf_counter(), 0.0)
         found = search(model, left, self._iterations, seed, start)
         if found is None:
@@ -80,6 +91,42 @@ class PyVrpOracle(SolverOracle):
 def scale_for_pyvrp(problem: Problem) -> WholeProblem:
     """The whole-number twin at the scale that suits PyVRP."""
     return scale_problem(problem, digits=_DIGITS, largest=LARGEST // 4, one_length=True)
+
+
+def as_pyvrp(problem: Problem) -> Model:
+    """The problem in PyVRP's terms, for its own settings, and the way back.
+
+    Raises
+    ------
+    UnsupportedError
+        Names what PyVRP cannot model exactly.
+    """
+    oracle = PyVrpOracle()
+    oracle.require()
+    oracle.check(problem)
+    return _build(problem, level=False)
+
+
+def _build(problem: Problem, *, level: bool = True) -> Model:
+    whole = scale_for_pyvrp(problem)
+    reason = refuse_time_costs(problem, whole)
+    if reason is not None:
+        raise UnsupportedError(f"pyvrp cannot model {reason} exactly")
+    return Model.build(problem, whole, level=level)
+
+
+def to_pyvrp(problem: Problem) -> Any:
+    """PyVRP's ``ProblemData`` of a problem.
+
+    Data that are whole numbers stay what they are; others are scaled, and what no vehicle may do
+    is very dear. Time 0 is the earliest opening of any node.
+
+    Raises
+    ------
+    UnsupportedError
+        Names what PyVRP cannot model exactly.
+    """
+    return as_pyvrp(problem).data
 
 
 def search(

@@ -31,11 +31,22 @@ class Model:
     prize_weight: int  # what one whole unit of a maximised prize is worth in whole costs
     fleet: WholeFleet
     load_factors: tuple[int, ...]  # each kind of load is so many times larger in the model
+    reload_of: tuple[int | None, ...]  # the node of each depot in the model where vehicles reload
     mean_gain: float  # mean cost of an arc plus mean prize: what breaking a rule may be worth
 
     @classmethod
-    def build(cls, problem: Problem, whole: WholeProblem, bonus: np.ndarray | None = None) -> Model:
-        """The model; a bonus (N,) is added to what skipping a customer costs."""
+    def build(
+        cls,
+        problem: Problem,
+        whole: WholeProblem,
+        bonus: np.ndarray | None = None,
+        *,
+        level: bool = True,
+    ) -> Model:
+        """The model; a bonus (N,) is added to what skipping a customer costs.
+
+        ``level`` brings loads to the size of costs, as one range of penalties is for both.
+        """
         import pyvrp
 
         weight, of_distance = _prize_weight(problem, whole)
@@ -44,7 +55,14 @@ class Model:
         prizes = prizes * fleet.cost_factor
         if problem.maximise_prize and whole.prize is not None:
             prizes = whole.prize * weight
-        nodes = [node for node in whole.stops if not problem.pairs]
+        paired = {node for pair in problem.pairs for node in pair}
+        nodes = [node for node in whole.stops if node not in paired]
+        number_of = {node: number for number, node in enumerate(nodes)}
+        group_of = {node: k for k, group in enumerate(problem.groups) for node in group.nodes}
+        groups = [
+            pyvrp.ClientGroup([number_of[node] for node in group.nodes], group.required)
+            for group in problem.groups
+        ]
         times = whole.times
 
         def visit(node: int, prefix: str = "") -> dict[str, Any]:
@@ -56,15 +74,21 @@ class Model:
                 f"{prefix}service_duration": int(times.service[node]),
             }
 
-        factors = tuple(_load_factor(whole, load) for load in fleet.loads)
+        factors = tuple(_load_factor(whole, load) if level else 1 for load in fleet.loads)
         demand = [load * factor for load, factor in zip(fleet.loads, factors, strict=True)]
+        taken = [load * factor for load, factor in zip(fleet.collected, factors, strict=True)]
         clients = [
             pyvrp.Client(
                 location=node,
                 delivery=[max(int(load[node]), 0) for load in demand],
-                pickup=[max(-int(load[node]), 0) for load in demand],
-                prize=int(prizes[node]),
-                required=bool(whole.compulsory[node]),
+                pickup=[
+                    max(-int(load[node]), 0) + int(more[node])
+                    for load, more in zip(demand, taken, strict=True)
+                ],
+                prize=0 if node in group_of else int(prizes[node]),
+                required=bool(whole.compulsory[node]) and node not in group_of,
+                group=group_of.get(node),
+                release_time=0 if times is None else int(times.release[node]),
                 **visit(node),
             )
             for node in nodes
@@ -94,6 +118,10 @@ class Model:
                 fixed_cost=one.fixed_cost,
                 unit_distance_cost=one.unit_cost * of_distance,
                 profile=profiles.index(one.forbidden),
+                unit_duration_cost=one.duration_cost,
+                unit_overtime_cost=one.overtime_cost,
+                max_overtime=one.max_overtime,
+                reload_depots=[places.reloads[depot] for depot in one.reload_depots],
                 **_limits(one),
             )
             for one in fleet.types
@@ -110,6 +138,7 @@ class Model:
                 for some in profiles
             ],
             duration_matrices=[_with_end(duration, places.count) for _ in profiles],
+            groups=groups,
             shipments=shipments,
         )
         allowed = whole.cost[~whole.banned]
@@ -124,6 +153,7 @@ class Model:
             weight,
             fleet,
             factors,
+            tuple(places.reloaded_at(number) for number in range(len(places.depots))),
             max(gain, 1.0),
         )
 
@@ -142,6 +172,8 @@ class Model:
         routes, vehicles = [], []
         for route in solution.routes():
             stops = [node for node in map(self._node, route) if node is not None]
+            while stops and stops[-1] in self.problem.depots:
+                stops.pop()  # a trip without customers
             if stops:
                 kind = self.fleet.types[route.vehicle_type()]
                 end = () if kind.end is None or not self.problem.depots else (kind.end,)
@@ -157,7 +189,7 @@ class Model:
             return self.pairs[number][0]
         if activity.is_delivery():
             return self.pairs[number][1]
-        return None
+        return self.reload_of[number]
 
     def as_solution(self, routes: Routes) -> Any:
         """A plan of ours as one of PyVRP's."""
@@ -171,6 +203,9 @@ class Model:
         for number, (pickup, delivery) in enumerate(self.pairs):
             activity[pickup] = Activity(ActivityType.PICKUP, number)
             activity[delivery] = Activity(ActivityType.DELIVERY, number)
+        for number, node in enumerate(self.reload_of):
+            if node is not None:
+                activity[node] = Activity(ActivityType.DEPOT, number)
         return pyvrp.Solution(
             self.data,
             [
@@ -181,18 +216,17 @@ class Model:
 
     def _driven(self, routes: Routes) -> list[tuple[int, list[int]]]:
         """(type in PyVRP's numbering, stops) of each route that stops anywhere."""
-        parts = route_parts(self.whole, routes)
         if self.problem.vehicles is None:
+            parts = route_parts(self.whole, routes)
             return [(self.whole.starts.index(depot), stops) for depot, stops in parts]
         position = {one.number: index for index, one in enumerate(self.fleet.types)}
         driven_by = Solution.judged(self.problem, routes).vehicles or ()
         idle = set(self.problem.depots)
-        kinds = [
-            position[kind]
+        return [
+            (position[kind], list(route[1:-1] if route[-1] in idle else route[1:]))
             for kind, route in zip(driven_by, routes, strict=True)
             if not idle.issuperset(route)
         ]
-        return [(kind, stops) for kind, (_, stops) in zip(kinds, parts, strict=True)]
 
     def uses_banned_arc(self, routes: FleetRoutes) -> bool:
         """Whether PyVRP had to take an arc it was asked to avoid at all costs."""
@@ -249,6 +283,8 @@ def _limits(one: WholeType) -> dict[str, Any]:
         "shift_duration": one.max_duration,
         "tw_early": one.opening,
         "tw_late": one.closing,
+        "start_late": one.latest_start,
+        "max_reloads": one.max_reloads if one.reload_depots else None,
     }
     return {name: limit for name, limit in limits.items() if limit is not None}
 
@@ -261,6 +297,7 @@ class _Places:
     starts: dict[int, int]
     ends: dict[int | None, int]  # None for the place next to everywhere
     count: int  # of all places
+    reloads: dict[int, int]
 
     @classmethod
     def of(cls, problem: Problem, whole: WholeProblem, fleet: WholeFleet) -> _Places:
@@ -281,10 +318,22 @@ class _Places:
                 pyvrp.Depot(location=node, **_only(hours[node], "tw_early")) for node in starts
             ]
             depots += [pyvrp.Depot(location=node, **_only(hours[node], "tw_late")) for node in back]
+        # Loading takes time on the way only, so that depots of reloads are others.
+        reloads = {}
+        for node in dict.fromkeys(depot for one in fleet.types for depot in one.reload_depots):
+            reloads[node] = len(depots)
+            hours_of = _depot_hours(whole, node)
+            if whole.times is not None:
+                hours_of["service_duration"] = int(whole.times.reload_service[node])
+            depots.append(pyvrp.Depot(location=node, **hours_of))
         if is_open:  # all open routes end at a place that is next to everywhere
             ends[None] = len(depots)
             depots.append(pyvrp.Depot(location=whole.size))
-        return cls(depots, starts, ends, whole.size + is_open)
+        return cls(depots, starts, ends, whole.size + is_open, reloads)
+
+    def reloaded_at(self, number: int) -> int | None:
+        """The node of a depot in PyVRP's numbering where vehicles reload; None of the others."""
+        return next((node for node, depot in self.reloads.items() if depot == number), None)
 
 
 def _only(hours: dict[str, Any], name: str) -> dict[str, Any]:

@@ -42,6 +42,8 @@ _FEW = 256
 # Common denominators tried before powers of ten.
 _LARGEST_DENOMINATOR = 1000
 _LARGEST_POWER = 12
+# Rules of routes for which time matters, whatever closes.
+TIMED_RULES = frozenset(("release", "latest_start", "max_overtime", "unit_duration_cost"))
 # Distances that are whole at this scale in units of the instance are kept exactly.
 _EXACT_DIGITS = 6
 # Prizes that are maximised keep so many digits where they are not whole at fewer.
@@ -69,6 +71,8 @@ class Times:
     scale: float
     origin: float  # the user's moment of time 0
     room: int  # closing times have moved out by so much
+    release: Whole  # (N,), 0 where goods are always there
+    reload_service: Whole  # (N,), of depots
 
 
 @dataclass(frozen=True)
@@ -190,7 +194,8 @@ def has_binding_windows(problem: Problem) -> bool:
     ends = [terms.end for terms in problem.fleet if terms.end is not None]
     closing = problem.windows[[*problem.customers, *ends], 1]
     shifts = [min(terms.back_by, terms.max_duration) for terms in problem.fleet]
-    return bool(problem.depots) and bool(np.isfinite([*closing, *shifts]).any())
+    timed = not TIMED_RULES.isdisjoint(problem.route_rules)
+    return bool(problem.depots) and (timed or bool(np.isfinite([*closing, *shifts]).any()))
 
 
 # ----------------------------------------------------------------------------------------- amounts
@@ -289,16 +294,24 @@ def _scale_times(
         return None
     durations = np.where(exists, problem.durations.matrix(), 0.0)
     service = problem.service.copy()
-    service[list(problem.depots)] = 0.0  # a depot takes no time
+    reloading = np.zeros_like(service)
+    reloading[list(problem.depots)] = service[list(problem.depots)]
+    service[list(problem.depots)] = 0.0  # a depot takes no time, but for reloads
     origin = float(problem.windows[:, 0].min())
+    release = np.zeros(problem.size)
+    if problem.release is not None:
+        release = np.maximum(problem.release - origin, 0.0)
+        release[~np.isfinite(release)] = 0.0
     opening = problem.windows[:, 0] - origin
     closing = problem.windows[:, 1] - origin
     begun = [max(terms.leaves_from - origin, 0.0) for terms in problem.fleet]  # shifts
     # No route takes longer, so that later closing times do not bind.
-    latest_start = max(float(opening.max()), *begun)
+    latest_start = max(float(opening.max()), float(release.max()), *begun)
     horizon = float(durations.max(axis=1).sum() + service.sum()) + latest_start
+    if "reload_depots" in problem.route_rules:  # at the most one before each customer
+        horizon += legs * float(reloading.max() + durations.max())
     closing = np.minimum(closing, horizon)
-    summands = np.concatenate([durations.ravel(), service, opening, begun])
+    summands = np.concatenate([durations.ravel(), service, reloading, release, opening, begun])
     top = _highest_exponent(max(float(summands.max()), horizon), largest)
     magnitude = math.floor(math.log10(problem.unit_of_time))
     exact = exact_exponent(summands, _EXACT_DIGITS - magnitude)
@@ -315,6 +328,8 @@ def _scale_times(
         scale=scale,
         origin=origin,
         room=room,
+        release=up(release, scale),
+        reload_service=up(reloading, scale),
     )
 
 

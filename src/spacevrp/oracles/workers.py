@@ -5,7 +5,9 @@ from __future__ import annotations
 import time
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
+from math import inf
 from multiprocessing.connection import Connection, wait
+from typing import Any, TypeVar
 
 from spacevrp.oracles.base import OracleResult
 from spacevrp.oracles.choice import make_oracle
@@ -20,6 +22,8 @@ class Failure:
 
     message: str
 
+
+T = TypeVar("T")
 
 # An error other than "no plan found" is an outcome too: the caller decides what it is worth.
 Outcome = OracleResult | Failure | SpacevrpError
@@ -59,7 +63,10 @@ def run_tasks(
         for task in limited:
             yield task, _work(task)
     else:
-        yield from _run_in_processes(iter(limited), jobs)
+        for task, outcome in run_in_processes(iter(limited), jobs, _work):
+            if isinstance(outcome, Ended):
+                outcome = Failure(f"{task.solver} {outcome.message} on {task.problem.name}")
+            yield task, outcome
 
 
 def _in_time(tasks: Iterable[Task], until: float) -> Iterator[Task]:
@@ -79,33 +86,54 @@ def _work(task: Task) -> Outcome:
         return error
 
 
-def _run_in_processes(tasks: Iterator[Task], jobs: int) -> Iterator[tuple[Task, Outcome]]:
-    busy: dict[Connection, tuple[AnsweringProcess, Task]] = {}
+@dataclass(frozen=True)
+class Ended:
+    """A process that ended, or was ended, before its task was done."""
+
+    message: str
+
+
+def run_in_processes(
+    tasks: Iterator[T],
+    jobs: int,
+    work: Callable[[T], Any],
+    patience: Callable[[T], float] = lambda task: inf,
+) -> Iterator[tuple[T, Any]]:
+    """Each task with what ``work`` makes of it, in no particular order.
+
+    Some solvers end the process where others raise an error, and some never end: one task is lost
+    to that, and no more. ``patience`` says after how many seconds a process is ended.
+    """
+    busy: dict[Connection, tuple[AnsweringProcess, T, float]] = {}
     idle: list[AnsweringProcess] = []
     try:
         while True:
             while len(busy) < jobs and (task := next(tasks, None)) is not None:
-                worker = idle.pop() if idle else AnsweringProcess(_make_answer)
+                worker = idle.pop() if idle else AnsweringProcess(_answer_by, work)
                 worker.send(task)
-                busy[worker.connection] = worker, task
+                busy[worker.connection] = worker, task, time.monotonic() + patience(task)
             if not busy:
                 return
-            for connection in wait(list(busy)):
+            first = min(end for _, _, end in busy.values())
+            left = None if first == inf else max(first - time.monotonic(), 0.0)
+            for connection in wait(list(busy), left):
                 assert isinstance(connection, Connection)
-                worker, task = busy.pop(connection)
+                worker, task, _ = busy.pop(connection)
                 try:
-                    outcome: Outcome = worker.receive()
+                    outcome: Any = worker.receive()
+                    idle.append(worker)
                 except ProcessEnded:
-                    # Some solvers end the process where others raise an error; one instance is
-                    # lost to that, and no more.
-                    yield task, Failure(f"{task.solver} ended its process on {task.problem.name}")
-                    continue
-                idle.append(worker)
+                    outcome = Ended("ended its process")
                 yield task, outcome
+            now = time.monotonic()
+            for connection in [one for one, (_, _, end) in busy.items() if end <= now]:
+                worker, task, _ = busy.pop(connection)
+                worker.end()
+                yield task, Ended(f"did not end within {patience(task):.0f} s")
     finally:
-        for worker in [*idle, *(worker for worker, _ in busy.values())]:
+        for worker in [*idle, *(worker for worker, _, _ in busy.values())]:
             worker.end()
 
 
-def _make_answer() -> Callable[[Task], Outcome]:
-    return _work
+def _answer_by(work: Callable[[T], Any]) -> Callable[[T], Any]:
+    return work

@@ -46,6 +46,8 @@ def canonical(problem: Problem) -> Problem:
 def _may_change(problem: Problem) -> bool:
     if problem.variant is not None or not problem.depots or problem.pairs:
         return False
+    if problem.has_route_rules:
+        return False  # nothing else says the same
     if needs_fleet_rules(problem):
         return False  # shown as something simpler anyway (see spacevrp.tensors.fleet)
     features = problem.inferred_features

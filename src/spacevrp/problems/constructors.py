@@ -21,9 +21,12 @@ from spacevrp.problems.sources import (
     fields_from_data,
     fields_from_frame,
     fields_from_ortools,
+    fields_from_pyvrp,
     fields_from_table,
     fields_from_vroom,
+    is_table,
     labelled_matrix,
+    vehicles_from_table,
 )
 from spacevrp.problems.variants import parse_variant
 from spacevrp.problems.vroom_names import as_vehicle_ids
@@ -87,8 +90,13 @@ class Constructors(Scales):
             if features.get("durations") is not None:
                 raise ProblemError("speed_kmh", "none beside durations", "both")
             features["durations"] = metres / _speed(speed_kmh, unit_of(features))
-        timed = [name for name in ("windows", "service") if features.get(name) is not None]
-        if timed and features.get("durations") is None:
+        timed = [
+            name
+            for name in ("windows", "service", "release", "setup")
+            if features.get(name) is not None
+        ]
+        travel = [name for name in ("durations", "travel_times") if features.get(name) is not None]
+        if timed and not travel:
             raise ProblemError(
                 "durations",
                 f"travel times beside {timed[0]}: speed_kmh or durations",
@@ -133,7 +141,8 @@ class Constructors(Scales):
         Columns are recognised by their names (see ``docs/how-to/data-frame.md``), or by
         ``columns``: field -> name of the column (several names where there are several kinds of
         load). Without a column ``depot`` the first row is the depot. Give ``matrix`` and
-        ``durations`` beside the table where it has no coordinates.
+        ``durations`` beside the table where it has no coordinates. ``vehicles`` may be a table,
+        too, with one row a type.
         """
         return cls._from_fields("from_frame", fields_from_frame(frame, columns), features)
 
@@ -146,12 +155,21 @@ class Constructors(Scales):
         return cls._from_fields("from_ortools", fields_from_ortools(data), features)
 
     @classmethod
+    def from_pyvrp(cls, data: Any, **features: Any) -> Self:
+        """An instance from PyVRP's ``ProblemData``, or from the ``Model`` that builds one.
+
+        Nodes are its depots, then its clients, then the pickup and the delivery of each shipment.
+        """
+        return cls._from_fields("from_pyvrp", fields_from_pyvrp(data), features)
+
+    @classmethod
     def from_table(
         cls, response: Mapping[str, Any], *, minimise: str | None = None, **features: Any
     ) -> Self:
-        """An instance from the answer of OSRM, openrouteservice or Valhalla; null means no road.
+        """An instance from the answer of OSRM, openrouteservice, Valhalla or Google.
 
-        ``minimise`` is ``distances`` or ``durations``; by default distances, where they are there.
+        A null means no road. ``minimise`` is ``distances`` or ``durations``; by default distances,
+        where they are there.
         Durations, which these answers have in seconds, become those of the ``time_unit``.
         """
         read = fields_from_table(response, minimise, unit_of(features))
@@ -188,6 +206,8 @@ class Constructors(Scales):
     def _from_fields(cls, name: str, read: dict[str, Any], features: Mapping[str, Any]) -> Self:
         """What was read and what was said beside it, which counts where both say something."""
         resolved = {**read, **features}
+        if is_table(features.get("vehicles")):
+            resolved["vehicles"] = vehicles_from_table(features["vehicles"])
         if "vehicles" in features and "vehicle_ids" not in features:
             resolved.pop("vehicle_ids", None)  # they were of other vehicles
         if "matrix" in features:

@@ -186,7 +186,7 @@ def as_depots(depots: object) -> tuple[int, ...]:
         return ()
     if isinstance(depots, int | np.integer):
         return (as_whole("depots", depots),)
-    listed = _as_list("depots", depots, "node numbers")
+    listed = as_list("depots", depots, "node numbers")
     return tuple(as_whole("depots", depot) for depot in listed)
 
 
@@ -196,8 +196,8 @@ def as_pairs(pairs: object) -> tuple[tuple[int, int], ...]:
         return ()
     expected = "(pickup, delivery) node numbers"
     resolved = []
-    for pair in _as_list("pairs", pairs, expected):
-        nodes = _as_list("pairs", pair, expected)
+    for pair in as_list("pairs", pairs, expected):
+        nodes = as_list("pairs", pair, expected)
         if len(nodes) != 2:
             raise ProblemError("pairs", expected, show(pair))
         pickup, delivery = nodes
@@ -205,7 +205,8 @@ def as_pairs(pairs: object) -> tuple[tuple[int, int], ...]:
     return tuple(resolved)
 
 
-def _as_list(field: str, values: object, expected: str) -> list[object]:
+def as_list(field: str, values: object, expected: str) -> list[object]:
+    """The entries of a list, tuple or array; a text has none."""
     if not isinstance(values, str | bytes):
         try:
             return list(values)  # type: ignore[call-overload, no-any-return]

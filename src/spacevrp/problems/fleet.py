@@ -9,12 +9,13 @@ from typing import Any
 
 import numpy as np
 
-from spacevrp.problems.clock import Clock, holds_moments, read_numbers, read_windows
+from spacevrp.problems.breaks import Break, as_breaks
+from spacevrp.problems.clock import as_durations
 from spacevrp.problems.conversion import Array, as_flag, as_number, as_whole, plain_array, show
 from spacevrp.problems.errors import ProblemError
 from spacevrp.problems.keywords import refuse_not_modelled
 from spacevrp.problems.labels import resolve_nodes
-from spacevrp.problems.loads import as_capacities, dimensions
+from spacevrp.problems.loads import as_capacities
 
 # More vehicles than any tensor of whole numbers could count; None is the way to say "any number".
 MOST_VEHICLES = 10**9
@@ -60,6 +61,30 @@ class Vehicle:
         Customers whom it may not serve.
     pinned
         The first customers of its route, in this order: decided already. There is one such vehicle.
+    max_stops
+        At most so many customers on its route.
+    latest_start
+        It leaves not later. A moment, given as the ``window`` is; None for no limit.
+    max_overtime
+        So much may be added to ``max_duration``.
+    overtime_cost
+        What a unit of time beyond ``max_duration`` costs.
+    unit_duration_cost
+        What a unit of time from leaving to the end of the route costs.
+    speed_factor
+        Its travel times are the durations divided by it.
+    service
+        Node -> duration of service where that differs for this type; a reload depot's, too.
+    breaks
+        The breaks of the driver, in this order, each a :class:`~spacevrp.problems.breaks.Break` or
+        a table of its fields.
+    reload_depots
+        Depots where it may unload and load on its way, and so begin a new trip.
+    max_reloads
+        How often it may do so; None for no limit.
+    on_board
+        It is under way and carries the goods of exactly these customers, whom no other may
+        serve. There is one such vehicle. None: it loads at its depot.
     """
 
     name: str = ""
@@ -76,6 +101,17 @@ class Vehicle:
     allowed: Any = None
     forbidden: Any = ()
     pinned: Any = ()
+    max_stops: int | None = None
+    latest_start: Any = None
+    max_overtime: float = 0.0
+    overtime_cost: float = 0.0
+    unit_duration_cost: float = 0.0
+    speed_factor: float = 1.0
+    service: Any = ()
+    breaks: Any = ()
+    reload_depots: Any = ()
+    max_reloads: int | None = None
+    on_board: Any = None
 
 
 @dataclass(frozen=True)
@@ -93,7 +129,19 @@ class Terms:
     leaves_from, back_by
         The shift; infinite where there is none.
     forbidden
-        Customers whom it may not serve, those pinned to others included.
+        Customers whom it may not serve, those pinned to or on board of others included.
+    max_stops, max_reloads
+        None where there is no limit.
+    latest_start
+        Infinite where there is none.
+    service
+        (node, duration) where service differs for this type; see :meth:`service_at`.
+    breaks
+        In this order, each with its ``duration`` and ``windows``, infinite where there are none.
+    reload_depots
+        Depots where a new trip may begin.
+    on_board
+        The deliveries that are on board at the start; None where it loads at its depot.
     """
 
     number: int
@@ -110,15 +158,40 @@ class Terms:
     pinned: tuple[int, ...] = ()
     unit_distance_cost: float = 1.0
     max_duration: float = np.inf
+    max_stops: int | None = None
+    latest_start: float = np.inf
+    max_overtime: float = 0.0
+    overtime_cost: float = 0.0
+    unit_duration_cost: float = 0.0
+    speed_factor: float = 1.0
+    service: tuple[tuple[int, float], ...] = ()
+    breaks: tuple[Break, ...] = ()
+    reload_depots: tuple[int, ...] = ()
+    max_reloads: int | None = None
+    on_board: tuple[int, ...] | None = None
+
+    @property
+    def may_reload(self) -> bool:
+        """Whether a new trip may begin on the way."""
+        return bool(self.reload_depots) and self.max_reloads != 0
+
+    def service_at(self, general: Array) -> Array:
+        """Service (N,) of this type, where ``general`` is that of the problem."""
+        if not self.service:
+            return general
+        own = general.copy()
+        for node, duration in self.service:
+            own[node] = duration
+        return own
 
 
 # ------------------------------------------------------------------------------- from user's values
 
 
 def as_vehicles(
-    vehicles: Any, ids: Sequence[Hashable] | None, kinds_of_load: int
+    vehicles: Any, ids: Sequence[Hashable] | None, kinds_of_load: int, unit: str = "s"
 ) -> tuple[Vehicle, ...] | None:
-    """The types with every field converted but the shifts; None where no vehicles are given."""
+    """The types with every field converted but the moments; None where no vehicles are given."""
     if vehicles is None:
         return None
     if isinstance(vehicles, Vehicle | Mapping):
@@ -130,7 +203,7 @@ def as_vehicles(
     resolved = []
     for number, given in enumerate(vehicles):
         try:
-            resolved.append(_as_vehicle(given, ids, kinds_of_load))
+            resolved.append(_as_vehicle(given, ids, kinds_of_load, unit))
         except ProblemError as error:
             raise blame_vehicle(error, number, _name_of(given)) from None
     return tuple(resolved)
@@ -152,7 +225,9 @@ def _name_of(given: object) -> str:
     return name if isinstance(name, str) else ""
 
 
-def _as_vehicle(given: Any, ids: Sequence[Hashable] | None, kinds_of_load: int) -> Vehicle:
+def _as_vehicle(
+    given: Any, ids: Sequence[Hashable] | None, kinds_of_load: int, unit: str
+) -> Vehicle:
     vehicle = _from_table(given) if isinstance(given, Mapping) else given
     if not isinstance(vehicle, Vehicle):
         raise ProblemError("type", "a Vehicle or a table of keys", show(given))
@@ -178,9 +253,12 @@ def _as_vehicle(given: Any, ids: Sequence[Hashable] | None, kinds_of_load: int) 
             for one in resolve_nodes(list(values), ids, field)
         )
 
-    count = vehicle.count
-    if count is not None:
-        count = as_whole("count", count, "a whole number, or None")
+    def whole(field: str) -> int | None:
+        value = getattr(vehicle, field)
+        return None if value is None else as_whole(field, value, "a whole number, or None")
+
+    count = whole("count")
+    alone = len(nodes("pinned")) > 0 or vehicle.on_board is not None
     limits = {
         name: None if getattr(vehicle, name) is None else as_number(name, getattr(vehicle, name))
         for name in ("max_length", "max_duration")
@@ -188,7 +266,7 @@ def _as_vehicle(given: Any, ids: Sequence[Hashable] | None, kinds_of_load: int) 
     flag = vehicle.open_route
     return replace(
         vehicle,
-        count=1 if count is None and len(nodes("pinned")) else count,
+        count=1 if count is None and alone else count,
         capacity=as_capacities(vehicle.capacity, kinds_of_load),
         start=node("start"),
         end=node("end"),
@@ -200,7 +278,38 @@ def _as_vehicle(given: Any, ids: Sequence[Hashable] | None, kinds_of_load: int) 
         allowed=None if vehicle.allowed is None else nodes("allowed"),
         forbidden=nodes("forbidden"),
         pinned=nodes("pinned"),
+        max_stops=whole("max_stops"),
+        max_overtime=as_number("max_overtime", as_durations(vehicle.max_overtime, unit)),
+        overtime_cost=as_number("overtime_cost", vehicle.overtime_cost),
+        unit_duration_cost=as_number("unit_duration_cost", vehicle.unit_duration_cost),
+        speed_factor=as_number("speed_factor", vehicle.speed_factor),
+        service=_as_service(vehicle.service, ids, unit),
+        breaks=as_breaks(vehicle.breaks, unit),
+        reload_depots=nodes("reload_depots"),
+        max_reloads=whole("max_reloads"),
+        on_board=None if vehicle.on_board is None else nodes("on_board"),
     )
+
+
+def _as_service(
+    service: Any, ids: Sequence[Hashable] | None, unit: str
+) -> tuple[tuple[int, float], ...]:
+    """(node, duration) in the order of nodes, from a table, or from such couples."""
+    if service is None:
+        return ()
+    couples = list(service.items()) if isinstance(service, Mapping) else service
+    if not isinstance(couples, list | tuple):
+        raise ProblemError("service", "a table node -> duration", show(service))
+    resolved: dict[int, float] = {}
+    for couple in couples:
+        if not isinstance(couple, list | tuple) or len(couple) != 2:
+            raise ProblemError("service", "a table node -> duration", show(service))
+        node = as_whole("service", resolve_nodes(couple[0], ids, "service"))
+        try:
+            resolved[node] = as_number("service", as_durations(couple[1], unit))
+        except ProblemError as error:
+            raise ProblemError("service", error.expected, error.received, node=node) from None
+    return tuple(sorted(resolved.items()))
 
 
 def _from_table(table: Mapping[str, Any]) -> Vehicle:
@@ -211,37 +320,6 @@ def _from_table(table: Mapping[str, Any]) -> Vehicle:
             nearest = get_close_matches(str(key), known, n=1, cutoff=0.0)[0]
             raise ProblemError("keys", f"known ones (the nearest is {nearest!r})", show(key))
     return Vehicle(**table)
-
-
-def as_shift(window: Any) -> tuple[float, float]:
-    """The two ends of a shift; infinite where there is no limit."""
-    ends = list(window) if dimensions(window) == 1 else []
-    if len(ends) != 2:
-        raise ProblemError("window", "two moments", show(window))
-    try:
-        ((first, last),) = read_numbers([ends])
-    except ProblemError as error:  # text or a date that is no moment
-        raise ProblemError("window", error.expected, error.received) from None
-    return as_number("window", first), as_number("window", last)
-
-
-def read_shifts(
-    vehicles: tuple[Vehicle, ...], unit: str, clock: Clock | None, *, numbers: bool
-) -> tuple[tuple[Vehicle, ...], Clock | None]:
-    """The types with their shifts as numbers, and the clock; ``numbers`` where windows are."""
-    rows: Any = [(None, None) if v.window is None else plain_array(v.window) for v in vehicles]
-    if holds_moments(rows):
-        if numbers:
-            raise ProblemError("vehicles, window", "numbers, as in windows", "moments")
-        rows, clock = read_windows(rows, unit, clock)
-    resolved = []
-    for number, (vehicle, row) in enumerate(zip(vehicles, rows, strict=True)):
-        try:
-            window = None if vehicle.window is None else as_shift(row)
-        except ProblemError as error:
-            raise blame_vehicle(error, number, vehicle.name) from None
-        resolved.append(replace(vehicle, window=window))
-    return tuple(resolved), clock
 
 
 def shifts_of(vehicles: Sequence[Vehicle]) -> Array:
@@ -257,6 +335,26 @@ def ways_out(fleet: tuple[Terms, ...]) -> tuple[tuple[int, int], ...]:
 def called(terms: Terms) -> str:
     """What to call a type in a message."""
     return f"type {terms.number} ({terms.name})" if terms.name else f"type {terms.number}"
+
+
+# What is called a rule of routes, in the words of variant names; each is a field of a vehicle.
+ROUTE_RULES = {
+    "max_stops": "limited stops",
+    "latest_start": "latest starts",
+    "max_overtime": "overtime",
+    "unit_duration_cost": "costs of time",
+    "speed_factor": "speeds",
+    "service": "service by type",
+    "breaks": "breaks",
+    "reload_depots": "reloads",
+    "on_board": "goods on board",
+}
+_NEUTRAL = {field.name: field.default for field in fields(Vehicle)}
+
+
+def route_rules_of(vehicle: Vehicle) -> tuple[str, ...]:
+    """The rules of routes that a type has, by the names of its fields."""
+    return tuple(name for name in ROUTE_RULES if getattr(vehicle, name) != _NEUTRAL[name])
 
 
 def unlearned_terms(fleet: tuple[Terms, ...]) -> str | None:

@@ -11,6 +11,7 @@ from spacevrp.problems.conversion import Array, show
 from spacevrp.problems.distances import Distances
 from spacevrp.problems.errors import ProblemError
 from spacevrp.problems.fleet import MOST_VEHICLES, Terms, Vehicle, blame_vehicle, called
+from spacevrp.problems.route_rules import check_rules_of_type
 from spacevrp.problems.scales import Scales
 
 # From a depot to all nodes and back, each (N,): direct arcs or shortest paths.
@@ -34,6 +35,7 @@ def check_vehicles(problem: Scales) -> None:
         raise ProblemError("vehicles", "none without a depot", "some")
     names: dict[str, int] = {}
     pinned_to: dict[int, int] = {}
+    carried_by: dict[int, int] = {}
     for number, vehicle in enumerate(problem.vehicles):
         try:
             _check_type(problem, vehicle)
@@ -48,6 +50,15 @@ def check_vehicles(problem: Scales) -> None:
                     raise ProblemError(
                         "pinned",
                         f"a customer of its own, pinned to type {owner} already",
+                        str(customer),
+                        node=customer,
+                    )
+            for customer in vehicle.on_board or ():
+                owner = carried_by.setdefault(customer, number)
+                if owner != number:
+                    raise ProblemError(
+                        "on_board",
+                        f"goods of its own, on board of type {owner} already",
                         str(customer),
                         node=customer,
                     )
@@ -73,6 +84,7 @@ def _check_type(problem: Scales, vehicle: Vehicle) -> None:
             raise ProblemError(field, "a finite number of at least 0", str(price))
     _check_ends(problem, vehicle)
     _check_customers(problem, vehicle)
+    check_rules_of_type(problem, vehicle)
     if vehicle.window is not None:
         first, last = vehicle.window
         if not first <= last or first == np.inf:
@@ -119,7 +131,7 @@ def check_pins(problem: Scales) -> None:
             continue
         try:
             _check_way(problem, terms)
-            for kind, capacity in enumerate(terms.capacities):
+            for kind, capacity in enumerate(() if terms.may_reload else terms.capacities):
                 load = _pinned_load(problem, terms, kind)
                 if load > capacity + problem.load_slack(capacity, kind):
                     raise ProblemError(
@@ -133,9 +145,10 @@ def _check_way(problem: Scales, terms: Terms) -> None:
     """Arcs, windows and length as far as the last pinned customer."""
     clock = max(float(problem.windows[terms.start, 0]), terms.leaves_from)
     length, before = 0.0, terms.start
+    service = terms.service_at(problem.service)
     for node in terms.pinned:
         length += problem.distances.between(before, node)
-        clock += problem.durations.between(before, node)
+        clock += problem.durations.between(before, node) / terms.speed_factor
         opening, closing = (float(time) for time in problem.windows[node])
         if np.isinf(length) or np.isinf(clock):
             raise ProblemError("pinned", "a way there", "no arc", node=node)
@@ -146,7 +159,7 @@ def _check_way(problem: Scales, terms: Terms) -> None:
                 f"closing at {told(problem.clock, closing)}",
                 node=node,
             )
-        clock = max(clock, opening) + float(problem.service[node])
+        clock = max(clock, opening) + float(service[node])
         before = node
     for what, limit, value, slack in (
         ("length", terms.max_length, length, problem.length_tolerance),
@@ -209,14 +222,17 @@ _WORDS = {
 
 def _faults(problem: Scales, terms: Terms, ways: Ways) -> Array:
     """What first keeps a vehicle of that type from serving each node, (N,)."""
-    there, back = _round_trip(problem.distances, terms, ways, problem.depots)
+    passed_by = tuple(depot for depot in problem.depots if depot not in terms.reload_depots)
+    there, back = _round_trip(problem.distances, terms, ways, passed_by)
     time_there, time_back = there, back
     if problem.durations is not problem.distances:
-        time_there, time_back = _round_trip(problem.durations, terms, ways, problem.depots)
+        time_there, time_back = _round_trip(problem.durations, terms, ways, passed_by)
+    if terms.speed_factor != 1.0:
+        time_there, time_back = time_there / terms.speed_factor, time_back / terms.speed_factor
     slack = problem.time_tolerance
     opening, closing = problem.windows[:, 0], problem.windows[:, 1]
     arrival = max(float(opening[terms.start]), terms.leaves_from) + time_there
-    returned = np.maximum(arrival, opening) + problem.service + time_back
+    returned = np.maximum(arrival, opening) + terms.service_at(problem.service) + time_back
     back_by = terms.back_by
     if terms.end is not None:
         back_by = min(back_by, float(closing[terms.end]))

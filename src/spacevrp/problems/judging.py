@@ -17,6 +17,7 @@ from spacevrp.problems.distances import Distances
 from spacevrp.problems.errors import SolutionError
 from spacevrp.problems.fleet import Terms, unlearned_terms
 from spacevrp.problems.problem import BASE_TOLERANCE, Problem
+from spacevrp.problems.relations import unlearned_relations
 from spacevrp.problems.solution import Solution
 
 # The plain referee judges so many plans of 100 customers in about a fiftieth of a second. There is
@@ -107,8 +108,12 @@ def sheet_arguments(problem: Problem) -> dict[str, Any] | None:
     lengths, times = problem.distances, problem.durations
     if "geo" in (lengths.metric.geometry, times.metric.geometry):
         return None  # NumPy's cosine may differ from C++'s in the last bit, before it is rounded
+    if problem.has_route_rules:
+        return None  # the plain referee judges these,
     if problem.vehicles is not None and unlearned_terms(problem.fleet):
-        return None  # the plain referee judges these
+        return None  # and these
+    if unlearned_relations(problem) is not None:
+        return None
     distances, metric = _roads(lengths)
     durations, duration_metric = (None, None) if times is lengths else _roads(times)
     rule = "separate" if problem.load_rule == "separate" else "single"

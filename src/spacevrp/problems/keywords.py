@@ -13,14 +13,15 @@ from spacevrp.problems.errors import ProblemError, SpacevrpError, UnsupportedErr
 
 # What callers of other programs ask for and nothing here can do: no slip of another name.
 NOT_MODELLED = {
-    "breaks": "breaks of drivers",
-    "break_time": "breaks of drivers",
     "skills": "skills (list the customers in allowed or forbidden)",
     "priority": "priorities (a finite penalty says what leaving a customer out costs)",
-    "setup": "setup times (add them to service)",
-    "speed_factor": "speeds of vehicles",
-    "max_tasks": "limits on the number of stops (count each as one unit of a kind of load)",
 }
+
+# What vehicles say of themselves, and callers of other programs look for elsewhere.
+OF_VEHICLES = (
+    *("breaks", "latest_start", "max_duration", "max_overtime", "max_reloads", "max_stops"),
+    *("on_board", "overtime_cost", "reload_depots", "speed_factor", "unit_duration_cost"),
+)
 
 P = ParamSpec("P")
 R = TypeVar("R")
@@ -37,6 +38,8 @@ def refuse_unknown(where: str, given: Iterable[object], known: Iterable[str]) ->
     for name in given:
         if name not in known:
             refuse_not_modelled(where, name)
+            if name in OF_VEHICLES and "vehicles" in known:
+                raise ProblemError(where, f"{name} of vehicles, as one of their fields", show(name))
             expected = f"known arguments (the nearest is {nearest(name, known)!r})"
             raise ProblemError(where, expected, show(name))
 

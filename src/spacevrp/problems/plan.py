@@ -13,10 +13,10 @@ from functools import cached_property
 
 from spacevrp.problems.clock import Clock, Moment
 from spacevrp.problems.fleet import Terms
+from spacevrp.problems.plan_loads import LOAD_DUST, loads_on_way
 from spacevrp.problems.problem import Problem
-from spacevrp.problems.referee import as_routes, as_vehicles_of, vehicles_of
-
-_LOAD_DUST = 1e-12
+from spacevrp.problems.referee import as_routes, as_vehicles_of, ride_begins, vehicles_of
+from spacevrp.problems.referee_schedule import Pause, Schedule, schedule_route
 
 
 @dataclass(frozen=True)
@@ -28,14 +28,16 @@ class Stop:
     node, id
         The node's number and what the user calls it (the number, where it has no id).
     kind
-        ``start``, ``end``, ``visit``, ``pickup`` or ``delivery``.
+        ``start``, ``end``, ``visit``, ``pickup``, ``delivery`` or ``reload``.
     leg_cost, leg_duration
         Of the way here from the stop before; 0 at the start.
     reached, left
         Arrival and departure in the numbers of the problem; :attr:`arrival` and :attr:`departure`
         are the same as the user's own moments.
     waiting, service
-        Time spent on waiting for the window to open, and on service.
+        Time spent on waiting for the window to open, and on service, its setup included.
+    pause
+        Time spent on breaks on the way here.
     amount
         What is handed over here (positive) or taken in (negative).
     load
@@ -61,6 +63,7 @@ class Stop:
     closing: float
     clock: Clock | None = None
     loads: tuple[float, ...] = ()
+    pause: float = 0.0
 
     @property
     def arrival(self) -> Moment:
@@ -83,12 +86,16 @@ class RoutePlan:
     """One route: its stops and what they add up to.
 
     ``number`` counts from 1, as in the referee's messages. A tour without a depot ends where it
-    began. ``vehicle`` is what holds for the vehicle, where there are types of them.
+    began. ``vehicle`` is what holds for the vehicle, where there are types of them. Where a problem
+    has rules of routes, ``scheduled`` says that the route leaves as late as it may already, and
+    ``pauses`` has the breaks.
     """
 
     number: int
     stops: tuple[Stop, ...]
     vehicle: Terms | None = None
+    scheduled: bool = False
+    pauses: tuple[Pause, ...] = ()
 
     @property
     def fixed_cost(self) -> float:
@@ -98,7 +105,7 @@ class RoutePlan:
     @property
     def visits(self) -> tuple[Stop, ...]:
         """The stops at customers."""
-        return tuple(stop for stop in self.stops if stop.kind not in ("start", "end"))
+        return tuple(stop for stop in self.stops if stop.kind not in ("start", "reload", "end"))
 
     @property
     def cost(self) -> float:
@@ -123,7 +130,26 @@ class RoutePlan:
     @property
     def duration(self) -> float:
         """From the departure to the end."""
-        return self.driving + self.waiting + self.service
+        return self.driving + self.waiting + self.service + self.pause
+
+    @property
+    def pause(self) -> float:
+        """Time spent on breaks on the way."""
+        return _total(stop.pause for stop in self.stops)
+
+    @property
+    def overtime(self) -> float:
+        """What the duration is beyond the regular limit."""
+        limit = math.inf if self.vehicle is None else self.vehicle.max_duration
+        return max(self.duration - limit, 0.0)
+
+    @property
+    def time_cost(self) -> float:
+        """What the duration and the overtime cost."""
+        if self.vehicle is None or not self.scheduled:
+            return 0.0
+        paid = self.vehicle.unit_duration_cost * self.duration
+        return paid + self.vehicle.overtime_cost * self.overtime
 
     @property
     def delivered(self) -> float:
@@ -141,6 +167,8 @@ class RoutePlan:
 
         Plans leave at the opening of the depot, which may mean waiting on the way.
         """
+        if self.scheduled:
+            return 0.0  # it leaves then
         waited, spare = 0.0, self.waiting
         for stop in self.stops[1:]:
             waited += stop.waiting
@@ -187,6 +215,13 @@ class Plan:
         return _total(route.fixed_cost for route in self.routes)
 
     @cached_property
+    def time_costs(self) -> float:
+        """Paid for the time of vehicles; where prize is maximised, nothing is."""
+        if self.problem.maximise_prize:
+            return 0.0
+        return _total(route.time_cost for route in self.routes)
+
+    @cached_property
     def penalties(self) -> float:
         """Paid for customers left out; where prize is maximised, nothing is."""
         if self.problem.maximise_prize:
@@ -224,17 +259,40 @@ def make_plan(problem: Problem, routes: Iterable[Iterable[int]], cost: float) ->
         terms = None if driven_by is None else problem.fleet[driven_by[number - 1]]
         nodes = _travelled(problem, listed, terms)
         if nodes:
-            route = RoutePlan(number, _schedule(problem, nodes, roles, terms), terms)
-            if terms is not None and math.isfinite(terms.max_duration):
-                route = _leaving_late(problem, route, roles)
-            planned.append(route)
+            planned.append(_route_plan(problem, number, nodes, roles, terms))
     visited = {stop.node for route in planned for stop in route.stops}
     skipped = tuple(node for node in problem.customers if node not in visited)
     return Plan(problem, tuple(planned), cost, skipped)
 
 
+def _route_plan(
+    problem: Problem,
+    number: int,
+    nodes: tuple[int, ...],
+    roles: Mapping[int, str],
+    terms: Terms | None,
+) -> RoutePlan:
+    if problem.has_route_rules:
+        driven_by = _alike(problem, nodes) if terms is None else terms
+        schedule = schedule_route(problem, nodes, driven_by)
+        if schedule is not None:
+            stops = _scheduled(problem, nodes, roles, driven_by, schedule)
+            return RoutePlan(number, stops, terms, True, schedule.pauses or ())
+    route = RoutePlan(number, _schedule(problem, nodes, roles, terms), terms)
+    if terms is not None and math.isfinite(terms.max_duration):
+        return _leaving_late(problem, route, roles)
+    return route
+
+
+def _alike(problem: Problem, nodes: tuple[int, ...]) -> Terms:
+    """What holds for the vehicle of a route where all are alike."""
+    return next((one for one in problem.fleet if one.start == nodes[0]), problem.fleet[0])
+
+
 def _leaving_late(problem: Problem, route: RoutePlan, roles: Mapping[int, str]) -> RoutePlan:
     """The same route, which leaves as late as it may without ending later."""
+    if route.scheduled:
+        return route
     nodes = tuple(stop.node for stop in route.stops)
     start = route.stops[0].reached + route.spare
     stops = _schedule(problem, nodes, roles, route.vehicle, start)
@@ -277,9 +335,10 @@ def _schedule(
     start: float | None = None,
 ) -> tuple[Stop, ...]:
     """The stops of one route, one after the other."""
-    loads = [_loads(problem, nodes, kind) for kind in range(problem.kinds_of_load)]
+    loads = [loads_on_way(problem, nodes, kind) for kind in range(problem.kinds_of_load)]
     leaves_from, back_by = (terms.leaves_from, terms.back_by) if terms else (-math.inf, math.inf)
     stops: list[Stop] = []
+    held = ride_begins(problem, nodes, terms)  # pickups may wait for their deliveries
     clock = max(float(problem.windows[nodes[0], 0]), leaves_from) if start is None else start
     for position, node in enumerate(nodes):
         first, at_depot = position == 0, node in problem.depots
@@ -295,7 +354,7 @@ def _schedule(
         back_at_start = position == len(nodes) - 1 and not problem.depots
         visited = not at_depot and not back_at_start
         if visited and not first:
-            waiting = max(opening - reached, 0.0)
+            waiting = max(max(opening, held[position]) - reached, 0.0)
         service = float(problem.service[node]) if visited else 0.0
         clock = reached + waiting + service
         stops.append(
@@ -320,28 +379,57 @@ def _schedule(
     return tuple(stops)
 
 
-def _loads(problem: Problem, nodes: tuple[int, ...], kind: int) -> list[float]:
-    """On board after each stop. With one commodity, the least start that never runs out."""
-    amounts = problem.loads[:, kind]
-    demand = [0.0 if node in problem.depots else float(amounts[node]) for node in nodes]
-    if not problem.depots:
-        demand[-1] = 0.0  # the first node again
-    if problem.pairs:
-        start = 0.0
-    elif problem.load_rule == "separate":
-        start = _total(max(amount, 0.0) for amount in demand)
-    else:
-        prefix = start = 0.0
-        for amount in demand:
-            prefix += amount
-            start = max(start, prefix)
-    loads = []
-    load = start
-    for amount in demand:
-        load -= amount
-        # What is left after adding and taking away the same floats is nothing.
-        loads.append(0.0 if abs(load) <= _LOAD_DUST * start else load)
-    return loads
+def _scheduled(
+    problem: Problem,
+    nodes: tuple[int, ...],
+    roles: Mapping[int, str],
+    terms: Terms,
+    schedule: Schedule,
+) -> tuple[Stop, ...]:
+    """The stops of one route with the times of its schedule."""
+    loads = [loads_on_way(problem, nodes, kind, terms) for kind in range(problem.kinds_of_load)]
+    stops = []
+    last = len(nodes) - 1
+    for position, node in enumerate(nodes):
+        first, at_depot = position == 0, node in problem.depots
+        before = nodes[max(position - 1, 0)]
+        opening, closing = (float(time) for time in problem.windows[node])
+        if position == last and at_depot:
+            closing = min(closing, terms.back_by)
+        reached, left = schedule.reached[position], schedule.left[position]
+        service = schedule.service[position]
+        kind = "start" if first else "end" if position == last else "reload"
+        pause = 0.0
+        if not first:
+            pause = reached - schedule.left[position - 1] - schedule.driving[position]
+        stops.append(
+            Stop(
+                node=node,
+                id=node_id(problem, node),
+                kind=kind if at_depot else roles.get(node, "visit"),
+                leg_cost=0.0
+                if first
+                else terms.unit_distance_cost * problem.distances.between(before, node),
+                leg_duration=schedule.driving[position],
+                reached=reached,
+                waiting=_without_dust(left - reached - service, left),
+                service=service,
+                left=left,
+                amount=0.0 if at_depot else float(problem.demand[node]),
+                load=loads[0][position],
+                opening=opening,
+                closing=closing,
+                clock=problem.clock,
+                loads=tuple(one[position] for one in loads),
+                pause=_without_dust(pause, reached),
+            )
+        )
+    return tuple(stops)
+
+
+def _without_dust(span: float, beside: float) -> float:
+    """0 where adding and taking away the same floats has left next to nothing."""
+    return 0.0 if abs(span) <= LOAD_DUST * max(abs(beside), 1.0) else span
 
 
 def _total(values: Iterable[float]) -> float:

@@ -23,7 +23,11 @@ _SUMS = ("driving", "waiting", "service", "delivered", "collected")  # of a rout
 def plan_rows(plan: Plan) -> list[dict[str, Any]]:
     """One row a stop, in the order of the routes; moments are the user's own."""
     return [
-        {**_route_entry(route, "route"), "position": position, **_stop_entry(stop, "amount")}
+        {
+            **_route_entry(route, "route"),
+            "position": position,
+            **_stop_entry(stop, "amount", *_pauses(plan)),
+        }
         for route in plan.routes
         for position, stop in enumerate(route.stops)
     ]
@@ -54,6 +58,7 @@ def plan_document(plan: Plan, violations: Sequence[Violation]) -> dict[str, Any]
             "prize": plan.prize,
             "penalties": plan.penalties,
             **({} if problem.vehicles is None else {"fixed_costs": plan.fixed_costs}),
+            **({"time_costs": plan.time_costs} if problem.has_route_rules else {}),
         },
         "skipped": [plan.id_of(node) for node in plan.skipped],
         "routes": [
@@ -62,7 +67,8 @@ def plan_document(plan: Plan, violations: Sequence[Violation]) -> dict[str, Any]
                 "cost": route.cost,
                 **({} if route.vehicle is None else {"fixed_cost": route.fixed_cost}),
                 **{name: getattr(route, name) for name in (*_SUMS, "peak_load", "spare")},
-                "stops": [_stop_entry(stop) for stop in route.stops],
+                **_working_time(route),
+                "stops": [_stop_entry(stop, *_pauses(plan)) for stop in route.stops],
             }
             for route in plan.routes
         ],
@@ -76,6 +82,31 @@ def _route_entry(route: RoutePlan, key: str) -> dict[str, Any]:
     if route.vehicle is None:
         return {key: route.number}
     return {key: route.number, "vehicle": route.vehicle.name or route.vehicle.number}
+
+
+def _pauses(plan: Plan) -> tuple[str, ...]:
+    """What is told of breaks at a stop."""
+    return ("pause",) if "breaks" in plan.problem.route_rules else ()
+
+
+def _working_time(route: RoutePlan) -> dict[str, Any]:
+    """What is told beside that of a route with rules of its own."""
+    if not route.scheduled:
+        return {}
+    told: dict[str, Any] = {"duration": route.duration, "time_cost": route.time_cost}
+    clock = route.stops[0].clock
+    breaks = [] if route.vehicle is None else route.vehicle.breaks
+    told["breaks"] = [
+        {
+            "number": pause.number,
+            "name": breaks[pause.number - 1].name,
+            "before_stop": pause.place,
+            "begin": pause.begin if clock is None else clock.moment(pause.begin),
+            "end": pause.end if clock is None else clock.moment(pause.end),
+        }
+        for pause in route.pauses
+    ]
+    return told
 
 
 def _stop_entry(stop: Stop, *more: str) -> dict[str, Any]:

@@ -1,9 +1,9 @@
 """VRPLIB's .sol: what it calls customers and vehicles, and a plan as its text.
 
-Lines list customers only. Customer k is the k-th node that is not a depot, except that, as in
-PyVRP's dialect, nodes have their numbers, counted from 0, where several depots come first; a tour
-leaves out node 0. Where vehicles differ, line k is the route of vehicle k, empty where it stays at
-home.
+Lines list customers. Customer k is the k-th node that is not a depot, except that, as in PyVRP's
+dialect, nodes have their numbers, counted from 0, where several depots come first; a tour leaves
+out node 0. A depot in a line, counted from 0, too, is where a vehicle reloads. Where vehicles
+differ, line k is the route of vehicle k, empty where it stays at home.
 """
 
 from __future__ import annotations
@@ -20,6 +20,14 @@ def sol_numbers(problem: Problem) -> dict[int, int]:
         first = 1
     nodes = problem.customers if problem.depots else problem.customers[1:]
     return {node: number for number, node in enumerate(nodes, start=first)}
+
+
+def sol_depots(problem: Problem) -> dict[int, int]:
+    """Depot -> what a .sol calls it; those where vehicles reload."""
+    reloads = {
+        depot for terms in problem.fleet if terms.may_reload for depot in terms.reload_depots
+    }
+    return {depot: number for number, depot in enumerate(problem.depots) if depot in reloads}
 
 
 def sol_vehicles(problem: Problem) -> list[int] | None:
@@ -55,14 +63,17 @@ def check_sol(problem: Problem) -> None:
 def solution_sol(problem: Problem, solution: Solved) -> str:
     """The routes of one instance as VRPLIB's .sol text."""
     check_sol(problem)
-    number_of = sol_numbers(problem)
+    number_of = {**sol_depots(problem), **sol_numbers(problem)}
     lines: dict[int, str] = {}
     free = _free_numbers(problem)
     for number, route in enumerate(solution.routes, start=1):
         if not problem.depots and 0 in route:
             at = route.index(0)
             route = (*route[at + 1 :], *route[:at])  # the same tour from node 0 on
-        visited = [node for node in route if node not in problem.depots]
+        visited = list(route)
+        if problem.depots:  # without those at the ends
+            closed = len(route) > 1 and route[-1] in problem.depots
+            visited = visited[1:-1] if closed else visited[1:]
         unknown = [node for node in visited if node not in number_of]
         if unknown:
             raise UnsupportedError(f".sol: route {number} visits node {unknown[0]}, which is none")

@@ -6,8 +6,10 @@ import math
 from collections.abc import Callable, Sequence
 from datetime import datetime, timedelta
 
+from spacevrp.problems.breaks import called_break
 from spacevrp.problems.clock import Clock, Moment
 from spacevrp.problems.plan import Plan, RoutePlan, Stop
+from spacevrp.problems.referee_schedule import Pause
 
 # Digits of costs and amounts; whole numbers are written whole.
 _DIGITS = 6
@@ -54,6 +56,7 @@ def _is_timed(plan: Plan) -> bool:
     problem = plan.problem
     return (
         problem.inferred_features.time_windows
+        or problem.has_route_rules
         or bool(problem.service.any())
         or problem.durations is not problem.distances
     )
@@ -70,6 +73,8 @@ def _summary(plan: Plan, route: RoutePlan) -> str:
         parts.insert(0, route.vehicle.name or f"type {route.vehicle.number}")
     if route.fixed_cost:
         parts[-1] += f" and {write_number(route.fixed_cost)} for the vehicle"
+    if route.time_cost:
+        parts[-1] += f" and {write_number(route.time_cost)} for its time"
     if _is_loaded(plan):
         capacities = plan.problem.capacities
         if route.vehicle is not None:
@@ -79,11 +84,28 @@ def _summary(plan: Plan, route: RoutePlan) -> str:
     if _is_timed(plan):
         start, end = route.stops[0].departure, route.stops[-1].departure
         parts.append(f"{write_moment(start)} to {write_moment(end, after=start)}")
+        for pause in route.pauses:
+            parts.append(_tell_pause(plan, route, pause))
         if route.waiting > 0:
             parts.append(f"waiting {write_span(plan.problem.clock, route.waiting)}")
         if route.spare > plan.problem.time_tolerance:
             parts.append(f"may leave {write_span(plan.problem.clock, route.spare)} later")
     return ", ".join(parts)
+
+
+def _tell_pause(plan: Plan, route: RoutePlan, pause: Pause) -> str:
+    """When a break is taken."""
+    breaks = route.vehicle.breaks if route.vehicle is not None else ()
+    name = called_break(breaks[pause.number - 1], pause.number)
+    if pause.place == 0:
+        return f"{name} before leaving"
+    if pause.place == len(route.stops):
+        return f"{name} afterwards"
+    clock, start = plan.problem.clock, route.stops[0].departure
+    begin, end = (
+        time if clock is None else clock.moment(time) for time in (pause.begin, pause.end)
+    )
+    return f"{name} {write_moment(begin, after=start)} to {write_moment(end, after=start)}"
 
 
 def _of_capacity(load: float, capacity: float) -> str:

@@ -27,6 +27,8 @@ def plan_vroom(plan: Plan) -> dict[str, Any]:
     problem = plan.problem
     if not problem.depots:
         raise UnsupportedError("VROOM: expected a depot, received a tour without one")
+    if any(stop.kind == "reload" for route in plan.routes for stop in route.stops):
+        raise UnsupportedError("VROOM: expected routes of one trip, received one that reloads")
     places = places_of(problem) if problem.geographic else None
     drivers = Drivers(problem.vehicle_ids)
     routes = [_vroom_route(plan, route, drivers, places) for route in plan.routes]
@@ -66,12 +68,12 @@ def _vroom_route(
     vehicle, is_only_one = drivers.next(name)
     document: dict[str, Any] = {
         "vehicle": vehicle,
-        "cost": route.cost + route.fixed_cost,
-        "setup": 0,
-        "service": seconds * route.service,
+        "cost": route.cost + route.fixed_cost + route.time_cost,
+        "setup": seconds * sum(_setups(problem, route)),
+        "service": seconds * (route.service - sum(_setups(problem, route))),
         "duration": seconds * route.driving,
         "waiting_time": seconds * route.waiting,
-        "priority": 0,
+        "priority": sum(_priority(problem, stop.node) for stop in route.visits),
     }
     if name and is_only_one:  # otherwise the name is that of several
         document["description"] = name
@@ -79,13 +81,24 @@ def _vroom_route(
     if loaded:
         served = [problem.loads[stop.node].tolist() for stop in route.visits]
         columns = list(zip(*served, strict=True))
+        taken = [problem.pickups[stop.node].tolist() for stop in route.visits]
+        both = zip(columns, zip(*taken, strict=True), strict=True)
         document["delivery"] = [sum(max(one, 0.0) for one in column) for column in columns]
-        document["pickup"] = [sum(max(-one, 0.0) for one in column) for column in columns]
-    steps = []
+        document["pickup"] = [
+            sum(max(-one, 0.0) for one in column) + sum(more) for column, more in both
+        ]
+    steps: list[dict[str, Any]] = []
     driven = 0.0
     paired = {node for pair in problem.pairs for node in pair}
-    for stop in route.stops:
+    last = len(route.stops) - 1
+    for position, (stop, setup) in enumerate(
+        zip(route.stops, _setups(problem, route), strict=True)
+    ):
         driven += seconds * stop.leg_duration
+        if 0 < position < last or (position == last and stop.kind != "end"):
+            steps += _vroom_breaks(route, {position}, seconds)
+        elif position == last:
+            steps += _vroom_breaks(route, {position, position + 1}, seconds)
         step: dict[str, Any] = {"type": stop.kind if stop.kind in ("start", "end") else "job"}
         if stop.node in paired:
             step["type"] = stop.kind
@@ -94,8 +107,8 @@ def _vroom_route(
         if places is not None:
             step["location"] = place_of(places, stop.node)
         step |= {
-            "setup": 0,
-            "service": seconds * stop.service,
+            "setup": seconds * setup,
+            "service": seconds * (stop.service - setup),
             "waiting_time": seconds * stop.waiting,
             "arrival": _in_seconds(stop.arrival, seconds),
             "duration": driven,
@@ -104,15 +117,68 @@ def _vroom_route(
         if loaded:
             step["load"] = list(stop.loads)
         steps.append(step)
+        if position == 0:
+            early = _vroom_breaks(route, {0}, seconds)
+            if early:
+                step["arrival"] = early[0]["arrival"]
+            steps += early
     is_open = problem.open_routes if route.vehicle is None else route.vehicle.end is None
     if is_open:
         at_last = route.stops[-1]
         end = {key: value for key, value in steps[-1].items() if key != "id"}
-        end |= {"type": "end", "service": 0.0, "waiting_time": 0.0, "violations": []}
+        end |= {"type": "end", "setup": 0.0, "service": 0.0, "waiting_time": 0.0, "violations": []}
+        steps += _vroom_breaks(route, {last + 1}, seconds)
         steps.append({**end, "arrival": _in_seconds(at_last.departure, seconds)})
+    if steps[-2]["type"] == "break":  # the day ends with it
+        ended = steps[-2]["arrival"], steps[-2]["service"]
+        if isinstance(ended[0], float) and isinstance(steps[-1]["arrival"], float):
+            steps[-1]["arrival"] = max(steps[-1]["arrival"], sum(ended))
     document["steps"] = steps
     document["violations"] = [cause for step in steps for cause in step["violations"]]
     return document
+
+
+def _vroom_breaks(route: RoutePlan, places: set[int], seconds: float) -> list[dict[str, Any]]:
+    """The breaks before these stops, as steps; one after the route is over comes before its end."""
+    clock = route.stops[0].clock
+    breaks = () if route.vehicle is None else route.vehicle.breaks
+    return [
+        {
+            "type": "break",
+            "id": _break_id(breaks[pause.number - 1].name, pause.number),
+            "setup": 0.0,
+            "service": seconds * (pause.end - pause.begin),
+            "waiting_time": 0.0,
+            "arrival": _in_seconds(
+                pause.begin if clock is None else clock.moment(pause.begin), seconds
+            ),
+            "violations": [],
+        }
+        for pause in route.pauses
+        if pause.place in places
+    ]
+
+
+def _break_id(name: str, number: int) -> int:
+    """What the document calls a break; its number, where it does not say."""
+    return int(name) if name.isascii() and name.removeprefix("-").isdigit() else number
+
+
+def _setups(problem: Problem, route: RoutePlan) -> list[float]:
+    """How long the setup took at each stop."""
+    setup = problem.setup
+    if setup is None:
+        return [0.0] * len(route.stops)
+    return [
+        float(setup[stop.node])
+        if position and stop.kind not in ("end", "reload") and stop.leg_duration
+        else 0.0
+        for position, stop in enumerate(route.stops)
+    ]
+
+
+def _priority(problem: Problem, node: int) -> int:
+    return 0 if problem.priority is None else int(problem.priority[node])
 
 
 def _in_seconds(moment: Moment, seconds: float) -> Moment:

@@ -8,14 +8,7 @@ from typing import Any, get_args
 
 import numpy as np
 
-from spacevrp.problems.clock import (
-    Clock,
-    as_durations,
-    check_unit,
-    holds_moments,
-    read_numbers,
-    read_windows,
-)
+from spacevrp.problems.clock import Clock, as_durations, check_unit
 from spacevrp.problems.constructors import Constructors
 from spacevrp.problems.conversion import (
     as_depots,
@@ -31,13 +24,22 @@ from spacevrp.problems.conversion import (
 from spacevrp.problems.distances import Distances
 from spacevrp.problems.errors import ProblemError
 from spacevrp.problems.features import Features
-from spacevrp.problems.fleet import as_vehicles, read_shifts
+from spacevrp.problems.fleet import as_vehicles
 from spacevrp.problems.implied import NEUTRAL_FLAGS, flags_of
 from spacevrp.problems.keywords import refuse_unknown
 from spacevrp.problems.labels import as_ids, as_places, resolve_nodes, with_id
 from spacevrp.problems.loads import read_loads
+from spacevrp.problems.moments import (
+    Reading,
+    read_all_windows,
+    read_release,
+    read_travel_times,
+    read_vehicle_moments,
+)
 from spacevrp.problems.openings import fill_openings
 from spacevrp.problems.problem_data import LoadRule
+from spacevrp.problems.relations import present_relations, read_relations
+from spacevrp.problems.route_rules import RULE_WORDS, as_setup, least_durations
 from spacevrp.problems.scales import BASE_TOLERANCE
 from spacevrp.problems.validation import validate
 from spacevrp.problems.variants import describe_features, parse_variant
@@ -77,7 +79,9 @@ class Problem(Constructors):
         How pickups and deliveries share the vehicle (see ``docs/concepts/load.md``): ``single`` by
         default where a variant is declared, and ``separate`` otherwise.
     windows
-        (N, 2) earliest and latest start of service; a depot's window is when it is open. Numbers,
+        (N, 2) earliest and latest start of service; a depot's window is when it is open. Customers
+        may have a list of windows instead, in order: here is then what they span, and the gaps are
+        in ``closed``. Numbers,
         or dates with a time (datetime, ISO text), or times of day (``"08:30"``), with None for no
         limit; these are kept as numbers after the ``clock``'s origin, and plans give them back.
         Without an opening, vehicles leave a depot as early as any customer needs.
@@ -125,10 +129,40 @@ class Problem(Constructors):
     allow_unservable
         Compulsory customers whom no vehicle can serve are allowed; plans leave them out, and say
         why. By default they are refused, as a slip in the data.
+    pickup
+        (N,) or (N, D) what is collected at a stop that ``demand`` delivers to.
+    max_ride
+        For each pair, or one for all: how long goods or people may be on board, from the end of
+        service at the pickup to the start of service at the delivery.
+    lifo
+        What was loaded last is unloaded first.
+    groups
+        Sets of customers of whom one is served, each a
+        :class:`~spacevrp.problems.relation_data.Group`, a table of its fields, or a list of nodes.
+    same_route, different_routes
+        Sets of customers: those of a set who are served share one route, or none shares a route.
+    order
+        (earlier, later) customers: where one route serves both, in this order.
+    priority
+        (N,) whole numbers from 0 to 100: where not all can be served, a plan that leaves out less
+        of their sum is better.
+    objective
+        What is minimised, if not the cost: an :class:`~spacevrp.problems.objective.Objective`,
+        terms in their order, or weights by term.
     vehicle_ids
         What the program that stated the problem calls its vehicles: name of the type -> ids of its
         vehicles, with an empty name where all are alike; None where that is unknown. Answers for
         such programs use them.
+    closed
+        (node, from, until) where customers have several windows: service does not begin between.
+    release
+        (N,) when the goods of a customer are at the depot, moments as in ``windows``: a trip that
+        carries them leaves not earlier. None for always, of all or of a single one.
+    setup
+        (N,) duration added to the service unless the stop before is at the same place.
+    travel_times
+        ((moment, durations (N, N)), ...): how long travelling takes by the time of day; between two
+        moments what lies between. ``durations`` are then the least of them.
     """
 
     def __post_init__(self) -> None:
@@ -176,6 +210,8 @@ class Problem(Constructors):
             keep(name, as_flag(name, getattr(self, name)))
         service = as_durations(plain_array(self.service), self.time_unit)
         keep("service", per_node("service", service, size, 0.0))
+        if self.setup is not None:
+            keep("setup", as_setup(self.setup, size, self.time_unit))
         demand, more_demand, capacities = read_loads(
             size, self.demand, self.more_demand, self.capacity, self.more_capacity
         )
@@ -183,17 +219,19 @@ class Problem(Constructors):
         keep("more_demand", more_demand)
         keep("capacity", capacities[0])
         keep("more_capacity", capacities[1:])
-        keep("vehicles", as_vehicles(self.vehicles, self.ids, self.kinds_of_load))
+        keep("vehicles", as_vehicles(self.vehicles, self.ids, self.kinds_of_load, self.time_unit))
         keep("prize", per_node("prize", self.prize, size, 0.0))
         skip_cost = 0.0 if self.maximise_prize else np.inf
         keep("penalty", per_node("penalty", self.penalty, size, skip_cost))
         if self.revealed_prize is not None:
             revealed = per_node("revealed_prize", self.revealed_prize, size, 0.0)
             keep("revealed_prize", revealed)
-        self._set_windows()
+        self._set_times()
         for name in ("max_length", "min_prize"):
             keep(name, as_number(name, getattr(self, name)))
         keep("pairs", as_pairs(resolve_nodes(self.pairs, self.ids, "pairs")))
+        for name, value in read_relations(self).items():
+            keep(name, value)
         if self.max_routes is not None:
             keep("max_routes", as_whole("max_routes", self.max_routes, "a whole number or None"))
         elif not self.depots:
@@ -204,31 +242,31 @@ class Problem(Constructors):
             raise ProblemError("name", "text", show(self.name))
         validate(self)
 
-    def _set_windows(self) -> None:
+    def _set_times(self) -> None:
         """Moments as numbers after the clock's origin; numbers as they are."""
         if not isinstance(self.clock, Clock | None):
             raise ProblemError("clock", "a Clock or None", show(self.clock))
-        windows = plain_array(self.windows)
-        if holds_moments(windows):
-            windows, clock = read_windows(windows, self.time_unit, self.clock)
-            object.__setattr__(self, "clock", clock)
-        else:
-            windows = read_numbers(windows)
+        reading = Reading(self.time_unit, self.clock)
+        windows, closed = read_all_windows(
+            reading, self.windows, self.closed, self.size, self.depots
+        )
+        found: dict[str, Any] = {"closed": closed}
         if self.vehicles is not None:
-            vehicles, clock_of_shifts = read_shifts(
-                self.vehicles,
-                self.time_unit,
-                self.clock,
-                numbers=windows is not None and self.clock is None,
-            )
-            object.__setattr__(self, "vehicles", vehicles)
-            object.__setattr__(self, "clock", clock_of_shifts)
-            if windows is None and clock_of_shifts is not None:
-                windows = np.tile([-np.inf, np.inf], (self.size, 1))
-        if self.clock is not None and self.clock.unit != self.time_unit:
+            found["vehicles"] = read_vehicle_moments(reading, self.vehicles)
+        if self.release is not None:
+            found["release"] = read_release(reading, self.release, self.size)
+        if not (isinstance(self.travel_times, tuple) and not self.travel_times):
+            found["travel_times"] = read_travel_times(reading, self.travel_times, self.size)
+        if windows is None and reading.clock is not None:
+            windows = np.tile([-np.inf, np.inf], (self.size, 1))
+        if reading.clock is not None and reading.clock.unit != self.time_unit:
             if self.time_unit != "s":
-                raise ProblemError("time_unit", self.clock.unit, self.time_unit)
-            object.__setattr__(self, "time_unit", self.clock.unit)
+                raise ProblemError("time_unit", reading.clock.unit, self.time_unit)
+            found["time_unit"] = reading.clock.unit
+        for name, value in (found | {"clock": reading.clock}).items():
+            object.__setattr__(self, name, value)
+        if self.travel_times:
+            object.__setattr__(self, "durations", least_durations(self))
         windows = as_windows(windows, self.size)
         if self.durations.size == self.size and all(0 <= d < self.size for d in self.depots):
             # Otherwise the checks that follow say what is wrong.
@@ -247,7 +285,7 @@ class Problem(Constructors):
     def variant_name(self) -> str:
         """The declared or inferred variant, or the flags spelled out where there is no name.
 
-        A fleet is added in brackets: there is no name for it.
+        A fleet and rules of routes are added in brackets: there is no name for them.
         """
         name = self.variant or describe_features(self.features)
         parts = []
@@ -256,6 +294,8 @@ class Problem(Constructors):
             parts.append("1 vehicle type" if types == 1 else f"{types} vehicle types")
         if self.kinds_of_load > 1:
             parts.append(f"{self.kinds_of_load} kinds of load")
+        parts += [name.replace("_", " ") for name in present_relations(self)]
+        parts += [RULE_WORDS[rule] for rule in self.route_rules]
         return f"{name} ({', '.join(parts)})" if parts else name
 
     @property
@@ -280,6 +320,17 @@ class Problem(Constructors):
         ):
             if name in changes:
                 changes.setdefault(more, none)  # all kinds of load are given again
+        if "groups" in changes and self.groups and "penalty" not in changes:
+            penalty = np.array(self.penalty)
+            penalty[[node for group in self.groups for node in group.nodes]] = (
+                0.0 if self.maximise_prize else np.inf
+            )
+            changes["penalty"] = penalty  # who is in no group any more must be served again
+        if "windows" in changes:
+            changes.setdefault("closed", ())  # and so are all windows of a node
+        if "travel_times" in changes or (self.travel_times and "durations" in changes):
+            changes.setdefault("durations", None)
+            changes.setdefault("travel_times", ())  # one of both says how long travelling takes
         return replace(self, **changes)
 
     def __eq__(self, other: object) -> bool:
@@ -306,4 +357,6 @@ def _same(left: Any, right: Any) -> bool:
         return bool(np.array_equal(left.matrix(), right.matrix()))
     if isinstance(left, np.ndarray) or isinstance(right, np.ndarray):  # one may be None
         return type(left) is type(right) and bool(np.array_equal(left, right))
+    if isinstance(left, tuple) and isinstance(right, tuple) and left and right:
+        return len(left) == len(right) and all(map(_same, left, right))
     return bool(left == right)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Hashable, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import cached_property
 from typing import Literal
 
@@ -13,14 +13,15 @@ from spacevrp.problems.clock import Clock
 from spacevrp.problems.conversion import Array
 from spacevrp.problems.distances import Distances
 from spacevrp.problems.features import Features
-from spacevrp.problems.fleet import NEVER, Terms, Vehicle
+from spacevrp.problems.fleet import NEVER, ROUTE_RULES, Terms, Vehicle, route_rules_of
 from spacevrp.problems.leniency import allows_unservable
+from spacevrp.problems.relation_data import RelationData
 
 LoadRule = Literal["paper", "single", "separate"]
 
 
 @dataclass(frozen=True, eq=False)
-class ProblemData:
+class ProblemData(RelationData):
     """The fields of a :class:`~spacevrp.problems.problem.Problem`, which says what they mean."""
 
     distances: Distances
@@ -53,6 +54,10 @@ class ProblemData:
     more_demand: Array | None = None
     more_capacity: tuple[float, ...] = ()
     allow_unservable: bool = field(default_factory=allows_unservable, compare=False)
+    closed: tuple[tuple[int, float, float], ...] = ()
+    release: Array | None = None
+    setup: Array | None = None
+    travel_times: tuple[tuple[float, Array], ...] = ()
 
     @property
     def size(self) -> int:
@@ -77,6 +82,13 @@ class ProblemData:
         loads = first if self.more_demand is None else np.hstack([first, self.more_demand])
         loads.setflags(write=False)
         return loads
+
+    @cached_property
+    def pickups(self) -> Array:
+        """What is collected of every kind where something is delivered, (N, D)."""
+        if self.pickup is None:
+            return np.zeros_like(self.loads)
+        return self.pickup.reshape(self.loads.shape)
 
     @property
     def capacities(self) -> tuple[float, ...]:
@@ -105,23 +117,27 @@ class ProblemData:
                 )
                 for number, depot in enumerate(self.depots)
             )
-        owner = {node: number for number, one in enumerate(self.vehicles) for node in one.pinned}
+        owner = {
+            node: number
+            for number, one in enumerate(self.vehicles)
+            for node in (*one.pinned, *(one.on_board or ()))
+        }
         return tuple(
             self._terms(number, vehicle, {node for node in owner if owner[node] != number})
             for number, vehicle in enumerate(self.vehicles)
         )
 
-    def _terms(self, number: int, vehicle: Vehicle, pinned_to_others: set[int]) -> Terms:
+    def _terms(self, number: int, vehicle: Vehicle, kept_for_others: set[int]) -> Terms:
         start = self.depots[0] if vehicle.start is None else vehicle.start
         is_open = vehicle.open_route
         if is_open is None:
             is_open = self.open_routes and vehicle.end is None
         end = None if is_open else start if vehicle.end is None else vehicle.end
-        forbidden = pinned_to_others | set(vehicle.forbidden)
+        forbidden = kept_for_others | set(vehicle.forbidden)
         if vehicle.allowed is not None:
             forbidden |= set(self.customers) - set(vehicle.allowed)
         leaves_from, back_by = vehicle.window or NEVER
-        return Terms(
+        terms = Terms(
             number=number,
             name=vehicle.name,
             count=vehicle.count,
@@ -136,7 +152,44 @@ class ProblemData:
             pinned=vehicle.pinned,
             unit_distance_cost=vehicle.unit_distance_cost,
             max_duration=np.inf if vehicle.max_duration is None else vehicle.max_duration,
+            max_stops=vehicle.max_stops,
+            latest_start=np.inf if vehicle.latest_start is None else vehicle.latest_start,
+            max_overtime=vehicle.max_overtime,
+            overtime_cost=vehicle.overtime_cost,
+            unit_duration_cost=vehicle.unit_duration_cost,
+            speed_factor=vehicle.speed_factor,
+            service=vehicle.service,
+            breaks=vehicle.breaks,
+            reload_depots=vehicle.reload_depots,
+            max_reloads=vehicle.max_reloads,
+            on_board=vehicle.on_board,
         )
+        if terms.on_board is not None and not terms.may_reload:
+            absent = self.loaded_customers - set(terms.on_board)
+            terms = replace(terms, forbidden=terms.forbidden | absent)
+        return terms
+
+    @cached_property
+    def loaded_customers(self) -> frozenset[int]:
+        """Customers whose goods come from a depot: a delivery that is not of a pair."""
+        paired = {node for pair in self.pairs for node in pair}
+        return frozenset(np.flatnonzero((self.loads > 0).any(axis=1)).tolist()) - paired
+
+    @cached_property
+    def route_rules(self) -> tuple[str, ...]:
+        """The rules of routes that are present, by the fields that say them; usually none."""
+        found = [
+            name
+            for name in ("closed", "release", "setup", "travel_times")
+            if getattr(self, name) is not None and len(getattr(self, name))
+        ]
+        of_types = {name for vehicle in self.vehicles or () for name in route_rules_of(vehicle)}
+        return (*found, *(name for name in ROUTE_RULES if name in of_types))
+
+    @property
+    def has_route_rules(self) -> bool:
+        """Whether the time of a route follows from its whole schedule, or it has several trips."""
+        return bool(self.route_rules)
 
     @property
     def fleet_size(self) -> int | None:
@@ -154,11 +207,16 @@ class ProblemData:
         customers = list(self.customers)
         limits = np.array([terms.capacities for terms in self.fleet] or [self.capacities])  # (K, D)
         demanded = (self.loads != 0).any(axis=0)  # (D,)
+        if self.pickup is not None:
+            demanded |= (self.pickups > 0).any(axis=0)
         capacitated = bool((np.isfinite(limits) & demanded).any())
         lengths = [terms.max_length for terms in self.fleet] or [self.max_length]
         shifts = [(terms.leaves_from, terms.back_by) for terms in self.fleet]
         paired = bool(self.pairs)
-        may_skip = bool(np.isfinite(self.penalty[customers]).any()) and not self.maximise_prize
+        chosen = {node for group in self.groups for node in group.nodes}
+        judged = [node for node in customers if node not in chosen] if chosen else customers
+        may_skip = bool(np.isfinite(self.penalty[judged]).any()) and not self.maximise_prize
+        collects = bool((self.loads < 0).any()) or self.pickup is not None
         return Features(
             asymmetric=not (self.distances.is_symmetric and self.durations.is_symmetric),
             depot=bool(self.depots),
@@ -166,7 +224,7 @@ class ProblemData:
             several_routes=self.fleet_size != 1,
             open_routes=self._ends_openly,
             capacity=capacitated,
-            backhaul=capacitated and not paired and bool((self.loads < 0).any()),
+            backhaul=capacitated and not paired and collects,
             backhaul_last=self.backhaul_last,
             length_limit=bool(np.isfinite(lengths).any()),
             time_windows=bool(

@@ -11,6 +11,7 @@ from numpy.typing import NDArray
 from spacevrp.problems.conversion import Array
 from spacevrp.problems.problem import BASE_TOLERANCE, Problem
 from spacevrp.problems.referee import judge
+from spacevrp.problems.relations import present_relations
 from spacevrp.problems.solution import Solution
 
 Routes = tuple[tuple[int, ...], ...]
@@ -31,7 +32,7 @@ def can_plan_ahead(problem: Problem) -> bool:
         return True
     capacities = [room for terms in problem.fleet for room in terms.capacities]
     limits = [*capacities, problem.max_length, *problem.windows[:, 1].tolist()]
-    ordered = bool(problem.pairs) or problem.backhaul_last
+    ordered = bool(problem.pairs or present_relations(problem)) or problem.backhaul_last
     missing = problem.distances.has_missing_arcs or problem.durations.has_missing_arcs
     free = bool(problem.depots) and problem.vehicles is None and all(map(math.isinf, limits))
     return free and not (ordered or missing)

@@ -85,6 +85,8 @@ def _unchanged(routes: Routes) -> Routes:
 
 def other_reductions(problem: Problem) -> list[Reduction]:
     """In which other ways to plan it."""
+    if problem.has_route_rules:
+        return []
     if may_collect(problem):
         return [everybody_served(problem)] if pays_to_serve(problem) else []
     usual = not (problem.open_routes or problem.backhaul_last or problem.pairs)
@@ -113,7 +115,7 @@ def other_reductions(problem: Problem) -> list[Reduction]:
 def has_one_metric(problem: Problem) -> bool:
     """Whether lengths are all there is to an arc, whatever the vehicle."""
     simple = problem.durations is problem.distances and not problem.distances.has_missing_arcs
-    return simple and not needs_fleet_rules(problem)
+    return simple and not needs_fleet_rules(problem) and not problem.has_route_rules
 
 
 def has_no_map(problem: Problem) -> bool:

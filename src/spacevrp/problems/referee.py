@@ -9,7 +9,8 @@ from __future__ import annotations
 import math
 import operator
 from collections.abc import Iterable, Mapping, Sequence, Set
-from dataclasses import dataclass
+from dataclasses import dataclass, field, replace
+from functools import cached_property
 from itertools import pairwise
 
 import numpy as np
@@ -20,6 +21,12 @@ from spacevrp.problems.errors import SolutionError
 from spacevrp.problems.fleet import Terms
 from spacevrp.problems.problem import BASE_TOLERANCE, Problem
 from spacevrp.problems.referee_fleet import check_counts, check_fleet_shape, check_permissions
+from spacevrp.problems.referee_relations import (
+    check_plan_relations,
+    check_route_relations,
+    objective_terms,
+    ride_schedule,
+)
 from spacevrp.problems.referee_rules import (
     Trip,
     Violation,
@@ -33,6 +40,8 @@ from spacevrp.problems.referee_rules import (
     name_node,
     write_apart,
 )
+from spacevrp.problems.referee_schedule import schedule_route
+from spacevrp.problems.referee_working_time import check_route_rules
 
 __all__ = ["Verdict", "Violation", "as_routes", "as_vehicles_of", "judge", "with_best_vehicles"]
 
@@ -45,20 +54,37 @@ class Verdict:
     ----------
     cost
         Length of all legs, times what a unit costs the vehicle, plus the fixed costs of vehicles
-        that leave and the penalties of skipped customers; minus the collected prize where prize is
-        maximised. A broken rule adds nothing to it, except that travelling an arc that does not
-        exist costs infinitely much.
+        that leave, what their time and overtime cost, and the penalties of skipped customers; minus
+        the collected prize where prize is maximised. A broken rule adds nothing to it, except that
+        travelling an arc that does not exist costs infinitely much.
     violations
         Everything that is wrong, route by route, then what concerns the plan as a whole.
+    problem, trips
+        What was judged: the instance, and the routes with customers.
     """
 
     cost: float
     violations: tuple[Violation, ...] = ()
+    problem: Problem | None = field(default=None, repr=False, compare=False)
+    trips: tuple[Trip, ...] = field(default=(), repr=False, compare=False)
 
     @property
     def feasible(self) -> bool:
         """Whether every rule is kept."""
         return not self.violations
+
+    @cached_property
+    def terms(self) -> dict[str, float]:
+        """Every term of which an objective may consist: cost, vehicles, makespan and balance."""
+        assert self.problem is not None  # the referee says which
+        return objective_terms(self.problem, self.trips, self.cost)
+
+    @property
+    def objective(self) -> tuple[float, ...]:
+        """What is compared of plans, by the problem's objective: the cost alone by default."""
+        if self.problem is None or self.problem.objective.is_cost:
+            return (self.cost,)
+        return self.problem.objective.values(self.terms)
 
 
 def judge(
@@ -97,8 +123,9 @@ def judge(
     violations += _check_fleet(problem, trips)
     violations += _check_visits(problem, trips)
     violations += check_pairs(problem, trips)
+    violations += check_plan_relations(problem, trips)
     violations += _check_prize(problem, trips)
-    return Verdict(_cost(problem, trips), tuple(violations))
+    return Verdict(_cost(problem, trips), tuple(violations), problem, tuple(trips))
 
 
 def judge_route(
@@ -117,9 +144,22 @@ def judge_route(
     violations += check_load(problem, trip)
     violations += check_backhauls(problem, trip)
     violations += check_length(problem, trip)
+    if problem.has_route_rules:
+        trip = replace(trip, schedule=schedule_route(problem, trip.nodes, trip.terms))
+        violations += check_route_rules(problem, trip)
+        return trip, violations + check_route_relations(problem, trip)
     violations += check_windows(problem, trip)
     violations += check_duration(problem, trip)
+    violations += check_route_relations(problem, trip)
     return trip, violations
+
+
+def ride_begins(problem: Problem, nodes: tuple[int, ...], terms: Terms | None) -> Sequence[float]:
+    """When service begins at each node at the earliest, for the sake of rides; else any time."""
+    if problem.max_ride is None:
+        return [-math.inf] * len(nodes)
+    trip = Trip(0, nodes, (), (), (), _uniform_terms(problem, nodes[0]) if terms is None else terms)
+    return ride_schedule(problem, trip)[0]
 
 
 def vehicles_of(routes: object, vehicles: Iterable[int | str] | None) -> object:
@@ -352,7 +392,17 @@ def _visited(trips: list[Trip]) -> set[int]:
 def _price(trip: Trip) -> float:
     """What a vehicle costs on a route; its fixed cost alone where there is no way."""
     price = trip.terms.fixed_cost + trip.terms.unit_distance_cost * sum(trip.lengths)
+    price += _price_of_time(trip)
     return price if math.isfinite(price) else trip.terms.fixed_cost
+
+
+def _price_of_time(trip: Trip) -> float:
+    """What the duration of a route costs, and what of it is overtime."""
+    if trip.schedule is None:
+        return 0.0
+    terms, duration = trip.terms, trip.schedule.duration
+    overtime = max(duration - terms.max_duration, 0.0)
+    return terms.unit_duration_cost * duration + terms.overtime_cost * overtime
 
 
 def _cost(problem: Problem, trips: list[Trip]) -> float:
@@ -367,6 +417,7 @@ def _cost(problem: Problem, trips: list[Trip]) -> float:
         cost += trip.terms.fixed_cost
         for length in trip.lengths:
             cost += trip.terms.unit_distance_cost * length
+        cost += _price_of_time(trip)
     for node in problem.customers:
         # A skipped compulsory customer is a violation, not a price.
         if node not in visited and math.isfinite(problem.penalty[node]):

@@ -33,8 +33,9 @@ def check_fleet_shape(
         text = f"ends at {name_node(problem, last)}, {called(terms)} ends at depot {terms.end}"
         fault("depot", text, last)
     inner_end = len(nodes) - 1 if terms.end is not None and ends_at_depot else len(nodes)
+    reloads = terms.reload_depots if terms.may_reload else ()
     for position in range(1, inner_end):
-        if nodes[position] in problem.depots:
+        if nodes[position] in problem.depots and nodes[position] not in reloads:
             text = f"visits depot {nodes[position]} on the way, at position {position + 1}"
             fault("depot", text, nodes[position])
     customers = tuple(node for node in nodes if node not in problem.depots)
@@ -55,12 +56,24 @@ def check_permissions(problem: Problem, trip: Trip) -> list[Violation]:
         if other.number != terms.number
         for customer in other.pinned
     }
+    carried_elsewhere = {
+        customer: other
+        for other in problem.fleet
+        if other.number != terms.number
+        for customer in other.on_board or ()
+    }
     for node in trip.customers:
         if node in pinned_elsewhere:
             owner = called(pinned_elsewhere[node])
             text = f"route {trip.number} visits customer {node}, who is pinned to {owner}"
             violations.append(Violation("pin", text, trip.number, node))
-        elif node in terms.forbidden:
+        elif node in carried_elsewhere:
+            owner = called(carried_elsewhere[node])
+            text = (
+                f"route {trip.number} visits customer {node}, whose goods are on board of {owner}"
+            )
+            violations.append(Violation("goods", text, trip.number, node))
+        elif node in terms.forbidden and not _lacks_goods(problem, terms, node):
             text = f"route {trip.number} visits customer {node}, whom {called(terms)} may not serve"
             violations.append(Violation("vehicle", text, trip.number, node))
     for position, pinned in enumerate(terms.pinned):
@@ -74,6 +87,13 @@ def check_permissions(problem: Problem, trip: Trip) -> list[Violation]:
             violations.append(Violation("pin", text, trip.number, pinned))
             break
     return violations
+
+
+def _lacks_goods(problem: Problem, terms: Terms, node: int) -> bool:
+    """Whether what keeps it from serving a customer is that its goods are not on board."""
+    vehicle = (problem.vehicles or ())[terms.number]
+    barred = vehicle.allowed is not None and node not in vehicle.allowed
+    return not barred and node not in vehicle.forbidden and terms.on_board is not None
 
 
 def check_counts(problem: Problem, trips: list[Trip]) -> list[Violation]:

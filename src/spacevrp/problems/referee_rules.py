@@ -7,6 +7,8 @@ from dataclasses import dataclass
 
 from spacevrp.problems.fleet import Terms, called
 from spacevrp.problems.problem import Problem
+from spacevrp.problems.referee_schedule import Schedule, trips_of
+from spacevrp.problems.relations import has_jobs_beside_pairs
 
 
 @dataclass(frozen=True)
@@ -17,7 +19,8 @@ class Violation:
     ----------
     code
         A short, stable word for the rule: shape, depot, arc, capacity, precedence, length, window,
-        duration, vehicle, pin, fleet, visit, pair or prize.
+        duration, vehicle, pin, fleet, visit, pair, prize, stops, start, break, reload, goods, ride,
+        lifo, order, group, same_route or different_routes.
     message
         A sentence with the numbers.
     route, node
@@ -37,7 +40,8 @@ class Trip:
 
     ``nodes`` holds everything on the way, ``customers`` leaves the depots out, and ``legs`` are the
     arcs that count (a tour without a depot closes itself, an open route does not), each with one of
-    the ``lengths``. ``terms`` are those of the vehicle.
+    the ``lengths``. ``terms`` are those of the vehicle. Where there are rules of routes, a
+    ``schedule`` says when what happens.
     """
 
     number: int
@@ -46,6 +50,7 @@ class Trip:
     legs: tuple[tuple[int, int], ...]
     lengths: tuple[float, ...]
     terms: Terms
+    schedule: Schedule | None = None
 
 
 def name_node(problem: Problem, node: int) -> str:
@@ -92,30 +97,48 @@ def check_arcs(problem: Problem, trip: Trip) -> list[Violation]:
 def check_load(problem: Problem, trip: Trip) -> list[Violation]:
     """No load exceeds its capacity; one violation a route and kind of load, where it is worst."""
     violations = []
+    loaded = trips_of(problem, trip.nodes) if trip.terms.may_reload else [list(trip.customers)]
     for kind, capacity in enumerate(trip.terms.capacities):
         if math.isinf(capacity):
             continue
-        demand = [float(problem.loads[node, kind]) for node in trip.customers]
-        cargo = _Cargo(trip, demand, capacity, problem.load_slack(capacity, kind))
         name = f" of kind {kind}" if problem.kinds_of_load > 1 else ""
-        if problem.pairs:
-            violations += _check_pair_load(problem, cargo, name)
-        elif problem.load_rule == "separate":
-            violations += _check_separate(problem, cargo, name)
-        else:
-            # The rule `paper` restricts how plans are constructed; what they mean is `single`.
-            violations += _check_single(cargo, name)
+        for number, customers in enumerate(loaded):
+            if not customers:
+                continue
+            demand = [float(problem.loads[node, kind]) for node in customers]
+            stays = 0.0
+            if number == 0 and trip.terms.on_board is not None:
+                kept = set(trip.terms.on_board) - set(customers)
+                stays = sum(float(problem.loads[node, kind]) for node in sorted(kept))
+            slack = problem.load_slack(capacity, kind)
+            cargo = _Cargo(trip, customers, demand, capacity, slack, number, stays)
+            if problem.pickup is not None or has_jobs_beside_pairs(problem):
+                violations += _check_on_board(problem, cargo, name, kind)
+            elif problem.pairs:
+                violations += _check_pair_load(problem, cargo, name)
+            elif problem.load_rule == "separate":
+                violations += _check_separate(problem, cargo, name)
+            else:
+                # The rule `paper` restricts how plans are constructed; what they mean is `single`.
+                violations += _check_single(cargo, name)
     return violations
 
 
 @dataclass(frozen=True)
 class _Cargo:
-    """One kind of load on a trip: what each customer receives, and the room there is."""
+    """One kind of load between two depots: what each customer receives, and the room there is.
+
+    ``reloads`` counts the depots passed on the way before. What ``stays`` on board is taken along
+    for customers who are not served before the next depot.
+    """
 
     trip: Trip
+    customers: list[int]
     demand: list[float]
     capacity: float
     slack: float
+    reloads: int
+    stays: float
 
 
 def _check_single(cargo: _Cargo, name: str) -> list[Violation]:
@@ -126,8 +149,8 @@ def _check_single(cargo: _Cargo, name: str) -> list[Violation]:
     """
     trip = cargo.trip
     prefix = lowest = highest = worst_spread = 0.0
-    worst_node = trip.customers[0]
-    for node, demand in zip(trip.customers, cargo.demand, strict=True):
+    worst_node = cargo.customers[0]
+    for node, demand in zip(cargo.customers, cargo.demand, strict=True):
         prefix += demand
         lowest = min(lowest, prefix)
         highest = max(highest, prefix)
@@ -146,12 +169,12 @@ def _check_single(cargo: _Cargo, name: str) -> list[Violation]:
 
 def _check_separate(problem: Problem, cargo: _Cargo, name: str) -> list[Violation]:
     """Deliveries still on board plus everything collected so far fit in at every point."""
-    to_deliver = 0.0
+    to_deliver = cargo.stays
     for demand in cargo.demand:
         to_deliver += max(demand, 0.0)
     collected = 0.0
     worst_load, worst_node = to_deliver, None
-    for node, demand in zip(cargo.trip.customers, cargo.demand, strict=True):
+    for node, demand in zip(cargo.customers, cargo.demand, strict=True):
         if demand > 0:
             to_deliver -= demand
         else:
@@ -165,8 +188,27 @@ def _check_pair_load(problem: Problem, cargo: _Cargo, name: str) -> list[Violati
     """The vehicle starts empty; pickups add to the load, deliveries take from it."""
     load = worst_load = 0.0
     worst_node = None
-    for node, demand in zip(cargo.trip.customers, cargo.demand, strict=True):
+    for node, demand in zip(cargo.customers, cargo.demand, strict=True):
         load -= demand
+        if load > worst_load:
+            worst_load, worst_node = load, node
+    return _judge_worst_load(problem, cargo, name, worst_load, worst_node)
+
+
+def _check_on_board(problem: Problem, cargo: _Cargo, name: str, kind: int) -> list[Violation]:
+    """Jobs, pairs and stops that both receive and hand over: all that is on board fits in.
+
+    Deliveries outside pairs are on board from the start, what else is collected stays to the end.
+    At one stop the delivery comes before the pickup.
+    """
+    paired = {node for pair in problem.pairs for node in pair}
+    load = cargo.stays
+    for node, demand in zip(cargo.customers, cargo.demand, strict=True):
+        if node not in paired:
+            load += max(demand, 0.0)
+    worst_load, worst_node = load, None
+    for node, demand in zip(cargo.customers, cargo.demand, strict=True):
+        load += float(problem.pickups[node, kind]) - demand
         if load > worst_load:
             worst_load, worst_node = load, node
     return _judge_worst_load(problem, cargo, name, worst_load, worst_node)
@@ -181,7 +223,8 @@ def _judge_worst_load(
     number = cargo.trip.number
     shown, capacity = write_apart(load, cargo.capacity)
     if node is None:
-        text = f"route {number} leaves with a load of {shown}{name}, capacity is {capacity}"
+        again = f" after reload {cargo.reloads}" if cargo.reloads else ""
+        text = f"route {number} leaves with a load of {shown}{name}{again}, capacity is {capacity}"
     else:
         text = (
             f"route {number} has a load of {shown}{name} after {name_node(problem, node)}, "
@@ -195,8 +238,11 @@ def check_backhauls(problem: Problem, trip: Trip) -> list[Violation]:
     if not problem.backhaul_last:
         return []
     violations = []
-    backhaul: int | None = None  # the last one passed
-    for node in trip.customers:
+    backhaul: int | None = None  # the last one passed since the vehicle was last empty
+    for node in trip.nodes if trip.terms.may_reload else trip.customers:
+        if node in problem.depots:
+            backhaul = None
+            continue
         loads = problem.loads[node]  # all of one sign
         if (loads < 0).any():
             backhaul = node
@@ -277,6 +323,16 @@ def check_duration(problem: Problem, trip: Trip) -> list[Violation]:
     limited_to = trip.terms.max_duration
     if math.isinf(limited_to):
         return []
+    duration = route_duration(problem, trip)
+    if math.isinf(duration) or duration <= limited_to + problem.time_tolerance:
+        return []
+    shown, limit = write_apart(duration, limited_to)
+    text = f"route {trip.number} takes {shown}, {called(trip.terms)} may take {limit}"
+    return [Violation("duration", text, trip.number)]
+
+
+def route_duration(problem: Problem, trip: Trip) -> float:
+    """How long the route takes from the latest departure that is in time."""
     busy = sum(problem.durations.between(*leg) for leg in trip.legs)
     busy += sum(float(problem.service[node]) for node in trip.customers)
     earliest = max(float(problem.windows[trip.nodes[0], 0]), trip.terms.leaves_from)
@@ -286,20 +342,15 @@ def check_duration(problem: Problem, trip: Trip) -> list[Violation]:
             latest -= float(problem.service[target])
         latest = min(latest, float(problem.windows[target, 1]))
         latest -= problem.durations.between(origin, target)
-    duration = busy
-    if math.isfinite(latest):
-        clock = start = max(earliest, latest)
-        for origin, target in trip.legs:
-            clock += problem.durations.between(origin, target)
-            if target not in problem.depots:
-                clock = max(clock, float(problem.windows[target, 0]))
-                clock += float(problem.service[target])
-        duration = clock - start
-    if math.isinf(duration) or duration <= limited_to + problem.time_tolerance:
-        return []
-    shown, limit = write_apart(duration, limited_to)
-    text = f"route {trip.number} takes {shown}, {called(trip.terms)} may take {limit}"
-    return [Violation("duration", text, trip.number)]
+    if not math.isfinite(latest):
+        return busy
+    clock = start = max(earliest, latest)
+    for origin, target in trip.legs:
+        clock += problem.durations.between(origin, target)
+        if target not in problem.depots:
+            clock = max(clock, float(problem.windows[target, 0]))
+            clock += float(problem.service[target])
+    return clock - start
 
 
 # ----------------------------------------------------------------------------------------- pairs
@@ -308,9 +359,13 @@ def check_duration(problem: Problem, trip: Trip) -> list[Violation]:
 def check_pairs(problem: Problem, trips: list[Trip]) -> list[Violation]:
     """Pickup before delivery in the same route; then the vehicle is empty at the end, too."""
     place: dict[int, tuple[int, int]] = {}  # customer -> route and position of its first visit
+    place_of_trip: dict[int, int] = {}  # customer -> reloads before its first visit
     for trip in trips:
         for position, node in enumerate(trip.customers):
             place.setdefault(node, (trip.number, position))
+        if trip.terms.may_reload:
+            for reloads, customers in enumerate(trips_of(problem, trip.nodes)):
+                place_of_trip |= {node: reloads for node in customers}
     violations = []
     for pickup, delivery in problem.pairs:
         if pickup in place and delivery in place:
@@ -320,6 +375,12 @@ def check_pairs(problem: Problem, trips: list[Trip]) -> list[Violation]:
                 text = (
                     f"route {route} picks up at customer {pickup}, but its delivery, "
                     f"customer {delivery}, is on route {other_route}"
+                )
+                violations.append(Violation("pair", text, route, delivery))
+            elif place_of_trip.get(pickup) != place_of_trip.get(delivery):
+                text = (
+                    f"route {route} reloads between customer {pickup} and its delivery, "
+                    f"customer {delivery}"
                 )
                 violations.append(Violation("pair", text, route, delivery))
             elif delivered_at < picked_at:

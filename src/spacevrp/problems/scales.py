@@ -193,4 +193,7 @@ class Scales(ProblemData):
     @cached_property
     def whole_loads(self) -> tuple[bool, ...]:
         """Whether all amounts of a kind of load are whole numbers."""
-        return tuple((self.loads == np.round(self.loads)).all(axis=0).tolist())
+        whole = (self.loads == np.round(self.loads)).all(axis=0)
+        if self.pickup is not None:
+            whole &= (self.pickups == np.round(self.pickups)).all(axis=0)
+        return tuple(whole.tolist())

@@ -24,6 +24,7 @@ from spacevrp.problems.plan_documents import (
     plan_rows,
     solution_document,
 )
+from spacevrp.problems.plan_gpx import plan_gpx
 from spacevrp.problems.plan_sol import solution_sol
 from spacevrp.problems.plan_text import count, describe_plan, write_number
 from spacevrp.problems.plan_vroom import plan_vroom
@@ -91,6 +92,18 @@ class Solution:
         return self.is_legal and not self.feasible
 
     @cached_property
+    def terms(self) -> dict[str, float]:
+        """Every term of which an objective may consist: cost, vehicles, makespan and balance."""
+        return judge(self._problem, self.routes).terms
+
+    @property
+    def objective(self) -> tuple[float, ...]:
+        """What was minimised, the first terms first: the cost alone by default."""
+        if self.problem is None or self.problem.objective.is_cost:
+            return (self.cost,)
+        return self.problem.objective.values(self.terms)
+
+    @cached_property
     def explanation(self) -> Explanation:
         """Why customers are left out, what would let them in, and what limits each route."""
         return explain(self._problem, self.routes)
@@ -125,6 +138,8 @@ class Solution:
     def to_dict(self) -> dict[str, Any]:
         """The plan as plain values: totals, and every stop of every route; ready for JSON."""
         document = plan_document(self.plan, self.violations)
+        if not self._problem.objective.is_cost:
+            document["totals"] |= {**self.terms, "objective": list(self.objective)}
         return document | {"unserved": unserved_document(self._problem, self.unserved)}
 
     def to_rows(self) -> list[dict[str, Any]]:
@@ -147,6 +162,10 @@ class Solution:
         """A GeoJSON collection of routes and stops, for problems with longitudes and latitudes."""
         return plan_geojson(self.plan, self.violations)
 
+    def to_gpx(self) -> str:
+        """GPX 1.1 with a route for each vehicle, for problems with longitudes and latitudes."""
+        return plan_gpx(self.plan)
+
     def to_vroom(self) -> dict[str, Any]:
         """The document that VROOM would answer with."""
         return plan_vroom(self.plan)
@@ -154,8 +173,8 @@ class Solution:
     def save(self, path: str | Path) -> None:
         """Write the solution in the format that the suffix says.
 
-        ``.sol`` (VRPLIB), ``.json`` (as ``spacevrp solve`` writes it), ``.geojson``, ``.csv`` (one
-        row a stop) or ``.txt`` (what ``str`` gives).
+        ``.sol`` (VRPLIB), ``.json`` (as ``spacevrp solve`` writes it), ``.geojson``, ``.gpx``,
+        ``.csv`` (one row a stop) or ``.txt`` (what ``str`` gives).
         """
         path = Path(path)
         suffix = path.suffix.lower()
@@ -167,13 +186,15 @@ class Solution:
             text = _as_json(document)
         elif suffix == ".geojson":
             text = _as_json(self.to_geojson())
+        elif suffix == ".gpx":
+            text = self.to_gpx()
         elif suffix == ".csv":
             text = plan_csv(self.to_dict())
         elif suffix == ".txt":
             text = f"{self}\n"
         else:
             raise UnsupportedError(
-                f"{path}: solutions are saved as .sol, .json, .geojson, .csv or .txt"
+                f"{path}: solutions are saved as .sol, .json, .geojson, .gpx, .csv or .txt"
             )
         try:
             path.write_bytes(text.encode())
@@ -183,7 +204,7 @@ class Solution:
 
     def __str__(self) -> str:
         state = "feasible" if self.feasible else count(len(self.violations), "violation")
-        left_out = sum(violation.code == "visit" for violation in self.violations)
+        left_out = sum(violation.code in ("visit", "group") for violation in self.violations)
         if self.partial and left_out:
             state = f"{left_out} unserved"
         routes = count(len(self.routes), "route")
@@ -210,7 +231,8 @@ class Solution:
         for violation in self.violations:
             known = ids is not None and violation.node is not None
             label = f" ({violation.node} is {ids[violation.node]})" if known else ""  # type: ignore[index]
-            reason = reasons.get(violation.node, "") if violation.code == "visit" else ""
+            told = violation.code in ("visit", "group")
+            reason = reasons.get(violation.node, "") if told else ""
             lines.append(f"  {violation.message}{label}{reason}")
         clock = self.problem.clock if self.problem is not None else None
         if clock is not None and any(violation.code == "window" for violation in self.violations):

@@ -13,6 +13,8 @@ from spacevrp.problems.distances import Distances
 from spacevrp.problems.errors import ProblemError
 from spacevrp.problems.fleet import MOST_VEHICLES
 from spacevrp.problems.fleet_checks import check_pins, check_servable, check_vehicles
+from spacevrp.problems.relations import check_relations
+from spacevrp.problems.route_rules import check_route_rules
 from spacevrp.problems.scales import Scales
 from spacevrp.problems.variants import parse_variant
 
@@ -26,6 +28,8 @@ def validate(problem: Scales) -> None:
     _check_times(problem)
     _check_prizes(problem)
     _check_pairs(problem)
+    check_relations(problem)
+    check_route_rules(problem)
     _check_without_depot(problem)
     _check_variant(problem)
     check_pins(problem)
@@ -77,8 +81,11 @@ def _check_demand(problem: Scales) -> None:
         _refuse("demand", demand, at_depot & (demand != 0), "0 at a depot")
         # Otherwise each vehicle has its own.
         if problem.vehicles is None and not problem.allow_unservable:
-            too_much = np.abs(demand) > capacity + problem.load_slack(capacity, kind)
-            _refuse("demand", demand, too_much, f"at most the capacity {capacity}")
+            room = capacity + problem.load_slack(capacity, kind)
+            _refuse("demand", demand, np.abs(demand) > room, f"at most the capacity {capacity}")
+            if problem.pickup is not None:
+                pickup = problem.pickups[:, kind]
+                _refuse("pickup", pickup, pickup > room, f"at most the capacity {capacity}")
     both = (problem.loads > 0).any(axis=1) & (problem.loads < 0).any(axis=1)
     if both.any():
         node = int(np.argmax(both))
@@ -140,9 +147,6 @@ def _check_pairs(problem: Scales) -> None:
                 f"{_bare(picked)} against {_bare(delivered)}",
                 node=pickup,
             )
-    for node in problem.customers:
-        if node not in partner:
-            raise ProblemError("pairs", "a partner", "none", node=node)
     if problem.backhaul_last:
         raise ProblemError("backhaul_last", "False beside pairs", "True")
 

@@ -13,6 +13,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from spacevrp import native
+from spacevrp.problems.comparison import lost_priority, worth
 from spacevrp.problems.conversion import show
 from spacevrp.problems.deadline import Deadline, stopping_on_interrupt
 from spacevrp.problems.errors import SpacevrpError, UnsupportedError
@@ -269,10 +270,11 @@ def usual_starts(problem: Problem) -> Sequence[str]:
     return [method for method in CONSTRUCTIONS if method != "regret"]
 
 
-def rank(plan: Solution) -> tuple[bool, int, float]:
+def rank(plan: Solution) -> tuple[float, ...]:
     """What makes a plan better: no broken rule, then little left undone, then less cost."""
     left = sum(is_missing_visit(one) or one.code == "prize" for one in plan.violations)
-    return not plan.is_legal, left, plan.cost
+    lost = lost_priority(plan.problem, plan.violations)
+    return not plan.is_legal, lost, left, *worth(plan)
 
 
 class _Stage:
@@ -404,7 +406,7 @@ class _Stage:
         self, numbers: Sequence[int], models: Sequence[Native], plans: Sequence[Plan]
     ) -> None:
         """Take plans over where the referee finds them better than those there are."""
-        judged = solutions_of([one.problem for one in models], plans)
+        judged = solutions_of(models, plans)
         for number, one, plan, solution in zip(numbers, models, plans, judged, strict=True):
             if not solution.is_legal and one.model.evaluate(*plan)["feasible"]:
                 name = one.problem.name or one.problem.variant_name

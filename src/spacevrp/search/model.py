@@ -22,7 +22,10 @@ from spacevrp.problems.fleet import Terms
 from spacevrp.problems.judging import judge_all, with_vehicles
 from spacevrp.problems.problem import BASE_TOLERANCE, Problem
 from spacevrp.problems.referee import around
+from spacevrp.problems.relations import has_jobs_beside_pairs
 from spacevrp.problems.solution import Solution
+from spacevrp.search.relations import measures_routes, relation_arguments
+from spacevrp.search.route_rules import fastest, needs_times, rule_arguments
 
 # Nodes up to which the search is given a matrix; beyond, it measures from coordinates.
 MATRIX_NODES = 3000
@@ -56,7 +59,7 @@ class Native:
 
     def solution(self, routes: Sequence[Sequence[int]], types: Sequence[int]) -> Solution:
         """A plan of the search as the referee judges it."""
-        return solution_of(self.problem, routes, types)
+        return solution_of(self.problem, routes, types, self.model)
 
 
 def native_model(problem: Problem, candidates: NDArray[np.int32] | None = None) -> Native:
@@ -89,9 +92,11 @@ def model_arguments(problem: Problem) -> dict[str, Any]:
     """Everything that the compiled model is told of a problem, by name: no revealed prizes."""
     fleet = _fleet(problem)
     timed = _times_bind(problem, fleet)
-    arguments = _roads(problem, timed)
+    arguments = _roads(problem, timed, fastest(fleet))
     arguments |= _nodes(problem, timed)
     arguments |= _vehicles(problem, fleet, timed)
+    arguments["rules"] = rule_arguments(problem, fleet)
+    arguments |= relation_arguments(problem)
     return arguments
 
 
@@ -108,19 +113,25 @@ def _times_bind(problem: Problem, fleet: Sequence[Terms]) -> bool:
         return False
     if any(math.isfinite(terms.max_duration) for terms in fleet):
         return True
+    if problem.max_ride is not None or measures_routes(problem) or needs_times(problem, fleet):
+        return True
     closing = problem.windows[:, 1]
     if any(math.isfinite(terms.back_by) for terms in fleet):
         return True
     if math.isinf(closing.min()):
         return False
     ends = [terms.end for terms in fleet if terms.end is not None]
+    ends += [depot for terms in fleet for depot in terms.reload_depots]
     return bool(
         np.isfinite(closing[list(problem.customers)]).any() or np.isfinite(closing[ends]).any()
     )
 
 
-def _roads(problem: Problem, timed: bool) -> dict[str, Any]:
-    """Distances, and durations where they differ; an arc that one of both lacks does not exist."""
+def _roads(problem: Problem, timed: bool, speed: float) -> dict[str, Any]:
+    """Distances, and durations where they differ; an arc that one of both lacks does not exist.
+
+    Durations are those of the fastest vehicle.
+    """
     lengths, times = problem.distances, problem.durations
     own_times = times is not lengths
     missing = own_times and (times.has_missing_arcs or lengths.has_missing_arcs)
@@ -144,8 +155,8 @@ def _roads(problem: Problem, timed: bool) -> dict[str, Any]:
         if missing:
             matrix = np.where(np.isinf(times.matrix()), np.inf, matrix)
         arguments["distances"] = _plain(matrix)
-    if timed and own_times and not _alike(lengths, times):
-        matrix = times.matrix()
+    if timed and ((own_times and not _alike(lengths, times)) or speed != 1):
+        matrix = times.matrix() / speed
         if missing:
             matrix = np.where(np.isinf(lengths.matrix()), np.inf, matrix)
         arguments["durations"] = _plain(matrix)
@@ -175,7 +186,9 @@ def _nodes(problem: Problem, timed: bool) -> dict[str, Any]:
         penalty = np.where(np.isinf(penalty), np.inf, 0.0)
     customers = problem.customers if problem.depots else range(1, size)
     return {
-        "demand": _plain(problem.loads),
+        "demand": _plain(
+            problem.loads if problem.pickup is None else problem.loads - problem.pickups
+        ),
         "opening": _plain(problem.windows[:, 0]),
         "closing": _plain(problem.windows[:, 1]),
         "service": _plain(problem.service),
@@ -195,6 +208,8 @@ def _nodes(problem: Problem, timed: bool) -> dict[str, Any]:
 
 
 def _load_rule(problem: Problem) -> str:
+    if problem.pickup is not None or has_jobs_beside_pairs(problem):
+        return "mixed"
     if problem.pairs:
         return "pairs"
     # The rule `paper` restricts how plans are constructed; what they mean is `single`.
@@ -237,7 +252,9 @@ def _vehicles(problem: Problem, fleet: Sequence[Terms], timed: bool) -> dict[str
         "fixed_cost": np.array([terms.fixed_cost for terms in fleet]),
         "unit_cost": np.array([terms.unit_distance_cost for terms in fleet]),
         "max_length": np.array([terms.max_length + slack_of_length for terms in fleet]),
-        "max_duration": np.array([terms.max_duration + slack_of_duration for terms in fleet]),
+        "max_duration": np.array(
+            [terms.max_duration + terms.max_overtime + slack_of_duration for terms in fleet]
+        ),
         "leaves_from": np.array([terms.leaves_from for terms in fleet]),
         "back_by": np.array([terms.back_by + slack_of_time for terms in fleet]),
         "count": np.array([-1 if t.count is None else t.count for t in fleet], dtype=np.int32),
@@ -284,27 +301,35 @@ def _tours_of(solution: Solution) -> Plan:
 
 
 def solution_of(
-    problem: Problem, routes: Sequence[Sequence[int]], types: Sequence[int]
+    problem: Problem,
+    routes: Sequence[Sequence[int]],
+    types: Sequence[int],
+    model: Any = None,
 ) -> Solution:
-    """A plan of the search, refereed."""
-    return Solution.judged(problem, _written(problem, routes, types))
+    """A plan of the search, refereed; by its compiled model, where there is one already."""
+    return Solution.judged(problem, _written(problem, routes, types, model))
 
 
-def solutions_of(problems: Sequence[Problem], plans: Sequence[Plan]) -> list[Solution]:
+def solutions_of(several: Sequence[Native], plans: Sequence[Plan]) -> list[Solution]:
     """Plans of the search, one for each problem, refereed."""
     return judge_all(
-        problems,
-        [_written(problem, *plan) for problem, plan in zip(problems, plans, strict=True)],
+        [one.problem for one in several],
+        [_written(one.problem, *plan, one.model) for one, plan in zip(several, plans, strict=True)],
     )
 
 
 def _written(
-    problem: Problem, routes: Sequence[Sequence[int]], types: Sequence[int]
+    problem: Problem, routes: Sequence[Sequence[int]], types: Sequence[int], model: Any
 ) -> tuple[tuple[int, ...], ...]:
-    """The routes with their depots, as the referee reads them, and without empty ones."""
+    """The routes with their depots, as the referee reads them, and without empty ones.
+
+    The search leaves reloads out of its routes; its model knows where they come best.
+    """
     if not problem.depots:
         return tuple((0, *route) for route in routes if route) or ((0,),)
     fleet = problem.fleet
+    if any(terms.may_reload for terms in fleet):
+        routes = (model or native_model(problem).model).visits(routes, types)
     driven = [
         (around(route, fleet[number]), number)
         for route, number in zip(routes, types, strict=True)

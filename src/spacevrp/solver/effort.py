@@ -58,8 +58,8 @@ def _most_for_network(problem: Problem) -> int:
 
 
 def unlearned_by_network(problem: Problem, term: str) -> str:
-    """That the network does not know a term of vehicles, in a line."""
-    return f"{_label(problem)}: {BY_DESIGN}, which does not know {term} of vehicles"
+    """That the network does not know something of a problem, in a line."""
+    return f"{_label(problem)}: {BY_DESIGN}, which does not know {term}"
 
 
 def without_network(problem: Problem) -> str:

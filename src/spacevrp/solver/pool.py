@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Sequence
 from typing import Any
 
-from spacevrp.problems.comparison import better_of
+from spacevrp.problems.comparison import better_of, worth
 from spacevrp.problems.deadline import Deadline
 from spacevrp.problems.errors import SolutionError, SpacevrpError
 from spacevrp.problems.inputs import is_one
@@ -94,6 +94,8 @@ class Pool:
         held = self._best.get(number)
         if held is None:
             return True
+        if held.feasible and plan.feasible and not self.problems[number].objective.is_cost:
+            return worth(plan) < worth(held)
         if held.feasible and plan.feasible:
             cost = plan.cost if expected is None else expected
             return cost < self.expected.get(number, held.cost)

@@ -22,8 +22,8 @@ from spacevrp.inference.weights import DEFAULT_WEIGHTS
 from spacevrp.problems.conversion import as_whole
 from spacevrp.problems.deadline import NEVER, Clock, Deadline, stopping_on_interrupt
 from spacevrp.problems.errors import SpacevrpError, UnsupportedError
-from spacevrp.problems.fleet import unlearned_terms
 from spacevrp.problems.inputs import as_problems, is_one
+from spacevrp.problems.learned import unlearned
 from spacevrp.problems.problem import Problem
 from spacevrp.problems.recourse import can_plan_ahead
 from spacevrp.problems.solution import Solution
@@ -271,14 +271,13 @@ class Call:
         wanted = self.protocol.decide("search", self.params.search, True)
         everything = range(len(self.problems))
         self.searched = [n for n in everything if wanted and can_search(self.problems[n])]
-        terms = [unlearned_terms(problem.fleet) for problem in self.problems]
+        terms = [unlearned(problem) for problem in self.problems]
         self.unlearned = {n: term for n, term in enumerate(terms) if term is not None}
         for number, term in self.unlearned.items():
             if number not in self.searched:
                 expected = "the search, as the network does not know it"
                 raise UnsupportedError(
-                    f"instance {number}, {term} of vehicles: expected {expected}, received a call "
-                    "without it"
+                    f"instance {number}, {term}: expected {expected}, received a call without it"
                 )
         show = False if self.timed else self.show
         self.construct = Construct(

@@ -282,6 +282,11 @@ class TrainConfig:
         """Whether policy heads are trained, and nothing else."""
         return self.augmentations > 1
 
+    @property
+    def starts(self) -> int:
+        """Trajectories of each instance."""
+        return self.starts_at(self.size)
+
     def to_dict(self) -> dict[str, Any]:
         """The run as plain data."""
         return asdict(self)

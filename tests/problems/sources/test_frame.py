@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from spacevrp.problems.errors import ProblemError, UnsupportedError
+from spacevrp.problems.errors import ProblemError
 from spacevrp.problems.problem import Problem
 from spacevrp.problems.sources.frame import COLUMNS, ColumnWarning
 
@@ -154,8 +154,8 @@ def test_refused(change: dict[Any, Any], part: str) -> None:
 
 
 def test_more_that_is_refused() -> None:
-    with pytest.raises(UnsupportedError, match="node 1: delivery and pickup in one visit"):
-        Problem.from_frame({"x": [0, 1], "y": [0, 0], "delivery": [0, 1], "pickup": [0, 1]})
+    both = Problem.from_frame({"x": [0, 1], "y": [0, 0], "delivery": [0, 1], "pickup": [0, 2]})
+    assert (both.demand.tolist(), both.pickups.ravel().tolist()) == ([0, 1], [0, 2])
     with pytest.raises(ProblemError, match="at least one row"):
         Problem.from_frame(pandas.DataFrame({"x": [], "y": []}))
     with pytest.raises(ProblemError, match="lat: expected a column of its own"):

@@ -191,3 +191,9 @@ def test_answers_name_vehicles_as_the_dictionary_counts_them() -> None:
     routes = [[0, 1, 0], [0, 3, 0], [0, 2, 0]]
     answer = Solution.judged(mixed, routes, ["0, 2", "1", "0, 2"]).to_vroom()
     assert [route["vehicle"] for route in answer["routes"]] == [0, 1, 2]
+
+
+def test_ragged_durations_are_refused_in_one_line() -> None:
+    matrix = [[0, 1, 2, 1], [1, 0, 1, 2], [2, 1, 0, 1], [1, 2, 1, 0]]
+    with pytest.raises(ProblemError, match="service, node 1: expected numbers"):
+        Problem.from_ortools({"time_matrix": matrix, "service_time": [[1, 2], [3]]})

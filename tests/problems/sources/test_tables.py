@@ -1,4 +1,4 @@
-"""Answers of OSRM, openrouteservice and Valhalla."""
+"""Answers of OSRM, openrouteservice, Valhalla and Google."""
 
 from __future__ import annotations
 
@@ -137,3 +137,49 @@ def test_seconds_become_the_unit_asked_for(answer: dict[str, Any]) -> None:
     assert timed.distances.between(2, 1) == pytest.approx(222.3 / 60)
     with pytest.raises(ProblemError, match="time_unit: expected one of"):
         Problem.from_table(quick, time_unit="days")
+
+
+# ------------------------------------------------------------------------------------------ Google
+
+
+def google(change: dict[str, Any] | None = None) -> dict[str, Any]:
+    """The same table as its Distance Matrix has it; the road that is missing has no results."""
+    rows = []
+    for i in range(3):
+        elements: list[dict[str, Any]] = []
+        for j in range(3):
+            seconds, metres = OSRM["durations"][i][j], OSRM["distances"][i][j]
+            if seconds is None:
+                elements.append({"status": "ZERO_RESULTS"})
+                continue
+            duration = {"text": "some mins", "value": seconds}
+            distance = {"text": "some km", "value": metres}
+            elements.append({"status": "OK", "duration": duration, "distance": distance})
+        rows.append({"elements": elements})
+    names = ["A", "B", "C"]
+    ends = {"origin_addresses": names, "destination_addresses": names}
+    return {"status": "OK", **ends, "rows": rows, **(change or {})}
+
+
+def test_google_says_what_osrm_says() -> None:
+    for made in (Problem.from_table(google()), Problem.from_data(google())):
+        read = Problem.from_table({key: OSRM[key] for key in ("durations", "distances")})
+        assert made == read
+    hurried = google()
+    hurried["rows"][1]["elements"][2]["duration_in_traffic"] = {"value": 500}
+    assert Problem.from_table(hurried).durations.between(1, 2) == 500
+
+
+@pytest.mark.parametrize(
+    ("change", "words"),
+    [
+        ({"status": "REQUEST_DENIED", "error_message": "no key"}, "a failure: 'no key'"),
+        ({"rows": [{}]}, "elements: expected a list"),
+        ({"rows": [{"elements": [{"status": "LOST"}]}]}, "rows, 0, 0: expected a status OK"),
+        ({"rows": [{"elements": [{"duration": 5}]}]}, "rows, 0, 0: expected a table of keys"),
+        ({"rows": [{"elements": []}]}, "expected durations or distances, received neither"),
+    ],
+)
+def test_what_is_wrong_in_an_answer_of_google_is_named(change: dict[str, Any], words: str) -> None:
+    with pytest.raises(ProblemError, match=words):
+        Problem.from_table(google(change))

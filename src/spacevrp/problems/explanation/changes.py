@@ -67,7 +67,7 @@ class Change:
         if self.kind == "window" and self.nodes:
             windows = np.array(changes.get("windows", problem.windows))
             windows[list(self.nodes), 1] += self.amount
-            changes["windows"] = windows
+            changes |= {"windows": windows, "closed": problem.closed}
         if self.vehicle is not None and problem.vehicles is not None:
             types = list(changes.get("vehicles", problem.vehicles))
             fields = self._of_type(problem, types[self.vehicle])
@@ -193,6 +193,7 @@ def rank(
     problem = insertions.problem
     # Where goods are only handed over, a route carries the same wherever a customer comes in.
     alike = problem.vehicles is None and not problem.pairs and not (problem.loads < 0).any()
+    alike = alike and problem.pickup is None
     loaded: dict[int | None, tuple[Change, ...] | None] = {}
     promising = []
     for insertion in found:
@@ -254,7 +255,7 @@ def needed(
     ``vehicle`` is the type of vehicle that they are of, where it is not the one that suits best.
     """
     codes = {fault.code for fault in faults}
-    if codes - _MENDABLE:
+    if codes - _MENDABLE or ("arc" in codes and problem.travel_times):
         return None
     changes: list[Change] = []
     if codes - {"arc", "fleet"}:
@@ -268,8 +269,9 @@ def needed(
             excess = length - max_length_of(problem, plan)
             changes.append(Change("length", excess, length, vehicle=vehicle))
         if "duration" in codes and plan.vehicle is not None:
-            excess = plan.duration - plan.vehicle.max_duration
-            changes.append(Change("duration", excess, plan.duration, vehicle=vehicle))
+            regular = plan.duration - plan.vehicle.max_overtime
+            excess = regular - plan.vehicle.max_duration
+            changes.append(Change("duration", excess, regular, vehicle=vehicle))
         if "window" in codes:
             changes.append(_later_closing(problem, plan, vehicle))
         refused = tuple(f.node for f in faults if _is_refusal(f) and f.node is not None)

@@ -126,5 +126,5 @@ def explain(
 
 
 def is_missing_visit(violation: Violation) -> bool:
-    """Whether a violation only says that a customer is left out, if pinned to a vehicle."""
-    return violation.code in ("visit", "pin") and violation.route is None
+    """Whether a violation only says that a customer is left out: pinned, or of a group, too."""
+    return violation.code in ("visit", "pin", "group") and violation.route is None

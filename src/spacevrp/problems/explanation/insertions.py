@@ -74,6 +74,7 @@ class Insertions:
         self.problem, self.deadline = problem, deadline
         self.routes: list[Route] = list(as_routes(problem, routes))
         self.sheet = _sheet(problem)  # for judging routes one by one
+        self.related = bool(problem.groups or problem.same_route)
         self._costs: list[float] = []
         self._legal: list[bool] = []
         for route in self.routes:
@@ -84,7 +85,7 @@ class Insertions:
 
     def _told(self) -> set[str]:
         """What the referee has to say of the plan as it is, where vehicles differ."""
-        if self.problem.vehicles is None:
+        if self.problem.vehicles is None and not self.related:
             return set()
         return {violation.message for violation in judge(self.sheet, self.routes).violations}
 
@@ -113,7 +114,7 @@ class Insertions:
     def _judged(self, stops: Route, number: int, nodes: Route) -> Insertion:
         cost, faults = self.judge_alone(nodes)
         insertion = Insertion(stops, number, nodes, cost - self._costs[number - 1], faults)
-        if insertion.fits and self.problem.vehicles is not None:
+        if insertion.fits and (self.problem.vehicles is not None or self.related):
             # The route may need another vehicle now, which another route has.
             insertion = replace(insertion, faults=self._fleet_faults(self.plan_with(insertion)))
         return insertion
@@ -125,11 +126,14 @@ class Insertions:
         """
         if not self.problem.depots and self.used:
             return
-        ends: dict[tuple[int | None, int | None], None] = {
-            (terms.start, terms.end): None for terms in self.problem.fleet
+        ways: dict[tuple[int | None, int | None, int | None], None] = {
+            (terms.start, depot, terms.end): None
+            for terms in self.problem.fleet
+            # Who is under way first goes for what is not on board.
+            for depot in (None, *(terms.reload_depots if terms.on_board is not None else ()))
         }
-        for start, end in ends or {(None, None): None}:
-            nodes = (*_listed(start), *stops, *_listed(end))
+        for start, depot, end in ways or {(None, None, None): None}:
+            nodes = (*_listed(start), *_listed(depot), *stops, *_listed(end))
             cost, faults = self.judge_alone(nodes)
             bound, others = self._by_type(nodes) if faults else ((), {})
             if bound:
@@ -166,6 +170,14 @@ class Insertions:
         """What is wrong with the plan that was not before: too many routes, or no vehicle free."""
         found = judge(self.sheet, routes).violations
         faults = tuple(violation for violation in found if violation.code == "fleet")
+        if self.related and not faults:
+            faults = tuple(
+                violation
+                for violation in found
+                if violation.code in ("group", "same_route") and violation.message not in self.known
+            )
+        if faults:
+            return faults
         if self.problem.vehicles is None:
             return faults
         fresh = [violation for violation in found if violation.message not in self.known]
@@ -192,10 +204,14 @@ class Insertions:
         # that the place before its first node is the one after its last.
         last = len(route) - (len(route) > 1 and route[-1] in self.problem.depots)
         first, *rest = stops
+        reloads = {depot for terms in self.problem.fleet for depot in terms.reload_depots}
         for place in range(1, last + 1):
             begun = (*route[:place], first)
             if not rest:
                 yield begun + route[place:]
+                for depot in sorted(reloads):
+                    yield (*route[:place], depot, first, *route[place:])
+                    yield (*begun, depot, *route[place:])
                 continue
             (second,) = rest
             for later in range(place, last + 1):
@@ -214,7 +230,8 @@ def _listed(depot: int | None) -> Route:
 def missing(problem: Problem, routes: Iterable[Iterable[int]]) -> list[Route]:
     """Compulsory customers whom no route visits, the two of a pair together.
 
-    Where one of a pair is visited alone it is listed with its partner, too: neither counts.
+    Where one of a pair is visited alone it is listed with its partner, too: neither counts. Of a
+    required group without a visit all are listed, each for itself.
     """
     visited = {node for route in routes for node in route}
     couple = {node: pair for pair in problem.pairs for node in pair}
@@ -222,6 +239,9 @@ def missing(problem: Problem, routes: Iterable[Iterable[int]]) -> list[Route]:
     for node in problem.customers:
         if node not in visited and np.isinf(problem.penalty[node]):
             left[couple.get(node, (node,))] = None
+    for group in problem.groups:
+        if group.required and not visited.intersection(group.nodes):
+            left |= dict.fromkeys((node,) for node in group.nodes)
     return list(left)
 
 

@@ -32,7 +32,8 @@ from spacevrp.problems.referee import as_routes
 # is left out though it fits. `unexplained`: the time was up before the reason was found.
 CODES = (
     *("capacity", "window", "unreachable", "length", "duration", "pair", "fleet", "vehicle"),
-    *("pin", "none", "unexplained"),
+    *("stops", "start", "break", "reload", "goods", "pin", "none", "unexplained"),
+    *("ride", "lifo", "order", "group", "same_route", "different_routes"),
 )
 
 
@@ -45,10 +46,12 @@ class Unserved:
     node, id
         The customer's number, and what the user calls it (the number, where it has no id).
     code
-        Why: ``capacity``, ``window``, ``unreachable``, ``length``, ``duration`` or ``pair`` where
-        it cannot be served even alone; ``vehicle`` where no vehicle may serve it, ``pin`` where the
-        one that could has to serve others first; ``fleet`` where it could be served, but no further
-        route is allowed and none has room; ``none`` where nothing stands in its way;
+        Why: ``capacity``, ``window``, ``unreachable``, ``length``, ``duration``, ``stops``,
+        ``start`` (the vehicle would leave too late), ``break`` (no time is left for one),
+        ``reload``, ``goods`` (they are on board of another vehicle, or not of this) or ``pair``
+        where it cannot be served even alone; ``vehicle`` where no vehicle may serve it, ``pin``
+        where the one that could has to serve others first; ``fleet`` where it could be served, but
+        no further route is allowed and none has room; ``none`` where nothing stands in its way;
         ``unexplained`` where the time was up before the reason was found.
     message
         The reason in a sentence, with the numbers.

@@ -23,7 +23,7 @@ class Limit:
     Attributes
     ----------
     code
-        ``capacity``, ``window``, ``length`` or ``duration``.
+        ``capacity``, ``window``, ``length``, ``duration`` or ``stops``.
     used, allowed
         How much of the limit is used. For windows: time from the departure until the service at
         ``node`` begins if the vehicle never waits again, and until the window there closes.
@@ -82,7 +82,10 @@ def _limits(problem: Problem, route: RoutePlan) -> RouteLimits:
     if math.isfinite(longest):
         found.append(Limit("length", length_of(problem, route), longest))
     if route.vehicle is not None and math.isfinite(route.vehicle.max_duration):
-        found.append(Limit("duration", route.duration, route.vehicle.max_duration))
+        longest = route.vehicle.max_duration + route.vehicle.max_overtime
+        found.append(Limit("duration", route.duration, longest))
+    if route.vehicle is not None and route.vehicle.max_stops is not None:
+        found.append(Limit("stops", float(len(route.visits)), float(route.vehicle.max_stops)))
     return RouteLimits(route.number, tuple(sorted(found, key=lambda limit: limit.share)))
 
 
@@ -96,7 +99,8 @@ def _tightest_window(problem: Problem, route: RoutePlan) -> Limit | None:
     waited = 0.0
     tightest: Limit | None = None
     for stop in route.stops[1:]:
-        waited += stop.waiting
+        # A route that leaves as late as it may has no waiting left that a delay would shorten.
+        waited += 0.0 if route.scheduled else stop.waiting
         begin = stop.reached + stop.waiting
         if not math.isfinite(stop.closing) or not math.isfinite(begin):
             continue

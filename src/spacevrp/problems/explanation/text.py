@@ -27,6 +27,8 @@ from spacevrp.problems.referee_rules import write_apart
 # A route may break several rules; the first of these is named. Where there is no road, nothing
 # that follows is known; what a vehicle cannot carry it need not bring in time.
 _FIRST_NAMED = ("arc", "capacity", "length", "duration", "window")
+# Rules of routes, whose sentences say all there is to say.
+_OF_ROUTES = ("stops", "start", "break", "reload", "goods")
 
 
 def name(problem: Problem, node: int) -> str:
@@ -64,7 +66,10 @@ def describe_fault(problem: Problem, insertion: Insertion) -> str:
         told = _tell(problem, insertion, plan[0], fault.code)
         if told is not None:
             return told
-    return fault.message.removeprefix(f"route {fault.route} ")
+    told = fault.message.removeprefix(f"route {fault.route} ")
+    if fault.code in _OF_ROUTES and told != fault.message:
+        return f"{'such a' if insertion.route is None else 'the'} route {told}"
+    return told
 
 
 def is_bound(fault: Violation) -> bool:
@@ -97,7 +102,8 @@ def _tell(problem: Problem, insertion: Insertion, plan: RoutePlan, code: str) ->
         route = f"the way {there} is" if insertion.route is None else "the route would be"
         return f"{route} {length} long, the limit is {limit}"
     if code == "duration" and plan.vehicle is not None:
-        taken, limit = write_apart(plan.duration, plan.vehicle.max_duration)
+        longest = plan.vehicle.max_duration + plan.vehicle.max_overtime
+        taken, limit = write_apart(plan.duration, longest)
         route = "such a route takes" if insertion.route is None else "the route would take"
         return f"{route} {taken}, {called(plan.vehicle)} may take {limit}"
     late = [stop for stop in plan.stops if stop.late > problem.time_tolerance]

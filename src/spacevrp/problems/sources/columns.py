@@ -61,7 +61,7 @@ def is_frame(value: object) -> bool:
 
 def has_places(table: Mapping[Any, Any]) -> bool:
     """Whether a table of keys has columns with places, and so is a table of stops."""
-    meant = {_field_of(_normalised(name)) for name in table if isinstance(name, str)}
+    meant = {_field_of(normalised(name)) for name in table if isinstance(name, str)}
     return any(meant.issuperset(pair) for pair in _PLACES)
 
 
@@ -83,7 +83,7 @@ def read_columns(frame: Any) -> dict[str, list[Any]]:
     held |= {name: [frame[name], *rest] for name in alone}
     index = None if isinstance(frame, Mapping) else getattr(frame, "index", None)
     label = getattr(index, "name", None)
-    if isinstance(label, str) and _field_of(_normalised(label)) == "id":
+    if isinstance(label, str) and _field_of(normalised(label)) == "id":
         rows = _as_list(label, index)
         if not equal(held.setdefault(label, rows), rows):
             raise ProblemError(
@@ -96,7 +96,7 @@ def read_columns(frame: Any) -> dict[str, list[Any]]:
 
 def _is_alone(name: str, value: Any) -> bool:
     """Whether this is the one value of the whole problem, and no column of such."""
-    holds_one = _field_of(_normalised(name)) in (*ONE_VALUE, "capacity")
+    holds_one = _field_of(normalised(name)) in (*ONE_VALUE, "capacity")
     return holds_one and isinstance(value, str | int | float | np.generic)
 
 
@@ -111,7 +111,8 @@ def _as_list(name: str, column: Any) -> list[Any]:
     return list(column)
 
 
-def _normalised(name: str) -> str:
+def normalised(name: str) -> str:
+    """A name in lower case, with _ for spaces."""
     return "_".join(name.strip().lower().split())
 
 
@@ -131,7 +132,7 @@ def choose(
     for name in held:
         if name in taken:
             continue
-        resolved = _normalised(name)
+        resolved = normalised(name)
         meant = _field_of(resolved)
         field, _, kind = resolved.partition("_")
         if meant is None and field in _KIND_IN_NAME and kind:
@@ -181,7 +182,7 @@ def _add_kinds(chosen: dict[str, list[str]], kinds: Mapping[str, Mapping[str, st
         chosen["demand"] = list(demands.values())
     # A column of the user's own name is of the kind that its name says.
     of_columns = {name: kind for kind, name in demands.items()}
-    named = [of_columns.get(name, _normalised(name)) for name in chosen.get("demand", [])]
+    named = [of_columns.get(name, normalised(name)) for name in chosen.get("demand", [])]
     if "capacity" in chosen or not set(capacities) & set(named):
         return [*left_out, *capacities.values()]
     chosen["capacity"] = [capacities.pop(kind, "") for kind in named]

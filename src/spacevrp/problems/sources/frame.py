@@ -17,7 +17,7 @@ from spacevrp.problems.conversion import (
     plain_array,
     show,
 )
-from spacevrp.problems.errors import ProblemError, UnsupportedError
+from spacevrp.problems.errors import ProblemError
 from spacevrp.problems.sources.columns import BY_KIND, ONE_VALUE, choose, is_frame, read_columns
 from spacevrp.problems.sources.columns import COLUMNS as COLUMNS
 from spacevrp.problems.sources.columns import ColumnWarning as ColumnWarning
@@ -112,7 +112,7 @@ def _read_loads(columns: Mapping[str, list[list[Any]]], size: int) -> dict[str, 
             raise ProblemError("demand", "nothing beside delivery", "a column")
         fields["demand"] = _by_node([_filled(column, 0.0) for column in columns["demand"]])
     elif parted:
-        fields["demand"] = _by_node(_signed(columns, size))
+        fields |= _parted(columns, size)
     if "capacity" in columns:
         held = [_only_value("capacity", column) for column in columns["capacity"]]
         limits = [math.inf if value is None else value for value in held]
@@ -128,8 +128,8 @@ def _by_node(columns: list[list[Any]]) -> list[Any]:
     return columns[0] if len(columns) == 1 else [list(row) for row in zip(*columns, strict=True)]
 
 
-def _signed(columns: Mapping[str, list[list[Any]]], size: int) -> list[list[float]]:
-    """Deliveries less pickups, of each kind of load."""
+def _parted(columns: Mapping[str, list[list[Any]]], size: int) -> dict[str, Any]:
+    """Deliveries less pickups, of each kind of load; apart where some node has both."""
     kinds = {len(columns[field]) for field in ("delivery", "pickup") if field in columns}
     if len(kinds) > 1:
         raise ProblemError(
@@ -147,13 +147,12 @@ def _signed(columns: Mapping[str, list[list[Any]]], size: int) -> list[list[floa
     )
     for node in range(size):
         if any(column[node] for column in given) and any(column[node] for column in taken):
-            raise UnsupportedError(
-                f"delivery, node {node}: delivery and pickup in one visit are not modelled here yet"
-            )
-    return [
+            return {"demand": _by_node(given), "pickup": _by_node(taken)}
+    signed = [
         [out - back for out, back in zip(*of_kind, strict=True)]
         for of_kind in zip(given, taken, strict=True)
     ]
+    return {"demand": _by_node(signed)}
 
 
 def _amount(field: str, node: int, entry: Any) -> float:

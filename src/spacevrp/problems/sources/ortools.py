@@ -209,7 +209,7 @@ def _read_demand(data: Mapping[str, Any], *, paired: bool) -> Any:
 
 def _read_service(key: str, value: Any, fields: Mapping[str, Any]) -> list[Any]:
     """One duration for all customers, or one a node."""
-    if np.ndim(value) != 0 or isinstance(value, str | Mapping):
+    if isinstance(value, list | tuple | np.ndarray | str | Mapping):
         return list_of(key, value)
     held = fields.get("matrix", fields.get("coordinates"))
     try:

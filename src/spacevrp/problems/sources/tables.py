@@ -1,4 +1,8 @@
-"""Tables of travel times and distances as routing engines answer them: OSRM, ORS and Valhalla."""
+"""Tables of travel times and distances as routing engines answer them.
+
+OSRM's ``table``, openrouteservice's ``matrix``, Valhalla's ``sources_to_targets``, and Google's
+Distance Matrix.
+"""
 
 from __future__ import annotations
 
@@ -21,6 +25,10 @@ _BESIDE = (
     *("fallback_speed_cells", "metadata", "id", "units", "algorithm", "warnings"),
     *("shape_format", "locations", "status", "error"),
 )
+# Google's answer: measure -> where a cell keeps it, the first that is there.
+_GOOGLE = {"distances": ("distance",), "durations": ("duration_in_traffic", "duration")}
+_GOOGLE_BESIDE = ("rows", "origin_addresses", "destination_addresses", "status", "error_message")
+_NO_ROAD = ("ZERO_RESULTS", "NOT_FOUND", "MAX_ROUTE_LENGTH_EXCEEDED")
 # Two ends of the table lie at the same place, but for what a service cuts off the digits.
 _SAME_PLACE = 1e-6
 
@@ -33,25 +41,29 @@ def fields_from_table(
     Parameters
     ----------
     response
-        The JSON of OSRM's ``table``, openrouteservice's ``matrix`` or Valhalla's
-        ``sources_to_targets``, as it came. A null, where no road leads, is an arc that is not
-        there. Distances keep their unit: metres, or Valhalla's kilometres or miles.
+        The JSON of OSRM's ``table``, openrouteservice's ``matrix``, Valhalla's
+        ``sources_to_targets`` or Google's Distance Matrix, as it came. A null, where no road leads,
+        is an arc that is not there. Distances keep their unit: metres, or Valhalla's kilometres or
+        miles.
     minimise
         ``distances`` or ``durations``; by default distances, where the answer has them.
     time_unit
-        What durations become; all three services answer in seconds.
+        What durations become; all services answer in seconds.
     """
     response = table_of("response", response)
     if minimise is not None and minimise not in _MEASURES:
         raise ProblemError("minimise", f"one of {_MEASURES}", show(minimise))
     _refuse_failure(response)
-    others = [key for key in response if key not in (*_MEASURES, "sources_to_targets", *_BESIDE)]
+    known = (*_MEASURES, "sources_to_targets", *_BESIDE, *_GOOGLE_BESIDE)
+    others = [key for key in response if key not in known]
     if others:
         named = ", ".join(map(show, others))
         text = f"response: no key of a routing engine's answer, left out: {named}"
         warn(f"{text} (give fields of the problem as keywords beside it)", IgnoredWarning)
     if "sources_to_targets" in response:
         tables, places = _read_valhalla(response)
+    elif "rows" in response:
+        tables, places = _read_google(response), None
     else:
         tables = {
             measure: response[measure] for measure in _MEASURES if response.get(measure) is not None
@@ -73,10 +85,18 @@ def fields_from_table(
     return fields
 
 
+def is_matrix_answer(data: Mapping[str, Any]) -> bool:
+    """Whether this is an answer of Valhalla or Google, whose tables have keys of their own."""
+    return "sources_to_targets" in data or ("rows" in data and "origin_addresses" in data)
+
+
 def _refuse_failure(response: Mapping[str, Any]) -> None:
     """An answer that says why there is none."""
     code = response.get("code")
     failed = code is not None and not equal(code, "Ok")
+    status = response.get("status")
+    if "rows" in response and status is not None and not equal(status, "OK"):
+        failed, code = True, response.get("error_message", status)
     if failed or "error" in response:
         said = response.get("message", response.get("error", code))
         raise ProblemError("response", "a table", f"a failure: {show(said)}")
@@ -176,3 +196,35 @@ def _read_lat_lon(response: Mapping[str, Any]) -> list[list[float]] | None:
             raise ProblemError("sources", "lon and lat", show(entry), node=node)
         places.append([float(pair[0]), float(pair[1])])
     return places
+
+
+# ------------------------------------------------------------------------------------------ Google
+
+
+def _read_google(response: Mapping[str, Any]) -> dict[str, Any]:
+    """Rows of elements, each with a status of its own; the time in traffic where it is there."""
+    tables: dict[str, list[list[Any]]] = {measure: [] for measure in _GOOGLE}
+    for number, row in enumerate(list_of("rows", response["rows"])):
+        elements = list_of("elements", table_of("rows", row).get("elements"))
+        cells = [_element(f"rows, {number}, {k}", one) for k, one in enumerate(elements)]
+        for measure, of_measure in tables.items():
+            of_measure.append([cell[measure] for cell in cells])
+    return {
+        measure: table
+        for measure, table in tables.items()
+        if any(cell is not None for row in table for cell in row)
+    }
+
+
+def _element(where: str, element: Any) -> dict[str, Any]:
+    element = table_of(where, element)
+    status = element.get("status", "OK")
+    if status in _NO_ROAD if isinstance(status, str) else False:
+        return dict.fromkeys(_GOOGLE)
+    if not equal(status, "OK"):
+        raise ProblemError(where, "a status OK", show(status))
+    found: dict[str, Any] = {}
+    for measure, keys in _GOOGLE.items():
+        held = next((element[key] for key in keys if element.get(key) is not None), None)
+        found[measure] = None if held is None else table_of(where, held).get("value")
+    return found

@@ -3,29 +3,27 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from itertools import pairwise
 from typing import Any
 
 import numpy as np
 
 from spacevrp.problems.clock import TIME_UNITS, Clock
-from spacevrp.problems.conversion import Array, NodeNumber, as_array, as_number, as_whole, show
+from spacevrp.problems.conversion import NodeNumber, as_number, as_whole, show
 from spacevrp.problems.errors import ProblemError, UnsupportedError
-from spacevrp.problems.globe import great_circle
 from spacevrp.problems.labels import node_numbers
 from spacevrp.problems.sources.entries import (
     list_of,
     plain_document,
-    refuse_present,
     refuse_unknown,
     table_of,
 )
 from spacevrp.problems.sources.vroom_fleet import (
     NOT_MODELLED,
     as_amounts,
-    as_row,
+    as_id,
     as_window,
     check_vehicles,
-    count_tasks,
     is_closed,
     is_uniform,
     read_capacity,
@@ -33,14 +31,19 @@ from spacevrp.problems.sources.vroom_fleet import (
     read_limit,
     read_skills,
     read_types,
+    speeds_of,
 )
+from spacevrp.problems.sources.vroom_travel import rates_of, read_matrices, read_travel
 from spacevrp.problems.vroom_names import PAIR, name_task
-from spacevrp.problems.warning import IgnoredWarning, warn
 
 _TOP = ("vehicles", "jobs", "shipments", "matrices", "matrix")
-_TASK = ("id", "description", "location", "location_index", "service", "time_windows")
-_TASK_REFUSED = ("setup", "setup_per_type", "service_per_type")
-_JOB = (*_TASK, *_TASK_REFUSED, "delivery", "pickup", "amount", "skills", "priority")
+_TASK = (
+    *("id", "description", "location", "location_index", "service", "time_windows"),
+    *("setup", "service_per_type", "setup_per_type"),
+)
+# Names that VROOM's own documents have, and its answers do not.
+_LABELS = ("shipment_id",)
+_JOB = (*_TASK, *_LABELS, "delivery", "pickup", "amount", "skills", "priority")
 _HIGHEST_PRIORITY = 100
 _SHIPMENT = ("pickup", "delivery", "amount", "skills", "priority")
 
@@ -74,26 +77,36 @@ def fields_from_vroom(
     if not tasks:
         raise ProblemError("jobs", "at least one job or shipment", "none")
     check_vehicles(vehicles)
-    _warn_of_priorities(document)
     kinds = max(1, *(len(task["amounts"]) for task in tasks), *_kinds_of(vehicles))
+    speeds = speeds_of(vehicles)
+    alike = len(set(speeds)) == 1
+    shared = speeds[0] if alike else 1.0  # the rest is a matter of types
+    matrices = read_matrices(document, vehicles[0])
+    own_costs = matrices is not None and "costs" in matrices
+    rates = rates_of(vehicles, matrices, own_costs=own_costs)
+    own_costs = own_costs or rates is None
     if is_uniform(vehicles, tasks):
         stops = [_depot_task(vehicles[0]), *tasks]
-        travel = _read_travel(document, vehicles[0], stops, speed_kmh)
-        limit = read_limit("vehicle 0", vehicles[0], own_costs="durations" in travel)
+        travel = read_travel(matrices, stops, speed_kmh, shared)
+        limit = read_limit("vehicle 0", vehicles[0], own_costs=own_costs)
         fields = travel | _read_uniform(vehicles, stops, kinds, limit)
-        fields |= {"demand": _demand(stops, kinds)}
         first = 1
         shifts: list[dict[str, Any]] = []
         vehicle_ids = {"": tuple(read_id(number, one) for number, one in enumerate(vehicles))}
     else:
-        own_costs = _has_costs(document, vehicles[0])
-        counts = count_tasks(vehicles, tasks, paired=bool(pairs))
-        depots, shifts = read_types(vehicles, tasks, kinds=kinds, own_costs=own_costs)
+        factors = [1.0 if alike else one for one in speeds]
+        paid = rates or [1.0] * len(vehicles)
+        if not own_costs:  # of two that drive the same road the faster pays for less time
+            paid = [rate / factor for rate, factor in zip(paid, factors, strict=True)]
+        depots, shifts = read_types(
+            vehicles, tasks, kinds=kinds, own_costs=own_costs, factors=factors, rates=paid
+        )
         vehicle_ids = {one["name"]: tuple(one.pop("ids")) for one in shifts}
         stops, first = [*depots.stops, *tasks], len(depots.stops)
-        fields = _read_travel(document, vehicles[0], stops, speed_kmh)
+        fields = read_travel(matrices, stops, speed_kmh, shared)
         fields |= {"depots": node_numbers(range(first)), "vehicles": shifts}
-        fields |= {"demand": _demand(stops, kinds, counted=counts)}
+    fields |= _read_amounts(stops, kinds) | _read_setup(stops)
+    fields |= _read_priorities(document, first)
     fields |= {
         "ids": _ids(stops, first),
         "vehicle_ids": vehicle_ids,
@@ -115,6 +128,12 @@ def _in_unit(fields: dict[str, Any], time_unit: str) -> dict[str, Any]:
         if key in resolved:
             resolved[key] = resolved[key] / seconds
     resolved["service"] = [one / seconds for one in resolved["service"]]
+    if "setup" in resolved:
+        resolved["setup"] = [one / seconds for one in resolved["setup"]]
+    if "closed" in resolved:
+        resolved["closed"] = [
+            (node, begin / seconds, end / seconds) for node, begin, end in resolved["closed"]
+        ]
     if "max_length" in resolved:  # of travel times, see read_limit
         resolved["max_length"] /= seconds
     for vehicle in resolved.get("vehicles", []):
@@ -123,6 +142,11 @@ def _in_unit(fields: dict[str, Any], time_unit: str) -> dict[str, Any]:
         for key in ("max_length", "fixed_cost"):
             if key in vehicle and not own_costs:
                 vehicle[key] /= seconds
+        if "service" in vehicle:
+            vehicle["service"] = [(node, one / seconds) for node, one in vehicle["service"]]
+        for pause in vehicle.get("breaks", ()):
+            pause["duration"] /= seconds
+            pause["windows"] = [[end / seconds for end in one] for one in pause["windows"]]
     if "clock" in resolved:
         resolved["clock"] = Clock(resolved["clock"].origin / seconds, time_unit, "number")
     return resolved
@@ -162,19 +186,23 @@ def _kinds_of(vehicles: Sequence[Mapping[str, Any]]) -> list[int]:
     ]
 
 
-def _demand(stops: Sequence[Mapping[str, Any]], kinds: int, *, counted: bool = False) -> Any:
-    """What leaves the vehicle at each stop: a number, or one for each kind of load."""
-    rows = []
+def _read_amounts(stops: Sequence[Mapping[str, Any]], kinds: int) -> dict[str, Any]:
+    """What leaves the vehicle at each stop, and what it takes along where both happen."""
+    columns: dict[str, list[list[float]]] = {"amounts": [], "collected": []}
     for stop in stops:
-        amounts = stop["amounts"] or [0.0] * kinds
-        if len(amounts) != kinds:
-            raise ProblemError(stop["where"], f"{kinds} amounts", f"{len(amounts)} of them")
-        row = list(amounts)
-        if counted:  # each task is one
-            sign = -1.0 if any(amount < 0 for amount in amounts) else 1.0
-            row.append(0.0 if stop["id"] is None else sign)
-        rows.append(row)
-    return rows if kinds > 1 or counted else [row[0] for row in rows]
+        for key, rows in columns.items():
+            amounts = stop.get(key) or [0.0] * kinds
+            if len(amounts) != kinds:
+                raise ProblemError(stop["where"], f"{kinds} amounts", f"{len(amounts)} of them")
+            rows.append(list(amounts))
+    demand, pickup = (rows if kinds > 1 else [row[0] for row in rows] for rows in columns.values())
+    both = any(any(row) for row in columns["collected"])
+    return {"demand": demand, "pickup": pickup} if both else {"demand": demand}
+
+
+def _read_setup(stops: Sequence[Mapping[str, Any]]) -> dict[str, Any]:
+    setup = [stop.get("setup", 0.0) for stop in stops]
+    return {"setup": setup} if any(setup) else {}
 
 
 def _depot_task(vehicle: Mapping[str, Any]) -> dict[str, Any]:
@@ -185,7 +213,7 @@ def _depot_task(vehicle: Mapping[str, Any]) -> dict[str, Any]:
         "location": vehicle.get("start"),
         "index": vehicle.get("start_index"),
         "service": 0.0,
-        "window": None if window is None else as_window("vehicle 0, time_window", window),
+        "windows": [] if window is None else [as_window("vehicle 0, time_window", window)],
         "amounts": [],
         "skills": (),
     }
@@ -205,14 +233,14 @@ def _read_tasks(document: Mapping[str, Any]) -> tuple[list[dict[str, Any]], list
             raise ProblemError(f"{where}, amount", "none beside delivery", "both")
         delivered = as_amounts(f"{where}, delivery", job.get("delivery", job.get("amount")))
         collected = as_amounts(f"{where}, pickup", job.get("pickup"))
-        if any(delivered) and any(collected):
-            raise UnsupportedError(f"{where}: delivery and pickup in one job are {NOT_MODELLED}")
-        amounts = [-amount for amount in collected] if any(collected) else delivered
-        tasks.append(_task(where, job, amounts, job.get("skills")))
+        both = any(delivered) and any(collected)
+        if both and len(delivered) != len(collected):
+            raise ProblemError(where, "as many amounts of pickup as of delivery", "others")
+        amounts = delivered if both or not any(collected) else [-one for one in collected]
+        task = _task(where, job, amounts, job.get("skills"))
+        tasks.append({**task, "collected": collected if both else []})
     pairs = []
     shipments = list_of("shipments", document.get("shipments") or [])
-    if shipments and tasks:
-        raise UnsupportedError(f"shipments: beside jobs they are {NOT_MODELLED}")
     for number, entry in enumerate(shipments):
         where = f"shipment {number}"
         shipment = table_of(where, entry)
@@ -221,50 +249,56 @@ def _read_tasks(document: Mapping[str, Any]) -> tuple[list[dict[str, Any]], list
         first = len(tasks)
         for key, sign in (("pickup", -1.0), ("delivery", 1.0)):
             step = table_of(f"{where}, {key}", shipment.get(key))
-            refuse_unknown(f"{where}, {key}", step, (*_TASK, *_TASK_REFUSED))
+            refuse_unknown(f"{where}, {key}", step, _TASK)
             signed = [sign * amount for amount in amounts]
             tasks.append(_task(f"{where}, {key}", step, signed, shipment.get("skills")))
         pairs.append((first, first + 1))
     return tasks, pairs
 
 
-def _warn_of_priorities(document: Mapping[str, Any]) -> None:
-    """Say that priorities do not count, where they would: alike ones change nothing."""
-    given = {}
-    for key, word in (("jobs", "job"), ("shipments", "shipment")):
+def _read_priorities(document: Mapping[str, Any], first: int) -> dict[str, Any]:
+    """The priority of every node, both tasks of a shipment alike; alike ones change nothing."""
+    given = []
+    for key, word, tasks in (("jobs", "job", 1), ("shipments", "shipment", 2)):
         for number, entry in enumerate(document.get(key) or []):
-            where = f"{word} {number}"
-            given[where] = as_whole(
-                f"{where}, priority", entry.get("priority") or 0, "a whole number from 0 to 100"
-            )
-            if not 0 <= given[where] <= _HIGHEST_PRIORITY:
-                raise ProblemError(
-                    f"{where}, priority", f"0 to {_HIGHEST_PRIORITY}", str(given[where])
-                )
-    high, low = max(given, key=given.__getitem__), min(given, key=given.__getitem__)
-    if given[high] != given[low]:
-        warn(
-            f"{high}, priority: {given[high]} (and {given[low]} for {low}): priorities are "
-            f"{NOT_MODELLED}; where not all can be served, they do not decide which are left out",
-            IgnoredWarning,
-        )
+            where = f"{word} {number}, priority"
+            expected = f"a whole number from 0 to {_HIGHEST_PRIORITY}"
+            priority = as_whole(where, entry.get("priority") or 0, expected)
+            if not 0 <= priority <= _HIGHEST_PRIORITY:
+                raise ProblemError(where, f"0 to {_HIGHEST_PRIORITY}", str(priority))
+            given += [priority] * tasks
+    return {"priority": [0] * first + given} if len(set(given)) > 1 else {}
 
 
 def _task(where: str, task: Mapping[str, Any], amounts: list[float], skills: Any) -> dict[str, Any]:
-    refuse_present(where, task, _TASK_REFUSED, NOT_MODELLED)
-    windows = list_of(f"{where}, time_windows", task.get("time_windows") or [])
-    if len(windows) > 1:
-        raise UnsupportedError(f"{where}, time_windows: more than one is {NOT_MODELLED}")
+    windows = [
+        as_window(f"{where}, time_windows", one)
+        for one in list_of(f"{where}, time_windows", task.get("time_windows") or [])
+    ]
+    setup = _duration(where, task, "setup")
+    for kind, own in table_of(f"{where}, setup_per_type", task.get("setup_per_type") or {}).items():
+        if own != setup:
+            raise UnsupportedError(f"{where}, setup_per_type, {show(kind)}: {NOT_MODELLED}")
+    per_type = table_of(f"{where}, service_per_type", task.get("service_per_type") or {})
     return {
-        "id": as_whole(f"{where}, id", task.get("id"), "a whole number"),
+        "id": as_id(f"{where}, id", task.get("id")),
         "where": where,
         "location": task.get("location"),
         "index": task.get("location_index"),
-        "service": as_number(f"{where}, service", task.get("service") or 0.0),
-        "window": as_window(f"{where}, time_windows", windows[0]) if windows else None,
+        "service": _duration(where, task, "service"),
+        "service_per_type": {
+            kind: as_number(f"{where}, service_per_type", one) for kind, one in per_type.items()
+        },
+        "setup": setup,
+        "windows": windows,
         "amounts": [amount if amount else 0.0 for amount in amounts],  # no minus before a zero
+        "collected": [],
         "skills": read_skills(where, skills),
     }
+
+
+def _duration(where: str, task: Mapping[str, Any], key: str) -> float:
+    return as_number(f"{where}, {key}", task.get(key) or 0.0)
 
 
 def _ids(stops: Sequence[Mapping[str, Any]], depots: int) -> list[Any]:
@@ -292,120 +326,35 @@ def _read_windows(
 ) -> dict[str, Any]:
     """Windows counted from the earliest opening: absolute timestamps would cost digits.
 
-    The shifts of the types are set back by as much, in place.
+    The shifts and breaks of the types are set back by as much, in place. Of several windows of a
+    stop the gaps between them are closed.
     """
-    given = [stop["window"] for stop in stops if stop["window"] is not None]
+    pauses = [pause for one in types for pause in one.get("breaks", ())]
+    given = [window for stop in stops for window in stop["windows"]]
     given += [one["window"] for one in types if "window" in one]
+    given += [window for pause in pauses for window in pause["windows"]]
+    opened = [float(window[0]) for window in given if np.isfinite(window[0])]
     if not given:
         return {}
-    origin = min(float(window[0]) for window in given)
-    rows = [[0.0, np.inf] if stop["window"] is None else stop["window"] - origin for stop in stops]
+    origin = min(opened, default=0.0)
+    rows, closed = [], []
+    for node, stop in enumerate(stops):
+        windows = [window - origin for window in stop["windows"]] or [np.array([0.0, np.inf])]
+        rows.append([windows[0][0], windows[-1][1]])
+        for one, other in pairwise(windows):
+            if other[0] < one[1]:
+                raise ProblemError(
+                    f"{stop['where']}, time_windows", "in order, apart", str(stop["windows"])
+                )
+            closed.append((node, float(one[1]), float(other[0])))
     fields: dict[str, Any] = {"windows": np.array(rows)}
+    if closed:
+        fields["closed"] = closed
     for one in types:
         if "window" in one:
             one["window"] = [float(end) - origin for end in one["window"]]
+    for pause in pauses:
+        pause["windows"] = [[end - origin for end in window] for window in pause["windows"]]
     if origin != 0.0:
         fields["clock"] = Clock(origin, form="number")
     return fields
-
-
-# ------------------------------------------------------------------------------------------ travel
-
-
-def _read_travel(
-    document: Mapping[str, Any],
-    vehicle: Mapping[str, Any],
-    stops: Sequence[Mapping[str, Any]],
-    speed_kmh: float | None,
-) -> dict[str, Any]:
-    places = _read_places(stops)
-    matrices = _read_matrices(document, vehicle)
-    factor = as_number("vehicle 0, speed_factor", vehicle.get("speed_factor") or 1.0)
-    if not 0 < factor < np.inf:
-        raise ProblemError("vehicle 0, speed_factor", "more than 0", f"{factor}")
-    if matrices is None:
-        durations = _crow_flies(places, speed_kmh) / factor
-        costs = None
-    else:
-        order = _indices(stops, len(matrices["durations"]))
-        picked = {key: matrix[np.ix_(order, order)] for key, matrix in matrices.items()}
-        durations = picked["durations"] / factor
-        costs = picked.get("costs")
-    fields: dict[str, Any] = {"matrix": durations}
-    if costs is not None:
-        fields = {"matrix": costs, "durations": durations}
-    if places is not None:
-        fields |= {"places": places, "geographic": True}
-    return fields
-
-
-def _has_costs(document: Mapping[str, Any], vehicle: Mapping[str, Any]) -> bool:
-    """Whether the matrices say what travelling costs, beside how long it takes."""
-    matrices = _read_matrices(document, vehicle)
-    return matrices is not None and "costs" in matrices
-
-
-def _read_places(stops: Sequence[Mapping[str, Any]]) -> list[list[float]] | None:
-    places = []
-    for stop in stops:
-        if stop["location"] is None:
-            return None
-        pair = as_array(f"{stop['where']}, location", list_of(stop["where"], stop["location"]))
-        if pair.shape != (2,):
-            raise ProblemError(
-                f"{stop['where']}, location", "[longitude, latitude]", show(stop["location"])
-            )
-        places.append([float(pair[0]), float(pair[1])])
-    return places
-
-
-def _read_matrices(
-    document: Mapping[str, Any], vehicle: Mapping[str, Any]
-) -> dict[str, Array] | None:
-    """The matrices of the vehicles' profile, None where a routing engine would be asked."""
-    if document.get("matrix") is not None and document.get("matrices") is not None:
-        raise ProblemError("matrix", "none beside matrices", "both")
-    profile = vehicle.get("profile") or "car"
-    tables: Mapping[str, Any]
-    if document.get("matrix") is not None:  # before version 1.8
-        tables, where = {"durations": document["matrix"]}, "matrix"
-    elif document.get("matrices") is not None:
-        profiles, where = table_of("matrices", document["matrices"]), f"matrices, {show(profile)}"
-        if not isinstance(profile, str) or profile not in profiles:
-            raise ProblemError("matrices", f"profile {show(profile)}", "none")
-        tables = table_of(where, profiles[profile])
-    else:
-        return None
-    refuse_unknown(where, tables, ("durations", "distances", "costs"))
-    read = {
-        key: as_array(f"{where}, {key}", table, absent=np.inf)
-        for key, table in tables.items()
-        if table is not None
-    }
-    if "durations" not in read:
-        raise ProblemError(where, "durations", "none")
-    size = len(read["durations"]) if read["durations"].ndim else 0
-    for key, matrix in read.items():
-        if matrix.shape != (size, size) or not size:
-            raise ProblemError(f"{where}, {key}", "a square matrix", f"shape {matrix.shape}")
-    return read
-
-
-def _indices(stops: Sequence[Mapping[str, Any]], size: int) -> list[int]:
-    return [as_row(f"{stop['where']}, location_index", stop["index"], size) for stop in stops]
-
-
-def _crow_flies(places: list[list[float]] | None, speed_kmh: float | None) -> Array:
-    if speed_kmh is None:
-        raise ProblemError(
-            "matrices",
-            "durations between all places (VROOM would ask a routing engine for them), or "
-            "speed_kmh to travel as the crow flies",
-            "neither",
-        )
-    speed = as_number("speed_kmh", speed_kmh)
-    if not 0 < speed < np.inf:
-        raise ProblemError("speed_kmh", "more than 0", str(speed))
-    if places is None:
-        raise ProblemError("location", "[longitude, latitude]", "none")
-    return great_circle(np.array(places)) / (speed / 3.6)

@@ -18,20 +18,21 @@ from spacevrp.problems.sources.entries import (
     refuse_unknown,
     table_of,
 )
+from spacevrp.problems.warning import IgnoredWarning, warn
 
 NOT_MODELLED = "not modelled here yet"
-_REFUSED = ("breaks", "steps")
-# Travel is the same for all vehicles; the rest makes types.
-_ALIKE = ("profile", "speed_factor")
+# The matrix is the same for all vehicles; the rest makes types.
+_ALIKE = ("profile",)
 _PLACES = ("start", "start_index", "end", "end_index")
 _TYPED = (
     *_PLACES,
     *("capacity", "time_window", "costs", "skills"),
-    *("max_travel_time", "max_distance", "max_tasks"),
+    *("max_travel_time", "max_distance", "max_tasks", "speed_factor", "breaks"),
 )
-_KNOWN = ("id", "description", "type", *_ALIKE, *_TYPED)
-_COSTS_REFUSED = ("per_km", "per_task_hour")
-_PER_HOUR = 3600.0
+_KNOWN = ("id", "description", "type", "steps", *_ALIKE, *_TYPED)
+_BREAK = ("id", "time_windows", "service", "description", "max_load")
+_COSTS_REFUSED = ("per_task_hour",)
+PER_HOUR = 3600.0
 
 
 @dataclass(frozen=True)
@@ -56,7 +57,7 @@ class Depots:
                     "location": location,
                     "index": index,
                     "service": 0.0,
-                    "window": None,
+                    "windows": [],
                     "amounts": [],
                     "skills": (),
                 }
@@ -68,13 +69,16 @@ def check_vehicles(vehicles: Sequence[Mapping[str, Any]]) -> None:
     """Refuse what cannot be said of any vehicle here."""
     for number, vehicle in enumerate(vehicles):
         where = f"vehicle {number}"
-        refuse_present(where, vehicle, _REFUSED, NOT_MODELLED)
-        refuse_unknown(where, vehicle, (*_KNOWN, *_REFUSED))
+        refuse_unknown(where, vehicle, _KNOWN)
         costs = table_of(f"{where}, costs", vehicle.get("costs") or {})
         refuse_present(f"{where}, costs", costs, _COSTS_REFUSED, NOT_MODELLED)
-        refuse_unknown(f"{where}, costs", costs, ("fixed", "per_hour", *_COSTS_REFUSED))
-        if costs.get("per_hour", _PER_HOUR) != _PER_HOUR:
-            raise UnsupportedError(f"{where}, costs, per_hour: {NOT_MODELLED}")
+        refuse_unknown(f"{where}, costs", costs, ("fixed", "per_hour", "per_km", *_COSTS_REFUSED))
+        if vehicle.get("steps"):
+            warn(
+                f"{where}, steps: where VROOM's search begins, and not part of the problem; left "
+                "out (give routes as start to solve)",
+                IgnoredWarning,
+            )
         if vehicle.get("start") is None and vehicle.get("start_index") is None:
             raise UnsupportedError(f"{where}, start: vehicles without one are {NOT_MODELLED}")
         if vehicle.get("max_distance") is not None:
@@ -83,15 +87,44 @@ def check_vehicles(vehicles: Sequence[Mapping[str, Any]]) -> None:
         all_alike(f"vehicles, {key}", [vehicle.get(key) for vehicle in vehicles], key)
 
 
+def costs_of(vehicles: Sequence[Mapping[str, Any]]) -> list[tuple[float, float]]:
+    """What an hour and a kilometre cost, of each vehicle."""
+    found = []
+    for number, vehicle in enumerate(vehicles):
+        held = vehicle.get("costs") or {}
+        rates = []
+        for key, usual in (("per_hour", PER_HOUR), ("per_km", 0.0)):
+            rate = as_number(f"vehicle {number}, costs, {key}", held.get(key, usual))
+            if not 0 <= rate < np.inf:
+                raise ProblemError(f"vehicle {number}, costs, {key}", "at least 0", f"{rate}")
+            rates.append(rate)
+        found.append((rates[0], rates[1]))
+    return found
+
+
+def speeds_of(vehicles: Sequence[Mapping[str, Any]]) -> list[float]:
+    """The speed factor of each vehicle."""
+    factors = []
+    for number, vehicle in enumerate(vehicles):
+        where = f"vehicle {number}, speed_factor"
+        factor = as_number(where, vehicle.get("speed_factor") or 1.0)
+        if not 0 < factor < np.inf:
+            raise ProblemError(where, "more than 0", f"{factor}")
+        factors.append(factor)
+    return factors
+
+
 def is_uniform(vehicles: Sequence[Mapping[str, Any]], tasks: Sequence[Mapping[str, Any]]) -> bool:
     """Whether all vehicles are alike, end where they start or nowhere, and can do every job."""
     first = vehicles[0]
     said = (key for key in _TYPED if key != "skills")
     if any(vehicle.get(key) != first.get(key) for key in said for vehicle in vehicles):
         return False
-    if any(vehicle.get("max_tasks") is not None for vehicle in vehicles):
+    if first.get("max_tasks") is not None or first.get("breaks"):
         return False
-    if (first.get("costs") or {}).get("fixed"):
+    if (first.get("costs") or {}).get("fixed") or costs_of([first])[0][0] != PER_HOUR:
+        return False
+    if any(task["service_per_type"] for task in tasks):
         return False
     if is_closed(first) and _end(first) != _start(first):
         return False
@@ -130,11 +163,14 @@ def read_types(
     *,
     kinds: int,
     own_costs: bool,
+    factors: Sequence[float],
+    rates: Sequence[float],
 ) -> tuple[Depots, list[dict[str, Any]]]:
     """The depots, and the types: vehicles that differ in their names only are one type.
 
     Nodes are numbered depots first, then tasks. Shifts are pairs of times as they stand. Each type
-    has the ``ids`` of its vehicles.
+    has the ``ids`` of its vehicles. ``factors`` are those by which a vehicle is faster than the
+    matrix says, ``rates`` what a unit of the matrix costs.
     """
     depots = Depots()
     described = []
@@ -145,7 +181,6 @@ def read_types(
         if is_closed(vehicle):
             end = depots.add(f"{where}, end", vehicle.get("end"), vehicle.get("end_index"))
         described.append((vehicle, start, end))
-    counted = any(vehicle.get("max_tasks") is not None for vehicle in vehicles)
     types: dict[str, dict[str, Any]] = {}
     for number, (vehicle, start, end) in enumerate(described):
         where = f"vehicle {number}"
@@ -153,19 +188,30 @@ def read_types(
         if end is not None:
             one["end"] = NodeNumber(end)
         one["capacity"] = read_capacity(where, vehicle, kinds)
-        if counted:
-            tasks_at_most = vehicle.get("max_tasks")
-            one["capacity"].append(
-                np.inf if tasks_at_most is None else as_number(f"{where}, max_tasks", tasks_at_most)
-            )
+        if vehicle.get("max_tasks") is not None:
+            expected = "a whole number"
+            one["max_stops"] = as_whole(f"{where}, max_tasks", vehicle["max_tasks"], expected)
+        if factors[number] != 1.0:
+            one["speed_factor"] = factors[number]
+        if rates[number] != 1.0:
+            one["unit_distance_cost"] = rates[number]
         fixed = (vehicle.get("costs") or {}).get("fixed")
         if fixed:
             one["fixed_cost"] = as_number(f"{where}, costs, fixed", fixed)
         limit = read_limit(where, vehicle, own_costs=own_costs)
         if limit is not None:
-            one["max_length"] = limit
+            one["max_length"] = limit * factors[number]
         if vehicle.get("time_window") is not None:
             one["window"] = as_window(f"{where}, time_window", vehicle["time_window"]).tolist()
+        if pauses := _breaks(where, vehicle, one.get("window")):
+            one["breaks"] = pauses
+        own = [
+            (NodeNumber(len(depots.stops) + k), task["service_per_type"][vehicle["type"]])
+            for k, task in enumerate(tasks)
+            if isinstance(vehicle.get("type"), str) and vehicle["type"] in task["service_per_type"]
+        ]
+        if own:
+            one["service"] = own
         has, room = set(read_skills(where, vehicle.get("skills"))), one["capacity"]
         barred = [
             k
@@ -188,12 +234,24 @@ def read_types(
 def read_id(number: int, vehicle: Mapping[str, Any]) -> int:
     """What the document calls a vehicle; its number there, where it does not say."""
     named = vehicle.get("id")
-    return number if named is None else as_whole(f"vehicle {number}, id", named, "a whole number")
+    return number if named is None else as_id(f"vehicle {number}, id", named)
+
+
+def as_id(where: str, value: Any) -> int:
+    """A whole number, also as text: one of VROOM's own examples has it so."""
+    if isinstance(value, str) and value.isascii() and value.isdigit() and len(value) < 20:
+        return int(value)
+    return as_whole(where, value, "a whole number")
 
 
 def _needs_nothing_held(task: Mapping[str, Any], capacity: Sequence[float]) -> bool:
     """Whether a task has an amount of a kind that the vehicle has no room for at all."""
-    return any(amount and not held for amount, held in zip(task["amounts"], capacity, strict=False))
+    amounts = (task["amounts"], task["collected"])
+    return any(
+        amount and not held
+        for some in amounts
+        for amount, held in zip(some, capacity, strict=False)
+    )
 
 
 def _with_own_names(types: list[dict[str, Any]]) -> list[dict[str, Any]]:
@@ -205,22 +263,29 @@ def _with_own_names(types: list[dict[str, Any]]) -> list[dict[str, Any]]:
     return types
 
 
-def count_tasks(
-    vehicles: Sequence[Mapping[str, Any]], tasks: Sequence[Mapping[str, Any]], *, paired: bool
-) -> bool:
-    """Whether a vehicle limits the number of tasks, which is one more kind of load.
-
-    It is exact where all tasks are deliveries, or all are pickups: otherwise goods that are handed
-    over make room for others, and tasks do not.
-    """
-    if all(vehicle.get("max_tasks") is None for vehicle in vehicles):
-        return False
-    signs = {np.sign(amount) for task in tasks for amount in task["amounts"] if amount}
-    if paired or len(signs) > 1:
-        raise UnsupportedError(
-            f"vehicle, max_tasks: beside both pickups and deliveries {NOT_MODELLED}"
-        )
-    return True
+def _breaks(
+    where: str, vehicle: Mapping[str, Any], shift: Sequence[float] | None
+) -> list[dict[str, Any]]:
+    """The breaks of a driver, who takes them within the shift."""
+    begin, end = (-np.inf, np.inf) if shift is None else shift
+    pauses = []
+    for number, entry in enumerate(list_of(f"{where}, breaks", vehicle.get("breaks") or [])):
+        place = f"{where}, break {number}"
+        pause = table_of(place, entry)
+        refuse_unknown(place, pause, _BREAK)
+        refuse_present(place, pause, ("max_load",), NOT_MODELLED)
+        named = as_id(f"{place}, id", pause.get("id"))
+        duration = as_number(f"{place}, service", pause.get("service") or 0.0)
+        windows = [
+            as_window(f"{place}, time_windows", one)
+            for one in list_of(f"{place}, time_windows", pause.get("time_windows") or [])
+        ] or [np.array([-np.inf, np.inf])]
+        within = [[max(one[0], begin), min(one[1], end - duration)] for one in windows]
+        kept = [[float(first), float(last)] for first, last in within if first <= last]
+        if not kept:
+            raise ProblemError(f"{place}, time_windows", "one within the shift", "none")
+        pauses.append({"duration": duration, "windows": kept, "name": str(named)})
+    return sorted(pauses, key=lambda one: one["windows"][0][0])
 
 
 def read_capacity(where: str, vehicle: Mapping[str, Any], kinds: int) -> list[float]:

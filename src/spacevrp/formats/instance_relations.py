@@ -1,0 +1,88 @@
+"""Relations between customers in the JSON of an instance, each under the name of its field."""
+
+from __future__ import annotations
+
+import math
+from pathlib import Path
+from typing import Any
+
+from spacevrp.formats.files import fail
+from spacevrp.formats.json_text import as_json, list_at
+from spacevrp.problems.labels import are_ids_numbers
+from spacevrp.problems.objective import Objective
+from spacevrp.problems.problem import Problem
+from spacevrp.problems.relations import present_relations
+
+_SETS = ("same_route", "different_routes", "order")
+RELATIONS = ("pickup", "max_ride", "lifo", "groups", *_SETS, "priority", "objective")
+
+
+# ---------------------------------------------------------------------------------------- reading
+
+
+def read_relations(path: Path, document: dict[str, Any]) -> dict[str, Any]:
+    """The fields of relations that the document has, as a problem takes them."""
+    fields = {key: document[key] for key in RELATIONS if key in document}
+    for key in ("pickup", "priority", "max_ride", *_SETS):
+        if key in fields:
+            _refuse_odd(path, key, fields[key], depth=2)
+    if isinstance(fields.get("max_ride"), list):
+        fields["max_ride"] = [math.inf if one is None else one for one in fields["max_ride"]]
+    if fields.get("groups") is not None:
+        for number, group in enumerate(list_at(path, "groups", fields["groups"])):
+            nodes = group.get("nodes", []) if isinstance(group, dict) else group
+            _refuse_odd(path, f"groups, number {number}", nodes, depth=1)
+    return fields
+
+
+def _refuse_odd(path: Path, where: str, value: Any, depth: int) -> None:
+    """Refuse what Python would count among the numbers, tables, and lists in too many lists."""
+    if isinstance(value, bool | dict) or (isinstance(value, list) and not depth):
+        raise fail(path, where, "values, or lists of them", as_json(value))
+    if isinstance(value, float) and math.isinf(value):
+        raise fail(path, where, "a finite number", as_json(value))
+    for entry in value if isinstance(value, list) else ():
+        _refuse_odd(path, where, entry, depth - 1)
+
+
+# ---------------------------------------------------------------------------------------- writing
+
+
+def relations_document(problem: Problem) -> dict[str, Any]:
+    """The relations that the problem has, nodes as the file calls them."""
+    document: dict[str, Any] = {}
+    for key in present_relations(problem):
+        if key == "groups":
+            document[key] = [
+                {"nodes": _named(problem, group.nodes), "required": group.required}
+                for group in problem.groups
+            ]
+        elif key in _SETS:
+            document[key] = _named(problem, getattr(problem, key))
+        elif key == "objective":
+            document[key] = _objective_document(problem.objective)
+        elif key == "lifo":
+            document[key] = True
+        else:
+            document[key] = _plain(getattr(problem, key).tolist())
+    return document
+
+
+def _objective_document(objective: Objective) -> dict[str, Any]:
+    weights = {term: _plain(weight) for term, weight in dict(objective.weights).items()}
+    return {"first": list(objective.first), "weights": weights}
+
+
+def _named(problem: Problem, nodes: Any) -> Any:
+    """Nodes as the file calls them: by their ids where a number would be taken for one."""
+    if isinstance(nodes, tuple):
+        return [_named(problem, one) for one in nodes]
+    return problem.ids[nodes] if are_ids_numbers(problem.ids) else int(nodes)  # type: ignore[index]
+
+
+def _plain(value: Any) -> Any:
+    if isinstance(value, list):
+        return [_plain(one) for one in value]
+    if math.isinf(value):
+        return None
+    return int(value) if value.is_integer() and abs(value) < 2**53 else value

@@ -1,0 +1,136 @@
+// Rules and costs of whole routes, which no constant-time check can see: one exact evaluation.
+#pragma once
+
+#include "model.hpp"
+
+#include <vector>
+
+namespace spacevrp {
+
+// What a route costs beyond weight * length and the fixed cost.
+struct RouteValue {
+    bool feasible = false;
+    double extra = 0.0;
+};
+
+// A depot on the way: after how many customers, and which.
+struct Reload {
+    int after = 0;
+    Node depot = -1;
+};
+
+// Everything happens as early as possible, which gives the end; then the vehicle leaves as late as
+// it can with the same end.
+struct Schedule {
+    double departure = 0.0, end = 0.0;
+    double duration() const { return end - departure; }
+};
+
+// Lengths of trips that fit, whatever the time, by the customers served: (count + 1,).
+struct TripLengths {
+    std::vector<double> head;      // least from the start to a depot after so many customers
+    std::vector<double> rest;      // least from a depot to the end
+    std::vector<double> out, back; // between a depot and the customer of that number, from 1
+    std::vector<double> load;      // handed over up to there, of plain loads; otherwise 0
+};
+
+// What an evaluation need not look at: a route with an inserted customer that costs more.
+struct Limit {
+    double most = INFINITE;       // cost, without the fixed cost
+    const double *rest = nullptr; // of the route without it: as in TripLengths
+    int inserted = 0;             // its position among the customers
+};
+
+// Each plan has one of its own: an evaluation needs room to work in.
+class RouteRules {
+public:
+    explicit RouteRules(const Model &problem) : model_(problem) {}
+
+    // For stops whose constant-time checks have been passed.
+    RouteValue evaluate(int type, const Node *stops, int count, const Limit &limit = {});
+    void find_lengths(int type, const Node *stops, int count, TripLengths &trips);
+    // The least length of all trips with a customer inserted after a position; `nodes` begin and
+    // end with the depots of the route, and `so_far` says how far it is to each of them.
+    double least_length(int type, const TripLengths &trips, const Node *nodes, const double *so_far,
+                        int count, int after, Node node) const;
+    // How long such a route takes.
+    double duration(int type, const Node *stops, int count);
+    // The least that a route with so much driving and service costs beyond its length.
+    double least_extra(int type, double busy) const;
+    // Of the last route that was evaluated and is feasible; the times where its type is scheduled.
+    const Schedule &schedule() const { return schedule_; }
+    const std::vector<Reload> &reloads() const { return reloads_; }
+
+    // The slow twin of the quick schedule, and of choosing trips: for tests.
+    bool always_slow = false;
+
+private:
+    struct Ride {
+        int from, to; // places of the pickup and of the delivery
+        double limit; // between the beginnings of both
+    };
+    bool keeps_rides(int type, const Node *stops, int count);
+    bool find_ride_schedule(int type, const Node *stops, int count, double slack);
+    std::vector<Ride> rides_;
+    std::vector<int> place_; // (N + 1,) on the route at hand
+    std::vector<double> held_, begins_;
+    // --- schedules of customers and depots on the way, without the depots at the ends
+    bool find_schedule(int type, const Node *visits, int count);
+    bool quick_schedule(int type, const Node *visits, int count);
+    bool full_schedule(int type, const Node *visits, int count);
+    double travel(const TypeRules &own, Node from, Node to, double leaving) const;
+    double latest_leaving(const TypeRules &own, Node from, Node to, double arrival) const;
+    double service_of(const TypeRules &own, Node before, Node node) const;
+    // When everything is there that the next customers receive, up to a depot.
+    double released(const TypeRules &own, const Node *visits, int count) const;
+    double begin_service(Node node, double arrival) const;
+    double latest_arrival(Node node, double latest_begin) const;
+    bool set_out(const TypeRules &own, double earliest);
+    bool forward(const TypeRules &own, Node before, Node node, bool is_end);
+    void backward(const TypeRules &own, Node before, Node node);
+
+    // --- trips
+    void begin_trip(const TypeRules &own, bool is_first);
+    bool join_trip(const TypeRules &own, Node node);
+    bool in_one_trip(int type, const Node *stops, int count);
+    bool choose_trips(int type, const Node *stops, int count, const Limit &limit);
+    struct Label;
+    void extend(int type, const Node *stops, int count, int number);
+    void offer(const TypeRules &own, const Label &label);
+    double price(int type, const Node *stops, int count, const Label &label);
+    void read_reloads(const Label &label);
+    double nearest_depot(const TypeRules &own, Node node, bool back) const;
+    void write_visits(const Node *stops, int count);
+
+    const Model &model_;
+    Schedule schedule_;
+    std::vector<Reload> reloads_;
+    std::vector<Node> visits_;
+    // Of a full schedule, by breaks taken: departures from the start; earliest departures from a
+    // stop and arrivals at the next, and latest ones.
+    std::vector<double> starts_, earliest_, reached_, latest_, by_;
+    std::vector<int> origin_, origin_reached_; // breaks taken before the vehicle left
+
+    // A vehicle that stands at a depot after some customers.
+    struct Label {
+        double clock = 0.0, length = 0.0;
+        // Earliest and latest departure from the start, driving and service since: where times are
+        // plain, with one window a stop and no breaks.
+        double start = 0.0, latest = 0.0, busy = 0.0;
+        int reloads = 0, breaks = 0, before = -1, boundary = 0;
+        Node depot = -1;
+    };
+    bool plain_times_ = true;
+    std::vector<Label> labels_;
+    std::vector<std::vector<int>> at_; // labels by the customers served
+    // The cheapest label that is complete, and what it costs.
+    Label best_;
+    double least_ = INFINITE;
+    Limit limit_;
+    // Of the trip that is looked at: what it handed over, by kind of load, and open pairs.
+    std::vector<double> handed_, high_, low_, deliveries_;
+    int open_ = 0;
+    bool collecting_ = false, first_trip_ = true;
+};
+
+} // namespace spacevrp

@@ -1,0 +1,331 @@
+"""The referee's rules for relations between customers, and the terms of the objective."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from itertools import pairwise
+
+from spacevrp.problems.fleet import called
+from spacevrp.problems.problem import Problem
+from spacevrp.problems.referee_rules import Trip, Violation, name_node, route_duration, write_apart
+
+
+def check_route_relations(problem: Problem, trip: Trip) -> list[Violation]:
+    """What relations ask of a single route."""
+    violations = []
+    if problem.lifo:
+        violations += check_lifo(problem, trip)
+    if problem.max_ride is not None:
+        violations += check_ride(problem, trip)
+        violations += check_ride_duration(problem, trip)
+    if problem.order:
+        violations += check_order(problem, trip)
+    if problem.different_routes:
+        violations += check_different_routes(problem, trip)
+    return violations
+
+
+def check_plan_relations(problem: Problem, trips: Sequence[Trip]) -> list[Violation]:
+    """What relations ask of the plan as a whole."""
+    violations = []
+    if problem.groups:
+        violations += check_groups(problem, trips)
+    if problem.same_route:
+        violations += check_same_route(problem, trips)
+    return violations
+
+
+# ------------------------------------------------------------------------------------- one route
+
+
+def check_lifo(problem: Problem, trip: Trip) -> list[Violation]:
+    """What was loaded last is unloaded first; what the depot sends lies below everything."""
+    pickup_of = {delivery: pickup for pickup, delivery in problem.pairs}
+    pickups = set(pickup_of.values())
+    violations = []
+    on_board: list[int] = []  # pickups, the last one on top
+    for node in trip.customers:
+        wanted = pickup_of.get(node)
+        if node in pickups:
+            on_board.append(node)
+        elif wanted is not None:
+            if wanted not in on_board:
+                continue  # a fault of the pair
+            if on_board[-1] != wanted:
+                text = (
+                    f"route {trip.number} delivers to customer {node} while what customer "
+                    f"{on_board[-1]} loaded lies on top, expected last in, first out"
+                )
+                violations.append(Violation("lifo", text, trip.number, node))
+            on_board.remove(wanted)
+        elif on_board and (problem.loads[node] > 0).any():
+            text = (
+                f"route {trip.number} delivers to customer {node} while what customer "
+                f"{on_board[-1]} loaded lies on top, expected last in, first out"
+            )
+            violations.append(Violation("lifo", text, trip.number, node))
+    return violations
+
+
+def check_order(problem: Problem, trip: Trip) -> list[Violation]:
+    """Where the route serves both, the earlier one comes first."""
+    place = first_places(trip)
+    return [
+        Violation(
+            "order",
+            f"route {trip.number} visits customer {later} before customer {earlier}, expected "
+            f"{earlier} first",
+            trip.number,
+            later,
+        )
+        for earlier, later in problem.order
+        if earlier in place and later in place and place[later] < place[earlier]
+    ]
+
+
+def check_different_routes(problem: Problem, trip: Trip) -> list[Violation]:
+    """No two customers of a set are on the route; one violation for each after the first."""
+    visited = first_places(trip)
+    violations = []
+    for nodes in problem.different_routes:
+        here = sorted((node for node in nodes if node in visited), key=visited.__getitem__)
+        for node in here[1:]:
+            text = (
+                f"route {trip.number} visits customers {here[0]} and {node}, expected them on "
+                "different routes"
+            )
+            violations.append(Violation("different_routes", text, trip.number, node))
+    return violations
+
+
+def first_places(trip: Trip) -> dict[int, int]:
+    """Customer -> position of its first visit."""
+    place: dict[int, int] = {}
+    for position, node in enumerate(trip.customers):
+        place.setdefault(node, position)
+    return place
+
+
+def check_ride(problem: Problem, trip: Trip) -> list[Violation]:
+    """Some schedule keeps all windows and all ride times."""
+    _, blamed = ride_schedule(problem, trip)
+    if blamed is None:
+        return []
+    pickup, delivery, limit = blamed
+    origin, target = trip.nodes[pickup], trip.nodes[delivery]
+    # The least time between the two: nothing is waited for.
+    least = sum(
+        problem.durations.between(*leg) for leg in pairwise(trip.nodes[pickup : delivery + 1])
+    )
+    least += sum(float(problem.service[node]) for node in trip.nodes[pickup + 1 : delivery])
+    if least > limit:
+        shown, allowed = write_apart(least, limit)
+        told = f"the ride from customer {origin} to customer {target} takes {shown} at least"
+    else:
+        allowed = write_apart(limit)[0]
+        told = (
+            f"windows and other rides make the ride from customer {origin} to customer {target} "
+            "too long"
+        )
+    text = f"route {trip.number}: {told}, limit is {allowed}"
+    return [Violation("ride", text, trip.number, target)]
+
+
+def check_ride_duration(problem: Problem, trip: Trip) -> list[Violation]:
+    """A pickup that waits for its delivery may make the route too long; else that is known."""
+    limited_to = trip.terms.max_duration + problem.time_tolerance
+    if math.isinf(limited_to) or route_duration(problem, trip) > limited_to:
+        return []
+    duration = ride_duration(problem, trip)
+    if duration <= limited_to or math.isinf(duration):
+        return []
+    shown, limit = write_apart(duration, trip.terms.max_duration)
+    text = (
+        f"route {trip.number} takes {shown} with its rides, {called(trip.terms)} may take {limit}"
+    )
+    return [Violation("duration", text, trip.number)]
+
+
+Ride = tuple[int, int, float]  # places of the pickup and of the delivery, and the limit
+
+
+def ride_schedule(problem: Problem, trip: Trip) -> tuple[list[float], Ride | None]:
+    """When service begins at each node, as early as rides allow; the ride that is too long, if any.
+
+    Where only the slack of comparisons makes it possible, that is used, too.
+    """
+    begins, blamed = _ride_schedule(problem, trip, 0.0)
+    return (
+        (begins, None) if blamed is None else _ride_schedule(problem, trip, problem.time_tolerance)
+    )
+
+
+def _ride_schedule(problem: Problem, trip: Trip, slack: float) -> tuple[list[float], Ride | None]:
+    """The same with rides longer by the slack.
+
+    Everything begins as early as it can, and a pickup later where its delivery would otherwise
+    begin too long after it. Every such delay is forced, so if it leads beyond a window there is no
+    schedule. Where windows are missed anyway, they do not count here.
+    """
+    rides = _rides_of(problem, trip)
+    late = [-math.inf] * len(trip.nodes)
+    begins = plain = _earliest(problem, trip, late)
+    if not rides or any(map(math.isinf, begins)):
+        return begins, None  # an arc that does not exist is its own fault
+    closings = [closing + problem.time_tolerance for closing in _closings_of(problem, trip)]
+
+    def misses_window(times: list[float]) -> bool:
+        return any(time > closing for time, closing in zip(times, closings, strict=True))
+
+    if misses_window(begins):
+        closings = [math.inf] * len(closings)
+    # Every round moves all pickups as far as the round before asks for. Where no circle of demands
+    # goes on for ever, one after the other they are where they belong.
+    for _ in range(len(rides) + 1):
+        blamed = None
+        for pickup, delivery, limit in rides:
+            service = float(problem.service[trip.nodes[pickup]])
+            least = begins[delivery] - (limit + slack) - service
+            if least > begins[pickup]:
+                late[pickup], blamed = least, (pickup, delivery, limit)
+        if blamed is None:
+            return begins, None
+        begins = _earliest(problem, trip, late)
+        if misses_window(begins):
+            break
+    return plain, blamed
+
+
+def _rides_of(problem: Problem, trip: Trip) -> list[Ride]:
+    """The limited pairs on the route, in order."""
+    place: dict[int, int] = {}
+    for position, node in enumerate(trip.nodes):
+        place.setdefault(node, position)
+    limits = [] if problem.max_ride is None else problem.max_ride.tolist()
+    return [
+        (place[pickup], place[delivery], limit)
+        for (pickup, delivery), limit in zip(problem.pairs, limits, strict=False)
+        if math.isfinite(limit) and pickup in place and place.get(delivery, -1) > place[pickup]
+    ]
+
+
+def _earliest(problem: Problem, trip: Trip, late: Sequence[float]) -> list[float]:
+    """When service begins at each node of the route, as early as can be, but not before ``late``.
+
+    The first entry is the departure, the last one of a closed route its end.
+    """
+    first = trip.nodes[0]
+    begins = [max(float(problem.windows[first, 0]), trip.terms.leaves_from)]
+    clock = begins[0] + (0.0 if first in problem.depots else float(problem.service[first]))
+    for place, (origin, target) in enumerate(pairwise(trip.nodes), start=1):
+        clock += problem.durations.between(origin, target)
+        if target not in problem.depots:
+            clock = max(clock, float(problem.windows[target, 0]), late[place])
+        begins.append(clock)
+        if target not in problem.depots:
+            clock += float(problem.service[target])
+    return begins
+
+
+def _closings_of(problem: Problem, trip: Trip) -> list[float]:
+    """The latest begin at each node of the route, the shift's end included."""
+    closings = [float(problem.windows[node, 1]) for node in trip.nodes]
+    closings[0] = math.inf
+    last = trip.nodes[-1]
+    service = 0.0 if last in problem.depots else float(problem.service[last])
+    closings[-1] = min(closings[-1], trip.terms.back_by - service)
+    return closings
+
+
+def ride_duration(problem: Problem, trip: Trip) -> float:
+    """How long a route with limited rides takes, if it leaves as late as it can for the same end.
+
+    What is waited for on the way is saved, as far as no window closes; rides only get shorter.
+    """
+    begins, _ = ride_schedule(problem, trip)
+    closings = _closings_of(problem, trip)
+    waited, saved = 0.0, math.inf
+    left = begins[0]
+    for place, (origin, target) in enumerate(pairwise(trip.nodes), start=1):
+        waited += begins[place] - left - problem.durations.between(origin, target)
+        saved = min(saved, waited + closings[place] - begins[place])
+        left = begins[place]
+        if target not in problem.depots:
+            left += float(problem.service[target])
+    return left - begins[0] - max(min(saved, waited), 0.0)
+
+
+# --------------------------------------------------------------------------------------- the plan
+
+
+def _routes_of(trips: Sequence[Trip]) -> dict[int, int]:
+    """Customer -> number of the route that visits it first."""
+    route: dict[int, int] = {}
+    for trip in trips:
+        for node in trip.customers:
+            route.setdefault(node, trip.number)
+    return route
+
+
+def check_groups(problem: Problem, trips: Sequence[Trip]) -> list[Violation]:
+    """One of each group is served, or at most one where none is required."""
+    route = _routes_of(trips)
+    violations = []
+    for group in problem.groups:
+        served = [node for node in group.nodes if node in route]
+        if not served and group.required:
+            listed = ", ".join(map(str, group.nodes))
+            text = f"none of the group of customers {listed} is visited, expected one"
+            violations.append(Violation("group", text, node=group.nodes[0]))
+        for node in served[1:]:
+            text = (
+                f"route {route[node]} visits {name_node(problem, node)}, but customer {served[0]} "
+                f"of the same group is visited by route {route[served[0]]}"
+            )
+            violations.append(Violation("group", text, route[node], node))
+    return violations
+
+
+def check_same_route(problem: Problem, trips: Sequence[Trip]) -> list[Violation]:
+    """Those of a set who are served are served by one route; a violation for each who is not."""
+    route = _routes_of(trips)
+    violations = []
+    for nodes in problem.same_route:
+        served = [node for node in nodes if node in route]
+        for node in served[1:]:
+            if route[node] != route[served[0]]:
+                text = (
+                    f"route {route[node]} visits customer {node}, expected on route "
+                    f"{route[served[0]]} with customer {served[0]}"
+                )
+                violations.append(Violation("same_route", text, route[node], node))
+    return violations
+
+
+# -------------------------------------------------------------------------- terms of the objective
+
+
+def duration_of(problem: Problem, trip: Trip) -> float:
+    """How long the route takes, from the latest departure that ends as early as can be."""
+    if trip.schedule is not None:
+        return trip.schedule.duration
+    if problem.max_ride is None:
+        return route_duration(problem, trip)
+    return ride_duration(problem, trip)
+
+
+def objective_terms(problem: Problem, trips: Sequence[Trip], cost: float) -> dict[str, float]:
+    """Every term: the cost, the number of routes, the longest duration, and how much they differ.
+
+    Where nothing takes time but travelling, and that takes as long as it is far, a duration is a
+    length.
+    """
+    takes = [duration_of(problem, trip) for trip in trips]
+    longest, shortest = max(takes, default=0.0), min(takes, default=0.0)
+    return {
+        "cost": cost,
+        "vehicles": float(len(trips)),
+        "makespan": longest,
+        "balance": longest - shortest,
+    }

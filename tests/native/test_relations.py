@@ -1,0 +1,123 @@
+"""Relations and objectives: the search says and does what the referee says."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import pytest
+from agreement import check_moves, compare, faults
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from native_problems import random_plan
+from related_problems import BESIDE, RELATIONS, every_plan, relate, related
+
+from spacevrp.problems.problem import Problem
+from spacevrp.search import Stop, improve, native_model
+from spacevrp.search.improve import rank
+from spacevrp.search.model import model_arguments, solution_of
+
+
+def check_plans(problem: Problem, seed: int) -> None:
+    """Random plans are judged alike, moves are predicted, and what is found is accepted."""
+    native = native_model(problem)
+    rng = np.random.default_rng(seed)
+    for _ in range(6):
+        plan = random_plan(problem, rng)
+        solution = compare(native, plan)
+        told = native.model.evaluate(*plan)
+        if "makespan" in told and not faults(solution):
+            slack = 1e-9 * (1 + abs(told["makespan"])) + 2 * problem.time_tolerance
+            assert told["makespan"] == pytest.approx(solution.terms["makespan"], abs=slack)
+            assert told["balance"] == pytest.approx(solution.terms["balance"], abs=2 * slack)
+    for method in ("insertion", "savings", "regret"):
+        plan = native.model.construct(method, seed)
+        built = native.solution(*plan)
+        assert not faults(built), (problem, method, built.violations)
+        found = native.model.search(*plan, seed=seed, iterations=60, tuning={"check": 1.0})
+        after = native.solution(found.routes, found.types)
+        context = (problem, method, plan, found.routes, after.violations)
+        assert not faults(after), context
+        assert near(problem, after, built), context
+        check_moves(native, (found.routes, found.types), seed, 15)
+    check_moves(native, (found.routes[1:], found.types[1:]), seed, 15) if not faults(
+        native.solution(found.routes[1:], found.types[1:])
+    ) else None
+
+
+def near(problem: Problem, better: Any, worse: Any) -> bool:
+    """Whether a plan is no worse than another, but for rounding errors."""
+    for one, other in zip(rank(better), rank(worse), strict=True):
+        slack = 1e-9 * (1 + abs(float(other)))
+        if abs(float(one) - float(other)) > slack:
+            return bool(one < other)
+    return True
+
+
+@settings(max_examples=60)
+@given(problem=related, seed=st.integers(0, 10**6))
+def test_random_problems(problem: Problem, seed: int) -> None:
+    check_plans(problem, seed)
+
+
+@pytest.mark.slow
+@settings(max_examples=2000)
+@given(problem=related, seed=st.integers(0, 10**6))
+def test_many_random_problems(problem: Problem, seed: int) -> None:
+    check_plans(problem, seed)
+
+
+@pytest.mark.parametrize("relation", [*RELATIONS, "mixture"])
+def test_the_best_of_all_plans_is_found(relation: str) -> None:
+    """Four customers: every plan there is, judged by the referee."""
+    rng = np.random.default_rng(RELATIONS.index(relation) if relation in RELATIONS else 99)
+    for seed in range(6):
+        beside = rng.choice(["capacity", "windows", "service", "durations", "max_routes"], 2)
+        wanted = {relation, *beside.tolist()}
+        if relation == "mixture":
+            wanted |= set(rng.choice(RELATIONS, 4, replace=False).tolist())
+        if relation in ("max_ride", "lifo"):
+            wanted.add("some_pairs")
+        problem = relate(wanted, seed, 4)
+        plans = (solution_of(problem, *plan) for plan in every_plan(problem))
+        best = min((one for one in plans if one.is_legal), key=rank)
+        (found,) = improve([problem], [None], stop=Stop(iterations=400), seed=seed)
+        assert found.is_legal
+        assert near(problem, found, best), (problem, rank(found), rank(best), best.routes)
+
+
+def test_hostile_relations_are_refused() -> None:
+    """Whatever the table holds, an error says so; the process goes on."""
+    from spacevrp import native
+
+    assert native.core is not None
+    problem = relate({"some_pairs", "max_ride", "groups", "order", "priority", "objective"}, 3, 7)
+    sound = model_arguments(problem)
+    rng = np.random.default_rng(0)
+    odd = [None, "x", -1, 3, 1e300, [], [[]], [[-5]], [[10**6, 1]], [([0], True)], {}, [1.5] * 8]
+    odd += [[float("nan")] * 8, [float("inf")] * 8, [([1, 1], True)], [("cost", -1.0)], ["speed"]]
+    refused = 0
+    for _ in range(400):
+        table = dict(sound["relations"])
+        for key in rng.choice([*table, "lifo", "same_route", "delivered", "other"], 2):
+            table[str(key)] = odd[int(rng.integers(len(odd)))]
+        try:
+            model = native.core.Model(**{**sound, "relations": table})
+        except (ValueError, TypeError):
+            refused += 1
+            continue
+        found = model.search(*model.construct("insertion", 1), seed=1, iterations=20)
+        model.evaluate(found.routes, found.types)
+    assert refused > 200
+
+
+def test_limits_on_durations_beside_a_measured_objective() -> None:
+    """No rule of whole routes is there to ask what the time costs."""
+    has = {"vehicles", "max_durations", "shifts", "same_route", "priority", "objective"}
+    for seed in (628058, 4, 5):
+        check_plans(relate(has, seed, 9), seed)
+
+
+def test_beside_covers_what_relations_meet() -> None:
+    """A problem without relations tells the model nothing of them."""
+    assert "relations" not in model_arguments(relate(BESIDE[:4], 1, 5))

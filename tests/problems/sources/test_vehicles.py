@@ -1,0 +1,154 @@
+"""Tables of vehicles beside tables of stops: frames, CSV, workbooks; by hand-computed plans."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+
+from spacevrp.cli.main import main
+from spacevrp.formats import FormatWarning, read, read_vehicles
+from spacevrp.problems.errors import FormatError, ProblemError
+from spacevrp.problems.problem import Problem
+from spacevrp.problems.solution import Solution
+from spacevrp.problems.sources import vehicles_from_table
+from spacevrp.problems.sources.frame import ColumnWarning
+
+# The depot in a corner of a rectangle of 3 by 4.
+STOPS: dict[str, list[Any]] = {
+    "id": ["hub", "a", "b", "c"],
+    "x": [0, 3, 3, 0],
+    "y": [0, 0, 4, 4],
+    "demand": [0, 2, 2, 2],
+}
+VANS: dict[str, list[Any]] = {
+    "Name": ["van", "truck"],
+    "count": [2.0, 1.0],
+    "capacity": [2, 6],
+    "fixed_cost": [None, 5],
+    "unit distance cost": [1, 2],
+    "open": [None, 1],
+    "close": [30, None],
+    "max_stops": [None, 2.0],
+    "forbidden": ["b c", None],
+    "break": [None, 3],
+    "break_start": [None, 4],
+    "break_end": [None, 9],
+}
+
+
+def test_a_table_of_vehicles_says_what_each_type_is() -> None:
+    van, truck = Problem.from_frame(STOPS, vehicles=VANS).fleet
+    assert (van.name, van.count, van.capacities, van.fixed_cost) == ("van", 2, (2,), 0)
+    assert (van.forbidden, van.leaves_from, van.back_by) == (frozenset({2, 3}), -np.inf, 30)
+    assert (truck.fixed_cost, truck.unit_distance_cost, truck.max_stops) == (5, 2, 2)
+    assert truck.leaves_from == 1
+    (pause,) = truck.breaks
+    assert (pause.duration, pause.windows) == (3, ((4, 9),))
+
+
+def test_plans_cost_what_the_table_says() -> None:
+    problem = Problem.from_frame(STOPS, vehicles=VANS)
+    plan = Solution.judged(problem, [[0, 1, 0], [0, 2, 3, 0]], [0, 1])
+    # 6 by a van, 5 and twice 12 by the truck.
+    assert (plan.feasible, plan.cost) == (True, 6 + 5 + 24)
+    wrong = Solution.judged(problem, [[0, 1, 0], [0, 2, 0], [0, 3, 0]], [0, 1, 0])
+    assert [(one.code, one.node) for one in wrong.violations] == [("vehicle", 3)]
+
+
+@pytest.mark.parametrize(
+    ("change", "words"),
+    [
+        ({"capacity": [2, -1]}, "vehicles, type 1 .truck., capacity: expected"),
+        ({"count": [2, 1.5]}, "vehicles, type 1 .truck., count: expected a whole number"),
+        ({"capacity": [2]}, "vehicles, 'capacity': expected 2 rows, received 1"),
+        ({"break": [None, None]}, "type 1, break: expected a duration beside its window"),
+        ({"forbidden": ["b z", None]}, "type 0 .van., forbidden"),
+        ({"start": ["a", None]}, "type 0 .van., start: expected one of the depots"),
+        ({"id": ["x", "y"]}, "vehicles, name: expected one column, received 'Name' and 'id'"),
+    ],
+)
+def test_what_is_wrong_is_named(change: dict[str, Any], words: str) -> None:
+    with pytest.raises(ProblemError, match=words):
+        Problem.from_frame(STOPS, vehicles={**VANS, **change})
+
+
+def test_an_unknown_column_is_left_out_with_a_warning() -> None:
+    with pytest.warns(ColumnWarning, match="columns left out: 'driver'"):
+        assert vehicles_from_table({"name": ["a"], "driver": ["Eve"]}) == [{"name": "a"}]
+
+
+def test_frames_of_pandas_and_polars_are_as_good() -> None:
+    expected = Problem.from_frame(STOPS, vehicles=VANS)
+    for library in ("pandas", "polars"):
+        module = pytest.importorskip(library, reason="not installed")
+        made = Problem.from_frame(module.DataFrame(STOPS), vehicles=module.DataFrame(VANS))
+        assert made == expected
+
+
+# ------------------------------------------------------------------------------------------- files
+
+
+def save(folder: Path, name: str, columns: dict[str, list[Any]]) -> Path:
+    rows = [list(columns), *zip(*columns.values(), strict=True)]
+    text = "\n".join(",".join("" if c is None else str(c) for c in row) for row in rows)
+    (folder / name).write_text(text + "\n", encoding="utf-8")
+    return folder / name
+
+
+def test_a_command_takes_both_tables(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    stops, vans = save(tmp_path, "stops.csv", STOPS), save(tmp_path, "vans.csv", VANS)
+    assert read(stops, vehicles=vans) == Problem.from_frame(STOPS, vehicles=VANS)
+    out = tmp_path / "out.json"
+    assert main(["convert", str(stops), str(out), "--vehicles", str(vans)]) == 0
+    assert read(out) == read(stops, vehicles=vans)
+    # Vehicles may also be given to an instance of another format.
+    bare = tmp_path / "bare.json"
+    assert main(["convert", str(stops), str(bare)]) == 0
+    assert read(bare, vehicles=vans) == read(stops, vehicles=vans)
+    capsys.readouterr()
+    wrong = save(tmp_path, "wrong.csv", {**VANS, "capacity": [2, "many"]})
+    assert main(["solve", str(stops), "--vehicles", str(wrong)]) == 2
+    assert "capacity: expected" in capsys.readouterr().err
+    empty = tmp_path / "empty.csv"
+    empty.write_text("name,count\n", encoding="utf-8")
+    with pytest.raises(FormatError, match="expected rows below the names"):
+        read(stops, vehicles=empty)
+    odd = save(tmp_path, "odd.csv", {"name": ["a"], "driver": ["Eve"], "capacity": [6]})
+    with pytest.warns(FormatWarning, match="columns left out: 'driver'"):
+        assert read_vehicles(odd) == [{"name": "a", "capacity": 6.0}]
+
+
+def test_a_workbook_may_hold_both(tmp_path: Path) -> None:
+    openpyxl = pytest.importorskip("openpyxl", reason="an extra")
+    book = openpyxl.Workbook()
+    for sheet, columns in ((book.active, STOPS), (book.create_sheet("Vehicles"), VANS)):
+        for row in [list(columns), *zip(*columns.values(), strict=True)]:
+            sheet.append(row)
+    path = tmp_path / "day.xlsx"
+    book.save(path)
+    assert read(path) == Problem.from_frame(STOPS, vehicles=VANS)
+    bare = save(tmp_path, "stops.csv", STOPS)
+    assert read(bare, vehicles=path) == read(path)
+    broken = tmp_path / "broken.xlsx"
+    broken.write_bytes(path.read_bytes()[:500])
+    with pytest.raises(FormatError, match="expected a workbook"):
+        read(broken)
+
+
+def test_a_workbook_without_its_library_says_what_to_do(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    from spacevrp.formats import excel
+    from spacevrp.problems.errors import UnsupportedError
+
+    def missing(name: str) -> None:
+        raise ImportError
+
+    monkeypatch.setattr(excel, "import_module", missing)
+    path = tmp_path / "day.xlsx"
+    path.write_bytes(b"PK\x03\x04")
+    with pytest.raises(UnsupportedError, match=r"pip install spacevrp\[excel\]"):
+        read(path)
