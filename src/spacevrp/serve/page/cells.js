@@ -37,8 +37,12 @@ export const readers = {
   },
   time: (clock) => ({
     numeric: true,
-    write: (value) => clock.write(value),
-    read: (text, column) => moment(clock, text, column),
+    // Several windows: openings and closings with blanks between them.
+    write: (value) => [value].flat().map((one) => clock.write(one)).join(" "),
+    read: (text, column) => {
+      const values = text.trim().split(/\s+/).map((one) => moment(clock, one, column));
+      return values.length > 1 ? values : values[0];
+    },
     empty: null,
   }),
   shift: (clock, end) => ({

@@ -24,13 +24,19 @@ export function singleOut(problem, plan) {
   const others = types.flatMap((type) => {
     if (type.count === null || type.count === undefined) {
       const name = taken.has(strings.others(nameOf(type))) ? type.name : strings.others(nameOf(type));
-      return [{ ...type, name }];
+      return [{ ...type, name, type: type.name }];
     }
     const left = type.count - used.get(type);
     if (left < 1) return [];
-    return [{ ...type, count: left, name: used.get(type) ? strings.others(nameOf(type)) : nameOf(type) }];
+    return [{ ...type, type: type.name, count: left, name: used.get(type) ? strings.others(nameOf(type)) : nameOf(type) }];
   });
-  problem.vehicles = [...singles, ...others].map((vehicle) => ({ ...vehicle }));
+  const ids = structuredClone(problem.rest.vehicle_ids ?? {});
+  if (problem.rest.vehicle_ids) {
+    const told = plan.routes.map((route, index) => [singles[index].name, (ids[typeOf(route).name] ?? []).splice(0, 1)]);
+    const left = others.map((other) => [other.name, ids[other.type] ?? []]);
+    problem.rest.vehicle_ids = Object.fromEntries([...told, ...left].filter(([, list]) => list.length));
+  }
+  problem.vehicles = [...singles, ...others].map(({ type, ...vehicle }) => vehicle);
   plan.routes.forEach((route, index) => { route.vehicle = singles[index].name; });
 }
 

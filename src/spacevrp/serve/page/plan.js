@@ -70,11 +70,11 @@ function chosen(plan) {
   const route = plan.routes.find((one) => one.number === state.selected);
   if (!route) return null;
   const { colour } = styleOf(route);
-  const spent = ["waiting", "service"].filter((name) => route.stops.some((stop) => stop[name]));
+  const spent = ["waiting", "pause", "service"].filter((name) => route.stops.some((stop) => stop[name]));
   const columns = ["id", "arrival", ...spent, "departure", "load", "change"];
   const brief = (moment) => (typeof moment === "string" ? moment.replace(/\.\d+$/, "").replace(/(:\d\d):\d\d$/, "$1") : show(moment));
   const rows = route.stops.map((stop, order) => {
-    const isStop = !["start", "end"].includes(stop.kind);
+    const isStop = !["start", "end"].includes(stop.kind) && !state.solved.stops[stop.node].depot;
     return h("tr", {}, h("th", { scope: "row" }, String(stop.id)), h("td", {}, brief(stop.arrival)),
       spent.map((name) => h("td", {}, stop[name] ? show(stop[name], 3) : "")),
       h("td", {}, brief(stop.departure)),
@@ -116,7 +116,8 @@ function act(what, number, stop, order) {
   let moves = state.moves.filter((move) => !keys.includes(move.key));
   if (what === "pin") {
     const route = plan.routes.find((one) => one.number === number);
-    pin(problem, mine, route.stops.slice(1, order + 1).map(keyOf));
+    const before = route.stops.slice(1, order + 1).filter((one) => !solved.stops[one.node].depot);
+    pin(problem, mine, before.map(keyOf));
   } else if (what === "keep") {
     for (const one of keys) assign(problem, mine, one);
   } else if (what === "forbid") {

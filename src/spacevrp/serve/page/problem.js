@@ -4,13 +4,18 @@
 // needs no renumbering. Distances of a table stay in it, the key being the row.
 
 const RADIUS = 6_371_008.8; // metres, as the server has it
-const BY_NODE = ["demand", "service", "prize", "penalty", "revealed_prize"];
-const NODES = ["allowed", "forbidden", "pinned"];
+// One value a node, and what a node that says nothing has.
+const BY_NODE = {
+  demand: 0, pickup: 0, service: 0, setup: 0, prize: 0, priority: 0, penalty: null, revealed_prize: 0, release: null,
+};
+// Of vehicles: lists of nodes, and single ones. Of problems: lists of lists.
+const NODES = ["allowed", "forbidden", "pinned", "reload_depots", "on_board"];
 const ENDS = ["start", "end"];
+const SETS = ["same_route", "different_routes", "order"];
 // Kept by rows, and made again from them.
 const MADE = [
-  "locations", "coordinates", "lonlat", "matrix", "durations", "places", "ids", "depots", "windows",
-  "pairs", "vehicles", "speed_kmh", ...BY_NODE,
+  "locations", "coordinates", "lonlat", "matrix", "durations", "travel_times", "places", "ids", "depots", "windows",
+  "pairs", "vehicles", "speed_kmh", "groups", ...SETS, ...Object.keys(BY_NODE),
 ];
 
 export function fromDocument(document) {
@@ -30,24 +35,39 @@ export function fromDocument(document) {
     x: points?.[key][0] ?? null,
     y: points?.[key][1] ?? null,
     depot: depots.has(key),
-    open: document.windows?.[key][0] ?? null,
-    close: document.windows?.[key][1] ?? null,
-    ...Object.fromEntries(BY_NODE.filter((name) => document[name]).map((name) => [name, document[name][key]])),
+    ...windowOf(document.windows?.[key]),
+    ...Object.fromEntries(Object.keys(BY_NODE).filter((name) => document[name]).map((name) => [name, document[name][key]])),
   }));
   const problem = { rest, stops, nextKey: size, pairs: (document.pairs ?? []).map((pair) => pair.map(keyOf)) };
+  problem.groups = (document.groups ?? []).map((group) => ({ ...group, nodes: (group.nodes ?? group).map(keyOf) }));
+  for (const name of SETS) problem[name] = (document[name] ?? []).map((nodes) => nodes.map(keyOf));
   problem.kind = planar ? "plane" : earth ? "earth" : "table";
   problem.geographic = Boolean(earth || document.geographic);
   problem.drawn = points !== null;
   if (earth) Object.assign(problem, { speed_kmh: earth.speed });
   else if (document.durations) problem.durations = document.durations;
+  if (document.travel_times) problem.travel_times = document.travel_times;
   if (problem.kind === "table") problem.matrix = document.matrix;
   problem.vehicles = document.vehicles?.map((vehicle) => {
     const held = { ...vehicle };
     for (const name of NODES) if (vehicle[name]) held[name] = vehicle[name].map(keyOf);
     for (const name of ENDS) if (vehicle[name] !== undefined && vehicle[name] !== null) held[name] = keyOf(vehicle[name]);
+    if (vehicle.service) held.service = vehicle.service.map(([node, time]) => [keyOf(node), time]);
     return held;
   }) ?? null;
   return problem;
+}
+
+// Several windows of a stop are lists of openings and closings.
+function windowOf(window) {
+  if (!Array.isArray(window?.[0])) return { open: window?.[0] ?? null, close: window?.[1] ?? null };
+  return { open: window.map(([open]) => open), close: window.map(([, close]) => close) };
+}
+
+function windowsOf({ open, close }) {
+  if (!Array.isArray(open) && !Array.isArray(close)) return [open, close];
+  const closings = [close].flat();
+  return [open].flat().map((one, number) => [one, closings[number] ?? null]);
 }
 
 // The server writes metres and minutes between places on the earth as tables. Where they are what
@@ -55,7 +75,7 @@ export function fromDocument(document) {
 function onEarth(document) {
   const { lonlat, matrix, durations, places, geographic } = document;
   if (lonlat) return { points: lonlat, speed: document.speed_kmh ?? null };
-  if (!matrix || !places || !geographic) return null;
+  if (!matrix || !places || !geographic || document.travel_times) return null;
   let pace = null;
   for (let from = 0; from < matrix.length; from++) {
     for (let to = 0; to < matrix.length; to++) {
@@ -106,24 +126,35 @@ export function toDocument(problem) {
     if (problem.drawn) document.places = points;
   }
   if (problem.durations) document.durations = select(problem.durations);
+  if (problem.travel_times) {
+    document.travel_times = problem.travel_times.map(({ at, durations }) => ({ at, durations: select(durations) }));
+  }
   document.depots = stops.filter((stop) => stop.depot).map((stop) => stop.id);
-  for (const name of BY_NODE) {
-    if (stops.some((stop) => stop[name] !== undefined)) {
-      document[name] = stops.map((stop) => stop[name] ?? (name === "penalty" ? null : 0));
-    }
+  for (const [name, unsaid] of Object.entries(BY_NODE)) {
+    if (stops.some((stop) => stop[name] !== undefined)) document[name] = stops.map((stop) => stop[name] ?? unsaid);
   }
   if (stops.some((stop) => stop.open !== null || stop.close !== null)) {
-    document.windows = stops.map((stop) => [stop.open, stop.close]);
+    document.windows = stops.map(windowsOf);
   }
   const pairs = problem.pairs.filter((pair) => pair.every((key) => idOf.has(key)));
   if (pairs.length) document.pairs = pairs.map(known);
+  if (Array.isArray(rest.max_ride)) document.max_ride = rest.max_ride.filter((_, number) => pairs.includes(problem.pairs[number]));
+  const groups = problem.groups.map((group) => ({ ...group, nodes: known(group.nodes) })).filter((group) => group.nodes.length);
+  if (groups.length) document.groups = groups;
+  for (const name of SETS) {
+    const sets = problem[name].map(known).filter((nodes) => nodes.length > 1);
+    if (sets.length) document[name] = sets;
+  }
   if (problem.vehicles) {
     document.vehicles = problem.vehicles.map((vehicle) => {
       const told = { ...vehicle };
       for (const name of NODES) {
         if (!vehicle[name]) continue;
         told[name] = known(vehicle[name]);
-        if (name !== "allowed" && !told[name].length) delete told[name];
+        if (!["allowed", "on_board"].includes(name) && !told[name].length) delete told[name];
+      }
+      if (vehicle.service) {
+        told.service = vehicle.service.filter(([key]) => idOf.has(key)).map(([key, time]) => [idOf.get(key), time]);
       }
       for (const name of ENDS) {
         if (!(name in vehicle)) continue;
@@ -137,7 +168,7 @@ export function toDocument(problem) {
 }
 
 // Whether stops may come: not where their distances stand in a table.
-export const canGrow = (problem) => problem.kind !== "table" && !problem.durations;
+export const canGrow = (problem) => problem.kind !== "table" && !problem.durations && !problem.travel_times;
 
 export function addStop(problem, x, y, name) {
   let id = name;

@@ -88,7 +88,7 @@ export const strings = {
   shown: (name) => `Show ${name}`,
   stopsOf: (name) => `Stops of ${name}`,
   planColumns: {
-    id: "Stop", arrival: "Arrival", waiting: "Wait", service: "Service", departure: "Leaves", load: "Load", change: "Change",
+    id: "Stop", arrival: "Arrival", waiting: "Wait", pause: "Break", service: "Service", departure: "Leaves", load: "Load", change: "Change",
   },
   change: "Change",
   changeSign: "…",

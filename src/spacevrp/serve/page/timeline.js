@@ -12,13 +12,10 @@ const MOST_ROWS = 200;
 
 // The stops of a route with their times as numbers.
 export function timesOf(route, clock) {
-  let now = clock.of(route.stops[0].departure);
-  if (!Number.isFinite(now)) now = 0;
   return route.stops.map((stop, order) => {
-    if (order === 0) return { ...stop, came: now, begins: now, leaves: now };
-    const came = now + stop.leg_duration;
-    now = came + stop.waiting + stop.service;
-    return { ...stop, came, begins: came + stop.waiting, leaves: now };
+    const leaves = clock.of(stop.departure) || 0;
+    const came = order ? clock.of(stop.arrival) || 0 : leaves;
+    return { ...stop, came, begins: order ? came + stop.waiting : leaves, leaves };
   });
 }
 
@@ -44,7 +41,7 @@ function legend() {
   const kinds = [
     "driving", ...(some((stop) => stop.waiting) ? ["waiting"] : []), "service",
     ...(state.solved.stops.some((stop) => stop.open || stop.close !== null) ? ["window"] : []),
-    ...(some((stop) => stop.kind === "break") ? ["break"] : []), "load",
+    ...(state.plan.routes.some((route) => route.breaks?.length) ? ["break"] : []), "load",
   ];
   return h("p", { class: "legend" }, kinds.map((kind) => h("span", { class: `key ${kind}` }, strings.legend[kind])));
 }
@@ -73,21 +70,30 @@ function line(route, stops, clock, wide, x) {
     if (before) parts.push(svg("path", { class: "driving", d: `M${x(before.leaves)} 16H${x(stop.came)}` }));
     const { open, close, depot } = window(stop) ?? {};
     const limited = !depot && (open || (close ?? null) !== null);
+    const closings = [close].flat();
+    const windows = limited ? [open].flat().map((begin, number) => [begin, closings[number] ?? null]) : [];
     // Windows of neighbours lie below each other; one that several share is drawn once.
     if (limited && `${open} ${close}` !== drawn) {
       drawn = `${open} ${close}`;
       lane = (lane + 1) % 3;
-      const [from, to] = [x(open ?? -Infinity), x(close ?? Infinity)];
-      parts.push(svg("path", { class: "window", d: `M${from} ${22 + 3 * lane}v4H${to}${to < wide ? "v-4" : ""}` }));
+      for (const [begin, end] of windows) {
+        const [from, to] = [x(begin ?? -Infinity), x(end ?? Infinity)];
+        parts.push(svg("path", { class: "window", d: `M${from} ${22 + 3 * lane}v4H${to}${to < wide ? "v-4" : ""}` }));
+      }
     }
     if (stop.waiting) parts.push(svg("rect", { class: "waiting", x: x(stop.came), y: 11, width: x(stop.begins) - x(stop.came), height: 10 }));
     const width = Math.max(x(stop.leaves) - x(stop.begins), 3);
-    const between = limited
-      ? strings.windowText(clock.brief(open ?? 0), close === null ? strings.unlimited : clock.brief(close)) : "";
+    const between = windows.map(([begin, end]) =>
+      strings.windowText(clock.brief(begin ?? 0), end === null ? strings.unlimited : clock.brief(end))).join(", ");
     const text = strings.blockText(stop.id, clock.brief(stop.came), clock.brief(stop.leaves), between);
-    parts.push(svg("rect", { class: stop.kind === "break" ? "break" : depot ? "base" : "service", x: Math.min(x(stop.begins), wide - width), y: 8, width, height: 16, rx: 2 }, svg("title", {}, text)));
+    parts.push(svg("rect", { class: depot ? "base" : "service", x: Math.min(x(stop.begins), wide - width), y: 8, width, height: 16, rx: 2 }, svg("title", {}, text)));
     load += `H${x(stop.leaves)}V${ROW - 4 - (stop.load / peak) * 11}`;
   });
+  for (const pause of route.breaks ?? []) {
+    const [from, to] = [clock.of(pause.begin), clock.of(pause.end)];
+    const about = strings.blockText(pause.name || strings.legend.break, clock.brief(from), clock.brief(to), "");
+    parts.push(svg("rect", { class: "break", x: x(from), y: 10, width: Math.max(x(to) - x(from), 3), height: 12, rx: 6 }, svg("title", {}, about)));
+  }
   const name = nameOf(route);
   const waiting = clock.lasting(stops.reduce((sum, stop) => sum + stop.waiting, 0));
   const text = strings.rowText(name, stops.filter((stop) => !window(stop)?.depot).length, clock.brief(stops[0].came), clock.brief(stops.at(-1).leaves), waiting);
