@@ -303,6 +303,74 @@ def test_a_planner_uploads_solves_filters_pins_moves_and_downloads(
     assert page.locator("#map path.route").count() == len(third["plan"]["routes"])
 
 
+# All that tables name by node, in one problem (numbers as ids, so that numbers are ids) or another.
+RICH: tuple[dict[str, Any], ...] = (
+    {
+        "name": "by id",
+        "locations": [[0, 0], [9, 9], [1, 0], [2, 0], [3, 1], [4, 1], [5, 2]],
+        "ids": [100, 101, 1, 2, 3, 4, 5],
+        "depots": [100, 101],
+        "demand": [0, 0, 2, 1, 1, 2, 3],
+        "service": [0, 0, 1, 1, 1, 1, 1],
+        "windows": [["08:00", "18:00"]] * 2
+        + [[["08:00", "09:00"], ["10:00", "12:00"]]]
+        + [["08:00", "16:00"]] * 4,
+        "time_unit": "min",
+        "penalty": [None, None, None, 50, None, None, None],
+        "same_route": [[1, 2]],
+        "different_routes": [[3, 4]],
+        "vehicles": [
+            {
+                "name": "a",
+                "count": 1,
+                "capacity": 8,
+                "start": 100,
+                "end": 101,
+                "window": ["08:00", "17:00"],
+                "pinned": [5],
+                "breaks": [{"duration": 30, "window": ["11:00", "13:00"], "name": "lunch"}],
+            },
+            {"name": "b", "count": 2, "capacity": 9, "start": 101, "forbidden": [5]},
+        ],
+    },
+    {
+        "name": "by table",
+        "matrix": [[0, 2, 3, 4], [2, 0, 1, 5], [3, 1, 0, 2], [4, 5, 2, 0]],
+        "depots": [0],
+        "pairs": [[1, 2]],
+        "demand": [0, -1, 1, 1],
+        "capacity": 4,
+    },
+    json.loads((PAGE / "demos/city.json").read_text(encoding="utf-8")),
+)
+
+
+@pytest.mark.slow
+def test_a_problem_that_nobody_edits_stays_as_it_is(
+    server: Any, browse: Callable[[str], Any]
+) -> None:
+    page = browse(server.url)
+    script = """async ([told, gone]) => {
+        const { fromDocument, toDocument } = await import("/problem.js");
+        const problem = fromDocument(told);
+        if (gone !== null) problem.stops.splice(gone, 1);
+        return toDocument(problem);
+    }"""
+    for document in RICH:
+        told = server.http.post("/v1/validate", json=document).json()["problem"]
+        again = page.evaluate(script, [told, None])
+        answer = server.http.post("/v1/validate", json=again)
+        assert answer.status_code == 200, answer.text
+        # Where there were no ids, nodes are called by their numbers now.
+        assert {"ids": [str(n) for n in range(4)]} | told == answer.json()["problem"]
+        # Without its fourth stop, what named it names it no longer.
+        answer = server.http.post("/v1/validate", json=page.evaluate(script, [told, 3]))
+        assert answer.status_code == 200, answer.text
+        left = answer.json()["problem"]
+        assert left["ids"] == again["ids"][:3] + again["ids"][4:]
+        assert "same_route" not in left
+
+
 @pytest.mark.slow
 def test_what_is_wrong_is_shown_where_it_is_wrong(
     server: Any, browse: Callable[[str], Any]
