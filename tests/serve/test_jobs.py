@@ -249,7 +249,7 @@ def test_assets_have_their_types(
     (tmp_path / "vendor").mkdir()
     for name in ("index.html", "vendor/map.js", "vendor/map.css", "x.bin", ".hidden"):
         (tmp_path / name).write_text("x")
-    monkeypatch.setattr("spacevrp.serve.app.PAGE", tmp_path)
+    monkeypatch.setattr("spacevrp.serve.assets.PAGE", tmp_path)
     kinds = {
         name: server.http.get(f"/{name}").headers["content-type"].partition(";")[0]
         for name in ("", "vendor/map.js", "vendor/map.css", "x.bin", ".hidden")

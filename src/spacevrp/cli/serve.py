@@ -4,9 +4,11 @@ from __future__ import annotations
 
 import argparse
 import os
+import re
 import sys
 from importlib.util import find_spec
 from pathlib import Path
+from urllib.parse import urlsplit
 
 from spacevrp import __version__
 from spacevrp.arguments import at_least, not_negative, parse_duration
@@ -14,6 +16,7 @@ from spacevrp.problems.errors import SpacevrpError
 
 _NEEDED = ("starlette", "uvicorn")
 _TOKEN = "SPACEVRP_TOKEN"
+_HOST = re.compile(r"[a-z0-9.-]+(:\d+)?")
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
@@ -46,8 +49,27 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         type=not_negative,
         help="travel as the crow flies where a VROOM problem has no matrix; default: refuse it",
     )
+    add(
+        "--tiles",
+        metavar="URL",
+        type=parse_tiles,
+        help="a map for the page, such as https://tiles.example/{z}/{x}/{y}.png; default: a grid",
+    )
+    add("--tiles-credit", metavar="TEXT", default="", help="whom the page thanks for the map")
     add("--device", choices=("auto", "cpu", "cuda"), default="auto", help="default: auto")
     add("--weights", metavar="NAME|PATH", help="bundled weights by name, or a .safetensors file")
+
+
+def parse_tiles(text: str) -> str:
+    """The address of a map's tiles, which the page's policy then names."""
+    address = urlsplit(text)
+    host = address.netloc.lower().removeprefix("{s}.")
+    named = all(f"{{{part}}}" in address.path for part in "zxy")
+    if address.scheme not in ("http", "https") or not _HOST.fullmatch(host) or not named:
+        raise argparse.ArgumentTypeError(
+            f"expected such as https://tiles.example/{{z}}/{{x}}/{{y}}.png, received {text!r}"
+        )
+    return text
 
 
 def run(args: argparse.Namespace) -> int:
@@ -70,6 +92,7 @@ def run(args: argparse.Namespace) -> int:
         "keep_jobs": args.keep_jobs,
         "batch_seconds": None if args.batch is None else args.batch / 1000.0,
         "speed_kmh": args.speed_kmh,
+        "tiles": args.tiles,
         "weights": args.weights,
     }
     chosen = {name: value for name, value in given.items() if value is not None}
@@ -78,6 +101,7 @@ def run(args: argparse.Namespace) -> int:
         port=args.port,
         token=token,
         data=args.data,
+        tiles_credit=args.tiles_credit,
         device=args.device,
         version=__version__,
         **chosen,

@@ -8,7 +8,6 @@ import sqlite3
 import time
 from collections.abc import AsyncIterator, Awaitable, Callable
 from contextlib import asynccontextmanager
-from pathlib import Path
 from typing import Any
 from urllib.parse import urlsplit
 
@@ -21,42 +20,21 @@ from starlette.types import ASGIApp, Message, Receive, Scope, Send
 from spacevrp.problems.errors import SpacevrpError
 from spacevrp.serve import metrics as prometheus
 from spacevrp.serve import vroom
+from spacevrp.serve.assets import policy_of, read_asset
 from spacevrp.serve.faults import MEDIA_TYPE, Fault, as_fault, missing
 from spacevrp.serve.jobs import Job
 from spacevrp.serve.openapi import openapi
+from spacevrp.serve.plans import FORMATS
 from spacevrp.serve.requests import as_json
 from spacevrp.serve.service import Service
 from spacevrp.serve.settings import LOOPBACK, Settings
 from spacevrp.serve.workers import complain
 
-PAGE = Path(__file__).with_name("page")
-# The page loads its own files and nothing else.
-_POLICY = (
-    "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self' data: blob:; "
-    "font-src 'self'; connect-src 'self'; worker-src 'self' blob:; manifest-src 'self'; "
-    "base-uri 'none'; form-action 'none'; frame-ancestors 'none'"
-)
 # A page of a plan has its script and style inside, and needs nothing else.
 _POLICY_OF_PLANS = (
     "sandbox allow-scripts; default-src 'none'; script-src 'unsafe-inline'; "
     "style-src 'unsafe-inline'; img-src data:"
 )
-# Of the page's files; what the system holds for the type of a suffix differs from one to another.
-_TYPES = {
-    ".html": "text/html; charset=utf-8",
-    ".css": "text/css; charset=utf-8",
-    ".js": "text/javascript; charset=utf-8",
-    ".mjs": "text/javascript; charset=utf-8",
-    ".txt": "text/plain; charset=utf-8",
-    ".json": "application/json",
-    ".geojson": "application/geo+json",
-    ".webmanifest": "application/manifest+json",
-    ".svg": "image/svg+xml",
-    ".png": "image/png",
-    ".ico": "image/x-icon",
-    ".woff2": "font/woff2",
-    ".pbf": "application/x-protobuf",
-}
 _HEADERS = (
     (b"x-content-type-options", b"nosniff"),
     (b"referrer-policy", b"no-referrer"),
@@ -84,6 +62,7 @@ def create_app(service: Service) -> ASGIApp:
             Route("/health", answers.health, methods=["GET"]),
             Route("/metrics", answers.metrics, methods=["GET"]),
             Route("/openapi.json", answers.openapi, methods=["GET"]),
+            Route("/page.json", answers.about, methods=["GET"]),
             Route("/v1/validate", answers.validate, methods=["POST"]),
             Route("/v1/check", answers.check, methods=["POST"]),
             Route("/v1/jobs", answers.take, methods=["POST"]),
@@ -299,13 +278,27 @@ class Answers:
     async def page(self, request: Request) -> Response:
         """``GET /`` and its assets: files of the package, and no others."""
         asset = request.path_params.get("asset") or "index.html"
-        files = await asyncio.to_thread(_assets)
-        if asset not in files:
+        found = await asyncio.to_thread(read_asset, asset)
+        if found is None:
             raise missing(f"/{asset[:100]}")
-        kind = _TYPES.get(files[asset].suffix.lower(), "application/octet-stream")
-        content = await asyncio.to_thread(files[asset].read_bytes)
-        headers = {"Content-Security-Policy": _POLICY, "Cache-Control": "no-cache"}
+        content, kind = found
+        policy = policy_of(self.service.settings.tiles)
+        headers = {"Content-Security-Policy": policy, "Cache-Control": "no-cache"}
         return Response(content, 200, headers, kind)
+
+    async def about(self, request: Request) -> Response:
+        """``GET /page.json``: what the page has to know of its server."""
+        settings = self.service.settings
+        document = {
+            "version": settings.version,
+            "token": settings.token is not None,
+            "max_time": settings.max_time,
+            "max_customers": settings.max_customers,
+            "formats": {name: suffix for name, (_, suffix, _) in FORMATS.items()},
+            "tiles": settings.tiles,
+            "tiles_credit": settings.tiles_credit,
+        }
+        return _json(document, headers={"Cache-Control": "no-cache"})
 
     async def _body(self, request: Request) -> bytes:
         """The body, as long as it is not too long."""
@@ -389,15 +382,6 @@ def _event(event: dict[str, Any]) -> bytes:
         event["event"].encode(),
         as_json(event),
     )
-
-
-def _assets() -> dict[str, Path]:
-    """Path below the page's folder -> its file; no other file can be asked for."""
-    return {
-        path.relative_to(PAGE).as_posix(): path
-        for path in PAGE.rglob("*")
-        if path.is_file() and not path.name.startswith(".")
-    }
 
 
 def _query(request: Request) -> dict[str, str]:

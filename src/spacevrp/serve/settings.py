@@ -46,6 +46,9 @@ class Settings:
         What counts as small.
     speed_kmh
         Travel as the crow flies where a VROOM problem has no matrix; None refuses it.
+    tiles, tiles_credit
+        The address of the page's map, with ``{z}``, ``{x}`` and ``{y}`` in it, and whom to thank
+        for it; None for a plain grid.
     device, weights
         Of the one network that all requests share.
     version
@@ -67,6 +70,8 @@ class Settings:
     batch_jobs: int = 32
     batch_customers: int = 200
     speed_kmh: float | None = None
+    tiles: str | None = None
+    tiles_credit: str = ""
     device: str = "auto"
     weights: str | None = None
     version: str = "unknown"

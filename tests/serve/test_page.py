@@ -1,0 +1,436 @@
+"""The page: its files are whole and its own; and a browser does with it what a planner would."""
+
+from __future__ import annotations
+
+import argparse
+import csv
+import json
+import re
+import shutil
+from collections.abc import Callable, Iterator
+from html.parser import HTMLParser
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from spacevrp.cli.serve import parse_tiles
+from spacevrp.serve.assets import PAGE, policy_of
+
+MODULES = sorted(PAGE.glob("*.js"))
+OWN = [path for path in PAGE.rglob("*") if path.is_file() and "vendor" not in path.parts]
+TYPES = {
+    ".html": "text/html",
+    ".css": "text/css",
+    ".js": "text/javascript",
+    ".json": "application/json",
+    ".svg": "image/svg+xml",
+    ".png": "image/png",
+    ".txt": "text/plain",
+}
+PATIENCE = 120_000.0  # milliseconds; only a test that fails waits so long
+
+
+class _Markup(HTMLParser):
+    """What a page loads, and its words."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.loads: list[str] = []
+        self.keys: list[str] = []
+        self.words: list[str] = []
+        self.inline: list[str] = []
+
+    def handle_starttag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
+        for name, value in attrs:
+            if tag in ("script", "link") and name in ("src", "href"):
+                self.loads.append(str(value))
+            if name in ("data-text", "data-label"):
+                self.keys.append(str(value))
+            if name == "style" or name.startswith("on"):
+                self.inline.append(name)
+
+    def handle_data(self, data: str) -> None:
+        if data.strip():
+            self.words.append(data.strip())
+
+
+@pytest.fixture(scope="module")
+def markup() -> _Markup:
+    parsed = _Markup()
+    parsed.feed((PAGE / "index.html").read_text(encoding="utf-8"))
+    return parsed
+
+
+def test_all_that_the_page_names_is_there_and_served_by_its_type(server: Any, markup: Any) -> None:
+    named = set(markup.loads)
+    for module in MODULES:
+        named |= set(re.findall(r'from "\./([\w.]+)"', module.read_text(encoding="utf-8")))
+    text = (PAGE / "strings.js").read_text(encoding="utf-8")
+    demos = re.findall(r"(\w+): \"", re.search(r"demos: \{(.*?)\}", text, re.S)[1])  # type: ignore[index]
+    named |= {f"demos/{demo}.json" for demo in demos}
+    css = PAGE / "vendor/leaflet/leaflet.css"
+    named |= {
+        f"vendor/leaflet/{one}" for one in re.findall(r"url\((images/.*?)\)", css.read_text())
+    }
+    assert {module.name for module in MODULES} <= named | {"app.js"}, (
+        "a module that nothing imports"
+    )
+    for asset in sorted(named | {"vendor/leaflet/LICENSE.txt", ""}):
+        answer = server.http.get(f"/{asset}")
+        assert answer.status_code == 200, asset
+        assert (
+            answer.headers["content-type"].partition(";")[0]
+            == TYPES[Path(asset or "x.html").suffix]
+        )
+        assert "script-src 'self';" in answer.headers["content-security-policy"]
+    assert server.http.get("/page.json").json()["tiles"] is None
+    for demo in demos:
+        body = (PAGE / f"demos/{demo}.json").read_bytes()
+        kind = {"Content-Type": "application/json"}
+        answer = server.http.post("/v1/validate", content=body, headers=kind)
+        assert (answer.status_code, answer.json().get("warnings")) == (200, []), answer.text
+
+
+def test_nothing_is_loaded_from_elsewhere_or_inline(markup: _Markup) -> None:
+    names = ("http://www.w3.org/2000/svg",)  # a name space, not an address
+    for path in OWN:
+        text = path.read_text(encoding="utf-8")
+        found = [one for one in re.findall(r"(?:https?:)?//[\w.-]+\.\w+[^\s\"'`]*", text)]
+        assert [one for one in found if one not in names] == [], path.name
+        if path.suffix == ".js":
+            assert not re.search(r"innerHTML\s*=|\beval\(|new Function|document\.write", text)
+            assert text.count("\n") <= 300, path.name
+    assert markup.inline == []
+
+
+def test_words_come_from_one_file(markup: _Markup) -> None:
+    assert set(markup.words) == {"spacevrp"}  # its name
+    told = (PAGE / "strings.js").read_text(encoding="utf-8")
+    keys = set(re.findall(r"^  (\w+): ", told, re.M))
+    used = set(markup.keys)
+    assert used <= keys
+    rest = ""
+    for module in MODULES:
+        if module.name != "strings.js":
+            text = module.read_text(encoding="utf-8")
+            rest += text
+            assert set(re.findall(r"\bstrings\.(?!js)(\w+)", text)) <= keys, module.name
+            wording = r'(?:textContent|title) = ["`]|"aria-label": ["`]|\}, "[A-Za-z]'
+            assert not re.search(wording, text), module.name
+    unused = {key for key in keys - used if not re.search(rf'\bstrings\.{key}\b|"{key}"', rest)}
+    assert unused == set()
+
+
+def test_the_policy_names_the_host_of_the_map_and_no_other(
+    serving: Callable[..., Any],
+) -> None:
+    assert "img-src 'self' data: blob:;" in policy_of(None)
+    tiles = parse_tiles("https://{s}.tiles.example:8443/{z}/{x}/{y}.png?key=1")
+    assert "blob: https://*.tiles.example:8443;" in policy_of(tiles)
+    tiles = "https://tiles.example/{z}/{x}/{y}.png"
+    http = serving(tiles=tiles, tiles_credit="Maps & Co").http
+    assert "blob: https://tiles.example;" in http.get("/").headers["content-security-policy"]
+    assert http.get("/page.json").json()["tiles"] == tiles
+    for wrong in (
+        "tiles.example/{z}/{x}/{y}.png",
+        "https://tiles.example/{z}/{x}.png",
+        "https://a.example; script-src *//{z}/{x}/{y}.png",
+        "https://me:word@tiles.example/{z}/{x}/{y}.png",
+        "javascript:alert(1)//{z}/{x}/{y}",
+    ):
+        with pytest.raises(argparse.ArgumentTypeError, match="expected such as"):
+            parse_tiles(wrong)
+
+
+# ----------------------------------------------------------------------------------- in a browser
+
+CSV = """id,x,y,demand,service,capacity,max_routes
+base,50,50,0,0,9,6
+mill,20,60,3,1,,
+farm,80,30,4,1,,
+pier,30,20,3,1,,
+hill,70,80,4,1,,
+school,55,75,2,1,,
+market,45,40,2,1,,
+forge,15,25,3,1,,
+inn,85,60,3,1,,
+"""
+
+
+@pytest.fixture(scope="module")
+def chromium() -> Iterator[Any]:
+    driver = pytest.importorskip("playwright.sync_api", reason="needs Playwright")
+    program = next(filter(None, map(shutil.which, ("chromium", "chromium-browser"))), None)
+    if program is None:
+        pytest.skip("needs Chromium")
+    with driver.sync_playwright() as playing:
+        browser = playing.chromium.launch(executable_path=program, args=["--no-sandbox"])
+        yield browser
+        browser.close()
+
+
+@pytest.fixture
+def browse(chromium: Any) -> Iterator[Callable[[str], Any]]:
+    """Opens the page of a server; what the browser complains of fails the test."""
+    complaints: list[str] = []
+    pages = []
+
+    def start(url: str) -> Any:
+        page = chromium.new_page(viewport={"width": 1280, "height": 800})
+        pages.append(page)
+        page.set_default_timeout(PATIENCE)
+        page.on("pageerror", lambda error: complaints.append(str(error)))
+        page.on(
+            "console", lambda said: complaints.append(said.text) if "Policy" in said.text else 0
+        )
+        page.goto(url)
+        page.wait_for_selector("body[data-ready]")
+        return page
+
+    yield start
+    for page in pages:
+        page.close()
+    assert complaints == []
+
+
+def upload(page: Any, name: str, text: str) -> None:
+    kind = "application/octet-stream"  # the page looks at what is in it
+    page.set_input_files("#file", {"name": name, "mimeType": kind, "buffer": text.encode()})
+
+
+def drop(page: Any, name: str, text: str) -> None:
+    """Drop a file onto the page."""
+    script = """([name, text]) => {
+        const dataTransfer = new DataTransfer();
+        dataTransfer.items.add(new File([text], name));
+        const drop = new DragEvent("drop", { dataTransfer, bubbles: true, cancelable: true });
+        document.body.dispatchEvent(drop);
+    }"""
+    page.evaluate(script, [name, text])
+
+
+def solve(page: Any, server: Any, seconds: int = 1) -> dict[str, Any]:
+    """Solve in the page, and the job when it has ended."""
+    before = {job["id"] for job in server.http.get("/v1/jobs").json()["jobs"]}
+    page.fill("#time", str(seconds))
+    page.click("#solve")
+    page.wait_for_selector("#run-state[data-state=done]")
+    server.until(lambda: not page.is_visible("#stop"))
+    (name,) = {job["id"] for job in server.http.get("/v1/jobs").json()["jobs"]} - before
+    found: dict[str, Any] = server.job(name)
+    return found
+
+
+def ids_of(route: dict[str, Any]) -> list[str]:
+    return [stop["id"] for stop in route["stops"]]
+
+
+def choose_change(page: Any, stop: str, label: str) -> None:
+    page.select_option(f"#route-table select[aria-label='Change {stop}']", label=label)
+
+
+@pytest.mark.slow
+def test_a_planner_uploads_solves_filters_pins_moves_and_downloads(
+    server: Any, browse: Callable[[str], Any]
+) -> None:
+    page = browse(server.url)
+    upload(page, "stops.csv", CSV)
+    page.wait_for_selector("#stops-table")
+    assert page.locator("#stops-table tbody tr").count() == 9
+    assert page.locator("#map path.stop").count() == 8
+    first = solve(page, server)
+    assert first["feasible"]
+    assert page.locator("#curve path.cost").count() == 1
+    routes = first["plan"]["routes"]
+    assert len(routes) > 1
+    assert page.locator("#map path.route").count() == len(routes)
+    assert page.locator("#timeline .time-row").count() == len(routes)
+
+    page.uncheck("#show-1")
+    page.wait_for_selector("#map path.route-1", state="detached")
+    assert page.locator("#map path.route").count() == len(routes) - 1
+    page.click("#show-all")
+    page.wait_for_selector("#map path.route-1", state="attached")
+
+    # Pin the first stop of route 1, and have the first of route 2 driven by the same vehicle.
+    pinned, moved = ids_of(routes[0])[1], ids_of(routes[1])[1]
+    page.click("#route-1")
+    choose_change(page, pinned, "Keep the route up to here")
+    page.wait_for_selector("#wishes li")
+    page.click("#route-2")
+    choose_change(page, moved, f"Move to {page.inner_text('#route-1 strong')}")
+    page.wait_for_selector(f"#wishes li:has-text('{moved} only with')")
+    vehicle = page.inner_text("#route-1 strong").partition(" · ")[2]
+    second = solve(page, server)
+    assert second["feasible"]
+    (mine,) = [one for one in second["plan"]["routes"] if one["vehicle"] == vehicle]
+    assert ids_of(mine)[1] == pinned
+    assert moved in ids_of(mine)
+
+    # Not with this vehicle, and undo the rest.
+    page.click(f"#route-{mine['number']}")
+    while page.locator("#wishes button").count():
+        page.locator("#wishes button").first.click()
+    choose_change(page, moved, "Not with this vehicle")
+    third = solve(page, server)
+    (mine,) = [one for one in third["plan"]["routes"] if one.get("vehicle") == vehicle] or [
+        {"stops": []}
+    ]
+    assert moved not in ids_of(mine)
+
+    for kind in ("csv", "json", "sol", "vroom", "html", "txt", "problem"):
+        with page.expect_download() as waiting:
+            page.click(f"#downloads button[data-format={kind}]")
+        text = Path(waiting.value.path()).read_text(encoding="utf-8")
+        if kind == "csv":
+            listed = [row["id"] for row in csv.DictReader(text.splitlines())]
+            assert listed == [one for route in third["plan"]["routes"] for one in ids_of(route)]
+        if kind == "json":
+            assert json.loads(text)["cost"] == third["cost"]
+        if kind == "problem":
+            assert server.http.post("/v1/validate", json=json.loads(text)).status_code == 200
+
+    page.click("#tab-scenarios")
+    page.fill("#scenario-name", "as it is")
+    page.click("#scenarios button[type=submit]")
+    assert page.locator("#scenario-table tbody tr").count() == 1
+    page.reload()
+    page.wait_for_selector("body[data-ready]")
+    page.click("#tab-scenarios")
+    page.click("button[aria-label='Open as it is']")
+    page.wait_for_selector("#map path.route", state="attached")
+    assert page.locator("#map path.route").count() == len(third["plan"]["routes"])
+
+
+# All that tables name by node, in one problem (numbers as ids, so that numbers are ids) or another.
+RICH: tuple[dict[str, Any], ...] = (
+    {
+        "name": "by id",
+        "locations": [[0, 0], [9, 9], [1, 0], [2, 0], [3, 1], [4, 1], [5, 2]],
+        "ids": [100, 101, 1, 2, 3, 4, 5],
+        "depots": [100, 101],
+        "demand": [0, 0, 2, 1, 1, 2, 3],
+        "service": [0, 0, 1, 1, 1, 1, 1],
+        "windows": [["08:00", "18:00"]] * 2
+        + [[["08:00", "09:00"], ["10:00", "12:00"]]]
+        + [["08:00", "16:00"]] * 4,
+        "time_unit": "min",
+        "penalty": [None, None, None, 50, None, None, None],
+        "same_route": [[1, 2]],
+        "different_routes": [[3, 4]],
+        "vehicles": [
+            {
+                "name": "a",
+                "count": 1,
+                "capacity": 8,
+                "start": 100,
+                "end": 101,
+                "window": ["08:00", "17:00"],
+                "pinned": [5],
+                "breaks": [{"duration": 30, "window": ["11:00", "13:00"], "name": "lunch"}],
+            },
+            {"name": "b", "count": 2, "capacity": 9, "start": 101, "forbidden": [5]},
+        ],
+    },
+    {
+        "name": "by table",
+        "matrix": [[0, 2, 3, 4], [2, 0, 1, 5], [3, 1, 0, 2], [4, 5, 2, 0]],
+        "depots": [0],
+        "pairs": [[1, 2]],
+        "demand": [0, -1, 1, 1],
+        "capacity": 4,
+    },
+    json.loads((PAGE / "demos/city.json").read_text(encoding="utf-8")),
+)
+
+
+@pytest.mark.slow
+def test_a_problem_that_nobody_edits_stays_as_it_is(
+    server: Any, browse: Callable[[str], Any]
+) -> None:
+    page = browse(server.url)
+    script = """async ([told, gone]) => {
+        const { fromDocument, toDocument } = await import("/problem.js");
+        const problem = fromDocument(told);
+        if (gone !== null) problem.stops.splice(gone, 1);
+        return toDocument(problem);
+    }"""
+    for document in RICH:
+        told = server.http.post("/v1/validate", json=document).json()["problem"]
+        again = page.evaluate(script, [told, None])
+        answer = server.http.post("/v1/validate", json=again)
+        assert answer.status_code == 200, answer.text
+        # Where there were no ids, nodes are called by their numbers now.
+        assert {"ids": [str(n) for n in range(4)]} | told == answer.json()["problem"]
+        # Without its fourth stop, what named it names it no longer.
+        answer = server.http.post("/v1/validate", json=page.evaluate(script, [told, 3]))
+        assert answer.status_code == 200, answer.text
+        left = answer.json()["problem"]
+        assert left["ids"] == again["ids"][:3] + again["ids"][4:]
+        assert "same_route" not in left
+
+
+@pytest.mark.slow
+def test_what_is_wrong_is_shown_where_it_is_wrong(
+    server: Any, browse: Callable[[str], Any]
+) -> None:
+    page = browse(server.url)
+    drop(page, "stops.csv", CSV.replace("farm,80", "farm,far"))
+    page.wait_for_selector("#open-fault:not([hidden])")
+    assert "'far'" in page.inner_text("#open-fault")
+    upload(page, "stops.csv", CSV)
+    page.wait_for_selector("#stops-table")
+    assert not page.is_visible("#open-fault")
+    cell = "#stops-table tr[data-row='2'] [data-column={}]"
+    page.fill(cell.format("demand"), "much")  # not a number: never sent
+    page.press(cell.format("demand"), "Tab")
+    page.click("#solve")
+    page.wait_for_selector("#fault:not([hidden])")
+    assert page.get_attribute(cell.format("demand"), "aria-invalid") == "true"
+    page.fill(cell.format("demand"), "4")
+    page.fill(cell.format("open"), "30")  # refused by the server
+    page.fill(cell.format("close"), "20")
+    page.press(cell.format("close"), "Tab")
+    page.click("#solve")
+    page.wait_for_selector(cell.format("close") + "[aria-invalid=true]")
+    assert "windows" in page.inner_text("#stops-fault")
+
+
+@pytest.mark.slow
+def test_stops_that_are_left_out_are_shown_with_the_change_that_would_serve_them(
+    server: Any, browse: Callable[[str], Any]
+) -> None:
+    page = browse(server.url)
+    page.select_option("#demo", "overloaded")
+    page.wait_for_selector("#stops-table")
+    job = solve(page, server)
+    left = job["plan"]["unserved"]
+    assert left
+    assert page.locator("#map path.unserved").count() == len(left)
+    for one in left:
+        item = page.locator("#unserved li", has_text=one["id"]).first
+        assert one["message"] in item.inner_text()
+        assert one["relaxation"]["message"] in item.inner_text()
+
+
+@pytest.mark.slow
+def test_a_token_is_asked_for_and_work_can_be_stopped(
+    serving: Callable[..., Any], browse: Callable[[str], Any]
+) -> None:
+    server = serving(token="open sesame")
+    page = browse(server.url)
+    page.select_option("#demo", "city")
+    for token in ("wrong", "open sesame"):
+        page.wait_for_selector("#token-dialog[open]")
+        page.fill("#token", token)
+        page.click("#token-form button.main")
+    page.wait_for_selector("#stops-table")
+    page.fill("#time", "600")
+    page.click("#solve")
+    page.wait_for_selector("#map path.route", state="attached")
+    page.click("#stop")
+    page.wait_for_selector("#run-state[data-state=stopped]")
+    with page.expect_download() as waiting:
+        page.click("#downloads button[data-format=gpx]")
+    assert "<rtept" in Path(waiting.value.path()).read_text(encoding="utf-8")
