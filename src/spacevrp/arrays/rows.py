@@ -23,7 +23,7 @@ PAIRED_LOAD = 3
 _ROWS = 1024
 # Float32 holds sums of many such prizes.
 _LARGEST_PRIZE = 1e30
-# In units of distance. Nobody skips a customer at this price, and its square is a float32, too.
+# In units of distance. No plan skips a customer at this price, and its square is a float32, too.
 _LARGEST_PENALTY = 1e12
 
 
