@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+from datetime import datetime
 from xml.sax.saxutils import escape
 
+from spacevrp.problems.clock import write_iso
 from spacevrp.problems.errors import UnsupportedError
 from spacevrp.problems.plan import Plan, RoutePlan, Stop
 from spacevrp.problems.plan_documents import place_of, places_of, plain
@@ -28,8 +30,13 @@ def plan_gpx(plan: Plan) -> str:
         lines.append(f"<rte><name>{_text(_called(route))}</name><number>{route.number}</number>")
         for stop in route.stops:
             lon, lat = place_of(places, stop.node)
+            dated = (
+                f"<time>{write_iso(stop.arrival)}</time>"
+                if isinstance(stop.arrival, datetime)
+                else ""
+            )
             told = f"<name>{_text(stop.id)}</name><desc>{_text(_about(stop))}</desc>"
-            lines.append(f'<rtept lat="{lat:.7f}" lon="{lon:.7f}">{told}</rtept>')
+            lines.append(f'<rtept lat="{lat:.7f}" lon="{lon:.7f}">{dated}{told}</rtept>')
         lines.append("</rte>")
     return "\n".join([*lines, "</gpx>"]) + "\n"
 
