@@ -415,17 +415,25 @@ def test_stops_that_are_left_out_are_shown_with_the_change_that_would_serve_them
 
 
 @pytest.mark.slow
-def test_a_token_is_asked_for_and_work_can_be_stopped(
+def test_a_token_is_asked_for_tiles_are_shown_and_work_can_be_stopped(
     serving: Callable[..., Any], browse: Callable[[str], Any]
 ) -> None:
-    server = serving(token="open sesame")
+    server = serving(
+        token="open sesame",
+        tiles="https://tiles.example/{z}/{x}/{y}.png",
+        tiles_credit="Maps & Co",
+    )
     page = browse(server.url)
+    tile = PAGE / "vendor/leaflet/images/layers.png"
+    page.route("https://tiles.example/**", lambda route: route.fulfill(path=tile))
     page.select_option("#demo", "city")
     for token in ("wrong", "open sesame"):
         page.wait_for_selector("#token-dialog[open]")
         page.fill("#token", token)
         page.click("#token-form button.main")
     page.wait_for_selector("#stops-table")
+    page.wait_for_selector("#map img.leaflet-tile-loaded", state="attached")
+    assert page.inner_text("#map .leaflet-control-attribution") == "Maps & Co"
     page.fill("#time", "600")
     page.click("#solve")
     page.wait_for_selector("#map path.route", state="attached")
