@@ -106,3 +106,18 @@ def test_a_matrix_stays_one() -> None:
     assert isinstance(instance.distance, np.ndarray)
     with pytest.raises(ValueError, match="received a matrix"):
         Plane.of(problem.distances, np.arange(5), 1.0)
+
+
+def test_huge_prizes_and_penalties_stay_finite() -> None:
+    """Prizes are told in the largest, once float32 cannot hold them; penalties are cut."""
+    problem = Problem.from_coordinates(
+        [[0, 0], [1, 0], [0, 1]],
+        prize=[0, 1e50, 5e49],
+        penalty=[np.inf, 1e50, 3],
+        min_prize=1e50,
+        max_routes=1,
+    )
+    (instance,) = prepare([problem])
+    assert instance.prize.tolist() == [0.0, 1.0, 0.5]
+    assert instance.min_prize == 1.0
+    assert instance.penalty.tolist() == [0.0, pytest.approx(1e12), 3.0]

@@ -21,6 +21,10 @@ LOAD_RULE_CODES = {"single": 0, "paper": 1, "separate": 2}
 PAIRED_LOAD = 3
 # Rows of a matrix that are copied at a time.
 _ROWS = 1024
+# Float32 holds sums of many such prizes.
+_LARGEST_PRIZE = 1e30
+# In units of distance. Nobody skips a customer at this price, and its square is a float32, too.
+_LARGEST_PENALTY = 1e12
 
 
 @dataclass(frozen=True)
@@ -138,6 +142,7 @@ def padded_rows(
             row[_positions(problem, order)[list(view.must_visit)]] = False
     penalised = flags(view.penalised and not p.maximise_prize for p, view in both)[:, None]
     paid = optional & customers & penalised
+    prize_unit = each(map(_prize_unit, problems))
     return {
         "unit": unit,
         "is_node": is_node,
@@ -154,11 +159,14 @@ def padded_rows(
         "closing": as_limits(closing - day_start, slack_of_time[:, None], unit_of_time),
         "service": gathered(p.service for p in problems) / unit_of_time,
         "max_length": as_limits([view.max_length for view in views], slack_of_length, unit),
-        "prize": gathered(p.prize for p in problems),
-        "revealed_prize": gathered(map(_revealed, problems)),
-        "penalty": np.divide(penalty, unit[:, None], out=np.zeros_like(penalty), where=paid),
+        "prize": gathered(p.prize for p in problems) / prize_unit[:, None],
+        "revealed_prize": gathered(map(_revealed, problems)) / prize_unit[:, None],
+        "penalty": np.minimum(
+            np.divide(penalty, unit[:, None], out=np.zeros_like(penalty), where=paid),
+            _LARGEST_PENALTY,
+        ),
         "compulsory": customers & ~optional,
-        "min_prize": each(map(_required_prize, problems)),
+        "min_prize": each(map(_required_prize, problems)) / prize_unit,
         "partner": partner,
         "is_pickup": is_pickup,
         "is_delivery": is_delivery,
@@ -207,6 +215,12 @@ def _pairs(
 def _revealed(problem: Problem) -> Array:
     """What visits really yield."""
     return problem.prize if problem.revealed_prize is None else problem.revealed_prize
+
+
+def _prize_unit(problem: Problem) -> float:
+    """What prizes are told in: 1, unless float32 could not hold their sum."""
+    largest = float(max(problem.prize.max(), _revealed(problem).max()))
+    return largest if largest > _LARGEST_PRIZE else 1.0
 
 
 def _required_prize(problem: Problem) -> float:
