@@ -212,13 +212,17 @@ def drop(page: Any, name: str, text: str) -> None:
 
 def solve(page: Any, server: Any, seconds: int = 1) -> dict[str, Any]:
     """Solve in the page, and the job when it has ended."""
-    before = {job["id"] for job in server.http.get("/v1/jobs").json()["jobs"]}
+
+    def jobs() -> set[str]:
+        return {job["id"] for job in server.http.get("/v1/jobs").json()["jobs"]}
+
+    before = jobs()
     page.fill("#time", str(seconds))
     page.click("#solve")
-    page.wait_for_selector("#run-state[data-state=done]")
-    server.until(lambda: not page.is_visible("#stop"))
-    (name,) = {job["id"] for job in server.http.get("/v1/jobs").json()["jobs"]} - before
-    found: dict[str, Any] = server.job(name)
+    (name,) = server.until(lambda: jobs() - before)
+    found: dict[str, Any] = server.ended(name)
+    page.wait_for_selector(f"#run-state[data-state=done][data-job='{name}']")
+    page.wait_for_selector("#plan", state="visible")
     return found
 
 
@@ -415,17 +419,44 @@ def test_stops_that_are_left_out_are_shown_with_the_change_that_would_serve_them
 
 
 @pytest.mark.slow
-def test_a_token_is_asked_for_and_work_can_be_stopped(
+def test_the_change_that_serves_a_stop_is_made(server: Any, browse: Callable[[str], Any]) -> None:
+    page = browse(server.url)
+    rows = ["id,x,y,demand,capacity,max_routes", "base,0,0,0,3,3"]
+    rows += ["school,3,0,2,,", "clinic,3,4,2,,", "mill,0,4,2,,", "farm,0,8,2,,"]
+    page.click("#paste-box summary")
+    page.fill("#paste", "\n".join(rows))
+    page.click("#read")
+    page.wait_for_selector("#stops-table")
+    assert len(solve(page, server)["plan"]["unserved"]) == 1
+    page.click("#unserved button[aria-label*='a capacity of 4']")
+    page.wait_for_selector("#run-state[data-state=edited]")
+    assert page.input_value("#tables .fields [data-field=capacity]") == "4"
+    job = solve(page, server)
+    # Two and two: 3 + 4 + 5 and 4 + 4 + 8, one way round or the other.
+    assert (job["feasible"], job["cost"]) == (True, pytest.approx(28))
+    assert not page.is_visible("#unserved")
+
+
+@pytest.mark.slow
+def test_a_token_is_asked_for_tiles_are_shown_and_work_can_be_stopped(
     serving: Callable[..., Any], browse: Callable[[str], Any]
 ) -> None:
-    server = serving(token="open sesame")
+    server = serving(
+        token="open sesame",
+        tiles="https://tiles.example/{z}/{x}/{y}.png",
+        tiles_credit="Maps & Co",
+    )
     page = browse(server.url)
+    tile = PAGE / "vendor/leaflet/images/layers.png"
+    page.route("https://tiles.example/**", lambda route: route.fulfill(path=tile))
     page.select_option("#demo", "city")
     for token in ("wrong", "open sesame"):
         page.wait_for_selector("#token-dialog[open]")
         page.fill("#token", token)
         page.click("#token-form button.main")
     page.wait_for_selector("#stops-table")
+    page.wait_for_selector("#map img.leaflet-tile-loaded", state="attached")
+    assert page.inner_text("#map .leaflet-control-attribution") == "Maps & Co"
     page.fill("#time", "600")
     page.click("#solve")
     page.wait_for_selector("#map path.route", state="attached")

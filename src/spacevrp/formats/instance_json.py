@@ -14,6 +14,7 @@ import numpy as np
 from spacevrp.formats.building import build, measured, neutral_value, same_distances, tabled
 from spacevrp.formats.files import fail, shown, write_bytes
 from spacevrp.formats.foreign import foreign_kind, read_foreign
+from spacevrp.formats.instance_lonlat import lonlat_document
 from spacevrp.formats.instance_relations import RELATIONS, read_relations, relations_document
 from spacevrp.formats.json_text import as_json, list_at, parse_object, whole_at, write_value
 from spacevrp.problems.breaks import Break
@@ -337,22 +338,20 @@ def write_json(path: str | Path, problem: Problem) -> None:
     write_bytes(Path(path), text.encode("utf-8", errors="replace"))
 
 
-def instance_document(problem: Problem, path: Path = Path("instance.json")) -> dict[str, Any]:
-    """The document of a problem, as plain values; ``path`` is what messages call it."""
+def instance_document(
+    problem: Problem, path: Path = Path("instance.json"), *, tables: bool = True
+) -> dict[str, Any]:
+    """The document of a problem, as plain values; ``path`` is what messages call it.
+
+    Without ``tables``, those that follow from longitudes, latitudes and a speed are written so.
+    """
     document: dict[str, Any] = {"format": FORMAT, "version": VERSION}
     if problem.name:
         document["name"] = problem.name
     if problem.variant is not None:
         document["variant"] = problem.variant
-    document |= _distances_document(problem.distances)
-    if problem.travel_times:
-        document["travel_times"] = [
-            {"at": _plain(moment), "durations": _plain(matrix)}
-            for moment, matrix in problem.travel_times
-        ]
-    elif not same_distances(problem.durations, problem.distances):
-        durations = _distances_document(problem.durations)
-        document["durations"] = durations.get("matrix", durations)
+    lonlat = None if tables else lonlat_document(problem)
+    document |= _travel_document(problem) if lonlat is None else lonlat
     flags = NEUTRAL_FLAGS
     if problem.variant is not None:
         flags = flags_of(parse_variant(problem.variant).features)
@@ -378,7 +377,10 @@ def instance_document(problem: Problem, path: Path = Path("instance.json")) -> d
     if problem.vehicles is not None:
         document["vehicles"] = [_vehicle_document(problem, one) for one in problem.vehicles]
     document |= relations_document(problem)
-    return document | _labels_document(path, problem)
+    labels = _labels_document(path, problem)
+    if lonlat is not None:
+        del labels["places"], labels["geographic"]
+    return document | labels
 
 
 def _windows_document(problem: Problem) -> list[Any]:
@@ -452,6 +454,20 @@ def _labels_document(path: Path, problem: Problem) -> dict[str, Any]:
             "unit": clock.unit,
             "form": clock.form,
         }
+    return document
+
+
+def _travel_document(problem: Problem) -> dict[str, Any]:
+    """How far nodes are apart, and how long it takes."""
+    document = _distances_document(problem.distances)
+    if problem.travel_times:
+        document["travel_times"] = [
+            {"at": _plain(moment), "durations": _plain(matrix)}
+            for moment, matrix in problem.travel_times
+        ]
+    elif not same_distances(problem.durations, problem.distances):
+        durations = _distances_document(problem.durations)
+        document["durations"] = durations.get("matrix", durations)
     return document
 
 

@@ -89,7 +89,7 @@ class Constructors(Scales):
         if speed_kmh is not None:
             if features.get("durations") is not None:
                 raise ProblemError("speed_kmh", "none beside durations", "both")
-            features["durations"] = metres / _speed(speed_kmh, unit_of(features))
+            features["durations"] = metres / metres_per_unit(speed_kmh, unit_of(features))
         timed = [
             name
             for name in ("windows", "service", "release", "setup")
@@ -271,7 +271,7 @@ def _sized(points: Any) -> Any:
     return points
 
 
-def _speed(speed_kmh: object, time_unit: str) -> float:
+def metres_per_unit(speed_kmh: object, time_unit: str) -> float:
     """Metres in a unit of time."""
     speed = as_number("speed_kmh", speed_kmh)
     if not 0 < speed < np.inf:

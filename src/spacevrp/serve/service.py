@@ -198,7 +198,7 @@ class Service:
         stated = read_request(body, content_type, query, self.settings)
         problem = stated.problem
         try:
-            document = instance_document(problem)
+            document = instance_document(problem, tables=False)
         except SpacevrpError as error:
             raise Fault(422, str(error)) from None
         return {

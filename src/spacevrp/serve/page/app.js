@@ -148,7 +148,7 @@ function drawRun() {
   find("#figures").replaceChildren(
     ...figures.map(([name, value]) => h("div", { class: name === "unservedFigure" && value ? "alarm" : null },
       h("dt", {}, strings[name]), h("dd", { "data-figure": name }, show(value)))),
-    ...(now ? [h("div", {}, h("dt", {}, strings.state), h("dd", { id: "run-state", "data-state": now }, strings.states[now]))] : []),
+    ...(now ? [h("div", {}, h("dt", {}, strings.state), h("dd", { id: "run-state", "data-state": now, "data-job": run?.id }, strings.states[now]))] : []),
   );
   if (!problem) find("#title").textContent = strings.nothing;
   else {

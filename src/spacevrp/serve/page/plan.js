@@ -5,6 +5,7 @@ import { find, h, save, show } from "./dom.js";
 import { assign, forbid, isSingled, pin, singleOut, wishes } from "./fleet.js";
 import { nameOf, styleOf } from "./map.js";
 import { toDocument } from "./problem.js";
+import { canGrant, grant } from "./remedies.js";
 import { change, edit, listen, state } from "./state.js";
 import { strings } from "./strings.js";
 import { redrawTables } from "./table.js";
@@ -148,11 +149,16 @@ function changes() {
 function unserved(plan) {
   const left = plan.unserved ?? [];
   if (!left.length) return null;
-  const way = (relaxation) => relaxation.message;
+  const remedy = (begin, { message, changes }) => h("p", { class: "remedy" }, h("span", { class: "muted" }, `${begin}: `), message, " ",
+    canGrant(changes) ? h("button", { type: "button", class: "plain", "aria-label": strings.grantOf(message), onclick: () => {
+      grant(state.problem, state.solved, changes);
+      edit({ plan: state.plan });
+      redrawTables();
+    } }, strings.grant) : null);
   return h("div", { class: "card warn", id: "unserved" }, h("h2", {}, strings.unserved(left.length)),
     h("ul", { class: "plainly" }, left.map((one) => h("li", {}, h("strong", {}, String(one.id)), " ", one.message,
-      one.relaxation ? h("p", { class: "remedy" }, h("span", { class: "muted" }, `${strings.takes}: `), way(one.relaxation)) : null,
-      (one.alternatives ?? []).map((other) => h("p", { class: "remedy" }, h("span", { class: "muted" }, `${strings.or}: `), way(other)))))));
+      one.relaxation ? remedy(strings.takes, one.relaxation) : null,
+      (one.alternatives ?? []).map((other) => remedy(strings.or, other))))));
 }
 
 function remarks(plan) {

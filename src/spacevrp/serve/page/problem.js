@@ -21,8 +21,7 @@ const MADE = [
 export function fromDocument(document) {
   const rest = Object.fromEntries(Object.entries(document).filter(([key]) => !MADE.includes(key)));
   const planar = document.locations ?? document.coordinates;
-  const earth = onEarth(document);
-  const points = planar ?? earth?.points ?? document.places ?? null;
+  const points = planar ?? document.lonlat ?? document.places ?? null;
   const size = (points ?? document.matrix).length;
   const ids = document.ids ?? Array.from({ length: size }, (_, node) => String(node));
   const numbered = ids.some((id) => typeof id === "number");
@@ -41,11 +40,11 @@ export function fromDocument(document) {
   const problem = { rest, stops, nextKey: size, pairs: (document.pairs ?? []).map((pair) => pair.map(keyOf)) };
   problem.groups = (document.groups ?? []).map((group) => ({ ...group, nodes: (group.nodes ?? group).map(keyOf) }));
   for (const name of SETS) problem[name] = (document[name] ?? []).map((nodes) => nodes.map(keyOf));
-  problem.kind = planar ? "plane" : earth ? "earth" : "table";
-  problem.geographic = Boolean(earth || document.geographic);
+  problem.kind = planar ? "plane" : document.lonlat ? "earth" : "table";
+  problem.geographic = Boolean(document.lonlat || document.geographic);
   problem.drawn = points !== null;
-  if (earth) Object.assign(problem, { speed_kmh: earth.speed });
-  else if (document.durations) problem.durations = document.durations;
+  if (document.lonlat) problem.speed_kmh = document.speed_kmh ?? null;
+  if (document.durations) problem.durations = document.durations;
   if (document.travel_times) problem.travel_times = document.travel_times;
   if (problem.kind === "table") problem.matrix = document.matrix;
   problem.vehicles = document.vehicles?.map((vehicle) => {
@@ -68,27 +67,6 @@ function windowsOf({ open, close }) {
   if (!Array.isArray(open) && !Array.isArray(close)) return [open, close];
   const closings = [close].flat();
   return [open].flat().map((one, number) => [one, closings[number] ?? null]);
-}
-
-// The server writes metres and minutes between places on the earth as tables. Where they are what
-// follows from the places and one speed, rows are free to move, and to come.
-function onEarth(document) {
-  const { lonlat, matrix, durations, places, geographic } = document;
-  if (lonlat) return { points: lonlat, speed: document.speed_kmh ?? null };
-  if (!matrix || !places || !geographic || document.travel_times) return null;
-  let pace = null;
-  for (let from = 0; from < matrix.length; from++) {
-    for (let to = 0; to < matrix.length; to++) {
-      const metres = greatCircle(places[from], places[to]);
-      if (matrix[from][to] === null || Math.abs(matrix[from][to] - metres) > 1e-6 * (metres + 1)) return null;
-      if (!durations || metres < 1) continue;
-      pace ??= durations[from][to] / metres;
-      if (Math.abs(durations[from][to] - pace * metres) > 1e-6 * pace * metres) return null;
-    }
-  }
-  const unit = { s: 1, min: 60, h: 3600 }[document.time_unit ?? "s"];
-  const speed = pace ? Number((3.6 / (pace * unit)).toPrecision(9)) : null;
-  return { points: places, speed };
 }
 
 export function greatCircle([lon, lat], [toLon, toLat]) {

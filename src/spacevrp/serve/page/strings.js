@@ -109,6 +109,8 @@ export const strings = {
   unserved: (number) => `${count(number, "stop", "stops")} not served`,
   takes: "It would take",
   or: "or",
+  grant: "Do so",
+  grantOf: (message) => `Change the problem: ${message}`,
   skipped: (names) => `Left out, as it is cheaper to pay the penalty: ${names}`,
   violations: "Rules that the plan breaks",
   notes: "Notes",
