@@ -61,7 +61,7 @@ def test_random_problems(problem: Problem, seed: int) -> None:
 
 
 @pytest.mark.slow
-@settings(max_examples=2000)
+@settings(max_examples=300)
 @given(problem=related, seed=st.integers(0, 10**6))
 def test_many_random_problems(problem: Problem, seed: int) -> None:
     check_plans(problem, seed)

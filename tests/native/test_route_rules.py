@@ -88,7 +88,7 @@ def test_random_mixtures(problem: Problem, seed: int) -> None:
 
 
 @pytest.mark.slow
-@settings(max_examples=2000)
+@settings(max_examples=200)
 @given(problem=ruled_problems, seed=SEEDS)
 def test_many_random_mixtures(problem: Problem, seed: int) -> None:
     agrees(problem, seed)

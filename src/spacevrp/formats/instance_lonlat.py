@@ -12,7 +12,7 @@ from spacevrp.problems.constructors import metres_per_unit
 from spacevrp.problems.globe import great_circle
 from spacevrp.problems.problem import Problem
 
-# Of a speed that somebody wrote; what is beyond comes from dividing by it.
+# Of a speed as it was written; what is beyond comes from dividing by it.
 _DIGITS = 12
 
 
