@@ -61,7 +61,7 @@ def compare(native: Native, plan: Plan) -> Solution:
     collected = sum(float(problem.prize[node]) for node in visited)
     assert told["collected"] == close(problem, collected), context
     missing = "arc" in faults(solution)
-    # What a route that breaks a rule of whole routes costs, nobody needs to know.
+    # What a route costs that breaks a rule of whole routes does not matter.
     known = told["feasible"] or not problem.has_route_rules
     if known and not missing and math.isfinite(solution.cost):
         assert told["cost"] == close(problem, solution.cost), context

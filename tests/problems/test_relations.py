@@ -326,3 +326,12 @@ def test_an_explanation_names_the_relation() -> None:
     rides = on_line(pairs=[(1, 4)], max_ride=2.9, allow_unservable=True)
     reasons = Solution.judged(rides, [[0, 2, 3, 0]]).unserved
     assert "ride from customer 1 to customer 4 takes 3" in reasons[0].message
+
+
+def test_a_declared_variant_of_pairs_has_no_other_customers() -> None:
+    points = [(0, 0), (1, 0), (2, 0), (3, 0)]
+    demand = [0, -1, 1, 1]
+    given = {"demand": demand, "capacity": 5, "pairs": [(1, 2)]}
+    assert Problem.from_coordinates(points, **given).pairs == ((1, 2),)
+    with pytest.raises(ProblemError, match="pairs, node 3: expected a partner in PDCVRP"):
+        Problem.from_coordinates(points, **given, variant="PDCVRP")

@@ -130,7 +130,7 @@ TRIPS = [
 BOARD = {"on_board": [1, 2], "capacity": 4}
 GOODS = [
     case("what is on board", line(Vehicle(**BOARD), Vehicle()), [(0, 1, 2, 0), (0, 3, 4, 0)]),
-    case("somebody else's", line(Vehicle(**BOARD), Vehicle()), [(0, 1, 0), (0, 2, 3, 4, 0)],
+    case("another vehicle's", line(Vehicle(**BOARD), Vehicle()), [(0, 1, 0), (0, 2, 3, 4, 0)],
          "goods: route 2 visits customer 2, whose goods are on board of type 0"),
     case("not on board", line(Vehicle(**BOARD), Vehicle()), [(0, 1, 2, 3, 0), (0, 4, 0)],
          "goods: route 1 delivers to customer 3, whose goods are not on board of type 0, "

@@ -350,9 +350,7 @@ RICH: tuple[dict[str, Any], ...] = (
 
 
 @pytest.mark.slow
-def test_a_problem_that_nobody_edits_stays_as_it_is(
-    server: Any, browse: Callable[[str], Any]
-) -> None:
+def test_a_problem_without_edits_stays_as_it_is(server: Any, browse: Callable[[str], Any]) -> None:
     page = browse(server.url)
     script = """async ([told, gone]) => {
         const { fromDocument, toDocument } = await import("/problem.js");

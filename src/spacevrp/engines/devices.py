@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import sys
 from ctypes.util import find_library
 from dataclasses import dataclass
@@ -106,3 +107,10 @@ def choose_device(device: str | torch.device) -> torch.device:
 
 def _unknown(device: object) -> SpacevrpError:
     return SpacevrpError(f"device: expected auto, cpu or cuda, received {device!r}")
+
+
+def cores() -> int:
+    """Cores that this process may use."""
+    if hasattr(os, "sched_getaffinity"):
+        return len(os.sched_getaffinity(0))
+    return os.cpu_count() or 1

@@ -16,7 +16,7 @@ from pathlib import Path
 
 from spacevrp import native
 from spacevrp.engines.base import Account, Engine
-from spacevrp.engines.devices import Cpu, has_torch
+from spacevrp.engines.devices import Cpu, cores, has_torch
 from spacevrp.engines.grouping import count_rollouts, note_left_out, search_of
 from spacevrp.engines.memory import Footprint, available, too_large
 from spacevrp.engines.progress import Progress
@@ -44,7 +44,7 @@ class NativeEngine:
     @property
     def threads(self) -> int:
         """Of a CPU that it uses."""
-        return self._wanted or _cores()
+        return self._wanted or _usual_threads()
 
     def at_work(self) -> AbstractContextManager[None]:
         """During a call: the encoder sets the threads of its products itself."""
@@ -130,11 +130,7 @@ class NativeEngine:
         return TorchEngine.load(self._weights, "cpu", self._wanted)
 
 
-def _cores() -> int:
+def _usual_threads() -> int:
     """As many as this process may use; fewer where OMP_NUM_THREADS says so, as libraries do."""
     said = os.environ.get("OMP_NUM_THREADS", "")
-    if said.isdecimal() and int(said):
-        return int(said)
-    if hasattr(os, "sched_getaffinity"):
-        return len(os.sched_getaffinity(0))
-    return os.cpu_count() or 1
+    return int(said) if said.isdecimal() and int(said) else cores()

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from multiprocessing.connection import Connection, wait
@@ -11,7 +10,7 @@ from typing import Any, Protocol
 
 from tqdm import tqdm
 
-from spacevrp.engines.devices import wants_gpu
+from spacevrp.engines.devices import cores, wants_gpu
 from spacevrp.many.rows import Row
 from spacevrp.many.sources import Item
 from spacevrp.many.worker import Ready, Worker, WorkerSettings, package_version
@@ -75,7 +74,41 @@ def as_ready(answer: Ready | SpacevrpError) -> Ready:
     return answer
 
 
-class LocalEngine:
+class Roster:
+    """What both engines know of their workers: who waits for a task, and how many did not start."""
+
+    def __init__(self) -> None:
+        self.device = ""
+        self._failed_starts = 0
+        self._idle: list[Any] = []
+
+    @property
+    def idle(self) -> int:
+        return len(self._idle)
+
+    def _answered(
+        self, worker: Any, task: Task | None, answer: Any
+    ) -> list[tuple[Task, list[Row] | Lost]]:
+        """A worker waits again: its task has ended or, without one, it is ready."""
+        self._idle.append(worker)
+        if task is not None:
+            return [(task, answer)]
+        self.device, self._failed_starts = as_ready(answer).device, 0
+        return []
+
+    def _missed(
+        self, task: Task | None, how: str, stuck: str
+    ) -> list[tuple[Task, list[Row] | Lost]]:
+        """A worker has ended; says that none can start where too many did so before their first."""
+        if task is not None:
+            return [(task, Lost(how))]
+        self._failed_starts += 1
+        if self._failed_starts == MOST_FAILED_STARTS:
+            raise SpacevrpError(f"workers: {stuck}") from None
+        return []
+
+
+class LocalEngine(Roster):
     """Processes of this machine: one a GPU, or one a group of cores.
 
     Parameters
@@ -90,12 +123,10 @@ class LocalEngine:
 
     def __init__(self, settings: WorkerSettings, workers: int | None, most: int) -> None:
         gpus = count_gpus() if wants_gpu(settings.device) else 0
-        usual = gpus or max(1, _cores() // settings.threads)
+        usual = gpus or max(1, cores() // settings.threads)
+        super().__init__()
         self.workers = min(workers or usual, most)
-        self.device = ""
         self._settings = settings
-        self._failed_starts = 0
-        self._idle: list[AnsweringProcess] = []
         # A worker that loads the network has no task.
         self._busy: dict[Connection, tuple[AnsweringProcess, Task | None, int | None]] = {}
         self._gpus: dict[AnsweringProcess, int | None] = {}
@@ -105,10 +136,6 @@ class LocalEngine:
         except BaseException:
             self.close()
             raise
-
-    @property
-    def idle(self) -> int:
-        return len(self._idle)
 
     def submit(self, task: Task) -> None:
         self._ask(self._idle.pop(), task, task.items)
@@ -121,22 +148,15 @@ class LocalEngine:
             try:
                 answer = worker.receive()
             except ProcessEnded as error:
-                self._failed_starts += task is None
-                if self._failed_starts == MOST_FAILED_STARTS:
-                    raise SpacevrpError(
-                        f"workers: processes do not start: {error}; a program that starts "
-                        "processes has its work below `if __name__ == '__main__':`"
-                    ) from None
+                stuck = (
+                    f"processes do not start: {error}; a program that starts "
+                    "processes has its work below `if __name__ == '__main__':`"
+                )
+                ended += self._missed(task, str(error), stuck)
                 del self._gpus[worker]
                 self._start(gpu)
-                if task is not None:
-                    ended.append((task, Lost(str(error))))
-                continue
-            self._idle.append(worker)
-            if task is None:
-                self.device, self._failed_starts = as_ready(answer).device, 0
             else:
-                ended.append((task, answer))
+                ended += self._answered(worker, task, answer)
         return ended
 
     def close(self) -> None:
@@ -165,13 +185,6 @@ def _make_worker(settings: WorkerSettings) -> Callable[[Sequence[Item] | None], 
         return worker.start() if items is None else worker.solve(items)
 
     return answer
-
-
-def _cores() -> int:
-    """Cores that this process may use."""
-    if hasattr(os, "sched_getaffinity"):
-        return len(os.sched_getaffinity(0))
-    return os.cpu_count() or 1
 
 
 def count_gpus() -> int:

@@ -13,7 +13,7 @@ import os
 from typing import Any
 
 from spacevrp.engines.devices import wants_gpu
-from spacevrp.many.engines import MOST_FAILED_STARTS, Lost, Task, as_ready
+from spacevrp.many.engines import Lost, Roster, Task
 from spacevrp.many.rows import Row
 from spacevrp.many.worker import Worker, WorkerSettings
 from spacevrp.problems.errors import SpacevrpError
@@ -32,7 +32,7 @@ def check_ray() -> None:
         raise SpacevrpError(MISSING) from None
 
 
-class RayEngine:
+class RayEngine(Roster):
     """Actors of a Ray cluster.
 
     Parameters
@@ -56,18 +56,13 @@ class RayEngine:
 
         self._ray = ray
         self._began = connect(address, (workers or 1) * settings.threads)
-        self.device = ""
-        self._waited, self._failed_starts = 0.0, 0
+        super().__init__()
+        self._waited = 0.0
         self._make, room = actor_maker(settings)
         self.workers = max(1, min(workers or room, most))
-        self._idle: list[Any] = []
         self._busy: dict[Any, tuple[Any, Task | None]] = {}  # by the reference of the answer
         for _ in range(self.workers):
             self._start()
-
-    @property
-    def idle(self) -> int:
-        return len(self._idle)
 
     def submit(self, task: Task) -> None:
         actor = self._idle.pop()
@@ -87,19 +82,11 @@ class RayEngine:
             except self._ray.exceptions.RayTaskError as error:
                 raise SpacevrpError(f"workers: an actor failed: {first_line(error)}") from None
             except self._ray.exceptions.RayError as error:
-                self._failed_starts += task is None
-                if self._failed_starts == MOST_FAILED_STARTS:
-                    line = first_line(error)
-                    raise SpacevrpError(f"workers: actors do not start: {line}") from None
+                line = first_line(error)
+                ended += self._missed(task, line, f"actors do not start: {line}")
                 self._start()
-                if task is not None:
-                    ended.append((task, Lost(first_line(error))))
-                continue
-            self._idle.append(actor)
-            if task is None:
-                self.device, self._failed_starts = as_ready(answer).device, 0
             else:
-                ended.append((task, answer))
+                ended += self._answered(actor, task, answer)
         return ended
 
     def close(self) -> None:

@@ -160,19 +160,25 @@ def places_of(problem: Problem) -> Array | None:
     return problem.places if problem.places is not None else problem.distances.coordinates
 
 
+def geographic_places(problem: Problem, what: str) -> Array:
+    """Longitudes and latitudes of all nodes, (N, 2), for a document that is made of them."""
+    places = places_of(problem)
+    if places is None or not problem.geographic:
+        has = "no places" if places is None else "places that are not said to be geographic"
+        raise UnsupportedError(
+            f"{what}: expected longitudes and latitudes, received {has}; build the problem with "
+            f"from_lonlat, or give places and geographic=True"
+        )
+    return places
+
+
 def plan_geojson(plan: Plan, violations: Sequence[Violation]) -> dict[str, Any]:
     """A collection with a line for each route and a point for each stop (RFC 7946).
 
     Lines are straight from stop to stop: the plan knows how long roads are, not where they run.
     """
     problem = plan.problem
-    places = places_of(problem)
-    if places is None or not problem.geographic:
-        has = "no places" if places is None else "places that are not said to be geographic"
-        raise UnsupportedError(
-            f"GeoJSON: expected longitudes and latitudes, received {has}; build the problem with "
-            f"from_lonlat, or give places and geographic=True"
-        )
+    places = geographic_places(problem, "GeoJSON")
     features = [_line(places, route) for route in plan.routes]
     features += [
         _point(places, route, position, stop)

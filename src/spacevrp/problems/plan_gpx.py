@@ -6,21 +6,14 @@ from datetime import datetime
 from xml.sax.saxutils import escape
 
 from spacevrp.problems.clock import write_iso
-from spacevrp.problems.errors import UnsupportedError
 from spacevrp.problems.plan import Plan, RoutePlan, Stop
-from spacevrp.problems.plan_documents import place_of, places_of, plain
+from spacevrp.problems.plan_documents import geographic_places, place_of, plain
 
 
 def plan_gpx(plan: Plan) -> str:
     """The stops of every route in their order; devices find the roads between them."""
     problem = plan.problem
-    places = places_of(problem)
-    if places is None or not problem.geographic:
-        has = "no places" if places is None else "places that are not said to be geographic"
-        raise UnsupportedError(
-            f"GPX: expected longitudes and latitudes, received {has}; build the problem with "
-            f"from_lonlat, or give places and geographic=True"
-        )
+    places = geographic_places(problem, "GPX")
     lines = [
         '<?xml version="1.0" encoding="UTF-8"?>',
         '<gpx version="1.1" creator="spacevrp" xmlns="http://www.topografix.com/GPX/1/1">',

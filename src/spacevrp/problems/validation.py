@@ -195,6 +195,11 @@ def _check_variant(problem: Scales) -> None:
         raise ProblemError("depots", f"a depot in {problem.variant}", "none")
     if declared.pickup_delivery and not problem.pairs:
         raise ProblemError("pairs", f"pairs in {problem.variant}", "none")
+    if declared.pickup_delivery:
+        paired = {node for pair in problem.pairs for node in pair}
+        for node in problem.customers:
+            if node not in paired:
+                raise ProblemError("pairs", f"a partner in {problem.variant}", "none", node=node)
     flags = {
         "open_routes": declared.open_routes,
         "backhaul_last": declared.backhaul_last,
@@ -207,7 +212,8 @@ def _check_variant(problem: Scales) -> None:
 
 def _check_reachable(problem: Scales) -> None:
     """Every compulsory customer must be servable by a vehicle of its own, other stops allowed."""
-    compulsory = [node for node in problem.customers if np.isinf(problem.penalty[node])]
+    is_compulsory = np.isinf(problem.penalty).tolist()  # one look at an array is dear
+    compulsory = [node for node in problem.customers if is_compulsory[node]]
     if not compulsory:
         return
     if problem.vehicles is None:

@@ -2,18 +2,12 @@
 
 from __future__ import annotations
 
-import os
 from dataclasses import dataclass, field
 from pathlib import Path
 
+from spacevrp.engines.devices import cores
+
 LOOPBACK = ("127.0.0.1", "localhost", "::1")
-
-
-def cores() -> int:
-    """As many as this process may use."""
-    if hasattr(os, "sched_getaffinity"):
-        return len(os.sched_getaffinity(0))
-    return os.cpu_count() or 1
 
 
 @dataclass(frozen=True)

@@ -2,22 +2,12 @@
 
 from __future__ import annotations
 
-import importlib.util
-from pathlib import Path
-
+import ortools_guides as guides
 import pytest
 
 from spacevrp import native
 from spacevrp.problems.errors import UnsupportedError
 from spacevrp.problems.problem import Problem
-
-_SPEC = importlib.util.spec_from_file_location(
-    "ortools_guides", Path(__file__).with_name("ortools_guides.py")
-)
-assert _SPEC is not None
-assert _SPEC.loader is not None
-guides = importlib.util.module_from_spec(_SPEC)
-_SPEC.loader.exec_module(guides)
 
 # What the guides print: the objective, with 100 for each metre of the longest route where they
 # have a span, and with what dropped visits cost.
