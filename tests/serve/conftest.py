@@ -16,6 +16,7 @@ uvicorn = pytest.importorskip("uvicorn", reason="needs the extra serve")
 from spacevrp.serve.app import create_app  # noqa: E402
 from spacevrp.serve.service import Service  # noqa: E402
 from spacevrp.serve.settings import Settings  # noqa: E402
+from spacevrp.serve.workers import AnySolver  # noqa: E402
 from spacevrp.solver import Solver  # noqa: E402
 
 PATIENCE = 60.0  # seconds; only a test that fails waits so long
@@ -24,7 +25,7 @@ PATIENCE = 60.0  # seconds; only a test that fails waits so long
 class Server:
     """A service behind a port, and a client of it."""
 
-    def __init__(self, solver: Solver, **settings: Any) -> None:
+    def __init__(self, solver: AnySolver, **settings: Any) -> None:
         chosen = {"port": 0, "max_time": 3600.0, "workers": 2, **settings}
         self.service = Service(Settings(**chosen), solver)
         config = uvicorn.Config(

@@ -30,7 +30,19 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     add("--port", metavar="PORT", type=at_least(0), default=8080, help="default: 8080")
     add("--token", metavar="T", help=f"ask for this bearer token; default: the variable {_TOKEN}")
     add("--data", metavar="DIR", type=Path, help="keep jobs and results here over a restart")
-    add("--workers", metavar="N", type=at_least(1), help="problems solved at once; default: cores")
+    add(
+        "--engine",
+        metavar="ENGINE",
+        default="local",
+        help="local: threads of this process; ray: actors of the Ray cluster that runs here, or of "
+        "one of this machine alone; ray://HOST:10001: of one elsewhere; default: local",
+    )
+    add(
+        "--workers",
+        metavar="N",
+        type=at_least(1),
+        help="problems solved at once; default: cores, or as the cluster has room",
+    )
     add("--queue", metavar="N", type=at_least(1), help="problems that may wait; default: 256")
     add("--max-body", metavar="MB", type=at_least(1), help="of a request; default: 32")
     add("--max-customers", metavar="N", type=at_least(1), help="of a problem; default: 5000")
@@ -101,6 +113,7 @@ def run(args: argparse.Namespace) -> int:
         port=args.port,
         token=token,
         data=args.data,
+        engine=args.engine,
         tiles_credit=args.tiles_credit,
         device=args.device,
         version=__version__,

@@ -7,7 +7,10 @@ import time
 from collections.abc import Mapping
 from typing import Any
 
+from spacevrp.engines.devices import cores
 from spacevrp.formats.instance_json import instance_document
+from spacevrp.many.engines import is_ray
+from spacevrp.many.remote import RayActors, RemoteSolver
 from spacevrp.problems.errors import SpacevrpError
 from spacevrp.problems.plan_documents import plain
 from spacevrp.problems.problem import Problem
@@ -19,7 +22,7 @@ from spacevrp.serve.plans import FORMATS
 from spacevrp.serve.requests import Stated, parse_json, read_plan, read_request
 from spacevrp.serve.settings import Settings
 from spacevrp.serve.store import Row, Store
-from spacevrp.serve.workers import Workers
+from spacevrp.serve.workers import AnySolver, Workers
 from spacevrp.solver import Solver
 
 # Problems with more nodes wait in the store, not in memory, as their matrices are large.
@@ -30,7 +33,7 @@ _NEWEST = 100
 class Service:
     """One network, one queue and one store."""
 
-    def __init__(self, settings: Settings, solver: Solver | None = None) -> None:
+    def __init__(self, settings: Settings, solver: AnySolver | None = None) -> None:
         self.settings = settings
         self.metrics = Metrics()
         self.store = Store(settings.data)
@@ -38,8 +41,11 @@ class Service:
             self._left = self.store.unfinished()
         except (sqlite3.Error, ValueError) as error:
             raise SpacevrpError(f"{settings.data}: cannot be read: {error}") from None
-        self.solver = solver or Solver(settings.weights, settings.device)
-        self.workers = Workers(self.solver, settings, self.store, self.metrics, self._again)
+        self.solver = solver or _make_solver(settings)
+        count = settings.workers or cores()
+        if isinstance(self.solver, RemoteSolver):
+            count = self.solver.workers
+        self.workers = Workers(self.solver, count, settings, self.store, self.metrics, self._again)
 
     def start(self) -> None:
         """Go on with what an earlier server left, then take new jobs."""
@@ -54,6 +60,8 @@ class Service:
         """End; what is not finished stays in the store."""
         self.workers.stop()
         self.store.close()
+        if isinstance(self.solver, RemoteSolver):
+            self.solver.close()
 
     # ------------------------------------------------------------------------------------- jobs
 
@@ -243,6 +251,19 @@ class Service:
             "device": str(self.solver.device),
             **{name: int(value) for name, value in self.workers.gauges.items()},
         }
+
+
+def _make_solver(settings: Settings) -> AnySolver:
+    if not is_ray(settings.engine):
+        return Solver(settings.weights, settings.device)
+    return RemoteSolver(
+        RayActors(
+            settings.engine,
+            workers=settings.workers,
+            weights=settings.weights,
+            device=settings.device,
+        )
+    )
 
 
 def _about(stated: Stated) -> dict[str, Any]:

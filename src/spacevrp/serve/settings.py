@@ -2,10 +2,8 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from pathlib import Path
-
-from spacevrp.engines.devices import cores
 
 LOOPBACK = ("127.0.0.1", "localhost", "::1")
 
@@ -22,8 +20,12 @@ class Settings:
         Asked of every request but those for the page and for ``/health``; None for none.
     data
         The folder of jobs and results; None keeps them in memory, where they end with the server.
+    engine
+        Who solves: ``local``, threads of this process; ``ray`` or ``ray://HOST:PORT``, actors of a
+        cluster.
     workers
-        Problems that are solved at the same time, each on a thread of its own.
+        Problems that are solved at the same time, each on a thread or an actor of its own. None for
+        one a core, or for as many as the cluster has room for.
     max_queue
         Problems that wait for a worker; more are refused with 429.
     max_body, max_customers
@@ -53,7 +55,8 @@ class Settings:
     port: int = 8080
     token: str | None = None
     data: Path | None = None
-    workers: int = field(default_factory=cores)
+    engine: str = "local"
+    workers: int | None = None
     max_queue: int = 256
     max_body: int = 32 * 2**20
     max_customers: int = 5_000

@@ -14,6 +14,7 @@ from collections import deque
 from collections.abc import Callable
 from typing import Any
 
+from spacevrp.many.remote import RemoteSolver, WorkersLostError
 from spacevrp.problems.deadline import Deadline
 from spacevrp.problems.errors import SpacevrpError
 from spacevrp.problems.problem import Problem
@@ -33,25 +34,31 @@ _EXPIRE = 60.0
 _GPU_BATCH = 0.005
 _FIRST_GUESS = 1.0  # seconds of a job, before there was one
 
+AnySolver = Solver | RemoteSolver
+
 
 class Workers:
     """The queue, the threads, and what looks after them.
 
     Parameters
     ----------
+    count
+        Problems that are solved at the same time.
     read
         The problem of a job that was only stored.
     """
 
     def __init__(
         self,
-        solver: Solver,
+        solver: AnySolver,
+        count: int,
         settings: Settings,
         store: Store,
         metrics: Metrics,
         read: Callable[[Job], Problem],
     ) -> None:
         self.solver, self.settings, self.store, self.metrics = solver, settings, store, metrics
+        self.count = count
         self._read = read
         self.jobs: dict[str, Job] = {}  # queued, running, or not stored yet
         self._queue: deque[Job] = deque()
@@ -71,7 +78,7 @@ class Workers:
 
     def start(self) -> None:
         """Begin to work."""
-        named = [(f"worker-{n}", self._work) for n in range(self.settings.workers)]
+        named = [(f"worker-{n}", self._work) for n in range(self.count)]
         for name, target in [*named, ("keeper", self._keep)]:
             thread = threading.Thread(target=target, name=name, daemon=True)
             thread.start()
@@ -121,7 +128,7 @@ class Workers:
 
     def retry_after(self) -> int:
         """Seconds after which the queue has probably become shorter."""
-        behind = (len(self._queue) + 1) * self._mean / self.settings.workers
+        behind = (len(self._queue) + 1) * self._mean / self.count
         return max(1, min(math.ceil(behind / 2), 600))
 
     def end(self, job: Job) -> None:
@@ -150,7 +157,7 @@ class Workers:
             return {
                 "queue_length": len(self._queue),
                 "running": len(self._running),
-                "workers": self.settings.workers,
+                "workers": self.count,
             }
 
     # -------------------------------------------------------------------------------- the threads
@@ -252,8 +259,7 @@ class Workers:
                 for job in batch:
                     self._solve([job])
                 return
-            fault = Fault(413, "problem: too large for this machine's memory", field="problem")
-            self._fail(batch[0], as_fault(error) if isinstance(error, SpacevrpError) else fault)
+            self._fail(batch[0], _fault_of(error))
             return
         spent = time.monotonic() - began
         self._mean += 0.1 * (spent / len(batch) - self._mean)
@@ -335,6 +341,13 @@ class Workers:
     def _complain(self, error: BaseException) -> None:
         self.metrics.count("faults_total")
         complain(error)
+
+
+def _fault_of(error: SpacevrpError | MemoryError) -> Fault:
+    """Why a problem could not be solved."""
+    if isinstance(error, MemoryError):
+        return Fault(413, "problem: too large for this machine's memory", field="problem")
+    return as_fault(error, status=503 if isinstance(error, WorkersLostError) else 422)
 
 
 def complain(error: BaseException) -> None:
