@@ -227,10 +227,10 @@ def test_results_expire_by_number_and_by_age(serving: Any) -> None:
     for name in names:
         server.ended(name)
     server.until(lambda: not server.service.workers.jobs)
-    assert server.service.store.expire(3600.0, 2) == 2
+    assert server.service.store.expire(3600.0, 2, 2**30) == 2
     known = [server.http.get(f"/v1/jobs/{name}").status_code for name in names]
     assert sorted(known) == [200, 200, 404, 404]
-    assert server.service.store.expire(-1.0, 2) == 2
+    assert server.service.store.expire(-1.0, 2, 2**30) == 2
 
 
 def test_the_page_and_its_headers(server: Any) -> None:

@@ -49,6 +49,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     add("--max-time", metavar="TIME", type=parse_duration, help="for a problem; default: 60s")
     add("--keep", metavar="TIME", type=parse_duration, help="forget results after; default: 7d")
     add("--keep-jobs", metavar="N", type=at_least(1), help="finished jobs kept; default: 10000")
+    add("--keep-mb", metavar="MB", type=at_least(1), help="of finished jobs; default: 1024")
     add(
         "--batch",
         metavar="MS",
@@ -102,6 +103,7 @@ def run(args: argparse.Namespace) -> int:
         "max_time": args.max_time,
         "keep_seconds": args.keep,
         "keep_jobs": args.keep_jobs,
+        "keep_bytes": None if args.keep_mb is None else args.keep_mb * 2**20,
         "batch_seconds": None if args.batch is None else args.batch / 1000.0,
         "speed_kmh": args.speed_kmh,
         "tiles": args.tiles,

@@ -28,6 +28,8 @@ from spacevrp.solver import Solver
 # Problems with more nodes wait in the store, not in memory, as their matrices are large.
 _MOST_IN_MEMORY = 1_000
 _NEWEST = 100
+# Ends of the server, without a word, that a job may have been running at: it may be their cause.
+_MOST_ENDS = 5
 
 
 class Service:
@@ -36,6 +38,7 @@ class Service:
     def __init__(self, settings: Settings, solver: AnySolver | None = None) -> None:
         self.settings = settings
         self.metrics = Metrics()
+        self.held_bytes = 0  # of bodies that are being read or answered
         self.store = Store(settings.data)
         try:
             self._left = self.store.unfinished()
@@ -50,10 +53,17 @@ class Service:
     def start(self) -> None:
         """Go on with what an earlier server left, then take new jobs."""
         for row in self._left:
+            ends = int(row.about.get("ends", 0)) + (row.state == "running")
+            row.about["ends"] = ends
             row.state = "queued"
             row.about.pop("stage", None)
             job = Job(row, int(row.about.get("customers", 0)))
-            self.workers.submit(job, limited=False)
+            if ends < _MOST_ENDS:
+                self.workers.submit(job, limited=False)
+            else:
+                text = f"the server ended {ends} times while this job ran"
+                self.workers.give_up(job, Fault(500, text))
+        self._left = []
         self.workers.start()
 
     def stop(self) -> None:
@@ -78,13 +88,14 @@ class Service:
         job = _job(row, stated)
         if stated.problem.size > _MOST_IN_MEMORY:
             job.problem = None
-        self.workers.check_room()
+        self.workers.check_room(job)
         try:
             self.store.add(row, body)
         except (sqlite3.Error, OSError) as error:
             self.metrics.count("store_failures_total")
             self.workers.store_failing = True
             raise Fault(507, f"the job cannot be stored: {error}") from None
+        self.workers.store_failing = False
         self.workers.submit(job, limited=False)
         return job
 

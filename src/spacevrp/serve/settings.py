@@ -32,8 +32,9 @@ class Settings:
         Bytes and customers of a request; more are refused with 413.
     max_time
         Seconds that a request may ask for, and after which one that asked for none is stopped.
-    keep_seconds, keep_jobs
-        Finished jobs are forgotten when they are older, or when there are more.
+    keep_seconds, keep_jobs, keep_bytes
+        Finished jobs are forgotten when they are older, when there are more, or when they and
+        their results take more room.
     batch_seconds, batch_jobs
         How long a worker waits for further small problems to solve in the same call, and how many
         it takes. None for what suits the device: the compiled network works on problems one after
@@ -63,6 +64,7 @@ class Settings:
     max_time: float = 60.0
     keep_seconds: float = 7 * 86_400.0
     keep_jobs: int = 10_000
+    keep_bytes: int = 2**30
     batch_seconds: float | None = None
     batch_jobs: int = 32
     batch_customers: int = 200

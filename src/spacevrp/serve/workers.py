@@ -29,7 +29,9 @@ from spacevrp.solver import Solver
 # Seconds between two looks at running jobs, and between two states of one in the store.
 _LOOK, _SAVE = 0.1, 1.0
 # Seconds between two times that old results are forgotten.
-_EXPIRE = 60.0
+_EXPIRE = 10.0
+# Bytes of matrices that may wait.
+_MOST_HELD = 2**30
 # Seconds that a device with its own memory lets small problems wait for each other.
 _GPU_BATCH = 0.005
 _FIRST_GUESS = 1.0  # seconds of a job, before there was one
@@ -107,22 +109,26 @@ class Workers:
         """
         with self._changed:
             if limited:
-                self.check_room()
+                self.check_room(job)
             self.jobs[job.id] = job
             self._queue.append(job)
             self._changed.notify_all()
 
-    def check_room(self) -> None:
-        """Refuse more where the queue is full."""
+    def check_room(self, job: Job) -> None:
+        """Refuse one more where the queue is full."""
         with self._changed:
-            if len(self._queue) < self.settings.max_queue:
+            held = sum(one.weight for one in self._queue)
+            if len(self._queue) >= self.settings.max_queue:
+                reason, most = "queue", f"fewer than {self.settings.max_queue} waiting problems"
+            elif held and held + job.weight > _MOST_HELD:
+                reason, most = "memory", "fewer large problems that wait"
+            else:
                 return
             waiting = str(self.retry_after())
-        self.metrics.count("refused_total", reason="queue")
+        self.metrics.count("refused_total", reason=reason)
         raise Fault(
             429,
-            f"queue: expected fewer than {self.settings.max_queue} waiting problems; try again in "
-            f"{waiting} s",
+            f"queue: expected {most}; try again in {waiting} s",
             headers={"Retry-After": waiting},
         )
 
@@ -144,6 +150,11 @@ class Workers:
             self._finish(job, "stopped", job.best)
         elif job.deadline is not None and not job.shares_call:
             job.deadline.interrupt()
+
+    def give_up(self, job: Job, fault: Fault) -> None:
+        """End a job that did not run."""
+        self.jobs[job.id] = job
+        self._fail(job, fault)
 
     def position(self, job: Job) -> int | None:
         """How many are before it; None where it does not wait."""
@@ -323,7 +334,11 @@ class Workers:
                     self._look_after(job)
                 if time.monotonic() - expired > _EXPIRE:
                     expired = time.monotonic()
-                    self.store.expire(self.settings.keep_seconds, self.settings.keep_jobs)
+                    chosen = self.settings
+                    self.store.expire(chosen.keep_seconds, chosen.keep_jobs, chosen.keep_bytes)
+                if self.store_failing:
+                    self.store.probe()
+                    self.store_failing = False
             except (sqlite3.Error, OSError):
                 self.metrics.count("store_failures_total")
             except Exception as error:  # a mistake of ours must not end the thread
