@@ -73,13 +73,15 @@ class Store:
             self._held = _hold(folder / LOCK)
             where = str(folder / FILE)
         try:
+            if folder is not None:
+                (folder / FILE).touch(mode=0o600)  # addresses of customers are in it
             self._base = sqlite3.connect(where, check_same_thread=False, isolation_level=None)
             self._base.execute("PRAGMA journal_mode = WAL")
             self._base.execute("PRAGMA synchronous = FULL")
             self._base.executescript(_SCHEMA)
             if all(column[1] != "bytes" for column in self._read("PRAGMA table_info(jobs)", ())):
                 self._base.execute(_BYTES)
-        except sqlite3.Error as error:
+        except (sqlite3.Error, OSError) as error:
             raise SpacevrpError(f"{where}: cannot hold jobs: {error}") from None
 
     def close(self) -> None:
