@@ -102,7 +102,7 @@ def test_a_text_next_to_its_options(server: Any) -> None:
 
 def test_every_example_of_the_openapi_document_is_taken(server: Any) -> None:
     document = server.http.get("/openapi.json").json()
-    assert document == json.loads(json.dumps(openapi("unknown")))
+    assert document == json.loads(json.dumps(openapi("unknown", with_token=False)))
     content = document["paths"]["/v1/validate"]["post"]["requestBody"]["content"]
     for kind, told in content.items():
         examples = [told["example"]] if "example" in told else []

@@ -279,7 +279,8 @@ class Answers:
 
     async def openapi(self, request: Request) -> Response:
         """``GET /openapi.json``."""
-        return _json(openapi(self.service.settings.version))
+        settings = self.service.settings
+        return _json(openapi(settings.version, with_token=settings.token is not None))
 
     async def page(self, request: Request) -> Response:
         """``GET /`` and its assets: files of the package, and no others."""
