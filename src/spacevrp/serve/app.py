@@ -60,25 +60,37 @@ def create_app(service: Service) -> ASGIApp:
     answers = Answers(service)
     router = Router(
         [
-            Route("/", answers.vroom, methods=["POST"]),
-            Route("/", answers.page, methods=["GET"]),
-            Route("/health", answers.health, methods=["GET"]),
-            Route("/metrics", answers.metrics, methods=["GET"]),
-            Route("/openapi.json", answers.openapi, methods=["GET"]),
-            Route("/page.json", answers.about, methods=["GET"]),
-            Route("/v1/validate", answers.validate, methods=["POST"]),
-            Route("/v1/check", answers.check, methods=["POST"]),
-            Route("/v1/jobs", answers.take, methods=["POST"]),
-            Route("/v1/jobs", answers.newest, methods=["GET"]),
-            Route("/v1/jobs/{job}", answers.describe, methods=["GET"]),
-            Route("/v1/jobs/{job}", answers.end, methods=["DELETE"]),
-            Route("/v1/jobs/{job}/events", answers.events, methods=["GET"]),
-            Route("/v1/jobs/{job}/plan", answers.plan, methods=["GET"]),
-            Route("/{asset:path}", answers.page, methods=["GET"]),
+            _route("/", GET=answers.page, POST=answers.vroom),
+            _route("/health", GET=answers.health),
+            _route("/metrics", GET=answers.metrics),
+            _route("/openapi.json", GET=answers.openapi),
+            _route("/page.json", GET=answers.about),
+            _route("/v1/validate", POST=answers.validate),
+            _route("/v1/check", POST=answers.check),
+            _route("/v1/jobs", GET=answers.newest, POST=answers.take),
+            _route("/v1/jobs/{job}", GET=answers.describe, DELETE=answers.end),
+            _route("/v1/jobs/{job}/events", GET=answers.events),
+            _route("/v1/jobs/{job}/plan", GET=answers.plan),
+            _route("/{asset:path}", GET=answers.page),
         ],
         lifespan=lifespan,
     )
     return Guard(router, service)
+
+
+def _route(path: str, **answers: Answer) -> Route:
+    """All methods of a path; what others get names those that there are."""
+    if "GET" in answers:
+        answers["HEAD"] = answers["GET"]
+
+    async def answer(request: Request) -> Response:
+        if request.method not in answers:
+            raise HTTPException(405, headers={"Allow": ", ".join(sorted(answers))})
+        return await answers[request.method](request)
+
+    route = Route(path, answer)
+    route.methods = None  # a path without the method would be looked for elsewhere
+    return route
 
 
 class Guard:

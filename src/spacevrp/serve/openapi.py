@@ -213,7 +213,7 @@ def openapi(version: str, *, with_token: bool) -> dict[str, Any]:
     ]
     # What may become of every request with a body.
     bodies = (400, 408, 413, 422, 429)
-    vroom = {
+    vroom: dict[str, Any] = {
         "summary": "VROOM's HTTP interface: solve now and answer",
         "requestBody": {
             "required": True,
@@ -354,6 +354,7 @@ def openapi(version: str, *, with_token: bool) -> dict[str, Any]:
             for operation in path.values():
                 if operation.get("security") != []:
                     operation["responses"] |= _faults(401)
+        vroom["responses"]["401"] = {"description": "The token is missing or wrong."}
     return document
 
 
