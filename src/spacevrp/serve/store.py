@@ -17,6 +17,7 @@ from spacevrp.problems.errors import SpacevrpError
 
 FILE, LOCK = "jobs.sqlite3", "lock"
 UNFINISHED = ("queued", "running")
+_PROBE = 2**18  # bytes
 _SCHEMA = """
 CREATE TABLE IF NOT EXISTS jobs (
     number INTEGER PRIMARY KEY AUTOINCREMENT,
@@ -32,6 +33,7 @@ CREATE TABLE IF NOT EXISTS jobs (
     plan TEXT,
     bytes INTEGER NOT NULL DEFAULT 0
 );
+CREATE TABLE IF NOT EXISTS probe (data BLOB);
 CREATE INDEX IF NOT EXISTS jobs_by_state ON jobs (state, finished);
 """
 _BYTES = "ALTER TABLE jobs ADD COLUMN bytes INTEGER NOT NULL DEFAULT 0"  # of version 0.2
@@ -136,8 +138,14 @@ class Store:
         return self._write("DELETE FROM jobs WHERE id = ?", (job,)) > 0
 
     def probe(self) -> None:
-        """Write something, to see whether it can be done."""
-        self._write("PRAGMA user_version = 1", ())
+        """Write something of a usual size, to see whether it can be done.
+
+        The log is written into the file before, which may give back the place that was missing.
+        """
+        with self._lock:
+            self._read("PRAGMA wal_checkpoint(TRUNCATE)", ())
+            self._write("INSERT INTO probe VALUES (zeroblob(?))", (_PROBE,))
+            self._write("DELETE FROM probe", ())
 
     def expire(self, seconds: float, count: int, size: int) -> int:
         """Forget finished jobs that are older, and the oldest beyond a number or so many bytes.

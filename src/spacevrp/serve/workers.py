@@ -327,7 +327,7 @@ class Workers:
 
     def _keep(self) -> None:
         """Look after the jobs until the end."""
-        expired = -math.inf
+        expired = probed = -math.inf
         while not self._ended.wait(_LOOK):
             try:
                 for job in list(self.jobs.values()):
@@ -336,7 +336,8 @@ class Workers:
                     expired = time.monotonic()
                     chosen = self.settings
                     self.store.expire(chosen.keep_seconds, chosen.keep_jobs, chosen.keep_bytes)
-                if self.store_failing:
+                if self.store_failing and time.monotonic() - probed > _SAVE:
+                    probed = time.monotonic()
                     self.store.probe()
                     self.store_failing = False
             except (sqlite3.Error, OSError):
