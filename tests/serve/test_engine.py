@@ -10,6 +10,7 @@ import os
 import pickle
 import signal
 from collections.abc import Callable, Iterator
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -148,7 +149,7 @@ def test_a_call_goes_on_from_the_best_plan_when_its_actor_is_killed(actors: Acto
     assert result.problem is problem
     # A problem that ends every actor is given up, and the next has an actor.
     actors.kill_when = lambda actor, events: True
-    with pytest.raises(WorkersLostError, match="3 actors ended one after another: it was killed"):
+    with pytest.raises(WorkersLostError, match="3 actors lost: it was killed"):
         remote.run(problem, params)
     actors.kill_when = lambda actor, events: False
     assert remote.run(problem, params).results[0].feasible
@@ -179,8 +180,33 @@ def test_a_job_whose_actor_is_killed_is_run_again(server: Any, actors: Actors) -
     actors.kill_when = lambda actor, events: True
     lost = server.ended(server.take(FOUR))
     assert (lost["state"], lost["error"]["status"]) == ("failed", 503)
+    health = server.http.get("/health")
+    assert (health.status_code, health.json()["engine"]) == (503, "failing")
     actors.kill_when = lambda actor, events: False
     assert server.ended(server.take(FOUR))["cost"] == LOOP
+    assert server.http.get("/health").status_code == 200
+
+
+def test_what_lost_actors_had_found_is_kept(actors: Actors, tmp_path: Path) -> None:
+    """Where a client stops the job, and where the server ends."""
+    server = Server(RemoteSolver(actors), data=tmp_path)
+    body = {"problem": FOUR, "time": 3000}
+    stopped, left = server.take(body), server.take(body)
+    server.until(lambda: server.job(stopped)["plan"])
+
+    def lose(actor: Actor, events: list[Any]) -> bool:
+        return any(job.stopping for job in server.service.workers._running)
+
+    actors.kill_when = lose
+    ended = server.http.delete(f"/v1/jobs/{stopped}").json()
+    assert (ended["state"], ended["cost"]) == ("stopped", LOOP)
+    server.until(lambda: server.job(left)["plan"])
+    actors.kill_when = lambda actor, events: server.service.workers._ended.is_set()
+    server.close()
+    actors.kill_when = lambda actor, events: False
+    server = Server(RemoteSolver(actors), data=tmp_path)
+    assert server.until(lambda: server.job(left)["plan"])["cost"] == LOOP
+    server.close()
 
 
 def test_max_time_ends_a_job_elsewhere(actors: Actors) -> None:

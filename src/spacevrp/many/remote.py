@@ -16,6 +16,7 @@ from spacevrp.many.worker import WorkerSettings
 from spacevrp.problems.deadline import Deadline
 from spacevrp.problems.errors import SpacevrpError
 from spacevrp.problems.inputs import as_problems
+from spacevrp.problems.plan_text import count
 from spacevrp.problems.problem import Problem
 from spacevrp.problems.solution import Solution
 from spacevrp.solver import Outcome, SolveParams
@@ -126,7 +127,8 @@ class RemoteSolver:
         Raises
         ------
         WorkersLostError
-            Several actors ended one after another.
+            Several actors ended one after another, or one that was to stop; the callback has had
+            the best plans so far.
         """
         problems, _ = as_problems(problem)
         if deadline is None:
@@ -154,10 +156,9 @@ class RemoteSolver:
                     return self._follow(actor, call, found, entered)
                 except ActorLost as error:
                     lost += 1
-                    if lost == _MOST_LOST:
-                        raise WorkersLostError(
-                            f"workers: {lost} actors ended one after another: {error}"
-                        ) from None
+                    if lost == _MOST_LOST or deadline.interrupted:
+                        ended = count(lost, "actor")
+                        raise WorkersLostError(f"workers: {ended} lost: {error}") from None
                     actor = self._replace(actor)
         finally:
             self._idle.put(actor)

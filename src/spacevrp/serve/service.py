@@ -255,10 +255,14 @@ class Service:
 
     def health(self) -> dict[str, Any]:
         """Whether it can take jobs."""
-        return {
-            "status": "failing" if self.workers.store_failing else "ok",
-            "version": self.settings.version,
+        parts = {
             "storage": "failing" if self.workers.store_failing else "ok",
+            "engine": "failing" if self.workers.engine_failing else "ok",
+        }
+        return {
+            "status": "failing" if "failing" in parts.values() else "ok",
+            "version": self.settings.version,
+            **parts,
             "device": str(self.solver.device),
             **{name: int(value) for name, value in self.workers.gauges.items()},
         }

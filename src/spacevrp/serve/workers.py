@@ -70,6 +70,7 @@ class Workers:
         self._ended = threading.Event()
         self._mean = _FIRST_GUESS
         self.store_failing = False
+        self.engine_failing = False  # the last problem was lost with its actors
         self._threads: list[threading.Thread] = []
         waits = settings.batch_seconds
         if waits is None:
@@ -270,8 +271,9 @@ class Workers:
                 for job in batch:
                     self._solve([job])
                 return
-            self._fail(batch[0], _fault_of(error))
+            self._not_solved(batch[0], error)
             return
+        self.engine_failing = False
         spent = time.monotonic() - began
         self._mean += 0.1 * (spent / len(batch) - self._mean)
         for job, plan in zip(batch, outcome.results, strict=True):
@@ -288,6 +290,16 @@ class Workers:
             state = "stopped" if job.stopping else "done"
             self._finish(job, state, kept, outcome.notes, stages=stages)
             self.metrics.observe("job_seconds", spent)
+
+    def _not_solved(self, job: Job, error: SpacevrpError | MemoryError) -> None:
+        """A call ended with an error; where the actors were lost, what they had found is not."""
+        self.engine_failing = isinstance(error, WorkersLostError)
+        if self.engine_failing and self._ended.is_set() and job.stored and not job.stopping:
+            job.row.state = "queued"  # for the next server
+        elif self.engine_failing and job.stopping and job.best is not None:
+            self._finish(job, "stopped", job.best)
+        else:
+            self._fail(job, _fault_of(error))
 
     def _fail(self, job: Job, fault: Fault) -> None:
         self._finish(job, "failed", error=fault.document())
