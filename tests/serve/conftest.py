@@ -83,8 +83,8 @@ def serving(solver: Solver) -> Iterator[Callable[..., Server]]:
     """Starts servers, which end with the test."""
     servers: list[Server] = []
 
-    def start(**settings: Any) -> Server:
-        servers.append(Server(solver, **settings))
+    def start(other: AnySolver | None = None, **settings: Any) -> Server:
+        servers.append(Server(other or solver, **settings))
         return servers[-1]
 
     yield start

@@ -23,8 +23,6 @@ from spacevrp.many.worker import Worker, WorkerSettings
 from spacevrp.problems.errors import ProblemError, SpacevrpError
 from spacevrp.solver import NoPlanError, SolveParams, Solver
 
-from .conftest import Server
-
 FOUR: dict[str, Any] = {
     "coordinates": [[0, 0], [3, 0], [3, 4], [0, 4], [0, 8]],
     "demand": [0, 1, 1, 1, 1],
@@ -86,8 +84,8 @@ def actors(solver: Solver) -> Actors:
 
 
 @pytest.fixture
-def server(actors: Actors) -> Iterator[Server]:
-    started = Server(RemoteSolver(actors))
+def server(actors: Actors, serving: Any) -> Iterator[Any]:
+    started = serving(RemoteSolver(actors))
     yield started
     started.close()
     assert actors.closed
@@ -155,6 +153,28 @@ def test_a_call_goes_on_from_the_best_plan_when_its_actor_is_killed(actors: Acto
     assert remote.run(problem, params).results[0].feasible
 
 
+def test_actors_that_end_at_once_are_replaced_a_few_times(actors: Actors) -> None:
+    start = actors.start
+
+    def dead() -> Actor:
+        actor = start()
+        actor.alive = len(actors.made) > 2
+        return actor
+
+    actors.start = dead  # type: ignore[method-assign]
+    assert RemoteSolver(actors).device == "cpu"
+    assert len(actors.made) == 3
+    actors.start = lambda: _killed(start())  # type: ignore[method-assign]
+    with pytest.raises(SpacevrpError, match="actors do not start: it was killed"):
+        RemoteSolver(actors)
+    assert actors.closed
+
+
+def _killed(actor: Actor) -> Actor:
+    actor.alive = False
+    return actor
+
+
 def test_jobs_of_a_server(server: Any, actors: Actors) -> None:
     assert server.http.get("/health").json()["workers"] == 1
     body = {"problem": FOUR, "time": 3000}
@@ -187,9 +207,9 @@ def test_a_job_whose_actor_is_killed_is_run_again(server: Any, actors: Actors) -
     assert server.http.get("/health").status_code == 200
 
 
-def test_what_lost_actors_had_found_is_kept(actors: Actors, tmp_path: Path) -> None:
+def test_what_lost_actors_had_found_is_kept(serving: Any, actors: Actors, tmp_path: Path) -> None:
     """Where a client stops the job, and where the server ends."""
-    server = Server(RemoteSolver(actors), data=tmp_path)
+    server = serving(RemoteSolver(actors), data=tmp_path)
     body = {"problem": FOUR, "time": 3000}
     stopped, left = server.take(body), server.take(body)
     server.until(lambda: server.job(stopped)["plan"])
@@ -204,19 +224,14 @@ def test_what_lost_actors_had_found_is_kept(actors: Actors, tmp_path: Path) -> N
     actors.kill_when = lambda actor, events: server.service.workers._ended.is_set()
     server.close()
     actors.kill_when = lambda actor, events: False
-    server = Server(RemoteSolver(actors), data=tmp_path)
+    server = serving(RemoteSolver(actors), data=tmp_path)
     assert server.until(lambda: server.job(left)["plan"])["cost"] == LOOP
-    server.close()
 
 
-def test_max_time_ends_a_job_elsewhere(actors: Actors) -> None:
-    server = Server(RemoteSolver(actors), max_time=0.5)
-    try:
-        body = {"problem": FOUR, "iterations": 10**9}
-        ended = server.ended(server.take(body))
-        assert (ended["state"], ended["cost"]) == ("done", LOOP)
-    finally:
-        server.close()
+def test_max_time_ends_a_job_elsewhere(serving: Any, actors: Actors) -> None:
+    server = serving(RemoteSolver(actors), max_time=0.5)
+    ended = server.ended(server.take({"problem": FOUR, "iterations": 10**9}))
+    assert (ended["state"], ended["cost"]) == ("done", LOOP)
 
 
 def test_engines_that_there_are_none_of() -> None:
@@ -228,14 +243,14 @@ def test_engines_that_there_are_none_of() -> None:
 
 
 @pytest.mark.slow
-def test_a_cluster() -> None:
+def test_a_cluster(serving: Any) -> None:
     """The same with Ray: a job outlives its actor, and fifty jobs all end."""
     ray = pytest.importorskip("ray", reason="needs Ray, the extra ray")
     from spacevrp.many.remote import RayActors
 
     ray.init("local", num_cpus=2, include_dashboard=False, log_to_driver=False)
     remote = RemoteSolver(RayActors(workers=2, device="cpu"))
-    server = Server(remote)
+    server = serving(remote)
     try:
         job = server.take({"problem": FOUR, "time": 3000})
         server.until(lambda: server.job(job)["plan"])

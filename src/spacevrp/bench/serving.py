@@ -12,6 +12,7 @@ import argparse
 import asyncio
 import json
 import os
+import signal
 import socket
 import subprocess
 import sys
@@ -260,15 +261,15 @@ def serve_pyvroom(port: int, workers: int) -> None:
     from starlette.responses import Response
     from starlette.routing import Route
 
-    pool = ProcessPoolExecutor(workers)
-
     async def answer(request: Request) -> Response:
         body, loop = await request.body(), asyncio.get_running_loop()
         text = await loop.run_in_executor(pool, _solve_by_pyvroom, body)
         return Response(text, media_type="application/json")
 
     app = Starlette(routes=[Route("/", answer, methods=["POST"])])
-    uvicorn.run(app, port=port, log_level="error", loop="asyncio", http="h11")
+    signal.signal(signal.SIGTERM, lambda *_: sys.exit(0))  # so that the processes end with it
+    with ProcessPoolExecutor(workers) as pool:
+        uvicorn.run(app, port=port, log_level="error", loop="asyncio", http="h11")
 
 
 def _solve_by_pyvroom(body: bytes) -> str:

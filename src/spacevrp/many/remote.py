@@ -10,9 +10,9 @@ from queue import SimpleQueue
 from typing import Any, Protocol
 
 from spacevrp.many.calls import Event
-from spacevrp.many.engines import as_ready
+from spacevrp.many.engines import MOST_FAILED_STARTS, as_ready
 from spacevrp.many.ray_engine import actor_maker, check_ray, connect, first_line
-from spacevrp.many.worker import WorkerSettings
+from spacevrp.many.worker import Ready, WorkerSettings
 from spacevrp.problems.deadline import Deadline
 from spacevrp.problems.errors import SpacevrpError
 from spacevrp.problems.inputs import as_problems
@@ -96,15 +96,24 @@ class RemoteSolver:
         self._all = [actors.start() for _ in range(self.workers)]
         self._idle: SimpleQueue[Any] = SimpleQueue()
         try:
-            ready = [as_ready(self._ask(actor, "start", within=START)) for actor in self._all]
-        except (ActorLost, SpacevrpError) as error:
+            devices = [self._started(actor).device for actor in list(self._all)]
+        except BaseException:
             self.close()
-            if isinstance(error, ActorLost):
-                raise SpacevrpError(f"workers: an actor did not start: {error}") from None
             raise
-        self.device = ready[0].device
+        self.device = devices[0]
         for actor in self._all:
             self._idle.put(actor)
+
+    def _started(self, actor: Any) -> Ready:
+        """What an actor says when it is ready; one that ends before is replaced a few times."""
+        for failed in range(1, MOST_FAILED_STARTS + 1):
+            try:
+                return as_ready(self._ask(actor, "start"))
+            except ActorLost as error:
+                if failed == MOST_FAILED_STARTS:
+                    raise SpacevrpError(f"workers: actors do not start: {error}") from None
+                actor = self._replace(actor)
+        raise AssertionError
 
     def run(
         self,
@@ -200,10 +209,9 @@ class RemoteSolver:
         actor: Any,
         method: str,
         *given: Any,
-        within: float = START,
         deadline: Deadline | None = None,
     ) -> Any:
-        """An answer; patience ends after so many seconds, and soon after an interruption."""
+        """An answer; patience ends after a while, and soon after an interruption."""
         asked = clocks.monotonic()
         interrupted: list[float] = []
 
@@ -211,7 +219,7 @@ class RemoteSolver:
             now = clocks.monotonic()
             if deadline is not None and deadline.interrupted and not interrupted:
                 interrupted.append(now)
-            return now - asked > within or (bool(interrupted) and now - interrupted[0] > GRACE)
+            return now - asked > START or (bool(interrupted) and now - interrupted[0] > GRACE)
 
         return self._actors.ask(actor, method, *given, ended=ended)
 
