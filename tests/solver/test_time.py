@@ -148,7 +148,6 @@ def test_an_interruption_keeps_the_best_plan(solver_of, fake, clock, monkeypatch
         raise KeyboardInterrupt
 
     monkeypatch.setattr("spacevrp.solver.improve.Improve.run", interrupted)
-    monkeypatch.setattr("spacevrp.solver.improve.Improve.run", interrupted)
     monkeypatch.setattr("spacevrp.solver.improve.Improve.construct", lambda *_: None)
     (problem,) = generate("CVRP", 20, 1)
     for time, of in ((5.0, " of 5 s"), (None, "")):
