@@ -11,6 +11,7 @@ from functools import lru_cache, partial
 from pathlib import Path
 
 from spacevrp.bench import references
+from spacevrp.bench.sets import judged_cost
 from spacevrp.bench.suite_days import build_day
 from spacevrp.bench.suite_methods import (
     FROM_INSERTION,
@@ -25,7 +26,6 @@ from spacevrp.bench.suite_methods import (
 )
 from spacevrp.problems.errors import SpacevrpError
 from spacevrp.problems.problem import Problem
-from spacevrp.problems.solution import Solution
 from spacevrp.problems.variants import VARIANTS, parse_variant
 
 _SEED = references.SEED  # of all generated instances
@@ -187,16 +187,8 @@ def read_file(path: Path) -> Item:
 
 def _best_known(path: Path, problem: Problem) -> float | None:
     """The cost of the plan beside the file, by the referee; None where there is none."""
-    from spacevrp.formats import read_solution
-
     beside = path.with_suffix(".sol")
-    if not beside.exists():
-        return None
-    (held,) = read_solution(beside, problem).instances
-    plan = Solution.judged(problem, held.routes, held.vehicles)
-    if not plan.feasible:
-        raise SpacevrpError(f"{beside}: expected a feasible plan: {plan.violations[0].message}")
-    return plan.cost
+    return judged_cost(beside, problem)[0] if beside.exists() else None
 
 
 def _stated_cost(path: Path) -> float | None:
