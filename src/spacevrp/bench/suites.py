@@ -11,7 +11,7 @@ from functools import lru_cache, partial
 from pathlib import Path
 
 from spacevrp.bench import references
-from spacevrp.bench.sets import judged_cost
+from spacevrp.bench.sets import TestSet, judged_cost, read_set
 from spacevrp.bench.suite_days import build_day
 from spacevrp.bench.suite_methods import (
     FROM_INSERTION,
@@ -158,9 +158,7 @@ def _files(
     pattern: str, class_of: Callable[[Path], str], args: argparse.Namespace
 ) -> Iterator[Instance]:
     """Public data below the folder ``--data``, small files first."""
-    if args.data is None:
-        raise SpacevrpError(f"{args.suite}: expected --data or SPACEVRP_DATA, received neither")
-    paths = sorted(Path(args.data).glob(pattern), key=lambda path: path.stat().st_size)
+    paths = sorted(_data_of(args).glob(pattern), key=lambda path: path.stat().st_size)
     if not paths:
         where = f"{args.data}/{pattern}"
         raise SpacevrpError(f"{args.suite}: expected files {where}, found none")
@@ -183,6 +181,32 @@ def read_file(path: Path) -> Item:
     except SpacevrpError as error:
         reason = str(error).removeprefix(f"{path}: ")
         return Item(None, _stated_cost(path), path=path, refused=reason)
+
+
+def _first_plans(args: argparse.Namespace) -> Iterator[Instance]:
+    """The first instances of the public CVRP100, which is one file."""
+    path = _data_of(args) / "uniform100" / "CVRP.npz"
+    if not path.exists():
+        raise SpacevrpError(f"{args.suite}: expected the file {path}, found none")
+    for index in range(min(args.count, len(_public_set(path).problems))):
+        load = partial(_public_item, path, index)
+        yield Instance("CVRP", f"CVRP-i{index}", 100, load, 100)
+
+
+def _public_item(path: Path, index: int) -> Item:
+    known = _public_set(path).reference
+    return Item(_public_set(path).problems[index], None if known is None else float(known[index]))
+
+
+@lru_cache(maxsize=1)
+def _public_set(path: Path) -> TestSet:
+    return read_set(path)
+
+
+def _data_of(args: argparse.Namespace) -> Path:
+    if args.data is None:
+        raise SpacevrpError(f"{args.suite}: expected --data or SPACEVRP_DATA, received neither")
+    return Path(args.data)
 
 
 def _best_known(path: Path, problem: Problem) -> float | None:
@@ -221,6 +245,14 @@ SUITES: dict[str, Suite] = {
         "CVRPLIB, X and XXL",
         "cvrplib/*.vrp",
         lambda path: "X" if path.name.startswith("X-") else "XXL",
+    ),
+    "first-plans": Suite(
+        "From first plans, the search alone",
+        _first_plans,
+        ("0.01", "0.1", "1", "5"),
+        ((FROM_NETWORK,), (FROM_SAVINGS,), (PYVRP,)),
+        count=100,
+        whole=False,
     ),
     "equal-time": Suite(
         "Whole calls at equal time",
