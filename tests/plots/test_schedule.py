@@ -13,8 +13,9 @@ pytest.importorskip("matplotlib", reason="plots are an extra")
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 
+from spacevrp.plots.charts import plot_bars, plot_load
 from spacevrp.plots.pictures import draw, save_picture
-from spacevrp.plots.schedule import plot_bars, plot_load, plot_schedule, schedule_size, time_ticks
+from spacevrp.plots.schedule import plot_schedule, schedule_size, time_ticks
 from spacevrp.problems.clock import Clock
 from spacevrp.problems.errors import UnsupportedError
 from spacevrp.problems.problem import Problem

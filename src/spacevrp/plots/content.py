@@ -43,12 +43,14 @@ class RouteLook:
     stops: int
     load: str
     cost: str
+    trips: int = 1
 
     @property
     def label(self) -> str:
         """The number, which stands on the map, too, then what the route does."""
         load = f"load {self.load}" if self.load else ""
-        parts = (count(self.stops, "stop"), load, f"cost {self.cost}", self.vehicle)
+        trips = count(self.trips, "trip") if self.trips > 1 else ""
+        parts = (count(self.stops, "stop"), trips, load, f"cost {self.cost}", self.vehicle)
         return f"{self.number}: " + ", ".join(part for part in parts if part)
 
 
@@ -86,6 +88,7 @@ def _look(solution: Solution, position: int, route: RoutePlan) -> RouteLook:
         stops=len(route.visits),
         load=load if problem.loads.any() else "",
         cost=_write_cost(route.cost),
+        trips=1 + sum(stop.kind == "reload" for stop in route.stops),
     )
 
 
@@ -195,3 +198,20 @@ def stop_kinds(problem: Problem, nodes: Iterable[int]) -> list[Kind]:
         Kind("pickup", "^", tuple(n for n in listed if collects[n])),
     ]
     return [kind for kind in kinds if kind.nodes]
+
+
+@dataclass(frozen=True)
+class Link:
+    """Customers who are tied to each other by a relation, and the dashes of their line."""
+
+    label: str
+    dashes: tuple[float, ...]
+    nodes: tuple[int, ...]
+
+
+def links_of(problem: Problem) -> list[Link]:
+    """What a map shows of relations between customers."""
+    links = [Link("one of a group", (1, 1.5), group.nodes) for group in problem.groups]
+    links += [Link("on one route", (4, 1.5), nodes) for nodes in problem.same_route]
+    links += [Link("on different routes", (4, 1.5, 1, 1.5), s) for s in problem.different_routes]
+    return links + [Link("in this order", (8, 2), nodes) for nodes in problem.order]
