@@ -211,7 +211,7 @@ class Link:
 
 def links_of(problem: Problem) -> list[Link]:
     """What a map shows of relations between customers."""
-    links = [Link("one of a group", (1, 1.5), group.nodes) for group in problem.groups]
+    links = [Link("one of a group", (1, 1.5), tuple(group.nodes)) for group in problem.groups]
     links += [Link("on one route", (4, 1.5), nodes) for nodes in problem.same_route]
     links += [Link("on different routes", (4, 1.5, 1, 1.5), s) for s in problem.different_routes]
     return links + [Link("in this order", (8, 2), nodes) for nodes in problem.order]

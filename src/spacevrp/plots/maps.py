@@ -139,8 +139,8 @@ def _draw_route(
         line = line or drawn
     assert line is not None  # a route has customers
     line.set_label(look.label)
-    for leg, at_depot in zip(pairwise(nodes), pairwise(away), strict=True):
-        if any(at_depot):
+    for leg, at_depots in zip(pairwise(nodes), pairwise(away), strict=True):
+        if any(at_depots):
             axes.plot(*places[list(leg)].T, **thin)
     if problem.depots and not away[-1]:
         axes.scatter(
@@ -165,7 +165,8 @@ def _draw_reloads(axes: Axes, problem: Problem, places: Array, solution: Solutio
         for node in {stop.node for stop in route.stops if stop.kind == "reload"}:
             rings[node] = rings.get(node, 0) + 1
             axes.scatter(
-                *places[[node]].T,
+                float(places[node, 0]),
+                float(places[node, 1]),
                 s=(13.0 + 5.0 * rings[node]) ** 2,
                 facecolor="none",
                 edgecolor=look.colour,

@@ -75,7 +75,7 @@ def check_order(problem: Problem, trip: Trip) -> list[Violation]:
         Violation(
             "order",
             f"route {trip.number} visits customer {later} before customer {earlier}, expected "
-            f"{earlier} first",
+            f"customer {earlier} first",
             trip.number,
             later,
         )

@@ -6,7 +6,7 @@ from collections.abc import Callable, Hashable, Iterable, Sequence
 from dataclasses import dataclass, replace
 
 from spacevrp.problems.deadline import NEVER, Deadline, TimeIsUp
-from spacevrp.problems.explanation.changes import Relaxation, rank, relaxations
+from spacevrp.problems.explanation.changes import Relaxation
 from spacevrp.problems.explanation.insertions import (
     Insertion,
     Insertions,
@@ -14,6 +14,7 @@ from spacevrp.problems.explanation.insertions import (
     lacks_vehicle,
     missing,
 )
+from spacevrp.problems.explanation.relaxing import rank, relaxations
 from spacevrp.problems.explanation.text import (
     describe_fault,
     describe_place,
