@@ -91,8 +91,9 @@ def _plot(problem: Problem, solution: Solution | None, ax: Axes | None) -> Axes:
             lines.append(Line(places[nodes], look.colour, look.number))
             colours[nodes] = look.colour
     _draw_links(ax, problem, places)
-    _draw_reloads(ax, problem, places, solution)
     radii = _draw_nodes(ax, problem, places, colours, solution)
+    for node, radius in _draw_reloads(ax, places, solution).items():
+        radii[node] = max(radii[node], radius)
     if solution is not None and problem.depots:
         ends = [route.stops[-1].node for route in solution.plan.routes]
         ends = [node for node in ends if node not in problem.depots]
@@ -156,32 +157,37 @@ def _draw_route(
     return line
 
 
-def _draw_reloads(axes: Axes, problem: Problem, places: Array, solution: Solution | None) -> None:
-    """A ring around a depot for each route that reloads there, the second around the first."""
-    rings: dict[int, int] = {}
+def _draw_reloads(axes: Axes, places: Array, solution: Solution | None) -> dict[int, float]:
+    """A ring around a depot for each route that reloads there, the second around the first.
+
+    Returns the radius of the largest ring of each depot, in points.
+    """
+    radii: dict[int, float] = {}
     for look, route in (
         [] if solution is None else zip(looks_of(solution), solution.plan.routes, strict=True)
     ):
         for node in {stop.node for stop in route.stops if stop.kind == "reload"}:
-            rings[node] = rings.get(node, 0) + 1
+            radii[node] = radii.get(node, 6.5) + 2.5
             axes.scatter(
                 float(places[node, 0]),
                 float(places[node, 1]),
-                s=(13.0 + 5.0 * rings[node]) ** 2,
+                s=(2.0 * radii[node]) ** 2,
                 facecolor="none",
                 edgecolor=look.colour,
                 linewidth=1.6,
                 label="reload",
                 zorder=4.5,
             )
+    return radii
 
 
 def _draw_links(axes: Axes, problem: Problem, places: Array) -> None:
     """Thin grey lines between customers who are tied to each other."""
     for link in links_of(problem):
-        looks: dict[str, Any] = {"color": QUIET, "linewidth": 1.4, "zorder": 0.5}
+        looks: dict[str, Any] = {"color": QUIET, "linewidth": 3.0, "alpha": 0.6, "zorder": 0.5}
         there = places[list(link.nodes)].T
-        axes.plot(*there, linestyle=(0, link.dashes), label=link.label, **looks)
+        style: Any = (0, link.dashes) if link.dashes else "-"
+        axes.plot(*there, linestyle=style, label=link.label, **looks)
 
 
 def _ring(problem: Problem) -> float:

@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
 _WINDOW, _EDGE = "#e1e7ea", "#aab4ba"
-_BREAK, _OVERTIME = "#ffe9a3", "#fbdedb"
+_BREAK, _OVERTIME = "#ffe9a3", "#f9cfca99"
 # Inches of a stop's row; with more rows than these a route gets one lane for all its stops.
 _ROW, _MOST_ROWS = 0.2, 90
 
@@ -48,6 +48,7 @@ def plot_schedule(solution: Solution, ax: Axes | None = None) -> Axes:
     times = [time for route in plan.routes for s in route.stops for time in (s.reached, s.left)]
     if not all(map(math.isfinite, times)):
         raise UnsupportedError("schedule: a route travels an arc that does not exist")
+    times += [p.end for route in plan.routes for p in route.pauses if math.isfinite(p.end)]
     span = (min(times, default=0.0), max(times, default=1.0))
     if _count_rows(solution) <= _MOST_ROWS:
         _draw_rows(axes, solution, span)
@@ -88,7 +89,7 @@ def _draw_rows(axes: Axes, solution: Solution, span: tuple[float, float]) -> Non
 
     for look, route in zip(looks_of(solution), solution.plan.routes, strict=True):
         head(f"route {look.label}", look.colour)
-        heading, before = row, (route.stops[0].left, float(row))
+        heading, before = row, (route.stops[0].left, row + 0.45)  # below the words
         _draw_pauses(axes, route, 0, row + 0.5, span)
         for place, stop in enumerate(route.stops):
             if stop.kind == "start":
@@ -105,7 +106,7 @@ def _draw_rows(axes: Axes, solution: Solution, span: tuple[float, float]) -> Non
             _draw_window(axes, problem, stop.node, row, 0.72, span)
             _draw_stop(axes, problem, stop, row, 0.4, look.colour)
             ticks.append(row)
-            labels.append(short(stop.id))
+            labels.append(short(f"reload: {stop.id}" if stop.kind == "reload" else stop.id))
         _draw_pauses(axes, route, len(route.stops), row + 0.5, span)
         _draw_overtime(axes, route, (heading - 0.4, row + 0.6))
         row += 1
@@ -120,7 +121,7 @@ def _draw_rows(axes: Axes, solution: Solution, span: tuple[float, float]) -> Non
             labels.append(short(node_id(problem, node)))
         row += 1
     axes.set_yticks(ticks, labels, fontsize=7)
-    axes.set_ylim(row - 0.4, -0.8)
+    axes.set_ylim(row - 0.1, -0.8)
 
 
 def _draw_time_lanes(axes: Axes, solution: Solution, span: tuple[float, float]) -> None:
@@ -168,6 +169,8 @@ def _draw_window(
         looks: dict[str, Any] = {"color": _WINDOW, "edgecolor": _EDGE, "linewidth": 0.4}
         width = max(min(last, max(span[1], first)) - left, 0.0)
         axes.barh(row, width, left=left, height=height, zorder=1, **looks)
+        if first == last:  # an appointment has no width
+            axes.plot([first, first], [row - 0.4, row + 0.4], color=_EDGE, linewidth=2.0, zorder=1)
     return start
 
 
@@ -210,7 +213,7 @@ def _draw_overtime(axes: Axes, route: RoutePlan, rows: tuple[float, float]) -> N
     first, last = route.stops[0].left + route.vehicle.max_duration, route.stops[-1].left
     height = rows[1] - rows[0]
     axes.barh(
-        rows[0] + height / 2, last - first, left=first, height=height, color=_OVERTIME, zorder=0.5
+        rows[0] + height / 2, last - first, left=first, height=height, color=_OVERTIME, zorder=1.5
     )
 
 
@@ -242,7 +245,8 @@ def _draw_stop(
     mark, shade = ("x", RED) if late else ("|", colour)
     axes.plot([stop.reached], [row], marker=mark, markersize=6, color=shade, zorder=4)
     if stop.kind == "reload":
-        axes.plot([stop.left], [row], marker="D", markersize=4, color=colour, zorder=4)
+        edge: dict[str, Any] = {"markeredgecolor": "white", "markeredgewidth": 0.8}
+        axes.plot([stop.left], [row], marker="D", markersize=7, color=colour, zorder=4, **edge)
 
 
 def _draw_end(axes: Axes, problem: Problem, end: Stop, row: float, colour: str) -> None:

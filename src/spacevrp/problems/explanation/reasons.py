@@ -23,6 +23,7 @@ from spacevrp.problems.explanation.text import (
     is_bound,
     name,
     name_all,
+    tell_owner,
 )
 from spacevrp.problems.plan import node_id
 from spacevrp.problems.plan_text import write_number
@@ -164,7 +165,8 @@ def _reasons(
         return [("fleet", _tell_full(insertions, who, into_routes))] * len(stops)
     if len(stops) == 2:
         return _reasons_of_pair(insertions, stops, alone)
-    return [(_code(alone), f"{who} cannot be served alone: {describe_fault(problem, alone)}")]
+    text = f"{who} cannot be served alone: {describe_fault(problem, alone)}"
+    return [(_code(alone), text + tell_owner(problem, stops[0]))]
 
 
 def _first(closest: Sequence[Insertion], among: Sequence[Insertion]) -> Insertion:

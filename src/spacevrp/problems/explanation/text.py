@@ -93,6 +93,14 @@ def is_bound(fault: Violation) -> bool:
     return fault.code == "pin" and fault.route is None
 
 
+def tell_owner(problem: Problem, node: int) -> str:
+    """Why no other vehicle helps, where the goods of a customer are on board of one."""
+    for terms in problem.fleet:
+        if node in (terms.on_board or ()):
+            return f"; its goods are on board of {called(terms)}"
+    return ""
+
+
 def _tell_claim(problem: Problem, insertion: Insertion, plan: RoutePlan, fault: Violation) -> str:
     """Whom a vehicle may not serve, or whom it has to serve before."""
     node = fault.node or 0
