@@ -27,6 +27,10 @@ _SIDE = 30_000  # metres
 _WINDING = 1.3  # roads against straight lines
 _SPEED = 12.0  # metres a second
 _START_UP = 40  # seconds added to every trip
+# Of streets: to how many neighbours, metres a second, and seconds lost at each end.
+_NEIGHBOURS, _STREET_SPEEDS, _AT_JUNCTIONS = 5, (7.0, 12.0, 22.0), 8
+# Stops for each vehicle, from a roomy fleet to a tight one; instances take turns.
+_STOPS_A_VEHICLE = (13, 16, 18, 19, 20, 21)
 # To leave out a stop that must be served costs so many times the longest trip there and back.
 _PRICE_OF_A_STOP = 5
 
@@ -39,7 +43,7 @@ def build_day(kind: str, size: int, number: int, seed: int) -> Item:
     these end.
     """
     draw = np.random.default_rng([seed, number, size, *kind.encode()])
-    problem = KINDS[kind](draw, size)
+    problem = _streets(draw, size, number) if kind == "streets" else KINDS[kind](draw, size)
     problem = problem.replace(name=f"{kind}-n{size}-s{seed}-i{number}")
     if any(terms.pinned for terms in problem.fleet):
         return _without_pins(problem)
@@ -71,6 +75,35 @@ def _roads(draw: Generator, places: Floats) -> tuple[Floats, Floats]:
     seconds = np.rint(metres / _SPEED) + _START_UP
     np.fill_diagonal(seconds, 0)
     return metres, seconds
+
+
+def _street_roads(draw: Generator, places: Floats) -> tuple[Floats, Floats]:
+    """Metres and seconds (N, N) of the fastest ways through streets between neighbours.
+
+    Streets are slow, usual or fast, and every third leads one way only. A chain from west to east
+    leads both ways, so that there is a way from anywhere to anywhere.
+    """
+    size = len(places)
+    straight = np.hypot(*(places[:, np.newaxis] - places).transpose(2, 0, 1))
+    near = np.argsort(straight, axis=1)[:, 1 : _NEIGHBOURS + 1]
+    linked = np.zeros((size, size), dtype=bool)
+    linked[np.arange(size)[:, np.newaxis], near] = True
+    both_ways = draw.random((size, size)) < 2 / 3
+    linked |= linked.T & np.triu(both_ways | both_ways.T)
+    chain = np.argsort(places[:, 0])
+    linked[chain[:-1], chain[1:]] = linked[chain[1:], chain[:-1]] = True
+    speed = draw.choice(_STREET_SPEEDS, (size, size))
+    speed = np.triu(speed) + np.triu(speed, 1).T  # the same in both directions
+    seconds = np.where(linked, _WINDING * straight / speed + _AT_JUNCTIONS, np.inf)
+    metres = np.where(linked, _WINDING * straight, np.inf)
+    np.fill_diagonal(seconds, 0)
+    np.fill_diagonal(metres, 0)
+    for over in range(size):  # Floyd and Warshall
+        through = seconds[:, over, np.newaxis] + seconds[over]
+        faster = through < seconds
+        seconds[faster] = through[faster]
+        metres[faster] = (metres[:, over, np.newaxis] + metres[over])[faster]
+    return np.rint(metres), np.rint(seconds)
 
 
 def _windows(draw: Generator, size: int, depots: int, hours: tuple[float, float]) -> Floats:
@@ -210,6 +243,21 @@ def _overloaded(draw: Generator, size: int) -> Problem:
     """Shifts too short for all stops, all of which must be served."""
     vans = Vehicle("van", max(1, round(size / 21)), 150, window=_DAY)
     return _make(draw, size, hours=(2, 4), minutes=(13, 29), vehicles=[vans])
+
+
+def _streets(draw: Generator, size: int, number: int) -> Problem:
+    """One-way streets and a fleet of so many vehicles; the later of a series have fewer."""
+    metres, seconds = _street_roads(draw, _town(draw, size, 1))
+    vehicles = -(-size // _STOPS_A_VEHICLE[number % len(_STOPS_A_VEHICLE)])
+    return Problem.from_matrix(
+        metres,
+        durations=seconds,
+        demand=np.concatenate([[0], draw.integers(1, 10, size)]),
+        capacity=130,
+        windows=_windows(draw, size, 1, (1, 3)),
+        service=np.concatenate([[0], _MINUTE * draw.integers(12, 31, size)]),
+        max_routes=vehicles,
+    )
 
 
 KINDS: dict[str, Callable[[Generator, int], Problem]] = {
