@@ -48,6 +48,16 @@ def test_a_day_is_the_same_for_the_same_seed_and_no_other(kind: str) -> None:
     assert PyVrpOracle().supports(day.given or day.problem) is None
 
 
+def test_streets_are_the_fastest_ways_and_fleets_get_smaller() -> None:
+    day = build_day("streets", 40, 1, 1).problem
+    seconds = day.durations.matrix()
+    through = (seconds[:, :, None] + seconds[None]).min(axis=1)
+    assert (seconds <= through + 1.5).all()  # each way was rounded
+    assert (seconds != seconds.T).mean() > 0.5
+    assert np.isfinite(day.distances.matrix()).all()
+    assert [build_day("streets", 40, n, 1).problem.max_routes for n in (0, 5, 6)] == [4, 2, 4]
+
+
 def test_a_day_with_pins_starts_where_the_pins_end_and_costs_the_same_in_the_end() -> None:
     day = build_day("pinned", 30, 0, 1)
     assert day.given is not None

@@ -29,8 +29,6 @@ _SPEED = 12.0  # metres a second
 _START_UP = 40  # seconds added to every trip
 # Of streets: to how many neighbours, metres a second, and seconds lost at each end.
 _NEIGHBOURS, _STREET_SPEEDS, _AT_JUNCTIONS = 5, (7.0, 12.0, 22.0), 8
-# Stops for each vehicle, from a roomy fleet to a tight one; instances take turns.
-_STOPS_A_VEHICLE = (13, 16, 18, 19, 20, 21)
 # To leave out a stop that must be served costs so many times the longest trip there and back.
 _PRICE_OF_A_STOP = 5
 
@@ -43,8 +41,9 @@ def build_day(kind: str, size: int, number: int, seed: int) -> Item:
     these end.
     """
     draw = np.random.default_rng([seed, number, size, *kind.encode()])
-    problem = _streets(draw, size, number) if kind == "streets" else KINDS[kind](draw, size)
-    problem = problem.replace(name=f"{kind}-n{size}-s{seed}-i{number}")
+    problem = KINDS[kind](draw, size).replace(name=f"{kind}-n{size}-s{seed}-i{number}")
+    if kind in FLEETS:
+        problem = problem.replace(max_routes=-(-size // FLEETS[kind][number % len(FLEETS[kind])]))
     if any(terms.pinned for terms in problem.fleet):
         return _without_pins(problem)
     if kind == "overloaded":
@@ -245,10 +244,9 @@ def _overloaded(draw: Generator, size: int) -> Problem:
     return _make(draw, size, hours=(2, 4), minutes=(13, 29), vehicles=[vans])
 
 
-def _streets(draw: Generator, size: int, number: int) -> Problem:
-    """One-way streets and a fleet of so many vehicles; the later of a series have fewer."""
+def _streets(draw: Generator, size: int) -> Problem:
+    """One-way streets."""
     metres, seconds = _street_roads(draw, _town(draw, size, 1))
-    vehicles = -(-size // _STOPS_A_VEHICLE[number % len(_STOPS_A_VEHICLE)])
     return Problem.from_matrix(
         metres,
         durations=seconds,
@@ -256,7 +254,6 @@ def _streets(draw: Generator, size: int, number: int) -> Problem:
         capacity=130,
         windows=_windows(draw, size, 1, (1, 3)),
         service=np.concatenate([[0], _MINUTE * draw.integers(12, 31, size)]),
-        max_routes=vehicles,
     )
 
 
@@ -269,7 +266,10 @@ KINDS: dict[str, Callable[[Generator, int], Problem]] = {
     "mixed": _mixed,
     "pinned": _pinned,
     "overloaded": _overloaded,
+    "streets": _streets,
 }
+# Stops for each vehicle, where a fleet is limited so: roomy to tight, instances take turns.
+FLEETS = {"streets": (13, 16, 18, 19, 20, 21)}
 
 
 # ------------------------------------------------------------------ what others are given, and back

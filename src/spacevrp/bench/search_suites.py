@@ -187,6 +187,18 @@ def _days(args: argparse.Namespace, network: Network) -> Iterator[Case]:
         yield Case(kind, size, key, make, args.count)
 
 
+_STREET_SIZES = (200, 500, 900)
+
+
+def _roads(args: argparse.Namespace, network: Network) -> Iterator[Case]:
+    """One-way streets, windows, and fleets from roomy to tight."""
+    for size in _STREET_SIZES:
+        key = {"day": "streets", "size": size, "count": args.count, "seed": args.seed}
+        make = partial(_each_day, "streets", size, range(args.count), args.seed)
+        small = partial(build_day, "streets", 20, 0, args.seed)
+        yield Case("streets", size, key, make, args.count, small=small)
+
+
 def _each_day(kind: str, size: int, numbers: Sequence[int], seed: int) -> list[Item]:
     return [build_day(kind, size, number, seed) for number in numbers]
 
@@ -286,6 +298,7 @@ SUITES: dict[str, Suite] = {
     ),
     "variants": Suite("All variants", _variants, 32, (1.0,), ((SEARCH,),)),
     "days": Suite("Days as people have them", _days, 4, (2.0,), ((SEARCH,), _MODELLED)),
+    "roads": Suite("Streets and small fleets", _roads, 6, (2.0,), ((TIMED,), (SEARCH,), _MODELLED)),
     "small": Suite(
         "Many small problems", _small, 200, (0.01, 0.02), ((SEARCH,), (SOLVE,), ("pyvrp",))
     ),
