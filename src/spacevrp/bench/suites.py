@@ -151,6 +151,18 @@ def _days(args: argparse.Namespace) -> Iterator[Instance]:
             yield Instance(kind, f"{kind}-n{size}-i{number}", size, load, size, rules)
 
 
+_STREET_SIZES = (200, 500, 900)
+
+
+def _roads(args: argparse.Namespace) -> Iterator[Instance]:
+    """One-way streets, windows, and fleets from roomy to tight."""
+    rules = partial(build_day, "streets", 20, 0, _SEED)
+    for size in _STREET_SIZES:
+        for number in range(args.count):
+            load = partial(build_day, "streets", size, number, _SEED)
+            yield Instance("streets", f"streets-n{size}-i{number}", size, load, size, rules)
+
+
 # -------------------------------------------------------------------------------------------- files
 
 
@@ -270,6 +282,9 @@ SUITES: dict[str, Suite] = {
         plot=True,
     ),
     "days": Suite("Days as people have them", _days, ("2",), ((SEARCH,), _MODELLED), count=4),
+    "roads": Suite(
+        "Streets and small fleets", _roads, ("2",), ((OURS,), (SEARCH,), (PYVRP,)), count=6
+    ),
     "small": Suite(
         "Many small problems", _small, ("0.01", "0.02"), ((SEARCH,), (OURS,), (PYVRP,)), count=200
     ),
