@@ -288,7 +288,7 @@ def test_a_disk_that_is_full_for_real(process: Any, tmp_path: Path) -> None:
     assert server.http.post("/v1/validate", json=FOUR).status_code == 200
     resource.prlimit(server.process.pid, resource.RLIMIT_FSIZE, (hard, hard))  # there is room again
     end = time.monotonic() + PATIENCE
-    while server.http.get("/health").status_code != 200:  # though nobody asks for anything
+    while server.http.get("/health").status_code != 200:  # without any request in between
         assert time.monotonic() < end
         time.sleep(0.1)
     for name in names:

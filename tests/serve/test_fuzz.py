@@ -103,7 +103,7 @@ def hostile_query(draw: random.Random) -> str:
 def hostile_request(seed: int, job: str) -> dict[str, Any]:
     """One of any kind; ``job`` is one that is there."""
     draw = random.Random(seed)
-    if seed % 10 == 0:  # no body, or one that nobody asked for
+    if seed % 10 == 0:  # no body, or one that is not asked for
         name = draw.choice((*map(quote, IDS), job))
         tail = draw.choice(("", "/plan", "/events", "/plan/x"))
         path = draw.choice((f"/v1/jobs/{name}{tail}", f"/{name}", "/v1", "/metrics", "/page.json"))

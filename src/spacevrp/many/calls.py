@@ -1,4 +1,4 @@
-"""A call of the solver on a thread, whose progress somebody else hears of now and then."""
+"""A call of the solver on a thread, whose progress its caller hears of now and then."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from spacevrp.problems.solution import Solution
 from spacevrp.solver import Outcome, SolveParams, Solver
 
 # A stage begins; a better plan of the problem with this number; at last the outcome, or an error.
-# Plans come without their problems, which whoever asked has.
+# Plans come without their problems, which the caller has.
 Event = str | tuple[int, Solution] | Outcome | Exception
 
 

@@ -23,7 +23,7 @@ from spacevrp.problems.problem import Problem
 from spacevrp.problems.solution import Solution
 from spacevrp.solver import SolveParams, Solver
 
-# Seconds after which whoever follows a call hears that there is nothing new.
+# Seconds after which the caller hears that there is nothing new.
 _PATIENCE = 0.2
 
 
@@ -96,7 +96,7 @@ class Worker:
         seconds: float,
         explain: bool | None,
     ) -> None:
-        """Begin a call of :meth:`Solver.run`; one that nobody has heard to the end is ended."""
+        """Begin a call of :meth:`Solver.run`; one that was not heard to its end is ended."""
         if self._followed is not None:
             self._followed.interrupt()
         self._followed = Call(self._loaded, problems, params, starts, seconds, explain)

@@ -142,7 +142,7 @@ def repaired(problem: Problem, plan: Solution) -> tuple[Solution | None, str]:
 
 
 def _without_folder(text: str) -> str:
-    """What a reader says, without the folder of its file, which is nobody's business."""
+    """What a reader says, without the folder of its file, which callers need not know."""
     return _FOLDER.sub("", text)
 
 
