@@ -157,7 +157,7 @@ def test_malformed_requests(serving: Any, capfd: pytest.CaptureFixture[str]) -> 
 
 
 @pytest.mark.slow
-def test_ten_thousand_malformed_requests(process: Any) -> None:
+def test_thousands_of_malformed_requests(process: Any) -> None:
     count = int(os.environ.get("SPACEVRP_FUZZ_REQUESTS", "2000"))
     first = 1000 * int(os.environ.get("SPACEVRP_FUZZ_SEED", "1"))
     # Few results are kept, so that what grows would be lost memory.
@@ -178,6 +178,6 @@ def test_ten_thousand_malformed_requests(process: Any) -> None:
     assert "Traceback" not in errors
     assert "fault" not in errors
     assert sum(statuses_again.values()) == count // parts
-    assert held[-1] - held[-2] < 10, held
+    assert held[-1] - held[-2] < 40, held
     answer = server.http.post("/v1/jobs", json=FOUR)
     assert answer.status_code == 202
