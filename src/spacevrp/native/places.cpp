@@ -119,10 +119,10 @@ Place Search::scan_whole(int number, Node node, double floor, double bound) {
             model_.distance(last, node) + model_.distance(node, next) - r.arc[at(p)];
         double least = weight * longer;
         if (trips)
-            least = weight * plan.rules().least_length(r.type, r.trips, r.node.data(),
-                                                       r.so_far.data(), r.size, p, node, out,
-                                                       back) -
-                    r.cost;
+            least =
+                weight * plan.rules().least_length(r.type, r.trips, r.node.data(), r.so_far.data(),
+                                                   r.size, p, node, out, back) -
+                r.cost;
         if (model_.rich && model_.limited_duration) {
             const double busy = r.busy[at(r.size + 1)] + model_.duration(last, node) + service +
                                 model_.duration(node, next) - model_.duration(last, next);
@@ -325,11 +325,6 @@ Search::Known *Search::known(Node head, int number) {
     return &known_[at(head) * at(known_width_) + at(number)];
 }
 
-bool Search::is_known(Node head, int number) {
-    const Known *held = known(head, number);
-    return held != nullptr && held->version == plan.route[at(number)].version;
-}
-
 // The slow twin of what is remembered: a route that has not changed has the same best place.
 void Search::check_known(const Known &held, int number, Node head) {
     const Place fresh = model_.partner[at(head)] < 0 ? scan_route(number, head, -INFINITE, INFINITE)
@@ -363,14 +358,14 @@ void Search::try_route(int number, Node head, double blink, Place &best) {
         if (!(known_here->delta < best.delta))
             return;
         if (known_here->first >= 0)
-            place = {known_here->delta,  number, r.type, known_here->first,
+            place = {known_here->delta,  number, r.type,           known_here->first,
                      known_here->second, 0.0,    known_here->extra};
     }
     if (place.route < 0) {
         place = scan(-INFINITE);
         if (known_here != nullptr)
-            *known_here = {r.version, place.delta, place.route < 0 ? -1 : place.first,
-                           place.second, place.extra};
+            *known_here = {r.version, place.delta, place.route < 0 ? -1 : place.first, place.second,
+                           place.extra};
     }
     while (place.route >= 0 && blink > 0.0 && random_.uniform() < blink)
         place = scan(place.delta);
@@ -453,15 +448,9 @@ Place Search::best_place(Node head, double blink) {
         // Most routes are full: one number says so before anything else is looked at.
         const bool sums = model_.loaded && model_.plain_load && !model_.paired;
         const double amount = sums ? std::abs(model_.demand(head, 0)) : -INFINITE;
-        // Where whole routes are evaluated, what is known comes first: few others have to be.
-        for (const bool known_first : {true, false}) {
-            for (const int number : plan.active)
-                if (!(amount > plan.route[at(number)].spare) &&
-                    (!model_.rich || is_known(head, number) == known_first))
-                    try_route(number, head, blink, best);
-            if (!model_.rich)
-                break;
-        }
+        for (const int number : plan.active)
+            if (!(amount > plan.route[at(number)].spare))
+                try_route(number, head, blink, best);
     } else {
         if (model_.has_matrix() || model_.paired)
             try_near_routes(head, blink, best);

@@ -134,7 +134,7 @@ private:
         int reloads = 0, breaks = 0, before = -1, boundary = 0;
         Node depot = -1;
         int place = -1; // of that depot among those to reload at; -1 for the start
-        int next = -1; // label after the same customers, of quick trips
+        int next = -1;  // label after the same customers, of quick trips
     };
     // A customer on the way, from the one before.
     struct Ahead {
@@ -143,7 +143,7 @@ private:
     };
     std::vector<char> sums_loads_; // (K,) types with quick trips
     std::vector<Ahead> ahead_;
-    std::vector<Leg> out_, back_; // (customers, depots) from a depot, and to it
+    std::vector<Leg> out_, back_;  // (customers, depots) from a depot, and to it
     std::vector<int> first_label_; // by the customers served, or -1
     bool by_duration_ = false;     // how long the route takes matters, and not only when it ends
     bool plain_times_ = true;

@@ -148,7 +148,6 @@ private:
         double extra = 0.0;
     };
     Known *known(Node head, int number); // null where memory would not do
-    bool is_known(Node head, int number);
     void check_known(const Known &held, int number, Node head);
     bool has_room(const Route &r, Node node) const;
     // The best place in a route that costs more than the floor and less than the bound; the bound

@@ -357,8 +357,8 @@ void RouteRules::find_lengths(int type, const Node *stops, int count, TripLength
 }
 
 double RouteRules::least_length(int type, const TripLengths &trips, const Node *nodes,
-                                const double *so_far, int count, int after, Node node,
-                                double out, double back) const {
+                                const double *so_far, int count, int after, Node node, double out,
+                                double back) const {
     const TypeRules &own = model_.rules.types[at(type)];
     const bool counted = model_.plain_load && !own.under_way;
     const double room = counted ? own.capacity[0] * (1.0 + ROUNDING) : INFINITE;
