@@ -14,7 +14,7 @@ import numpy as np
 from numpy.random import Generator
 from numpy.typing import NDArray
 
-from spacevrp.bench.search_methods import Item
+from spacevrp.bench.suite_methods import Item
 from spacevrp.problems.fleet import Vehicle
 from spacevrp.problems.problem import Problem
 from spacevrp.problems.solution import Solution
@@ -44,7 +44,9 @@ def build_day(kind: str, size: int, number: int, seed: int) -> Item:
     if any(terms.pinned for terms in problem.fleet):
         return _without_pins(problem)
     if kind == "overloaded":
-        return Item(problem, _with_prices(problem), lambda found: _judged(problem, found))
+        return Item(
+            problem, given=_with_prices(problem), back=lambda found: _judged(problem, found)
+        )
     return Item(problem)
 
 
@@ -290,7 +292,7 @@ def _without_pins(problem: Problem) -> Item:
                 vehicles.append(terms.number)
         return Solution.judged(problem, routes, vehicles)
 
-    return Item(problem, given, back)
+    return Item(problem, given=given, back=back)
 
 
 def _clock_after(problem: Problem, start: int, pinned: Sequence[int]) -> float:
