@@ -391,7 +391,7 @@ Result Search::run(const Hooks &hooks) {
         const double limit = current - temperature * std::log(random_.uniform() + 1e-300);
         double value = INFINITE;
         bool changed = mixed_ && random_.uniform() < OTHER_TYPES && change_types();
-        if (depots_ && options_.moved > 0.0 && random_.uniform() < options_.moved)
+        if (depots_ && random_.uniform() < options_.moved)
             changed = change_depots() || changed;
         const bool improves =
             options_.within > 0.0 && plan.active.size() == 1 && random_.uniform() < options_.within;
@@ -401,7 +401,7 @@ Result Search::run(const Hooks &hooks) {
                                  ? MANY_BLINKS
                                  : options_.blink;
         if (recreate(blink, changed ? INFINITE : worth)) {
-            if (changed || (model_.types() > 1 && random_.uniform() < options_.retyped))
+            if (changed || (model_.types() > 1 && random_.uniform() < 0.1))
                 retype();
             value = objective();
             if (improves && value < worth) {

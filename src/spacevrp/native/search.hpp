@@ -28,8 +28,7 @@ struct Options {
     double descent = 0.01; // share of iterations with a descent around what changed
     int granularity = 12;  // neighbours that the descent looks at
     double within = 0.2;   // share of iterations that improve a single tour before they judge it
-    double retyped = 0.1;  // share of iterations that look for other vehicles for changed routes
-    double moved = 0.0;    // share of iterations that give ruined routes another depot
+    double moved = 0.1;    // share of iterations that give a ruined route another depot
     double progress_from = 0.0, progress_to = 1.0; // part of a longer annealing
     bool descend_first = true;
     bool give_current = false; // beside the best plan, for an annealing that goes on
