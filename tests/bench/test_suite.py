@@ -69,6 +69,18 @@ def test_a_day_is_the_same_for_the_same_seed_and_no_other(kind: str) -> None:
     assert PyVrpOracle().supports(given) is None
 
 
+def test_streets_are_the_fastest_ways_and_fleets_get_smaller() -> None:
+    day = build_day("streets", 40, 1, 1).problem
+    assert day is not None
+    seconds = day.durations.matrix()
+    through = (seconds[:, :, None] + seconds[None]).min(axis=1)
+    assert (seconds <= through + 1.5).all()  # each way was rounded
+    assert (seconds != seconds.T).mean() > 0.5
+    assert np.isfinite(day.distances.matrix()).all()
+    fleets = [build_day("streets", 40, number, 1).problem for number in (0, 5, 6)]
+    assert [one.max_routes for one in fleets if one is not None] == [4, 2, 4]
+
+
 def test_a_day_with_pins_starts_where_the_pins_end_and_costs_the_same_in_the_end() -> None:
     day = build_day("pinned", 30, 0, 1)
     assert day.given is not None

@@ -11,7 +11,7 @@ from functools import lru_cache, partial
 from pathlib import Path
 
 from spacevrp.bench import references
-from spacevrp.bench.sets import judged_cost
+from spacevrp.bench.sets import TestSet, judged_cost, read_set
 from spacevrp.bench.suite_days import build_day
 from spacevrp.bench.suite_methods import (
     FROM_INSERTION,
@@ -151,6 +151,18 @@ def _days(args: argparse.Namespace) -> Iterator[Instance]:
             yield Instance(kind, f"{kind}-n{size}-i{number}", size, load, size, rules)
 
 
+_STREET_SIZES = (200, 500, 900)
+
+
+def _roads(args: argparse.Namespace) -> Iterator[Instance]:
+    """One-way streets, windows, and fleets from roomy to tight."""
+    rules = partial(build_day, "streets", 20, 0, _SEED)
+    for size in _STREET_SIZES:
+        for number in range(args.count):
+            load = partial(build_day, "streets", size, number, _SEED)
+            yield Instance("streets", f"streets-n{size}-i{number}", size, load, size, rules)
+
+
 # -------------------------------------------------------------------------------------------- files
 
 
@@ -158,9 +170,7 @@ def _files(
     pattern: str, class_of: Callable[[Path], str], args: argparse.Namespace
 ) -> Iterator[Instance]:
     """Public data below the folder ``--data``, small files first."""
-    if args.data is None:
-        raise SpacevrpError(f"{args.suite}: expected --data or SPACEVRP_DATA, received neither")
-    paths = sorted(Path(args.data).glob(pattern), key=lambda path: path.stat().st_size)
+    paths = sorted(_data_of(args).glob(pattern), key=lambda path: path.stat().st_size)
     if not paths:
         where = f"{args.data}/{pattern}"
         raise SpacevrpError(f"{args.suite}: expected files {where}, found none")
@@ -183,6 +193,32 @@ def read_file(path: Path) -> Item:
     except SpacevrpError as error:
         reason = str(error).removeprefix(f"{path}: ")
         return Item(None, _stated_cost(path), path=path, refused=reason)
+
+
+def _first_plans(args: argparse.Namespace) -> Iterator[Instance]:
+    """The first instances of the public CVRP100, which is one file."""
+    path = _data_of(args) / "uniform100" / "CVRP.npz"
+    if not path.exists():
+        raise SpacevrpError(f"{args.suite}: expected the file {path}, found none")
+    for index in range(min(args.count, len(_public_set(path).problems))):
+        load = partial(_public_item, path, index)
+        yield Instance("CVRP", f"CVRP-i{index}", 100, load, 100)
+
+
+def _public_item(path: Path, index: int) -> Item:
+    known = _public_set(path).reference
+    return Item(_public_set(path).problems[index], None if known is None else float(known[index]))
+
+
+@lru_cache(maxsize=1)
+def _public_set(path: Path) -> TestSet:
+    return read_set(path)
+
+
+def _data_of(args: argparse.Namespace) -> Path:
+    if args.data is None:
+        raise SpacevrpError(f"{args.suite}: expected --data or SPACEVRP_DATA, received neither")
+    return Path(args.data)
 
 
 def _best_known(path: Path, problem: Problem) -> float | None:
@@ -222,6 +258,14 @@ SUITES: dict[str, Suite] = {
         "cvrplib/*.vrp",
         lambda path: "X" if path.name.startswith("X-") else "XXL",
     ),
+    "first-plans": Suite(
+        "From first plans, the search alone",
+        _first_plans,
+        ("0.01", "0.1", "1", "5"),
+        ((FROM_NETWORK,), (FROM_SAVINGS,), (PYVRP,)),
+        count=100,
+        whole=False,
+    ),
     "equal-time": Suite(
         "Whole calls at equal time",
         _variants,
@@ -238,6 +282,9 @@ SUITES: dict[str, Suite] = {
         plot=True,
     ),
     "days": Suite("Days as people have them", _days, ("2",), ((SEARCH,), _MODELLED), count=4),
+    "roads": Suite(
+        "Streets and small fleets", _roads, ("2",), ((OURS,), (SEARCH,), (PYVRP,)), count=6
+    ),
     "small": Suite(
         "Many small problems", _small, ("0.01", "0.02"), ((SEARCH,), (OURS,), (PYVRP,)), count=200
     ),
