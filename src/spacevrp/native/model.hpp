@@ -153,7 +153,7 @@ public:
     std::vector<std::uint8_t> is_pickup;
     std::vector<Node> customers;
     std::vector<char> is_customer; // (N + 1,)
-    std::vector<char> sign;        // (N + 1,) 1 for linehauls, -1 for backhauls, 0 without a demand
+    std::vector<signed char> sign; // (N + 1,) 1 for linehauls, -1 for backhauls, 0 without a demand
     LoadRule load_rule = LoadRule::single;
     bool backhaul_last = false, timed = false, paired = false, symmetric = true;
     bool restricted = false; // some vehicle may not serve everybody
