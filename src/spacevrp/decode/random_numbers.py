@@ -23,7 +23,10 @@ SECOND = 0x846CA68B
 
 
 def uniform(keys: Tensor, step: int) -> Tensor:
-    """Numbers from 0 up to 1 for keys (int64), in multiples of 2^-24, float32; -1 without a key."""
+    """Numbers from 0 up to 1 for keys (int64), in multiples of 2^-24, float32; -1 without a key.
+
+    Nodes are drawn with the numbers of steps 0, 1, 2, ..., depots with those of -1, -2, -3, ...
+    """
     word = (keys + step * WEYL) & _WORD
     # Products may wrap around: their last 32 bits are right all the same.
     word = ((word ^ (word >> 16)) * FIRST) & _WORD

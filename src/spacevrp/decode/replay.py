@@ -14,6 +14,7 @@ from dataclasses import fields, replace
 import torch
 from torch import Tensor
 
+from spacevrp.decode.depot_choices import DepotChoices
 from spacevrp.decode.fused import match_type, move_weights
 from spacevrp.decode.packing import pack_facts
 from spacevrp.decode.trace import Trace
@@ -73,6 +74,35 @@ def log_probabilities(
     return torch.where(active, log_chance.view(shape), 0.0)
 
 
+def depot_log_probabilities(
+    tables: DecoderTables, choices: DepotChoices, part: slice, dtype: torch.dtype | None = None
+) -> Tensor:
+    """Log probability of each depot that was drawn, in a range of choices, (B, l, P); 0 without."""
+    some = replace(
+        choices,
+        **{
+            field.name: getattr(choices, field.name)[:, part]
+            for field in fields(choices)
+            if field.name != "temperature"
+        },
+    )
+    shape = some.confidence.shape  # (B, l, K, P)
+    depot = some.depot.flatten(1)
+    scores = logits(
+        tables,
+        depot,
+        depot,
+        torch.where(some.asked.unsqueeze(-1), some.signals, 0.0)
+        .flatten(1, 3)
+        .to(tables.embedding.dtype),
+        (some.allowed.bool() | ~some.asked.unsqueeze(-1)).flatten(1, 3),
+        dtype,
+    )
+    customer = torch.where(some.asked, some.customer.long(), 0).flatten(1).unsqueeze(-1)
+    confidence = scores.log_softmax(dim=-1).gather(2, customer).view(shape)
+    return some.log_probabilities(confidence)
+
+
 def replay_gradients(
     tables: DecoderTables,
     trace: Trace,
@@ -93,6 +123,12 @@ def replay_gradients(
     for begin in range(0, trace.action.shape[1], chunk):
         part = log_probabilities(live, trace, slice(begin, begin + chunk), dtype)
         (part * each[:, begin : begin + chunk]).sum().backward()
+    if trace.choices is not None:
+        weight = trace.choices.coefficients(each)  # (B, L, P)
+        for begin in range(0, weight.shape[1], chunk):
+            some = slice(begin, begin + chunk)
+            part = depot_log_probabilities(live, trace.choices, some, dtype)
+            (part * weight[:, some]).sum().backward()
     return {name: _gradient(leaf) for name, leaf in leaves.items()}
 
 

@@ -7,6 +7,8 @@ from dataclasses import dataclass
 import torch
 from torch import Tensor
 
+from spacevrp.decode.depot_choices import DepotChoices
+
 
 @dataclass(frozen=True)
 class Trace:
@@ -23,6 +25,7 @@ class Trace:
     # Where instances may have several depots: that of the running route before each move
     depot: Tensor | None = None  # (B, T, P) int32
     num_depots: int = 1  # of the instance with most of them, and at least one
+    choices: DepotChoices | None = None  # where depots were drawn
 
     @property
     def first(self) -> Tensor:

@@ -137,7 +137,14 @@ class TrainStep:
         keys = random_keys(starts.shape, starts.device)
         if self.uses_kernels(environment):
             return fused_rollout(
-                environment, tables, starts, keys, record=True, max_steps=limit, missing_arcs=False
+                environment,
+                tables,
+                starts,
+                keys,
+                record=True,
+                max_steps=limit,
+                missing_arcs=False,
+                depot_temperature=self.config.depot_temperature,
             )
         detached = tables.map(torch.Tensor.detach)
         trace = rollout(
@@ -147,6 +154,7 @@ class TrainStep:
             keys=keys,
             # A captured graph cannot wait for an answer.
             moves=limit if self.fused else None,
+            depot_temperature=self.config.depot_temperature,
             one_step=partial(self.one_step, dtype=self.dtype, record=True),
         ).trace
         assert trace is not None  # it was asked for

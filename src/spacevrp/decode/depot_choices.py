@@ -1,0 +1,102 @@
+"""The record of depots that were drawn, and the log probability of each.
+
+At a depot every depot is asked how sure it is of its next customer, and depot d is drawn with a
+probability proportional to a power of that:
+
+    p(d) = c(d) ** (1 / temperature) / sum of the same over all depots,   c(d) = max over j of p(j|d)
+
+The likeliest is the surest one, which decoding takes.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import torch
+from torch import Tensor
+
+
+@dataclass(frozen=True)
+class DepotChoices:
+    """Which depots were drawn before routes, and on what grounds.
+
+    A vehicle that leaves a depot serves a customer before it is at one again. So the choice before
+    move t is number t // 2 of its trajectory, and L, half of T rounded up, is enough for all.
+    """
+
+    temperature: float
+    step: Tensor  # (B, L, P) int32; the move before which it was made, -1 where there was none
+    chosen: Tensor  # (B, L, P) int32
+    confidence: Tensor  # (B, L, K, P) log c(d); -inf where no customer can be served
+    customer: Tensor  # (B, L, K, P) int32; the likeliest from there
+    signals: Tensor  # (B, L, K, P, S) as if the vehicle stood there
+    allowed: Tensor  # (B, L, K, P, N) int8; customers that can be served from there
+
+    @property
+    def made(self) -> Tensor:
+        """Which choices there were, (B, L, P) bool."""
+        return self.step >= 0
+
+    @property
+    def asked(self) -> Tensor:
+        """Depots from which a customer could be served, (B, L, K, P) bool."""
+        return torch.isfinite(self.confidence) & self.made.unsqueeze(2)
+
+    @property
+    def depot(self) -> Tensor:
+        """The depot that each entry is about, (B, L, K, P) int64."""
+        number = torch.arange(self.confidence.shape[2], device=self.confidence.device)
+        return number[:, None].expand(self.confidence.shape)
+
+    def log_probabilities(self, confidence: Tensor) -> Tensor:
+        """Of the depots that were chosen, (B, L, P), by confidences (B, L, K, P); 0 without one."""
+        scores = (confidence / self.temperature).masked_fill(~self.asked, -torch.inf)
+        scores = torch.where(self.made.unsqueeze(2), scores, 0.0)
+        chosen = self.chosen.long().unsqueeze(2)
+        return torch.where(self.made, scores.log_softmax(dim=2).gather(2, chosen).squeeze(2), 0.0)
+
+    def coefficients(self, each: Tensor) -> Tensor:
+        """What choices are multiplied with, (B, L, P), from that of all decisions (B, T, P)."""
+        found = each.gather(1, self.step.clamp(min=0).long())
+        return torch.where(self.made, found, 0.0)
+
+    def confidence_coefficients(self, each: Tensor) -> Tensor:
+        """The same for the confidences, (B, L, K, P): the derivative of what is summed up.
+
+        That of log p(d) by log c(k) is (1 if k is d, else 0) - p(k), over the temperature.
+        """
+        scores = (self.confidence / self.temperature).masked_fill(~self.asked, -torch.inf)
+        # Without a choice all are -inf, and so no probability follows.
+        chance = torch.where(self.asked, scores.softmax(dim=2), 0.0)
+        taken = (self.depot == self.chosen.unsqueeze(2)) & self.asked
+        return (taken.to(chance) - chance) * (self.coefficients(each) / self.temperature)[:, :, None]
+
+
+class ChoiceRecord:
+    """Gathers the choices of depots, step by step."""
+
+    def __init__(self, temperature: float) -> None:
+        self._temperature = temperature
+        self._kept: list[list[Tensor]] = []
+
+    def add(self, step: int, made: Tensor, chosen: Tensor, of_depots: Sequence[Tensor]) -> None:
+        """What was chosen (B, P) before this move by those that had a choice (B, P).
+
+        ``of_depots`` are the other fields, (B, K, P, ...) each.
+        """
+        new = [torch.where(made, step, -1).int(), chosen.int(), *of_depots]
+        if step % 2 == 0:
+            self._kept.append(new)
+            return
+        for number, (value, before) in enumerate(zip(new, self._kept[-1], strict=True)):
+            among = made if value.dim() == 2 else made.unsqueeze(1)
+            among = among.view(*among.shape, *[1] * (value.dim() - among.dim()))
+            self._kept[-1][number] = torch.where(among, value, before)
+
+    def whole(self) -> DepotChoices | None:
+        """All choices, where any were recorded."""
+        if not self._kept:
+            return None
+        columns = [torch.stack(column, dim=1) for column in zip(*self._kept, strict=True)]
+        return DepotChoices(self._temperature, *columns)
