@@ -1,9 +1,9 @@
 """The record of depots that were drawn, and the log probability of each.
 
-At a depot every depot is asked how sure it is of its next customer, and depot d is drawn with a
-probability proportional to a power of that:
+At a depot every depot d is asked how sure it is of its next customer, which is c(d), the largest
+p(j|d) of all customers j. One is drawn with a probability proportional to a power of that:
 
-    p(d) = c(d) ** (1 / temperature) / sum of the same over all depots,   c(d) = max over j of p(j|d)
+    log p(d) = log c(d) / temperature - log of the sum of exp(log c(k) / temperature) over all k
 
 The likeliest is the surest one, which decoding takes.
 """
@@ -32,6 +32,22 @@ class DepotChoices:
     customer: Tensor  # (B, L, K, P) int32; the likeliest from there
     signals: Tensor  # (B, L, K, P, S) as if the vehicle stood there
     allowed: Tensor  # (B, L, K, P, N) int8; customers that can be served from there
+
+    @property
+    def tensors(self) -> tuple[Tensor, ...]:
+        """All of them, in the order of the fields."""
+        return (
+            self.step,
+            self.chosen,
+            self.confidence,
+            self.customer,
+            self.signals,
+            self.allowed,
+        )
+
+    def part(self, some: slice) -> DepotChoices:
+        """A range of the choices."""
+        return DepotChoices(self.temperature, *(values[:, some] for values in self.tensors))
 
     @property
     def made(self) -> Tensor:
@@ -70,7 +86,9 @@ class DepotChoices:
         # Without a choice all are -inf, and so no probability follows.
         chance = torch.where(self.asked, scores.softmax(dim=2), 0.0)
         taken = (self.depot == self.chosen.unsqueeze(2)) & self.asked
-        return (taken.to(chance) - chance) * (self.coefficients(each) / self.temperature)[:, :, None]
+        return (taken.to(chance) - chance) * (self.coefficients(each) / self.temperature)[
+            :, :, None
+        ]
 
 
 class ChoiceRecord:

@@ -45,6 +45,15 @@ class Trace:
         time = torch.arange(self.action.shape[1], device=self.action.device)
         return time[None, :, None] < self.steps.unsqueeze(1)
 
+    @property
+    def switches(self) -> Tensor:
+        """Which moves led from one depot to another, (B, T, P) bool."""
+        found = torch.zeros_like(self.action, dtype=torch.bool)
+        if self.depot is not None:
+            changes = self.depot[:, 1:] != self.depot[:, :-1]
+            found[:, :-1] = changes & self.active[:, 1:]
+        return found
+
     def sequences(self) -> Tensor:
         """Origin, start and moves, (B, P, T + 2); finished solutions rest where they stopped."""
         written = self.active.transpose(1, 2)  # (B, P, T)

@@ -9,8 +9,9 @@ import torch
 from torch import Tensor
 
 from spacevrp.decode.fused import fused_rollout, supports
+from spacevrp.decode.fused_replay import fused_replay_gradients
 from spacevrp.decode.random_numbers import random_keys
-from spacevrp.decode.replay import fused_replay_gradients, replay_gradients, trained_tables
+from spacevrp.decode.replay import replay_gradients, trained_tables
 from spacevrp.decode.rollout import advance, rollout
 from spacevrp.decode.trace import Trace
 from spacevrp.env import Environment, start_nodes
