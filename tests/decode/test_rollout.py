@@ -203,7 +203,7 @@ def ask(environment, tables, state, action=0):
     return int(look_ahead(environment, tables, state, given).action)
 
 
-def test_depots_are_drawn_in_proportion_to_a_power_of_their_confidence():
+def test_depots_are_drawn_by_the_odds_of_their_likeliest_customer():
     """Two customers are left: depot 0 is torn between them, depot 1 prefers the second."""
     rows = [list(row) for row in TORN]
     rows[1][2:4] = [0.3, 0.2]
@@ -213,8 +213,7 @@ def test_depots_are_drawn_in_proportion_to_a_power_of_their_confidence():
     numbers = (torch.arange(1000, dtype=torch.float64) + 0.5) / 1000
     # Only the depot is drawn: a node's number of 0 is the first legal node's.
     for temperature in (1.0, 0.5):
-        first = 0.5 ** (1 / temperature)
-        share = first / (first + likes ** (1 / temperature))
+        share = 1 / (1 + (likes / (1 - likes)) ** (1 / temperature))  # depot 0 has odds of 1
         found = [
             look_ahead(
                 environment,
@@ -233,7 +232,8 @@ def test_depots_are_drawn_in_proportion_to_a_power_of_their_confidence():
         # The likeliest single move: the switch, or the customer that depot 1 prefers.
         expected = max(share, (1 - share) * likes)
         assert float(found[0].likeliest) == pytest.approx(expected)
-        assert found[0].confidence.flatten().exp().tolist() == pytest.approx([0.5, likes])
+        odds = found[0].grounds[0].flatten().exp()
+        assert odds.tolist() == pytest.approx([1.0, likes / (1 - likes)])
 
 
 def test_drawn_depots_change_nothing_where_there_is_one_or_no_key(prepared):

@@ -174,10 +174,8 @@ def several_depots(
         for name in names
     ]
     batch = stack(problems)
-    if temperature == 0:
-        config = replace(config, clipping=50.0)  # some depots are sure of a move, and so tie
-    else:
-        config = replace(config, clipping=10.0)  # unsure enough that any may be drawn
+    # Some depots are sure of a move, and so tie; or none is too sure for any to be drawn.
+    config = replace(config, clipping=50.0 if temperature == 0 else 8.0)
     with torch.no_grad():
         tables = network(config)(batch, random_seeds(batch, config))
     environment = Environment(batch)
@@ -203,8 +201,9 @@ def several_depots(
     active = slow.trace.active
     coefficient = torch.randn(fast.action.shape)  # a decision each
     coefficient *= torch.rand(fast.action.shape) < 0.7  # some of which do not count
-    # Less clipping leaves the network unsure of most moves, so that there is something to learn.
-    tables = replace(tables, clipping=10.0)
+    if temperature == 0:
+        # Unsure of most moves, so that there is something to learn.
+        tables = replace(tables, clipping=10.0)
     exact, rounding = exact_gradients(tables, fast, coefficient)
     received = fused_replay_gradients(tables, fast, coefficient, splits=2, **options)
     found = {
@@ -235,11 +234,11 @@ def choices_of_depots(fast: DepotChoices, slow: DepotChoices) -> dict[str, objec
     fast = fast.part(slice(slow.step.shape[1]))
     asked = slow.asked
     of_made = [(fast.chosen - slow.chosen)[slow.made], (fast.step - slow.step)]
-    of_asked = ("confidence", "customer", "signals", "allowed")
+    of_asked = ("odds", "customer", "signals", "allowed")
     differences = [
         (getattr(fast, name).double() - getattr(slow, name).double())[asked] for name in of_asked
     ]
-    surest = slow.confidence.masked_fill(~asked, -torch.inf).argmax(dim=2)
+    surest = slow.odds.masked_fill(~asked, -torch.inf).argmax(dim=2)
     return {
         "same_choices": [float(x.abs().max()) for x in (*of_made, *differences)],
         "same_asked": bool((fast.asked == asked).all()),

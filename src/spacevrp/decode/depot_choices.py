@@ -1,11 +1,13 @@
 """The record of depots that were drawn, and the log probability of each.
 
 At a depot every depot d is asked how sure it is of its next customer, which is c(d), the largest
-p(j|d) of all customers j. One is drawn with a probability proportional to a power of that:
+p(j|d) of all customers j. Decoding takes the surest one. Training draws one by its odds,
 
-    log p(d) = log c(d) / temperature - log of the sum of exp(log c(k) / temperature) over all k
+    log p(d) = o(d) / temperature - log of the sum of exp(o(k) / temperature) over all depots k,
+    o(d) = log(c(d) / (1 - c(d))), at most MOST,
 
-The likeliest is the surest one, which decoding takes.
+so that the likeliest is the surest. Drawn by c(d) itself, depots that are all but sure would be
+drawn alike, and the gradient of log c(d) is next to nothing there; that of o(d) is not.
 """
 
 from __future__ import annotations
@@ -15,6 +17,9 @@ from dataclasses import dataclass
 
 import torch
 from torch import Tensor
+
+# Depots that are surer than that (c = 0.999994) are alike: float32 hardly tells them apart.
+MOST = 12.0
 
 
 @dataclass(frozen=True)
@@ -28,7 +33,7 @@ class DepotChoices:
     temperature: float
     step: Tensor  # (B, L, P) int32; the move before which it was made, -1 where there was none
     chosen: Tensor  # (B, L, P) int32
-    confidence: Tensor  # (B, L, K, P) log c(d); -inf where no customer can be served
+    odds: Tensor  # (B, L, K, P) o(d); -inf where no customer can be served
     customer: Tensor  # (B, L, K, P) int32; the likeliest from there
     signals: Tensor  # (B, L, K, P, S) as if the vehicle stood there
     allowed: Tensor  # (B, L, K, P, N) int8; customers that can be served from there
@@ -39,7 +44,7 @@ class DepotChoices:
         return (
             self.step,
             self.chosen,
-            self.confidence,
+            self.odds,
             self.customer,
             self.signals,
             self.allowed,
@@ -57,18 +62,17 @@ class DepotChoices:
     @property
     def asked(self) -> Tensor:
         """Depots from which a customer could be served, (B, L, K, P) bool."""
-        return torch.isfinite(self.confidence) & self.made.unsqueeze(2)
+        return torch.isfinite(self.odds) & self.made.unsqueeze(2)
 
     @property
     def depot(self) -> Tensor:
         """The depot that each entry is about, (B, L, K, P) int64."""
-        number = torch.arange(self.confidence.shape[2], device=self.confidence.device)
-        return number[:, None].expand(self.confidence.shape)
+        number = torch.arange(self.odds.shape[2], device=self.odds.device)
+        return number[:, None].expand(self.odds.shape)
 
-    def log_probabilities(self, confidence: Tensor) -> Tensor:
-        """Of the depots that were chosen, (B, L, P), by confidences (B, L, K, P); 0 without one."""
-        scores = (confidence / self.temperature).masked_fill(~self.asked, -torch.inf)
-        scores = torch.where(self.made.unsqueeze(2), scores, 0.0)
+    def log_probabilities(self, odds: Tensor) -> Tensor:
+        """Of the depots that were chosen, (B, L, P), by odds (B, L, K, P); 0 without a choice."""
+        scores = torch.where(self.made.unsqueeze(2), self._scores(odds), 0.0)
         chosen = self.chosen.long().unsqueeze(2)
         return torch.where(self.made, scores.log_softmax(dim=2).gather(2, chosen).squeeze(2), 0.0)
 
@@ -77,18 +81,30 @@ class DepotChoices:
         found = each.gather(1, self.step.clamp(min=0).long())
         return torch.where(self.made, found, 0.0)
 
-    def confidence_coefficients(self, each: Tensor) -> Tensor:
-        """The same for the confidences, (B, L, K, P): the derivative of what is summed up.
+    def odds_coefficients(self, each: Tensor) -> Tensor:
+        """The same for the odds, (B, L, K, P): the derivative of what is summed up.
 
-        That of log p(d) by log c(k) is (1 if k is d, else 0) - p(k), over the temperature.
+        That of log p(d) by o(k) is (1 if k is d, else 0) - p(k), over the temperature.
         """
-        scores = (self.confidence / self.temperature).masked_fill(~self.asked, -torch.inf)
-        # Without a choice all are -inf, and so no probability follows.
-        chance = torch.where(self.asked, scores.softmax(dim=2), 0.0)
-        taken = (self.depot == self.chosen.unsqueeze(2)) & self.asked
-        return (taken.to(chance) - chance) * (self.coefficients(each) / self.temperature)[
-            :, :, None
-        ]
+        # Without a choice all scores are -inf, and no chance follows.
+        chance = torch.where(self.asked, self._scores(self.odds).softmax(dim=2), 0.0)
+        taken = (self.depot == self.chosen.unsqueeze(2)).to(chance)
+        weight = (self.coefficients(each) / self.temperature).unsqueeze(2)
+        return torch.where(self.asked & (self.odds < MOST), (taken - chance) * weight, 0.0)
+
+    def _scores(self, odds: Tensor) -> Tensor:
+        return (odds / self.temperature).masked_fill(~self.asked, -torch.inf)
+
+
+def log_odds(scores: Tensor, node: Tensor) -> Tensor:
+    """Log odds (...) of a node (...) by the scores of all (..., N), at most ``MOST``."""
+    nodes = torch.arange(scores.shape[-1], device=scores.device)
+    others = scores.masked_fill(nodes == node.unsqueeze(-1), -torch.inf)
+    alone = torch.isinf(others).all(dim=-1)
+    # Where there is no other node, no gradient may come from a sum of nothing.
+    others = others.masked_fill(alone.unsqueeze(-1), 0.0)
+    odds = scores.gather(-1, node.unsqueeze(-1)).squeeze(-1) - others.logsumexp(dim=-1)
+    return torch.where(alone, MOST, odds.clamp(max=MOST))
 
 
 class ChoiceRecord:

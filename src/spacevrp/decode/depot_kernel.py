@@ -5,10 +5,12 @@ from __future__ import annotations
 import triton
 import triton.language as tl
 
+from spacevrp.decode.depot_choices import MOST
 from spacevrp.decode.random_numbers import FIRST, SECOND, WEYL
 from spacevrp.model.kernel_arithmetic import exponential
 
 _WEYL, _FIRST, _SECOND = tl.constexpr(WEYL), tl.constexpr(FIRST), tl.constexpr(SECOND)
+_MOST = tl.constexpr(MOST)
 NOBODY = tl.constexpr(-1e30)
 
 
@@ -23,8 +25,16 @@ def drawn(keys, step):
 
 
 @triton.jit
+def log_odds(score, node, top, FAST: tl.constexpr):
+    """Log odds (P,) of a node (P,), whose score is ``top``, by the scores of all, (P, N)."""
+    cols = tl.arange(0, score.shape[1])[None, :]
+    others = tl.where(cols == node[:, None], 0.0, exponential(score - top[:, None], FAST))
+    return tl.minimum(-tl.log(tl.maximum(tl.sum(others, axis=1), 1e-30)), _MOST)
+
+
+@triton.jit
 def draw_depot(
-    confidence,
+    odds,
     surest,
     current,
     keys,
@@ -34,15 +44,15 @@ def draw_depot(
     BLOCK_K: tl.constexpr,
     FAST: tl.constexpr,
 ):
-    """A depot (P,) by how sure each is, (P, K), and the chance of the likeliest single move.
+    """A depot (P,) by the odds of each, (P, K), and the chance of the likeliest single move.
 
     ``surest`` (P,) is taken without a key; ``likeliest`` (P,) is the chance of the likeliest
     customer of the ``current`` depot.
     """
     depots = tl.arange(0, BLOCK_K)[None, :]
-    most = tl.max(confidence, axis=1)
-    share = exponential((confidence - most[:, None]) * (1.0 / TEMPERATURE), FAST)
-    share = tl.where(confidence > NOBODY, share, 0.0)
+    most = tl.max(odds, axis=1)
+    share = exponential((odds - most[:, None]) * (1.0 / TEMPERATURE), FAST)
+    share = tl.where(odds > NOBODY, share, 0.0)
     everything = tl.sum(share, axis=1)
     level = tl.maximum(drawn(keys, -1 - step), 1e-7) * everything
     # The last depot whose share begins below the level, whatever the rounding.

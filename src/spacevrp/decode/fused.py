@@ -90,7 +90,7 @@ def fused_rollout(
             temperature=depot_temperature,
             step=torch.full_like(like[:, :, 0], -1, dtype=torch.int32),
             chosen=torch.zeros_like(like[:, :, 0], dtype=torch.int32),
-            confidence=torch.full_like(like, -torch.inf),
+            odds=torch.full_like(like, -torch.inf),
             customer=torch.empty_like(like, dtype=torch.int32),
             signals=like.new_empty((*like.shape, tables.num_signals)),
             allowed=like.new_empty((*like.shape, nodes), dtype=torch.int8),

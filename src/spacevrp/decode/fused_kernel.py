@@ -15,7 +15,7 @@ from __future__ import annotations
 import triton
 import triton.language as tl
 
-from spacevrp.decode.depot_kernel import draw_depot, drawn, store_signals
+from spacevrp.decode.depot_kernel import draw_depot, drawn, log_odds, store_signals
 from spacevrp.decode.fused_layout import (
     BIG,
     CLOSING,
@@ -85,7 +85,7 @@ def rollout_kernel(
     depot_ptr,
     choice_step_ptr,
     choice_depot_ptr,
-    choice_confidence_ptr,
+    choice_odds_ptr,
     choice_customer_ptr,
     choice_signal_ptr,
     choice_allowed_ptr,
@@ -213,7 +213,7 @@ def rollout_kernel(
         best_depot = zero_i
         if DEPOT_TEMPERATURE > 0:  # depots are drawn: what is known of each (P, K)
             depot_cols = tl.arange(0, BLOCK_K)[None, :]
-            confidence = tl.zeros([BLOCK_P, BLOCK_K], dtype=tl.float32) - BIG
+            odds = tl.zeros([BLOCK_P, BLOCK_K], dtype=tl.float32) - BIG
             choices = (max_steps + 1) // 2
     remaining = tl.sum(1 - done, axis=0)
     while (t <= rounds) & (remaining > 0):
@@ -517,11 +517,11 @@ def rollout_kernel(
             chosen_depot = best_depot
             if DEPOT_TEMPERATURE > 0:
                 asks = looks & (idle == 0)
-                confidence = tl.where(
-                    asks[:, None] & (depot_cols == here[:, None]), sure[:, None], confidence
-                )
+                own_odds = log_odds(score, likeliest_node, top, FAST)
+                asked_now = asks[:, None] & (depot_cols == here[:, None])
+                odds = tl.where(asked_now, own_odds[:, None], odds)
                 chosen_depot, chance_of_move = draw_depot(
-                    confidence,
+                    odds,
                     best_depot,
                     current,
                     keys,
@@ -535,7 +535,7 @@ def rollout_kernel(
                 choice_number = b * choices + steps // 2
                 of_depot = (choice_number * DEPOTS + here) * trajectories + p
                 kept = exists & asks & (steps < max_steps)
-                tl.store(choice_confidence_ptr + of_depot, sure, mask=kept)
+                tl.store(choice_odds_ptr + of_depot, own_odds, mask=kept)
                 tl.store(choice_customer_ptr + of_depot, likeliest_node.to(tl.int32), mask=kept)
                 store_signals(
                     choice_signal_ptr + of_depot * SIGNALS,
@@ -558,7 +558,7 @@ def rollout_kernel(
                 choice_at = choice_number * trajectories + p
                 tl.store(choice_step_ptr + choice_at, steps, mask=made)
                 tl.store(choice_depot_ptr + choice_at, chosen_depot, mask=made)
-                confidence = tl.where(decides[:, None], -BIG, confidence)
+                odds = tl.where(decides[:, None], -BIG, odds)
             leaves = compares & (chosen_depot != current)
             choice = tl.where(leaves, chosen_depot, choice)
             if RECORD:

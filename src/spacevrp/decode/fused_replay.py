@@ -25,7 +25,8 @@ _MULTIPLIED_AT_ONCE = 64
 class _Rows:
     """Decisions: ``coefficient`` times the log probability of ``action`` is differentiated.
 
-    All are (B, R, P) and contiguous; those whose coefficient is 0 take no time.
+    Or, with ``odds``, times its log odds. All are (B, R, P) and contiguous; those whose coefficient
+    is 0 take no time.
     """
 
     first: Tensor  # int32
@@ -34,6 +35,7 @@ class _Rows:
     signals: Tensor  # (B, R, P, S)
     allowed: Tensor  # (B, R, P, N) int8
     coefficient: Tensor  # float32
+    odds: bool = False
 
     @classmethod
     def of_moves(cls, trace: Trace, each: Tensor) -> _Rows:
@@ -53,10 +55,7 @@ class _Rows:
 
     @classmethod
     def of_depots(cls, choices: DepotChoices, each: Tensor) -> _Rows:
-        """What depots were asked, with coefficients (B, T, P) of moves.
-
-        A confidence is the log probability of a customer, so it is differentiated like a decision.
-        """
+        """What depots were asked, with coefficients (B, T, P) of moves."""
         depot = choices.depot.flatten(1, 2).int()
         return cls(
             depot,
@@ -64,7 +63,8 @@ class _Rows:
             choices.customer.flatten(1, 2),
             choices.signals.flatten(1, 2),
             choices.allowed.flatten(1, 2),
-            choices.confidence_coefficients(each).flatten(1, 2).float().contiguous(),
+            choices.odds_coefficients(each).flatten(1, 2).float().contiguous(),
+            odds=True,
         )
 
 
@@ -174,6 +174,7 @@ def _gradients_of(
         SIGNALS=tables.num_signals,
         MOVES=tables.move_first is not None,
         DEPOTS=depots,
+        ODDS=these.odds,
         CLIPPING=tables.clipping,
         SCALE=1.0 / math.sqrt(width),
         FAST=device.type == "cuda",

@@ -13,7 +13,7 @@ from dataclasses import fields, replace
 import torch
 from torch import Tensor
 
-from spacevrp.decode.depot_choices import DepotChoices
+from spacevrp.decode.depot_choices import DepotChoices, log_odds
 from spacevrp.decode.trace import Trace
 from spacevrp.model.decoder import DecoderTables, logits
 
@@ -67,10 +67,10 @@ def log_probabilities(
     return torch.where(active, log_chance.view(shape), 0.0)
 
 
-def confidences(
+def odds_of_depots(
     tables: DecoderTables, choices: DepotChoices, dtype: torch.dtype | None = None
 ) -> Tensor:
-    """How sure each depot is of its likeliest customer, (B, L, K, P); any number where it has none.
+    """Log odds of the likeliest customer of each depot, (B, L, K, P); any number where it has none.
 
     That customer stays the one that was recorded: which it is has no gradient.
     """
@@ -79,8 +79,8 @@ def confidences(
     signals = torch.where(asked, choices.signals, 0.0).flatten(1, 3)
     allowed = (choices.allowed.bool() | ~asked).flatten(1, 3)
     scores = logits(tables, depot, depot, signals.to(tables.embedding.dtype), allowed, dtype)
-    customer = torch.where(choices.asked, choices.customer.long(), 0).flatten(1).unsqueeze(-1)
-    return scores.log_softmax(dim=-1).gather(2, customer).view(choices.confidence.shape)
+    customer = torch.where(choices.asked, choices.customer.long(), 0).flatten(1)
+    return log_odds(scores, customer).view(choices.odds.shape)
 
 
 def replay_gradients(
@@ -107,7 +107,7 @@ def replay_gradients(
         weight = trace.choices.coefficients(each)  # (B, L, P)
         for begin in range(0, weight.shape[1], chunk):
             some = trace.choices.part(slice(begin, begin + chunk))
-            part = some.log_probabilities(confidences(live, some, dtype))
+            part = some.log_probabilities(odds_of_depots(live, some, dtype))
             (part * weight[:, begin : begin + chunk]).sum().backward()
     return {name: _gradient(leaf) for name, leaf in leaves.items()}
 

@@ -71,6 +71,7 @@ def replay_kernel(
     SIGNALS: tl.constexpr,
     MOVES: tl.constexpr,
     DEPOTS: tl.constexpr,
+    ODDS: tl.constexpr,
     CLIPPING: tl.constexpr,
     SCALE: tl.constexpr,
     FAST: tl.constexpr,
@@ -178,8 +179,10 @@ def replay_kernel(
         score = tl.where(legal, CLIPPING * bent, -BIG)
         # Scores lie between -CLIPPING and CLIPPING: their exponentials need no shift.
         chance = exponential(score, FAST)
-        total_chance = tl.sum(chance, axis=1)
         taken = cols[None, :] == action[:, None]
+        if ODDS:  # of the others alone
+            chance = tl.where(taken, 0.0, chance)
+        total_chance = tl.sum(chance, axis=1)
 
         # Backward: d(coefficient * log chance) / d(score), then step by step to the inputs.
         grad = tl.where(taken, 1.0, 0.0) - chance * (1.0 / total_chance)[:, None]

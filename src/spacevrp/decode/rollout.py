@@ -9,7 +9,7 @@ from typing import Any, NamedTuple
 import torch
 from torch import Tensor
 
-from spacevrp.decode.depot_choices import ChoiceRecord
+from spacevrp.decode.depot_choices import ChoiceRecord, log_odds
 from spacevrp.decode.random_numbers import uniform
 from spacevrp.decode.signal import problem_signals
 from spacevrp.decode.trace import Trace
@@ -141,7 +141,7 @@ def rollout(
         move = one_step(environment, tables, state, drawn=drawn, **more)
         if move.ahead is not None:
             ahead = move.ahead
-            choices.add(step, ahead.decides, ahead.chosen, (ahead.confidence, *ahead.grounds))
+            choices.add(step, ahead.decides, ahead.chosen, ahead.grounds)
         if move.likeliest is not None:
             legal = move.allowed.to(torch.int8)
             depot = state.origin.int()
@@ -192,9 +192,9 @@ class Ahead(NamedTuple):
     allowed: Tensor  # (B, P, N) bool; what was chosen from there: one node before a switch
     likeliest: Tensor  # (B, P) chance of the likeliest of these
     chosen: Tensor  # (B, P) int64; the depot
-    confidence: Tensor  # (B, K, P) log chance of the likeliest customer; -inf where there is none
-    # What else is recorded of depots that are drawn: that customer, signals and legal moves
-    grounds: tuple[Tensor, ...] = ()  # (B, K, P) int32, (B, K, P, S), (B, K, P, N) int8
+    # What is recorded of depots that are drawn: the odds of the likeliest customer (-inf where
+    # there is none), that customer, signals and legal moves
+    grounds: tuple[Tensor, ...] = ()  # (B, K, P), (B, K, P) int32, (B, K, P, S), (B, K, P, N) int8
 
 
 def look_ahead(
@@ -211,9 +211,9 @@ def look_ahead(
     """At a depot, compare all depots before the next route and move to the most confident one.
 
     For each depot the decoder is asked as if the vehicle stood there; the depot with the highest
-    probability of any single customer wins, or one is drawn in proportion to a power of these,
-    where numbers (B, P) are given. If that is the present one, its customer is served, otherwise
-    the move is the (free) switch.
+    probability of any single customer wins, or one is drawn by the odds of that customer (see
+    ``depot_choices``), where numbers (B, P) are given. If that is the present one, its customer is
+    served, otherwise the move is the (free) switch.
     """
     batch = environment.batch
     chooses = batch.is_depot.sum(dim=1, keepdim=True) > 1  # beside others in a mixed batch
@@ -233,28 +233,30 @@ def look_ahead(
         signals = problem_signals(batch, standing, tables.num_signals)
         scores = logits(tables, there, there, signals, legal, dtype)
         customer = scores.argmax(dim=-1)
-        top = scores.gather(2, customer.unsqueeze(-1)).squeeze(-1)
-        chance = (top - scores.logsumexp(dim=-1)).masked_fill(~exists, -torch.inf)
-        confidences.append(chance)
+        chance = (scores.amax(dim=-1) - scores.logsumexp(dim=-1)).detach()
+        confidences.append(chance.masked_fill(~exists, -torch.inf))
         if drawn_depot is not None:
-            grounds.append((customer.int(), signals, legal.to(torch.int8)))
+            odds = log_odds(scores, customer).masked_fill(~exists, -torch.inf)
+            grounds.append((odds, customer.int(), signals, legal.to(torch.int8)))
         stays = state.current == there
         own_move = torch.where(stays, choose(scores.detach(), drawn), own_move)
         own_legal = torch.where(stays.unsqueeze(-1), legal, own_legal)
-    confidence = torch.stack(confidences, dim=1)
-    decides = at_depot & torch.isfinite(confidence.detach()).any(dim=1)
-    # Whoever decides nothing chooses among equals: no chances follow from -inf alone.
-    likely = torch.where(decides.unsqueeze(1), confidence.detach(), 0.0).transpose(1, 2)
-    chosen = choose(likely / temperature, drawn_depot)
-    stays = chosen == state.current
+    confidence = torch.stack(confidences, dim=2)  # (B, P, K)
+    recorded = tuple(torch.stack(column, dim=1) for column in zip(*grounds, strict=True))
+    decides = at_depot & torch.isfinite(confidence).any(dim=2)
+    chosen = confidence.argmax(dim=2)
+    # The chance of the customer from here, and 1 of a move to another depot.
     here = only(state.current, environment.num_depots)  # (B, P, K)
+    single = torch.where(here, confidence.exp(), 1.0)
     if drawn_depot is None:
-        certain = torch.where(here, likely.exp(), 1.0)
-        likeliest = certain.gather(2, chosen.unsqueeze(-1)).squeeze(-1)
+        likeliest = single.gather(2, chosen.unsqueeze(-1)).squeeze(-1)
     else:
-        # Of all single moves: to another depot, or to a customer of this one.
-        shares = (likely / temperature).softmax(dim=-1)
-        likeliest = (shares * torch.where(here, likely.exp(), 1.0)).amax(dim=-1)
+        # Where there is nothing to decide, all are alike: no chances follow from -inf alone.
+        scores = recorded[0].detach().transpose(1, 2) / temperature
+        scores = torch.where(decides.unsqueeze(-1), scores, 0.0)
+        chosen = torch.where(drawn_depot < 0, chosen, choose(scores, drawn_depot))
+        likeliest = (scores.softmax(dim=-1) * single).amax(dim=-1)
+    stays = chosen == state.current
     switch = only(chosen, batch.num_nodes)
     return Ahead(
         action=torch.where(decides, torch.where(stays, own_move, chosen), action),
@@ -262,6 +264,5 @@ def look_ahead(
         allowed=torch.where(stays.unsqueeze(-1), own_legal, switch),
         likeliest=likeliest,
         chosen=chosen,
-        confidence=confidence,
-        grounds=tuple(torch.stack(column, dim=1) for column in zip(*grounds, strict=True)),
+        grounds=recorded,
     )

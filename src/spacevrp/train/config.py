@@ -105,9 +105,9 @@ class TrainConfig:
         take the same arc; the rest is its own trajectory's. What else happened on the way then
         counts for less, which makes gradients quieter and, as states differ, less exact.
     depot_temperature
-        At which depots are drawn where there are several (see ``decode/depot_choices.py``): low
-        ones draw the surest depot most often. At 0 the surest is always taken, as in decoding, and
-        no gradient knows of that choice.
+        At which depots are drawn where there are several (see ``decode/depot_choices.py``); the
+        lower it is, the more often the surest. At 0 that is always taken, as in decoding, and no
+        gradient knows of the choice.
     average
         Decay of the running average of the weights (0: none).
     precision

@@ -74,8 +74,8 @@ def naive_accumulate(
             allowed = torch.where(ahead.decides.unsqueeze(-1), ahead.allowed, allowed)
             scores = logits(tables, state.origin, state.current, signals, allowed, step.dtype)
             if temperature > 0:
-                sure = torch.where(ahead.decides.unsqueeze(1), ahead.confidence, 0.0)  # (B, K, P)
-                chances_of = (sure / temperature).log_softmax(dim=1)
+                odds = torch.where(ahead.decides.unsqueeze(1), ahead.grounds[0], 0.0)  # (B, K, P)
+                chances_of = (odds / temperature).log_softmax(dim=1)
                 of_depot = chances_of.gather(1, ahead.chosen.unsqueeze(1)).squeeze(1)
                 of_depot = torch.where(ahead.decides, of_depot, 0.0)
         chance = scores.log_softmax(dim=-1).gather(2, action.unsqueeze(-1)).squeeze(-1) + of_depot
