@@ -11,7 +11,7 @@ from spacevrp.model.kernel_arithmetic import exponential
 
 _WEYL, _FIRST, _SECOND = tl.constexpr(WEYL), tl.constexpr(FIRST), tl.constexpr(SECOND)
 _MOST = tl.constexpr(MOST)
-NOBODY = tl.constexpr(-1e30)
+NOT_ASKED = tl.constexpr(-1e30)
 
 
 @triton.jit
@@ -52,7 +52,7 @@ def draw_depot(
     depots = tl.arange(0, BLOCK_K)[None, :]
     most = tl.max(odds, axis=1)
     share = exponential((odds - most[:, None]) * (1.0 / TEMPERATURE), FAST)
-    share = tl.where(odds > NOBODY, share, 0.0)
+    share = tl.where(odds > NOT_ASKED, share, 0.0)
     everything = tl.sum(share, axis=1)
     level = tl.maximum(drawn(keys, -1 - step), 1e-7) * everything
     # The last depot whose share begins below the level, whatever the rounding.

@@ -112,7 +112,7 @@ def rollout(
         Take exactly so many moves and never ask the device whether all solutions are finished, so
         that a CUDA graph can hold the rollout; those that need more count as stuck.
     depot_temperature
-        Above 0, whoever has a key draws its depots, too (see ``look_ahead``).
+        Above 0, trajectories that have a key draw their depots, too (see ``look_ahead``).
     one_step
         ``advance``, or the same compiled, or with more of its arguments given; where it records,
         what a replay needs is kept.
