@@ -87,11 +87,14 @@ def fused_replay_gradients(
         "splits": splits,
         "num_warps": num_warps,
     }
-    found = _gradients_of(tables, _Rows.of_moves(trace, each), depots, **options)
-    if trace.choices is not None:
-        rows = _Rows.of_depots(trace.choices, each)
-        for name, more in _gradients_of(tables, rows, depots, **options).items():
-            found[name] += more
+    rows = _Rows.of_moves(trace, each)
+    if trace.choices is None:
+        return _gradients_of(tables, rows, depots, **options)
+    # The larger part first: the memory that it needed is enough for the other.
+    asked = _Rows.of_depots(trace.choices, each)
+    found = _gradients_of(tables, asked, depots, **options)
+    for name, more in _gradients_of(tables, rows, depots, **options).items():
+        found[name] += more
     return found
 
 
@@ -105,6 +108,7 @@ def _gradients_of(
     splits: int,
     num_warps: int,
 ) -> dict[str, Tensor]:
+    """Gradients of what some decisions add up to."""
     # Imported here: Triton is only there where it is needed.
     import triton
 
