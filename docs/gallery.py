@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import json
+import re
 from pathlib import Path
+from typing import Any
 
 import spacevrp
 from spacevrp.plots.maps import map_size
@@ -25,6 +27,18 @@ VARIANTS = {
     "pairs": ("PDTSP", 20, 7),
     "bars": ("ACVRP", 20, 7),
 }
+# Page of docs/how-to, whose first program makes the plan -> pictures of it, and their kinds.
+HOW_TO = {
+    "working-time": {"working-time": "schedule"},
+    "trips": {"trips-map": "routes", "trips": "schedule"},
+    "replanning": {"replanning": "routes", "replanning-load": "load"},
+    "opening-hours": {"opening-hours": "schedule"},
+    "shipments": {"shipments": "routes", "shipments-load": "load"},
+    "relations": {"relations": "routes"},
+    "traffic": {"traffic": "schedule"},
+    "goals": {"goals": "routes"},
+    "fleet": {"fleet": "routes"},
+}
 
 
 def save(name: str, solution: spacevrp.Solution, kind: str = "routes") -> None:
@@ -36,9 +50,22 @@ def save(name: str, solution: spacevrp.Solution, kind: str = "routes") -> None:
     figure.savefig(PICTURES / f"{name}.png", dpi=DOTS_PER_INCH)
 
 
+def plan_of(page: str) -> spacevrp.Solution:
+    """What the first program of a page calls its solution."""
+    text = (DOCS / "how-to" / f"{page}.md").read_text(encoding="utf-8")
+    (program, *_) = re.findall(r"```python\n(.*?)```", text, re.S)
+    names: dict[str, Any] = {}
+    exec(compile(program, page, "exec"), names)
+    return names["solution"]
+
+
 def main() -> None:
     """Solve the instances and draw them."""
     PICTURES.mkdir(exist_ok=True)
+    for page, pictures in HOW_TO.items():
+        solution = plan_of(page)
+        for name, kind in pictures.items():
+            save(name, solution, kind)
     solver = spacevrp.Solver(device="cpu")
     for name, (variant, size, seed) in VARIANTS.items():
         (problem,) = spacevrp.generate(variant, size=size, count=1, seed=seed)

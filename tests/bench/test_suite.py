@@ -1,19 +1,34 @@
-"""``spacevrp bench suite``: gaps by hand from stored lines, runs, limits, what is ended."""
+"""``spacevrp bench suite``: days and gaps by hand, who takes part, runs, records."""
 
 from __future__ import annotations
 
+import itertools
 import json
+import math
 import time
+from functools import partial
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 import pytest
 
 from spacevrp import native
-from spacevrp.bench.suite import limits, table
-from spacevrp.bench.suite_runs import Run, measure
+from spacevrp.bench import suite_methods
+from spacevrp.bench.references import References, SetName
+from spacevrp.bench.references_work import merge
+from spacevrp.bench.suite import Run, better, limits, measure
+from spacevrp.bench.suite_days import KINDS, build_day
+from spacevrp.bench.suite_methods import FROM_NETWORK, SEARCH, Found, Item, Seconds, methods
+from spacevrp.bench.suite_table import compare_solvers, table
+from spacevrp.bench.suites import SUITES, Instance, read_file
 from spacevrp.cli.main import main
+from spacevrp.generators import generate
+from spacevrp.oracles import ORACLES
+from spacevrp.oracles.pyvrp import PyVrpOracle
 from spacevrp.oracles.workers import Ended, run_in_processes
+from spacevrp.problems.problem import Problem
+from spacevrp.problems.solution import Solution
 
 compiled = pytest.mark.skipif(not native.available(), reason=native.MISSING)
 
@@ -41,31 +56,172 @@ EOF
 """
 
 
-def line(name: str, solver: str, seed: int, cost: float | None, best: float | None = 10.0) -> Any:
-    told = {"suite": "pyvrp", "class": "CVRP", "instance": name, "solver": solver, "limit": "1"}
-    came = {"cost": cost, "best": best, "complete": cost is not None, "seconds": 1.0, "note": ""}
-    return {**told, **came, "seed": seed, "version": "1", "processor": "some"}
+# --------------------------------------------------------------------------------------------- days
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_a_day_is_the_same_for_the_same_seed_and_no_other(kind: str) -> None:
+    day, again, other = (build_day(kind, 16, 0, seed) for seed in (1, 1, 2))
+    assert day.problem == again.problem
+    assert day.problem != other.problem
+    given = day.given or day.problem
+    assert given is not None
+    assert PyVrpOracle().supports(given) is None
+
+
+def test_streets_are_the_fastest_ways_and_fleets_get_smaller() -> None:
+    day = build_day("streets", 40, 1, 1).problem
+    assert day is not None
+    seconds = day.durations.matrix()
+    through = (seconds[:, :, None] + seconds[None]).min(axis=1)
+    assert (seconds <= through + 1.5).all()  # each way was rounded
+    assert (seconds != seconds.T).mean() > 0.5
+    assert np.isfinite(day.distances.matrix()).all()
+    fleets = [build_day("streets", 40, number, 1).problem for number in (0, 5, 6)]
+    assert [one.max_routes for one in fleets if one is not None] == [4, 2, 4]
+
+
+def test_a_day_with_pins_starts_where_the_pins_end_and_costs_the_same_in_the_end() -> None:
+    day = build_day("pinned", 30, 0, 1)
+    assert day.given is not None
+    assert day.problem is not None
+    pins = {node for terms in day.problem.fleet for node in terms.pinned}
+    assert len(day.given.customers) == len(day.problem.customers) - len(pins)
+    # Every customer who is left with the vehicles at the depot, one after the other.
+    last = day.given.fleet[-1]
+    stops = list(day.given.customers)
+    found = Solution.judged(day.given, [[last.start, *stops, last.start]], [last.number])
+    back = day.back(found)
+    prefixes = [
+        [terms.start, *terms.pinned, terms.start] for terms in day.problem.fleet if terms.pinned
+    ]
+    metres = day.problem.distances.matrix()
+    driven = sum(metres[a, b] for route in prefixes for a, b in itertools.pairwise(route))
+    assert back.cost == pytest.approx(found.cost + driven)
+    assert {v.code for v in back.violations} <= {"time", "window", "load", "capacity"}
+
+
+def test_stops_of_an_overloaded_day_are_optional_for_others_and_compulsory_for_the_referee():
+    day = build_day("overloaded", 30, 0, 1)
+    assert day.given is not None
+    nobody = Solution.judged(day.given, [], [])
+    assert nobody.feasible
+    assert Found(day.back(nobody), 0.0).unserved == 30
+    assert np.isfinite(day.given.penalty[1:]).all()
+
+
+# --------------------------------------------------------------------------------------------- rows
+
+
+def line(
+    name: str,
+    solver: str,
+    cost: float | None,
+    best: float | None = 10.0,
+    *,
+    seed: int = 1,
+    limit: str = "1",
+    unserved: int = 0,
+) -> dict[str, Any]:
+    told = {"suite": "pyvrp", "class": "CVRP", "instance": name, "solver": solver, "limit": limit}
+    complete = cost is not None and not unserved
+    came = {"cost": cost, "best": best, "complete": complete, "unserved": unserved, "note": ""}
+    return {**told, **came, "seed": seed, "version": "1", "processor": "some", "seconds": 1.0}
 
 
 def test_a_gap_is_that_of_the_mean_over_seeds_and_then_of_the_instances() -> None:
-    held = [line("a", "spacevrp", 1, 11.0), line("a", "spacevrp", 2, 13.0)]
-    held += [line("b", "spacevrp", 1, 10.0), line("b", "spacevrp", 2, None)]
-    (row,) = table(held)
+    held = [line("a", "spacevrp", 11.0), line("a", "spacevrp", 13.0, seed=2)]
+    held += [line("b", "spacevrp", 10.0), line("b", "spacevrp", None, seed=2)]
+    (row,) = table(held, public=True)
     assert row.gap == pytest.approx((20.0 + 0.0) / 2)
     assert (row.worst, row.solved, row.runs, row.instances) == (pytest.approx(20.0), 3, 4, 2)
+    assert row.failed
 
 
-def test_without_a_known_plan_the_best_of_the_runs_is_the_measure() -> None:
-    ours, theirs = table(
-        [line("a", "spacevrp", 1, 12.0, None), line("a", "pyvrp", 1, 10.0, None)],
-    )
+def test_gaps_are_to_the_files_plan_or_to_the_best_of_all() -> None:
+    held = [line("a", "spacevrp", 12.0, None), line("a", "pyvrp", 10.0, None)]
+    ours, theirs = table(held, public=True)
     assert (ours.solver, ours.gap, theirs.gap) == ("spacevrp", pytest.approx(20.0), 0.0)
+    below = [line("a", "spacevrp", 8.0), line("a", "pyvrp", 10.0)]
+    assert [row.gap for row in table(below, public=True)] == [pytest.approx(-20.0), 0.0]
+    assert [row.gap for row in table(below, public=False)] == [0.0, pytest.approx(25.0)]
+
+
+def test_fewer_unserved_come_before_cost() -> None:
+    held = [line("a", SEARCH, 20.0, None, unserved=1), line("b", SEARCH, 11.0)]
+    held += [line("a", "pyvrp", 15.0, None, unserved=2), line("b", "pyvrp", None)]
+    ours, theirs = table(held, public=False)
+    assert (ours.solved, ours.unserved, ours.seconds) == (2, 1, 1.0)
+    assert ours.gap == pytest.approx(5.0)  # 0 and 10 percent
+    assert ours.worst == pytest.approx(10.0)
+    assert (theirs.solved, theirs.unserved, theirs.gap) == (0, None, None)
+    assert theirs.cells()[6:10] == ["0", "-", "15.0000", "-"]
+
+
+def test_where_another_solver_wins_is_said_plainly() -> None:
+    held = [line("a", SEARCH, 10.5), line("a", FROM_NETWORK, 10.3), line("a", "pyvrp", 10.1)]
+    held += [line("a", SEARCH, 10.0, limit="5"), line("a", "pyvrp", 10.0, limit="5")]
+    text = compare_solvers(table(held, public=False))
+    assert "ahead in 0, level in 1 and behind in 1 cells" in text
+    assert "| CVRP | 1 | 3.000 (spacevrp network + search) | 1.000 (pyvrp) |" in text
+    assert "| pyvrp | 5 | 1 | 0.000 | 0.000 | 0 | 0 | 1.0 |" in text
+
+
+# ------------------------------------------------------------------------------------------ methods
+
+
+def test_a_network_that_is_slower_than_the_limit_leaves_no_time(monkeypatch) -> None:
+    def slow(problem: Problem) -> Solution:
+        time.sleep(0.02)
+        return Solution.judged(problem, [[0, 1, 2, 3, 4, 5, 0]])
+
+    monkeypatch.setattr(suite_methods, "_first_plan", slow)
+    (problem,) = generate("CVRP", 5, 1, 1)
+    found = methods()[FROM_NETWORK].solve(Item(problem), Seconds(0.01), 1)
+    assert (found.plan, found.note) == (None, "the network takes longer")
+
+
+def test_who_cannot_take_a_problem_says_why(monkeypatch: pytest.MonkeyPatch) -> None:
+    (problem,) = generate("SPCTSP", 6, 1, 1)
+    assert methods()[SEARCH].refuses(problem) is None
+    assert methods()[FROM_NETWORK].refuses(problem) is not None
+    assert methods()[SEARCH].refuses(problem.replace(max_length=9.0, variant=None)) is not None
+    for name in ("lkh", "pyvrp"):
+        monkeypatch.setattr(ORACLES[name], "is_installed", classmethod(lambda cls: False))
+    (tour,) = generate("TSP", 6, 1, 1)
+    assert "not installed" in (methods()["lkh"].refuses(tour) or "")
+    assert methods()["pyvrp"].refuses(tour) is None  # what is required is an error, not left out
+
+
+def test_every_name_in_a_suite_is_a_method() -> None:
+    entries = [entry for suite in SUITES.values() for line in suite.lines for entry in line]
+    assert {one if isinstance(one, str) else one[0] for one in entries} <= set(methods())
+
+
+@compiled
+def test_better_plans_are_results_to_merge(tmp_path: Path) -> None:
+    (problem,) = generate("CVRP", 8, 1, 1)
+    found = methods()[SEARCH].solve(Item(problem), Seconds(0.02), 1)
+    assert found.plan is not None
+    run = Run("small", Instance("small", "a", 8, partial(Item, problem)), SEARCH, "0.02", 1)
+    assert better(run, Item(problem, known=found.plan.cost), found) is None
+    told = better(run, Item(problem, known=1e9), found)
+    path = tmp_path / "better.jsonl"
+    path.write_text(json.dumps(told) + "\n", encoding="utf-8")
+    references = References()
+    assert merge([path], references).improved == 1
+    (best,) = references.best(SetName("CVRP", 8, 1), 1)
+    assert best is not None
+    assert (best.solver, best.cost) == ("spacevrp", found.plan.cost)
+
+
+# ------------------------------------------------------------------------------------------ command
 
 
 def test_limits_are_seconds_or_seconds_a_customer() -> None:
     assert limits("10,1,2.4n,1.0") == ("1", "10", "2.4n")
-    run = Run("pyvrp", "CVRP", Path("a.vrp"), "pyvrp", "2.4n", 1)
-    assert run.seconds(100) == pytest.approx(240.0)
+    run = Run("pyvrp", Instance("CVRP", "a", 100, lambda: Item(None)), "pyvrp", "2.4n", 1)
+    assert run.seconds == pytest.approx(240.0)
 
 
 def save_square(folder: Path) -> Path:
@@ -79,10 +235,13 @@ def save_square(folder: Path) -> Path:
 
 
 @compiled
-@pytest.mark.parametrize("solver", ["spacevrp", "pyvrp", "pyvrp-oracle"])
+@pytest.mark.parametrize(
+    "solver", ["spacevrp", SEARCH, "pyvrp", "pyvrp-oracle", "pyvrp from the first plan"]
+)
 def test_a_run_is_judged_by_the_referee(tmp_path: Path, solver: str) -> None:
     pytest.importorskip("pyvrp", reason="an extra")
-    found = measure(Run("pyvrp", "CVRP", save_square(tmp_path), solver, "0.1", 1))
+    instance = Instance("CVRP", "square", 3, partial(read_file, save_square(tmp_path)))
+    found = measure(Run("pyvrp", instance, solver, "0.1", 1))
     assert (found["cost"], found["best"], found["complete"]) == (14.0, 18.0, True)
 
 
@@ -102,13 +261,40 @@ def test_a_suite_goes_on_where_it_was_and_makes_tables_of_its_lines(tmp_path: Pa
     record = json.loads((folder / "pyvrp.json").read_text(encoding="utf-8"))
     assert [row["solver"] for row in record["rows"]] == ["spacevrp", "pyvrp"]
     assert all(row["gap"] == pytest.approx(-400 / 18) for row in record["rows"])
-    assert "not above PyVRP's in 1 of 1" in (folder / "pyvrp.md").read_text(encoding="utf-8")
-    assert main([*command, "--stored"]) == 0
+    assert "level in 1 and behind in 0" in (folder / "pyvrp.md").read_text(encoding="utf-8")
+
+
+@compiled
+@pytest.mark.slow
+def test_parts_of_a_suite_make_one_table_and_a_picture_without_solving(tmp_path: Path) -> None:
+    pytest.importorskip("matplotlib", reason="plots are an extra")
+    command = ["bench", "suite", "frontier", "--count", "1", "--time", "0.02", "--quiet"]
+    kept = ""
+    for name, solver in (("OP", "spacevrp"), ("ATSP", SEARCH)):
+        part = tmp_path / name
+        chosen = ["--only", f"{name}:100", "--solvers", solver, "-o", str(part)]
+        assert main([*command, *chosen]) == 0
+        kept += (part / "frontier.jsonl").read_text(encoding="utf-8")
+    # A solver that is not installed here, on another machine.
+    elsewhere = {"solver": "lkh", "version": "9.9", "processor": "elsewhere"}
+    kept += json.dumps({**json.loads(kept.splitlines()[1]), **elsewhere}) + "\n"
+    whole = tmp_path / "whole"
+    whole.mkdir()
+    (whole / "frontier.jsonl").write_text(kept, encoding="utf-8")
+    assert main([*command, "--stored", "-o", str(whole)]) == 0
+    record = json.loads((whole / "frontier.json").read_text(encoding="utf-8"))
+    found = [(row["problem"], row["size"], row["solver"]) for row in record["rows"]]
+    assert found == [("ATSP", 100, SEARCH), ("ATSP", 100, "lkh"), ("OP", 100, "spacevrp")]
+    assert record["rows"][1]["version"] == "9.9"
+    assert "elsewhere" in record["machine"]["processor"]
+    assert (whole / "frontier.png").read_bytes()[:4] == b"\x89PNG"
+    assert main([*command, "--stored"]) == 2  # of what?
 
 
 @pytest.mark.slow
 def test_what_does_not_end_is_ended_and_the_others_are_not() -> None:
-    done = dict(run_in_processes(iter([0.0, 30.0, 0.01]), 2, time.sleep, lambda one: 5.0))
+    patience = {0.0: math.inf, 30.0: 5.0, 0.01: math.inf}
+    done = dict(run_in_processes(iter(patience), 2, time.sleep, patience.__getitem__))
     assert done[0.0] is None
     assert done[0.01] is None
     assert done[30.0] == Ended("did not end within 5 s")

@@ -19,7 +19,7 @@ from spacevrp.cli.main import main
         ("cvrplib", "expected --data FOLDER, or SPACEVRP_DATA to name a folder with cvrplib in it"),
         ("cvrplib --data no-such-folder", "no-such-folder: expected a folder of .vrp files"),
         ("scaling --sizes 3", "expected a whole number of at least 4"),
-        ("search variants --seconds 1,0", "--seconds: expected seconds above 0, received"),
+        ("suite small --time 1,0", "--time: expected seconds above 0, received"),
         ("suite vrptw --quiet", "SPACEVRP_DATA"),
         ("speed --part latency,size", "expected names out of latency, throughput, thousand"),
         ("train-step --device cpu --batch 0", "batch: expected a whole number of at least 1"),

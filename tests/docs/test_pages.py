@@ -58,7 +58,7 @@ def test_the_pictures_are_small_and_all_on_the_page() -> None:
 
 
 # Names that the walk-through invents for the constraint that it adds.
-INVENTED = {"max_stops", "stop_limit", "stops", "stops_left", "check_stops"}
+INVENTED = {"max_leg", "leg", "check_legs", "keeps_legs", "short_enough"}
 SOURCE = ROOT / "src" / "spacevrp"
 
 

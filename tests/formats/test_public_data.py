@@ -12,6 +12,7 @@ import pytest
 from spacevrp.cli.main import main
 from spacevrp.formats import FormatWarning, read, read_npz, read_solution, write
 from spacevrp.problems.problem import Problem
+from spacevrp.problems.referee import judge
 
 DATA = Path(
     os.environ.get("SPACEVRP_DATA") or Path(__file__).resolve().parents[2].parent / "shared/data"
@@ -43,6 +44,8 @@ def test_the_best_known_plan_costs_what_its_file_says(path: Path) -> None:
         legs = coordinates[list(route[1:])] - coordinates[list(route[:-1])]
         cost += np.floor(np.hypot(legs[:, 0], legs[:, 1]) + 0.5).sum()  # rounded to nearest
     assert cost == plan.cost
+    verdict = judge(problem, plan.routes)
+    assert (verdict.cost, verdict.violations) == (cost, ())
 
 
 @pytest.mark.parametrize("path", BATCHES, ids=lambda path: path.stem)

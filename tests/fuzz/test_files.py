@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -21,7 +20,6 @@ from spacevrp.solver import Solver
 _OWN = tuple(name for name in documents() if name.startswith("own"))
 _FOREIGN = tuple(name for name in documents() if not name.startswith("own"))
 Case = tuple[str, bytes]
-Watch = Callable[[], None]
 
 
 def mostly(usual: st.SearchStrategy[Case], other: st.SearchStrategy[Case]) -> Any:

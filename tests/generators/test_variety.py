@@ -14,7 +14,7 @@ from spacevrp.generators.sampler import Sampler
 from spacevrp.problems.variants import VARIANTS
 
 ALL = list(VARIANTS.values())
-CVRP, PCTSP = VARIANTS["CVRP"], VARIANTS["PCTSP"]
+CVRP = VARIANTS["CVRP"]
 
 
 def seeded(seed: int) -> torch.Generator:

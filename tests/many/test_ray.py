@@ -80,9 +80,9 @@ def test_errors_of_actors_are_errors_of_the_run(tmp_path: Path) -> None:
 
 
 def test_single_calls_for_servers() -> None:
-    from spacevrp.many.remote import RemoteSolver
+    from spacevrp.many.remote import RayActors, RemoteSolver
 
-    solver = RemoteSolver("ray", workers=2, device="cpu")
+    solver = RemoteSolver(RayActors("ray", workers=2, device="cpu"))
     try:
         problem = spacevrp.generate("CVRP", 12, 1)[0]
         params = spacevrp.SolveParams(network=False, iterations=50)
@@ -100,7 +100,7 @@ def test_single_calls_for_servers() -> None:
         (note,) = solver.run(problem, callback=stop, time=60).notes
         assert note.startswith("interrupted after ")
         # A call whose actor is gone is begun again.
-        for actor in list(solver._actors):
+        for actor in list(solver._all):
             ray.kill(actor)
         assert solver.run(problem, params).results[0].routes == alone.results[0].routes
     finally:

@@ -22,6 +22,11 @@ BESIDE = (
     *("length", "optional", "max_routes", "vehicles", "counts", "ends", "fixed", "capacities"),
     *("unit_costs", "max_durations", "skills", "shifts"),
 )
+# Rules of routes that go with limits on rides.
+WITH_RIDES = (
+    *("stops", "latest_start", "overtime", "duration_cost", "speed", "own_service", "release"),
+    "setup",
+)
 RELATIONS = (
     *("some_pairs", "max_ride", "lifo", "pickup", "groups", "same_route", "different_routes"),
     *("order", "priority", "objective"),
@@ -32,7 +37,7 @@ def relate(features: Iterable[str], seed: int, customers: int = 6) -> Problem:
     """A problem with these features; what contradicts another is left out."""
     has = set(features)
     rng = np.random.default_rng(seed)
-    problem = build(has & set(BESIDE), seed, customers)
+    problem = build(has & {*BESIDE, *WITH_RIDES}, seed, customers)
     for change in _changes(problem, has, rng):
         with contextlib.suppress(ProblemError):
             problem = problem.replace(**change)
@@ -100,6 +105,17 @@ related = st.builds(
     ).map(lambda both: both[0] | both[1]),
     st.integers(0, 10**6),
     st.integers(2, 8),
+)
+
+
+# Rides, which the sets above seldom have, with rules of routes.
+ridden = st.builds(
+    lambda beside, rules, seed: relate(
+        {"some_pairs", "max_ride", "vehicles", "service", *beside, *rules}, seed, 6
+    ),
+    st.frozensets(st.sampled_from(["whole", "windows", "shifts", "durations", "lifo"])),
+    st.frozensets(st.sampled_from(WITH_RIDES), min_size=1, max_size=4),
+    st.integers(0, 10**6),
 )
 
 

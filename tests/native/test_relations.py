@@ -10,7 +10,7 @@ from agreement import check_moves, compare, faults
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from native_problems import random_plan
-from related_problems import BESIDE, RELATIONS, every_plan, relate, related
+from related_problems import BESIDE, RELATIONS, every_plan, relate, related, ridden
 
 from spacevrp.problems.problem import Problem
 from spacevrp.search import Stop, improve, native_model
@@ -57,6 +57,12 @@ def near(problem: Problem, better: Any, worse: Any) -> bool:
 @settings(max_examples=60)
 @given(problem=related, seed=st.integers(0, 10**6))
 def test_random_problems(problem: Problem, seed: int) -> None:
+    check_plans(problem, seed)
+
+
+@settings(max_examples=40)
+@given(problem=ridden, seed=st.integers(0, 10**6))
+def test_rides_next_to_rules_of_routes(problem: Problem, seed: int) -> None:
     check_plans(problem, seed)
 
 

@@ -5,14 +5,14 @@ from __future__ import annotations
 import json
 from collections.abc import Callable
 from pathlib import Path
-from typing import ClassVar
+from typing import Any, ClassVar
 
 import pytest
 
 from spacevrp.generators import generate
 from spacevrp.oracles import ORACLES, Failure, OracleResult, SolverOracle, solve_many
 from spacevrp.oracles.base import Plan
-from spacevrp.oracles.pool import read_record
+from spacevrp.oracles.pool import read_record, task_key
 from spacevrp.oracles.scaling import Routes
 from spacevrp.problems.errors import FormatError, SolutionError, UnsupportedError
 from spacevrp.problems.problem import Problem
@@ -45,6 +45,30 @@ def counting(monkeypatch: pytest.MonkeyPatch) -> list[str]:
     monkeypatch.setitem(ORACLES, "pyvrp", Counting)
     Counting.asked.clear()
     return Counting.asked
+
+
+def test_every_rule_is_part_of_the_name_of_an_instance() -> None:
+    matrix = [[0.0 if a == b else 1.0 for a in range(5)] for b in range(5)]
+    plain = Problem.from_matrix(matrix, demand=[0, 1, 1, 1, 1], capacity=9)
+    changes: list[dict[str, Any]] = [
+        {},
+        {"release": [None, 1, 2, 3, 4]},
+        {"release": [None, 1, 2, 3, 5]},
+        {"setup": [0, 1, 1, 1, 1]},
+        {"windows": [(0, 9), [(0, 2), (3, 9)], *[(0, 9)] * 3]},
+        {"travel_times": [(0, matrix), (5, matrix)]},
+        {"travel_times": [(0, matrix), (6, matrix)]},
+        {"pickup": [0, 1, 1, 1, 1]},
+        {"groups": [(1, 2)]},
+        {"same_route": [(1, 2)]},
+        {"different_routes": [(1, 2)]},
+        {"order": [(1, 2)]},
+        {"priority": [0, 1, 2, 3, 4]},
+        {"objective": ("vehicles", "cost")},
+        {"vehicles": [{"max_stops": 2}]},
+    ]
+    keys = {task_key(plain.replace(**change), "pyvrp", 1.0, 0, None) for change in changes}
+    assert len(keys) == len(changes)
 
 
 def test_what_is_recorded_is_not_computed_again(counting: list[str], tmp_path: Path) -> None:

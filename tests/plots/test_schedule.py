@@ -13,8 +13,10 @@ pytest.importorskip("matplotlib", reason="plots are an extra")
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 
+from spacevrp.plots.charts import plot_bars, plot_load
 from spacevrp.plots.pictures import draw, save_picture
-from spacevrp.plots.schedule import plot_bars, plot_load, plot_schedule, schedule_size, time_ticks
+from spacevrp.plots.schedule import plot_schedule, schedule_size, time_ticks
+from spacevrp.problems.breaks import Break
 from spacevrp.problems.clock import Clock
 from spacevrp.problems.errors import UnsupportedError
 from spacevrp.problems.problem import Problem
@@ -75,6 +77,50 @@ def test_a_schedule(timed: Solution, ax: Axes) -> None:
     assert "unserved (1)" in texts
     assert any(text.startswith("1 of 4 stops unserved\nbreaks a rule: ") for text in texts)
     assert [line.get_ydata()[0] for line in ax.get_lines() if line.get_marker() == "X"] == [6]
+
+
+def test_breaks_reloads_overtime_and_several_windows(ax: Axes) -> None:
+    """Leaving at 0: break from 30 to 45 on the way to 4, back at 95; regular time ends at 80.
+
+    The second van serves 1 and 2 from 5 on, reloads from 40 to 45, and waits at 3 for 100.
+    """
+    line = [(0, 0), (10, 0), (20, 0), (30, 0), (40, 0)]
+    rest = {"max_duration": 80, "max_overtime": 20, "breaks": [Break(15, (30, 35), name="lunch")]}
+    problem = Problem.from_coordinates(line, vehicles=[{"latest_start": 10, **rest}])
+    plot_schedule(Solution.judged(problem, [[0, 1, 2, 3, 4, 0]]), ax)
+    drawn = {(bar.get_x(), bar.get_width()) for bar in ax.patches}
+    assert {(30.0, 15.0), (80.0, 15.0)} <= drawn
+    assert "lunch" in [text.get_text() for text in ax.texts]
+    assert ax.get_legend() is not None
+    told = [text.get_text() for text in ax.get_legend().get_texts()]
+    assert told[-2:] == ["break", "overtime"]
+
+    ax = Figure().add_subplot()
+    trips = Problem.from_coordinates(
+        line,
+        demand=[0, 1, 1, 1, 1],
+        service=[5, 0, 0, 0, 0],
+        windows=[(0, 500), (0, 20), (0, 500), [(0, 20), (100, 120)], (0, 500)],
+        vehicles=[{"capacity": 2, "reload_depots": [0], "latest_start": 0}],
+    )
+    solution = Solution.judged(trips, [[0, 1, 2, 0, 3, 4, 0]])
+    assert solution.feasible
+    plot_schedule(solution, ax)
+    assert list(rows(ax)) == ["1", "2", "reload: 0", "3", "4"]
+    (reload,) = [mark for mark in ax.get_lines() if mark.get_marker() == "D"]
+    assert reload.get_xydata().tolist() == [[45.0, 3.0]]
+    drawn = bars(ax)
+    assert {(4, 0.0, 20.0), (4, 100.0, 20.0)} <= drawn  # both windows of customer 3
+    assert (4, 75.0, 25.0) in drawn  # the wait for the second
+    assert "route 1: 4 stops, 2 trips, load 2/2, cost 120, type 0" in [
+        text.get_text() for text in ax.texts
+    ]
+    places = Figure().add_subplot()
+    draw(trips, solution, ax=places)
+    labels = places.get_legend_handles_labels()[1]
+    assert "reload" in labels
+    thin = [mark for mark in places.get_lines() if mark.get_linewidth() < 1]
+    assert len(thin) == 4  # to and from the depot on both trips: none joins customers 2 and 3
 
 
 def test_a_large_schedule_has_a_lane_for_each_vehicle(ax: Axes) -> None:

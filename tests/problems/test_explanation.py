@@ -11,8 +11,9 @@ import pytest
 
 from spacevrp.problems.errors import SolutionError
 from spacevrp.problems.explanation import Change, Unserved, explain
-from spacevrp.problems.explanation.changes import needed, rank
 from spacevrp.problems.explanation.insertions import Insertions
+from spacevrp.problems.explanation.relaxing import rank
+from spacevrp.problems.explanation.remedies import needed
 from spacevrp.problems.problem import Problem
 from spacevrp.problems.referee import judge
 from spacevrp.problems.solution import Solution
@@ -234,7 +235,9 @@ def test_loads_that_are_looked_at_once_a_route_are_those_of_every_place(seed: in
     found = list(insertions.all_of((8,)))
     by_way = {insertion.nodes: changes for changes, insertion in rank(insertions, found)}
     assert by_way == {
-        insertion.nodes: needed(problem, insertion.nodes, insertion.faults) for insertion in found
+        insertion.nodes: changes
+        for insertion in found
+        for changes in needed(problem, insertion.nodes, insertion.faults)
     }
 
 

@@ -27,11 +27,6 @@ FIRST = [  # linehauls first, and then home
 OTHERS = OPEN + [name for name in SEVERAL + FIRST if name not in OPEN]
 
 
-def one(name: str, seed: int = 1) -> Problem:
-    (problem,) = generate(name, 6, 1, seed)
-    return problem
-
-
 @pytest.mark.parametrize("name", list(VARIANTS))
 def test_who_is_read_otherwise(name: str) -> None:
     """Several depots, open routes where distances have nothing of a map, linehauls first, pairs

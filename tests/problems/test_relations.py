@@ -7,6 +7,8 @@ from typing import Any
 
 import numpy as np
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
 import spacevrp
 from spacevrp import Group, Objective, Problem, Solution, judge
@@ -103,6 +105,79 @@ def test_a_ride_may_make_the_route_longer_than_its_vehicle_may_take() -> None:
     assert codes(problem, route) == []
     assert judge(problem, [route]).terms["makespan"] == pytest.approx(26.0)
     assert codes(problem.replace(vehicles=[{"max_duration": 25}]), route) == [("duration", None)]
+
+
+whole = st.integers(0, 12)
+
+
+@given(
+    windows=st.tuples(*[st.tuples(whole, st.integers(1, 14))] * 4),
+    service=st.tuples(*[st.integers(0, 3)] * 4),
+    rides=st.tuples(st.integers(1, 9), st.integers(1, 9)),
+    nested=st.booleans(),
+    van=st.fixed_dictionaries(
+        {"latest_start": whole, "window": st.tuples(st.just(0), st.integers(20, 45))},
+        optional={
+            "service": st.dictionaries(st.integers(1, 4), st.integers(0, 4)),
+            "speed_factor": st.sampled_from([0.5, 1, 2]),
+            "unit_duration_cost": st.just(1),
+        },
+    ),
+)
+def test_rides_with_working_time_are_difference_constraints(
+    windows: Any, service: Any, rides: Any, nested: bool, van: dict[str, Any]
+) -> None:
+    """Some times keep all bounds if no cycle of them is negative; all are whole numbers here."""
+    problem = on_line(
+        pairs=[(1, 4), (2, 3)] if nested else [(1, 3), (2, 4)],
+        max_ride=rides,
+        windows=[(0, 90), *((opening, opening + span) for opening, span in windows)],
+        service=[0, *service],
+        vehicles=[van],
+        allow_unservable=True,
+    )
+    nodes, terms = (0, 1, 2, 3, 4, 0), problem.fleet[0]
+    takes = terms.service_at(problem.service)
+    # (a, b, w): moment b is at least moment a + w; 6 is midnight.
+    at_least = [(6, 0, max(0.0, terms.leaves_from)), (0, 6, -terms.latest_start)]
+    at_least += [(5, 6, -min(terms.back_by, 90.0))]
+    for place, node in enumerate(nodes[1:], start=1):
+        way = problem.durations.between(nodes[place - 1], node) / terms.speed_factor
+        at_least.append((place - 1, place, takes[nodes[place - 1]] * (place > 1) + way))
+        if place < 5:
+            opening, closing = problem.windows[node]
+            at_least += [(6, place, opening), (place, 6, -closing)]
+    for (pickup, delivery), limit in zip(problem.pairs, rides, strict=True):
+        at_least.append((delivery, pickup, -limit - takes[pickup]))
+
+    def longest(rules: list[tuple[int, int, float]], origin: int) -> list[float] | None:
+        most = [-np.inf] * 7
+        most[origin] = 0.0
+        for _ in range(8):
+            before = list(most)
+            for a, b, w in rules:
+                most[b] = max(most[b], most[a] + w)
+            if before == most:
+                return most
+        return None  # a cycle that always asks for more
+
+    earliest = longest(at_least, 6)
+    verdict = judge(problem, [nodes])
+    assert verdict.feasible == (earliest is not None)
+    if earliest is not None:
+        # Backwards from the end: how long before it the vehicle leaves at the latest.
+        ends = [*at_least, (5, 6, -earliest[5])]
+        back = longest([(b, a, w) for a, b, w in ends], 6)
+        assert back is not None
+        assert verdict.terms["makespan"] == pytest.approx(earliest[5] + back[0])
+
+
+def test_rides_are_refused_next_to_rules_that_hide_them() -> None:
+    with pytest.raises(ProblemError, match=r"max_ride: expected no breaks beside it \(a later"):
+        on_line(pairs=[(1, 2)], max_ride=3, vehicles=[{"breaks": [{"duration": 1}]}])
+    several = [(0, 9), [(0, 1), (3, 4)], (0, 9), (0, 9), (0, 9)]
+    with pytest.raises(ProblemError, match="expected one window a customer beside it"):
+        on_line(pairs=[(1, 2)], max_ride=3, windows=several)
 
 
 # ------------------------------------------------------------------------------- order on a route

@@ -1,10 +1,16 @@
-"""A server on a port of this machine, with one network for all tests."""
+"""Servers on ports of this machine: with one network for all tests, or as processes."""
 
 from __future__ import annotations
 
+import signal
+import socket
+import subprocess
+import sys
+import tempfile
 import threading
 import time
 from collections.abc import Callable, Iterator
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -13,9 +19,10 @@ httpx = pytest.importorskip("httpx", reason="needs the extra dev")
 pytest.importorskip("starlette", reason="needs the extra serve")
 uvicorn = pytest.importorskip("uvicorn", reason="needs the extra serve")
 
-from spacevrp.serve.app import create_app  # noqa: E402
+from spacevrp.serve.server import config_of  # noqa: E402
 from spacevrp.serve.service import Service  # noqa: E402
 from spacevrp.serve.settings import Settings  # noqa: E402
+from spacevrp.serve.workers import AnySolver  # noqa: E402
 from spacevrp.solver import Solver  # noqa: E402
 
 PATIENCE = 60.0  # seconds; only a test that fails waits so long
@@ -24,13 +31,10 @@ PATIENCE = 60.0  # seconds; only a test that fails waits so long
 class Server:
     """A service behind a port, and a client of it."""
 
-    def __init__(self, solver: Solver, **settings: Any) -> None:
+    def __init__(self, solver: AnySolver, **settings: Any) -> None:
         chosen = {"port": 0, "max_time": 3600.0, "workers": 2, **settings}
         self.service = Service(Settings(**chosen), solver)
-        config = uvicorn.Config(
-            create_app(self.service), port=0, log_level="error", timeout_graceful_shutdown=5
-        )
-        self.server = uvicorn.Server(config)
+        self.server = uvicorn.Server(config_of(self.service, port=0))
         self.thread = threading.Thread(target=self.server.run, daemon=True)
         self.thread.start()
         self.until(lambda: self.server.started)
@@ -79,8 +83,8 @@ def serving(solver: Solver) -> Iterator[Callable[..., Server]]:
     """Starts servers, which end with the test."""
     servers: list[Server] = []
 
-    def start(**settings: Any) -> Server:
-        servers.append(Server(solver, **settings))
+    def start(other: AnySolver | None = None, **settings: Any) -> Server:
+        servers.append(Server(other or solver, **settings))
         return servers[-1]
 
     yield start
@@ -94,3 +98,67 @@ def server(solver: Solver) -> Iterator[Server]:
     started = Server(solver, max_body=2**20, max_customers=200, speed_kmh=50.0)
     yield started
     started.close()
+
+
+class Process:
+    """``spacevrp serve`` as a process of its own, which can be killed and started again."""
+
+    def __init__(self, *options: str, limits: Callable[[], object] | None = None) -> None:
+        with socket.create_server(("127.0.0.1", 0)) as free:
+            self.port = free.getsockname()[1]
+        self.options, self.limits = options, limits
+        self.errors = tempfile.TemporaryFile()  # noqa: SIM115
+        self.http = httpx.Client(
+            base_url=f"http://127.0.0.1:{self.port}", timeout=PATIENCE, trust_env=False
+        )
+        self.start()
+
+    def start(self) -> None:
+        command = [sys.executable, "-m", "spacevrp", "serve", "--port", str(self.port)]
+        self.process = subprocess.Popen(
+            [*command, *self.options], stderr=self.errors, preexec_fn=self.limits
+        )
+        end = time.monotonic() + PATIENCE
+        while True:
+            try:
+                self.http.get("/health")
+            except httpx.TransportError:
+                assert time.monotonic() < end
+                assert self.process.poll() is None, self.stderr()
+                time.sleep(0.1)
+            else:
+                return
+
+    def kill(self) -> None:
+        self.process.kill()
+        self.process.wait()
+
+    def stderr(self) -> str:
+        self.errors.seek(0)
+        return self.errors.read().decode()
+
+    def memory(self) -> float:
+        """MiB that the process holds."""
+        text = Path(f"/proc/{self.process.pid}/status").read_text(encoding="utf-8")
+        line = next(line for line in text.splitlines() if line.startswith("VmRSS:"))
+        return int(line.split()[1]) / 1024
+
+    def close(self) -> None:
+        self.http.close()
+        self.process.terminate()
+        assert self.process.wait(PATIENCE) in (0, -signal.SIGTERM)
+        self.errors.close()
+
+
+@pytest.fixture
+def process() -> Iterator[Callable[..., Process]]:
+    """Starts processes, which end with the test."""
+    started: list[Process] = []
+
+    def start(*options: str, **more: Any) -> Process:
+        started.append(Process(*options, **more))
+        return started[-1]
+
+    yield start
+    for one in started:
+        one.close()

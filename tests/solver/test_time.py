@@ -147,7 +147,6 @@ def test_an_interruption_keeps_the_best_plan(solver_of, fake, clock, monkeypatch
     def interrupted(*_: Any, **__: Any) -> None:
         raise KeyboardInterrupt
 
-    monkeypatch.setattr("spacevrp.solver.improve.Improve.run_in_time", interrupted)
     monkeypatch.setattr("spacevrp.solver.improve.Improve.run", interrupted)
     monkeypatch.setattr("spacevrp.solver.improve.Improve.construct", lambda *_: None)
     (problem,) = generate("CVRP", 20, 1)

@@ -22,7 +22,7 @@ from spacevrp.bench.options import (
     check_protocol,
 )
 from spacevrp.bench.runner import Case, load_models, run_cases
-from spacevrp.bench.sets import data_folder
+from spacevrp.bench.sets import data_folder, judged_cost
 from spacevrp.bench.solving import Outcome, gaps, warm_up
 from spacevrp.bench.tables import (
     NOTES_ON_TIMES,
@@ -218,21 +218,14 @@ def read_instance(path: Path) -> Problem:
 
 def best_known(path: Path, problem: Problem) -> float:
     """The cost of the plan in a .sol file: the referee's, which must be what the file says."""
-    from spacevrp.formats import read_solution
-    from spacevrp.problems.solution import Solution
-
     if not path.is_file():
         raise FormatError(f"{path}: no such file; expected the best known plan of {path.stem}")
-    (entry,) = read_solution(path, problem).instances
-    plan = Solution.judged(problem, entry.routes)
-    if not plan.feasible:
-        raise FormatError(f"{path}: the plan breaks a rule: {plan.violations[0].message}")
-    if entry.cost is not None and abs(plan.cost - entry.cost) > 1e-6 * abs(entry.cost):
+    cost, stated = judged_cost(path, problem)
+    if stated is not None and abs(cost - stated) > 1e-6 * abs(stated):
         raise FormatError(
-            f"{path}: expected a plan of the stated cost {entry.cost:.10g}, received one of "
-            f"{plan.cost:.10g}"
+            f"{path}: expected a plan of the stated cost {stated:.10g}, received one of {cost:.10g}"
         )
-    return plan.cost
+    return cost
 
 
 # ------------------------------------------------------------------------------------------- work

@@ -146,3 +146,15 @@ def read_set(path: Path, count: int = 0) -> TestSet:
     oracle = found.get(paper.reference_key(variant.name), none)
     cheapest = min(found.values(), key=lambda each: sum(r.cost for r in each), default=none)
     return TestSet(problems, oracle if any(oracle) else cheapest, oracle)
+
+
+def judged_cost(path: Path, problem: Problem) -> tuple[float, float | None]:
+    """What the plan of a .sol file costs by the referee, and by the file where it says."""
+    from spacevrp.formats import read_solution
+    from spacevrp.problems.solution import Solution
+
+    (held,) = read_solution(path, problem).instances
+    plan = Solution.judged(problem, held.routes, held.vehicles)
+    if not plan.feasible:
+        raise FormatError(f"{path}: the plan breaks a rule: {plan.violations[0].message}")
+    return plan.cost, held.cost

@@ -31,9 +31,6 @@ class Outcome:
     seconds_search: float = 0.0  # local search
     # Where visits reveal prizes: the best costs had they been known; None where nothing is unknown.
     hindsight: tuple[float | None, ...] = ()
-    # Compulsory customers left out, where partial plans count; None where there is no plan at all.
-    unserved: tuple[int | None, ...] = ()
-    iterations: float | None = None  # of the compiled search, for one instance
     seconds_least: float | None = None  # of the shortest of several repeats; the others are medians
 
     @property

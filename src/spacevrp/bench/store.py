@@ -13,7 +13,7 @@ from spacevrp.bench.solving import Outcome
 from spacevrp.writing import append_line, read_lines
 
 _FIELDS = {field.name for field in fields(Outcome)}
-_TUPLES = ("costs", "hindsight", "unserved")
+_TUPLES = ("costs", "hindsight")
 _REQUIRED = {field.name for field in fields(Outcome) if field.default is MISSING}
 
 
@@ -25,7 +25,8 @@ class Store:
 
     def __init__(self, path: Path | None) -> None:
         self._path = path
-        self._known = {} if path is None else {_digest(key): one for key, one in read_store(path)}
+        held = [] if path is None else read_lines(path, _parse, "the outcome of a set")
+        self._known = {_digest(key): outcome for key, outcome in held}
 
     def get(self, key: Mapping[str, Any]) -> Outcome | None:
         """The outcome that was kept under the same settings."""
@@ -43,11 +44,6 @@ class Store:
         """Remove the file: all is done, and written elsewhere."""
         if self._path is not None:
             self._path.unlink(missing_ok=True)
-
-
-def read_store(path: Path) -> list[tuple[dict[str, Any], Outcome]]:
-    """What was kept, with all that it depends on; nothing where there is no file."""
-    return list(read_lines(path, _parse, "the outcome of a set"))
 
 
 def _digest(key: Mapping[str, Any]) -> str:

@@ -1,6 +1,6 @@
-"""``spacevrp bench suite``: public collections by PyVRP's protocol, beside PyVRP.
+"""``spacevrp bench suite``: ours beside other solvers at equal time, on public and generated sets.
 
-A run is one solver on one instance with one seed, on one core; runs of both solvers take turns, as
+A run is one solver on one instance with one seed, on one core; runs of all solvers take turns, as
 many side by side as there are jobs. What a run came to is a line of a file as soon as it is over:
 the same command goes on where it was interrupted, and tables are made from the lines. Needs no
 torch: the network is the compiled one.
@@ -11,85 +11,35 @@ from __future__ import annotations
 import argparse
 import fnmatch
 import os
-import re
 import sys
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+import warnings
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass
+from functools import cache
 from pathlib import Path
 from typing import Any
 
 from spacevrp.arguments import at_least
-from spacevrp.bench.options import above, add_options, add_report_options, names_out_of
-from spacevrp.bench.records import command_line, markdown_table, write_record
-from spacevrp.bench.suite_runs import (
-    ORACLE,
-    OURS,
-    PYVRP,
-    Found,
-    Run,
-    count_customers,
-    line_of,
-    measure,
-    read_file,
-    version_of,
+from spacevrp.bench.neighbours import Neighbours
+from spacevrp.bench.options import above, add_options, add_report_options
+from spacevrp.bench.records import command_line, processor
+from spacevrp.bench.suite_methods import OURS, Found, Item, Seconds, methods
+from spacevrp.bench.suite_table import (
+    Row,
+    compare_solvers,
+    gap_of,
+    length,
+    notes_of,
+    summary,
+    table,
 )
-from spacevrp.bench.tables import TableRow, column, mean, most, print_rows
+from spacevrp.bench.suites import SUITES, Instance, Line, Suite
+from spacevrp.bench.tables import Layout, Report
 from spacevrp.oracles.workers import Ended, run_in_processes
-from spacevrp.problems.errors import SpacevrpError
+from spacevrp.problems.errors import SpacevrpError, UnsupportedError
 from spacevrp.writing import append_line, read_lines
 
-LINES = ".jsonl"
-_NOTES = """\
-By PyVRP's protocol: each run has one core and one seed, the gap is that of the mean over the seeds
-to the best known cost of the instance, and the class has the mean over its instances. Every cost
-is the referee's{but}. "plans" are complete ones, of so many runs; gaps are over these. "seconds"
-are the mean from the call to the plan, the file having been read. PyVRP solves what its own reader
-makes of the file with its own settings; Solomon's and Li and Lim's files, which it does not read,
-reach it as `to_pyvrp` writes them. {best}
-"""
-
-
-@dataclass(frozen=True)
-class Suite:
-    """A folder of public data; ``class_of`` says which line of the table a file belongs to."""
-
-    title: str
-    pattern: str
-    class_of: Callable[[Path], str]
-
-
-def _solomon_class(path: Path) -> str:
-    """Such as C1: where customers are, and how long the day is."""
-    found = re.match(r"[A-Za-z]+\d", path.stem)
-    return path.stem if found is None else found[0].upper()
-
-
-SUITES = {
-    "pyvrp": Suite("PyVRP's collection", "pyvrp/*/*.vrp", lambda path: path.parent.name),
-    "vrptw": Suite("Solomon and Gehring-Homberger", "vrptw/*[0-9].txt", _solomon_class),
-    "pdptw": Suite("Li and Lim", "pdptw/*.txt", _solomon_class),
-    "cvrplib": Suite(
-        "CVRPLIB, X and XXL",
-        "cvrplib/*.vrp",
-        lambda path: "X" if path.name.startswith("X-") else "XXL",
-    ),
-}
-
-
-@dataclass(frozen=True, kw_only=True)
-class Row(TableRow):
-    """One solver with one limit on the instances of one class."""
-
-    problem: str = column("class", 12)
-    limit: str = column("limit s", 7)
-    solver: str = column("solver", 8)
-    instances: int = column("instances", 9)
-    runs: int = column("runs", 5)
-    solved: int = column("plans", 5)
-    gap: float | None = column("gap %", 8, ".3f")
-    worst: float | None = column("worst %", 8, ".3f")
-    seconds: float = column("seconds", 9, ".2f")
-    note: str = column("note", 4, default="")
+LINES, BETTER = ".jsonl", "better.jsonl"
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
@@ -97,33 +47,37 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.epilog = (
         "Suites: "
         + "; ".join(f"{name}: {suite.title}" for name, suite in SUITES.items())
-        + ". Exit code 0: a complete plan of ours in every run; 1: not so; 2: bad usage or missing "
-        "data."
+        + f". With -o, plans of ours that are better than the stored references go to {BETTER}, "
+        "which `spacevrp bench references --merge` takes in. Exit code 0: every run of ours has a "
+        "plan as complete as the best known; 1: not so; 2: bad usage, missing data or a solver "
+        "that is not installed."
     )
     parser.add_argument("suite", choices=tuple(SUITES), metavar="SUITE", help=", ".join(SUITES))
+    patterns = {"metavar": "PATTERNS", "type": lambda text: tuple(text.split(","))}
+    number = {"metavar": "N", "type": at_least(1)}
     add_options(
         parser,
         time={
             "metavar": "LIMITS",
             "type": limits,
-            "default": ("2.4n",),
             "help": "seconds of each run, such as 1,10,60, or seconds a customer, such as 2.4n",
         },
-        seeds={"metavar": "N", "type": at_least(1), "default": 10, "help": "runs of each instance"},
+        seeds={**number, "help": "runs of each instance"},
+        count={"help": "instances of each class that are generated"},
         solvers={
-            "type": names_out_of(OURS, PYVRP, ORACLE),
-            "default": (OURS, PYVRP),
-            "help": f"{ORACLE} is PyVRP with the data and settings of `spacevrp oracle`",
+            **patterns,
+            "help": "only these of the suite's, such as 'spacevrp*,pyvrp', or others by name: "
+            + ", ".join(methods()),
         },
         only={
-            "metavar": "PATTERNS",
-            "type": lambda text: tuple(text.split(",")),
-            "help": "classes or instances by name, such as 'VRPTW,X-n1*'",
+            **patterns,
+            "help": "classes or instances by name, or classes by name and customers, such as "
+            "'VRPTW,X-n1*,CVRP:100'",
         },
-        jobs={"metavar": "N", "type": at_least(1), "default": 1, "help": "runs side by side"},
+        jobs={**number, "default": 1, "help": "runs side by side"},
         data={
             "default": os.environ.get("SPACEVRP_DATA"),
-            "help": "where the folders of the suites are; default: SPACEVRP_DATA",
+            "help": "where the folders of public data are; default: SPACEVRP_DATA",
         },
         stored={"action": "store_true", "help": "solve nothing: make the table of what is stored"},
     )
@@ -138,97 +92,144 @@ def limits(text: str) -> tuple[str, ...]:
     found = {
         f"{parse(one.removesuffix('n')):g}{'n' * one.endswith('n')}" for one in text.split(",")
     }
-    return tuple(sorted(found, key=lambda one: (one.endswith("n"), float(one.removesuffix("n")))))
+    return tuple(sorted(found, key=length))
 
 
 def run(args: argparse.Namespace) -> int:
     """Solve what is not stored yet, then make the table."""
-    lines = _Lines(None if args.output is None else args.output / f"{args.suite}{LINES}")
+    suite = SUITES[args.suite]
+    lines = _Lines(args)
     if args.stored:
         if args.output is None:
             raise SpacevrpError("--stored: expected -o FOLDER with what is stored, received none")
         found = lines.last()
     else:
-        runs = list(_runs(args))
-        for solver in args.solvers:
-            version_of(solver)  # raises where it is not installed
-        found = [one for one in _solve(runs, lines, args) if one is not None]
-    rows = table(found)
-    if args.output is not None:
-        _write(args, rows, found)
-    if args.format == "table":
-        print_rows(rows)
-    else:
-        print(_body(rows, found), end="")
-    return int(any(one["solver"] == OURS and not one["complete"] for one in found))
+        args.count, args.seeds = args.count or suite.count, args.seeds or suite.seeds
+        runs = list(_runs(suite, args))
+        for solver in {one.solver for one in runs}:
+            methods()[solver].version()  # raises where it is not installed
+        found = list(_solve(runs, lines, args))
+    rows = table(found, public=suite.public)
+    record = {
+        "benchmark": f"suite {args.suite}",
+        "command": command_line(),
+        "versions": sorted({f"{line['solver']} {line['version']}" for line in found}),
+        "machine": {"processor": "; ".join(sorted({line["processor"] for line in found}))},
+    }
+    notes = notes_of(rows, public=suite.public, whole=suite.whole)
+    layout = Layout(args.suite, suite.title, Row.columns(), notes)
+    report = Report(layout, record, args, summary, below=compare_solvers)
+    report.add(*rows)
+    if suite.plot and args.output is not None and rows:
+        _draw(args.output / f"{args.suite}.png", rows)
+    return report.finish()
 
 
-def _runs(args: argparse.Namespace) -> Iterator[Run]:
+def _draw(path: Path, rows: Sequence[Row]) -> None:
+    """The picture of the table beside it, or why there is none."""
+    from spacevrp.plots import require_matplotlib
+    from spacevrp.plots.frontier import save_frontier_plot
+    from spacevrp.writing import replacing
+
+    try:
+        require_matplotlib()
+    except UnsupportedError as error:
+        print(f"no picture: {error}", file=sys.stderr)
+        return
+    with replacing(path) as temporary:
+        save_frontier_plot(temporary, [asdict(row) for row in rows])
+
+
+# -------------------------------------------------------------------------------------------- runs
+
+
+@dataclass(frozen=True)
+class Run:
+    """One solver on one instance with one seed; ``limit`` is in seconds, or ``2.4n``."""
+
+    suite: str
+    instance: Instance
+    solver: str
+    limit: str
+    seed: int
+
+    @property
+    def seconds(self) -> float:
+        """The limit for so many customers."""
+        each = self.limit.endswith("n")
+        return float(self.limit.removesuffix("n")) * (self.instance.customers if each else 1)
+
+    @property
+    def subject(self) -> dict[str, Any]:
+        """What tells it from all other runs."""
+        one = self.instance
+        told = {"suite": self.suite, "class": one.problem_class, "instance": one.name}
+        return {**told, "solver": self.solver, "limit": self.limit, "seed": self.seed}
+
+
+def _runs(suite: Suite, args: argparse.Namespace) -> Iterator[Run]:
     """Short limits first, and the solvers in turns."""
-    suite = SUITES[args.suite]
-    if args.data is None:
-        raise SpacevrpError(f"{args.suite}: expected --data or SPACEVRP_DATA, received neither")
-    paths = sorted(Path(args.data).glob(suite.pattern), key=lambda path: path.stat().st_size)
-    chosen = [
-        (suite.class_of(path), path)
-        for path in paths
-        if args.only is None
-        or any(
-            fnmatch.fnmatchcase(name, pattern)
-            for name in (suite.class_of(path), path.stem)
-            for pattern in args.only
-        )
-    ]
+    chosen = [one for one in suite.instances(args) if _wanted(one, args.only)]
     if not chosen:
-        where = f"{args.data}/{suite.pattern}"
-        raise SpacevrpError(f"{args.suite}: expected files {where} that --only names, found none")
-    for limit in args.time:
+        raise SpacevrpError(f"--only: expected names of {args.suite}, received none")
+    lines = _lines_asked(suite, args.solvers)
+    able: dict[Any, list[tuple[str, str]]] = {}
+    for one in chosen:
+        if (one.problem_class, one.size) not in able:
+            found = [_first_able(line, one) for line in lines]
+            able[one.problem_class, one.size] = [
+                (limit, name)
+                for name, own in filter(None, found)
+                for limit in args.time or own or suite.limits
+            ]
+    pairs = {pair for pairs in able.values() for pair in pairs}
+    for limit in sorted({limit for limit, _ in pairs}, key=length):
         for seed in range(1, args.seeds + 1):
-            for problem_class, path in chosen:
-                for solver in args.solvers:
-                    yield Run(args.suite, problem_class, path, solver, limit, seed)
+            for one in chosen:
+                for at, name in able[one.problem_class, one.size]:
+                    if at == limit:
+                        yield Run(args.suite, one, name, limit, seed)
 
 
-# ------------------------------------------------------------------------------------------- lines
+def _matches(name: str, patterns: Sequence[str]) -> bool:
+    return any(fnmatch.fnmatchcase(name, pattern) for pattern in patterns)
 
 
-class _Lines:
-    """What runs came to, a line each; without a file they are kept here alone."""
-
-    def __init__(self, path: Path | None) -> None:
-        self._path = path
-        self._held = [] if path is None else read_lines(path, _parse, "what a run came to")
-
-    def last(self) -> list[dict[str, Any]]:
-        """The last line of each subject."""
-        return list({_subject(one): one for one in self._held}.values())
-
-    def get(self, run: Run) -> dict[str, Any] | None:
-        """The line of the same run by the same version."""
-        wanted = {**run.subject, "version": version_of(run.solver)}
-        return next((one for one in self._held if wanted.items() <= one.items()), None)
-
-    def keep(self, line: dict[str, Any]) -> None:
-        """Add a line."""
-        self._held.append(line)
-        if self._path is not None:
-            self._path.parent.mkdir(parents=True, exist_ok=True)
-            append_line(self._path, line)
+def _wanted(one: Instance, only: Sequence[str] | None) -> bool:
+    names = (one.problem_class, f"{one.problem_class}:{one.size}", one.name)
+    return only is None or any(_matches(name, only) for name in names)
 
 
-def _parse(line: dict[str, Any]) -> dict[str, Any]:
-    for name in ("suite", "class", "instance", "solver", "limit", "seed", "complete", "seconds"):
-        line[name]
-    return line
+def _lines_asked(suite: Suite, asked: Sequence[str] | None) -> list[Line]:
+    """The suite's, without those that were not asked for, and others that were."""
+    if asked is None:
+        return list(suite.lines)
+    named = [
+        entry if isinstance(entry, str) else entry[0] for line in suite.lines for entry in line
+    ]
+    lines: list[Line] = [
+        tuple(e for e in line if _matches(e if isinstance(e, str) else e[0], asked))
+        for line in suite.lines
+    ]
+    return [*lines, *((name,) for name in asked if name in methods() and name not in named)]
 
 
-def _subject(line: Mapping[str, Any]) -> tuple[Any, ...]:
-    return tuple(line[name] for name in ("class", "instance", "solver", "limit", "seed"))
+def _first_able(line: Line, one: Instance) -> tuple[str, tuple[str, ...]] | None:
+    """The first of a line that can model the problem, and its own limit where it has one."""
+    example = Item(None) if one.rules is None else one.rules()
+    for entry in line:
+        name, *own = (entry,) if isinstance(entry, str) else entry
+        problem = example.problem if name.startswith(OURS) else example.given or example.problem
+        reason = None if problem is None else methods()[name].refuses(problem)
+        if reason is None:
+            return name, tuple(own)
+        print(f"{name} is left out on {one.problem_class}: {reason}", file=sys.stderr)
+    return None
 
 
 def _solve(
     runs: Sequence[Run], lines: _Lines, args: argparse.Namespace
-) -> Iterator[dict[str, Any] | None]:
+) -> Iterator[dict[str, Any]]:
     """Every run's line, those that are stored first."""
     held = [lines.get(one) for one in runs]
     yield from (one for one in held if one is not None)
@@ -237,141 +238,120 @@ def _solve(
     done = run_in_processes(iter(left), args.jobs, measure, _patience)
     for number, (one, line) in enumerate(done, start=1):
         if isinstance(line, Ended):
-            file = read_file(one.path)
-            line = line_of(one, file, Found(None, file.best, False, 0.0, note=line.message))
+            line = line_of(one, one.instance.load(), Found(None, 0.0, note=line.message))
         lines.keep(line)
         if not args.quiet:
-            _say(f"{number}/{len(left)} {_told(line)}")
+            print(f"{number}/{len(left)} {_told(line)}", file=sys.stderr, flush=True)
         yield line
 
 
 def _patience(run: Run) -> float:
     """Seconds after which a process is ended: its limit several times over."""
-    return 60.0 + 3.0 * run.seconds(count_customers(run.path))
-
-
-def _say(text: str) -> None:
-    print(text, file=sys.stderr, flush=True)
+    return 60.0 + 3.0 * run.seconds
 
 
 def _told(line: Mapping[str, Any]) -> str:
     what = f"{line['class']} {line['instance']} {line['solver']} {line['limit']} s"
-    gap = _gap(line["cost"], line["best"])
+    gap = gap_of(line["cost"], line["best"])
     return f"{what}: {'no complete plan' if not line['complete'] else line['cost']}" + (
         "" if gap is None else f" ({gap:.3f}%)"
     )
 
 
-# ------------------------------------------------------------------------------------------ tables
+# ------------------------------------------------------------------------------- in another process
 
 
-def table(lines: Iterable[Mapping[str, Any]]) -> list[Row]:
-    """Classes in the order of their names; in each, limits and solvers."""
-    held = list(lines)
-    best = _best_of(held)
-    groups: dict[tuple[str, str, str], list[Mapping[str, Any]]] = {}
-    for line in held:
-        groups.setdefault((line["class"], line["limit"], line["solver"]), []).append(line)
-    return [
-        _row(key, groups[key], best)
-        for key in sorted(groups, key=lambda key: (key[0], _length(key[1]), key[2] != OURS, key[2]))
-    ]
+def measure(run: Run) -> dict[str, Any]:
+    """Solve one instance, and say what came of it."""
+    item = run.instance.load()
+    _load_libraries(run.solver)
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        neighbours = Neighbours()
+        seconds = Seconds(run.seconds, SUITES[run.suite].whole)
+        found = methods()[run.solver].solve(item, seconds, run.seed)
+        return {**line_of(run, item, found), "others": neighbours.busy()}
 
 
-def _length(limit: str) -> tuple[bool, float]:
-    return limit.endswith("n"), float(limit.removesuffix("n"))
+@cache
+def _load_libraries(solver: str) -> None:
+    """Weights, too, by a tiny instance."""
+    from spacevrp.generators import generate
+
+    methods()[solver].solve(Item(generate("CVRP", 10)[0]), Seconds(0.1), 1)
 
 
-def _best_of(lines: Iterable[Mapping[str, Any]]) -> dict[tuple[str, str], float]:
-    """The best known cost of each instance: what is stored beside it, or else of these runs."""
-    best: dict[tuple[str, str], float] = {}
-    for line in lines:
-        key = (line["class"], line["instance"])
-        if line["best"] is not None:
-            best[key] = line["best"]
-        elif line["complete"]:
-            best[key] = min(best.get(key, line["cost"]), line["cost"])
-    return best
-
-
-def _row(
-    key: tuple[str, str, str],
-    lines: Sequence[Mapping[str, Any]],
-    best: Mapping[tuple[str, str], float],
-) -> Row:
-    costs: dict[tuple[str, str], list[float]] = {}
-    for line in lines:
-        if line["complete"]:
-            costs.setdefault((line["class"], line["instance"]), []).append(line["cost"])
-    gaps = [_gap(sum(own) / len(own), best.get(which)) for which, own in costs.items()]
-    return Row(
-        problem=key[0],
-        limit=key[1],
-        solver=key[2],
-        instances=len({line["instance"] for line in lines}),
-        runs=len(lines),
-        solved=sum(line["complete"] for line in lines),
-        gap=mean(gaps),
-        worst=most(gaps),
-        seconds=sum(line["seconds"] for line in lines) / len(lines),
-        note=next((line["note"] for line in lines if line["note"]), ""),
-    )
-
-
-def _gap(cost: float | None, best: float | None) -> float | None:
-    """Percent above the best known."""
-    return None if cost is None or not best else 100.0 * (cost - best) / abs(best)
-
-
-def _body(rows: Sequence[Row], lines: Sequence[Mapping[str, Any]]) -> str:
-    """The table, what its columns are, and who is ahead."""
-    stored = all(line["best"] is not None for line in lines)
-    best = "is that of the plan that comes with the file" if stored else "of these runs"
-    notes = _NOTES.format(
-        but=", but for rows that say so" if any(row.note for row in rows) else "",
-        best=f"The best known cost {best}.",
-    )
-    shown = [row.cells() for row in rows]
-    return f"{markdown_table([name for name, _ in Row.columns()], shown)}\n{notes}{_ahead(rows)}"
-
-
-def _ahead(rows: Sequence[Row]) -> str:
-    """In how many classes ours is not above PyVRP's, limit by limit."""
-    text = ""
-    for limit in sorted({row.limit for row in rows}, key=_length):
-        both = [
-            (ours, theirs)
-            for ours in rows
-            for theirs in rows
-            if ours.solver == OURS
-            and theirs.solver == PYVRP
-            and (ours.problem, ours.limit, theirs.limit) == (theirs.problem, limit, limit)
-        ]
-        if both:
-            level = [ours.problem for ours, theirs in both if _rank(ours) <= _rank(theirs)]
-            text += (
-                f"\nAt {limit} s ours is not above PyVRP's in {len(level)} of {len(both)} classes"
-                f"{': ' if level else ''}{', '.join(level)}.\n"
-            )
-    return text
-
-
-def _rank(row: Row) -> tuple[float, float]:
-    """More plans of all, then a smaller gap."""
-    return -row.solved / row.runs, float("inf") if row.gap is None else row.gap
-
-
-def _write(
-    args: argparse.Namespace, rows: Sequence[Row], lines: Sequence[Mapping[str, Any]]
-) -> None:
-    versions = sorted({f"{line['solver']} {line['version']}" for line in lines})
-    places = sorted({line["processor"] for line in lines})
-    record = {
-        "benchmark": f"suite {args.suite}",
-        "command": command_line(),
-        "versions": versions,
-        "machine": {"processor": "; ".join(places)},
+def line_of(run: Run, item: Item, found: Found) -> dict[str, Any]:
+    """What a run came to, as a line; costs are in one unit, whichever solver counts."""
+    return {
+        **run.subject,
+        "version": methods()[run.solver].version(),
+        "customers": run.instance.customers,
+        "size": run.instance.size,
+        "processor": processor(),
+        "cost": found.cost,
+        "best": item.known,
+        "complete": found.cost is not None and not found.unserved,
+        "seconds": found.seconds,
+        "unserved": found.unserved,
+        "iterations": found.iterations,
+        "note": found.note,
+        "better": better(run, item, found),
     }
-    head = f"# {SUITES[args.suite].title}\n\n`{command_line()}`\n\n{'; '.join(versions)}. "
-    text = f"{head}Processor: {'; '.join(places)}.\n\n{_body(rows, lines)}"
-    write_record(args.output, args.suite, record, [asdict(row) for row in rows], text)
+
+
+def better(run: Run, item: Item, found: Found) -> dict[str, Any] | None:
+    """A complete plan of ours that is better than the stored reference, as a result to merge."""
+    from spacevrp.oracles import OracleResult
+    from spacevrp.oracles.pool import as_line, task_key
+    from spacevrp.oracles.workers import Task
+
+    plan, known, problem = found.plan, item.known, item.problem
+    ours = run.solver.startswith(OURS) and item.path is None
+    if not ours or plan is None or problem is None or known is None:
+        return None
+    if not plan.feasible or plan.cost >= known:
+        return None
+    key = task_key(problem, OURS, run.seconds, 0, None)
+    result = OracleResult(plan, OURS, methods()[run.solver].version(), found.seconds, plan.cost)
+    return as_line(Task(0, key, problem, OURS, run.seconds, 0), result)
+
+
+# ------------------------------------------------------------------------------------------- lines
+
+
+class _Lines:
+    """What runs came to, a line each; without a folder they are kept here alone."""
+
+    def __init__(self, args: argparse.Namespace) -> None:
+        self._folder: Path | None = args.output
+        self._name = f"{args.suite}{LINES}"
+        self._held: list[dict[str, Any]] = []
+        if self._folder is not None:
+            self._held = read_lines(self._folder / self._name, _parse, "what a run came to")
+
+    def last(self) -> list[dict[str, Any]]:
+        """The last line of each subject."""
+        names = ("class", "instance", "solver", "limit", "seed")
+        return list({tuple(one[name] for name in names): one for one in self._held}.values())
+
+    def get(self, run: Run) -> dict[str, Any] | None:
+        """The line of the same run by the same version."""
+        wanted = {**run.subject, "version": methods()[run.solver].version()}
+        return next((one for one in self._held if wanted.items() <= one.items()), None)
+
+    def keep(self, line: dict[str, Any]) -> None:
+        """Add a line; a plan that is better than a reference goes to a file of its own."""
+        found = line.pop("better", None)
+        self._held.append(line)
+        if self._folder is not None:
+            self._folder.mkdir(parents=True, exist_ok=True)
+            append_line(self._folder / self._name, line)
+            if found is not None:
+                append_line(self._folder / BETTER, found)
+
+
+def _parse(line: dict[str, Any]) -> dict[str, Any]:
+    for name in ("suite", "class", "instance", "solver", "limit", "seed", "complete", "seconds"):
+        line[name]
+    return line

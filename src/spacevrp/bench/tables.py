@@ -84,6 +84,11 @@ class TableRow:
 
     ORDER: ClassVar[tuple[str, ...]] = ()  # of the columns; empty for that of the fields
 
+    @property
+    def failed(self) -> bool:
+        """Whether something is wrong with it."""
+        return bool(getattr(self, "violations", 0))
+
     @classmethod
     def shown(cls) -> list[Any]:
         """The fields that are columns."""
@@ -185,11 +190,11 @@ def new_record(
     benchmark: str,
     solver: Solver,
     weights: dict[str, Any] | list[dict[str, Any]],
-    protocol: str | None,
+    protocol: str,
     heads: float | None = None,
     **more: Any,
 ) -> dict[str, Any]:
-    """All that it takes to repeat a measurement; ``protocol`` is None where it has no meaning."""
+    """All that it takes to repeat a measurement."""
     from spacevrp.bench import records
     from spacevrp.model import HEAD_STRENGTH
     from spacevrp.solver import protocol_named
@@ -213,8 +218,7 @@ def settings_key(
 ) -> dict[str, Any]:
     """What an outcome depends on: times too, hence the machine."""
     machine = record["machine"]
-    ours = weights["tensors_sha256"] is not None
-    native = ours and record.get("engine") == "native"  # before there was one, all was torch
+    native = record.get("engine") == "native"  # before there was one, all was torch
     return {
         **({"engine": "native"} if native else {}),
         "weights": weights["tensors_sha256"],
@@ -236,7 +240,6 @@ class Job:
     label: str  # what the bar shows
     key: Mapping[str, Any]
     solve: Callable[[], Outcome]
-    weight: float = 1.0  # its part of the work, for the time left
 
 
 def work_through(
@@ -246,9 +249,7 @@ def work_through(
     from tqdm import tqdm
 
     hidden = True if quiet else None  # None: tqdm looks whether stderr is a terminal
-    unit = " sets" if all(job.weight == 1.0 for job in jobs) else " s of limits"
-    total = sum(job.weight for job in jobs)
-    with tqdm(total=total, unit=unit, disable=hidden, leave=False) as bar:
+    with tqdm(total=len(jobs), unit=" sets", disable=hidden, leave=False) as bar:
         for job in jobs:
             bar.set_description(job.label)
             outcome = store.get(job.key)
@@ -256,7 +257,7 @@ def work_through(
                 outcome = job.solve()
                 if len(outcome.found):  # what failed altogether is tried again
                     store.keep(job.key, outcome)
-            bar.update(job.weight)
+            bar.update()
             yield job, outcome
 
 
@@ -333,8 +334,7 @@ class Report:
             for row in self.averages(self.rows):
                 self._print(row.cells())
             print(self.summary(self.rows))
-        failed = any(getattr(row, "failed", row.violations) for row in self.rows)
-        return SOME_UNSOLVED if failed else DONE
+        return SOME_UNSOLVED if any(row.failed for row in self.rows) else DONE
 
     def body(self) -> str:
         """The table with its explanation, as Markdown."""
@@ -367,19 +367,22 @@ class Report:
 def _head(title: str, record: Mapping[str, Any]) -> str:
     from spacevrp.bench.weights import describe
 
-    weights, place = record["weights"], record["machine"]
+    weights, place, versions = record.get("weights", []), record["machine"], record["versions"]
     told = [weights] if isinstance(weights, dict) else weights
-    seed = f" Seed: {record['seed']}." if "seed" in record else ""
-    protocol = f" Protocol: {record['protocol']}." if record["protocol"] else ""
     load = {when: ", ".join(map(str, told or ())) for when, told in record["load_average"].items()}
-    return (
-        f"# {title}\n\n"
-        f"`{record['command']}`\n\n"
-        f"Weights: {'; '.join(map(describe, told))}. "
-        f"Device: {place.get('gpu', place['processor'])}, {place.get('cores', 'unknown')} cores, "
-        f"torch {record['versions']['torch']}.{seed}{protocol} Load average (1, 5, 15 minutes): "
-        f"{load['begin'] or 'unknown'} at first, {load['end'] or 'unknown'} at last.\n\n"
-    )
+    parts = [
+        f"Weights: {'; '.join(map(describe, told))}" if told else "; ".join(versions),
+        f"Device: {place.get('gpu', place['processor'])}, {place.get('cores', 'unknown')} cores"
+        + (f", torch {versions['torch']}" if told else ""),
+        *(
+            f"{name.title()}: {record[name]}"
+            for name in ("seed", "protocol")
+            if record.get(name) is not None
+        ),
+        f"Load average (1, 5, 15 minutes): {load['begin'] or 'unknown'} at first, "
+        f"{load['end'] or 'unknown'} at last",
+    ]
+    return f"# {title}\n\n`{record['command']}`\n\n{'. '.join(parts)}.\n\n"
 
 
 def number(value: float | None, digits: int) -> str:

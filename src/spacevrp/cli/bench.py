@@ -16,8 +16,7 @@ SUBVERBS = (
     Subverb("scale", "gaps with 1,000 customers", "spacevrp.bench.gap_table:SCALE"),
     Subverb("cvrplib", "gaps on the sets X and XXL", "spacevrp.bench.cvrplib"),
     Subverb("ablation", "models beside each other", "spacevrp.bench.ablation:ABLATION"),
-    Subverb("search", "solvers at equal time, suite by suite", "spacevrp.bench.search_command"),
-    Subverb("suite", "public collections, beside PyVRP", "spacevrp.bench.suite"),
+    Subverb("suite", "other solvers at equal time", "spacevrp.bench.suite"),
     Subverb("references", "what good solvers pay", "spacevrp.bench.references_command"),
 )
 

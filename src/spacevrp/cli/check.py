@@ -11,6 +11,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from spacevrp.cli.instances import add_instances, name_roundings, read_instances
+from spacevrp.problems.plan_text import count
 
 if TYPE_CHECKING:
     from spacevrp.formats import SolvedInstance
@@ -96,7 +97,7 @@ def run(args: argparse.Namespace) -> int:
     disagreement = None
     if len(problems) != len(plans):
         disagreement = (
-            f"{args.file} has {_count(len(problems), 'instance')}, "
+            f"{args.file} has {count(len(problems), 'instance')}, "
             f"{args.solution} solves {len(plans)}"
         )
     all_right = disagreement is None and all(finding.is_right for finding in findings)
@@ -191,7 +192,7 @@ def _as_lines(findings: Sequence[_Finding], disagreement: str | None, all_right:
     elif len(findings) == 1 and disagreement is None:
         broken = len(findings[0].verdict.violations)
         lines.append(
-            f"not feasible: {_count(broken, 'violation')}"
+            f"not feasible: {count(broken, 'violation')}"
             if broken
             else "feasible, but not at the claimed cost"
         )
@@ -202,18 +203,14 @@ def _as_lines(findings: Sequence[_Finding], disagreement: str | None, all_right:
 
 def _summarise_many(findings: Sequence[_Finding]) -> str:
     feasible = sum(finding.verdict.feasible for finding in findings)
-    summary = f"{feasible} of {_count(len(findings), 'instance')} feasible"
+    summary = f"{feasible} of {count(len(findings), 'instance')} feasible"
     wrong_claims = sum(finding.claim_is_wrong for finding in findings)
     if wrong_claims:
-        summary += f", {_count(wrong_claims, 'wrong cost')}"
+        summary += f", {count(wrong_claims, 'wrong cost')}"
     if findings:
         mean = math.fsum(finding.verdict.cost for finding in findings) / len(findings)
         summary += f", mean cost {_write(mean)}"
     return summary
-
-
-def _count(number: int, noun: str) -> str:
-    return f"{number} {noun}" if number == 1 else f"{number} {noun}s"
 
 
 def _write(cost: float) -> str:

@@ -9,10 +9,14 @@ from spacevrp.cli.subverbs import Subverb, add_subverbs, run_subverb
 
 SUBVERBS = (
     Subverb("plan", "an instance and its plan; the word may be left out", "spacevrp.cli.plot_plan"),
-    Subverb("training", "the curves of a training run", "spacevrp.cli.plot_training"),
-    Subverb("gaps", "the gap of every variant as a bar", "spacevrp.cli.plot_gaps"),
-    Subverb("symmetry", "symmetric against asymmetric variants", "spacevrp.cli.plot_symmetry"),
-    Subverb("frontier", "gap against seconds, a line a solver", "spacevrp.cli.plot_frontier"),
+    Subverb("training", "the curves of a training run", "spacevrp.cli.plot_records:TRAINING"),
+    Subverb("gaps", "the gap of every variant as a bar", "spacevrp.cli.plot_records:GAPS"),
+    Subverb(
+        "symmetry", "symmetric against asymmetric variants", "spacevrp.cli.plot_records:SYMMETRY"
+    ),
+    Subverb(
+        "frontier", "gap against seconds, a line a solver", "spacevrp.cli.plot_records:FRONTIER"
+    ),
 )
 
 run = run_subverb

@@ -30,13 +30,26 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     add("--port", metavar="PORT", type=at_least(0), default=8080, help="default: 8080")
     add("--token", metavar="T", help=f"ask for this bearer token; default: the variable {_TOKEN}")
     add("--data", metavar="DIR", type=Path, help="keep jobs and results here over a restart")
-    add("--workers", metavar="N", type=at_least(1), help="problems solved at once; default: cores")
+    add(
+        "--engine",
+        metavar="ENGINE",
+        default="local",
+        help="local: threads of this process; ray: actors of the Ray cluster that runs here, or of "
+        "one of this machine alone; ray://HOST:10001: of one elsewhere; default: local",
+    )
+    add(
+        "--workers",
+        metavar="N",
+        type=at_least(1),
+        help="problems solved at once; default: cores, or as the cluster has room",
+    )
     add("--queue", metavar="N", type=at_least(1), help="problems that may wait; default: 256")
     add("--max-body", metavar="MB", type=at_least(1), help="of a request; default: 32")
     add("--max-customers", metavar="N", type=at_least(1), help="of a problem; default: 5000")
     add("--max-time", metavar="TIME", type=parse_duration, help="for a problem; default: 60s")
     add("--keep", metavar="TIME", type=parse_duration, help="forget results after; default: 7d")
     add("--keep-jobs", metavar="N", type=at_least(1), help="finished jobs kept; default: 10000")
+    add("--keep-mb", metavar="MB", type=at_least(1), help="of finished jobs; default: 1024")
     add(
         "--batch",
         metavar="MS",
@@ -90,6 +103,7 @@ def run(args: argparse.Namespace) -> int:
         "max_time": args.max_time,
         "keep_seconds": args.keep,
         "keep_jobs": args.keep_jobs,
+        "keep_bytes": None if args.keep_mb is None else args.keep_mb * 2**20,
         "batch_seconds": None if args.batch is None else args.batch / 1000.0,
         "speed_kmh": args.speed_kmh,
         "tiles": args.tiles,
@@ -101,6 +115,7 @@ def run(args: argparse.Namespace) -> int:
         port=args.port,
         token=token,
         data=args.data,
+        engine=args.engine,
         tiles_credit=args.tiles_credit,
         device=args.device,
         version=__version__,

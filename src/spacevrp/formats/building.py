@@ -114,3 +114,8 @@ def neutral_value(problem: Problem, field: str) -> Any:
         return np.tile([0.0, np.inf], (problem.size, 1))
     skipped = np.inf if field == "penalty" and not problem.maximise_prize else 0.0
     return np.full(problem.size, skipped)
+
+
+def exact(value: float) -> str:
+    """The shortest decimal that reads back as the same number."""
+    return str(int(value)) if value.is_integer() and abs(value) < 2**53 else repr(float(value))

@@ -16,7 +16,15 @@ from spacevrp.formats.files import fail, shown, write_bytes
 from spacevrp.formats.foreign import foreign_kind, read_foreign
 from spacevrp.formats.instance_lonlat import lonlat_document
 from spacevrp.formats.instance_relations import RELATIONS, read_relations, relations_document
-from spacevrp.formats.json_text import as_json, list_at, parse_object, whole_at, write_value
+from spacevrp.formats.json_text import (
+    as_json,
+    list_at,
+    named_nodes,
+    parse_object,
+    plain_value,
+    whole_at,
+    write_value,
+)
 from spacevrp.problems.breaks import Break
 from spacevrp.problems.clock import Clock
 from spacevrp.problems.constructors import FIRST_NODE, default_depots, warn_of_unit
@@ -25,7 +33,6 @@ from spacevrp.problems.errors import FormatError, ProblemError, UnsupportedError
 from spacevrp.problems.fleet import Vehicle
 from spacevrp.problems.implied import NEUTRAL_FLAGS, flags_of
 from spacevrp.problems.keywords import nearest
-from spacevrp.problems.labels import are_ids_numbers
 from spacevrp.problems.problem import Problem
 from spacevrp.problems.variants import parse_variant
 from spacevrp.problems.vroom_names import as_vehicle_ids
@@ -365,15 +372,15 @@ def instance_document(
         else:
             is_absent = bool(np.array_equal(value, absent))
         if not is_absent:
-            document[key] = _plain(value)
+            document[key] = plain_value(value)
     for key in ("depots", "pairs"):
         if key in document:
-            document[key] = _named(problem, getattr(problem, key))
+            document[key] = named_nodes(problem, getattr(problem, key))
     if problem.closed:
         document["windows"] = _windows_document(problem)
     if problem.kinds_of_load > 1:
-        document["demand"] = _plain(problem.loads)
-        document["capacity"] = _plain(problem.capacities)
+        document["demand"] = plain_value(problem.loads)
+        document["capacity"] = plain_value(problem.capacities)
     if problem.vehicles is not None:
         document["vehicles"] = [_vehicle_document(problem, one) for one in problem.vehicles]
     document |= relations_document(problem)
@@ -389,15 +396,8 @@ def _windows_document(problem: Problem) -> list[Any]:
     for node, begin, end in problem.closed:
         (opening, closing) = windows[node].pop()
         windows[node] += [[opening, begin], [end, closing]]
-    plain: list[Any] = _plain([one[0] if len(one) == 1 else one for one in windows])
+    plain: list[Any] = plain_value([one[0] if len(one) == 1 else one for one in windows])
     return plain
-
-
-def _named(problem: Problem, nodes: Any) -> Any:
-    """Nodes as the file calls them: by their ids where a number would be taken for one."""
-    if isinstance(nodes, tuple):
-        return [_named(problem, one) for one in nodes]
-    return problem.ids[nodes] if are_ids_numbers(problem.ids) else int(nodes)  # type: ignore[index]
 
 
 def _vehicle_document(problem: Problem, vehicle: Vehicle) -> dict[str, Any]:
@@ -414,15 +414,17 @@ def _vehicle_document(problem: Problem, vehicle: Vehicle) -> dict[str, Any]:
             continue
         if field.name == "service":
             # A list of couples, as JSON has texts alone for keys.
-            document["service"] = [[_named(problem, n), _plain(takes)] for n, takes in value]
+            document["service"] = [
+                [named_nodes(problem, n), plain_value(takes)] for n, takes in value
+            ]
             continue
         is_node = field.name in _NODES_OF_TYPE
-        document[field.name] = _named(problem, value) if is_node else _plain(value)
+        document[field.name] = named_nodes(problem, value) if is_node else plain_value(value)
     return document
 
 
 def _break_document(one: Break) -> dict[str, Any]:
-    document = {"duration": _plain(one.duration), "windows": _plain(one.windows)}
+    document = {"duration": plain_value(one.duration), "windows": plain_value(one.windows)}
     return document | ({"name": one.name} if one.name else {})
 
 
@@ -438,7 +440,7 @@ def _labels_document(path: Path, problem: Problem) -> dict[str, Any]:
                 )
         document["ids"] = list(problem.ids)
     if problem.places is not None:
-        document["places"] = _plain(problem.places)
+        document["places"] = plain_value(problem.places)
     if problem.geographic:
         document["geographic"] = True
     vehicle_ids = as_vehicle_ids(problem.vehicle_ids)
@@ -450,7 +452,7 @@ def _labels_document(path: Path, problem: Problem) -> dict[str, Any]:
         clock = problem.clock
         origin = clock.origin
         document["clock"] = {
-            "origin": origin.isoformat() if isinstance(origin, datetime) else _plain(origin),
+            "origin": origin.isoformat() if isinstance(origin, datetime) else plain_value(origin),
             "unit": clock.unit,
             "form": clock.form,
         }
@@ -462,7 +464,7 @@ def _travel_document(problem: Problem) -> dict[str, Any]:
     document = _distances_document(problem.distances)
     if problem.travel_times:
         document["travel_times"] = [
-            {"at": _plain(moment), "durations": _plain(matrix)}
+            {"at": plain_value(moment), "durations": plain_value(matrix)}
             for moment, matrix in problem.travel_times
         ]
     elif not same_distances(problem.durations, problem.distances):
@@ -473,22 +475,9 @@ def _travel_document(problem: Problem) -> dict[str, Any]:
 
 def _distances_document(distances: Distances) -> dict[str, Any]:
     if distances.coordinates is None:
-        return {"matrix": _plain(distances.matrix())}
-    document: dict[str, Any] = {"locations": _plain(distances.coordinates)}
+        return {"matrix": plain_value(distances.matrix())}
+    document: dict[str, Any] = {"locations": plain_value(distances.coordinates)}
     if distances.metric != Metric():
         metric = distances.metric
         document["metric"] = {"geometry": metric.geometry, "rounding": metric.rounding}
     return document
-
-
-def _plain(value: Any) -> Any:
-    """The value for JSON: infinity as null, whole numbers without a point, every float exactly."""
-    if isinstance(value, np.ndarray):
-        return [_plain(item) for item in value.tolist()]
-    if isinstance(value, list | tuple):
-        return [_plain(item) for item in value]
-    if isinstance(value, float):
-        if math.isinf(value):
-            return None
-        return int(value) if value.is_integer() and abs(value) < 2**53 else value
-    return value

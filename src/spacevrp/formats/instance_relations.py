@@ -7,8 +7,7 @@ from pathlib import Path
 from typing import Any
 
 from spacevrp.formats.files import fail
-from spacevrp.formats.json_text import as_json, list_at
-from spacevrp.problems.labels import are_ids_numbers
+from spacevrp.formats.json_text import as_json, list_at, named_nodes, plain_value
 from spacevrp.problems.objective import Objective
 from spacevrp.problems.problem import Problem
 from spacevrp.problems.relations import present_relations
@@ -54,35 +53,20 @@ def relations_document(problem: Problem) -> dict[str, Any]:
     for key in present_relations(problem):
         if key == "groups":
             document[key] = [
-                {"nodes": _named(problem, group.nodes), "required": group.required}
+                {"nodes": named_nodes(problem, group.nodes), "required": group.required}
                 for group in problem.groups
             ]
         elif key in _SETS:
-            document[key] = _named(problem, getattr(problem, key))
+            document[key] = named_nodes(problem, getattr(problem, key))
         elif key == "objective":
             document[key] = _objective_document(problem.objective)
         elif key == "lifo":
             document[key] = True
         else:
-            document[key] = _plain(getattr(problem, key).tolist())
+            document[key] = plain_value(getattr(problem, key).tolist())
     return document
 
 
 def _objective_document(objective: Objective) -> dict[str, Any]:
-    weights = {term: _plain(weight) for term, weight in dict(objective.weights).items()}
+    weights = {term: plain_value(weight) for term, weight in dict(objective.weights).items()}
     return {"first": list(objective.first), "weights": weights}
-
-
-def _named(problem: Problem, nodes: Any) -> Any:
-    """Nodes as the file calls them: by their ids where a number would be taken for one."""
-    if isinstance(nodes, tuple):
-        return [_named(problem, one) for one in nodes]
-    return problem.ids[nodes] if are_ids_numbers(problem.ids) else int(nodes)  # type: ignore[index]
-
-
-def _plain(value: Any) -> Any:
-    if isinstance(value, list):
-        return [_plain(one) for one in value]
-    if math.isinf(value):
-        return None
-    return int(value) if value.is_integer() and abs(value) < 2**53 else value

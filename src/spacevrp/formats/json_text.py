@@ -8,8 +8,12 @@ import re
 from pathlib import Path
 from typing import Any
 
+import numpy as np
+
 from spacevrp.formats.files import fail, read_text, shown
 from spacevrp.problems.errors import FormatError
+from spacevrp.problems.labels import are_ids_numbers
+from spacevrp.problems.problem import Problem
 
 # Half of a pair of escapes: JSON's grammar lets it pass, and no encoding can write it.
 _SURROGATE = re.compile(r"\\u[dD][89a-fA-F]")
@@ -103,3 +107,23 @@ def as_json(value: object) -> str:
 def write_value(value: object) -> str:
     """A value as compact JSON; infinity must have become null before."""
     return json.dumps(value, allow_nan=False, ensure_ascii=False)
+
+
+def named_nodes(problem: Problem, nodes: Any) -> Any:
+    """Nodes as the file calls them: by their ids where a number would be taken for one."""
+    if isinstance(nodes, tuple):
+        return [named_nodes(problem, one) for one in nodes]
+    return problem.ids[nodes] if are_ids_numbers(problem.ids) else int(nodes)  # type: ignore[index]
+
+
+def plain_value(value: Any) -> Any:
+    """The value for JSON: infinity as null, whole numbers without a point, every float exactly."""
+    if isinstance(value, np.ndarray):
+        return [plain_value(item) for item in value.tolist()]
+    if isinstance(value, list | tuple):
+        return [plain_value(item) for item in value]
+    if isinstance(value, float):
+        if math.isinf(value):
+            return None
+        return int(value) if value.is_integer() and abs(value) < 2**53 else value
+    return value

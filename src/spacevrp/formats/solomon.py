@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from spacevrp.formats.building import build, measured, warn_unnamed
+from spacevrp.formats.building import build, exact, measured, warn_unnamed
 from spacevrp.formats.files import check_kind, read_lines, warn, write_bytes
 from spacevrp.formats.holding import refuse_unheld
 from spacevrp.formats.tsplib import Document, Section, parse_numbers
@@ -202,7 +202,7 @@ def write_text(path: str | Path, problem: Problem) -> None:
     demand = 0.0 - problem.demand if paired else problem.demand
     columns = [np.arange(problem.size), *coordinates.T, demand, *problem.windows.T, problem.service]
     vehicles = problem.max_routes or len(problem.customers)
-    head = f"{vehicles} {_exact(problem.capacity)}"
+    head = f"{vehicles} {exact(problem.capacity)}"
     if paired:
         sibling = np.zeros((problem.size, 2))
         for pickup, delivery in problem.pairs:
@@ -214,10 +214,5 @@ def write_text(path: str | Path, problem: Problem) -> None:
         if name.upper() in ("", "VEHICLE", "CUSTOMER") or ":" in name:
             name = "instance"  # which no reader takes for anything else
         lines = [name, "", "VEHICLE", "NUMBER  CAPACITY", head, "", "CUSTOMER", _TITLES, ""]
-    lines += ["\t".join(map(_exact, row)) for row in np.column_stack(columns).tolist()]
+    lines += ["\t".join(map(exact, row)) for row in np.column_stack(columns).tolist()]
     write_bytes(path, ("\n".join(lines) + "\n").encode())
-
-
-def _exact(value: float) -> str:
-    """The shortest decimal that reads back as the same number."""
-    return str(int(value)) if value.is_integer() and abs(value) < 2**53 else repr(float(value))

@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from spacevrp.formats.building import warn_unnamed
+from spacevrp.formats.building import exact, warn_unnamed
 from spacevrp.formats.files import write_bytes
 from spacevrp.formats.holding import FEATURES, refuse_unheld
 from spacevrp.formats.vrplib import EDGE_METRICS, TERMS, TYPES
@@ -127,9 +127,9 @@ def _lines(path: Path, problem: Problem) -> Iterator[str]:
         yield f"EDGE_WEIGHT_TYPE : {_weight_type(problem)}"
     fleet = _fleet_sections(path, problem) if problem.vehicles is not None else {}
     if problem.depots and not fleet:
-        yield f"CAPACITY : {_exact(problem.capacity)}"
+        yield f"CAPACITY : {exact(problem.capacity)}"
         if np.isfinite(problem.max_length):
-            yield f"DISTANCE : {_exact(problem.max_length)}"
+            yield f"DISTANCE : {exact(problem.max_length)}"
         if problem.max_routes is not None:
             yield f"VEHICLES : {problem.max_routes}"
     elif fleet:
@@ -246,9 +246,4 @@ def _numbered(rows: Iterable[Iterable[float]]) -> Iterator[str]:
 
 
 def _row(values: Iterable[float]) -> str:
-    return " ".join(_exact(float(value)) for value in values)
-
-
-def _exact(value: float) -> str:
-    """The shortest decimal that reads back as the same number."""
-    return str(int(value)) if value.is_integer() and abs(value) < 2**53 else repr(float(value))
+    return " ".join(exact(float(value)) for value in values)

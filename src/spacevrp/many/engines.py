@@ -17,6 +17,21 @@ from spacevrp.many.worker import Ready, Worker, WorkerSettings, package_version
 from spacevrp.problems.errors import SpacevrpError
 from spacevrp.processes import AnsweringProcess, ProcessEnded
 
+LOCAL, RAY = "local", "ray"
+
+
+def is_ray(engine: str) -> bool:
+    """Whether an engine is a cluster, rather than this machine.
+
+    Raises
+    ------
+    SpacevrpError
+        It is neither.
+    """
+    if engine in (LOCAL, RAY) or engine.startswith(f"{RAY}://"):
+        return engine != LOCAL
+    raise SpacevrpError(f"engine: expected local, ray or ray://HOST:PORT, received {engine[:60]!r}")
+
 
 @dataclass(frozen=True)
 class Task:

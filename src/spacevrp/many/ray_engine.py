@@ -152,7 +152,7 @@ def actor_maker(settings: WorkerSettings) -> tuple[Any, int]:
         needs = {"num_cpus": settings.threads}
         most = int(room.get("CPU", 1)) // settings.threads
     # No restarts: an actor that ends is replaced here, where its task is known.
-    # Two calls at once: one works, the other may ask it to stop.
+    # Two calls at once: one that works still answers.
     fixed = {"max_restarts": 0, "max_task_retries": 0, "max_concurrency": 2}
     remote = ray.remote(**fixed, **needs)(Worker)
     return lambda: remote.remote(settings), most

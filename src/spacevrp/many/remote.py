@@ -2,18 +2,75 @@
 
 from __future__ import annotations
 
-import uuid
+import time as clocks
+from collections.abc import Callable
 from contextlib import suppress
+from dataclasses import replace
 from queue import SimpleQueue
-from typing import Any
+from typing import Any, Protocol
 
-from spacevrp.many.engines import as_ready
+from spacevrp.many.calls import Event
+from spacevrp.many.engines import MOST_FAILED_STARTS, as_ready
 from spacevrp.many.ray_engine import actor_maker, check_ray, connect, first_line
-from spacevrp.many.worker import WorkerSettings
+from spacevrp.many.worker import Ready, WorkerSettings
+from spacevrp.problems.deadline import Deadline
 from spacevrp.problems.errors import SpacevrpError
+from spacevrp.problems.inputs import as_problems
+from spacevrp.problems.plan_text import count
+from spacevrp.problems.problem import Problem
 from spacevrp.problems.solution import Solution
 from spacevrp.solver import Outcome, SolveParams
-from spacevrp.solver.pool import Callback
+from spacevrp.solver.budget import as_seconds
+from spacevrp.solver.pool import Callback, as_starts
+
+# Seconds for a new actor to load the network, and for a call to end once it was asked to.
+START, GRACE = 120.0, 30.0
+# Seconds without an answer after which it is looked whether the call is to end.
+_LOOK = 0.5
+# Actors that one call may lose: a problem that ends its actor would end all of them.
+_MOST_LOST = 3
+
+
+class ActorLost(Exception):
+    """An actor has ended, or cannot be reached; says how."""
+
+
+class WorkersLostError(SpacevrpError):
+    """A call lost one actor after another, or there is none to be had."""
+
+
+class Actors(Protocol):
+    """Where actors come from, and how they are asked."""
+
+    workers: int
+
+    def start(self) -> Any:
+        """A new actor, which may take a while to answer.
+
+        Raises
+        ------
+        ActorLost
+            There is no cluster any more.
+        """
+        ...
+
+    def ask(self, actor: Any, method: str, *given: Any, ended: Callable[[], bool]) -> Any:
+        """What a method of :class:`~spacevrp.many.worker.Worker` answers.
+
+        Raises
+        ------
+        ActorLost
+            The actor has ended, or there was no answer when ``ended`` said so.
+        """
+        ...
+
+    def end(self, actor: Any) -> None:
+        """End an actor, whatever it is at."""
+        ...
+
+    def close(self) -> None:
+        """Leave the cluster."""
+        ...
 
 
 class RemoteSolver:
@@ -21,6 +78,192 @@ class RemoteSolver:
 
     Threads may call it at the same time: each call has an actor for itself, and waits where all are
     busy.
+
+    Parameters
+    ----------
+    actors
+        Such as :class:`RayActors`.
+
+    Raises
+    ------
+    SpacevrpError
+        Not all of the actors could start.
+    """
+
+    def __init__(self, actors: Actors) -> None:
+        self._actors = actors
+        self.workers = actors.workers
+        self._all = [actors.start() for _ in range(self.workers)]
+        self._idle: SimpleQueue[Any] = SimpleQueue()
+        try:
+            devices = [self._started(actor).device for actor in list(self._all)]
+        except BaseException:
+            self.close()
+            raise
+        self.device = devices[0]
+        for actor in self._all:
+            self._idle.put(actor)
+
+    def _started(self, actor: Any) -> Ready:
+        """What an actor says when it is ready; one that ends before is replaced a few times."""
+        for failed in range(1, MOST_FAILED_STARTS + 1):
+            try:
+                return as_ready(self._ask(actor, "start"))
+            except ActorLost as error:
+                if failed == MOST_FAILED_STARTS:
+                    raise SpacevrpError(f"workers: actors do not start: {error}") from None
+                actor = self._replace(actor)
+        raise AssertionError
+
+    def run(
+        self,
+        problem: Any,
+        params: SolveParams | None = None,
+        *,
+        time: float | str | None = None,
+        start: Any = None,
+        callback: Callback | None = None,
+        deadline: Deadline | None = None,
+        entered: Callable[[str], object] | None = None,
+        explain: bool | None = None,
+        **changes: Any,
+    ) -> Outcome:
+        """As :meth:`Solver.run`; callbacks are called here, with the problems of the caller.
+
+        Where the actor ends, the call begins again on another, with the best plans so far and with
+        its whole time.
+
+        Raises
+        ------
+        WorkersLostError
+            Several actors ended one after another, or one that was to stop; the callback has had
+            the best plans so far.
+        """
+        problems, _ = as_problems(problem)
+        if deadline is None:
+            deadline = Deadline() if time is None else Deadline(as_seconds(time))
+        elif time is not None:
+            raise SpacevrpError("time: expected none with a deadline, received both")
+        resolved = SolveParams() if params is None else params
+        if changes:
+            resolved = resolved.changed(**changes)
+        best: dict[int, Solution] = as_starts(start, problem, problems)
+
+        def found(number: int, plan: Solution) -> None:
+            if plan.feasible:
+                best[number] = plan
+            if callback is not None:
+                callback(plan)
+
+        lost = 0
+        actor = self._idle.get()
+        try:
+            while True:
+                begun_with = [best.get(number) for number in range(len(problems))]
+                call = _Call(problems, resolved, begun_with, deadline, explain)
+                try:
+                    return self._follow(actor, call, found, entered)
+                except ActorLost as error:
+                    lost += 1
+                    if lost == _MOST_LOST or deadline.interrupted:
+                        ended = count(lost, "actor")
+                        raise WorkersLostError(f"workers: {ended} lost: {error}") from None
+                    actor = self._replace(actor)
+        finally:
+            self._idle.put(actor)
+
+    def _follow(
+        self,
+        actor: Any,
+        call: _Call,
+        found: Callable[[int, Solution], None],
+        entered: Callable[[str], object] | None,
+    ) -> Outcome:
+        """One attempt on one actor: hear what it says until it ends."""
+        stop = False
+        self._ask(actor, "begin", *call.sent, deadline=call.deadline)
+        while True:
+            stop = stop or call.deadline.interrupted
+            events: list[Event] = self._ask(actor, "hear", stop, deadline=call.deadline)
+            for event in events:
+                if isinstance(event, Exception):
+                    raise event
+                if isinstance(event, Outcome):
+                    return replace(event, results=call.own(event.results))
+                if isinstance(event, str):
+                    if entered is not None:
+                        entered(event)
+                    continue
+                number, plan = event
+                try:
+                    found(number, replace(plan, problem=call.problems[number]))
+                except StopIteration:
+                    stop = True
+                except BaseException:
+                    with suppress(ActorLost, SpacevrpError):
+                        self._ask(actor, "hear", True)
+                    raise
+
+    def _ask(
+        self,
+        actor: Any,
+        method: str,
+        *given: Any,
+        deadline: Deadline | None = None,
+    ) -> Any:
+        """An answer; patience ends after a while, and soon after an interruption."""
+        asked = clocks.monotonic()
+        interrupted: list[float] = []
+
+        def ended() -> bool:
+            now = clocks.monotonic()
+            if deadline is not None and deadline.interrupted and not interrupted:
+                interrupted.append(now)
+            return now - asked > START or (bool(interrupted) and now - interrupted[0] > GRACE)
+
+        return self._actors.ask(actor, method, *given, ended=ended)
+
+    def _replace(self, actor: Any) -> Any:
+        self._actors.end(actor)
+        try:
+            new = self._actors.start()
+        except ActorLost as error:
+            raise WorkersLostError(f"workers: no actor can be started: {error}") from None
+        self._all[self._all.index(actor)] = new
+        return new
+
+    def close(self) -> None:
+        """End the actors."""
+        for actor in self._all:
+            self._actors.end(actor)
+        self._actors.close()
+
+
+class _Call:
+    """What is sent to an actor, and the caller's side of what comes back."""
+
+    def __init__(
+        self,
+        problems: list[Problem],
+        params: SolveParams,
+        starts: list[Solution | None],
+        deadline: Deadline,
+        explain: bool | None,
+    ) -> None:
+        self.problems, self.deadline = problems, deadline
+        bare = [None if plan is None else replace(plan, problem=None) for plan in starts]
+        self.sent = (problems, params, bare, deadline.seconds, explain)
+
+    def own(self, plans: list[Any]) -> list[Any]:
+        """Plans that came from elsewhere, with the problems of the caller."""
+        return [
+            replace(plan, problem=problem)
+            for plan, problem in zip(plans, self.problems, strict=True)
+        ]
+
+
+class RayActors:
+    """Actors of a Ray cluster, which is joined, or else started on this machine.
 
     Parameters
     ----------
@@ -49,72 +292,35 @@ class RemoteSolver:
         settings = WorkerSettings(SolveParams(), weights=weights, device=device, threads=threads)
         self._make, room = actor_maker(settings)
         self.workers = workers or max(1, room)
-        self._actors = [self._make() for _ in range(self.workers)]
-        self._idle: SimpleQueue[Any] = SimpleQueue()
-        answers = ray.get([actor.start.remote() for actor in self._actors])
-        self.device = {as_ready(answer).device for answer in answers}.pop()
-        for actor in self._actors:
-            self._idle.put(actor)
+        # A core worker that has lost its cluster exits, whatever thread it is asked on.
+        self._errors = (ray.exceptions.RayError, ConnectionError, SystemExit)
 
-    def run(
-        self,
-        problem: Any,
-        params: SolveParams | None = None,
-        *,
-        callback: Callback | None = None,
-        **options: Any,
-    ) -> Outcome:
-        """As :meth:`Solver.run`; a call whose actor ends is begun again on another, once.
-
-        The callback is called here. Where it raises ``StopIteration``, the call ends with the best
-        plans so far.
-        """
-        actor = self._idle.get()
+    def start(self) -> Any:
+        """See :class:`Actors`."""
         try:
-            try:
-                return self._stream(actor, problem, params, callback, options)
-            except self._ray.exceptions.ActorDiedError:
-                actor = self._replace(actor)
-                return self._stream(actor, problem, params, callback, options)
-        except self._ray.exceptions.RayError as error:
+            return self._make()
+        except self._errors as error:
+            raise ActorLost(first_line(error)) from None
+
+    def ask(self, actor: Any, method: str, *given: Any, ended: Callable[[], bool]) -> Any:
+        """See :class:`Actors`."""
+        try:
+            answer = getattr(actor, method).remote(*given)
+            while not self._ray.wait([answer], timeout=_LOOK)[0]:
+                if ended():
+                    raise ActorLost("it does not answer; the cluster may have no room")
+            return self._ray.get(answer)
+        except self._ray.exceptions.RayTaskError as error:
             raise SpacevrpError(f"workers: an actor failed: {first_line(error)}") from None
-        finally:
-            self._idle.put(actor)
+        except self._errors as error:
+            raise ActorLost(first_line(error)) from None
 
-    def _stream(
-        self,
-        actor: Any,
-        problem: Any,
-        params: SolveParams | None,
-        callback: Callback | None,
-        options: dict[str, Any],
-    ) -> Outcome:
-        job, asked_to_stop = uuid.uuid4().hex, False
-        stream = actor.stream.options(num_returns="streaming")
-        for reference in stream.remote(job, problem, params, options):
-            event = self._ray.get(reference)
-            if isinstance(event, Exception):
-                raise event
-            if not isinstance(event, Solution):
-                outcome: Outcome = event
-                return outcome
-            if callback is not None and not asked_to_stop:
-                try:
-                    callback(event)
-                except StopIteration:
-                    asked_to_stop = True
-                    actor.stop.remote(job)
-        raise SpacevrpError("workers: an actor ended a call without a result")
-
-    def _replace(self, actor: Any) -> Any:
-        new = self._make()
-        self._actors[self._actors.index(actor)] = new
-        return new
+    def end(self, actor: Any) -> None:
+        """See :class:`Actors`."""
+        with suppress(*self._errors):
+            self._ray.kill(actor)
 
     def close(self) -> None:
-        """End the actors."""
-        for actor in self._actors:
-            with suppress(self._ray.exceptions.RayError):
-                self._ray.kill(actor)
+        """See :class:`Actors`."""
         if self._began:
             self._ray.shutdown()

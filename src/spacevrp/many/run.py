@@ -17,7 +17,7 @@ from spacevrp.engines.devices import wants_gpu
 from spacevrp.engines.progress import ShowProgress
 from spacevrp.inference.weights import bundled_weights
 from spacevrp.many.digests import file_digest
-from spacevrp.many.engines import LocalEngine, Lost, Task, WorkEngine
+from spacevrp.many.engines import LOCAL, LocalEngine, Lost, Task, WorkEngine, is_ray
 from spacevrp.many.rows import SOLVED, Row, failed_row
 from spacevrp.many.sources import Sources, gather
 from spacevrp.many.store import RowFormat, Store, shortened
@@ -28,7 +28,6 @@ from spacevrp.problems.problem import Problem
 from spacevrp.solver import SolveParams
 from spacevrp.solver.budget import as_seconds
 
-LOCAL, RAY = "local", "ray"
 # Instances of a part, at the most: a part is what a kill may cost, and what a network batches.
 _LARGEST_PART, _LARGEST_GPU_PART = 32, 1024
 _PARTS = 32  # at least, where there are as many instances, so that no worker waits long at the end
@@ -186,14 +185,12 @@ def _all_rows(store: Store) -> Iterator[Row]:
 
 
 def _engine_named(name: str) -> Any:
-    if name == LOCAL:
+    if not is_ray(name):
         return LocalEngine
-    if name == RAY or name.startswith(f"{RAY}://"):
-        from spacevrp.many.ray_engine import RayEngine, check_ray
+    from spacevrp.many.ray_engine import RayEngine, check_ray
 
-        check_ray()
-        return lambda settings, workers, most: RayEngine(name, settings, workers, most)
-    raise SpacevrpError(f"engine: expected local, ray or ray://HOST:PORT, received {name[:60]!r}")
+    check_ray()
+    return lambda settings, workers, most: RayEngine(name, settings, workers, most)
 
 
 def _weights(given: str | Path | None) -> str | None:

@@ -6,25 +6,25 @@ import os
 import sys
 import time as clocks
 import warnings
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from queue import SimpleQueue
 from tempfile import TemporaryDirectory
-from threading import Thread
 from typing import Any
 
 from spacevrp.formats import read
 from spacevrp.formats.instance_json import instance_of
+from spacevrp.many.calls import Call, Event
 from spacevrp.many.rows import Row, failed_row, solved_row
 from spacevrp.many.sources import Item, Unreadable
-from spacevrp.problems.deadline import Deadline
 from spacevrp.problems.errors import FormatError, SpacevrpError
 from spacevrp.problems.leniency import unservable_allowed
 from spacevrp.problems.problem import Problem
 from spacevrp.problems.solution import Solution
-from spacevrp.solver import Outcome, SolveParams, Solver
-from spacevrp.solver.budget import as_seconds
+from spacevrp.solver import SolveParams, Solver
+
+# Seconds after which the caller hears that there is nothing new.
+_PATIENCE = 0.2
 
 
 @dataclass(frozen=True)
@@ -72,7 +72,7 @@ class Worker:
             os.environ["CUDA_VISIBLE_DEVICES"] = str(settings.gpu)
         self._settings = settings
         self._solver: Solver | None = None
-        self._limits: dict[str, Deadline] = {}  # of calls
+        self._followed: Call | None = None
 
     def start(self) -> Ready | SpacevrpError:
         """Load the network; what is wrong with it is an answer, too."""
@@ -88,35 +88,27 @@ class Worker:
             self._solver = Solver(asked.weights, asked.device, threads=asked.threads)
         return self._solver
 
-    def stream(
-        self, job: str, problem: Any, params: SolveParams | None, options: Mapping[str, Any]
-    ) -> Iterator[Solution | Outcome | Exception]:
-        """One call of :meth:`Solver.run`: every new best plan, and at last what came of it."""
-        events: SimpleQueue[Solution | Outcome | Exception] = SimpleQueue()
+    def begin(
+        self,
+        problems: Sequence[Problem],
+        params: SolveParams,
+        starts: Sequence[Solution | None],
+        seconds: float,
+        explain: bool | None,
+    ) -> None:
+        """Begin a call of :meth:`Solver.run`; one that was not heard to its end is ended."""
+        if self._followed is not None:
+            self._followed.interrupt()
+        self._followed = Call(self._loaded, problems, params, starts, seconds, explain)
 
-        def work() -> None:
-            try:
-                more = dict(options)
-                seconds = more.pop("time", None)
-                limit = Deadline() if seconds is None else Deadline(as_seconds(seconds))
-                self._limits[job] = limit
-                solver = self._loaded()
-                events.put(solver.run(problem, params, callback=events.put, deadline=limit, **more))
-            except Exception as error:
-                events.put(error)
-
-        Thread(target=work, daemon=True).start()
-        while True:
-            event = events.get()
-            yield event
-            if not isinstance(event, Solution):
-                self._limits.pop(job, None)
-                return
-
-    def stop(self, job: str) -> None:
-        """End a call, with the best plans so far."""
-        if job in self._limits:
-            self._limits[job].interrupt()
+    def hear(self, stop: bool) -> list[Event]:
+        """What is new of the call, which may be nothing; ``stop`` has it end soon."""
+        call = self._followed
+        if call is None:
+            raise SpacevrpError("expected a call that has begun, received none")
+        if stop:
+            call.interrupt()
+        return call.hear(_PATIENCE)
 
     def solve(self, items: Sequence[Item]) -> list[Row]:
         """A row for each instance, in their order; a failure is a row, too."""

@@ -410,36 +410,41 @@ void Plan::add_terms(Value &value) const {
 // would begin too long after it. Every delay is forced, so that one beyond a closing ends it.
 bool RouteRules::find_ride_schedule(int type, const Node *stops, int count, double slack) {
     const VehicleType &vehicle = model_.vehicles[at(type)];
+    const TypeRules &own = model_.rules.types[at(type)];
+    const double leaves = std::max(vehicle.leaves, released(own, stops, count));
+    if (!(leaves <= own.latest_start + model_.time_slack))
+        return false;
     rides_.clear();
     place_.resize(at(model_.size() + 1), -1);
+    services_.resize(at(count));
     for (int i = 0; i < count; ++i) {
         const Node node = stops[i], other = model_.partner[at(node)];
         place_[at(node)] = i;
+        services_[at(i)] = service_of(own, i > 0 ? stops[i - 1] : vehicle.start, node);
         if (other >= 0 && !model_.is_pickup[at(node)] &&
             std::isfinite(model_.relations.max_ride[at(other)])) {
             const int from = place_[at(other)];
             if (from >= 0 && from < i && stops[from] == other)
                 rides_.push_back(
-                    {from, i,
-                     model_.service[at(other)] + model_.relations.max_ride[at(other)] + slack});
+                    {from, i, services_[at(from)] + model_.relations.max_ride[at(other)] + slack});
         }
     }
     held_.assign(at(count), -INFINITE);
     begins_.resize(at(count));
     for (std::size_t round = 0;; ++round) {
-        double clock = vehicle.leaves;
+        double clock = leaves;
         Node last = vehicle.start;
         for (int i = 0; i < count; ++i) {
             const Node node = stops[i];
-            clock = std::max(
-                {clock + model_.duration(last, node), model_.opening[at(node)], held_[at(i)]});
+            clock = std::max({clock + own.slowness * model_.duration(last, node),
+                              model_.opening[at(node)], held_[at(i)]});
             if (!(clock <= model_.closing[at(node)]))
                 return false;
             begins_[at(i)] = clock;
-            clock += model_.service[at(node)];
+            clock += services_[at(i)];
             last = node;
         }
-        schedule_.end = clock + model_.duration(last, vehicle.end);
+        schedule_.end = clock + own.slowness * model_.duration(last, vehicle.end);
         if (!(schedule_.end <= vehicle.back_by))
             return false;
         bool moved = false;
@@ -456,18 +461,18 @@ bool RouteRules::find_ride_schedule(int type, const Node *stops, int count, doub
             return false; // a circle of delays
     }
     // What is waited for is saved by a later departure, as far as nothing closes.
-    double waited = 0.0, saved = INFINITE, left = vehicle.leaves;
+    double waited = 0.0, saved = std::max(own.latest_start - leaves, 0.0), left = leaves;
     Node last = vehicle.start;
     for (int i = 0; i < count; ++i) {
         const Node node = stops[i];
-        waited += begins_[at(i)] - left - model_.duration(last, node);
+        waited += begins_[at(i)] - left - own.slowness * model_.duration(last, node);
         saved =
             std::min(saved, waited + model_.closing[at(node)] - model_.time_slack - begins_[at(i)]);
-        left = begins_[at(i)] + model_.service[at(node)];
+        left = begins_[at(i)] + services_[at(i)];
         last = node;
     }
     saved = std::min(saved, waited + vehicle.back_by - model_.time_slack - schedule_.end);
-    schedule_.departure = vehicle.leaves + std::max(std::min(saved, waited), 0.0);
+    schedule_.departure = leaves + std::max(std::min(saved, waited), 0.0);
     return true;
 }
 

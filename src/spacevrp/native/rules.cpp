@@ -50,7 +50,8 @@ RouteValue RouteRules::evaluate(int type, const Node *stops, int count, const Li
     }
     if (!own.scheduled)
         return {true, extra};
-    if (!find_schedule(type, visits, visited))
+    // The schedule that keeps the rides is there already.
+    if (!model_.relations.rides && !find_schedule(type, visits, visited))
         return {};
     const double duration = schedule_.duration();
     if (!(duration <= vehicle.max_duration))

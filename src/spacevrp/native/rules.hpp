@@ -73,7 +73,7 @@ private:
     bool find_ride_schedule(int type, const Node *stops, int count, double slack);
     std::vector<Ride> rides_;
     std::vector<int> place_; // (N + 1,) on the route at hand
-    std::vector<double> held_, begins_;
+    std::vector<double> held_, begins_, services_;
     // --- schedules of customers and depots on the way, without the depots at the ends
     bool find_schedule(int type, const Node *visits, int count);
     bool quick_schedule(int type, const Node *visits, int count);

@@ -15,9 +15,11 @@ from spacevrp.oracles.choice import AUTO, choose_oracle
 from spacevrp.oracles.workers import Failure, Task, run_tasks
 from spacevrp.problems.errors import SolutionError, SpacevrpError
 from spacevrp.problems.problem import Problem
+from spacevrp.problems.relations import present_relations
 from spacevrp.problems.solution import Solution
 from spacevrp.writing import append_line, read_lines
 
+_RULES_OF_NODES = ("closed", "release", "setup", "travel_times")
 Plans = Sequence[Sequence[Sequence[int]] | None]
 
 
@@ -163,4 +165,11 @@ def task_key(
     if problem.has_own_fleet:
         own = (problem.vehicles, problem.loads.tolist(), problem.capacities)
         digest.update(repr(own).encode())
+    for name in (*_RULES_OF_NODES, *present_relations(problem)):
+        value = getattr(problem, name)
+        if name == "travel_times":
+            value = tuple((moment, matrix.tolist()) for moment, matrix in value)
+        value = value.tolist() if isinstance(value, np.ndarray) else value
+        if value:
+            digest.update(f"{name}{value!r}".encode())
     return f"{digest.hexdigest()[:32]}-{solver}-{seconds:g}s-{seed}"

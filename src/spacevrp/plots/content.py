@@ -26,7 +26,7 @@ DASHES: tuple[tuple[float, ...], ...] = ((), (5, 2), (1.5, 1.5), (7, 2, 1.5, 2))
 UNSERVED = "#d0021b"
 # Violations beyond so many are only counted.
 _MOST_RULES = 3
-_LONGEST_NAME = 24
+_LONGEST_NAME, _LONGEST_VARIANT = 24, 40
 
 
 @dataclass(frozen=True)
@@ -43,12 +43,14 @@ class RouteLook:
     stops: int
     load: str
     cost: str
+    trips: int = 1
 
     @property
     def label(self) -> str:
         """The number, which stands on the map, too, then what the route does."""
         load = f"load {self.load}" if self.load else ""
-        parts = (count(self.stops, "stop"), load, f"cost {self.cost}", self.vehicle)
+        trips = count(self.trips, "trip") if self.trips > 1 else ""
+        parts = (count(self.stops, "stop"), trips, load, f"cost {self.cost}", self.vehicle)
         return f"{self.number}: " + ", ".join(part for part in parts if part)
 
 
@@ -86,6 +88,7 @@ def _look(solution: Solution, position: int, route: RoutePlan) -> RouteLook:
         stops=len(route.visits),
         load=load if problem.loads.any() else "",
         cost=_write_cost(route.cost),
+        trips=1 + sum(stop.kind == "reload" for stop in route.stops),
     )
 
 
@@ -109,7 +112,7 @@ def short(name: object) -> str:
 def headline(problem: Problem, solution: Solution | None = None) -> str:
     """The variant, how many stops and routes there are, and what the plan costs."""
     noun = "stops" if problem.depots else "nodes"
-    parts = [problem.variant_name, f"{len(problem.customers)} {noun}"]
+    parts = [_short_variant(problem.variant_name), f"{len(problem.customers)} {noun}"]
     if problem.name:
         parts.insert(0, short(problem.name))
     if solution is not None:
@@ -117,6 +120,12 @@ def headline(problem: Problem, solution: Solution | None = None) -> str:
         worth = -solution.cost if problem.maximise_prize else solution.cost
         parts.append(f"{'prize' if problem.maximise_prize else 'cost'} {write_number(worth)}")
     return "  ·  ".join(parts)
+
+
+def _short_variant(name: str) -> str:
+    """Without the list of what vehicles and customers ask for, where that fills the title."""
+    name = name if len(name) <= _LONGEST_VARIANT else name.partition(" (")[0]
+    return name if len(name) <= _LONGEST_VARIANT else name[: _LONGEST_VARIANT - 1] + "…"
 
 
 def verdict(solution: Solution) -> list[str]:
@@ -195,3 +204,20 @@ def stop_kinds(problem: Problem, nodes: Iterable[int]) -> list[Kind]:
         Kind("pickup", "^", tuple(n for n in listed if collects[n])),
     ]
     return [kind for kind in kinds if kind.nodes]
+
+
+@dataclass(frozen=True)
+class Link:
+    """Customers who are tied to each other by a relation; dashes of their line, none if solid."""
+
+    label: str
+    dashes: tuple[float, ...]
+    nodes: tuple[int, ...]
+
+
+def links_of(problem: Problem) -> list[Link]:
+    """What a map shows of relations between customers."""
+    links = [Link("one of a group", (0.6, 0.9), tuple(group.nodes)) for group in problem.groups]
+    links += [Link("on one route", (2, 0.9), nodes) for nodes in problem.same_route]
+    links += [Link("on different routes", (2, 0.9, 0.6, 0.9), s) for s in problem.different_routes]
+    return links + [Link("in this order", (), nodes) for nodes in problem.order]

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
+from itertools import pairwise
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -14,6 +15,7 @@ from spacevrp.plots.content import (
     RouteLook,
     depot_kinds,
     headline,
+    links_of,
     looks_of,
     short,
     stop_kinds,
@@ -51,8 +53,9 @@ def plot_instance(problem: Problem, ax: Axes | None = None) -> Axes:
 def plot_solution(problem: Problem, solution: Solution, ax: Axes | None = None) -> Axes:
     """Draw an instance with its routes, the arcs from and to the depots thin.
 
-    Arrow heads show the direction of travel. The legend has number, stops, load, cost and vehicle
-    of each route. Unserved stops are red crosses, and the title counts them; a plan that breaks a
+    Arrow heads show the direction of travel. The legend has number, stops, trips, load, cost and
+    vehicle of each route. A ring around a depot is a reload, a grey line between customers a
+    relation. Unserved stops are red crosses, and the title counts them; a plan that breaks a
     rule says which. Lines are straight: a plan knows how long roads are, not where they run.
     """
     return _plot(problem, solution, ax)
@@ -87,7 +90,10 @@ def _plot(problem: Problem, solution: Solution | None, ax: Axes | None) -> Axes:
             handles.append(_draw_route(ax, problem, places, look, route))
             lines.append(Line(places[nodes], look.colour, look.number))
             colours[nodes] = look.colour
+    _draw_links(ax, problem, places)
     radii = _draw_nodes(ax, problem, places, colours, solution)
+    for node, radius in _draw_reloads(ax, places, solution).items():
+        radii[node] = max(radii[node], radius)
     if solution is not None and problem.depots:
         ends = [route.stops[-1].node for route in solution.plan.routes]
         ends = [node for node in ends if node not in problem.depots]
@@ -118,20 +124,25 @@ def _draw_route(
     style: Any = (0, look.dashes) if look.dashes else "-"
     nodes = [stop.node for stop in route.stops]
     away = [node in problem.depots for node in nodes]
-    inner = [node for node, at_depot in zip(nodes, away, strict=True) if not at_depot]
-    (line,) = axes.plot(
-        *places[inner].T,
-        color=look.colour,
-        linewidth=thick,
-        linestyle=style,
-        solid_joinstyle="round",
-        label=look.label,
-        zorder=2,
-    )
-    for end, inside in ((nodes[:2], away[0]), (nodes[-2:], away[-1])):
-        if inside:
-            looks: dict[str, Any] = {"color": look.colour, "linewidth": 0.5 * thick, "alpha": 0.75}
-            axes.plot(*places[end].T, linestyle=style, zorder=1, **looks)
+    looks: dict[str, Any] = {"color": look.colour, "linestyle": style}
+    thin = looks | {"linewidth": 0.5 * thick, "alpha": 0.75, "zorder": 1}
+    trips: list[list[int]] = [[]]  # without the depots before and after them
+    for node, at_depot in zip(nodes, away, strict=True):
+        if at_depot:
+            trips.append([])
+        else:
+            trips[-1].append(node)
+    line = None
+    for inner in filter(None, trips):
+        (drawn,) = axes.plot(
+            *places[inner].T, linewidth=thick, solid_joinstyle="round", zorder=2, **looks
+        )
+        line = line or drawn
+    assert line is not None  # a route has customers
+    line.set_label(look.label)
+    for leg, at_depots in zip(pairwise(nodes), pairwise(away), strict=True):
+        if any(at_depots):
+            axes.plot(*places[list(leg)].T, **thin)
     if problem.depots and not away[-1]:
         axes.scatter(
             float(places[nodes[-1], 0]),
@@ -144,6 +155,39 @@ def _draw_route(
             zorder=3,
         )
     return line
+
+
+def _draw_reloads(axes: Axes, places: Array, solution: Solution | None) -> dict[int, float]:
+    """A ring around a depot for each route that reloads there, the second around the first.
+
+    Returns the radius of the largest ring of each depot, in points.
+    """
+    radii: dict[int, float] = {}
+    for look, route in (
+        [] if solution is None else zip(looks_of(solution), solution.plan.routes, strict=True)
+    ):
+        for node in {stop.node for stop in route.stops if stop.kind == "reload"}:
+            radii[node] = radii.get(node, 6.5) + 2.5
+            axes.scatter(
+                float(places[node, 0]),
+                float(places[node, 1]),
+                s=(2.0 * radii[node]) ** 2,
+                facecolor="none",
+                edgecolor=look.colour,
+                linewidth=1.6,
+                label="reload",
+                zorder=4.5,
+            )
+    return radii
+
+
+def _draw_links(axes: Axes, problem: Problem, places: Array) -> None:
+    """Thin grey lines between customers who are tied to each other."""
+    for link in links_of(problem):
+        looks: dict[str, Any] = {"color": QUIET, "linewidth": 3.0, "alpha": 0.6, "zorder": 0.5}
+        there = places[list(link.nodes)].T
+        style: Any = (0, link.dashes) if link.dashes else "-"
+        axes.plot(*there, linestyle=style, label=link.label, **looks)
 
 
 def _ring(problem: Problem) -> float:

@@ -50,6 +50,7 @@ def page(problem: Problem, solution: Solution | None = None) -> str:
 def page_data(problem: Problem, solution: Solution | None = None) -> dict[str, Any]:
     """What the page shows, as plain values: nodes, routes, the axis of the timeline, verdicts."""
     timed = problem.inferred_features.time_windows or bool(problem.service.any())
+    timed = timed or problem.has_route_rules
     return {
         "title": headline(problem, solution),
         "warnings": [] if solution is None else verdict(solution),
@@ -132,6 +133,8 @@ def _stop(stop: Stop, passed: float, *, timed: bool) -> dict[str, Any]:
     begin = stop.reached + stop.waiting
     facts = []
     if timed and math.isfinite(stop.reached):
+        if stop.pause:
+            facts.append(["break on the way", write_span(stop.clock, stop.pause)])
         facts.append(["arrival", write_moment(stop.arrival)])
         if stop.waiting:
             facts.append(["waiting", write_span(stop.clock, stop.waiting)])

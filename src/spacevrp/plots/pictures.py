@@ -5,9 +5,10 @@ from __future__ import annotations
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from spacevrp.plots.charts import bars_size, plot_bars, plot_load
 from spacevrp.plots.maps import map_size, plot_instance, plot_solution
 from spacevrp.plots.page import page
-from spacevrp.plots.schedule import bars_size, plot_bars, plot_load, plot_schedule, schedule_size
+from spacevrp.plots.schedule import plot_schedule, schedule_size
 from spacevrp.plots.style import new_figure, require_matplotlib
 from spacevrp.problems.errors import UnsupportedError
 from spacevrp.problems.plan_documents import places_of

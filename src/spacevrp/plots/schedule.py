@@ -1,31 +1,28 @@
-"""Charts of routes: when each stop happens beside its window, what is on board, what legs cost."""
+"""Schedules: when each stop happens beside its window, breaks, reloads and overtime."""
 
 from __future__ import annotations
 
 import math
 from collections.abc import Iterator
-from itertools import accumulate
 from typing import TYPE_CHECKING, Any
 
-from spacevrp.plots.content import RouteLook, headline, looks_of, short, unserved_nodes, verdict
-from spacevrp.plots.style import INK, QUIET, RED, finish_title, require_matplotlib
+from spacevrp.plots.content import RouteLook, looks_of, short, unserved_nodes
+from spacevrp.plots.lanes import LANE, LETTER, TALLEST, WIDTH, count_lanes, finish, lanes, new_axes
+from spacevrp.plots.style import INK, RED
 from spacevrp.problems.clock import Clock
 from spacevrp.problems.errors import UnsupportedError
 from spacevrp.problems.plan import RoutePlan, Stop, node_id
-from spacevrp.problems.plan_documents import places_of
 from spacevrp.problems.problem import Problem
+from spacevrp.problems.referee_schedule import Pause
 from spacevrp.problems.solution import Solution
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
 _WINDOW, _EDGE = "#e1e7ea", "#aab4ba"
-_WIDTH = 9.0
+_BREAK, _OVERTIME = "#ffe9a3", "#f9cfca99"
 # Inches of a stop's row; with more rows than these a route gets one lane for all its stops.
 _ROW, _MOST_ROWS = 0.2, 90
-_LANE = 0.42
-_TALLEST = 60.0
-_LETTER = 0.055  # inches of a letter in a lane
 
 
 # ---------------------------------------------------------------------------------------- schedule
@@ -34,22 +31,24 @@ _LETTER = 0.055  # inches of a letter in a lane
 def schedule_size(solution: Solution) -> tuple[float, float]:
     """Width and height in inches at which a schedule can be read."""
     rows = _count_rows(solution)
-    inches = _ROW * rows if rows <= _MOST_ROWS else _LANE * _count_lanes(solution)
-    return _WIDTH, min(1.6 + inches, _TALLEST)
+    inches = _ROW * rows if rows <= _MOST_ROWS else LANE * count_lanes(solution)
+    return WIDTH, min(1.6 + inches, TALLEST)
 
 
 def plot_schedule(solution: Solution, ax: Axes | None = None) -> Axes:
     """A timeline of each vehicle: its stops with their windows, the waiting and the service.
 
     Windows are grey, waiting is hatched, service is solid, travel a line; a red cross is a late
-    arrival, and unserved stops stand at the end with their windows. Up to 90 rows every stop has
-    its own; larger plans have one lane for each vehicle, the windows in it below one another.
+    arrival, and unserved stops stand at the end with their windows. Breaks are yellow, a diamond
+    is a reload, and what is overtime has a red ground. Up to 90 rows every stop has its own; larger
+    plans have one lane for each vehicle, the windows in it below one another.
     """
     plan, problem = solution.plan, solution.plan.problem
-    axes = _new_axes(ax, schedule_size(solution))
+    axes = new_axes(ax, schedule_size(solution))
     times = [time for route in plan.routes for s in route.stops for time in (s.reached, s.left)]
     if not all(map(math.isfinite, times)):
         raise UnsupportedError("schedule: a route travels an arc that does not exist")
+    times += [p.end for route in plan.routes for p in route.pauses if math.isfinite(p.end)]
     span = (min(times, default=0.0), max(times, default=1.0))
     if _count_rows(solution) <= _MOST_ROWS:
         _draw_rows(axes, solution, span)
@@ -57,19 +56,15 @@ def plot_schedule(solution: Solution, ax: Axes | None = None) -> Axes:
         _draw_time_lanes(axes, solution, span)
     axes.margins(x=0.02)
     _format_times(axes, problem.clock)
-    _explain(axes)
-    _finish(axes, solution, "schedule")
+    _explain(axes, solution)
+    finish(axes, solution, "schedule")
     return axes
 
 
 def _count_rows(solution: Solution) -> int:
-    plan = solution.plan
     unserved = unserved_nodes(solution)
-    return sum(len(route.visits) + 1 for route in plan.routes) + len(unserved) + bool(unserved)
-
-
-def _count_lanes(solution: Solution) -> int:
-    return len(solution.plan.routes) + bool(unserved_nodes(solution))
+    rows = sum(stop.kind != "end" for route in solution.plan.routes for stop in route.stops)
+    return rows + len(unserved) + bool(unserved)
 
 
 def _draw_rows(axes: Axes, solution: Solution, span: tuple[float, float]) -> None:
@@ -94,68 +89,60 @@ def _draw_rows(axes: Axes, solution: Solution, span: tuple[float, float]) -> Non
 
     for look, route in zip(looks_of(solution), solution.plan.routes, strict=True):
         head(f"route {look.label}", look.colour)
-        before = (route.stops[0].left, row)
-        for stop in route.visits:
-            row += 1
-            _draw_window(axes, (stop.opening, stop.closing), row, 0.72, span)
-            _draw_travel(axes, look, before, (stop.reached, row))
+        heading, before = row, (route.stops[0].left, row + 0.45)  # below the words
+        _draw_pauses(axes, route, 0, row + 0.5, span)
+        for place, stop in enumerate(route.stops):
+            if stop.kind == "start":
+                continue
+            ends = stop.kind == "end"
+            row += not ends
+            at = row + 0.5 * ends
+            pauses = _draw_pauses(axes, route, place, 0.5 * (before[1] + at), span)
+            _draw_travel(axes, look, [before, *pauses, (stop.reached, at)])
+            before = (stop.left, at)
+            if ends:
+                _draw_end(axes, problem, stop, at, look.colour)
+                continue
+            _draw_window(axes, problem, stop.node, row, 0.72, span)
             _draw_stop(axes, problem, stop, row, 0.4, look.colour)
             ticks.append(row)
-            labels.append(short(stop.id))
-            before = (stop.left, row)
-        end = route.stops[-1]
-        if end.kind == "end":
-            _draw_travel(axes, look, before, (end.reached, row + 0.5))
-            _draw_end(axes, problem, end, row + 0.5, look.colour)
+            labels.append(short(f"reload: {stop.id}" if stop.kind == "reload" else stop.id))
+        _draw_pauses(axes, route, len(route.stops), row + 0.5, span)
+        _draw_overtime(axes, route, (heading - 0.4, row + 0.6))
         row += 1
     unserved = unserved_nodes(solution)
     if unserved:
         head(f"unserved ({len(unserved)})", RED)
         for node in unserved:
             row += 1
-            opening = _draw_window(axes, problem.windows[node], row, 0.72, span)
+            opening = _draw_window(axes, problem, node, row, 0.72, span)
             axes.plot([opening], [row], marker="X", markersize=7, color=RED, zorder=4)
             ticks.append(row)
             labels.append(short(node_id(problem, node)))
         row += 1
     axes.set_yticks(ticks, labels, fontsize=7)
-    axes.set_ylim(row - 0.4, -0.8)
+    axes.set_ylim(row - 0.1, -0.8)
 
 
 def _draw_time_lanes(axes: Axes, solution: Solution, span: tuple[float, float]) -> None:
     """One lane for each vehicle; the windows of its stops lie below one another in it."""
     problem = solution.plan.problem
-    for lane, look, route in _lanes(axes, solution):
+    for lane, look, route in lanes(axes, solution):
         stops = route.stops
-        _draw_travel(axes, look, (stops[0].left, lane), (stops[-1].reached, lane))
-        for stop, height in _stacked(route.visits):
-            _draw_window(axes, (stop.opening, stop.closing), lane + height, 0.5 / len(stops), span)
+        _draw_travel(axes, look, [(stops[0].left, lane), (stops[-1].reached, lane)])
+        for stop, height in _stacked([s for s in stops if s.kind not in ("start", "end")]):
+            _draw_window(axes, problem, stop.node, lane + height, 0.5 / len(stops), span)
             _draw_stop(axes, problem, stop, lane, 0.32, look.colour)
+        for place in range(len(stops) + 1):
+            _draw_pauses(axes, route, place, lane, span)
+        _draw_overtime(axes, route, (lane - 0.4, lane + 0.45))
         if stops[-1].kind == "end":
             _draw_end(axes, problem, stops[-1], lane, look.colour)
     unserved = unserved_nodes(solution)
     for node, height in _stacked(unserved):
         at = len(solution.plan.routes)
-        opening = _draw_window(axes, problem.windows[node], at + height, 0.02, span)
+        opening = _draw_window(axes, problem, node, at + height, 0.02, span)
         axes.plot([opening], [at], marker="X", markersize=6, color=RED, zorder=4)
-
-
-def _lanes(axes: Axes, solution: Solution) -> Iterator[tuple[int, RouteLook, RoutePlan]]:
-    """Number, look and route of each lane; names them on the left."""
-    looks, routes = looks_of(solution), solution.plan.routes
-    labels = [look.label for look in looks]
-    unserved = unserved_nodes(solution)
-    if unserved:
-        labels.append(f"unserved ({len(unserved)})")
-    axes.set_yticks(range(len(labels)), labels, fontsize=7)
-    for tick, look in zip(axes.get_yticklabels(), looks, strict=False):
-        tick.set_color(look.colour)
-    for tick in axes.get_yticklabels():
-        tick.set_parse_math(False)
-    if unserved:
-        axes.get_yticklabels()[-1].set_color(RED)
-    axes.set_ylim(len(labels) - 0.4, -0.6)
-    yield from zip(range(len(looks)), looks, routes, strict=True)
 
 
 def _stacked(items: Any) -> Iterator[tuple[Any, float]]:
@@ -165,36 +152,69 @@ def _stacked(items: Any) -> Iterator[tuple[Any, float]]:
 
 
 def _draw_window(
-    axes: Axes, window: Any, row: float, height: float, span: tuple[float, float]
+    axes: Axes, problem: Problem, node: int, row: float, height: float, span: tuple[float, float]
 ) -> float:
-    """The window, as far as the chart goes; returns where it begins in the chart.
+    """The window of a node, or all of them, as far as the chart goes; where it begins there.
 
     None is drawn where it is always open.
     """
-    opening, closing = float(window[0]), float(window[1])
+    opening, closing = (float(time) for time in problem.windows[node])
     start = max(opening, span[0])
-    if opening <= span[0] and closing >= span[1] and math.isinf(closing):
+    if opening <= span[0] and math.isinf(closing) and not problem.closed:
         return start
-    width = max(min(closing, max(span[1], opening)) - start, 0.0)
-    axes.barh(
-        row,
-        width,
-        left=start,
-        height=height,
-        color=_WINDOW,
-        edgecolor=_EDGE,
-        linewidth=0.4,
-        zorder=1,
-    )
+    gaps = [(begin, end) for closed, begin, end in problem.closed if closed == node]
+    ends = [opening, *(time for gap in gaps for time in gap), closing]
+    for first, last in zip(ends[::2], ends[1::2], strict=True):
+        left = max(first, span[0])
+        looks: dict[str, Any] = {"color": _WINDOW, "edgecolor": _EDGE, "linewidth": 0.4}
+        width = max(min(last, max(span[1], first)) - left, 0.0)
+        axes.barh(row, width, left=left, height=height, zorder=1, **looks)
+        if first == last:  # an appointment has no width
+            axes.plot([first, first], [row - 0.4, row + 0.4], color=_EDGE, linewidth=2.0, zorder=1)
     return start
 
 
-def _draw_travel(
-    axes: Axes, look: RouteLook, start: tuple[float, float], end: tuple[float, float]
-) -> None:
+def _draw_travel(axes: Axes, look: RouteLook, points: list[tuple[float, float]]) -> None:
     style: Any = (0, look.dashes) if look.dashes else "-"
-    ends = zip(start, end, strict=True)
-    axes.plot(*ends, color=look.colour, linewidth=0.8, linestyle=style, zorder=2)
+    times, rows = zip(*points, strict=True)
+    axes.plot(times, rows, color=look.colour, linewidth=0.8, linestyle=style, zorder=2)
+
+
+def _draw_pauses(
+    axes: Axes, route: RoutePlan, place: int, row: float, span: tuple[float, float]
+) -> list[tuple[float, float]]:
+    """The breaks before a place of the route; their ends, through which the vehicle travels.
+
+    A break without a window has no time of its own before the vehicle leaves.
+    """
+    ends: list[tuple[float, float]] = []
+    for pause in route.pauses:
+        if pause.place != place or not math.isfinite(pause.begin):
+            continue
+        width = pause.end - pause.begin
+        looks: dict[str, Any] = {"facecolor": _BREAK, "edgecolor": INK, "linewidth": 0.5}
+        axes.barh(row, width, left=pause.begin, height=0.46, zorder=3, **looks)
+        text = short(_name_of(route, pause))
+        if width / max(span[1] - span[0], width) * 0.8 * WIDTH > LETTER * len(text):
+            words: dict[str, Any] = {"ha": "center", "va": "center", "parse_math": False}
+            axes.text(pause.begin + width / 2, row, text, fontsize=6.5, zorder=4, **words)
+        ends += [(pause.begin, row), (pause.end, row)]
+    return ends
+
+
+def _name_of(route: RoutePlan, pause: Pause) -> str:
+    name = "" if route.vehicle is None else route.vehicle.breaks[pause.number - 1].name
+    return name or "break"
+
+
+def _draw_overtime(axes: Axes, route: RoutePlan, rows: tuple[float, float]) -> None:
+    if route.vehicle is None or not route.overtime > 0:
+        return
+    first, last = route.stops[0].left + route.vehicle.max_duration, route.stops[-1].left
+    height = rows[1] - rows[0]
+    axes.barh(
+        rows[0] + height / 2, last - first, left=first, height=height, color=_OVERTIME, zorder=1.5
+    )
 
 
 def _draw_stop(
@@ -224,6 +244,9 @@ def _draw_stop(
     late = stop.late > problem.time_tolerance
     mark, shade = ("x", RED) if late else ("|", colour)
     axes.plot([stop.reached], [row], marker=mark, markersize=6, color=shade, zorder=4)
+    if stop.kind == "reload":
+        edge: dict[str, Any] = {"markeredgecolor": "white", "markeredgewidth": 0.8}
+        axes.plot([stop.left], [row], marker="D", markersize=7, color=colour, zorder=4, **edge)
 
 
 def _draw_end(axes: Axes, problem: Problem, end: Stop, row: float, colour: str) -> None:
@@ -232,8 +255,8 @@ def _draw_end(axes: Axes, problem: Problem, end: Stop, row: float, colour: str) 
     axes.plot([end.reached], [row], marker="s", markersize=4, color=shade, zorder=4)
 
 
-def _explain(axes: Axes) -> None:
-    """What the marks mean, below the chart."""
+def _explain(axes: Axes, solution: Solution) -> None:
+    """What the marks mean, below the chart; marks of rules that no route has are left out."""
     from matplotlib.lines import Line2D
     from matplotlib.patches import Patch
 
@@ -247,123 +270,25 @@ def _explain(axes: Axes) -> None:
         "back at the depot": Line2D([], [], marker="s", markersize=4, **line),
         "late": Line2D([], [], marker="x", markersize=6, **(line | {"color": RED})),
     }
+    routes = solution.plan.routes
+    if any(route.pauses for route in routes):
+        handles["break"] = Patch(facecolor=_BREAK, edgecolor=INK, linewidth=0.5)
+    if any(stop.kind == "reload" for route in routes for stop in route.stops):
+        handles["reload"] = Line2D([], [], marker="D", markersize=4, **line)
+    if any(route.overtime > 0 for route in routes):
+        handles["overtime"] = Patch(facecolor=_OVERTIME)
     axes.legend(
         list(handles.values()),
         list(handles),
         loc="upper center",
         bbox_to_anchor=(0.5, -0.45 / max(figure.get_figheight() - 1.2, 1.0)),
-        ncols=len(handles),
+        ncols=len(handles) if len(handles) < 9 else 5,
         frameon=False,
         fontsize=7.5,
     )
 
 
-# -------------------------------------------------------------------------------------------- bars
-
-
-def bars_size(solution: Solution) -> tuple[float, float]:
-    """Width and height in inches at which the bars can be read."""
-    return _WIDTH, min(1.4 + _LANE * max(_count_lanes(solution), 1), _TALLEST)
-
-
-def plot_bars(solution: Solution, ax: Axes | None = None) -> Axes:
-    """A bar for each route as long as it costs, cut at its stops; needs no coordinates."""
-    plan = solution.plan
-    axes = _new_axes(ax, bars_size(solution))
-    longest = max((r.cost for r in plan.routes if math.isfinite(r.cost)), default=0.0) or 1.0
-    figure: Any = axes.get_figure()
-    inch = (figure.get_figwidth() - 3.0) / longest
-    for lane, look, route in _lanes(axes, solution):
-        ends = list(accumulate(_finite(stop.leg_cost) for stop in route.stops))
-        axes.barh(lane, ends[-1], height=0.6, color=look.colour, zorder=2)
-        for stop, start, end in zip(route.stops[1:], ends, ends[1:], strict=False):
-            axes.plot([end, end], [lane - 0.3, lane + 0.3], color="white", linewidth=1.0, zorder=3)
-            text = short(stop.id)
-            if (end - start) * inch > _LETTER * (len(text) + 1):
-                _write(axes, end - 0.03 / inch, lane, text, ha="right", color="white")
-            if not math.isfinite(stop.leg_cost):
-                axes.plot([end], [lane], marker="x", markersize=8, color=RED, zorder=4)
-    unserved = unserved_nodes(solution)
-    if unserved:
-        names = ", ".join(short(plan.id_of(node)) for node in unserved)
-        room = int(longest * inch / _LETTER)
-        text = names if len(names) <= room else names[: room - 1] + "…"
-        _write(axes, 0.0, len(plan.routes), text, ha="left", color=RED)
-    axes.set_xlim(0.0, 1.03 * longest)
-    axes.set_xlabel("cost of the route up to each stop", fontsize=9)
-    mapless = places_of(plan.problem) is None
-    _finish(axes, solution, "no coordinates: routes as bars" if mapless else "routes as bars")
-    return axes
-
-
-def _finite(value: float) -> float:
-    return value if math.isfinite(value) else 0.0
-
-
-def _write(axes: Axes, x: float, y: float, text: str, **looks: Any) -> None:
-    axes.text(x, y, text, fontsize=6.5, va="center", parse_math=False, zorder=4, **looks)
-
-
-# ------------------------------------------------------------------------------------------- loads
-
-
-def plot_load(solution: Solution, ax: Axes | None = None) -> Axes:
-    """What is on board after each stop, one line a route, below the capacity."""
-    plan, problem = solution.plan, solution.plan.problem
-    axes = _new_axes(ax, (7.0, 4.2))
-    from matplotlib.ticker import MaxNLocator
-
-    many = len(plan.routes) > 12
-    for look, route in zip(looks_of(solution), plan.routes, strict=True):
-        loads = [stop.load for stop in route.stops]
-        axes.step(
-            range(len(loads)),
-            loads,
-            where="post",
-            color=look.colour,
-            linestyle=(0, look.dashes) if look.dashes else "-",
-            linewidth=1.0 if many else 1.8,
-            marker="o",
-            markersize=3,
-            label=f"route {route.number}",
-        )
-    if math.isfinite(problem.capacity):
-        axes.axhline(problem.capacity, color=RED, linewidth=1.0, linestyle=(0, (4, 3)))
-        axes.annotate(
-            "capacity",
-            (1.0, problem.capacity),
-            xycoords=("axes fraction", "data"),
-            ha="right",
-            va="bottom",
-            fontsize=8,
-            color=RED,
-        )
-    axes.set_xlabel("stops made", fontsize=9)
-    axes.set_ylabel("on board", fontsize=9)
-    axes.tick_params(axis="y", labelsize=8)
-    axes.set_ylim(bottom=min(0.0, *(s.load for r in plan.routes for s in r.stops), 0.0))
-    axes.xaxis.set_major_locator(MaxNLocator(integer=True))
-    if len(plan.routes) > 1:
-        anchor: dict[str, Any] = {
-            "loc": "upper left",
-            "bbox_to_anchor": (1.01, 1.0),
-            "frameon": False,
-        }
-        axes.legend(fontsize=7, ncols=1 + len(plan.routes) // 20, **anchor)
-    _finish(axes, solution, "load")
-    return axes
-
-
-# -------------------------------------------------------------------------------------------- axes
-
-
-def _new_axes(ax: Axes | None, size: tuple[float, float]) -> Axes:
-    require_matplotlib()
-    if ax is not None:
-        return ax
-    import matplotlib.pyplot as plt
-
-    return plt.subplots(figsize=size, layout="constrained")[1]
+# ------------------------------------------------------------------------------------------- times
 
 
 def time_ticks(clock: Clock | None, low: float, high: float) -> list[tuple[float, str]]:
@@ -412,11 +337,3 @@ def _round_step(seconds: float) -> float:
     """Ticks at round times, ten at most."""
     steps = (60, 300, 600, 900, 1800, 3600, 7200, 14400, 21600, 43200, 86400)
     return float(next((step for step in steps if seconds / step <= 10), 86400 * 7))
-
-
-def _finish(axes: Axes, solution: Solution, what: str) -> None:
-    finish_title(axes, f"{what}  ·  {headline(solution.plan.problem, solution)}", verdict(solution))
-    axes.tick_params(axis="x", labelsize=8)
-    axes.grid(axis="x", color=QUIET, alpha=0.25, lw=0.5)
-    axes.set_axisbelow(True)
-    axes.spines[["top", "right"]].set_visible(False)

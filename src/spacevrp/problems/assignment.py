@@ -28,6 +28,10 @@ class FleetRoutes(tuple[tuple[int, ...], ...]):
         made.vehicles = None if vehicles is None else tuple(vehicles)
         return made
 
+    def __getnewargs__(self) -> tuple[Any, ...]:
+        """For copies, and for other processes."""
+        return tuple(self), self.vehicles
+
 
 def stated_vehicles(problem: Problem, count: int, vehicles: Any) -> tuple[int, ...] | None:
     """Numbers of the types that a plan with so many routes names; None where it names none.

@@ -35,6 +35,10 @@ class ProblemError(SpacevrpError):
         self.expected = expected
         self.received = received
 
+    def __reduce__(self) -> tuple[type[ProblemError], tuple[str, str, str, int | None]]:
+        """For other processes; the message alone would not do."""
+        return type(self), (self.field, self.expected, self.received, self.node)
+
 
 class FormatError(SpacevrpError):
     """A file that cannot be read as the format it claims to be."""

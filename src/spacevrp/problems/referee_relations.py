@@ -9,6 +9,7 @@ from itertools import pairwise
 from spacevrp.problems.fleet import called
 from spacevrp.problems.problem import Problem
 from spacevrp.problems.referee_rules import Trip, Violation, name_node, route_duration, write_apart
+from spacevrp.problems.referee_schedule import Ride, rides_of
 
 
 def check_route_relations(problem: Problem, trip: Trip) -> list[Violation]:
@@ -18,6 +19,7 @@ def check_route_relations(problem: Problem, trip: Trip) -> list[Violation]:
         violations += check_lifo(problem, trip)
     if problem.max_ride is not None:
         violations += check_ride(problem, trip)
+    if problem.max_ride is not None and trip.schedule is None:
         violations += check_ride_duration(problem, trip)
     if problem.order:
         violations += check_order(problem, trip)
@@ -75,7 +77,7 @@ def check_order(problem: Problem, trip: Trip) -> list[Violation]:
         Violation(
             "order",
             f"route {trip.number} visits customer {later} before customer {earlier}, expected "
-            f"{earlier} first",
+            f"customer {earlier} first",
             trip.number,
             later,
         )
@@ -109,16 +111,19 @@ def first_places(trip: Trip) -> dict[int, int]:
 
 def check_ride(problem: Problem, trip: Trip) -> list[Violation]:
     """Some schedule keeps all windows and all ride times."""
-    _, blamed = ride_schedule(problem, trip)
+    if trip.schedule is not None:
+        blamed = trip.schedule.ride
+        driving, service = trip.schedule.driving, trip.schedule.service
+    else:
+        _, blamed = ride_schedule(problem, trip)
+        driving = (0.0, *(problem.durations.between(*leg) for leg in pairwise(trip.nodes)))
+        service = tuple(float(problem.service[node]) for node in trip.nodes)
     if blamed is None:
         return []
     pickup, delivery, limit = blamed
     origin, target = trip.nodes[pickup], trip.nodes[delivery]
     # The least time between the two: nothing is waited for.
-    least = sum(
-        problem.durations.between(*leg) for leg in pairwise(trip.nodes[pickup : delivery + 1])
-    )
-    least += sum(float(problem.service[node]) for node in trip.nodes[pickup + 1 : delivery])
+    least = sum(driving[pickup + 1 : delivery + 1]) + sum(service[pickup + 1 : delivery])
     if least > limit:
         shown, allowed = write_apart(least, limit)
         told = f"the ride from customer {origin} to customer {target} takes {shown} at least"
@@ -147,9 +152,6 @@ def check_ride_duration(problem: Problem, trip: Trip) -> list[Violation]:
     return [Violation("duration", text, trip.number)]
 
 
-Ride = tuple[int, int, float]  # places of the pickup and of the delivery, and the limit
-
-
 def ride_schedule(problem: Problem, trip: Trip) -> tuple[list[float], Ride | None]:
     """When service begins at each node, as early as rides allow; the ride that is too long, if any.
 
@@ -168,7 +170,7 @@ def _ride_schedule(problem: Problem, trip: Trip, slack: float) -> tuple[list[flo
     begin too long after it. Every such delay is forced, so if it leads beyond a window there is no
     schedule. Where windows are missed anyway, they do not count here.
     """
-    rides = _rides_of(problem, trip)
+    rides = rides_of(problem, trip.nodes)
     late = [-math.inf] * len(trip.nodes)
     begins = plain = _earliest(problem, trip, late)
     if not rides or any(map(math.isinf, begins)):
@@ -195,19 +197,6 @@ def _ride_schedule(problem: Problem, trip: Trip, slack: float) -> tuple[list[flo
         if misses_window(begins):
             break
     return plain, blamed
-
-
-def _rides_of(problem: Problem, trip: Trip) -> list[Ride]:
-    """The limited pairs on the route, in order."""
-    place: dict[int, int] = {}
-    for position, node in enumerate(trip.nodes):
-        place.setdefault(node, position)
-    limits = [] if problem.max_ride is None else problem.max_ride.tolist()
-    return [
-        (place[pickup], place[delivery], limit)
-        for (pickup, delivery), limit in zip(problem.pairs, limits, strict=False)
-        if math.isfinite(limit) and pickup in place and place.get(delivery, -1) > place[pickup]
-    ]
 
 
 def _earliest(problem: Problem, trip: Trip, late: Sequence[float]) -> list[float]:

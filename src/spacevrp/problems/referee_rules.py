@@ -7,7 +7,8 @@ from dataclasses import dataclass
 
 from spacevrp.problems.fleet import Terms, called
 from spacevrp.problems.problem import Problem
-from spacevrp.problems.referee_schedule import Schedule, trips_of
+from spacevrp.problems.referee_schedule import Schedule
+from spacevrp.problems.referee_timing import trips_of
 from spacevrp.problems.relations import has_jobs_beside_pairs
 
 

@@ -7,6 +7,7 @@ leaves as late as it can with the same end.
 
 from __future__ import annotations
 
+import copy
 import math
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
@@ -15,9 +16,9 @@ from itertools import pairwise, product
 from spacevrp.problems.breaks import Break
 from spacevrp.problems.fleet import Terms
 from spacevrp.problems.problem import Problem
+from spacevrp.problems.referee_timing import Halt, Timing
 
-# Of the slack of times: what adding and taking away the same floats may leave behind.
-_DUST = 1e-3
+Ride = tuple[int, int, float]  # positions of the pickup and of the delivery, and the limit
 
 
 @dataclass(frozen=True)
@@ -52,6 +53,8 @@ class Schedule:
     pauses
         The breaks, in their order; None where there is no time for all of them, and the other
         times are those without any.
+    ride
+        The ride that is too long, whatever waits; the times are those without limits on rides.
     """
 
     departure: float
@@ -63,6 +66,7 @@ class Schedule:
     service: tuple[float, ...]
     late: tuple[int, ...]
     pauses: tuple[Pause, ...] | None
+    ride: Ride | None = None
 
     @property
     def duration(self) -> float:
@@ -74,135 +78,81 @@ def schedule_route(problem: Problem, nodes: Sequence[int], terms: Terms) -> Sche
     """The times of a route that begins at its depot; None where an arc does not exist."""
     if any(math.isinf(problem.durations.between(*leg)) for leg in pairwise(nodes)):
         return None
-    timing = _Timing(problem, nodes, terms)
+    timing = Timing(problem, nodes, terms)
+    ride = None
+    if problem.max_ride is not None:
+        timing, ride = _hold_pickups(timing)
     # Where all is in time but for the breaks, it is these that there is no time for.
     for strict, breaks in product((True, False), (terms.breaks, ())):
         found = _schedule(timing, breaks, strict=strict)
         if found is not None:
+            found = replace(found, ride=ride)
             return found if breaks == terms.breaks else replace(found, pauses=None)
     raise AssertionError("a route without breaks and limits always has its times")
 
 
-def trips_of(problem: Problem, nodes: Sequence[int]) -> list[list[int]]:
-    """The customers of each trip: from the depot, and from every depot on the way."""
-    trips: list[list[int]] = [[]]
+# ------------------------------------------------------------------------------------------ rides
+
+
+def rides_of(problem: Problem, nodes: Sequence[int]) -> list[Ride]:
+    """The limited pairs on a route, in order."""
+    place: dict[int, int] = {}
     for position, node in enumerate(nodes):
-        if node not in problem.depots:
-            trips[-1].append(node)
-        elif 0 < position < len(nodes) - 1:
-            trips.append([])
-    return trips
+        place.setdefault(node, position)
+    limits = [] if problem.max_ride is None else problem.max_ride.tolist()
+    return [
+        (place[pickup], place[delivery], limit)
+        for (pickup, delivery), limit in zip(problem.pairs, limits, strict=False)
+        if math.isfinite(limit) and pickup in place and place.get(delivery, -1) > place[pickup]
+    ]
 
 
-# ------------------------------------------------------------------------- what holds at each stop
+def _hold_pickups(timing: Timing) -> tuple[Timing, Ride | None]:
+    """The same stops, with pickups that begin later where rides would be too long otherwise.
 
-
-@dataclass(frozen=True)
-class _Halt:
-    """A stop: its window, the gaps in it, and how long it takes.
-
-    ``released`` is when what the vehicle leaves with is there. At the end of a route no vehicle
-    waits for the depot to open.
+    Every such delay is forced, so if it leads beyond a window there is no schedule: then the stops
+    are as they were, and the ride is named. Where windows are missed anyway, they do not count.
+    Where only the slack of comparisons makes it possible, that is used, too.
     """
-
-    opening: float
-    closing: float
-    gaps: tuple[tuple[float, float], ...]
-    service: float
-    released: float
-    waits: bool
-
-
-class _Timing:
-    """The stops of a route and the ways between them, for one vehicle."""
-
-    def __init__(self, problem: Problem, nodes: Sequence[int], terms: Terms) -> None:
-        self.problem = problem
-        self.nodes = nodes
-        self.terms = terms
-        self.slack = problem.time_tolerance
-        self.dust = _DUST * problem.time_tolerance
-        releases = _releases(problem, nodes, terms)
-        service = terms.service_at(problem.service)
-        gaps: dict[int, list[tuple[float, float]]] = {}
-        for node, begin, end in problem.closed:
-            gaps.setdefault(node, []).append((begin, end))
-        self.earliest = max(float(problem.windows[nodes[0], 0]), terms.leaves_from, releases.pop(0))
-        if nodes[0] not in problem.depots:  # a fault of its own, but the route is still judged
-            self.earliest += float(service[nodes[0]])
-        self.halts: list[_Halt] = []
-        for position in range(1, len(nodes)):
-            before, node = nodes[position - 1], nodes[position]
-            opening, closing = (float(time) for time in problem.windows[node])
-            at_end = position == len(nodes) - 1 and node in problem.depots
-            takes = 0.0 if at_end else float(service[node])
-            if problem.setup is not None and problem.durations.between(before, node) != 0:
-                takes += float(problem.setup[node])
-            self.halts.append(
-                _Halt(
-                    opening=opening,
-                    closing=closing,
-                    gaps=tuple(gaps.get(node, ())),
-                    service=takes,
-                    released=releases.pop(0)
-                    if node in problem.depots and not at_end
-                    else -math.inf,
-                    waits=not at_end,
-                )
-            )
-
-    def travel(self, position: int, leaving: float) -> float:
-        """How long the way from a position to the next takes."""
-        origin, target = self.nodes[position], self.nodes[position + 1]
-        if not self.problem.travel_times:
-            return self.problem.durations.between(origin, target) / self.terms.speed_factor
-        times = _arc(self.problem, origin, target)
-        return _between(times, leaving) / self.terms.speed_factor
-
-    def latest_leaving(self, position: int, arrival: float) -> float:
-        """The latest departure from a position that reaches the next one by then."""
-        origin, target = self.nodes[position], self.nodes[position + 1]
-        speed = self.terms.speed_factor
-        if not self.problem.travel_times:
-            return arrival - self.problem.durations.between(origin, target) / speed
-        times = [(at, takes / speed) for at, takes in _arc(self.problem, origin, target)]
-        last, takes = times[-1]
-        if last + takes <= arrival + self.dust:
-            return max(last, arrival - takes)
-        for (at, takes), (later, takes_later) in reversed(list(pairwise(times))):
-            first, second = at + takes, later + takes_later
-            if second <= arrival + self.dust:
-                return later
-            if first <= arrival + self.dust:
-                return at + max(arrival - first, 0.0) / (second - first) * (later - at)
-        return arrival - times[0][1]
+    rides = rides_of(timing.problem, timing.nodes)
+    blamed: Ride | None = None
+    for slack in (0.0, timing.slack):
+        held = copy.copy(timing)
+        begun, in_time = _earliest(held)
+        bound = in_time
+        for _ in range(len(rides) + 1):
+            blamed = None
+            halts = list(held.halts)
+            for pickup, delivery, limit in rides:
+                halt = halts[pickup - 1]
+                least = begun[delivery] - (limit + slack) - halt.service
+                if least > begun[pickup]:
+                    halts[pickup - 1] = replace(halt, opening=max(halt.opening, least))
+                    blamed = (pickup, delivery, limit)
+            if blamed is None:
+                return held, None
+            held.halts = halts
+            begun, in_time = _earliest(held)
+            if bound and not in_time:
+                break
+    return timing, blamed
 
 
-def _releases(problem: Problem, nodes: Sequence[int], terms: Terms) -> list[float]:
-    """For each trip the latest release of what it carries; goods on board need none."""
-    if problem.release is None:
-        return [-math.inf for _ in trips_of(problem, nodes)]
-    on_board = set(terms.on_board or ())
-    releases = []
-    for trip in trips_of(problem, nodes):
-        loaded = [float(problem.release[node]) for node in trip if node not in on_board]
-        releases.append(max(loaded, default=-math.inf))
-    return releases
-
-
-def _arc(problem: Problem, origin: int, target: int) -> list[tuple[float, float]]:
-    """When an arc takes how long."""
-    return [(moment, float(matrix[origin, target])) for moment, matrix in problem.travel_times]
-
-
-def _between(times: list[tuple[float, float]], at: float) -> float:
-    """What lies between the two moments around this one."""
-    if at <= times[0][0]:
-        return times[0][1]
-    for (first, takes), (second, takes_then) in pairwise(times):
-        if at <= second:
-            return takes + (takes_then - takes) * (at - first) / (second - first)
-    return times[-1][1]
+def _earliest(timing: Timing) -> tuple[list[float], bool]:
+    """When everything begins without breaks, as early as can be, and whether all is in time."""
+    found = _forward(timing, (), {0: timing.earliest}, strict=False)
+    assert found is not None  # nothing is refused
+    label: _Label | None = found[1]
+    begun, in_time = [], label is not None and label.left <= timing.terms.back_by + timing.slack
+    while label is not None:
+        begun.append(label.begun)
+        in_time = in_time and not label.late
+        label = label.before
+    begun.reverse()
+    # Held back, a stop may begin after it has closed though it was reached before.
+    for halt, begin in zip(timing.halts, begun[1:], strict=True):
+        in_time = in_time and begin <= halt.closing + timing.slack
+    return begun, in_time
 
 
 # ------------------------------------------------------------------------------------ as early as
@@ -220,7 +170,7 @@ class _Label:
     before: _Label | None
 
 
-def _schedule(timing: _Timing, breaks: Sequence[Break], *, strict: bool) -> Schedule | None:
+def _schedule(timing: Timing, breaks: Sequence[Break], *, strict: bool) -> Schedule | None:
     """The schedule; None where it does not exist. Only a strict one keeps the windows."""
     starts = _departures(timing, breaks, strict=strict)
     found = _forward(timing, breaks, starts, strict=strict)
@@ -239,7 +189,7 @@ def _schedule(timing: _Timing, breaks: Sequence[Break], *, strict: bool) -> Sche
     return _read(timing, breaks, *found)
 
 
-def _departures(timing: _Timing, breaks: Sequence[Break], *, strict: bool) -> dict[int, float]:
+def _departures(timing: Timing, breaks: Sequence[Break], *, strict: bool) -> dict[int, float]:
     """The earliest departure by how many breaks are taken before it."""
     departures = {}
     over = -math.inf
@@ -268,7 +218,7 @@ def _begin(one: Break, clock: float, slack: float) -> float | None:
 
 
 def _forward(
-    timing: _Timing, breaks: Sequence[Break], starts: dict[int, float], *, strict: bool
+    timing: Timing, breaks: Sequence[Break], starts: dict[int, float], *, strict: bool
 ) -> tuple[int, _Label] | None:
     """The label that ends first, and how many breaks it has behind it; None where there is none."""
     labels = {
@@ -299,7 +249,7 @@ def _forward(
 
 
 def _ways(
-    timing: _Timing, breaks: Sequence[Break], position: int, taken: int, leaving: float
+    timing: Timing, breaks: Sequence[Break], position: int, taken: int, leaving: float
 ) -> Iterable[tuple[int, float, tuple[Pause, ...]]]:
     """When the next stop is reached, with no break on the way, with one, and so on."""
     arrival = leaving + timing.travel(position, leaving)
@@ -317,11 +267,11 @@ def _ways(
         yield number + 1, arrival, pauses
 
 
-def _is_late(halt: _Halt, arrival: float, slack: float) -> bool:
+def _is_late(halt: Halt, arrival: float, slack: float) -> bool:
     return arrival > halt.closing + slack
 
 
-def _begin_service(halt: _Halt, arrival: float, slack: float) -> float:
+def _begin_service(halt: Halt, arrival: float, slack: float) -> float:
     """When service begins: not before the window opens, and not in a gap."""
     begun = max(arrival, halt.opening) if halt.waits else arrival
     for gap, until in halt.gaps:
@@ -345,7 +295,7 @@ def _after(breaks: Sequence[Break], end: float, slack: float) -> list[float] | N
 # ------------------------------------------------------------------------------------- as late as
 
 
-def _backward(timing: _Timing, breaks: Sequence[Break], end: float) -> dict[int, float]:
+def _backward(timing: Timing, breaks: Sequence[Break], end: float) -> dict[int, float]:
     """The latest departure with so many breaks behind it that ends no later; -inf for none."""
     count = len(breaks)
     latest = {
@@ -367,7 +317,7 @@ def _backward(timing: _Timing, breaks: Sequence[Break], end: float) -> dict[int,
     return latest
 
 
-def _latest_arrival(halt: _Halt, left: float, dust: float) -> float:
+def _latest_arrival(halt: Halt, left: float, dust: float) -> float:
     """The latest arrival after which the vehicle leaves by then; -inf where it cannot."""
     if halt.released > left + dust:
         return -math.inf
@@ -381,7 +331,7 @@ def _latest_arrival(halt: _Halt, left: float, dust: float) -> float:
 
 
 def _latest_leaving(
-    timing: _Timing, breaks: Sequence[Break], position: int, arrival: float
+    timing: Timing, breaks: Sequence[Break], position: int, arrival: float
 ) -> float:
     """The latest departure from a position that takes these breaks on the way and is in time."""
     best = -math.inf
@@ -402,7 +352,7 @@ def _latest_leaving(
 # ------------------------------------------------------------------------------- from the labels
 
 
-def _read(timing: _Timing, breaks: Sequence[Break], taken: int, last: _Label) -> Schedule:
+def _read(timing: Timing, breaks: Sequence[Break], taken: int, last: _Label) -> Schedule:
     labels = [last]
     while labels[-1].before is not None:
         labels.append(labels[-1].before)

@@ -6,7 +6,8 @@ from spacevrp.problems.breaks import called_break
 from spacevrp.problems.fleet import called
 from spacevrp.problems.problem import Problem
 from spacevrp.problems.referee_rules import Trip, Violation, name_node, write_apart
-from spacevrp.problems.referee_schedule import Schedule, trips_of
+from spacevrp.problems.referee_schedule import Schedule
+from spacevrp.problems.referee_timing import trips_of
 
 
 def check_route_rules(problem: Problem, trip: Trip) -> list[Violation]:

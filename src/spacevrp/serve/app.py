@@ -42,6 +42,9 @@ _HEADERS = (
 )
 _HEARTBEAT = 15.0  # seconds between two signs of life on a stream of events
 _GONE = 499  # the client went away; counted, never sent
+# Seconds for a body to arrive, and how many of the largest may be held at the same time.
+_ARRIVAL, _BODIES = 60.0, 8
+_HELD = "spacevrp.held"  # bytes of a request's body, in its scope
 Answer = Callable[[Request], Awaitable[Response]]
 
 
@@ -57,25 +60,37 @@ def create_app(service: Service) -> ASGIApp:
     answers = Answers(service)
     router = Router(
         [
-            Route("/", answers.vroom, methods=["POST"]),
-            Route("/", answers.page, methods=["GET"]),
-            Route("/health", answers.health, methods=["GET"]),
-            Route("/metrics", answers.metrics, methods=["GET"]),
-            Route("/openapi.json", answers.openapi, methods=["GET"]),
-            Route("/page.json", answers.about, methods=["GET"]),
-            Route("/v1/validate", answers.validate, methods=["POST"]),
-            Route("/v1/check", answers.check, methods=["POST"]),
-            Route("/v1/jobs", answers.take, methods=["POST"]),
-            Route("/v1/jobs", answers.newest, methods=["GET"]),
-            Route("/v1/jobs/{job}", answers.describe, methods=["GET"]),
-            Route("/v1/jobs/{job}", answers.end, methods=["DELETE"]),
-            Route("/v1/jobs/{job}/events", answers.events, methods=["GET"]),
-            Route("/v1/jobs/{job}/plan", answers.plan, methods=["GET"]),
-            Route("/{asset:path}", answers.page, methods=["GET"]),
+            _route("/", GET=answers.page, POST=answers.vroom),
+            _route("/health", GET=answers.health),
+            _route("/metrics", GET=answers.metrics),
+            _route("/openapi.json", GET=answers.openapi),
+            _route("/page.json", GET=answers.about),
+            _route("/v1/validate", POST=answers.validate),
+            _route("/v1/check", POST=answers.check),
+            _route("/v1/jobs", GET=answers.newest, POST=answers.take),
+            _route("/v1/jobs/{job}", GET=answers.describe, DELETE=answers.end),
+            _route("/v1/jobs/{job}/events", GET=answers.events),
+            _route("/v1/jobs/{job}/plan", GET=answers.plan),
+            _route("/{asset:path}", GET=answers.page),
         ],
         lifespan=lifespan,
     )
     return Guard(router, service)
+
+
+def _route(path: str, **answers: Answer) -> Route:
+    """All methods of a path; what others get names those that there are."""
+    if "GET" in answers:
+        answers["HEAD"] = answers["GET"]
+
+    async def answer(request: Request) -> Response:
+        if request.method not in answers:
+            raise HTTPException(405, headers={"Allow": ", ".join(sorted(answers))})
+        return await answers[request.method](request)
+
+    route = Route(path, answer)
+    route.methods = None  # a path without the method would be looked for elsewhere
+    return route
 
 
 class Guard:
@@ -98,6 +113,7 @@ class Guard:
                 message["headers"] = [*message["headers"], *_HEADERS]
             await send(message)
 
+        scope[_HELD] = 0
         scope["app"] = self  # so that the router raises instead of answering in plain text
         request = Request(scope, receive)
         try:
@@ -110,6 +126,8 @@ class Guard:
                 complain(error)
             else:
                 await self._refuse(request, error)(scope, receive, sending)
+        finally:
+            self.service.held_bytes -= scope[_HELD]
         path = scope.get("route")
         label = getattr(path, "path", "other")
         self.service.metrics.count("requests_total", path=label, status=str(status))
@@ -121,7 +139,7 @@ class Guard:
         fault = error
         if isinstance(error, HTTPException):
             headers = dict(error.headers or {})
-            text = f"{request.method} {request.url.path[:100]}: {error.detail}"
+            text = f"{request.method} {request.scope['path'][:100]}: {error.detail}"
             fault = Fault(error.status_code, text, headers=headers)
         elif isinstance(error, SpacevrpError):
             fault = as_fault(error)
@@ -135,7 +153,7 @@ class Guard:
             complain(error)
             fault = Fault(500, "the server made a mistake")
         assert isinstance(fault, Fault)
-        if request.method == "POST" and request.url.path == "/":
+        if request.method == "POST" and request.scope["path"] == "/":
             status, document, headers = vroom.refusal(fault)
             return _json(document, status, headers)
         return Response(as_json(fault.document()), fault.status, fault.headers, MEDIA_TYPE)
@@ -162,10 +180,10 @@ def check_access(request: Request, settings: Settings) -> None:
         if settings.is_local and name.lower() not in LOOPBACK:
             raise Fault(403, "Host: expected a name of this machine; see --token", field="Host")
         return
-    if request.method in ("GET", "HEAD") and not _is_protected(request.url.path):
+    if request.method in ("GET", "HEAD") and not _is_protected(request.scope["path"]):
         return
     scheme, _, given = request.headers.get("authorization", "").partition(" ")
-    right = hmac.compare_digest(given.strip().encode(), settings.token.encode())
+    right = hmac.compare_digest(given.strip().encode("latin-1"), settings.token.encode())
     if scheme.lower() != "bearer" or not right:
         raise Fault(
             401,
@@ -176,7 +194,7 @@ def check_access(request: Request, settings: Settings) -> None:
 
 
 def _is_protected(path: str) -> bool:
-    """The page and ``/health`` hold nothing of anyone's."""
+    """The page and ``/health`` hold nothing of anyone's; the path is that which is routed by."""
     return path.startswith("/v1") or path == "/metrics"
 
 
@@ -228,7 +246,7 @@ class Answers:
         if _flag(request, "forget", default=False):
             await asyncio.to_thread(self.service.remove, name)
             return Response(status_code=204)
-        found = self.service.find(name)
+        found = await asyncio.to_thread(self.service.find, name)
         await asyncio.to_thread(self.service.end, name)
         if isinstance(found, Job):
             await _wait(request, found)
@@ -273,7 +291,8 @@ class Answers:
 
     async def openapi(self, request: Request) -> Response:
         """``GET /openapi.json``."""
-        return _json(openapi(self.service.settings.version))
+        settings = self.service.settings
+        return _json(openapi(settings.version, with_token=settings.token is not None))
 
     async def page(self, request: Request) -> Response:
         """``GET /`` and its assets: files of the package, and no others."""
@@ -301,24 +320,35 @@ class Answers:
         return _json(document, headers={"Cache-Control": "no-cache"})
 
     async def _body(self, request: Request) -> bytes:
-        """The body, as long as it is not too long."""
-        most = self.service.settings.max_body
+        """The body, as long as it is neither too long nor too slow, and there is room for it."""
+        service, most = self.service, self.service.settings.max_body
         told = request.headers.get("content-length", "")
         body = bytearray()
-        if not (told.isascii() and told.isdigit() and int(told[:18]) > most):
-            async for part in request.stream():
-                body += part
-                if len(body) > most:
-                    break
-            else:
-                return bytes(body)
-        self.service.metrics.count("refused_total", reason="size")
-        raise Fault(
-            413,
-            f"body: expected at most {most} bytes",
-            field="body",
-            headers={"Connection": "close"},
-        )
+        try:
+            if not (told.isascii() and told.isdigit() and int(told[:18]) > most):
+                async with asyncio.timeout(_ARRIVAL):
+                    async for part in request.stream():
+                        request.scope[_HELD] += len(part)
+                        service.held_bytes += len(part)
+                        if service.held_bytes > _BODIES * most:
+                            raise self._refusal(
+                                429, "body: expected fewer large bodies at once", "memory", "1"
+                            )
+                        body += part
+                        if len(body) > most:
+                            break
+                    else:
+                        return bytes(body)
+        except TimeoutError:
+            text = f"body: expected all of it within {_ARRIVAL:g} s"
+            raise self._refusal(408, text, "slow") from None
+        raise self._refusal(413, f"body: expected at most {most} bytes", "size")
+
+    def _refusal(self, status: int, text: str, reason: str, again: str | None = None) -> Fault:
+        """Of a body that is not read to its end, so that the connection is of no more use."""
+        self.service.metrics.count("refused_total", reason=reason)
+        headers = {"Connection": "close"} | ({} if again is None else {"Retry-After": again})
+        return Fault(status, text, field="body", headers=headers)
 
 
 async def _wait(request: Request, job: Job) -> bool:

@@ -70,6 +70,11 @@ class Job:
         return self.row.id
 
     @property
+    def weight(self) -> int:
+        """Bytes that its matrices take while it waits, about."""
+        return 0 if self.problem is None else 16 * self.problem.size**2
+
+    @property
     def state(self) -> str:
         """Queued, running, done, stopped or failed."""
         return self.row.state

@@ -157,11 +157,12 @@ def _faults(*codes: int) -> dict[str, Any]:
         400: "Not what its type says.",
         401: "The token is missing or wrong.",
         404: "No such job.",
+        408: "The body did not arrive in time.",
         409: "Not now.",
         413: "Too large.",
         415: "An unknown type.",
         422: "The field at fault is named.",
-        429: "The queue is full; see Retry-After.",
+        429: "No room at present; see Retry-After.",
         507: "The job cannot be stored.",
     }
     return {
@@ -204,22 +205,31 @@ def _query(name: str, schema: dict[str, Any], about: str) -> dict[str, Any]:
     return {"name": name, "in": "query", "schema": schema, "description": about}
 
 
-def openapi(version: str) -> dict[str, Any]:
-    """The document."""
-    told = [_query("time", {"type": "string"}, "Seconds, or such as 5s."), _query("seed", {}, "")]
-    vroom = {
+def openapi(version: str, *, with_token: bool) -> dict[str, Any]:
+    """The document; ``with_token`` where the server asks for one."""
+    told = [
+        _query("time", {"type": ["number", "string"]}, "Seconds, or such as 5s."),
+        _query("seed", {"type": "integer", "minimum": 0}, "Of everything random."),
+    ]
+    # What may become of every request with a body.
+    bodies = (400, 408, 413, 422, 429)
+    vroom: dict[str, Any] = {
         "summary": "VROOM's HTTP interface: solve now and answer",
-        "requestBody": {"required": True, "content": {JSON: {"example": VROOM}}},
+        "requestBody": {
+            "required": True,
+            "content": {JSON: {"schema": {"type": "object"}, "example": VROOM}},
+        },
         "responses": {
             "200": {"description": "VROOM's answer, code 0."},
             "400": {"description": 'An error of the input: {"code": 2, "error": ...}.'},
+            "408": {"description": "The body did not arrive in time."},
             "413": {"description": 'Too large: {"code": 4, "error": ...}.'},
-            "429": {"description": "The queue is full; see Retry-After."},
+            "429": {"description": "No room at present; see Retry-After."},
             "500": {"description": "Code 1, or 3 where a routing engine would be needed."},
         },
     }
-    job = {"200": _answer("The job.", "Job"), **_faults(401, 404)}
-    paths = {
+    job = {"200": _answer("The job.", "Job"), **_faults(404, 422)}
+    paths: dict[str, Any] = {
         "/": {
             "post": vroom,
             "get": {"summary": "The page", "security": [], "responses": _page()},
@@ -231,7 +241,7 @@ def openapi(version: str) -> dict[str, Any]:
                 "requestBody": _problem_body(),
                 "responses": {
                     "202": _answer("Taken; Location names it.", "Job"),
-                    **_faults(400, 401, 413, 415, 422, 429, 507),
+                    **_faults(*bodies, 415, 507),
                 },
             },
             "get": {"summary": "The newest jobs", "responses": _plain("Jobs without plans.")},
@@ -269,7 +279,7 @@ def openapi(version: str) -> dict[str, Any]:
                             }
                         },
                     },
-                    **_faults(401, 404),
+                    **_faults(404),
                 },
             }
         },
@@ -282,7 +292,7 @@ def openapi(version: str) -> dict[str, Any]:
                         "description": "The plan.",
                         "content": {kind.partition(";")[0]: {} for kind, _, _ in FORMATS.values()},
                     },
-                    **_faults(401, 404, 409, 422),
+                    **_faults(404, 409, 422),
                 },
             }
         },
@@ -292,7 +302,7 @@ def openapi(version: str) -> dict[str, Any]:
                 "requestBody": _problem_body(),
                 "responses": {
                     "200": _answer("A problem, in our own schema.", "Validation"),
-                    **_faults(400, 401, 413, 415, 422),
+                    **_faults(*bodies, 415),
                 },
             }
         },
@@ -303,16 +313,21 @@ def openapi(version: str) -> dict[str, Any]:
                     "required": True,
                     "content": {
                         JSON: {
+                            "schema": {
+                                "type": "object",
+                                "required": ["plan"],
+                                "anyOf": [{"required": ["problem"]}, {"required": ["job"]}],
+                            },
                             "examples": {
                                 "of a problem": {"value": {"problem": PROBLEM, "plan": ROUTES}},
                                 "of a job": {"value": {"job": "0123456789abcdef", "plan": ROUTES}},
-                            }
+                            },
                         }
                     },
                 },
                 "responses": {
                     "200": _answer("The referee's verdict.", "Verdict"),
-                    **_faults(400, 401, 413, 422),
+                    **_faults(*bodies, 404),
                 },
             }
         },
@@ -325,16 +340,22 @@ def openapi(version: str) -> dict[str, Any]:
         },
         "/metrics": {"get": {"summary": "For Prometheus", "responses": _plain("Text.")}},
     }
-    return {
+    document: dict[str, Any] = {
         "openapi": "3.1.0",
         "info": {"title": "spacevrp", "version": version, "license": {"name": "MIT"}},
-        "security": [{"token": []}],
         "paths": paths,
-        "components": {
-            "schemas": _SCHEMAS,
-            "securitySchemes": {"token": {"type": "http", "scheme": "bearer"}},
-        },
+        "components": {"schemas": _SCHEMAS},
     }
+    if with_token:
+        document["security"] = [{"token": []}]
+        scheme = {"type": "http", "scheme": "bearer"}
+        document["components"] |= {"securitySchemes": {"token": scheme}}
+        for path in paths.values():
+            for operation in path.values():
+                if operation.get("security") != []:
+                    operation["responses"] |= _faults(401)
+        vroom["responses"]["401"] = {"description": "The token is missing or wrong."}
+    return document
 
 
 def _plain(about: str) -> dict[str, Any]:

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import json
 import math
+import re
 import tempfile
 import threading
 import warnings
@@ -51,6 +52,8 @@ _READING = ("variant", "rounding", "time_unit", "speed_kmh")
 _SOLVING = tuple(name for name in SolveParams.__dataclass_fields__ if name != "batch_memory")
 _ENVELOPE = ("problem", "content_type", "start", "plan", "job", "time", *_READING, *_SOLVING)
 _FLAGS = {"true": True, "false": False, "1": True, "0": False}
+_PREFIX = "spacevrp-"  # of the folders in which texts become files
+_FOLDER = re.compile(rf"[^\s'\"]*{_PREFIX}\w+[/\\]")
 # Warnings are caught for the whole process, so that one request is read at a time.
 _reading = threading.Lock()
 
@@ -116,7 +119,7 @@ def state(
     if problem.name == REQUEST:  # for want of a name
         problem = problem.replace(name="")
     params, time = read_params(told, settings)
-    said = [as_fault(SpacevrpError(str(one.message))).detail for one in caught]
+    said = [as_fault(SpacevrpError(_without_folder(str(one.message)))).detail for one in caught]
     start = None
     if told.get("start") is not None:
         start = read_plan(told["start"], problem, "start")
@@ -136,6 +139,11 @@ def repaired(problem: Problem, plan: Solution) -> tuple[Solution | None, str]:
     if better.feasible:
         return better, f"{fault}; the routes at fault were taken apart and made again"
     return None, f"{fault}; it was left out, as it could not be made feasible"
+
+
+def _without_folder(text: str) -> str:
+    """What a reader says, without the folder of its file, which callers need not know."""
+    return _FOLDER.sub("", text)
 
 
 def _decode(body: bytes) -> str:
@@ -224,14 +232,13 @@ def _read(
             return Problem.from_ortools(document)
         problem = instance_of(Path(f"{REQUEST}.json"), document, **options)
     else:
-        with tempfile.TemporaryDirectory(prefix="spacevrp-") as folder:
+        with tempfile.TemporaryDirectory(prefix=_PREFIX) as folder:
             path = Path(folder) / f"{REQUEST}{TEXTS[kind]}"
             path.write_text(text, encoding="utf-8")
             try:
                 read = formats.read(path, **options)
             except SpacevrpError as error:
-                message = str(error).replace(str(path), REQUEST).replace(folder, "")
-                raise SpacevrpError(message) from error.__cause__
+                raise SpacevrpError(_without_folder(str(error))) from error.__cause__
         if not isinstance(read, Problem):
             raise Fault(422, "body: expected one instance, received several", field="body")
         problem = read
@@ -292,7 +299,7 @@ def _routes(given: Any, problem: Problem, field: str) -> tuple[Any, Any]:
         return routes_from_json(name, field, given, problem), None
     if isinstance(given, str):
         suffix = ".sol" if "route #" in given[:4096].lower() else ".csv"
-        with tempfile.TemporaryDirectory(prefix="spacevrp-") as folder, _reading:
+        with tempfile.TemporaryDirectory(prefix=_PREFIX) as folder, _reading:
             path = Path(folder) / f"{REQUEST}{suffix}"
             path.write_text(given, encoding="utf-8")
             with warnings.catch_warnings():
@@ -300,7 +307,7 @@ def _routes(given: Any, problem: Problem, field: str) -> tuple[Any, Any]:
                 try:
                     return formats.read_solution(path, problem).instances[0].routes, None
                 except SpacevrpError as error:
-                    raise SpacevrpError(str(error).replace(str(path), REQUEST)) from None
+                    raise SpacevrpError(_without_folder(str(error))) from None
     if isinstance(given, dict):
         held = given
         instances = given.get("instances")

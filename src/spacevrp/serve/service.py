@@ -7,7 +7,10 @@ import time
 from collections.abc import Mapping
 from typing import Any
 
+from spacevrp.engines.devices import cores
 from spacevrp.formats.instance_json import instance_document
+from spacevrp.many.engines import is_ray
+from spacevrp.many.remote import RayActors, RemoteSolver
 from spacevrp.problems.errors import SpacevrpError
 from spacevrp.problems.plan_documents import plain
 from spacevrp.problems.problem import Problem
@@ -19,41 +22,56 @@ from spacevrp.serve.plans import FORMATS
 from spacevrp.serve.requests import Stated, parse_json, read_plan, read_request
 from spacevrp.serve.settings import Settings
 from spacevrp.serve.store import Row, Store
-from spacevrp.serve.workers import Workers
+from spacevrp.serve.workers import AnySolver, Workers
 from spacevrp.solver import Solver
 
 # Problems with more nodes wait in the store, not in memory, as their matrices are large.
 _MOST_IN_MEMORY = 1_000
 _NEWEST = 100
+# Ends of the server, without a word, that a job may have been running at: it may be their cause.
+_MOST_ENDS = 5
 
 
 class Service:
     """One network, one queue and one store."""
 
-    def __init__(self, settings: Settings, solver: Solver | None = None) -> None:
+    def __init__(self, settings: Settings, solver: AnySolver | None = None) -> None:
         self.settings = settings
         self.metrics = Metrics()
+        self.held_bytes = 0  # of bodies that are being read or answered
         self.store = Store(settings.data)
         try:
             self._left = self.store.unfinished()
         except (sqlite3.Error, ValueError) as error:
             raise SpacevrpError(f"{settings.data}: cannot be read: {error}") from None
-        self.solver = solver or Solver(settings.weights, settings.device)
-        self.workers = Workers(self.solver, settings, self.store, self.metrics, self._again)
+        self.solver = solver or _make_solver(settings)
+        count = settings.workers or cores()
+        if isinstance(self.solver, RemoteSolver):
+            count = self.solver.workers
+        self.workers = Workers(self.solver, count, settings, self.store, self.metrics, self._again)
 
     def start(self) -> None:
         """Go on with what an earlier server left, then take new jobs."""
         for row in self._left:
+            ends = int(row.about.get("ends", 0)) + (row.state == "running")
+            row.about["ends"] = ends
             row.state = "queued"
             row.about.pop("stage", None)
             job = Job(row, int(row.about.get("customers", 0)))
-            self.workers.submit(job, limited=False)
+            if ends < _MOST_ENDS:
+                self.workers.submit(job, limited=False)
+            else:
+                text = f"the server ended {ends} times while this job ran"
+                self.workers.give_up(job, Fault(500, text))
+        self._left = []
         self.workers.start()
 
     def stop(self) -> None:
         """End; what is not finished stays in the store."""
         self.workers.stop()
         self.store.close()
+        if isinstance(self.solver, RemoteSolver):
+            self.solver.close()
 
     # ------------------------------------------------------------------------------------- jobs
 
@@ -70,13 +88,14 @@ class Service:
         job = _job(row, stated)
         if stated.problem.size > _MOST_IN_MEMORY:
             job.problem = None
-        self.workers.check_room()
+        self.workers.check_room(job)
         try:
             self.store.add(row, body)
         except (sqlite3.Error, OSError) as error:
             self.metrics.count("store_failures_total")
             self.workers.store_failing = True
             raise Fault(507, f"the job cannot be stored: {error}") from None
+        self.workers.store_failing = False
         self.workers.submit(job, limited=False)
         return job
 
@@ -236,13 +255,30 @@ class Service:
 
     def health(self) -> dict[str, Any]:
         """Whether it can take jobs."""
-        return {
-            "status": "failing" if self.workers.store_failing else "ok",
-            "version": self.settings.version,
+        parts = {
             "storage": "failing" if self.workers.store_failing else "ok",
+            "engine": "failing" if self.workers.engine_failing else "ok",
+        }
+        return {
+            "status": "failing" if "failing" in parts.values() else "ok",
+            "version": self.settings.version,
+            **parts,
             "device": str(self.solver.device),
             **{name: int(value) for name, value in self.workers.gauges.items()},
         }
+
+
+def _make_solver(settings: Settings) -> AnySolver:
+    if not is_ray(settings.engine):
+        return Solver(settings.weights, settings.device)
+    return RemoteSolver(
+        RayActors(
+            settings.engine,
+            workers=settings.workers,
+            weights=settings.weights,
+            device=settings.device,
+        )
+    )
 
 
 def _about(stated: Stated) -> dict[str, Any]:

@@ -17,6 +17,7 @@ from spacevrp.problems.errors import SpacevrpError
 
 FILE, LOCK = "jobs.sqlite3", "lock"
 UNFINISHED = ("queued", "running")
+_PROBE = 2**18  # bytes
 _SCHEMA = """
 CREATE TABLE IF NOT EXISTS jobs (
     number INTEGER PRIMARY KEY AUTOINCREMENT,
@@ -29,10 +30,13 @@ CREATE TABLE IF NOT EXISTS jobs (
     body BLOB NOT NULL,
     about TEXT NOT NULL,
     best TEXT,
-    plan TEXT
+    plan TEXT,
+    bytes INTEGER NOT NULL DEFAULT 0
 );
+CREATE TABLE IF NOT EXISTS probe (data BLOB);
 CREATE INDEX IF NOT EXISTS jobs_by_state ON jobs (state, finished);
 """
+_BYTES = "ALTER TABLE jobs ADD COLUMN bytes INTEGER NOT NULL DEFAULT 0"  # of version 0.2
 _ROW = "id, state, created, finished, content_type, query, about, best, plan"
 
 
@@ -71,11 +75,15 @@ class Store:
             self._held = _hold(folder / LOCK)
             where = str(folder / FILE)
         try:
+            if folder is not None:
+                (folder / FILE).touch(mode=0o600)  # addresses of customers are in it
             self._base = sqlite3.connect(where, check_same_thread=False, isolation_level=None)
             self._base.execute("PRAGMA journal_mode = WAL")
             self._base.execute("PRAGMA synchronous = FULL")
             self._base.executescript(_SCHEMA)
-        except sqlite3.Error as error:
+            if all(column[1] != "bytes" for column in self._read("PRAGMA table_info(jobs)", ())):
+                self._base.execute(_BYTES)
+        except (sqlite3.Error, OSError) as error:
             raise SpacevrpError(f"{where}: cannot hold jobs: {error}") from None
 
     def close(self) -> None:
@@ -87,13 +95,17 @@ class Store:
 
     def add(self, row: Row, body: bytes) -> None:
         """A new job."""
-        self._write(f"INSERT INTO jobs ({_ROW}, body) VALUES ({'?, ' * 9}?)", (*_values(row), body))
+        values = *_values(row), body, len(body)
+        self._write(f"INSERT INTO jobs ({_ROW}, body, bytes) VALUES ({'?, ' * 10}?)", values)
 
     def save(self, row: Row) -> None:
         """What has become of a job."""
+        texts = [_text(one) for one in (row.about, row.best, row.plan)]
+        size = sum(len(text) for text in texts if text is not None)
         self._write(
-            "UPDATE jobs SET state = ?, finished = ?, about = ?, best = ?, plan = ? WHERE id = ?",
-            (row.state, row.finished, *map(_text, (row.about, row.best, row.plan)), row.id),
+            "UPDATE jobs SET state = ?, finished = ?, about = ?, best = ?, plan = ?, "
+            "bytes = length(body) + ? WHERE id = ?",
+            (row.state, row.finished, *texts, size, row.id),
         )
 
     def find(self, job: str) -> Row | None:
@@ -125,14 +137,31 @@ class Store:
         """Forget a job and all about it."""
         return self._write("DELETE FROM jobs WHERE id = ?", (job,)) > 0
 
-    def expire(self, seconds: float, count: int) -> int:
-        """Forget finished jobs that are older, and the oldest beyond a number; says how many."""
-        old = self._write("DELETE FROM jobs WHERE finished < ?", (time.time() - seconds,))
-        return old + self._write(
-            "DELETE FROM jobs WHERE finished IS NOT NULL AND number NOT IN (SELECT number FROM jobs"
-            " WHERE finished IS NOT NULL ORDER BY finished DESC LIMIT ?)",
-            (count,),
+    def probe(self) -> None:
+        """Write something of a usual size, to see whether it can be done.
+
+        The log is written into the file before, which may give back the place that was missing.
+        """
+        with self._lock:
+            self._read("PRAGMA wal_checkpoint(TRUNCATE)", ())
+            self._write("INSERT INTO probe VALUES (zeroblob(?))", (_PROBE,))
+            self._write("DELETE FROM probe", ())
+
+    def expire(self, seconds: float, count: int, size: int) -> int:
+        """Forget finished jobs that are older, and the oldest beyond a number or so many bytes.
+
+        Says how many.
+        """
+        finished = "FROM jobs WHERE finished IS NOT NULL"
+        newest = f"SELECT number {finished} ORDER BY finished DESC, number DESC LIMIT ?"
+        totals = "SUM(bytes) OVER (ORDER BY finished DESC, number DESC) AS total"
+        beyond = f"SELECT number FROM (SELECT number, {totals} {finished}) WHERE total > ?"
+        commands = (
+            ("DELETE FROM jobs WHERE finished < ?", time.time() - seconds),
+            (f"DELETE {finished} AND number NOT IN ({newest})", count),
+            (f"DELETE FROM jobs WHERE number IN ({beyond})", size),
         )
+        return sum(self._write(command, (value,)) for command, value in commands)
 
     def _write(self, command: str, values: tuple[Any, ...]) -> int:
         with self._lock:

@@ -137,6 +137,6 @@ def refusal(error: Exception) -> tuple[int, dict[str, Any], dict[str, str]]:
         code, status = TOO_LARGE, 413
     elif error.about.get("field") == "matrices" and "routing engine" in error.detail:
         code, status = ROUTING, 500
-    elif error.status in (401, 403, 405, 429) or error.status >= 500:
+    elif error.status in (401, 403, 405, 408, 429) or error.status >= 500:
         code, status = INTERNAL, error.status
     return status, {"code": code, "error": error.detail}, error.headers

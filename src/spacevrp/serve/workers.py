@@ -14,6 +14,7 @@ from collections import deque
 from collections.abc import Callable
 from typing import Any
 
+from spacevrp.many.remote import RemoteSolver, WorkersLostError
 from spacevrp.problems.deadline import Deadline
 from spacevrp.problems.errors import SpacevrpError
 from spacevrp.problems.problem import Problem
@@ -28,10 +29,14 @@ from spacevrp.solver import Solver
 # Seconds between two looks at running jobs, and between two states of one in the store.
 _LOOK, _SAVE = 0.1, 1.0
 # Seconds between two times that old results are forgotten.
-_EXPIRE = 60.0
+_EXPIRE = 10.0
+# Bytes of matrices that may wait.
+_MOST_HELD = 2**30
 # Seconds that a device with its own memory lets small problems wait for each other.
 _GPU_BATCH = 0.005
 _FIRST_GUESS = 1.0  # seconds of a job, before there was one
+
+AnySolver = Solver | RemoteSolver
 
 
 class Workers:
@@ -39,19 +44,23 @@ class Workers:
 
     Parameters
     ----------
+    count
+        Problems that are solved at the same time.
     read
         The problem of a job that was only stored.
     """
 
     def __init__(
         self,
-        solver: Solver,
+        solver: AnySolver,
+        count: int,
         settings: Settings,
         store: Store,
         metrics: Metrics,
         read: Callable[[Job], Problem],
     ) -> None:
         self.solver, self.settings, self.store, self.metrics = solver, settings, store, metrics
+        self.count = count
         self._read = read
         self.jobs: dict[str, Job] = {}  # queued, running, or not stored yet
         self._queue: deque[Job] = deque()
@@ -61,6 +70,7 @@ class Workers:
         self._ended = threading.Event()
         self._mean = _FIRST_GUESS
         self.store_failing = False
+        self.engine_failing = False  # the last problem was lost with its actors
         self._threads: list[threading.Thread] = []
         waits = settings.batch_seconds
         if waits is None:
@@ -71,7 +81,7 @@ class Workers:
 
     def start(self) -> None:
         """Begin to work."""
-        named = [(f"worker-{n}", self._work) for n in range(self.settings.workers)]
+        named = [(f"worker-{n}", self._work) for n in range(self.count)]
         for name, target in [*named, ("keeper", self._keep)]:
             thread = threading.Thread(target=target, name=name, daemon=True)
             thread.start()
@@ -100,28 +110,32 @@ class Workers:
         """
         with self._changed:
             if limited:
-                self.check_room()
+                self.check_room(job)
             self.jobs[job.id] = job
             self._queue.append(job)
             self._changed.notify_all()
 
-    def check_room(self) -> None:
-        """Refuse more where the queue is full."""
+    def check_room(self, job: Job) -> None:
+        """Refuse one more where the queue is full."""
         with self._changed:
-            if len(self._queue) < self.settings.max_queue:
+            held = sum(one.weight for one in self._queue)
+            if len(self._queue) >= self.settings.max_queue:
+                reason, most = "queue", f"fewer than {self.settings.max_queue} waiting problems"
+            elif held and held + job.weight > _MOST_HELD:
+                reason, most = "memory", "fewer large problems that wait"
+            else:
                 return
             waiting = str(self.retry_after())
-        self.metrics.count("refused_total", reason="queue")
+        self.metrics.count("refused_total", reason=reason)
         raise Fault(
             429,
-            f"queue: expected fewer than {self.settings.max_queue} waiting problems; try again in "
-            f"{waiting} s",
+            f"queue: expected {most}; try again in {waiting} s",
             headers={"Retry-After": waiting},
         )
 
     def retry_after(self) -> int:
         """Seconds after which the queue has probably become shorter."""
-        behind = (len(self._queue) + 1) * self._mean / self.settings.workers
+        behind = (len(self._queue) + 1) * self._mean / self.count
         return max(1, min(math.ceil(behind / 2), 600))
 
     def end(self, job: Job) -> None:
@@ -138,6 +152,11 @@ class Workers:
         elif job.deadline is not None and not job.shares_call:
             job.deadline.interrupt()
 
+    def give_up(self, job: Job, fault: Fault) -> None:
+        """End a job that did not run."""
+        self.jobs[job.id] = job
+        self._fail(job, fault)
+
     def position(self, job: Job) -> int | None:
         """How many are before it; None where it does not wait."""
         with self._changed:
@@ -150,7 +169,7 @@ class Workers:
             return {
                 "queue_length": len(self._queue),
                 "running": len(self._running),
-                "workers": self.settings.workers,
+                "workers": self.count,
             }
 
     # -------------------------------------------------------------------------------- the threads
@@ -252,9 +271,9 @@ class Workers:
                 for job in batch:
                     self._solve([job])
                 return
-            fault = Fault(413, "problem: too large for this machine's memory", field="problem")
-            self._fail(batch[0], as_fault(error) if isinstance(error, SpacevrpError) else fault)
+            self._not_solved(batch[0], error)
             return
+        self.engine_failing = False
         spent = time.monotonic() - began
         self._mean += 0.1 * (spent / len(batch) - self._mean)
         for job, plan in zip(batch, outcome.results, strict=True):
@@ -271,6 +290,16 @@ class Workers:
             state = "stopped" if job.stopping else "done"
             self._finish(job, state, kept, outcome.notes, stages=stages)
             self.metrics.observe("job_seconds", spent)
+
+    def _not_solved(self, job: Job, error: SpacevrpError | MemoryError) -> None:
+        """A call ended with an error; where the actors were lost, what they had found is not."""
+        self.engine_failing = isinstance(error, WorkersLostError)
+        if self.engine_failing and self._ended.is_set() and job.stored and not job.stopping:
+            job.row.state = "queued"  # for the next server
+        elif self.engine_failing and job.stopping and job.best is not None:
+            self._finish(job, "stopped", job.best)
+        else:
+            self._fail(job, _fault_of(error))
 
     def _fail(self, job: Job, fault: Fault) -> None:
         self._finish(job, "failed", error=fault.document())
@@ -310,14 +339,19 @@ class Workers:
 
     def _keep(self) -> None:
         """Look after the jobs until the end."""
-        expired = -math.inf
+        expired = probed = -math.inf
         while not self._ended.wait(_LOOK):
             try:
                 for job in list(self.jobs.values()):
                     self._look_after(job)
                 if time.monotonic() - expired > _EXPIRE:
                     expired = time.monotonic()
-                    self.store.expire(self.settings.keep_seconds, self.settings.keep_jobs)
+                    chosen = self.settings
+                    self.store.expire(chosen.keep_seconds, chosen.keep_jobs, chosen.keep_bytes)
+                if self.store_failing and time.monotonic() - probed > _SAVE:
+                    probed = time.monotonic()
+                    self.store.probe()
+                    self.store_failing = False
             except (sqlite3.Error, OSError):
                 self.metrics.count("store_failures_total")
             except Exception as error:  # a mistake of ours must not end the thread
@@ -335,6 +369,13 @@ class Workers:
     def _complain(self, error: BaseException) -> None:
         self.metrics.count("faults_total")
         complain(error)
+
+
+def _fault_of(error: SpacevrpError | MemoryError) -> Fault:
+    """Why a problem could not be solved."""
+    if isinstance(error, MemoryError):
+        return Fault(413, "problem: too large for this machine's memory", field="problem")
+    return as_fault(error, status=503 if isinstance(error, WorkersLostError) else 422)
 
 
 def complain(error: BaseException) -> None:

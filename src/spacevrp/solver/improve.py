@@ -13,6 +13,7 @@ from spacevrp.problems.deadline import NEVER, Deadline, TimeIsUp
 from spacevrp.problems.solution import Solution
 from spacevrp.search import Stop, improve
 from spacevrp.solver.effort import usual_stop
+from spacevrp.solver.params import SolveParams
 from spacevrp.solver.pool import Pool
 
 # Instances that are searched in one go, for each thread; between them the bar moves.
@@ -25,18 +26,20 @@ class Improve:
 
     pool: Pool
     starts: dict[int, Solution]  # the caller's own plans
-    seed: int
+    params: SolveParams
     threads: int
-    deadline: Deadline
     show: ShowProgress = False
 
-    def construct(self, numbers: Sequence[int]) -> None:
+    def construct(self, numbers: Sequence[int], deadline: Deadline) -> None:
         """Plans of the search's own, which take a moment."""
-        self._search(numbers, Stop(iterations=0), self.deadline)
+        self._search(numbers, Stop(iterations=0), deadline)
 
-    def run(self, numbers: Sequence[int], iterations: int | None) -> None:
-        """So many iterations for each problem; None for the number that suits its size."""
-        alike: dict[Stop, list[int]] = {}
+    def run(self, numbers: Sequence[int], deadline: Deadline) -> None:
+        """Until the deadline, in equal parts; without a time by iterations for each problem."""
+        if deadline.seconds < NEVER.seconds:
+            self._search(numbers, Stop(), deadline)
+            return
+        iterations, alike = self.params.iterations, dict[Stop, list[int]]()
         for number in numbers:
             stop = Stop(iterations=iterations)
             if iterations is None:
@@ -47,12 +50,8 @@ class Improve:
             for stop, some in alike.items():
                 rest = iter(some)
                 while several := list(islice(rest, _TOGETHER * self.threads)):
-                    self._search(several, stop, self.deadline, constructions="usual")
+                    self._search(several, stop, deadline, constructions="usual")
                     progress.advance(len(several))
-
-    def run_in_time(self, numbers: Sequence[int]) -> None:
-        """Until the deadline, in equal parts for all problems."""
-        self._search(numbers, Stop(), self.deadline)
 
     def _search(
         self,
@@ -74,7 +73,7 @@ class Improve:
                 [pool.problems[number] for number in numbers],
                 [self._begin(number) for number in numbers],
                 stop=stop,
-                seed=self.seed,
+                seed=self.params.seed,
                 threads=self.threads,
                 found=found if timed or pool.hears else None,
                 starts=constructions,

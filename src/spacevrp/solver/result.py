@@ -148,6 +148,10 @@ class NoPlanError(InfeasibleError):
         self.solutions = solutions
         self.partial = partial or {}
 
+    def __reduce__(self) -> tuple[type[NoPlanError], tuple[Any, ...]]:
+        """For other processes."""
+        return type(self), (self.reasons, self.solutions, self.partial)
+
 
 @dataclass(frozen=True)
 class Outcome:

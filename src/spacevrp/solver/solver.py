@@ -283,9 +283,7 @@ class Call:
         self.construct = Construct(
             self.engine, self.pool, self.protocol, self.deadline, self.params.batch_memory, show
         )
-        self.improve = Improve(
-            self.pool, self.given, self.params.seed, self.engine.threads, self.deadline, show
-        )
+        self.improve = Improve(self.pool, self.given, self.params, self.engine.threads, show)
         if wanted and not native.available() and any(map(can_plan_ahead, self.problems)):
             self.construct.notes.append(native.MISSING)
 
@@ -297,11 +295,11 @@ class Call:
                 self._stage("start", self._begin)
                 planned = self._planned()
                 self._stage("construct", lambda: self._construct(planned))
-                self._stage("improve", lambda: self._improve(self.searched))
+                self._stage("improve", lambda: self.improve.run(self.searched, self._working))
                 stuck = self._stuck(planned)
                 if stuck:
                     self._stage("construct", lambda: self._construct(stuck))
-                    self._stage("improve", lambda: self._improve(stuck))
+                    self._stage("improve", lambda: self.improve.run(stuck, self._working))
             except KeyboardInterrupt:
                 if not self.pool.any:
                     raise
@@ -322,7 +320,7 @@ class Call:
         """The caller's plans; within a time also what the search constructs in a moment."""
         self.pool.begin(self.given)
         if self.timed:
-            self.improve.construct(self.searched)
+            self.improve.construct(self.searched, self.deadline)
 
     def _construct(self, planned: Sequence[int]) -> None:
         """The network's plans, of problems reduced to forms that it knows."""
@@ -390,16 +388,6 @@ class Call:
             if not self.pool.complete(number) and self.construct.needs_chance(number)
         ]
 
-    def _improve(self, searched: Sequence[int]) -> None:
-        """The compiled search, from the best plans on."""
-        began = self.deadline.spent
-        if self.timed:
-            self.improve.deadline = self._working
-            self.improve.run_in_time(searched)
-        else:
-            self.improve.run(searched, self.params.iterations)
-        self.construct.seconds.improving += self.deadline.spent - began
-
     @property
     def _working(self) -> Deadline:
         """The deadline of all but the reasons for customers who are left out."""
@@ -427,6 +415,8 @@ class Call:
         costs = [plan.cost if plan.feasible else None for plan in plans]
         self.stages.append(("judge", self.deadline.spent - judging, costs))
         stage.seconds.judging += self.deadline.spent - judging
+        improving = [took for name, took, _ in self.stages if name == "improve"]
+        stage.seconds.improving = sum(improving)
         spent = self.deadline.spent - began
         notes = (*stage.notes, *self._late(spent))
         results = [

@@ -1,31 +1,25 @@
-"""The smallest change of an instance that lets a customer in, found and verified by the referee."""
+"""Changes of an instance that let a customer in."""
 
 from __future__ import annotations
 
-import math
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable
 from dataclasses import dataclass, field, replace
-from itertools import pairwise
 from typing import Any
 
 import numpy as np
 
-from spacevrp.problems.assignment import FleetRoutes
+from spacevrp.problems.breaks import Break
 from spacevrp.problems.conversion import NodeNumber
 from spacevrp.problems.distances import Distances
 from spacevrp.problems.errors import ProblemError
-from spacevrp.problems.explanation.insertions import Insertion, Insertions, Route, lacks_vehicle
+from spacevrp.problems.explanation.insertions import Insertion, Route
 from spacevrp.problems.fleet import Vehicle
-from spacevrp.problems.plan import RoutePlan, make_plan
 from spacevrp.problems.problem import Problem
-from spacevrp.problems.referee import Violation, judge
 
-# Codes of violations that some change mends. Too many of a type of vehicle is one of `vehicle`.
-_MENDABLE = {"capacity", "length", "duration", "window", "fleet", "vehicle", "arc"}
-# The most promising ways that are tried on the changed instance before none is reported.
-_MOST_TRIED = 24
-# After a new arc the rest of the route is judged for the first time, and may need a change, too.
-_MOST_ROUNDS = 3
+# Relations, of which one less counts as much as a second vehicle where there is one.
+_RELATIONS = ("lifo", "order", "same_route", "different_routes")
+# Changes of a moment, which compare with the day.
+_MOMENTS = ("window", "opening", "release", "start", "break")
 # No change of a number is as large as a road that has to be built.
 _ROAD = 1e6
 
@@ -37,20 +31,27 @@ class Change:
     Attributes
     ----------
     kind
-        ``capacity``, ``length`` or ``duration`` (the limit of a route), ``window`` (closing later),
-        ``fleet`` (further routes), ``permission`` (a vehicle may serve whom it may not now) or
-        ``arc`` (a road where there is none).
+        ``capacity``, ``length``, ``duration``, ``stops`` or ``reload`` (the limit of a route),
+        ``window`` (closing later), ``opening`` (earlier), ``release`` (earlier), ``start`` (a later
+        latest start), ``break`` (beginning later), ``ride`` (a longer time on board), ``fleet``
+        (further routes), ``permission`` (a vehicle may serve whom it may not now), ``arc`` (a road
+        where there is none), or a relation less: ``lifo``, ``order``, ``same_route`` or
+        ``different_routes``.
     amount
-        By how much, in the user's units; how many routes, permissions or roads.
+        By how much, in the user's units; how many routes, permissions, roads or relations.
     limit
-        What the limit is then; the latest closing of the windows. None for permissions and roads.
+        What the limit is then; the latest closing of the windows. None for permissions, roads and
+        relations.
     nodes
-        Whose windows close later (none where only a shift ends later), who may be served, or the
-        ends of the roads, two each.
+        Whose windows change (none where only a shift ends later), whose goods are released, who may
+        be served, the pairs whose ride is longer or the ends of the roads, two each, or the
+        customers of the relation.
     vehicle
         Number of the type of vehicle that changes; None where there are no types.
     load
         Number of the kind of load of a capacity.
+    breaks
+        Numbers of the breaks that may begin later, counted from 1.
     """
 
     kind: str
@@ -59,6 +60,7 @@ class Change:
     nodes: Route = ()
     vehicle: int | None = None
     load: int = 0
+    breaks: tuple[int, ...] = ()
 
     def add_to(self, changes: dict[str, Any], problem: Problem) -> None:
         """Add the change to changed fields of an instance."""
@@ -68,6 +70,8 @@ class Change:
             windows = np.array(changes.get("windows", problem.windows))
             windows[list(self.nodes), 1] += self.amount
             changes |= {"windows": windows, "closed": problem.closed}
+        if self.kind in _EDITS:
+            _EDITS[self.kind](self, changes, problem)
         if self.vehicle is not None and problem.vehicles is not None:
             types = list(changes.get("vehicles", problem.vehicles))
             fields = self._of_type(problem, types[self.vehicle])
@@ -96,11 +100,27 @@ class Change:
             return {"capacity": capacities}
         if self.kind in ("length", "duration"):
             return {f"max_{self.kind}": self.limit}
+        if self.kind in ("stops", "reload"):
+            field = "max_stops" if self.kind == "stops" else "max_reloads"
+            return {field: round(self.limit or 0)}
+        if self.kind == "start":
+            return {"latest_start": self.limit}
+        if self.kind == "break":
+            return {"breaks": self._later_breaks(terms.breaks)}
         if self.kind == "fleet":
             return {"count": round(self.limit or 0)}
         first = terms.leaves_from if np.isfinite(terms.leaves_from) else None
         last = terms.back_by + self.amount if np.isfinite(terms.back_by) else None
         return {"window": (first, last)}
+
+    def _later_breaks(self, breaks: tuple[Break, ...]) -> tuple[Break, ...]:
+        """The same breaks, of which some may begin later."""
+        later = list(breaks)
+        for number in self.breaks:
+            *others, (opening, closing) = breaks[number - 1].windows
+            windows = (*others, (opening, closing + self.amount))
+            later[number - 1] = replace(breaks[number - 1], windows=windows)
+        return tuple(later)
 
     def _add_roads(self, changes: dict[str, Any], problem: Problem) -> None:
         """Roads of no length: how long they may be is for the user to say."""
@@ -121,12 +141,84 @@ class Change:
         """The change as a share of what it changes, so that changes of all kinds compare."""
         if self.kind == "arc":
             return _ROAD * self.amount
-        if self.kind == "permission":
+        if self.kind == "permission" or self.kind in _RELATIONS:
             return self.amount  # as much as a second vehicle where there was one
-        if self.kind == "window":
+        if self.kind in _MOMENTS:
             return self.amount / horizon(problem)
         before = (self.limit or 0.0) - self.amount
         return self.amount / before if before > 0 else self.amount
+
+
+# ----------------------------------------------------------- changes of fields that relations have
+
+
+def _open_earlier(change: Change, changes: dict[str, Any], problem: Problem) -> None:
+    """The window that begins where the wait ends: the first one, or the one after a gap."""
+    windows = np.array(changes.get("windows", problem.windows))
+    closed = []
+    for node, begin, end in changes.get("closed", problem.closed):
+        earlier = node in change.nodes and np.isclose(end - change.amount, change.limit or 0.0)
+        closed.append((node, begin, end - change.amount if earlier else end))
+    if tuple(closed) == tuple(problem.closed):
+        windows[list(change.nodes), 0] -= change.amount
+    changes |= {"windows": windows, "closed": tuple(one for one in closed if one[1] < one[2])}
+
+
+def _release_earlier(change: Change, changes: dict[str, Any], problem: Problem) -> None:
+    release = np.array(changes.get("release", problem.release))
+    nodes = list(change.nodes)
+    release[nodes] = np.minimum(release[nodes], change.limit or 0.0)
+    changes["release"] = release
+
+
+def _ride_longer(change: Change, changes: dict[str, Any], problem: Problem) -> None:
+    limits = np.array(changes.get("max_ride", problem.max_ride))
+    for pickup, delivery in zip(change.nodes[::2], change.nodes[1::2], strict=True):
+        limits[problem.pairs.index((pickup, delivery))] += change.amount
+    changes["max_ride"] = limits
+
+
+def _drop_lifo(change: Change, changes: dict[str, Any], problem: Problem) -> None:
+    changes["lifo"] = False
+
+
+def _drop_order(change: Change, changes: dict[str, Any], problem: Problem) -> None:
+    dropped = set(zip(change.nodes[::2], change.nodes[1::2], strict=True))
+    kept = changes.get("order", problem.order)
+    changes["order"] = tuple(pair for pair in kept if pair not in dropped)
+
+
+def _part_sets(change: Change, changes: dict[str, Any], problem: Problem) -> None:
+    """Those of a set of ``same_route`` who are named may be apart from the others."""
+    parts: list[tuple[int, ...]] = []
+    for nodes in changes.get("same_route", problem.same_route):
+        here = tuple(node for node in nodes if node in change.nodes)
+        parts += [here, tuple(node for node in nodes if node not in here)]
+    changes["same_route"] = tuple(part for part in parts if len(part) > 1)
+
+
+def _join_sets(change: Change, changes: dict[str, Any], problem: Problem) -> None:
+    """Those of a set of ``different_routes`` who are named may be together."""
+    apart: list[tuple[int, ...]] = []
+    for nodes in changes.get("different_routes", problem.different_routes):
+        here = [node for node in nodes if node in change.nodes]
+        if len(here) < 2:
+            apart.append(nodes)
+        else:
+            others = tuple(node for node in nodes if node not in here)
+            apart += [(node, *others) for node in here if others]
+    changes["different_routes"] = tuple(apart)
+
+
+_EDITS = {
+    "opening": _open_earlier,
+    "release": _release_earlier,
+    "ride": _ride_longer,
+    "lifo": _drop_lifo,
+    "order": _drop_order,
+    "same_route": _part_sets,
+    "different_routes": _join_sets,
+}
 
 
 @dataclass(frozen=True)
@@ -180,209 +272,3 @@ def horizon(problem: Problem) -> float:
     first = max(first, problem.day_start)
     last = float(closings[np.isfinite(closings)].max(initial=first))
     return max(last - first, problem.time_tolerance)
-
-
-def rank(
-    insertions: Insertions, found: Iterable[Insertion]
-) -> list[tuple[tuple[Change, ...], Insertion]]:
-    """Ways that changes would mend, each with these, by how little it takes.
-
-    One change comes before several; then the smaller share of what is changed; then the cheaper
-    plan. A way that fits needs no change, and comes first.
-    """
-    problem = insertions.problem
-    # Where goods are only handed over, a route carries the same wherever a customer comes in.
-    alike = problem.vehicles is None and not problem.pairs and not (problem.loads < 0).any()
-    alike = alike and problem.pickup is None
-    loaded: dict[int | None, tuple[Change, ...] | None] = {}
-    promising = []
-    for insertion in found:
-        insertions.deadline.check()
-        if (
-            alike
-            and all(fault.code == "capacity" for fault in insertion.faults)
-            and insertion.faults
-        ):
-            if insertion.route not in loaded:
-                loaded[insertion.route] = needed(
-                    insertions.sheet, insertion.nodes, insertion.faults
-                )
-            changes = loaded[insertion.route]
-        else:
-            changes = needed(insertions.sheet, insertion.nodes, insertion.faults, insertion.vehicle)
-        if changes is not None:
-            promising.append((changes, insertion))
-    return sorted(promising, key=lambda entry: _size(problem, *entry))
-
-
-def _size(
-    problem: Problem, changes: tuple[Change, ...], insertion: Insertion
-) -> tuple[int, float, float]:
-    return len(changes), sum(change.relative(problem) for change in changes), insertion.extra
-
-
-def relaxations(
-    insertions: Insertions, ranked: Iterable[tuple[tuple[Change, ...], Insertion]]
-) -> list[Relaxation]:
-    """The smallest verified change of each kind, the cheapest of all first.
-
-    Several changes at once are named only where no single one helps.
-    """
-    best: dict[tuple[str, ...], Relaxation] = {}
-    tried: dict[tuple[str, ...], int] = {}
-    for changes, insertion in ranked:
-        insertions.deadline.check()
-        kinds = tuple(sorted(change.kind for change in changes))
-        if kinds in best or tried.get(kinds, 0) >= _MOST_TRIED or (len(kinds) > 1 and best):
-            continue
-        tried[kinds] = tried.get(kinds, 0) + 1
-        relaxation = _verified(insertions, insertion, changes)
-        if relaxation is not None:
-            # The changed instance may have asked for more.
-            best.setdefault(tuple(sorted(c.kind for c in relaxation.changes)), relaxation)
-        if not kinds:
-            break  # nothing needs to change
-    problem = insertions.problem
-    found = sorted(best.values(), key=lambda one: _size(problem, one.changes, one.insertion))
-    return [one for one in found if len(one.changes) <= max(len(found[0].changes), 1)]
-
-
-def needed(
-    problem: Problem, nodes: Route, faults: Sequence[Violation], vehicle: int | None = None
-) -> tuple[Change, ...] | None:
-    """The changes that would mend the faults of a route; None where there are none such.
-
-    ``vehicle`` is the type of vehicle that they are of, where it is not the one that suits best.
-    """
-    codes = {fault.code for fault in faults}
-    if codes - _MENDABLE or ("arc" in codes and problem.travel_times):
-        return None
-    changes: list[Change] = []
-    if codes - {"arc", "fleet"}:
-        driven_by = None if vehicle is None else (vehicle,)
-        (plan,) = make_plan(problem, FleetRoutes([nodes], driven_by), 0.0).routes
-        vehicle = None if plan.vehicle is None else plan.vehicle.number
-        if "capacity" in codes:
-            changes += _larger_capacities(problem, plan, vehicle)
-        if "length" in codes:
-            length = length_of(problem, plan)
-            excess = length - max_length_of(problem, plan)
-            changes.append(Change("length", excess, length, vehicle=vehicle))
-        if "duration" in codes and plan.vehicle is not None:
-            regular = plan.duration - plan.vehicle.max_overtime
-            excess = regular - plan.vehicle.max_duration
-            changes.append(Change("duration", excess, regular, vehicle=vehicle))
-        if "window" in codes:
-            changes.append(_later_closing(problem, plan, vehicle))
-        refused = tuple(f.node for f in faults if _is_refusal(f) and f.node is not None)
-        if refused:
-            changes.append(Change("permission", float(len(refused)), None, refused, vehicle))
-        if any(f.code == "vehicle" and lacks_vehicle(f) for f in faults) and plan.vehicle:
-            limit = float((plan.vehicle.count or 0) + 1)
-            changes.append(Change("fleet", 1.0, limit, vehicle=vehicle))
-    if "fleet" in codes:
-        changes.append(Change("fleet", 1.0, float((problem.max_routes or 0) + 1)))
-    if "arc" in codes:
-        roads = tuple(node for leg in missing_legs(problem, nodes) for node in leg)
-        changes.append(Change("arc", len(roads) / 2, None, roads))
-    if any(not 0 < change.amount < np.inf for change in changes):
-        return None
-    return tuple(changes)
-
-
-def _is_refusal(fault: Violation) -> bool:
-    """Whether a vehicle may not serve a customer on its route."""
-    return fault.code == "vehicle" and fault.route is not None
-
-
-def capacities_of(problem: Problem, plan: RoutePlan) -> tuple[float, ...]:
-    """What the vehicle of a route carries of every kind of load."""
-    return problem.capacities if plan.vehicle is None else plan.vehicle.capacities
-
-
-def peaks_of(plan: RoutePlan) -> list[float]:
-    """The largest load of every kind on the way."""
-    return [max(loads) for loads in zip(*(stop.loads for stop in plan.stops), strict=True)]
-
-
-def length_of(problem: Problem, plan: RoutePlan) -> float:
-    """How long a route is, whatever a unit of it costs."""
-    nodes = [stop.node for stop in plan.stops]
-    return sum(problem.distances.between(*leg) for leg in pairwise(nodes))
-
-
-def max_length_of(problem: Problem, plan: RoutePlan) -> float:
-    """How long a route may be."""
-    return problem.max_length if plan.vehicle is None else plan.vehicle.max_length
-
-
-def _larger_capacities(problem: Problem, plan: RoutePlan, vehicle: int | None) -> list[Change]:
-    """For each kind of load that is too much."""
-    changes = []
-    capacities = capacities_of(problem, plan)
-    for kind, (peak, capacity) in enumerate(zip(peaks_of(plan), capacities, strict=True)):
-        if peak > capacity + problem.load_slack(capacity, kind):
-            changes.append(Change("capacity", peak - capacity, peak, vehicle=vehicle, load=kind))
-    return changes
-
-
-def _later_closing(problem: Problem, plan: RoutePlan, vehicle: int | None) -> Change:
-    """All windows that the route misses, later by the same: as much as the worst needs.
-
-    Where a shift ends too early it ends later, too; the window of its depot stays where that is
-    open long enough.
-    """
-    late = {stop.node: stop for stop in plan.stops if stop.late > problem.time_tolerance}
-    amount = max((stop.late for stop in late.values()), default=0.0)
-    limit = max((stop.closing for stop in late.values()), default=0.0) + amount
-    shift_ends = plan.vehicle is not None and plan.stops[-1].closing == plan.vehicle.back_by
-    last = plan.stops[-1]
-    of_type = vehicle if shift_ends and last.node in late else None
-    closing = problem.windows[last.node, 1] + problem.time_tolerance
-    if of_type is not None and last.reached <= closing:
-        del late[last.node]
-    return Change("window", amount, limit, tuple(late), vehicle=of_type)
-
-
-def missing_legs(problem: Problem, nodes: Route) -> list[tuple[int, int]]:
-    """The legs of a route over which no arc leads."""
-    ends = nodes[1:] if problem.depots else (*nodes[1:], nodes[0])
-    return [
-        (origin, target)
-        for origin, target in zip(nodes, ends, strict=False)
-        if math.isinf(problem.distances.between(origin, target))
-        or math.isinf(problem.durations.between(origin, target))
-    ]
-
-
-def _verified(
-    insertions: Insertions, insertion: Insertion, changes: tuple[Change, ...]
-) -> Relaxation | None:
-    """The changes, once the referee passes the route on the changed instance; else None."""
-    routes = insertions.plan_with(insertion)
-    number = insertion.route or len(routes)
-    made: tuple[Change, ...] = ()
-    for _ in range(_MOST_ROUNDS):
-        made += changes
-        try:
-            problem = change_all(insertions.problem, made)
-        except ProblemError:
-            return None
-        faults = [
-            fault
-            for fault in judge(problem, routes).violations
-            if fault.route == number or lacks_vehicle(fault) or _is_new(insertions, fault)
-        ]
-        if not faults:
-            return Relaxation(made, insertion, routes)
-        further = needed(problem, insertion.nodes, faults)
-        if further is None or {c.kind for c in further} & {c.kind for c in made}:
-            return None
-        changes = further
-    return None
-
-
-def _is_new(insertions: Insertions, fault: Violation) -> bool:
-    """Whether another route has lost its vehicle to this one."""
-    differ = insertions.problem.vehicles is not None
-    return differ and fault.route is not None and fault.message not in insertions.known

@@ -55,7 +55,8 @@ def _change(problem: Problem, change: Change) -> dict[str, Any]:
         "nodes": list(change.nodes),
         "ids": [_plain(node_id(problem, node)) for node in change.nodes],
     }
-    return _told(change, "kind", "amount", "limit") | nodes | _told(change, "vehicle", "load")
+    told = _told(change, "kind", "amount", "limit") | nodes | _told(change, "vehicle", "load")
+    return told | ({"breaks": list(change.breaks)} if change.breaks else {})
 
 
 def _limit(limit: Limit) -> dict[str, Any]:

@@ -6,7 +6,7 @@ from collections.abc import Callable, Hashable, Iterable, Sequence
 from dataclasses import dataclass, replace
 
 from spacevrp.problems.deadline import NEVER, Deadline, TimeIsUp
-from spacevrp.problems.explanation.changes import Relaxation, rank, relaxations
+from spacevrp.problems.explanation.changes import Relaxation
 from spacevrp.problems.explanation.insertions import (
     Insertion,
     Insertions,
@@ -14,6 +14,7 @@ from spacevrp.problems.explanation.insertions import (
     lacks_vehicle,
     missing,
 )
+from spacevrp.problems.explanation.relaxing import rank, relaxations
 from spacevrp.problems.explanation.text import (
     describe_fault,
     describe_place,
@@ -22,6 +23,7 @@ from spacevrp.problems.explanation.text import (
     is_bound,
     name,
     name_all,
+    tell_owner,
 )
 from spacevrp.problems.plan import node_id
 from spacevrp.problems.plan_text import write_number
@@ -163,7 +165,8 @@ def _reasons(
         return [("fleet", _tell_full(insertions, who, into_routes))] * len(stops)
     if len(stops) == 2:
         return _reasons_of_pair(insertions, stops, alone)
-    return [(_code(alone), f"{who} cannot be served alone: {describe_fault(problem, alone)}")]
+    text = f"{who} cannot be served alone: {describe_fault(problem, alone)}"
+    return [(_code(alone), text + tell_owner(problem, stops[0]))]
 
 
 def _first(closest: Sequence[Insertion], among: Sequence[Insertion]) -> Insertion:

@@ -6,7 +6,7 @@ import math
 from collections.abc import Hashable
 from dataclasses import dataclass
 
-from spacevrp.problems.explanation.changes import (
+from spacevrp.problems.explanation.remedies import (
     capacities_of,
     length_of,
     max_length_of,

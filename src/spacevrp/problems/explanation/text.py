@@ -2,20 +2,21 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Sequence
 
 from spacevrp.problems.assignment import FleetRoutes
+from spacevrp.problems.breaks import called_break
 from spacevrp.problems.clock import Moment
-from spacevrp.problems.explanation.changes import (
-    Change,
-    Relaxation,
+from spacevrp.problems.explanation.changes import Change, Relaxation
+from spacevrp.problems.explanation.insertions import Insertion, Route
+from spacevrp.problems.explanation.remedies import (
     capacities_of,
     length_of,
     max_length_of,
     missing_legs,
     peaks_of,
 )
-from spacevrp.problems.explanation.insertions import Insertion, Route
 from spacevrp.problems.explanation.routes import Limit, RouteLimits
 from spacevrp.problems.fleet import called
 from spacevrp.problems.plan import RoutePlan, Stop, make_plan, node_id
@@ -28,7 +29,10 @@ from spacevrp.problems.referee_rules import write_apart
 # that follows is known; what a vehicle cannot carry it need not bring in time.
 _FIRST_NAMED = ("arc", "capacity", "length", "duration", "window")
 # Rules of routes, whose sentences say all there is to say.
-_OF_ROUTES = ("stops", "start", "break", "reload", "goods")
+_OF_ROUTES = (
+    *("stops", "start", "break", "reload", "goods"),
+    *("lifo", "order", "same_route", "different_routes"),
+)
 
 
 def name(problem: Problem, node: int) -> str:
@@ -66,15 +70,35 @@ def describe_fault(problem: Problem, insertion: Insertion) -> str:
         told = _tell(problem, insertion, plan[0], fault.code)
         if told is not None:
             return told
-    told = fault.message.removeprefix(f"route {fault.route} ")
-    if fault.code in _OF_ROUTES and told != fault.message:
+    message = _by_id(problem, fault.message)
+    told = message.removeprefix(f"route {fault.route} ")
+    if fault.code in _OF_ROUTES and told != message:
         return f"{'such a' if insertion.route is None else 'the'} route {told}"
-    return told
+    return told.removeprefix(f"route {fault.route}: ")
+
+
+def _by_id(problem: Problem, message: str) -> str:
+    """A sentence of the referee, with the user's ids instead of its numbers."""
+    if problem.ids is None:
+        return message
+
+    def named(found: re.Match[str]) -> str:
+        return re.sub(r"\d+", lambda number: str(node_id(problem, int(number[0]))), found[0])
+
+    return re.sub(r"(customer|depot) \d+|customers \d+((, | and )\d+)*", named, message)
 
 
 def is_bound(fault: Violation) -> bool:
     """Whether a fault says that the vehicle has to serve others first."""
     return fault.code == "pin" and fault.route is None
+
+
+def tell_owner(problem: Problem, node: int) -> str:
+    """Why no other vehicle helps, where the goods of a customer are on board of one."""
+    for terms in problem.fleet:
+        if node in (terms.on_board or ()):
+            return f"; its goods are on board of {called(terms)}"
+    return ""
 
 
 def _tell_claim(problem: Problem, insertion: Insertion, plan: RoutePlan, fault: Violation) -> str:
@@ -200,10 +224,51 @@ def _tell_change(problem: Problem, change: Change) -> str:
         return f"leave for {called(problem.fleet[change.vehicle or 0])} to serve " + name_all(
             problem, change.nodes
         )
-    if change.kind == "arc":
+    if change.kind == "stops":
+        return f"{count(round(change.limit or 0.0), 'stop')}{whose}, {more} more"
+    if change.kind == "reload":
+        return f"{count(round(change.limit or 0.0), 'reload')}{whose}, {more} more"
+    if change.kind in ("arc", "ride", "order"):
         legs = zip(change.nodes[::2], change.nodes[1::2], strict=True)
-        roads = " and ".join(f"from {name(problem, a)} to {name(problem, b)}" for a, b in legs)
-        return f"an arc {roads}, if it is short enough"
+        ways = " and ".join(f"from {name(problem, a)} to {name(problem, b)}" for a, b in legs)
+        if change.kind == "order":
+            return "leave for " + ways.replace("from ", "").replace(" to ", " to come after ")
+        if change.kind == "ride":
+            (most,) = _spans(problem, change.limit or 0.0)
+            return f"a ride of {most} {ways}, {_spans(problem, change.amount)[0]} more"
+        return f"an arc {ways}, if it is short enough"
+    if change.kind == "lifo":
+        return "unloading in any order"
+    if change.kind == "different_routes":
+        return f"leave for {name_all(problem, change.nodes)} to share a route"
+    if change.kind == "same_route":
+        sets = [one for one in problem.same_route if set(one) & set(change.nodes)]
+        rest = sorted({node for one in sets for node in one} - set(change.nodes))
+        here = name_all(problem, change.nodes)
+        return f"leave for {here} to be on another route than {name_all(problem, rest)}"
+    return _tell_moment(problem, change)
+
+
+def _spans(problem: Problem, *numbers: float) -> list[str]:
+    return [write_span(problem.clock, number) for number in numbers]
+
+
+def _tell_moment(problem: Problem, change: Change) -> str:
+    """What happens later or earlier than now."""
+    (when,) = _moments(problem, change.limit or 0.0)
+    span = write_span(problem.clock, change.amount)
+    if change.kind == "opening":
+        return f"the window of {name(problem, change.nodes[0])} open from {when}, {span} earlier"
+    if change.kind == "release":
+        return f"the goods of {name_all(problem, change.nodes)} there at {when}, {span} earlier"
+    if change.kind == "start":
+        vehicle = called(problem.fleet[change.vehicle or 0])
+        return f"leave for {vehicle} to start at {when}, {span} later"
+    if change.kind == "break":
+        terms = problem.fleet[change.vehicle or 0]
+        names = [called_break(terms.breaks[number - 1], number) for number in change.breaks]
+        verb = "begins" if len(names) == 1 else "begin"
+        return f"{' and '.join(names)} of {called(terms)} that {verb} by {when}, {span} later"
     later = f"{write_span(problem.clock, change.amount)} longer"
     if change.vehicle is not None and not change.nodes:
         (when,) = _moments(problem, change.limit or 0.0)

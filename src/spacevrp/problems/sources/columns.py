@@ -8,6 +8,7 @@ from typing import Any
 
 import numpy as np
 
+from spacevrp.problems.clock import is_absent
 from spacevrp.problems.conversion import show
 from spacevrp.problems.errors import ProblemError
 from spacevrp.problems.keywords import nearest
@@ -203,3 +204,8 @@ def _choose_places(chosen: dict[str, list[str]], said: Iterable[str]) -> list[st
     has_degrees = all(field in chosen for field in degrees)
     dropped = degrees if wants_plane or not (has_degrees or wants_degrees) else plane
     return [name for field in dropped for name in chosen.pop(field, [])]
+
+
+def cell_of(entry: Any) -> Any:
+    """An entry of a table; whatever says nothing is None."""
+    return None if type(entry).__name__ == "NAType" or is_absent(entry) else entry

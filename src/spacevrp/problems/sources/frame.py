@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from spacevrp.problems.clock import holds_moments, is_absent
+from spacevrp.problems.clock import holds_moments
 from spacevrp.problems.conversion import (
     NodeNumber,
     as_array,
@@ -18,7 +18,14 @@ from spacevrp.problems.conversion import (
     show,
 )
 from spacevrp.problems.errors import ProblemError
-from spacevrp.problems.sources.columns import BY_KIND, ONE_VALUE, choose, is_frame, read_columns
+from spacevrp.problems.sources.columns import (
+    BY_KIND,
+    ONE_VALUE,
+    cell_of,
+    choose,
+    is_frame,
+    read_columns,
+)
 from spacevrp.problems.sources.columns import COLUMNS as COLUMNS
 from spacevrp.problems.sources.columns import ColumnWarning as ColumnWarning
 
@@ -45,7 +52,7 @@ def fields_from_frame(
         raise ProblemError("frame", "at least one row", "none")
 
     def entries(field: str, name: str) -> list[Any]:
-        column = [_plain(entry) for entry in held[name]] if name else [None] * size
+        column = [cell_of(entry) for entry in held[name]] if name else [None] * size
         if len(column) != size:
             raise ProblemError(field, f"{size} rows", str(len(column)))
         return column
@@ -73,13 +80,6 @@ def fields_from_frame(
             if value is not None:
                 fields[field] = value
     return fields
-
-
-def _plain(entry: Any) -> Any:
-    """An entry of the table; whatever says nothing is None."""
-    if type(entry).__name__ == "NAType" or is_absent(entry):
-        return None
-    return entry
 
 
 def _read_places(table: Mapping[str, list[Any]]) -> dict[str, Any]:

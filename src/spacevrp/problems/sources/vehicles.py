@@ -6,11 +6,16 @@ import math
 from collections.abc import Mapping
 from typing import Any
 
-from spacevrp.problems.clock import is_absent
 from spacevrp.problems.conversion import show
 from spacevrp.problems.errors import ProblemError
 from spacevrp.problems.fleet import blame_vehicle
-from spacevrp.problems.sources.columns import ColumnWarning, is_frame, normalised, read_columns
+from spacevrp.problems.sources.columns import (
+    ColumnWarning,
+    cell_of,
+    is_frame,
+    normalised,
+    read_columns,
+)
 from spacevrp.problems.warning import warn
 
 # What a column may be called, in lower case and with _ for spaces; the first name is the field's.
@@ -88,20 +93,14 @@ def vehicles_from_table(frame: Any) -> list[dict[str, Any]]:
     rows = []
     for number in range(size):
         cells = {
-            field: [_cell(held[name][number]) for name in names] for field, names in chosen.items()
+            field: [cell_of(held[name][number]) for name in names]
+            for field, names in chosen.items()
         }
         try:
             rows.append(_vehicle(cells))
         except ProblemError as error:
             raise blame_vehicle(error, number) from None
     return rows
-
-
-def _cell(entry: Any) -> Any:
-    """An entry; whatever says nothing is None."""
-    if type(entry).__name__ == "NAType" or is_absent(entry):
-        return None
-    return entry
 
 
 def _vehicle(cells: Mapping[str, list[Any]]) -> dict[str, Any]:

@@ -14,7 +14,7 @@ import numpy as np
 from numpy.random import Generator
 from numpy.typing import NDArray
 
-from spacevrp.bench.search_methods import Item
+from spacevrp.bench.suite_methods import Item
 from spacevrp.problems.fleet import Vehicle
 from spacevrp.problems.problem import Problem
 from spacevrp.problems.solution import Solution
@@ -27,6 +27,8 @@ _SIDE = 30_000  # metres
 _WINDING = 1.3  # roads against straight lines
 _SPEED = 12.0  # metres a second
 _START_UP = 40  # seconds added to every trip
+# Of streets: to how many neighbours, metres a second, and seconds lost at each end.
+_NEIGHBOURS, _STREET_SPEEDS, _AT_JUNCTIONS = 5, (7.0, 12.0, 22.0), 8
 # To leave out a stop that must be served costs so many times the longest trip there and back.
 _PRICE_OF_A_STOP = 5
 
@@ -39,12 +41,15 @@ def build_day(kind: str, size: int, number: int, seed: int) -> Item:
     these end.
     """
     draw = np.random.default_rng([seed, number, size, *kind.encode()])
-    problem = KINDS[kind](draw, size)
-    problem = problem.replace(name=f"{kind}-n{size}-s{seed}-i{number}")
+    problem = KINDS[kind](draw, size).replace(name=f"{kind}-n{size}-s{seed}-i{number}")
+    if kind in FLEETS:
+        problem = problem.replace(max_routes=-(-size // FLEETS[kind][number % len(FLEETS[kind])]))
     if any(terms.pinned for terms in problem.fleet):
         return _without_pins(problem)
     if kind == "overloaded":
-        return Item(problem, _with_prices(problem), lambda found: _judged(problem, found))
+        return Item(
+            problem, given=_with_prices(problem), back=lambda found: _judged(problem, found)
+        )
     return Item(problem)
 
 
@@ -71,6 +76,35 @@ def _roads(draw: Generator, places: Floats) -> tuple[Floats, Floats]:
     seconds = np.rint(metres / _SPEED) + _START_UP
     np.fill_diagonal(seconds, 0)
     return metres, seconds
+
+
+def _street_roads(draw: Generator, places: Floats) -> tuple[Floats, Floats]:
+    """Metres and seconds (N, N) of the fastest ways through streets between neighbours.
+
+    Streets are slow, usual or fast, and every third leads one way only. A chain from west to east
+    leads both ways, so that there is a way from anywhere to anywhere.
+    """
+    size = len(places)
+    straight = np.hypot(*(places[:, np.newaxis] - places).transpose(2, 0, 1))
+    near = np.argsort(straight, axis=1)[:, 1 : _NEIGHBOURS + 1]
+    linked = np.zeros((size, size), dtype=bool)
+    linked[np.arange(size)[:, np.newaxis], near] = True
+    both_ways = draw.random((size, size)) < 2 / 3
+    linked |= linked.T & np.triu(both_ways | both_ways.T)
+    chain = np.argsort(places[:, 0])
+    linked[chain[:-1], chain[1:]] = linked[chain[1:], chain[:-1]] = True
+    speed = draw.choice(_STREET_SPEEDS, (size, size))
+    speed = np.triu(speed) + np.triu(speed, 1).T  # the same in both directions
+    seconds = np.where(linked, _WINDING * straight / speed + _AT_JUNCTIONS, np.inf)
+    metres = np.where(linked, _WINDING * straight, np.inf)
+    np.fill_diagonal(seconds, 0)
+    np.fill_diagonal(metres, 0)
+    for over in range(size):  # Floyd and Warshall
+        through = seconds[:, over, np.newaxis] + seconds[over]
+        faster = through < seconds
+        seconds[faster] = through[faster]
+        metres[faster] = (metres[:, over, np.newaxis] + metres[over])[faster]
+    return np.rint(metres), np.rint(seconds)
 
 
 def _windows(draw: Generator, size: int, depots: int, hours: tuple[float, float]) -> Floats:
@@ -212,6 +246,19 @@ def _overloaded(draw: Generator, size: int) -> Problem:
     return _make(draw, size, hours=(2, 4), minutes=(13, 29), vehicles=[vans])
 
 
+def _streets(draw: Generator, size: int) -> Problem:
+    """One-way streets."""
+    metres, seconds = _street_roads(draw, _town(draw, size, 1))
+    return Problem.from_matrix(
+        metres,
+        durations=seconds,
+        demand=np.concatenate([[0], draw.integers(1, 10, size)]),
+        capacity=130,
+        windows=_windows(draw, size, 1, (1, 3)),
+        service=np.concatenate([[0], _MINUTE * draw.integers(12, 31, size)]),
+    )
+
+
 KINDS: dict[str, Callable[[Generator, int], Problem]] = {
     "several depots": _several_depots,
     "skills": _skills,
@@ -221,7 +268,10 @@ KINDS: dict[str, Callable[[Generator, int], Problem]] = {
     "mixed": _mixed,
     "pinned": _pinned,
     "overloaded": _overloaded,
+    "streets": _streets,
 }
+# Stops for each vehicle, where a fleet is limited so: roomy to tight, instances take turns.
+FLEETS = {"streets": (13, 16, 18, 19, 20, 21)}
 
 
 # ------------------------------------------------------------------ what others are given, and back
@@ -290,7 +340,7 @@ def _without_pins(problem: Problem) -> Item:
                 vehicles.append(terms.number)
         return Solution.judged(problem, routes, vehicles)
 
-    return Item(problem, given, back)
+    return Item(problem, given=given, back=back)
 
 
 def _clock_after(problem: Problem, start: int, pinned: Sequence[int]) -> float:

@@ -1,0 +1,303 @@
+"""Suites of ``spacevrp bench suite``, as data: instances, limits, seeds, and who is compared."""
+
+from __future__ import annotations
+
+import argparse
+import re
+import warnings
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+from functools import lru_cache, partial
+from pathlib import Path
+
+from spacevrp.bench import references
+from spacevrp.bench.sets import TestSet, judged_cost, read_set
+from spacevrp.bench.suite_days import build_day
+from spacevrp.bench.suite_methods import (
+    FROM_INSERTION,
+    FROM_NETWORK,
+    FROM_SAVINGS,
+    OURS,
+    PYVRP,
+    PYVRP_AFTER_NETWORK,
+    SEARCH,
+    Item,
+    count_customers,
+)
+from spacevrp.problems.errors import SpacevrpError
+from spacevrp.problems.problem import Problem
+from spacevrp.problems.variants import VARIANTS, parse_variant
+
+_SEED = references.SEED  # of all generated instances
+
+
+@dataclass(frozen=True)
+class Instance:
+    """An instance that is loaded where it is solved."""
+
+    problem_class: str  # the line of the table that it belongs to
+    name: str
+    customers: int
+    load: Callable[[], Item]
+    size: int | None = None  # customers of all in its line, where they are the same
+    rules: Callable[[], Item] | None = None  # one like it, to ask who can model such problems
+
+
+# Who takes part: of several in a line the first that can model the problem. Limits of their own
+# come with a name.
+Line = tuple[str | tuple[str, str], ...]
+
+
+@dataclass(frozen=True)
+class Suite:
+    """What is measured by one command."""
+
+    title: str
+    instances: Callable[[argparse.Namespace], Iterator[Instance]]
+    limits: tuple[str, ...]  # seconds, or seconds a customer with an n
+    lines: tuple[Line, ...]
+    count: int = 1  # of the instances of a line that are generated
+    seeds: int = 1
+    whole: bool = True  # limits are for whole calls, and not for the search alone
+    plot: bool = False
+    public: bool = False  # gaps are to the plans that come with the files, better or worse
+
+
+# ----------------------------------------------------------------------------- generated instances
+
+
+def _generated(name: str, size: int, count: int) -> Iterator[Instance]:
+    rules = partial(_example, name)
+    for index in range(count):
+        load = partial(_generated_item, name, size, index)
+        yield Instance(name, f"{name}-n{size}-i{index}", size, load, size, rules)
+
+
+@lru_cache(maxsize=2)
+def _generated_item(name: str, size: int, index: int) -> Item:
+    from spacevrp.generators import generate
+
+    (problem,) = generate(name, size, 1, _SEED, first=index)
+    known = references.best(name, index + 1, size, _SEED)[index]
+    return Item(problem, None if known is None else known.cost)
+
+
+@lru_cache(maxsize=len(VARIANTS))
+def _example(name: str) -> Item:
+    from spacevrp.generators import generate
+
+    return Item(generate(name, 10, 1)[0])
+
+
+def _variants(args: argparse.Namespace) -> Iterator[Instance]:
+    for name in VARIANTS:
+        yield from _generated(name, 100, args.count)
+
+
+_OF_FRONTIER = ("CVRP", "CVRPTW", "ACVRP", "ATSP", "OCVRP", "CVRPB", "MDCVRP", "PDCVRP", "OP")
+_LARGER_OF_FRONTIER = ("CVRP", "ACVRPTW")
+_MANY = 500  # customers from which on half as many instances are taken
+_SIZES = (50, 100, 200, 500, 1000, 3000)
+_OF_STARTS = ("CVRP", "CVRPTW", "ACVRP", "OCVRP", "MDCVRP", "PDCVRP")
+
+
+def _frontier(args: argparse.Namespace) -> Iterator[Instance]:
+    for name in _OF_FRONTIER:
+        yield from _generated(name, 100, args.count)
+    for name in _LARGER_OF_FRONTIER:
+        yield from _generated(name, _MANY, max(1, args.count // 2))
+
+
+def _starts(args: argparse.Namespace) -> Iterator[Instance]:
+    for name in _OF_STARTS:
+        for size in _SIZES:
+            count = args.count if size < _MANY else max(1, args.count // 2)
+            yield from _generated(name, size, count)
+
+
+_OF_SMALL = ("CVRP", "CVRPTW", "OCVRPTW", "MDCVRP", "PDCVRP", "ACVRPTW", "CVRPL", "TSP")
+_SMALLEST, _LARGEST = 8, 25
+
+
+def _small(args: argparse.Namespace) -> Iterator[Instance]:
+    """Sizes and variants in turn; pairs need an even number."""
+    for number in range(args.count):
+        name = _OF_SMALL[number % len(_OF_SMALL)]
+        size = _SMALLEST + number % (_LARGEST - _SMALLEST + 1)
+        size -= size % 2 if parse_variant(name).features.pickup_delivery else 0
+        load = partial(_generated_item, name, size, number)
+        yield Instance("small", f"{name}-n{size}-i{number}", size, load)
+
+
+_DAYS = (
+    ("several depots", 100),
+    ("skills", 80),
+    ("pairs", 50),
+    ("dial-a-ride", 40),
+    ("optional", 120),
+    ("mixed", 120),
+    ("pinned", 100),
+    ("overloaded", 60),
+    ("overloaded", 100),
+    ("overloaded", 200),
+)
+
+
+def _days(args: argparse.Namespace) -> Iterator[Instance]:
+    for kind, size in _DAYS:
+        rules = partial(build_day, kind, size, 0, _SEED)
+        for number in range(args.count):
+            load = partial(build_day, kind, size, number, _SEED)
+            yield Instance(kind, f"{kind}-n{size}-i{number}", size, load, size, rules)
+
+
+_STREET_SIZES = (200, 500, 900)
+
+
+def _roads(args: argparse.Namespace) -> Iterator[Instance]:
+    """One-way streets, windows, and fleets from roomy to tight."""
+    rules = partial(build_day, "streets", 20, 0, _SEED)
+    for size in _STREET_SIZES:
+        for number in range(args.count):
+            load = partial(build_day, "streets", size, number, _SEED)
+            yield Instance("streets", f"streets-n{size}-i{number}", size, load, size, rules)
+
+
+# -------------------------------------------------------------------------------------------- files
+
+
+def _files(
+    pattern: str, class_of: Callable[[Path], str], args: argparse.Namespace
+) -> Iterator[Instance]:
+    """Public data below the folder ``--data``, small files first."""
+    paths = sorted(_data_of(args).glob(pattern), key=lambda path: path.stat().st_size)
+    if not paths:
+        where = f"{args.data}/{pattern}"
+        raise SpacevrpError(f"{args.suite}: expected files {where}, found none")
+    for path in paths:
+        load = partial(read_file, path)
+        yield Instance(class_of(path), path.stem, count_customers(path), load)
+
+
+@lru_cache(maxsize=2)
+def read_file(path: Path) -> Item:
+    """The instance, with its best known cost."""
+    from spacevrp.formats import read
+
+    try:
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")
+            problem = read(path)
+            assert not isinstance(problem, list)
+            return Item(problem, _best_known(path, problem), path=path)
+    except SpacevrpError as error:
+        reason = str(error).removeprefix(f"{path}: ")
+        return Item(None, _stated_cost(path), path=path, refused=reason)
+
+
+def _first_plans(args: argparse.Namespace) -> Iterator[Instance]:
+    """The first instances of the public CVRP100, which is one file."""
+    path = _data_of(args) / "uniform100" / "CVRP.npz"
+    if not path.exists():
+        raise SpacevrpError(f"{args.suite}: expected the file {path}, found none")
+    for index in range(min(args.count, len(_public_set(path).problems))):
+        load = partial(_public_item, path, index)
+        yield Instance("CVRP", f"CVRP-i{index}", 100, load, 100)
+
+
+def _public_item(path: Path, index: int) -> Item:
+    known = _public_set(path).reference
+    return Item(_public_set(path).problems[index], None if known is None else float(known[index]))
+
+
+@lru_cache(maxsize=1)
+def _public_set(path: Path) -> TestSet:
+    return read_set(path)
+
+
+def _data_of(args: argparse.Namespace) -> Path:
+    if args.data is None:
+        raise SpacevrpError(f"{args.suite}: expected --data or SPACEVRP_DATA, received neither")
+    return Path(args.data)
+
+
+def _best_known(path: Path, problem: Problem) -> float | None:
+    """The cost of the plan beside the file, by the referee; None where there is none."""
+    beside = path.with_suffix(".sol")
+    return judged_cost(beside, problem)[0] if beside.exists() else None
+
+
+def _stated_cost(path: Path) -> float | None:
+    beside = path.with_suffix(".sol")
+    text = beside.read_text(encoding="utf-8") if beside.exists() else ""
+    found = re.search(r"^Cost:?\s+(\S+)", text, re.MULTILINE)
+    return float(found[1]) if found else None
+
+
+def _solomon_class(path: Path) -> str:
+    """Such as C1: where customers are, and how long the day is."""
+    found = re.match(r"[A-Za-z]+\d", path.stem)
+    return path.stem if found is None else found[0].upper()
+
+
+def _public(title: str, pattern: str, class_of: Callable[[Path], str]) -> Suite:
+    """By PyVRP's protocol."""
+    instances = partial(_files, pattern, class_of)
+    return Suite(title, instances, ("2.4n",), ((OURS,), (PYVRP,)), seeds=10, public=True)
+
+
+# ------------------------------------------------------------------------------------------- suites
+
+_MODELLED: Line = (PYVRP, ("ortools", "10"))
+SUITES: dict[str, Suite] = {
+    "pyvrp": _public("PyVRP's collection", "pyvrp/*/*.vrp", lambda path: path.parent.name),
+    "vrptw": _public("Solomon and Gehring-Homberger", "vrptw/*[0-9].txt", _solomon_class),
+    "pdptw": _public("Li and Lim", "pdptw/*.txt", _solomon_class),
+    "cvrplib": _public(
+        "CVRPLIB, X and XXL",
+        "cvrplib/*.vrp",
+        lambda path: "X" if path.name.startswith("X-") else "XXL",
+    ),
+    "first-plans": Suite(
+        "From first plans, the search alone",
+        _first_plans,
+        ("0.01", "0.1", "1", "5"),
+        ((FROM_NETWORK,), (FROM_SAVINGS,), (PYVRP,)),
+        count=100,
+        whole=False,
+    ),
+    "equal-time": Suite(
+        "Whole calls at equal time",
+        _variants,
+        ("1", "5"),
+        ((SEARCH,), (FROM_NETWORK,), _MODELLED),
+        count=16,
+    ),
+    "frontier": Suite(
+        "Gap against seconds",
+        _frontier,
+        ("0.03", "0.1", "0.3", "1", "3", "10", "30"),
+        ((OURS,), (SEARCH,), (PYVRP,), ("vroom",), ("ortools",), ("lkh",)),
+        count=8,
+        plot=True,
+    ),
+    "days": Suite("Days as people have them", _days, ("2",), ((SEARCH,), _MODELLED), count=4),
+    "roads": Suite(
+        "Streets and small fleets", _roads, ("2",), ((OURS,), (SEARCH,), (PYVRP,)), count=6
+    ),
+    "small": Suite(
+        "Many small problems", _small, ("0.01", "0.02"), ((SEARCH,), (OURS,), (PYVRP,)), count=200
+    ),
+    "starts": Suite(
+        "What a start is worth",
+        _starts,
+        ("0.1", "0.3", "1", "3", "10"),
+        (
+            *((FROM_NETWORK,), (FROM_SAVINGS,), (FROM_INSERTION,)),
+            *((PYVRP,), (PYVRP_AFTER_NETWORK,)),
+        ),
+        count=2,
+        whole=False,
+        plot=True,
+    ),
+}

@@ -1,0 +1,170 @@
+"""What would let a customer in where a rule of routes or a relation keeps it out: by hand.
+
+Five places on a line, 10 apart: the depot d, and the customers a, b, c and e.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+from spacevrp.problems.breaks import Break
+from spacevrp.problems.explanation import Change, Unserved, explain
+from spacevrp.problems.explanation.relaxing import change_all
+from spacevrp.problems.problem import Problem
+from spacevrp.problems.referee import judge
+
+LINE = [(0, 0), (10, 0), (20, 0), (30, 0), (40, 0)]
+ROUND = [[0, 1, 2, 3, 0]]  # all but e
+ALWAYS = (0, 500)
+INF = float("inf")
+
+
+def line(van: dict[str, Any] | None = None, **given: Any) -> Problem:
+    if van is not None:
+        given["vehicles"] = [{"name": "van", "count": 1, **van}]
+    return Problem.from_coordinates(LINE, ids=list("dabce"), allow_unservable=True, **given)
+
+
+def verified(problem: Problem, routes: list[list[int]]) -> Unserved:
+    """The one customer left out (or the first of a pair); all proposals please the referee."""
+    unserved = explain(problem, routes).unserved[0]
+    assert unserved.relaxation is not None
+    for one in (unserved.relaxation, *unserved.alternatives):
+        assert unserved.node in {node for route in one.routes for node in route}
+        assert judge(one.apply(problem), one.routes).feasible
+        for change in one.changes:  # and not less than that
+            if change.limit is not None and change.kind not in ("fleet", "stops", "reload"):
+                less = 0.99 * change.amount
+                sign = -1 if change.kind in ("opening", "release") else 1
+                limit = change.limit - sign * (change.amount - less)
+                smaller = Change(**(vars(change) | {"amount": less, "limit": limit}))
+                others = [other for other in one.changes if other is not change]
+                assert not judge(change_all(problem, [smaller, *others]), one.routes).feasible
+    return unserved
+
+
+LUNCH = Break(15, window=(30, 35), name="lunch")
+
+
+@pytest.mark.parametrize(
+    ("problem", "routes", "change", "message"),
+    [
+        (
+            line({"max_stops": 3}),
+            ROUND,
+            Change("stops", 1, 4, vehicle=0),
+            "4 stops for type 0 (van), 1 more (in route 1, after customer b)",
+        ),
+        (  # driving takes 80 to e; of 75 and 3 of overtime 2 are lacking
+            line({"max_duration": 75, "max_overtime": 3, "overtime_cost": 1}),
+            ROUND,
+            Change("duration", 2, 77, vehicle=0),
+            "a maximum duration of 77 for type 0 (van), 2 more (in route 1, after customer b)",
+        ),
+        (  # the goods for e are there at 50, the van must leave by 40
+            line(
+                {"latest_start": 40, "capacity": 9},
+                demand=[0, 1, 1, 1, 1],
+                release=[None, None, None, None, 50],
+            ),
+            ROUND,
+            Change("start", 10, 50, vehicle=0),
+            "leave for type 0 (van) to start at 50, 10 later (in route 1, after customer b)",
+        ),
+        (  # out to e takes 40 in which lunch fits; back at 95, but the shift ends at 90
+            line({"window": (0, 90), "breaks": [LUNCH]}),
+            ROUND,
+            Change("window", 5, 95, (), 0),
+            "the shift of type 0 (van) until 95, 5 longer (in route 1, after customer b)",
+        ),
+        (  # leaving at 0, e is served from 40 to 60; lunch after that, and begins at 60
+            line({"window": (0, 500), "breaks": [LUNCH]}, windows=[ALWAYS] * 4 + [(40, 40)],
+                 service=[0, 0, 0, 0, 20]),
+            ROUND,
+            Change("break", 25, 60, vehicle=0, breaks=(1,)),
+            "break 1 (lunch) of type 0 (van) that begins by 60, 25 later (in route 1, after "
+            "customer b)",
+        ),
+        (  # room for one at a time, and three trips are allowed
+            line({"capacity": 1, "reload_depots": [0], "max_reloads": 2}, demand=[0, 1, 1, 1, 1]),
+            [[0, 1, 0, 2, 0, 3, 0]],
+            Change("reload", 1, 3, vehicle=0),
+            "3 reloads for type 0 (van), 1 more (in route 1, after depot d)",
+        ),
+        (  # from a at 10 to e at 40: 30 on board
+            line({}, pairs=[(1, 4), (2, 3)], max_ride=[25, None]),
+            [[0, 2, 3, 0]],
+            Change("ride", 5, 30, (1, 4)),
+            "a ride of 30 from customer a to customer e, 5 more (in route 1, after depot d and "
+            "customer b)",
+        ),
+        (
+            line({}, different_routes=[("c", "e", "b")], penalty=[0, INF, INF, 0, INF]),
+            [[0, 1, 2, 0]],
+            Change("different_routes", 1, None, (2, 4)),
+            "leave for customer b and customer e to share a route (in route 1, after customer a)",
+        ),
+    ],
+    ids=["stops", "duration", "start", "shift", "break", "reload", "ride", "different"],
+)  # fmt: skip
+def test_the_smallest_change(
+    problem: Problem, routes: list[list[int]], change: Change, message: str
+) -> None:
+    unserved = verified(problem, routes)
+    assert unserved.relaxation is not None
+    assert [vars(one) for one in unserved.relaxation.changes] == [
+        {key: pytest.approx(value) for key, value in vars(change).items()}
+    ]
+    assert unserved.relaxation.message == message
+
+
+def kinds(unserved: Unserved) -> list[str]:
+    assert unserved.relaxation is not None
+    found = (unserved.relaxation, *unserved.alternatives)
+    return ["+".join(change.kind for change in one.changes) for one in found]
+
+
+def test_goods_that_could_be_there_earlier() -> None:
+    """The goods of e are there at 50, it is reached at 90 and closes at 88."""
+    late = line(
+        {"capacity": 9}, demand=[0, 1, 1, 1, 1], windows=[ALWAYS] * 4 + [(0, 88)],
+        release=[None, None, None, None, 50],
+    )  # fmt: skip
+    unserved = verified(late, ROUND)
+    assert kinds(unserved) == ["window", "release"]
+    assert unserved.alternatives[0].message == (
+        "the goods of customer e there at 48, 2 earlier (in route 1, after customer b)"
+    )
+
+
+def test_the_second_window_could_open_earlier() -> None:
+    """Only after c, which opens again at 60, may e be served, and it closes at 65."""
+    problem = line({}, windows=[ALWAYS] * 3 + [[(0, 20), (60, 500)], (0, 65)], order=[("c", "e")])
+    unserved = verified(problem, ROUND)
+    told = {one.changes[0].kind: one for one in (unserved.relaxation, *unserved.alternatives)}
+    assert told["opening"].changes == (Change("opening", 5.0, 55.0, (3,)),)
+    assert told["opening"].message.startswith("the window of customer c open from 55, 5 earlier")
+    assert told["opening"].apply(problem).closed == ((3, 20.0, 55.0),)
+    assert told["window"].changes == (Change("window", 5.0, 70.0, (4,)),)
+    assert told["order"].changes == (Change("order", 1.0, None, (3, 4)),)
+    assert told["order"].message.startswith("leave for customer c to come after customer e")
+
+
+def test_relations_that_could_be_less() -> None:
+    """From a to c over b and e takes 40; a vehicle with room for three cannot take e along."""
+    stack = line({"max_length": 80}, pairs=[(1, 3), (2, 4)], lifo=True, max_ride=[20, 20])
+    unserved = verified(stack, [[0, 1, 3, 0]])
+    told = {one.changes[0].kind: one for one in (unserved.relaxation, *unserved.alternatives)}
+    assert told["lifo"].routes == ((0, 1, 2, 3, 4, 0),)
+    assert told["lifo"].message.startswith("unloading in any order")
+    assert told["ride"].changes[0].amount == pytest.approx(20)  # a, b, e, c: 40 instead of 20
+    short = line(same_route=[("a", "e")], demand=[0, 1, 1, 1, 1], capacity=3)
+    unserved = verified(short, ROUND)
+    assert "same_route" in kinds(unserved)
+    told = {one.changes[0].kind: one for one in (unserved.relaxation, *unserved.alternatives)}
+    assert told["same_route"].message == (
+        "leave for customer e to be on another route than customer a (in a route of its own)"
+    )
+    assert told["same_route"].apply(short).same_route == ()
