@@ -94,6 +94,29 @@ def test_many_random_mixtures(problem: Problem, seed: int) -> None:
     agrees(problem, seed)
 
 
+@pytest.mark.parametrize("windows", [set(), {"windows", "service", "release"}])
+@pytest.mark.parametrize("paid", [set(), {"duration_cost"}, {"overtime", "setup"}])
+@pytest.mark.parametrize("depots", [set(), {"depots", "lengths"}])
+def test_quick_trips_are_those_of_the_slow_twin(
+    windows: set[str], paid: set[str], depots: set[str]
+) -> None:
+    """Long routes by sums of loads and by labels of every kind; distances need not be metric."""
+    rules = {"vehicles", "reloads", "capacity", "matrix", *windows, *paid, *depots}
+    legal = 0
+    for seed in range(6):
+        problem = build(rules, seed, 14)
+        native, rng = native_model(problem), np.random.default_rng(seed)
+        built = native.model.construct("insertion", seed)
+        found = native.model.search(*built, seed=seed, iterations=100)
+        for plan in (built, (found.routes, found.types), random_plan(problem, rng)):
+            quick, slow = (native.model.evaluate(*plan, slow=way) for way in (False, True))
+            assert quick["feasible"] == slow["feasible"]
+            assert quick["cost"] == close(problem, slow["cost"])
+            legal += quick["feasible"]
+        assert found.cost == close(problem, native.solution(found.routes, found.types).cost)
+    assert legal > 0
+
+
 @named
 def test_tiny_problems_are_solved(rules: set[str]) -> None:
     """With 4 customers the search finds the best of all plans."""

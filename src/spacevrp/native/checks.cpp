@@ -184,14 +184,16 @@ RouteValue Plan::whole_route(int type, const Node *stops, int count, const Limit
     return rules_.evaluate(type, stops, count, limit);
 }
 
-double Plan::checked_cost(int type, const Node *stops, int count) const {
+double Plan::checked_cost(int type, const Node *stops, int count, double most) const {
     const double length = checked_length(type, stops, count);
     if (length == INFINITE)
         return INFINITE;
     const double cost = model.vehicles[at(type)].weight * length;
     if (!model.rich)
         return cost;
-    const RouteValue whole = whole_route(type, stops, count);
+    Limit limit;
+    limit.most = most;
+    const RouteValue whole = whole_route(type, stops, count, limit);
     return whole.feasible ? cost + whole.extra : INFINITE;
 }
 

@@ -47,7 +47,7 @@ bool Search::weigh(const Piece *first, int first_count, const Piece *second, int
                    double bound, Proposal &out) {
     const Piece *pieces[2] = {first, second};
     const int counts[2] = {first_count, second_count};
-    double change = 0.0;
+    double change = 0.0, least[2] = {0.0, 0.0}; // what each route costs then, at least
     for (int side = 0; side < 2; ++side) {
         if (out.route[side] < 0)
             continue;
@@ -79,19 +79,20 @@ bool Search::weigh(const Piece *first, int first_count, const Piece *second, int
         } else {
             sum += model_.distance(last, type.end);
         }
-        if (model_.rich)
-            change += type.weight * sum - r.cost +
-                      (empty || !model_.limited_duration
-                           ? 0.0
-                           : plan.least_extra(r.type, busy + model_.duration(last, type.end)));
-        else
+        if (model_.rich) {
+            least[side] = type.weight * sum +
+                          (empty || !model_.limited_duration
+                               ? 0.0
+                               : plan.least_extra(r.type, busy + model_.duration(last, type.end)));
+            change += least[side] - r.cost;
+        } else
             change += type.weight * (sum - r.length);
     }
     if (!(change < bound))
         return false;
     // Differences of sums lose small arcs next to huge ones, and moves might go round in a circle:
     // what the routes cost before and after decides.
-    double before = 0.0, after = 0.0;
+    double before = 0.0, after = 0.0, spare = bound - change;
     for (int side = 0; side < 2; ++side) {
         if (out.route[side] < 0)
             continue;
@@ -113,9 +114,11 @@ bool Search::weigh(const Piece *first, int first_count, const Piece *second, int
         before += r.cost + fixed;
         if (stops.empty())
             continue;
-        const double cost = plan.checked_cost(r.type, stops.data(), static_cast<int>(stops.size()));
+        const double cost = plan.checked_cost(r.type, stops.data(), static_cast<int>(stops.size()),
+                                              model_.rich ? least[side] + spare : INFINITE);
         if (cost == INFINITE)
             return false;
+        spare -= cost - least[side];
         after += cost + fixed;
     }
     if (!(after - before < bound))

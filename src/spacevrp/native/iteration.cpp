@@ -387,6 +387,22 @@ bool Search::change_types() {
     return changed;
 }
 
+// A vehicle from elsewhere drives what is left of one ruined route, begun where that costs least.
+bool Search::change_depots() {
+    if (saved_.empty())
+        return false;
+    const int number = saved_[at(random_.below(static_cast<int>(saved_.size())))].route;
+    const Route &r = plan.route[at(number)];
+    const std::vector<int> &others = elsewhere_[at(r.type)];
+    if (r.slot < 0 || r.pinned > 0 || others.empty())
+        return false;
+    const int type = others[at(random_.below(static_cast<int>(others.size())))];
+    if (plan.available[at(type)] <= 0 || cheapest_cut(r, type, INFINITE) == INFINITE)
+        return false;
+    plan.assign(number, type, turned_.data(), static_cast<int>(turned_.size()));
+    return true;
+}
+
 // A vehicle of another type may drive a changed route for less.
 void Search::retype() {
     for (std::size_t i = 0; i < saved_.size(); ++i) {

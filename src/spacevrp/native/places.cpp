@@ -13,7 +13,7 @@ std::size_t at(int i) { return static_cast<std::size_t>(i); }
 
 // Sums in another order differ by this share at most.
 constexpr double ROUNDING = 1e-9;
-// Places to remember: 24 bytes each.
+// Places to remember: 32 bytes each.
 constexpr std::size_t MOST_KNOWN = 250'000;
 constexpr double LITTLE = 1e-6;
 
@@ -110,22 +110,26 @@ Place Search::scan_whole(int number, Node node, double floor, double bound) {
     int low = r.pinned, high = r.size;
     if (model_.relations.ordered)
         plan.order_span(number, node, low, high);
-    for (int p = r.pinned; p <= high; ++p) {
+    const bool trips = !r.trips.rest.empty();
+    const double out = trips ? plan.rules().nearest_depot(r.type, node, false) : 0.0;
+    const double back = trips ? plan.rules().nearest_depot(r.type, node, true) : 0.0;
+    for (int p = low; p <= high; ++p) {
         const Node last = r.node[at(p)], next = r.node[at(p + 1)];
         const double longer =
             model_.distance(last, node) + model_.distance(node, next) - r.arc[at(p)];
         double least = weight * longer;
-        if (!r.trips.rest.empty())
-            least = weight * plan.rules().least_length(r.type, r.trips, r.node.data(),
-                                                       r.so_far.data(), r.size, p, node) -
-                    r.cost;
+        if (trips)
+            least =
+                weight * plan.rules().least_length(r.type, r.trips, r.node.data(), r.so_far.data(),
+                                                   r.size, p, node, out, back) -
+                r.cost;
         if (model_.rich && model_.limited_duration) {
             const double busy = r.busy[at(r.size + 1)] + model_.duration(last, node) + service +
                                 model_.duration(node, next) - model_.duration(last, next);
             const double extra = plan.least_extra(r.type, busy);
-            least += r.trips.rest.empty() ? std::max(extra - r.extra, 0.0) : extra;
+            least += trips ? extra : std::max(extra - r.extra, 0.0);
         }
-        if (p >= low && least < bound && plan.fits(r, p, node, longer))
+        if (least < bound && plan.fits(r, p, node, longer))
             candidates_.push_back({least, longer, p, 0});
     }
     return best_candidate(number, node, floor, bound);
@@ -168,7 +172,7 @@ Place Search::best_candidate(int number, Node head, double floor, double bound) 
             counted = surcharge(plan.takes(r.type, tried_.data(), size));
         delta += counted;
         if (delta < best.delta && delta > floor)
-            best = {delta, number, r.type, one.first, one.second, counted};
+            best = {delta, number, r.type, one.first, one.second, counted, whole.extra};
     }
     return best;
 }
@@ -354,13 +358,14 @@ void Search::try_route(int number, Node head, double blink, Place &best) {
         if (!(known_here->delta < best.delta))
             return;
         if (known_here->first >= 0)
-            place = {known_here->delta, number, r.type, known_here->first, known_here->second};
+            place = {known_here->delta,  number, r.type,           known_here->first,
+                     known_here->second, 0.0,    known_here->extra};
     }
     if (place.route < 0) {
         place = scan(-INFINITE);
         if (known_here != nullptr)
-            *known_here = {r.version, place.delta, place.route < 0 ? -1 : place.first,
-                           place.second};
+            *known_here = {r.version, place.delta, place.route < 0 ? -1 : place.first, place.second,
+                           place.extra};
     }
     while (place.route >= 0 && blink > 0.0 && random_.uniform() < blink)
         place = scan(place.delta);

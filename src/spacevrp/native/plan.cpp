@@ -315,15 +315,11 @@ bool Plan::refresh(int number, int from, Node added, const double *extra) {
     r.cost = type.weight * r.length;
     if (model.rich) {
         RouteValue whole{true, extra == nullptr ? 0.0 : *extra};
-        const bool reloads = !model.rules.types[at(r.type)].reload_depots.empty();
-        if (extra == nullptr || reloads) {
+        if (extra == nullptr)
             whole = legal ? whole_route(r.type, node + 1, m) : RouteValue{};
-            r.trips.rest.clear();
-            if (reloads && m > 0)
-                rules_.find_lengths(r.type, node + 1, m, r.trips);
-        } else {
-            r.trips.rest.clear();
-        }
+        r.trips.rest.clear();
+        if (m > 0 && !model.rules.types[at(r.type)].reload_depots.empty())
+            rules_.find_lengths(r.type, node + 1, m, r.trips);
         r.extra = whole.extra;
         r.cost += whole.extra;
         legal = legal && whole.feasible;
@@ -356,6 +352,8 @@ bool Plan::refresh(int number, int from, Node added, const double *extra) {
         for (int kind = 0; kind < model.kinds(); ++kind) {
             r.total[at(kind)] += model.demand(added, kind);
             legal = legal && std::abs(r.total[at(kind)]) <= type.capacity[at(kind)];
+            if (kind == 0)
+                r.spare = type.capacity[0] * (1.0 + ROUNDING) - std::abs(r.total[0]);
         }
     else if (model.loaded)
         legal = refresh_load(r) && legal;
@@ -462,7 +460,8 @@ int Plan::insert(Node head, const Place &place) {
         put(place.first, head);
         if (other >= 0)
             put(place.second + 1, other);
-        refresh(number, place.first + 1, other < 0 ? head : -1);
+        refresh(number, place.first + 1, other < 0 ? head : -1,
+                model.rich && r.trips.rest.empty() ? &place.extra : nullptr);
     }
     return number;
 }

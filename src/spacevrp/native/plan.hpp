@@ -56,6 +56,7 @@ struct Place {
     int type = -1;
     int first = 0, second = 0;
     double surcharge = 0.0; // part of the delta that is no cost: the longest route gets longer
+    double extra = 0.0;     // of the route then, where rules of whole routes are evaluated
     bool found() const { return delta < INFINITE; }
 };
 
@@ -129,8 +130,9 @@ public:
     // for those of whole routes, which `whole_route` checks.
     double checked_length(int type, const Node *stops, int count) const;
     RouteValue whole_route(int type, const Node *stops, int count, const Limit &limit = {}) const;
-    // What it costs, if all rules are kept; infinite otherwise.
-    double checked_cost(int type, const Node *stops, int count) const;
+    // What it costs, if all rules are kept; infinite otherwise, and where it costs more than `most`
+    // as far as that is seen early.
+    double checked_cost(int type, const Node *stops, int count, double most = INFINITE) const;
     // The same for one unit alone; the fixed cost is left out here, too.
     double cost_alone(int type, Node head) const;
     // Whether a unit may be on a route at all, wherever it stands.

@@ -44,6 +44,8 @@ RouteValue RouteRules::evaluate(int type, const Node *stops, int count, const Li
                       model_.distance(last, next);
         }
         extra = vehicle.weight * detour;
+        if (is_quick(type)) // which finds the schedule, too
+            return {true, own.scheduled ? extra + least_extra(type, schedule_.duration()) : extra};
         write_visits(stops, count);
         visits = visits_.data();
         visited = static_cast<int>(visits_.size());

@@ -44,15 +44,17 @@ struct Limit {
 // Each plan has one of its own: an evaluation needs room to work in.
 class RouteRules {
 public:
-    explicit RouteRules(const Model &problem) : model_(problem) {}
+    explicit RouteRules(const Model &problem);
 
     // For stops whose constant-time checks have been passed.
     RouteValue evaluate(int type, const Node *stops, int count, const Limit &limit = {});
     void find_lengths(int type, const Node *stops, int count, TripLengths &trips);
     // The least length of all trips with a customer inserted after a position; `nodes` begin and
-    // end with the depots of the route, and `so_far` says how far it is to each of them.
+    // end with the depots of the route, and `so_far` says how far it is to each of them. `out` and
+    // `back` are the least from a depot to the customer and to one from there.
     double least_length(int type, const TripLengths &trips, const Node *nodes, const double *so_far,
-                        int count, int after, Node node) const;
+                        int count, int after, Node node, double out, double back) const;
+    double nearest_depot(int type, Node node, bool back) const;
     // How long such a route takes.
     double duration(int type, const Node *stops, int count);
     // The least that a route with so much driving and service costs beyond its length.
@@ -94,12 +96,24 @@ private:
     bool join_trip(const TypeRules &own, Node node);
     bool in_one_trip(int type, const Node *stops, int count);
     bool choose_trips(int type, const Node *stops, int count, const Limit &limit);
+    // The same where a sum says what fits on a trip, and times are plain.
+    bool quick_trips(int type, const Node *stops, int count, const Limit &limit);
+    bool is_quick(int type) const {
+        return sums_loads_[static_cast<std::size_t>(type)] != 0 && !always_slow;
+    }
     struct Label;
+    // Between a depot and a customer; the service is that of the one where it ends.
+    struct Leg {
+        double arc, way, service;
+    };
+    void look_ahead(const TypeRules &own, const Node *stops, int count);
+    Leg leg(const TypeRules &own, Node from, Node to) const;
+    void drive_trip(int type, const Node *stops, int count, int number);
+    void offer_quick(const TypeRules &own, const Label &label);
     void extend(int type, const Node *stops, int count, int number);
     void offer(const TypeRules &own, const Label &label);
     double price(int type, const Node *stops, int count, const Label &label);
     void read_reloads(const Label &label);
-    double nearest_depot(const TypeRules &own, Node node, bool back) const;
     void write_visits(const Node *stops, int count);
 
     const Model &model_;
@@ -119,7 +133,19 @@ private:
         double start = 0.0, latest = 0.0, busy = 0.0;
         int reloads = 0, breaks = 0, before = -1, boundary = 0;
         Node depot = -1;
+        int place = -1; // of that depot among those to reload at; -1 for the start
+        int next = -1;  // label after the same customers, of quick trips
     };
+    // A customer on the way, from the one before.
+    struct Ahead {
+        double amount, arc, way, service, release, opening, closing;
+        double onward; // to the end without a depot on the way, where the cost is limited
+    };
+    std::vector<char> sums_loads_; // (K,) types with quick trips
+    std::vector<Ahead> ahead_;
+    std::vector<Leg> out_, back_;  // (customers, depots) from a depot, and to it
+    std::vector<int> first_label_; // by the customers served, or -1
+    bool by_duration_ = false;     // how long the route takes matters, and not only when it ends
     bool plain_times_ = true;
     std::vector<Label> labels_;
     std::vector<std::vector<int>> at_; // labels by the customers served

@@ -105,6 +105,7 @@ Search::Search(const Model &problem, const Options &options)
         }
     first_price_ = price_;
     alike_.resize(model_.vehicles.size());
+    elsewhere_.resize(model_.vehicles.size());
     for (int a = 0; a < model_.types(); ++a)
         for (int b = 0; b < model_.types(); ++b) {
             const VehicleType &one = model_.vehicles[at(a)], &other = model_.vehicles[at(b)];
@@ -112,6 +113,9 @@ Search::Search(const Model &problem, const Options &options)
                 other.pinned.empty()) {
                 alike_[at(a)].push_back(b);
                 mixed_ = true;
+            } else if (a != b && one.pinned.empty() && other.pinned.empty()) {
+                elsewhere_[at(a)].push_back(b);
+                depots_ = true;
             }
         }
     const Annealing usual = annealing_for(model_);
@@ -386,7 +390,9 @@ Result Search::run(const Hooks &hooks) {
         wide_ = tries_all_ || (model_.has_matrix() && random_.uniform() < options_.wide);
         const double limit = current - temperature * std::log(random_.uniform() + 1e-300);
         double value = INFINITE;
-        const bool changed = mixed_ && random_.uniform() < OTHER_TYPES && change_types();
+        bool changed = mixed_ && random_.uniform() < OTHER_TYPES && change_types();
+        if (depots_ && random_.uniform() < options_.moved)
+            changed = change_depots() || changed;
         const bool improves =
             options_.within > 0.0 && plan.active.size() == 1 && random_.uniform() < options_.within;
         const double worth = improves ? limit + WORTH_IMPROVING * unit : limit;

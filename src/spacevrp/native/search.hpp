@@ -28,6 +28,7 @@ struct Options {
     double descent = 0.01; // share of iterations with a descent around what changed
     int granularity = 12;  // neighbours that the descent looks at
     double within = 0.2;   // share of iterations that improve a single tour before they judge it
+    double moved = 0.1;    // share of iterations that give a ruined route another depot
     double progress_from = 0.0, progress_to = 1.0; // part of a longer annealing
     bool descend_first = true;
     bool give_current = false; // beside the best plan, for an annealing that goes on
@@ -123,6 +124,7 @@ private:
     void order_units();
     void retype();
     bool change_types();
+    bool change_depots();
     double cheapest_cut(const Route &r, int type, double bound);
     void touch(int number);
     void forget_saved();
@@ -142,6 +144,7 @@ private:
         std::uint64_t version = 0;
         double delta = 0.0;
         int first = -1, second = -1;
+        double extra = 0.0;
     };
     Known *known(Node head, int number); // null where memory would not do
     void check_known(const Known &held, int number, Node head);
@@ -194,8 +197,9 @@ private:
     std::vector<int> absent_;                 // (N,) iterations in the bank
     double shortage_price_ = 0.0;
     // Of each type, the others that start and end where it does; all empty where none does.
-    std::vector<std::vector<int>> alike_;
-    bool mixed_ = false; // some type has such others
+    std::vector<std::vector<int>> alike_, elsewhere_;
+    bool mixed_ = false;  // some type has such others
+    bool depots_ = false; // some type starts or ends elsewhere
 
     std::vector<int> touched_, visited_; // (routes,) stamps
     int visit_ = 0;

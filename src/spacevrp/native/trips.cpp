@@ -62,10 +62,18 @@ bool RouteRules::in_one_trip(int type, const Node *stops, int count) {
     const TypeRules &own = model_.rules.types[at(type)];
     if (own.reload_depots.empty() && !own.under_way && !model_.rules.backhaul_last)
         return true;
-    begin_trip(own, true);
-    for (int i = 0; i < count; ++i)
-        if (!join_trip(own, stops[i]))
+    if (is_quick(type)) {
+        double sum = 0.0;
+        for (int i = 0; i < count; ++i)
+            sum += std::abs(model_.demand(stops[i], 0));
+        if (!(sum <= own.capacity[0]))
             return false;
+    } else {
+        begin_trip(own, true);
+        for (int i = 0; i < count; ++i)
+            if (!join_trip(own, stops[i]))
+                return false;
+    }
     return own.reload_depots.empty() || model_.rules.release.empty() ||
            released(own, stops, count) <= model_.vehicles[at(type)].leaves;
 }
@@ -262,6 +270,8 @@ void RouteRules::write_visits(const Node *stops, int count) {
 bool RouteRules::choose_trips(int type, const Node *stops, int count, const Limit &limit) {
     const VehicleType &vehicle = model_.vehicles[at(type)];
     const TypeRules &own = model_.rules.types[at(type)];
+    if (is_quick(type))
+        return quick_trips(type, stops, count, limit);
     plain_times_ = own.plain_times && !always_slow;
     labels_.clear();
     least_ = INFINITE;
@@ -286,9 +296,9 @@ bool RouteRules::choose_trips(int type, const Node *stops, int count, const Limi
     return true;
 }
 
-double RouteRules::nearest_depot(const TypeRules &own, Node node, bool back) const {
+double RouteRules::nearest_depot(int type, Node node, bool back) const {
     double least = INFINITE;
-    for (const Node depot : own.reload_depots)
+    for (const Node depot : model_.rules.types[at(type)].reload_depots)
         least = std::min(least, back ? model_.distance(node, depot) : model_.distance(depot, node));
     return least;
 }
@@ -301,19 +311,33 @@ void RouteRules::find_lengths(int type, const Node *stops, int count, TripLength
     for (auto *array : {&trips.out, &trips.back, &trips.load})
         array->assign(at(count + 1), 0.0);
     for (int j = 1; j <= count; ++j) {
-        trips.out[at(j)] = nearest_depot(own, stops[j - 1], false);
-        trips.back[at(j)] = nearest_depot(own, stops[j - 1], true);
+        trips.out[at(j)] = nearest_depot(type, stops[j - 1], false);
+        trips.back[at(j)] = nearest_depot(type, stops[j - 1], true);
         if (model_.plain_load && !own.under_way)
             trips.load[at(j)] = trips.load[at(j - 1)] + std::abs(model_.demand(stops[j - 1], 0));
     }
+    // Whether a trip that begins behind the first i customers may serve customer k, too.
+    const bool quick = is_quick(type);
+    double sum = 0.0;
+    const auto begin = [&](int i) {
+        sum = 0.0;
+        if (!quick)
+            begin_trip(own, i == 0);
+    };
+    const auto joins = [&](int k) {
+        if (!quick)
+            return join_trip(own, stops[k]);
+        sum += std::abs(model_.demand(stops[k], 0));
+        return sum <= own.capacity[0];
+    };
     trips.head[0] = 0.0;
     for (int i = 0; i < count; ++i) {
         double length = trips.head[at(i)];
         if (length == INFINITE)
             continue;
         length += i == 0 ? model_.distance(vehicle.start, stops[0]) : trips.out[at(i + 1)];
-        begin_trip(own, i == 0);
-        for (int k = i; k < count && join_trip(own, stops[k]); ++k) {
+        begin(i);
+        for (int k = i; k < count && joins(k); ++k) {
             if (k > i)
                 length += model_.distance(stops[k - 1], stops[k]);
             trips.head[at(k + 1)] = std::min(trips.head[at(k + 1)], length + trips.back[at(k + 1)]);
@@ -321,8 +345,8 @@ void RouteRules::find_lengths(int type, const Node *stops, int count, TripLength
     }
     for (int j = count - 1; j > 0; --j) {
         double length = trips.out[at(j + 1)];
-        begin_trip(own, false);
-        for (int k = j; k < count && join_trip(own, stops[k]); ++k) {
+        begin(j);
+        for (int k = j; k < count && joins(k); ++k) {
             if (k > j)
                 length += model_.distance(stops[k - 1], stops[k]);
             const double on = k + 1 == count ? model_.distance(stops[k], vehicle.end)
@@ -333,14 +357,14 @@ void RouteRules::find_lengths(int type, const Node *stops, int count, TripLength
 }
 
 double RouteRules::least_length(int type, const TripLengths &trips, const Node *nodes,
-                                const double *so_far, int count, int after, Node node) const {
+                                const double *so_far, int count, int after, Node node, double out,
+                                double back) const {
     const TypeRules &own = model_.rules.types[at(type)];
     const bool counted = model_.plain_load && !own.under_way;
     const double room = counted ? own.capacity[0] * (1.0 + ROUNDING) : INFINITE;
     const double amount = counted ? std::abs(model_.demand(node, 0)) : 0.0;
     const double to = model_.distance(nodes[after], node);
     const double from = model_.distance(node, nodes[after + 1]);
-    const double out = nearest_depot(own, node, false), back = nearest_depot(own, node, true);
     double least = INFINITE;
     // The trip that it is on begins behind the first i customers and ends with customer k.
     for (int i = after; i >= 0; --i) {
