@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from dataclasses import replace
 from functools import partial
 
@@ -200,6 +201,54 @@ def at_depot(problem: Problem, start: int):
 def ask(environment, tables, state, action=0):
     given = torch.tensor([[action]])
     return int(look_ahead(environment, tables, state, given).action)
+
+
+def test_depots_are_drawn_by_the_odds_of_their_likeliest_customer():
+    """Two customers are left: depot 0 is torn between them, depot 1 prefers the second."""
+    rows = [list(row) for row in TORN]
+    rows[1][2:4] = [0.3, 0.2]
+    environment, state = at_depot(two_depots(), 4)
+    assert int(state.current) == 1
+    likes = 1 / (1 + math.exp(10 * (math.tanh(-0.3) - math.tanh(-0.2))))
+    numbers = (torch.arange(1000, dtype=torch.float64) + 0.5) / 1000
+    # Only the depot is drawn: a node's number of 0 is the first legal node's.
+    for temperature in (1.0, 0.5):
+        share = 1 / (1 + (likes / (1 - likes)) ** (1 / temperature))  # depot 0 has odds of 1
+        found = [
+            look_ahead(
+                environment,
+                distance_only(rows),
+                state,
+                state.current,
+                drawn=torch.zeros((1, 1)),
+                drawn_depot=number.view(1, 1),
+                temperature=temperature,
+            )
+            for number in numbers
+        ]
+        moves = torch.cat([one.action.flatten() for one in found])
+        assert set(moves.tolist()) == {0, 2}  # a switch, or a customer from where it is
+        assert float((moves == 0).double().mean()) == pytest.approx(share, abs=2e-3)
+        # The likeliest single move: the switch, or the customer that depot 1 prefers.
+        expected = max(share, (1 - share) * likes)
+        assert float(found[0].likeliest) == pytest.approx(expected)
+        odds = found[0].grounds[0].flatten().exp()
+        assert odds.tolist() == pytest.approx([1.0, likes / (1 - likes)])
+
+
+def test_drawn_depots_change_nothing_where_there_is_one_or_no_key(prepared):
+    environment, tables, starts = prepared
+    keys = random_keys(starts.shape, starts.device, torch.Generator().manual_seed(4))
+    keys[:, 0] = -1
+    drawn = rollout(environment, tables, starts, keys=keys, depot_temperature=1.0)
+    surest = rollout(environment, tables, starts, keys=keys)
+    length = min(drawn.sequence.shape[2], surest.sequence.shape[2])
+    same = (drawn.sequence[..., :length] == surest.sequence[..., :length]).all(dim=2)  # (B, P)
+    several = environment.batch.is_depot.sum(dim=1) > 1
+    assert bool(same[~several].all())
+    assert bool(same[:, 0].all())
+    assert not bool(same[several].all(dim=1).any())
+    assert bool(torch.isfinite(drawn.cost[several]).all())
 
 
 def test_the_most_confident_depot_wins():

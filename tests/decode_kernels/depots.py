@@ -15,18 +15,42 @@ import torch
 from torch import Tensor
 
 from spacevrp.bench.agreement import _equal_choices, _error, _through_encoder
+from spacevrp.decode.depot_choices import DepotChoices
 from spacevrp.decode.fused import fused_rollout
-from spacevrp.decode.random_numbers import random_keys
-from spacevrp.decode.replay import fused_replay_gradients, replay_gradients
-from spacevrp.decode.rollout import rollout
+from spacevrp.decode.fused_replay import fused_replay_gradients
+from spacevrp.decode.random_numbers import random_keys, uniform
+from spacevrp.decode.replay import odds_of_depots, replay_gradients
+from spacevrp.decode.rollout import choose, rollout
 from spacevrp.env import Environment, start_nodes
 from spacevrp.model import random_seeds
+from spacevrp.model.decoder import DecoderTables
 from spacevrp.model.weights import load_weights
 from spacevrp.train.config import TrainConfig
 from spacevrp.train.work import Shards
 
 VARIANTS = ("MDCVRP", "MDOCVRPTW", "AMDCVRPB", "MDCVRPBPLTW", "CVRP", "TSP")
 MAX_MOVES = 168  # of the recipe: another number may be compiled anew
+
+
+def _of_depots(tables: DecoderTables, choices: DepotChoices, keys: Tensor) -> dict[str, float]:
+    """Which depots the twin would have drawn in the same places, and how sure it is of each."""
+    drawn = uniform(keys.unsqueeze(1).expand_as(choices.step), -1 - choices.step.long())
+    # Of depots that are equally sure of a customer, rounding makes one the surest.
+    asked, made = choices.asked, choices.made & (drawn >= 0)
+    equal, error = 0, []
+    for number in range(choices.step.shape[1]):
+        part = slice(number, number + 1)
+        here = asked[:, part]
+        sure = odds_of_depots(tables, choices.part(part)).masked_fill(~here, -torch.inf)
+        error.append((sure - choices.odds[:, part])[here].abs())
+        scores = torch.where(here.any(dim=2, keepdim=True), sure, 0.0) / choices.temperature
+        found = choose(scores.movedim(2, -1), drawn[:, part])
+        equal += int(((found == choices.chosen[:, part]) & made[:, part]).sum())
+    return {
+        "depots_drawn": int(made.sum()),
+        "equal_depots": equal / int(made.sum()),
+        "odds_error": float(torch.cat(error).mean()),
+    }
 
 
 def main(size: int = 100) -> int:
@@ -47,10 +71,12 @@ def main(size: int = 100) -> int:
     keys[:, greedy] = -1
     # The interpreter makes nothing of bfloat16.
     options = {} if device.type == "cuda" else {"dtype": torch.float32}
+    temperature = config.depot_temperature
     asked = {"record": True, "max_steps": MAX_MOVES, "missing_arcs": False, **options}
+    asked |= {"depot_temperature": temperature}
     trace = fused_rollout(environment, tables, starts, keys, **asked)
     rolled_out = time.monotonic() - begun
-    twin = rollout(environment, tables, starts, keys=keys)
+    twin = rollout(environment, tables, starts, keys=keys, depot_temperature=temperature)
     by_last = ("starts", "origin", "steps", "cost", "action", "likeliest", "depot")
     part = {name: getattr(trace, name)[..., greedy] for name in by_last}
     part |= {name: getattr(trace, name)[:, :, greedy] for name in ("signals", "allowed")}
@@ -62,6 +88,7 @@ def main(size: int = 100) -> int:
     found = {
         "device": str(device),
         "equal_greedy_choices": _equal_choices(tables, likeliest, batch),
+        **_of_depots(tables, trace.choices, keys),
         "cost_kernel": trace.cost.mean(dim=1).tolist(),
         "cost_twin": twin.cost.mean(dim=1).tolist(),
         "unfinished": [int((~torch.isfinite(one.cost)).sum()) for one in (trace, twin)],
@@ -72,6 +99,7 @@ def main(size: int = 100) -> int:
     print(json.dumps(found, indent=1))
     off = (trace.cost.mean(dim=1) / twin.cost.mean(dim=1) - 1.0).abs().max()
     fine = found["equal_greedy_choices"] > 0.995 and found["gradient_error"] < 0.05 and off < 0.03
+    fine = fine and found["equal_depots"] > 0.97 and found["odds_error"] < 0.1
     print("equal" if fine else "DIFFERENT")
     return 0 if fine else 1
 

@@ -19,9 +19,11 @@ from torch import Tensor
 
 from spacevrp.bench.agreement import measure_agreement
 from spacevrp.decode import rollout, routes_of
+from spacevrp.decode.depot_choices import DepotChoices
 from spacevrp.decode.fused import fused_rollout
+from spacevrp.decode.fused_replay import fused_replay_gradients
 from spacevrp.decode.random_numbers import random_keys
-from spacevrp.decode.replay import decisions, fused_replay_gradients, replay_gradients
+from spacevrp.decode.replay import decisions, replay_gradients
 from spacevrp.decode.rollout import advance
 from spacevrp.decode.trace import Trace
 from spacevrp.env import Environment, start_nodes
@@ -116,7 +118,10 @@ ASKED = {
             "pickup and delivery",
             "few vehicles",
         ),
-        ("MDCVRP", "MDCVRPBPTW", "MDOCVRPTW", "AMDCVRPB", "TSP"),
+        {
+            "surest": (0.0, ("MDCVRP", "MDCVRPBPTW", "MDOCVRPTW", "AMDCVRPB", "TSP")),
+            "drawn": (1.0, ("MDCVRP", "MDCVRPTW", "AMDOCVRP", "pairs", "CVRP", "TSP")),
+        },
     ),
     "facts of moves": (
         MOVE_FACTS,
@@ -135,18 +140,42 @@ ASKED = {
             "durations of their own",
             "missing arcs",
         ),
-        ("MDCVRP", "AMDOCVRPLTW", "MDCVRPBL", "CVRP", "TSP"),
+        {"drawn": (0.3, ("MDCVRP", "AMDOCVRPLTW", "MDCVRPBL", "pairs", "CVRP", "TSP"))},
     ),
 }
 
 
-def several_depots(config: ModelConfig, names: Sequence[str]) -> dict[str, object]:
-    """Instances with three depots beside others: look-ahead, free switches, and the record."""
+def pairs_of_two_depots() -> Problem:
+    """Pickups and deliveries; the other instances with several depots have three.
+
+    Deliveries are next to depots, so that vehicles come home between them.
+    """
+    points = [(0.1, 0.1), (0.9, 0.9), (0.5, 0.4), (0.1, 0.12), (0.6, 0.5), (0.9, 0.88)]
+    points += [(0.4, 0.6), (0.12, 0.1), (0.5, 0.7), (0.88, 0.9)]
+    return Problem.from_coordinates(
+        points,
+        depots=(0, 1),
+        pairs=[(2, 3), (4, 5), (6, 7), (8, 9)],
+        demand=[0, 0, -4, 4, -5, 5, -3, 3, -6, 6],
+        capacity=7.0,
+    )
+
+
+def several_depots(
+    config: ModelConfig, temperature: float, names: Sequence[str]
+) -> dict[str, object]:
+    """Instances with several depots beside others: look-ahead, free switches, and the record."""
     problems = [
-        instance(name, capacity=12.0) if "CVRP" in name else instance(name) for name in names
+        pairs_of_two_depots()
+        if name == "pairs"
+        else instance(name, capacity=12.0)
+        if "CVRP" in name
+        else instance(name)
+        for name in names
     ]
     batch = stack(problems)
-    config = replace(config, clipping=50.0)  # some depots are sure of a move, and so tie
+    # Some depots are sure of a move, and so tie; or none is too sure for any to be drawn.
+    config = replace(config, clipping=50.0 if temperature == 0 else 8.0)
     with torch.no_grad():
         tables = network(config)(batch, random_seeds(batch, config))
     environment = Environment(batch)
@@ -155,8 +184,9 @@ def several_depots(config: ModelConfig, names: Sequence[str]) -> dict[str, objec
     keys = random_keys(starts.shape, starts.device)
     keys[:, :STARTS] = -1
     options = {"block": BLOCK, "dtype": torch.float32}
-    fast = fused_rollout(environment, tables, starts, keys, record=True, **options)
-    slow = rollout(environment, tables, starts, keys=keys, one_step=RECORDING)
+    drawing = {"depot_temperature": temperature}
+    fast = fused_rollout(environment, tables, starts, keys, record=True, **drawing, **options)
+    slow = rollout(environment, tables, starts, keys=keys, one_step=RECORDING, **drawing)
     length = slow.sequence.shape[2]
     sequences = fast.sequences()
     same = (sequences[..., :length] == slow.sequence).all(dim=-1)  # (B, 2 * STARTS)
@@ -171,18 +201,17 @@ def several_depots(config: ModelConfig, names: Sequence[str]) -> dict[str, objec
     active = slow.trace.active
     coefficient = torch.randn(fast.action.shape)  # a decision each
     coefficient *= torch.rand(fast.action.shape) < 0.7  # some of which do not count
-    # Less clipping leaves the network unsure of most moves, so that there is something to learn.
-    tables = replace(tables, clipping=10.0)
+    if temperature == 0:
+        # Unsure of most moves, so that there is something to learn.
+        tables = replace(tables, clipping=10.0)
     exact, rounding = exact_gradients(tables, fast, coefficient)
     received = fused_replay_gradients(tables, fast, coefficient, splits=2, **options)
-    at_depot = slow.sequence[:2] < 3
-    changes = slow.sequence[:2, :, 1:] != slow.sequence[:2, :, :-1]
-    return {
+    found = {
         "same_likeliest": bool(same[:, :STARTS].all()),
         "same_sampled": bool(same[:, STARTS:].all()),
         "same_costs": bool(torch.allclose(fast.cost, slow.cost, atol=1e-5)),
         "sampled_other": bool((sequences[:, :STARTS] != sequences[:, STARTS:]).any()),
-        "switches": int((at_depot[..., 1:] & at_depot[..., :-1] & changes).sum()),
+        "switches": int(slow.trace.switches.sum()),
         "same_steps": bool((fast.steps == slow.trace.steps).all()),
         "same_likelihoods": largest(part.likeliest - slow.trace.likeliest, active),
         # First and current nodes, signals, legal moves, actions and which moves there were.
@@ -190,6 +219,31 @@ def several_depots(config: ModelConfig, names: Sequence[str]) -> dict[str, objec
         "gradients": compared(received, exact, rounding),
         "violations": [str(v.violations) for v, _ in verdicts if v.violations],
         "referee": max(abs(v.cost - cost) for v, cost in verdicts),
+    }
+    if fast.choices is not None:
+        found |= choices_of_depots(fast.choices, slow.trace.choices)
+        # What moves alone teach: the rest is the choice of a depot.
+        moves = replay_gradients(tables, replace(fast, choices=None), coefficient)["embedding"]
+        rest = exact["embedding"] - moves
+        found["of_depots"] = (norms(rest) / norms(moves)).tolist()
+    return found
+
+
+def choices_of_depots(fast: DepotChoices, slow: DepotChoices) -> dict[str, object]:
+    """Whether the same depots were chosen on the same grounds."""
+    fast = fast.part(slice(slow.step.shape[1]))
+    asked = slow.asked
+    of_made = [(fast.chosen - slow.chosen)[slow.made], (fast.step - slow.step)]
+    of_asked = ("odds", "customer", "signals", "allowed")
+    differences = [
+        (getattr(fast, name).double() - getattr(slow, name).double())[asked] for name in of_asked
+    ]
+    surest = slow.odds.masked_fill(~asked, -torch.inf).argmax(dim=2)
+    return {
+        "same_choices": [float(x.abs().max()) for x in (*of_made, *differences)],
+        "same_asked": bool((fast.asked == asked).all()),
+        "choices": int(slow.made.sum()),
+        "not_the_surest": int(((slow.chosen != surest) & slow.made).sum()),
     }
 
 
@@ -376,7 +430,9 @@ def main() -> None:
         "mixing": mixing(),
         "agreement": measure_agreement(config, torch.device("cpu"), **options),
         "several depots": {
-            name: several_depots(config, variants) for name, (config, _, variants) in ASKED.items()
+            f"{name}, {way}": several_depots(config, temperature, variants)
+            for name, (config, _, ways) in ASKED.items()
+            for way, (temperature, variants) in ways.items()
         },
     }
     print(json.dumps(found))

@@ -37,6 +37,7 @@ FREE = {"no depot", "asymmetric", "prize collecting", "stochastic prizes"}
 
 
 NETWORKS = ("four signals", "facts of moves")
+DEPOTS = ("four signals, surest", "four signals, drawn", "facts of moves, drawn")
 
 
 @pytest.fixture(scope="module")
@@ -83,9 +84,9 @@ def test_drawn_solutions_are_legal_and_cost_what_the_referee_says(results: dict[
         assert case["drawn"] == 4 or (rule == "few vehicles" and case["drawn"] > 0), where
 
 
-@pytest.mark.parametrize("network", NETWORKS)
-def test_several_depots_look_ahead_alike(results: dict[str, Any], network: str) -> None:
-    found = results["several depots"][network]
+@pytest.mark.parametrize("case", DEPOTS)
+def test_several_depots_look_ahead_alike(results: dict[str, Any], case: str) -> None:
+    found = results["several depots"][case]
     assert found["same_likeliest"]
     assert found["same_sampled"]
     assert found["same_costs"]
@@ -95,11 +96,9 @@ def test_several_depots_look_ahead_alike(results: dict[str, Any], network: str) 
     assert found["referee"] < 1e-5
 
 
-@pytest.mark.parametrize("network", NETWORKS)
-def test_several_depots_are_recorded_and_replayed_alike(
-    results: dict[str, Any], network: str
-) -> None:
-    found = results["several depots"][network]
+@pytest.mark.parametrize("case", DEPOTS)
+def test_several_depots_are_recorded_and_replayed_alike(results: dict[str, Any], case: str) -> None:
+    found = results["several depots"][case]
     assert found["same_steps"]
     first, current, signals, allowed, action, active = found["same_record"]
     assert first == current == allowed == action == active == 0
@@ -109,6 +108,22 @@ def test_several_depots_are_recorded_and_replayed_alike(
         assert tables["embedding"][1] > 1e-2  # there was something to learn
         for name, (error, norm, rounding) in tables.items():
             assert error <= 1e-3 * norm + TIMES * rounding, name
+
+
+@pytest.mark.parametrize("case", DEPOTS[1:])
+def test_depots_are_drawn_alike_on_the_same_grounds(results: dict[str, Any], case: str) -> None:
+    found = results["several depots"][case]
+    chosen, step, odds, customer, signals, allowed = found["same_choices"]
+    assert chosen == step == customer == allowed == 0
+    assert odds < 1e-3
+    assert signals < 1e-5
+    assert found["same_asked"]
+    assert found["choices"] > 50
+    assert found["not_the_surest"] > 5
+    # Learned from where there are several depots, and nowhere else.
+    *several, one, none = found["of_depots"]
+    assert sum(share > 0.01 for share in several) >= 3
+    assert max(one, none) < 1e-4
 
 
 def test_every_signal_says_something_somewhere(results: dict[str, Any]) -> None:

@@ -95,6 +95,7 @@ def test_what_is_no_setting(setting: str) -> None:
         ({"learning_rate": float("inf")}, "learning_rate"),
         ({"clip": float("nan")}, "clip: expected a number of at least 0"),
         ({"sure": 0.1}, "sure: expected a number from 0.5 to 1, received 0.1"),
+        ({"depot_temperature": -1}, "depot_temperature: expected a number of at least 0"),
         ({"average": 1.0}, "average: expected a number from 0 to below 1"),
         ({"varied": 0.002}, "varied: expected 0, or at least 0.0042 for this batch"),
         ({"mixed": "yes"}, "mixed: expected true or false, received 'yes'"),

@@ -37,9 +37,14 @@ NewStep = Callable[[TrainConfig], TrainStep]
         ("instance", "single", 8, {"baseline": "state", "trajectories": 12}),
         ("instance", "single", 8, {"sure": 0.9}),
         ("instance", "single", 8, {"instance_clip": 1.0}),
-        ("instance", "single", 8, {"variants": SEVERAL_DEPOTS}),
+        ("instance", "single", 8, {"variants": SEVERAL_DEPOTS, "depot_temperature": 0.0}),
         ("none", "paper", 8, {"variants": SEVERAL_DEPOTS, "sure": 0.9, "baseline": "state"}),
-        ("instance", "single", 8, {"variants": SEVERAL_DEPOTS, "arc_credit": 0.5}),
+        (
+            "instance",
+            "single",
+            8,
+            {"variants": SEVERAL_DEPOTS, "arc_credit": 0.5, "depot_temperature": 0.3},
+        ),
     ],
 )
 def test_the_replay_equals_autograd_through_the_rollout(

@@ -8,8 +8,9 @@ import torch
 from torch import Tensor
 
 from spacevrp.decode.fused import fused_rollout
+from spacevrp.decode.fused_replay import fused_replay_gradients
 from spacevrp.decode.random_numbers import random_keys
-from spacevrp.decode.replay import decisions, fused_replay_gradients, replay_gradients
+from spacevrp.decode.replay import decisions, replay_gradients
 from spacevrp.decode.rollout import rollout
 from spacevrp.decode.trace import Trace
 from spacevrp.env import Environment, start_nodes

@@ -8,6 +8,7 @@ import torch
 from torch import Tensor
 
 from spacevrp.arrays.limits import TOLERANCE
+from spacevrp.decode.depot_choices import DepotChoices
 from spacevrp.decode.packing import INSTANCE_ROWS, NODE_ROWS, pack, pack_facts, return_paths
 from spacevrp.decode.trace import Trace
 from spacevrp.env import Environment
@@ -35,6 +36,7 @@ def fused_rollout(
     record: bool = False,
     max_steps: int | None = None,
     missing_arcs: bool = True,
+    depot_temperature: float = 0.0,
     block: int = 16,
     num_warps: int = 8,
     dtype: torch.dtype = torch.bfloat16,
@@ -42,8 +44,9 @@ def fused_rollout(
     """Complete a solution from each start node (B, P) in one launch; ``keys`` as in ``rollout``.
 
     Solutions that need more than ``max_steps`` moves count as stuck. Some arcs may be missing where
-    ``missing_arcs`` says so; generated instances have them all. ``block`` and ``num_warps`` are
-    trajectories and warps a program.
+    ``missing_arcs`` says so; generated instances have them all. Depots are drawn, and that is
+    recorded, at a ``depot_temperature`` above 0. ``block`` and ``num_warps`` are trajectories and
+    warps a program.
     """
     # Imported here: Triton is only there where it is needed.
     import triton
@@ -77,6 +80,21 @@ def fused_rollout(
         allowed = torch.empty(shape, dtype=torch.int8, device=device)
         if depots > 1:
             depot = torch.zeros_like(action)
+    choices = None
+    if depots > 1 and depot_temperature > 0:
+        if keys is None or not record:
+            raise ValueError("expected keys and a record where depots are drawn, received none")
+        number = (max_steps + 1) // 2
+        like = torch.empty((size, number, depots, trajectories), device=device)
+        choices = DepotChoices(
+            temperature=depot_temperature,
+            step=torch.full_like(like[:, :, 0], -1, dtype=torch.int32),
+            chosen=torch.zeros_like(like[:, :, 0], dtype=torch.int32),
+            odds=torch.full_like(like, -torch.inf),
+            customer=torch.empty_like(like, dtype=torch.int32),
+            signals=like.new_empty((*like.shape, tables.num_signals)),
+            allowed=like.new_empty((*like.shape, nodes), dtype=torch.int8),
+        )
     moves = [action] * 5
     if tables.move_first is not None:
         moves = [*move_weights(tables), *pack_facts(batch, tables.zscore, depots, block_nodes)]
@@ -103,6 +121,7 @@ def fused_rollout(
         action if allowed is None else allowed,
         action if likeliest is None else likeliest,
         action if depot is None else depot,
+        *([action] * 6 if choices is None else choices.tensors),
         cost,
         steps,
         trajectories,
@@ -114,6 +133,8 @@ def fused_rollout(
         NODE_COUNT=len(NODE_ROWS),
         INSTANCE_COUNT=len(INSTANCE_ROWS),
         DEPOTS=depots,
+        BLOCK_K=triton.next_power_of_2(depots),
+        DEPOT_TEMPERATURE=0.0 if choices is None else depot_temperature,
         SIGNALS=tables.num_signals,
         MOVES=tables.move_first is not None,
         TOLERANCE=TOLERANCE,
@@ -126,7 +147,8 @@ def fused_rollout(
         FAST=batch.distance.is_cuda,
         num_warps=num_warps,
     )
-    return Trace(starts, origin, action, steps, cost, signals, allowed, likeliest, depot, depots)
+    record_of_moves = (action, steps, cost, signals, allowed, likeliest, depot, depots)
+    return Trace(starts, origin, *record_of_moves, choices)
 
 
 def move_weights(tables: DecoderTables) -> tuple[Tensor, ...]:

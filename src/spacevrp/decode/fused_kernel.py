@@ -15,6 +15,7 @@ from __future__ import annotations
 import triton
 import triton.language as tl
 
+from spacevrp.decode.depot_kernel import draw_depot, drawn, log_odds, store_signals
 from spacevrp.decode.fused_layout import (
     BIG,
     CLOSING,
@@ -51,20 +52,7 @@ from spacevrp.decode.fused_layout import (
     SERVICE,
 )
 from spacevrp.decode.move_kernel import F_HOME, F_INSTANCE, FACTS, counted_facts
-from spacevrp.decode.random_numbers import FIRST, SECOND, WEYL
 from spacevrp.model.kernel_arithmetic import exponential, inverse, tanh
-
-_WEYL, _FIRST, _SECOND = tl.constexpr(WEYL), tl.constexpr(FIRST), tl.constexpr(SECOND)
-
-
-@triton.jit
-def drawn(keys, step):
-    """The numbers of ``random_numbers.uniform`` for keys of 31 bits."""
-    word = keys.to(tl.uint32) + step.to(tl.uint32) * _WEYL
-    word = (word ^ (word >> 16)) * _FIRST
-    word = (word ^ (word >> 15)) * _SECOND
-    word = word ^ (word >> 16)
-    return (word >> 8).to(tl.float32) * 5.9604644775390625e-08  # 2^-24
 
 
 @triton.jit
@@ -95,6 +83,12 @@ def rollout_kernel(
     allowed_ptr,
     likeliest_ptr,
     depot_ptr,
+    choice_step_ptr,
+    choice_depot_ptr,
+    choice_odds_ptr,
+    choice_customer_ptr,
+    choice_signal_ptr,
+    choice_allowed_ptr,
     cost_ptr,
     steps_ptr,
     trajectories,
@@ -106,6 +100,8 @@ def rollout_kernel(
     NODE_COUNT: tl.constexpr,
     INSTANCE_COUNT: tl.constexpr,
     DEPOTS: tl.constexpr,
+    BLOCK_K: tl.constexpr,
+    DEPOT_TEMPERATURE: tl.constexpr,
     SIGNALS: tl.constexpr,
     MOVES: tl.constexpr,
     TOLERANCE: tl.constexpr,
@@ -215,6 +211,10 @@ def rollout_kernel(
         compared = zero_i  # depots that a vehicle at one of them has looked at
         best = zero - BIG
         best_depot = zero_i
+        if DEPOT_TEMPERATURE > 0:  # depots are drawn: what is known of each (P, K)
+            depot_cols = tl.arange(0, BLOCK_K)[None, :]
+            odds = tl.zeros([BLOCK_P, BLOCK_K], dtype=tl.float32) - BIG
+            choices = (max_steps + 1) // 2
     remaining = tl.sum(1 - done, axis=0)
     while (t <= rounds) & (remaining > 0):
         # ------------------------------------------------------------------ transition
@@ -406,19 +406,18 @@ def rollout_kernel(
         weight = tl.where(moves, tl.maximum(weight, 1e-30), 0.0).to(value_sum.dtype)
         if RECORD:
             told = signal_ptr + history * SIGNALS
-            tl.store(told, signal, mask=recorded)
-            if SIGNALS > 1:
-                tl.store(told + 1, ready_at * per_horizon, mask=recorded)
-            if SIGNALS > 2:
-                tl.store(told + 2, collected_share, mask=recorded)
-            if SIGNALS > 3:
-                tl.store(told + 3, left_share, mask=recorded)
-            if SIGNALS > 4:
-                tl.store(told + 4, reach, mask=recorded)
-            if SIGNALS > 5:
-                tl.store(told + 5, went_back, mask=recorded)
-            if SIGNALS > 6:
-                tl.store(told + 6, pairs_share, mask=recorded)
+            store_signals(
+                told,
+                signal,
+                ready_at * per_horizon,
+                collected_share,
+                left_share,
+                reach,
+                went_back,
+                pairs_share,
+                recorded,
+                SIGNALS,
+            )
             if DEPOTS == 1:
                 tl.store(
                     allowed_ptr + history[:, None] * nodes + cols[None, :],
@@ -481,6 +480,7 @@ def rollout_kernel(
         score = tl.where(legal, score, -BIG)
 
         # ------------------------------------------------------------------- choice
+        likeliest_node = tl.argmax(score, axis=1)
         # Scores lie between -CLIPPING and CLIPPING: their exponentials need no shift.
         if SAMPLE or RECORD:
             chance = exponential(score, FAST)
@@ -498,9 +498,9 @@ def rollout_kernel(
             # The last legal node whose share begins below the level, whatever the rounding.
             before = legal & (total - chance < level[:, None])
             pick = tl.max(tl.where(before, cols[None, :], 0), axis=1)
-            pick = tl.where(keys < 0, tl.argmax(score, axis=1), pick)
+            pick = tl.where(keys < 0, likeliest_node, pick)
         else:
-            pick = tl.argmax(score, axis=1)
+            pick = likeliest_node
         choice = tl.where(idle, current, pick.to(tl.int32))
         running = (done == 0) & exists
         if DEPOTS > 1:
@@ -513,10 +513,56 @@ def rollout_kernel(
             better = looks & (idle == 0) & ahead
             best = tl.where(better, sure, best)
             best_depot = tl.where(better, here, best_depot)
-            leaves = looks & (best > -BIG) & (best_depot != current)
-            choice = tl.where(leaves, best_depot, choice)
+            compares = looks & (best > -BIG)
+            chosen_depot = best_depot
+            if DEPOT_TEMPERATURE > 0:
+                asks = looks & (idle == 0)
+                own_odds = log_odds(score, likeliest_node, top, FAST)
+                asked_now = asks[:, None] & (depot_cols == here[:, None])
+                odds = tl.where(asked_now, own_odds[:, None], odds)
+                chosen_depot, chance_of_move = draw_depot(
+                    odds,
+                    best_depot,
+                    current,
+                    keys,
+                    steps,
+                    tl.where(idle, 0.0, chance_of_top),
+                    DEPOT_TEMPERATURE,
+                    BLOCK_K,
+                    FAST,
+                )
+                # One choice before two moves: between two there is always a customer.
+                choice_number = b * choices + steps // 2
+                of_depot = (choice_number * DEPOTS + here) * trajectories + p
+                kept = exists & asks & (steps < max_steps)
+                tl.store(choice_odds_ptr + of_depot, own_odds, mask=kept)
+                tl.store(choice_customer_ptr + of_depot, likeliest_node.to(tl.int32), mask=kept)
+                store_signals(
+                    choice_signal_ptr + of_depot * SIGNALS,
+                    signal,
+                    ready_at * per_horizon,
+                    collected_share,
+                    left_share,
+                    reach,
+                    went_back,
+                    pairs_share,
+                    kept,
+                    SIGNALS,
+                )
+                tl.store(
+                    choice_allowed_ptr + of_depot[:, None] * nodes + cols[None, :],
+                    legal.to(tl.int8),
+                    mask=kept[:, None] & real[None, :],
+                )
+                made = recorded & compares
+                choice_at = choice_number * trajectories + p
+                tl.store(choice_step_ptr + choice_at, steps, mask=made)
+                tl.store(choice_depot_ptr + choice_at, chosen_depot, mask=made)
+                odds = tl.where(decides[:, None], -BIG, odds)
+            leaves = compares & (chosen_depot != current)
+            choice = tl.where(leaves, chosen_depot, choice)
             if RECORD:
-                # Which depot is left for follows from what was asked there: it is no decision.
+                # Before a switch there is one move: the depot, if it is drawn, is recorded above.
                 forced = tl.where(leaves | idle, choice, -1)
                 open_moves = legal & (leaves == 0)[:, None]
                 tl.store(
@@ -524,9 +570,11 @@ def rollout_kernel(
                     (open_moves | (cols[None, :] == forced[:, None])).to(tl.int8),
                     mask=recorded[:, None] & real[None, :],
                 )
-                tl.store(
-                    likeliest_ptr + history, tl.where(leaves, 1.0, chance_of_top), mask=recorded
-                )
+                if DEPOT_TEMPERATURE > 0:
+                    surety = tl.where(compares, chance_of_move, chance_of_top)
+                else:
+                    surety = tl.where(leaves, 1.0, chance_of_top)
+                tl.store(likeliest_ptr + history, surety, mask=recorded)
                 tl.store(depot_ptr + history, origin, mask=recorded)
             steps += tl.where(running & decides, 1, 0)
             moving = tl.where(decides & (steps <= max_steps), 1, 0)

@@ -116,9 +116,8 @@ def counted_facts(
 def fact_gradient_kernel(
     match_ptr,
     signal_ptr,
-    start_ptr,
-    depot_ptr,
-    action_ptr,
+    node_first_ptr,
+    node_current_ptr,
     chosen_ptr,
     number_ptr,
     node_ptr,
@@ -126,8 +125,7 @@ def fact_gradient_kernel(
     distance_ptr,
     duration_ptr,
     out_ptr,
-    trajectories,
-    max_steps,
+    total,
     nodes,
     NODE_COUNT: tl.constexpr,
     BLOCK_N: tl.constexpr,
@@ -143,7 +141,6 @@ def fact_gradient_kernel(
     b = tl.program_id(0).to(tl.int64)
     cols = tl.arange(0, BLOCK_N)
     real = cols < nodes
-    total = trajectories * max_steps
     node = node_ptr + b * NODE_COUNT * BLOCK_N
     own = own_ptr + b * F_INSTANCE
     per_horizon = tl.load(own + I_PER_HORIZON)
@@ -162,10 +159,7 @@ def fact_gradient_kernel(
         place = tile * BLOCK_R + tl.arange(0, BLOCK_R)
         valid = place < number
         row = tl.load(chosen_ptr + b * total + place, mask=valid, other=0)
-        t = row // trajectories
-        start = tl.load(start_ptr + b * trajectories + row % trajectories, mask=valid, other=0)
-        before = tl.load(action_ptr + b * total + row - trajectories, mask=valid & (t > 0), other=0)
-        current = tl.where(t == 0, start, before)
+        current = tl.load(node_current_ptr + b * total + row, mask=valid, other=0)
         rows = b * nodes * nodes + current[:, None] * nodes + cols[None, :]
         told = signal_ptr + (b * total + row) * SIGNALS
         grad = tl.load(
@@ -176,7 +170,7 @@ def fact_gradient_kernel(
         grad = grad.to(tl.float32) * (1.0 / SCALE)
         if DEPOTS > 1:
             # Without depots, whose routes begin anywhere, all rows are 0.
-            first = tl.load(depot_ptr + b * total + row, mask=valid, other=0)
+            first = tl.load(node_first_ptr + b * total + row, mask=valid, other=0)
             of_depot = node + (tl.minimum(first, DEPOTS - 1) + F_HOME)[:, None] * BLOCK_N
             home = tl.load(of_depot + cols[None, :])
             far = tl.load(of_depot + DEPOTS * BLOCK_N + cols[None, :])

@@ -16,14 +16,17 @@ __all__ = ["LIKELIEST", "numbered_keys", "random_keys", "uniform"]
 
 _WORD = 0xFFFFFFFF
 # Steps of a Weyl sequence (the golden ratio of 2^32), whose terms are mixed by two products and
-# three shifts. The kernel has the same numbers (``fused_kernel.drawn``).
+# three shifts. The kernel has the same numbers (``depot_kernel.drawn``).
 WEYL = 0x9E3779B9
 FIRST = 0x7FEB352D
 SECOND = 0x846CA68B
 
 
-def uniform(keys: Tensor, step: int) -> Tensor:
-    """Numbers from 0 up to 1 for keys (int64), in multiples of 2^-24, float32; -1 without a key."""
+def uniform(keys: Tensor, step: int | Tensor) -> Tensor:
+    """Numbers from 0 up to 1 for keys (int64), in multiples of 2^-24, float32; -1 without a key.
+
+    Nodes are drawn with the numbers of steps 0, 1, 2, ..., depots with those of -1, -2, -3, ...
+    """
     word = (keys + step * WEYL) & _WORD
     # Products may wrap around: their last 32 bits are right all the same.
     word = ((word ^ (word >> 16)) * FIRST) & _WORD

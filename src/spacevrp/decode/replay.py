@@ -3,28 +3,22 @@
 The log probabilities of all decisions are computed again from the decoder's tables and
 differentiated with respect to them; one backward pass through the encoder does the rest. The result
 is the gradient of ``sum over decisions of coefficient * log probability``, where the coefficient is
-the trajectory's or the decision's own.
+the trajectory's or the decision's own. Where depots were drawn, their log probabilities are added.
 """
 
 from __future__ import annotations
 
-import math
 from dataclasses import fields, replace
 
 import torch
 from torch import Tensor
 
-from spacevrp.decode.fused import match_type, move_weights
-from spacevrp.decode.packing import pack_facts
+from spacevrp.decode.depot_choices import DepotChoices, log_odds
 from spacevrp.decode.trace import Trace
 from spacevrp.model.decoder import DecoderTables, logits
 
 # The tables that no gradient reaches: they are data.
 _DATA = ("zscore", "clipping", "batch")
-
-# Decisions of an instance that its program lists, or sums up, in one go.
-_LISTED_AT_ONCE = 1024
-_MULTIPLIED_AT_ONCE = 64
 
 
 def trained_tables(tables: DecoderTables) -> tuple[str, ...]:
@@ -73,6 +67,22 @@ def log_probabilities(
     return torch.where(active, log_chance.view(shape), 0.0)
 
 
+def odds_of_depots(
+    tables: DecoderTables, choices: DepotChoices, dtype: torch.dtype | None = None
+) -> Tensor:
+    """Log odds of the likeliest customer of each depot, (B, L, K, P); any number where it has none.
+
+    That customer stays the one that was recorded: which it is has no gradient.
+    """
+    asked = choices.asked.unsqueeze(-1)
+    depot = choices.depot.flatten(1)
+    signals = torch.where(asked, choices.signals, 0.0).flatten(1, 3)
+    allowed = (choices.allowed.bool() | ~asked).flatten(1, 3)
+    scores = logits(tables, depot, depot, signals.to(tables.embedding.dtype), allowed, dtype)
+    customer = torch.where(choices.asked, choices.customer.long(), 0).flatten(1)
+    return log_odds(scores, customer).view(choices.odds.shape)
+
+
 def replay_gradients(
     tables: DecoderTables,
     trace: Trace,
@@ -93,6 +103,12 @@ def replay_gradients(
     for begin in range(0, trace.action.shape[1], chunk):
         part = log_probabilities(live, trace, slice(begin, begin + chunk), dtype)
         (part * each[:, begin : begin + chunk]).sum().backward()
+    if trace.choices is not None:
+        weight = trace.choices.coefficients(each)  # (B, L, P)
+        for begin in range(0, weight.shape[1], chunk):
+            some = trace.choices.part(slice(begin, begin + chunk))
+            part = some.log_probabilities(odds_of_depots(live, some, dtype))
+            (part * weight[:, begin : begin + chunk]).sum().backward()
     return {name: _gradient(leaf) for name, leaf in leaves.items()}
 
 
@@ -105,188 +121,3 @@ def of_decisions(coefficient: Tensor, trace: Trace) -> Tensor:
 
 def _gradient(leaf: Tensor) -> Tensor:
     return torch.zeros_like(leaf) if leaf.grad is None else leaf.grad
-
-
-def fused_replay_gradients(
-    tables: DecoderTables,
-    trace: Trace,
-    coefficient: Tensor,
-    *,
-    dtype: torch.dtype = torch.bfloat16,
-    block: int = 16,
-    splits: int = 8,
-    num_warps: int = 8,
-) -> dict[str, Tensor]:
-    """The same gradients by kernels, for at most 128 nodes.
-
-    Decisions whose coefficient is 0 take no time.
-    """
-    # Imported here: Triton is only there where it is needed.
-    import triton
-
-    from spacevrp.decode.move_kernel import GRADIENT_COLUMNS, fact_gradient_kernel
-    from spacevrp.decode.replay_kernel import (
-        list_kernel,
-        product_kernel,
-        replay_kernel,
-        scatter_kernel,
-    )
-
-    if trace.signals is None or trace.allowed is None:
-        raise ValueError("expected a trace with its decisions recorded, received one without")
-    size, max_steps, trajectories = trace.action.shape
-    nodes, device = trace.allowed.shape[3], trace.action.device
-    width = tables.embedding.shape[-1]
-    block_nodes = max(16, triton.next_power_of_2(nodes))
-    rows = max_steps * trajectories
-    tile = {"WIDTH": width, "BLOCK_N": block_nodes, "num_warps": num_warps}
-
-    def scratch(columns: int) -> Tensor:
-        return torch.empty((size, rows, columns), dtype=dtype, device=device)
-
-    def zeros(*shape: int) -> Tensor:
-        return torch.zeros((size, *shape), dtype=torch.float32, device=device)
-
-    each = of_decisions(coefficient, trace).float().contiguous()
-    chosen = torch.empty((size, rows), dtype=torch.int32, device=device)
-    number = torch.empty((size,), dtype=torch.int32, device=device)
-    list_kernel[(size,)](
-        each, trace.steps, chosen, number, trajectories, max_steps, BLOCK=_LISTED_AT_ONCE
-    )
-
-    weight, match = scratch(block_nodes), scratch(block_nodes)
-    sums, context, query = scratch(2 * width), scratch(width), scratch(width)
-    scalars = zeros(2)
-    starts = trace.starts.to(torch.int32).contiguous()
-    # Of trajectories, or of decisions where routes may begin at several depots.
-    origin = trace.origin.to(torch.int32).contiguous() if trace.depot is None else trace.depot
-    depots = 1 if trace.depot is None else trace.num_depots
-    weights = torch.stack([tables.read_weight, tables.match_weight], dim=1).float().contiguous()
-    moves: list[Tensor] = [each] * 7
-    if tables.move_first is not None:
-        assert tables.batch is not None
-        lengths = tables.batch.distance.float().contiguous()
-        rides = lengths
-        if tables.batch.duration is not tables.batch.distance:
-            rides = tables.batch.duration.float().contiguous()
-        facts = pack_facts(tables.batch, tables.zscore, depots, block_nodes)
-        moves = [*move_weights(tables), *facts, lengths, rides]
-    replay_kernel[(size, splits)](
-        tables.embedding.detach().to(match_type(dtype)).contiguous(),
-        tables.keyed.detach().to(dtype).contiguous(),
-        tables.query_first.detach().float().contiguous(),
-        tables.query_last.detach().float().contiguous(),
-        tables.state_weight.detach().float().contiguous(),
-        tables.zscore.float().contiguous(),
-        weights.detach(),
-        starts,
-        origin,
-        trace.action,
-        trace.signals,
-        trace.allowed,
-        each,
-        chosen,
-        number,
-        *moves,
-        weight,
-        sums,
-        match,
-        context,
-        query,
-        scalars,
-        trajectories,
-        max_steps,
-        nodes,
-        BLOCK_R=block,
-        SIGNALS=tables.num_signals,
-        MOVES=tables.move_first is not None,
-        DEPOTS=depots,
-        CLIPPING=tables.clipping,
-        SCALE=1.0 / math.sqrt(width),
-        FAST=trace.action.is_cuda,
-        num_stages=1,  # nothing is fetched ahead: the registers are all taken
-        **tile,
-    )
-
-    def product(left: Tensor, right: Tensor) -> Tensor:
-        out = zeros(nodes, right.shape[2])
-        grid = (size, right.shape[2] // width)
-        product_kernel[grid](
-            left,
-            right,
-            number,
-            out,
-            rows,
-            nodes,
-            right.shape[2],
-            BLOCK_R=_MULTIPLIED_AT_ONCE,
-            **tile,
-        )
-        return out
-
-    def scatter(rows_of_decisions: Tensor) -> Tensor:
-        """Sums by first node, by last node and by signal, (B, 3, N, columns)."""
-        columns = rows_of_decisions.shape[2]
-        out = zeros(3, nodes, columns)
-        scatter_kernel[(size, 3)](
-            rows_of_decisions,
-            trace.signals,
-            starts,
-            origin,
-            trace.action,
-            chosen,
-            number,
-            out,
-            trajectories,
-            max_steps,
-            nodes,
-            WIDTH=columns,
-            BLOCK_N=block_nodes,
-            BLOCK_R=_MULTIPLIED_AT_ONCE,
-            SIGNALS=tables.num_signals,
-            DEPOTS=depots,
-            num_warps=num_warps,
-        )
-        return out
-
-    found = {}
-    if tables.move_first is not None:
-        of_facts = scratch(GRADIENT_COLUMNS.value)
-        fact_gradient_kernel[(size, splits)](
-            match,
-            trace.signals,
-            starts,
-            origin,
-            trace.action,
-            chosen,
-            number,
-            *moves[3:],
-            of_facts,
-            trajectories,
-            max_steps,
-            nodes,
-            NODE_COUNT=moves[3].shape[1],
-            BLOCK_N=block_nodes,
-            BLOCK_R=_MULTIPLIED_AT_ONCE,
-            SIGNALS=tables.num_signals,
-            DEPOTS=depots,
-            SCALE=1.0 / math.sqrt(width),
-            num_warps=num_warps,
-        )
-        facts_of = scatter(of_facts)[..., : tables.move_first.shape[2]]
-        found = {
-            "move_first": facts_of[:, 0],
-            "move_last": facts_of[:, 1],
-            "move_state": facts_of[:, 2, : tables.num_signals],
-        }
-    grad_query = scatter(query)
-    return {
-        **found,
-        "embedding": product(match, context),
-        "keyed": product(weight, sums),
-        "query_first": grad_query[:, 0],
-        "query_last": grad_query[:, 1],
-        "state_weight": grad_query[:, 2, : tables.num_signals],
-        "read_weight": scalars[:, 0],
-        "match_weight": scalars[:, 1],
-    }

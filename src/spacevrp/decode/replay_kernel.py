@@ -18,19 +18,15 @@ BIG = tl.constexpr(1e30)
 
 
 @triton.jit
-def list_kernel(
-    coefficient_ptr, steps_ptr, chosen_ptr, number_ptr, trajectories, max_steps, BLOCK: tl.constexpr
-):
-    """Number the decisions of one instance whose coefficient is not 0."""
+def list_kernel(coefficient_ptr, chosen_ptr, number_ptr, total, BLOCK: tl.constexpr):
+    """Number the decisions of one instance, of ``total``, whose coefficient is not 0."""
     b = tl.program_id(0).to(tl.int64)
-    total = trajectories * max_steps
     number = 0
     for begin in range(0, total, BLOCK):
         row = begin + tl.arange(0, BLOCK)
         valid = row < total
         coefficient = tl.load(coefficient_ptr + b * total + row, mask=valid, other=0.0)
-        steps = tl.load(steps_ptr + b * trajectories + row % trajectories, mask=valid, other=0)
-        counts = (coefficient != 0.0) & (row // trajectories < steps)
+        counts = coefficient != 0.0
         place = number + tl.cumsum(counts.to(tl.int32), axis=0) - 1
         tl.store(chosen_ptr + b * total + place, row, mask=counts)
         number += tl.sum(counts.to(tl.int32), axis=0)
@@ -46,8 +42,8 @@ def replay_kernel(
     state_ptr,
     zscore_ptr,
     weights_ptr,
-    start_ptr,
-    origin_ptr,
+    node_first_ptr,
+    node_current_ptr,
     action_ptr,
     signal_ptr,
     allowed_ptr,
@@ -67,8 +63,7 @@ def replay_kernel(
     out_context_ptr,
     out_query_ptr,
     out_scalars_ptr,
-    trajectories,
-    max_steps,
+    total,
     nodes,
     WIDTH: tl.constexpr,
     BLOCK_N: tl.constexpr,
@@ -76,6 +71,7 @@ def replay_kernel(
     SIGNALS: tl.constexpr,
     MOVES: tl.constexpr,
     DEPOTS: tl.constexpr,
+    ODDS: tl.constexpr,
     CLIPPING: tl.constexpr,
     SCALE: tl.constexpr,
     FAST: tl.constexpr,
@@ -85,7 +81,6 @@ def replay_kernel(
     cols = tl.arange(0, BLOCK_N)
     dims = tl.arange(0, WIDTH)
     real = cols < nodes
-    total = trajectories * max_steps
 
     keyed = keyed_ptr + b * nodes * 2 * WIDTH + cols[:, None] * 2 * WIDTH + dims[None, :]
     value_sum = tl.load(keyed, mask=real[:, None], other=0.0)  # (N, D)
@@ -108,8 +103,6 @@ def replay_kernel(
         place = tile * BLOCK_R + tl.arange(0, BLOCK_R)
         valid = place < number
         row = tl.load(chosen_ptr + b * total + place, mask=valid, other=0)
-        t = row // trajectories
-        p = row % trajectories
         out = (b * total + place)[:, None]
         inside = valid[:, None]
         weight_out = out_weight_ptr + out * BLOCK_N + cols[None, :]
@@ -117,15 +110,9 @@ def replay_kernel(
         sums_out = out_sums_ptr + out * 2 * WIDTH + dims[None, :]
         context_out = out_context_ptr + out * WIDTH + dims[None, :]
         query_out = out_query_ptr + out * WIDTH + dims[None, :]
-        start = tl.load(start_ptr + b * trajectories + p, mask=valid, other=0)
-        history = action_ptr + b * total + row
-        action = tl.load(history, mask=valid, other=0)
-        before = tl.load(history - trajectories, mask=valid & (t > 0), other=0)
-        current = tl.where(t == 0, start, before)
-        if DEPOTS > 1:
-            first = tl.load(origin_ptr + b * total + row, mask=valid, other=0)
-        else:
-            first = tl.load(origin_ptr + b * trajectories + p, mask=valid, other=0)
+        action = tl.load(action_ptr + b * total + row, mask=valid, other=0)
+        first = tl.load(node_first_ptr + b * total + row, mask=valid, other=0)
+        current = tl.load(node_current_ptr + b * total + row, mask=valid, other=0)
         told = signal_ptr + (b * total + row) * SIGNALS
         coefficient = tl.load(coefficient_ptr + b * total + row, mask=valid, other=0.0)
         moves = tl.load(
@@ -192,8 +179,10 @@ def replay_kernel(
         score = tl.where(legal, CLIPPING * bent, -BIG)
         # Scores lie between -CLIPPING and CLIPPING: their exponentials need no shift.
         chance = exponential(score, FAST)
-        total_chance = tl.sum(chance, axis=1)
         taken = cols[None, :] == action[:, None]
+        if ODDS:  # of the others alone
+            chance = tl.where(taken, 0.0, chance)
+        total_chance = tl.sum(chance, axis=1)
 
         # Backward: d(coefficient * log chance) / d(score), then step by step to the inputs.
         grad = tl.where(taken, 1.0, 0.0) - chance * (1.0 / total_chance)[:, None]
@@ -253,20 +242,17 @@ def product_kernel(
 def scatter_kernel(
     query_ptr,
     signal_ptr,
-    start_ptr,
-    origin_ptr,
-    action_ptr,
+    node_first_ptr,
+    node_current_ptr,
     chosen_ptr,
     number_ptr,
     out_ptr,
-    trajectories,
-    max_steps,
+    total,
     nodes,
     WIDTH: tl.constexpr,
     BLOCK_N: tl.constexpr,
     BLOCK_R: tl.constexpr,
     SIGNALS: tl.constexpr,
-    DEPOTS: tl.constexpr,
 ):
     """Sum the rows of ``query`` by the node the route began at (program 0), or the vehicle was at.
 
@@ -275,22 +261,14 @@ def scatter_kernel(
     b = tl.program_id(0).to(tl.int64)
     cols = tl.arange(0, BLOCK_N)
     dims = tl.arange(0, WIDTH)
-    total = trajectories * max_steps
     number = tl.load(number_ptr + b)
     acc = tl.zeros([BLOCK_N, WIDTH], dtype=tl.float32)
     for begin in range(0, number, BLOCK_R):
         place = begin + tl.arange(0, BLOCK_R)
         valid = place < number
         row = tl.load(chosen_ptr + b * total + place, mask=valid, other=0)
-        t = row // trajectories
-        p = b * trajectories + row % trajectories
-        start = tl.load(start_ptr + p, mask=valid, other=0)
-        before = tl.load(action_ptr + b * total + row - trajectories, mask=valid & (t > 0), other=0)
-        last = tl.where(t == 0, start, before)
-        if DEPOTS > 1:
-            first = tl.load(origin_ptr + b * total + row, mask=valid, other=0)
-        else:
-            first = tl.load(origin_ptr + p, mask=valid, other=0)
+        first = tl.load(node_first_ptr + b * total + row, mask=valid, other=0)
+        last = tl.load(node_current_ptr + b * total + row, mask=valid, other=0)
         node = tl.where(tl.program_id(1) == 0, first, last)
         values = tl.load(
             query_ptr + (b * total + place)[:, None] * WIDTH + dims[None, :],

@@ -4,11 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass, replace
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import torch
 from torch import Tensor
 
+from spacevrp.decode.depot_choices import ChoiceRecord, log_odds
 from spacevrp.decode.random_numbers import uniform
 from spacevrp.decode.signal import problem_signals
 from spacevrp.decode.trace import Trace
@@ -41,6 +42,7 @@ class Move:
     allowed: Tensor  # (B, P, N) bool
     state: State
     likeliest: Tensor | None = None  # (B, P) chance of the likeliest move, where asked for
+    ahead: Ahead | None = None  # of depots that were drawn, where asked for
 
 
 def advance(
@@ -50,14 +52,16 @@ def advance(
     *,
     drawn: Tensor | None = None,
     temperature: Tensor | None = None,
+    drawn_depot: Tensor | None = None,
+    depot_temperature: float = 1.0,
     dtype: torch.dtype | None = None,
     record: bool = False,
 ) -> Move:
     """Choose a legal move for every partial solution, and make it.
 
     Moves are the likeliest, or drawn with numbers (B, P) from 0 up to 1 where these are given, at a
-    temperature (P,). It neither waits for the device nor changes a shape, so it can be compiled as
-    a whole.
+    temperature (P,); depots likewise, with numbers and a temperature of their own. It neither waits
+    for the device nor changes a shape, so it can be compiled as a whole.
     """
     allowed = environment.mask(state)
     signals = problem_signals(environment.batch, state, tables.num_signals)
@@ -66,13 +70,24 @@ def advance(
         scores = scores / temperature.unsqueeze(-1)
     action = choose(scores, drawn)
     likeliest = scores.softmax(dim=-1).amax(dim=-1) if record else None
+    kept = None
     if environment.num_depots > 1:
-        ahead = look_ahead(environment, tables, state, action, drawn=drawn, dtype=dtype)
+        ahead = look_ahead(
+            environment,
+            tables,
+            state,
+            action,
+            drawn=drawn,
+            drawn_depot=drawn_depot,
+            temperature=depot_temperature,
+            dtype=dtype,
+        )
         action = ahead.action
         if likeliest is not None:
             allowed = torch.where(ahead.decides.unsqueeze(-1), ahead.allowed, allowed)
             likeliest = torch.where(ahead.decides, ahead.likeliest, likeliest)
-    return Move(action, signals, allowed, environment.step(state, action), likeliest)
+            kept = ahead if drawn_depot is not None else None
+    return Move(action, signals, allowed, environment.step(state, action), likeliest, kept)
 
 
 @torch.no_grad()
@@ -83,6 +98,7 @@ def rollout(
     *,
     keys: Tensor | None = None,
     moves: int | None = None,
+    depot_temperature: float = 0.0,
     one_step: Callable[..., Move] = advance,
 ) -> Rollout:
     """Complete a solution from each start node (B, P), greedily or by sampling.
@@ -95,6 +111,8 @@ def rollout(
     moves
         Take exactly so many moves and never ask the device whether all solutions are finished, so
         that a CUDA graph can hold the rollout; those that need more count as stuck.
+    depot_temperature
+        Above 0, trajectories that have a key draw their depots, too (see ``look_ahead``).
     one_step
         ``advance``, or the same compiled, or with more of its arguments given; where it records,
         what a replay needs is kept.
@@ -106,13 +124,24 @@ def rollout(
     origin = torch.where(batch.has_depot.unsqueeze(1), environment.first_depots(starts), starts)
     sequence[..., 0], sequence[..., 1] = origin, starts
     kept: list[tuple[Tensor, ...]] = []
+    choices = ChoiceRecord(depot_temperature)
+    draws_depots = keys is not None and depot_temperature > 0 and environment.num_depots > 1
     taken = 0
     for step in range(limit):
         asks = moves is None and step % _STEPS_BETWEEN_QUESTIONS == 0
         if asks and bool(state.done.all()):
             break
         drawn = None if keys is None else uniform(keys, step)
-        move = one_step(environment, tables, state, drawn=drawn)
+        more: dict[str, Any] = {}
+        if keys is not None and draws_depots:
+            more = {
+                "drawn_depot": uniform(keys, -1 - step),
+                "depot_temperature": depot_temperature,
+            }
+        move = one_step(environment, tables, state, drawn=drawn, **more)
+        if move.ahead is not None:
+            ahead = move.ahead
+            choices.add(step, ahead.decides, ahead.chosen, ahead.grounds)
         if move.likeliest is not None:
             legal = move.allowed.to(torch.int8)
             depot = state.origin.int()
@@ -131,7 +160,9 @@ def rollout(
         steps = active.sum(dim=1).to(torch.int32)
         trace = Trace(starts, origin, action, steps, cost, signals, allowed, likeliest)
         if environment.num_depots > 1:
-            trace = replace(trace, depot=depot, num_depots=environment.num_depots)
+            trace = replace(
+                trace, depot=depot, num_depots=environment.num_depots, choices=choices.whole()
+            )
     return Rollout(sequence[..., : taken + 2], cost, trace)
 
 
@@ -160,6 +191,10 @@ class Ahead(NamedTuple):
     decides: Tensor  # (B, P) bool; where it has one
     allowed: Tensor  # (B, P, N) bool; what was chosen from there: one node before a switch
     likeliest: Tensor  # (B, P) chance of the likeliest of these
+    chosen: Tensor  # (B, P) int64; the depot
+    # What is recorded of depots that are drawn: the odds of the likeliest customer (-inf where
+    # there is none), that customer, signals and legal moves
+    grounds: tuple[Tensor, ...] = ()  # (B, K, P), (B, K, P) int32, (B, K, P, S), (B, K, P, N) int8
 
 
 def look_ahead(
@@ -169,41 +204,65 @@ def look_ahead(
     action: Tensor,
     *,
     drawn: Tensor | None = None,
+    drawn_depot: Tensor | None = None,
+    temperature: float = 1.0,
     dtype: torch.dtype | None = None,
 ) -> Ahead:
     """At a depot, compare all depots before the next route and move to the most confident one.
 
     For each depot the decoder is asked as if the vehicle stood there; the depot with the highest
-    probability of any single customer wins. If that is the present one, its customer is served,
-    otherwise the move is the (free) switch. That follows from what was asked and is never drawn.
+    probability of any single customer wins, or one is drawn by the odds of that customer (see
+    ``depot_choices``), where numbers (B, P) are given. If that is the present one, its customer is
+    served, otherwise the move is the (free) switch.
     """
     batch = environment.batch
     chooses = batch.is_depot.sum(dim=1, keepdim=True) > 1  # beside others in a mixed batch
     at_depot = at(batch.is_depot, state.current) & ~state.done & ~state.switched & (state.left > 0)
     at_depot = at_depot & chooses
-    best_chance = torch.full_like(state.length, -torch.inf)
-    best_move = action
-    best_legal = only(action, batch.num_nodes)
-    best_chosen = torch.zeros_like(at_depot)  # by a choice, not by a switch
+    own_move = action
+    own_legal = only(action, batch.num_nodes)
+    confidences: list[Tensor] = []
+    grounds: list[tuple[Tensor, ...]] = []
     for depot in range(environment.num_depots):
         there = torch.full_like(state.current, depot)
         standing = replace(state, current=there, origin=there, clock=at(batch.opening, there))
         customers = environment.customer_moves(standing)
         exists = at(batch.is_depot, there) & customers.any(dim=-1)
-        # Where nothing can be served, any row will do: it never wins.
+        # Where nothing can be served, any row will do: it is never chosen.
         legal = torch.where(exists.unsqueeze(-1), customers, torch.ones_like(customers))
         signals = problem_signals(batch, standing, tables.num_signals)
         scores = logits(tables, there, there, signals, legal, dtype)
-        chance = scores.amax(dim=-1) - scores.logsumexp(dim=-1)
-        move = choose(scores, drawn)
+        customer = scores.argmax(dim=-1)
+        chance = (scores.amax(dim=-1) - scores.logsumexp(dim=-1)).detach()
+        confidences.append(chance.masked_fill(~exists, -torch.inf))
+        if drawn_depot is not None:
+            odds = log_odds(scores, customer).masked_fill(~exists, -torch.inf)
+            grounds.append((odds, customer.int(), signals, legal.to(torch.int8)))
         stays = state.current == there
-        move = torch.where(stays, move, there)
-        legal = torch.where(stays.unsqueeze(-1), legal, only(there, batch.num_nodes))
-        better = exists & (chance > best_chance)
-        best_chance = torch.where(better, chance, best_chance)
-        best_move = torch.where(better, move, best_move)
-        best_legal = torch.where(better.unsqueeze(-1), legal, best_legal)
-        best_chosen = torch.where(better, stays, best_chosen)
-    decides = at_depot & torch.isfinite(best_chance)
-    likeliest = torch.where(best_chosen, best_chance.exp(), 1.0)
-    return Ahead(torch.where(decides, best_move, action), decides, best_legal, likeliest)
+        own_move = torch.where(stays, choose(scores.detach(), drawn), own_move)
+        own_legal = torch.where(stays.unsqueeze(-1), legal, own_legal)
+    confidence = torch.stack(confidences, dim=2)  # (B, P, K)
+    recorded = tuple(torch.stack(column, dim=1) for column in zip(*grounds, strict=True))
+    decides = at_depot & torch.isfinite(confidence).any(dim=2)
+    chosen = confidence.argmax(dim=2)
+    # The chance of the customer from here, and 1 of a move to another depot.
+    here = only(state.current, environment.num_depots)  # (B, P, K)
+    single = torch.where(here, confidence.exp(), 1.0)
+    if drawn_depot is None:
+        likeliest = single.gather(2, chosen.unsqueeze(-1)).squeeze(-1)
+    else:
+        # Where there is nothing to decide, all are alike: no chances follow from -inf alone.
+        scores = recorded[0].detach().transpose(1, 2) / temperature
+        scores = torch.where(decides.unsqueeze(-1), scores, 0.0)
+        chosen = torch.where(drawn_depot < 0, chosen, choose(scores, drawn_depot))
+        likeliest = (scores.softmax(dim=-1) * single).amax(dim=-1)
+    stays = chosen == state.current
+    switch = only(chosen, batch.num_nodes)
+    return Ahead(
+        action=torch.where(decides, torch.where(stays, own_move, chosen), action),
+        decides=decides,
+        allowed=torch.where(stays.unsqueeze(-1), own_legal, switch),
+        likeliest=likeliest,
+        chosen=chosen,
+        grounds=recorded,
+    )

@@ -7,6 +7,8 @@ from dataclasses import dataclass
 import torch
 from torch import Tensor
 
+from spacevrp.decode.depot_choices import DepotChoices
+
 
 @dataclass(frozen=True)
 class Trace:
@@ -23,6 +25,7 @@ class Trace:
     # Where instances may have several depots: that of the running route before each move
     depot: Tensor | None = None  # (B, T, P) int32
     num_depots: int = 1  # of the instance with most of them, and at least one
+    choices: DepotChoices | None = None  # where depots were drawn
 
     @property
     def first(self) -> Tensor:
@@ -41,6 +44,15 @@ class Trace:
         """Which moves there were before the solution was finished, (B, T, P) bool."""
         time = torch.arange(self.action.shape[1], device=self.action.device)
         return time[None, :, None] < self.steps.unsqueeze(1)
+
+    @property
+    def switches(self) -> Tensor:
+        """Which moves led from one depot to another, (B, T, P) bool."""
+        found = torch.zeros_like(self.action, dtype=torch.bool)
+        if self.depot is not None:
+            changes = self.depot[:, 1:] != self.depot[:, :-1]
+            found[:, :-1] = changes & self.active[:, 1:]
+        return found
 
     def sequences(self) -> Tensor:
         """Origin, start and moves, (B, P, T + 2); finished solutions rest where they stopped."""

@@ -104,6 +104,10 @@ class TrainConfig:
         Which share of a decision's advantage is the mean over all trajectories of the instance that
         take the same arc; the rest is its own trajectory's. What else happened on the way then
         counts for less, which makes gradients quieter and, as states differ, less exact.
+    depot_temperature
+        At which depots are drawn where there are several (see ``decode/depot_choices.py``); the
+        lower it is, the more often the surest. At 0 that is always taken, as in decoding, and no
+        gradient knows of the choice.
     average
         Decay of the running average of the weights (0: none).
     precision
@@ -154,6 +158,7 @@ class TrainConfig:
     baseline: Baseline = "mean"
     sure: float = 1.0
     arc_credit: float = 0.0
+    depot_temperature: float = 1.0
     average: float = 0.999
     precision: Precision = "bfloat16"
     seed: int = 1
@@ -220,7 +225,7 @@ class TrainConfig:
             _require_whole(name, getattr(self, name), 0)
         for name in ("learning_rate", "muon_rate", "bias_rate", "checkpoint_seconds"):
             _require_number(name, getattr(self, name), lambda v: v > 0, "more than 0")
-        for name in ("weight_decay", "muon_decay", "clip", "instance_clip"):
+        for name in ("weight_decay", "muon_decay", "clip", "instance_clip", "depot_temperature"):
             _require_number(name, getattr(self, name), lambda v: v >= 0, "of at least 0")
         _require_number("leader", self.leader, lambda v: v >= 1, "of at least 1")
         for name in ("momentum", "average"):

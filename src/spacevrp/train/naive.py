@@ -55,18 +55,35 @@ def naive_accumulate(
         drawn = uniform(keys, number)
         action = choose(scores.detach(), drawn)
         learned = ~state.done
+        of_depot: Tensor | float = 0.0
         if environment.num_depots > 1:
-            # At a depot the choice is among what can be served from there, or none at all.
-            with torch.no_grad():
-                ahead = look_ahead(
-                    environment, tables, state, action, drawn=drawn, dtype=step.dtype
-                )
+            # At a depot the choice is of a depot first, then among what can be served from there,
+            # or of none at all before a switch.
+            temperature = step.config.depot_temperature
+            ahead = look_ahead(
+                environment,
+                tables,
+                state,
+                action,
+                drawn=drawn,
+                drawn_depot=uniform(keys, -1 - number) if temperature > 0 else None,
+                temperature=temperature or 1.0,
+                dtype=step.dtype,
+            )
             action = ahead.action
             allowed = torch.where(ahead.decides.unsqueeze(-1), ahead.allowed, allowed)
             scores = logits(tables, state.origin, state.current, signals, allowed, step.dtype)
-        chance = scores.log_softmax(dim=-1).gather(2, action.unsqueeze(-1)).squeeze(-1)
+            if temperature > 0:
+                odds = torch.where(ahead.decides.unsqueeze(1), ahead.grounds[0], 0.0)  # (B, K, P)
+                chances_of = (odds / temperature).log_softmax(dim=1)
+                of_depot = chances_of.gather(1, ahead.chosen.unsqueeze(1)).squeeze(1)
+                of_depot = torch.where(ahead.decides, of_depot, 0.0)
+        chance = scores.log_softmax(dim=-1).gather(2, action.unsqueeze(-1)).squeeze(-1) + of_depot
         if step.config.sure < 1:
-            learned = learned & (scores.softmax(dim=-1).amax(dim=-1) < step.config.sure)
+            likeliest = scores.softmax(dim=-1).amax(dim=-1)
+            if environment.num_depots > 1:
+                likeliest = torch.where(ahead.decides, ahead.likeliest, likeliest)
+            learned = learned & (likeliest < step.config.sure)
         chances.append(torch.where(learned, chance, 0.0))
         arc = torch.stack([state.current, action], dim=-1)
         arcs.append(torch.where(state.done.unsqueeze(-1), -1, arc))

@@ -102,7 +102,9 @@ def _updates(header: dict[str, Any]) -> int:
 
 def resumed_config(path: Path, settings: list[str]) -> TrainConfig:
     """The configuration stored in a checkpoint with some settings changed."""
-    stored = TrainConfig.from_dict(checkpoint.read_header(path)["config"])
+    # Runs from before depots were drawn go on as they began.
+    before_depots = {"depot_temperature": 0.0}
+    stored = TrainConfig.from_dict(before_depots | checkpoint.read_header(path)["config"])
     config = stored.changed(settings)
     before, now = _fixed_keys(stored), _fixed_keys(config)
     for name, value in now.items():

@@ -9,8 +9,9 @@ import torch
 from torch import Tensor
 
 from spacevrp.decode.fused import fused_rollout, supports
+from spacevrp.decode.fused_replay import fused_replay_gradients
 from spacevrp.decode.random_numbers import random_keys
-from spacevrp.decode.replay import fused_replay_gradients, replay_gradients, trained_tables
+from spacevrp.decode.replay import replay_gradients, trained_tables
 from spacevrp.decode.rollout import advance, rollout
 from spacevrp.decode.trace import Trace
 from spacevrp.env import Environment, start_nodes
@@ -137,7 +138,14 @@ class TrainStep:
         keys = random_keys(starts.shape, starts.device)
         if self.uses_kernels(environment):
             return fused_rollout(
-                environment, tables, starts, keys, record=True, max_steps=limit, missing_arcs=False
+                environment,
+                tables,
+                starts,
+                keys,
+                record=True,
+                max_steps=limit,
+                missing_arcs=False,
+                depot_temperature=self.config.depot_temperature,
             )
         detached = tables.map(torch.Tensor.detach)
         trace = rollout(
@@ -147,6 +155,7 @@ class TrainStep:
             keys=keys,
             # A captured graph cannot wait for an answer.
             moves=limit if self.fused else None,
+            depot_temperature=self.config.depot_temperature,
             one_step=partial(self.one_step, dtype=self.dtype, record=True),
         ).trace
         assert trace is not None  # it was asked for

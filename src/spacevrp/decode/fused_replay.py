@@ -1,0 +1,265 @@
+"""The same gradients as :func:`spacevrp.decode.replay.replay_gradients`, by Triton kernels."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+from typing import Any
+
+import torch
+from torch import Tensor
+
+from spacevrp.decode.depot_choices import DepotChoices
+from spacevrp.decode.fused import match_type, move_weights
+from spacevrp.decode.packing import pack_facts
+from spacevrp.decode.replay import of_decisions
+from spacevrp.decode.trace import Trace
+from spacevrp.model.decoder import DecoderTables
+
+# Decisions of an instance that its program lists, or sums up, in one go.
+_LISTED_AT_ONCE = 1024
+_MULTIPLIED_AT_ONCE = 64
+
+
+@dataclass(frozen=True)
+class _Rows:
+    """Decisions: ``coefficient`` times the log probability of ``action`` is differentiated.
+
+    Or, with ``odds``, times its log odds. All are (B, R, P) and contiguous; those whose coefficient
+    is 0 take no time.
+    """
+
+    first: Tensor  # int32
+    current: Tensor  # int32
+    action: Tensor  # int32
+    signals: Tensor  # (B, R, P, S)
+    allowed: Tensor  # (B, R, P, N) int8
+    coefficient: Tensor  # float32
+    odds: bool = False
+
+    @classmethod
+    def of_moves(cls, trace: Trace, each: Tensor) -> _Rows:
+        """The moves of a trace, with coefficients (B, T, P)."""
+        if trace.signals is None or trace.allowed is None:
+            raise ValueError("expected a trace with its decisions recorded, received one without")
+        # A switch was the only move; what led to it is the choice of a depot.
+        learned = trace.active & ~trace.switches
+        return cls(
+            trace.first.int().contiguous(),
+            trace.current.int(),
+            trace.action,
+            trace.signals,
+            trace.allowed,
+            torch.where(learned, each, 0.0).float(),
+        )
+
+    @classmethod
+    def of_depots(cls, choices: DepotChoices, each: Tensor) -> _Rows:
+        """What depots were asked, with coefficients (B, T, P) of moves."""
+        depot = choices.depot.flatten(1, 2).int()
+        return cls(
+            depot,
+            depot,
+            choices.customer.flatten(1, 2),
+            choices.signals.flatten(1, 2),
+            choices.allowed.flatten(1, 2),
+            choices.odds_coefficients(each).flatten(1, 2).float().contiguous(),
+            odds=True,
+        )
+
+
+def fused_replay_gradients(
+    tables: DecoderTables,
+    trace: Trace,
+    coefficient: Tensor,
+    *,
+    dtype: torch.dtype = torch.bfloat16,
+    block: int = 16,
+    splits: int = 8,
+    num_warps: int = 8,
+) -> dict[str, Tensor]:
+    """Gradients with respect to the tables, for at most 128 nodes."""
+    each = of_decisions(coefficient, trace)
+    depots = 1 if trace.depot is None else trace.num_depots
+    options: dict[str, Any] = {
+        "dtype": dtype,
+        "block": block,
+        "splits": splits,
+        "num_warps": num_warps,
+    }
+    rows = _Rows.of_moves(trace, each)
+    if trace.choices is None:
+        return _gradients_of(tables, rows, depots, **options)
+    # The larger part first: the memory that it needed is enough for the other.
+    asked = _Rows.of_depots(trace.choices, each)
+    found = _gradients_of(tables, asked, depots, **options)
+    for name, more in _gradients_of(tables, rows, depots, **options).items():
+        found[name] += more
+    return found
+
+
+def _gradients_of(
+    tables: DecoderTables,
+    these: _Rows,
+    depots: int,
+    *,
+    dtype: torch.dtype,
+    block: int,
+    splits: int,
+    num_warps: int,
+) -> dict[str, Tensor]:
+    """Gradients of what some decisions add up to."""
+    # Imported here: Triton is only there where it is needed.
+    import triton
+
+    from spacevrp.decode.move_kernel import GRADIENT_COLUMNS, fact_gradient_kernel
+    from spacevrp.decode.replay_kernel import (
+        list_kernel,
+        product_kernel,
+        replay_kernel,
+        scatter_kernel,
+    )
+
+    size, rows = these.action.shape[0], these.action[0].numel()
+    nodes, device = these.allowed.shape[3], these.action.device
+    width = tables.embedding.shape[-1]
+    block_nodes = max(16, triton.next_power_of_2(nodes))
+    tile = {"WIDTH": width, "BLOCK_N": block_nodes, "num_warps": num_warps}
+
+    def scratch(columns: int) -> Tensor:
+        return torch.empty((size, rows, columns), dtype=dtype, device=device)
+
+    def zeros(*shape: int) -> Tensor:
+        return torch.zeros((size, *shape), dtype=torch.float32, device=device)
+
+    chosen = torch.empty((size, rows), dtype=torch.int32, device=device)
+    number = torch.empty((size,), dtype=torch.int32, device=device)
+    list_kernel[(size,)](these.coefficient, chosen, number, rows, BLOCK=_LISTED_AT_ONCE)
+
+    weight, match = scratch(block_nodes), scratch(block_nodes)
+    sums, context, query = scratch(2 * width), scratch(width), scratch(width)
+    scalars = zeros(2)
+    weights = torch.stack([tables.read_weight, tables.match_weight], dim=1).float().contiguous()
+    moves: list[Tensor] = [these.coefficient] * 7
+    if tables.move_first is not None:
+        assert tables.batch is not None
+        lengths = tables.batch.distance.float().contiguous()
+        rides = lengths
+        if tables.batch.duration is not tables.batch.distance:
+            rides = tables.batch.duration.float().contiguous()
+        facts = pack_facts(tables.batch, tables.zscore, depots, block_nodes)
+        moves = [*move_weights(tables), *facts, lengths, rides]
+    replay_kernel[(size, splits)](
+        tables.embedding.detach().to(match_type(dtype)).contiguous(),
+        tables.keyed.detach().to(dtype).contiguous(),
+        tables.query_first.detach().float().contiguous(),
+        tables.query_last.detach().float().contiguous(),
+        tables.state_weight.detach().float().contiguous(),
+        tables.zscore.float().contiguous(),
+        weights.detach(),
+        these.first,
+        these.current,
+        these.action,
+        these.signals,
+        these.allowed,
+        these.coefficient,
+        chosen,
+        number,
+        *moves,
+        weight,
+        sums,
+        match,
+        context,
+        query,
+        scalars,
+        rows,
+        nodes,
+        BLOCK_R=block,
+        SIGNALS=tables.num_signals,
+        MOVES=tables.move_first is not None,
+        DEPOTS=depots,
+        ODDS=these.odds,
+        CLIPPING=tables.clipping,
+        SCALE=1.0 / math.sqrt(width),
+        FAST=device.type == "cuda",
+        num_stages=1,  # nothing is fetched ahead: the registers are all taken
+        **tile,
+    )
+
+    def product(left: Tensor, right: Tensor) -> Tensor:
+        out = zeros(nodes, right.shape[2])
+        grid = (size, right.shape[2] // width)
+        product_kernel[grid](
+            left,
+            right,
+            number,
+            out,
+            rows,
+            nodes,
+            right.shape[2],
+            BLOCK_R=_MULTIPLIED_AT_ONCE,
+            **tile,
+        )
+        return out
+
+    def scatter(rows_of_decisions: Tensor) -> Tensor:
+        """Sums by first node, by last node and by signal, (B, 3, N, columns)."""
+        columns = rows_of_decisions.shape[2]
+        out = zeros(3, nodes, columns)
+        scatter_kernel[(size, 3)](
+            rows_of_decisions,
+            these.signals,
+            these.first,
+            these.current,
+            chosen,
+            number,
+            out,
+            rows,
+            nodes,
+            WIDTH=columns,
+            BLOCK_N=block_nodes,
+            BLOCK_R=_MULTIPLIED_AT_ONCE,
+            SIGNALS=tables.num_signals,
+            num_warps=num_warps,
+        )
+        return out
+
+    found = {}
+    if tables.move_first is not None:
+        of_facts = scratch(GRADIENT_COLUMNS.value)
+        fact_gradient_kernel[(size, splits)](
+            match,
+            these.signals,
+            these.first,
+            these.current,
+            chosen,
+            number,
+            *moves[3:],
+            of_facts,
+            rows,
+            nodes,
+            NODE_COUNT=moves[3].shape[1],
+            BLOCK_N=block_nodes,
+            BLOCK_R=_MULTIPLIED_AT_ONCE,
+            SIGNALS=tables.num_signals,
+            DEPOTS=depots,
+            SCALE=1.0 / math.sqrt(width),
+            num_warps=num_warps,
+        )
+        facts_of = scatter(of_facts)[..., : tables.move_first.shape[2]]
+        found = {
+            "move_first": facts_of[:, 0],
+            "move_last": facts_of[:, 1],
+            "move_state": facts_of[:, 2, : tables.num_signals],
+        }
+    grad_query = scatter(query)
+    return {
+        **found,
+        "embedding": product(match, context),
+        "keyed": product(weight, sums),
+        "query_first": grad_query[:, 0],
+        "query_last": grad_query[:, 1],
+        "state_weight": grad_query[:, 2, : tables.num_signals],
+        "read_weight": scalars[:, 0],
+        "match_weight": scalars[:, 1],
+    }
