@@ -7,8 +7,10 @@ import os
 import signal
 from collections.abc import Callable
 from multiprocessing.connection import Connection, wait
-from threading import Thread
+from threading import RLock, Thread
 from typing import Any
+
+from tqdm import tqdm
 
 Answer = Callable[[Any], Any]
 
@@ -77,6 +79,8 @@ def _serve(connection: Connection, make: Callable[..., Answer], arguments: tuple
     # Ctrl-C reaches all processes of a terminal; the one that asks decides what it means.
     signal.signal(signal.SIGINT, signal.SIG_IGN)
     Thread(target=_end_with_parent, daemon=True).start()
+    # The lock of progress bars is one for all processes, and one that is ended leaves it behind.
+    tqdm.set_lock(RLock())
     answer = make(*arguments)
     while True:
         try:
