@@ -60,7 +60,7 @@ def test_ctrl_c_writes_the_best_plan(solve, instance, tmp_path, monkeypatch, cap
     def interrupted(*_: Any, **__: Any) -> Any:
         raise KeyboardInterrupt
 
-    monkeypatch.setattr("spacevrp.solver.solver.Call._improve", interrupted)
+    monkeypatch.setattr("spacevrp.solver.improve.Improve.run", interrupted)
     out = tmp_path / "plan.json"
     assert solve(instance, "--time", "60s", "-o", out) == 0
     assert main(["check", str(instance), str(out)]) == 0
