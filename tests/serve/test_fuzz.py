@@ -1,6 +1,6 @@
 """Malformed requests to every path: never a mistake of the server's own, and no memory is lost.
 
-The quick test sends some hundred. The slow one sends 2,000 to a server that is a process of its
+The quick test sends some hundred. The slow one sends 1,000 to a server that is a process of its
 own; ``SPACEVRP_FUZZ_REQUESTS`` has it send so many, and ``SPACEVRP_FUZZ_SEED`` others.
 """
 
@@ -131,6 +131,10 @@ def hostile_request(seed: int, job: str) -> dict[str, Any]:
     }
 
 
+# Of all kinds, by which tests see that requests reach everything.
+ALL = {200, 202, 400, 404, 405, 422}
+
+
 def send(http: Any, seeds: range, job: str) -> Counter[int]:
     """Send requests; how often each status was the answer."""
     statuses: Counter[int] = Counter()
@@ -143,7 +147,6 @@ def send(http: Any, seeds: range, job: str) -> Counter[int]:
         assert "Traceback" not in answer.text
         assert "/tmp" not in answer.text
     assert "\nspacevrp_faults_total 0\n" in http.get("/metrics").text
-    assert {200, 202, 400, 404, 405, 422} <= set(statuses), statuses
     return statuses
 
 
@@ -151,14 +154,14 @@ def test_malformed_requests(serving: Any, capfd: pytest.CaptureFixture[str]) -> 
     server = serving(max_customers=200, max_time=1.0)
     job = server.take(FOUR)
     server.ended(job)
-    send(server.http, range(300), job)
+    assert set(send(server.http, range(300), job)) >= ALL
     assert "fault" not in capfd.readouterr().err
     assert server.ended(server.take(FOUR))["cost"] == LOOP
 
 
 @pytest.mark.slow
 def test_thousands_of_malformed_requests(process: Any) -> None:
-    count = int(os.environ.get("SPACEVRP_FUZZ_REQUESTS", "2000"))
+    count = int(os.environ.get("SPACEVRP_FUZZ_REQUESTS", "1000"))
     first = 1000 * int(os.environ.get("SPACEVRP_FUZZ_SEED", "1"))
     # Few results are kept, so that what grows would be lost memory.
     server = process("--max-customers", "200", "--max-time", "1s", "--keep-jobs", "100")
@@ -174,6 +177,7 @@ def test_thousands_of_malformed_requests(process: Any) -> None:
     statuses_again = send(server.http, range(begin, begin + count // parts), job)
     held.append(round(server.memory(), 1))
     print(f"{sum(statuses.values())} requests: {dict(sorted(statuses.items()))}; MiB {held}")
+    assert set(statuses) >= ALL
     errors = server.stderr()
     assert "Traceback" not in errors
     assert "fault" not in errors
