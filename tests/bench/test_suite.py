@@ -104,9 +104,9 @@ def test_a_day_with_pins_starts_where_the_pins_end_and_costs_the_same_in_the_end
 def test_stops_of_an_overloaded_day_are_optional_for_others_and_compulsory_for_the_referee():
     day = build_day("overloaded", 30, 0, 1)
     assert day.given is not None
-    nobody = Solution.judged(day.given, [], [])
-    assert nobody.feasible
-    assert Found(day.back(nobody), 0.0).unserved == 30
+    unplanned = Solution.judged(day.given, [], [])
+    assert unplanned.feasible
+    assert Found(day.back(unplanned), 0.0).unserved == 30
     assert np.isfinite(day.given.penalty[1:]).all()
 
 
