@@ -73,7 +73,7 @@ def test_ctrl_c_before_there_is_a_plan(solve, instance, tmp_path, monkeypatch):
     def interrupted(*_: Any, **__: Any) -> Any:
         raise KeyboardInterrupt
 
-    monkeypatch.setattr("spacevrp.solver.solver.Call._begin", interrupted)
+    monkeypatch.setattr("spacevrp.solver.solver.Call.begin", interrupted)
     out = tmp_path / "plan.json"
     assert solve(instance, "--time", "60s", "-o", out) == 130
     assert not out.exists()

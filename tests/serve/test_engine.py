@@ -110,7 +110,7 @@ def test_calls_are_those_of_a_solver(actors: Actors, solver: Solver) -> None:
     params = SolveParams(network=False, iterations=50)
     found: list[Any] = []
     stages: list[str] = []
-    outcome = remote.run(problems, params, callback=found.append, entered=stages.append)
+    outcome = remote.run(problems, params, callback=found.append, progress=stages.append)
     alone = solver.run(problems, params)
     assert [one.routes for one in outcome.results] == [one.routes for one in alone.results]
     assert [one.problem for one in outcome.results] == problems  # the caller's own

@@ -15,7 +15,6 @@ from spacevrp.engines.progress import Progress
 from spacevrp.engines.settings import Settings
 from spacevrp.generators import generate
 from spacevrp.problems.deadline import Deadline, TimeIsUp
-from spacevrp.problems.errors import SpacevrpError
 from spacevrp.problems.problem import Problem
 from spacevrp.problems.solution import Solution
 from spacevrp.solver import Solver
@@ -117,7 +116,7 @@ def test_rollouts_stop_in_the_middle(solver: Solver, monkeypatch: pytest.MonkeyP
     monkeypatch.setattr("spacevrp.engines.search.supports_native", lambda _: False)
     problems = generate("CVRP", 12, 3)
     clock = Clock()
-    outcome = solver.run(problems, time=10 * LOOK, search=False, clock=clock)
+    outcome = solver.run(problems, time=Deadline(10 * LOOK, clock), search=False)
     assert [plan is None for plan in outcome.solutions] == [True] * 3
     assert all(plan.is_legal for plan in outcome.results)
     assert clock.looks < 60
@@ -129,7 +128,7 @@ def test_a_call_stops_wherever_it_is(variant: str, solver: Solver) -> None:
     (problem,) = generate(variant, 12, 1)
     for looks in (1, 40, 120):
         clock = Clock()
-        outcome = solver.run(problem, time=looks * LOOK, search=False, clock=clock)
+        outcome = solver.run(problem, time=Deadline(looks * LOOK, clock), search=False)
         (best,) = outcome.results
         assert best.is_legal
         assert clock.looks <= looks + 60
@@ -163,7 +162,7 @@ def test_fleets_and_large_instances_stop_too(solver: Solver) -> None:
     )
     for one, more in ((fleet, {}), (problem, {"candidates": 4})):
         clock = Clock()
-        outcome = solver.run(one, time=10 * LOOK, search=False, clock=clock, **more)
+        outcome = solver.run(one, time=Deadline(10 * LOOK, clock), search=False, **more)
         assert outcome.results[0].is_legal
         assert clock.looks < 60
 
@@ -183,9 +182,7 @@ def test_a_deadline_of_the_callers_ends_a_call_without_a_time(solver: Solver) ->
         if stage == "improve":
             deadline.interrupt()
 
-    outcome = solver.run(problem, deadline=deadline, entered=entered, augmentations=1)
+    outcome = solver.run(problem, time=deadline, progress=entered, augmentations=1)
     assert stages == ["start", "construct", "improve"]
     assert outcome.results[0].feasible  # what the network made
     assert any("interrupted" in note for note in outcome.notes)
-    with pytest.raises(SpacevrpError, match="received both"):
-        solver.run(problem, deadline=deadline, time=1.0)

@@ -15,6 +15,7 @@ from spacevrp.env import Environment, start_nodes
 from spacevrp.env.starts import can_start
 from spacevrp.generators import generate
 from spacevrp.model import SpaceModel, augmentation_seeds
+from spacevrp.problems.deadline import Deadline
 from spacevrp.problems.errors import SpacevrpError
 from spacevrp.problems.problem import Problem
 from spacevrp.problems.solution import Solution
@@ -173,9 +174,13 @@ def test_the_time_of_the_search_is_not_the_referees(solver, monkeypatch):
     monkeypatch.setattr("spacevrp.solver.solver.can_search", lambda problem: True)
     monkeypatch.setattr("spacevrp.native.core", object())
     monkeypatch.setattr("spacevrp.solver.construct.time.perf_counter", lambda: now)
-    seconds = solver.run(generate("CVRP", 5, 2), augment=1, clock=lambda: now).seconds
+    seconds = solver.run(
+        generate("CVRP", 5, 2), augment=1, time=Deadline(clock=lambda: now)
+    ).seconds
     assert seconds.improving == 200.0
     assert seconds.judging == 0.0
     assert seconds.total == 200.0
-    network = solver.run(generate("CVRP", 5, 2), protocol="network", clock=lambda: now)
+    network = solver.run(
+        generate("CVRP", 5, 2), protocol="network", time=Deadline(clock=lambda: now)
+    )
     assert network.seconds.total == 0

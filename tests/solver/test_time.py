@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import signal
 import warnings
 from collections.abc import Iterator
@@ -17,8 +18,8 @@ from spacevrp.problems.deadline import Deadline, stopping_on_interrupt
 from spacevrp.problems.errors import SpacevrpError
 from spacevrp.problems.solution import Solution
 from spacevrp.solver import NoPlanError, solver
-from spacevrp.solver.construct import MOST_AUGMENTATIONS, Round, rounds_in_time
 from spacevrp.solver.pool import Pool
+from spacevrp.solver.rounds import MOST_AUGMENTATIONS, Round, rounds_in_time
 
 from .conftest import Clock, FakeEngine, alone
 
@@ -80,7 +81,7 @@ def test_the_search_goes_on_from_the_best_plan(solver_of: Any, fake: FakeEngine)
 def test_the_network_alone_uses_the_time(solver_of: Any, fake: FakeEngine, clock: Clock) -> None:
     (problem,) = generate("CVRP", 20, 1)
     began = clock.now
-    outcome = solver_of(fake).run(problem, time=3.0, search=False, clock=clock)
+    outcome = solver_of(fake).run(problem, time=Deadline(3.0, clock), search=False)
     assert outcome.results == [alone(problem)]
     assert 2.0 < clock.now - began <= 3.0
     assert outcome.augmentations == sum(call.augmentations for call in fake.calls) > 8
@@ -97,7 +98,7 @@ def test_the_network_has_a_quarter_of_the_time_where_the_search_follows(
     (problem,) = generate("CVRP", 100, 1)
     began = clock.now
     fake.rate = 0.01
-    outcome = solver_of(fake).run(problem, time=2.0, clock=clock)
+    outcome = solver_of(fake).run(problem, time=Deadline(2.0, clock))
     # Eight start nodes take 0.18 s. As many more are expected to fit into the rest of 0.5 s, and
     # fourteen do.
     assert 0.18 <= clock.now - began <= 0.5
@@ -129,12 +130,12 @@ def test_a_partial_plan_says_why(solver_of: Any, fake: FakeEngine, clock: Clock)
     """The network comes to dead ends only, and the fleet is too small for all customers."""
     fake.stuck = True
     problem = generate("CVRP", 20, 1)[0].replace(max_routes=1, variant=None)
-    outcome = solver_of(fake).run(problem, time=2.0, search=False, clock=clock)
+    outcome = solver_of(fake).run(problem, time=Deadline(2.0, clock), search=False)
     assert "the fleet is too small" in outcome.reasons[0]
     assert outcome.solutions == [None]
     assert outcome.results[0].partial
     with pytest.raises(NoPlanError, match="the fleet is too small") as caught:
-        solver_of(fake).solve(problem, time=1, search=False, clock=clock)
+        solver_of(fake).solve(problem, time=Deadline(1, clock), search=False)
     assert list(caught.value.partial) == [0]
 
 
@@ -151,7 +152,7 @@ def test_an_interruption_keeps_the_best_plan(solver_of, fake, clock, monkeypatch
     monkeypatch.setattr("spacevrp.solver.improve.Improve.construct", lambda *_: None)
     (problem,) = generate("CVRP", 20, 1)
     for time, of in ((5.0, " of 5 s"), (None, "")):
-        outcome = solver_of(fake).run(problem, time=time, clock=clock)
+        outcome = solver_of(fake).run(problem, time=Deadline(time or math.inf, clock))
         assert outcome.results == [alone(problem)]
         (note,) = outcome.notes
         assert note.startswith("interrupted after 0.")
@@ -203,7 +204,7 @@ def test_a_callback_may_stop_the_call(solver_of: Any, fake: FakeEngine, clock: C
     def fail(plan: Solution) -> None:
         raise RuntimeError("the caller's own")
 
-    outcome = solver_of(fake).run(problem, time=5.0, search=False, callback=stop, clock=clock)
+    outcome = solver_of(fake).run(problem, time=Deadline(5.0, clock), search=False, callback=stop)
     assert outcome.results == [alone(problem)]
     assert len(fake.calls) == 1
     with pytest.raises(RuntimeError, match="the caller's own"):
@@ -214,10 +215,12 @@ def test_no_plan_is_worse_than_the_start(solver_of: Any, fake: FakeEngine, clock
     """The network serves each customer alone; the start has two in one route."""
     (problem,) = generate("CVRP", 20, 1)
     together = [(0, 1, 2, 0), *((0, node, 0) for node in problem.customers[2:])]
-    asked: dict[str, Any] = {"time": 5.0, "search": False, "clock": clock}
+    asked: dict[str, Any] = {"search": False}
     for start in (together, Solution.judged(problem, together)):
+        asked["time"] = Deadline(5.0, clock)
         outcome = solver_of(fake).run(problem, start=start, **asked)
         assert outcome.results[0].routes == tuple(together)
+    asked["time"] = Deadline(5.0, clock)
     several = solver_of(fake).run([problem, problem], start=[None, together], **asked)
     assert [len(one.routes) for one in several.results] == [20, 19]
 
@@ -246,13 +249,13 @@ def test_a_start_for_each_problem(solver_of: Any, fake: FakeEngine) -> None:
 
 def test_what_the_time_was_too_short_for_is_a_warning(solver_of, fake, clock):
     (problem,) = generate("CVRP", 20, 1)
-    asked: dict[str, Any] = {"search": False, "partial": True, "clock": clock}
+    asked: dict[str, Any] = {"search": False, "partial": True}
     with pytest.warns(RuntimeWarning, match="the time was too short for the network") as caught:
-        solver_of(fake).solve(problem, time=0.01, **asked)
+        solver_of(fake).solve(problem, time=Deadline(0.01, clock), **asked)
     assert caught[0].filename == __file__  # where the call is
     with warnings.catch_warnings():
         warnings.simplefilter("error")
-        assert solver_of(fake).solve(problem, time="3s", **asked).feasible
+        assert solver_of(fake).solve(problem, time=Deadline(3.0, clock), **asked).feasible
 
 
 @pytest.mark.parametrize("name", ["augmentations", "num_samples", "iterations"])

@@ -52,10 +52,10 @@ class Call:
                 outcome = solver.run(
                     problems,
                     params,
+                    time=self._deadline,
                     start=starts,
                     callback=self._found,
-                    entered=self._events.put,
-                    deadline=self._deadline,
+                    progress=self._events.put,
                     explain=explain,
                 )
                 bare = [replace(plan, problem=None) for plan in outcome.results]

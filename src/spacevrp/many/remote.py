@@ -20,8 +20,9 @@ from spacevrp.problems.plan_text import count
 from spacevrp.problems.problem import Problem
 from spacevrp.problems.solution import Solution
 from spacevrp.solver import Outcome, SolveParams
-from spacevrp.solver.budget import as_seconds
+from spacevrp.solver.budget import as_deadline
 from spacevrp.solver.pool import Callback, as_starts
+from spacevrp.solver.solver import Entered
 
 # Seconds for a new actor to load the network, and for a call to end once it was asked to.
 START, GRACE = 120.0, 30.0
@@ -120,11 +121,10 @@ class RemoteSolver:
         problem: Any,
         params: SolveParams | None = None,
         *,
-        time: float | str | None = None,
+        time: float | str | Deadline | None = None,
         start: Any = None,
         callback: Callback | None = None,
-        deadline: Deadline | None = None,
-        entered: Callable[[str], object] | None = None,
+        progress: Entered | None = None,
         explain: bool | None = None,
         **changes: Any,
     ) -> Outcome:
@@ -140,13 +140,8 @@ class RemoteSolver:
             the best plans so far.
         """
         problems, _ = as_problems(problem)
-        if deadline is None:
-            deadline = Deadline() if time is None else Deadline(as_seconds(time))
-        elif time is not None:
-            raise SpacevrpError("time: expected none with a deadline, received both")
-        resolved = SolveParams() if params is None else params
-        if changes:
-            resolved = resolved.changed(**changes)
+        deadline = as_deadline(time)
+        params = (SolveParams() if params is None else params).changed(**changes)
         best: dict[int, Solution] = as_starts(start, problem, problems)
 
         def found(number: int, plan: Solution) -> None:
@@ -160,9 +155,9 @@ class RemoteSolver:
         try:
             while True:
                 begun_with = [best.get(number) for number in range(len(problems))]
-                call = _Call(problems, resolved, begun_with, deadline, explain)
+                call = _Call(problems, params, begun_with, deadline, explain)
                 try:
-                    return self._follow(actor, call, found, entered)
+                    return self._follow(actor, call, found, progress)
                 except ActorLost as error:
                     lost += 1
                     if lost == _MOST_LOST or deadline.interrupted:
@@ -177,7 +172,7 @@ class RemoteSolver:
         actor: Any,
         call: _Call,
         found: Callable[[int, Solution], None],
-        entered: Callable[[str], object] | None,
+        entered: Entered | None,
     ) -> Outcome:
         """One attempt on one actor: hear what it says until it ends."""
         stop = False

@@ -260,10 +260,10 @@ class Workers:
             outcome = self.solver.run(
                 problems,
                 batch[0].params,
-                deadline=deadline,
+                time=deadline,
                 start=[job.start for job in batch],
                 callback=found,
-                entered=entered,
+                progress=entered,
                 explain=False,
             )
         except (SpacevrpError, MemoryError) as error:

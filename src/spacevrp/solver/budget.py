@@ -7,6 +7,7 @@ import math
 
 from spacevrp.arguments import parse_duration
 from spacevrp.problems.conversion import show
+from spacevrp.problems.deadline import Deadline
 from spacevrp.problems.errors import SpacevrpError
 
 
@@ -24,3 +25,10 @@ def as_seconds(given: float | str, name: str = "time") -> float:
     if not (seconds > 0 and math.isfinite(seconds)):
         raise SpacevrpError(f"{name}: expected {expected}, received {show(given)}")
     return seconds
+
+
+def as_deadline(given: float | str | Deadline | None) -> Deadline:
+    """So long from now on; None for no limit. A deadline is taken as it is."""
+    if isinstance(given, Deadline):
+        return given
+    return Deadline() if given is None else Deadline(as_seconds(given))

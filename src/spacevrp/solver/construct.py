@@ -5,47 +5,56 @@ from __future__ import annotations
 import math
 import time
 from collections.abc import Iterator, Sequence
+from contextlib import suppress
 from dataclasses import dataclass, field, replace
-from itertools import islice
 
 import numpy as np
 
-from spacevrp.engines.base import Account, Engine, in_time
+from spacevrp.engines.base import Account, Engine
 from spacevrp.engines.grouping import count_rollouts, group, search_of
 from spacevrp.engines.progress import Progress, ShowProgress
 from spacevrp.engines.pruning import SMALL, is_large
 from spacevrp.engines.settings import Seconds, Settings
 from spacevrp.inference.construct import Candidate
-from spacevrp.problems.deadline import Deadline
+from spacevrp.inference.heads import STRENGTH
+from spacevrp.problems.deadline import NEVER, Deadline, TimeIsUp
 from spacevrp.problems.explanation.insertions import Insertions, missing
 from spacevrp.problems.problem import Problem
 from spacevrp.problems.solution import Solution
-from spacevrp.solver.effort import BY_DESIGN, can_search
+from spacevrp.solver.effort import BY_DESIGN, SEARCHED_AUGMENTATIONS
+from spacevrp.solver.params import SolveParams
 from spacevrp.solver.partial import best_partial
 from spacevrp.solver.pool import Pool
 from spacevrp.solver.protocol import Protocol
 from spacevrp.solver.reasons import fleet_too_small
-from spacevrp.solver.reduce import Task, reduce
+from spacevrp.solver.reduce import Task, Tasks, reduce
+from spacevrp.solver.rounds import rounds_in_time, seed_of_round
 from spacevrp.solver.selection import select, select_all
 
 # Sampled rollouts of the second attempt, where the first came to dead ends only.
 _SECOND_SAMPLES, _SECOND_SAMPLES_LARGE = 32, 8
 # Instances whose plans are judged at a time.
 _JUDGED_TOGETHER = 256
+# Of a time, for the network at the most, where the search follows.
+NETWORK_SHARE = 0.25
 # Within a time: start nodes of the first round, and of large instances.
 FIRST_STARTS, FIRST_STARTS_LARGE = 8, 1
 # An instance goes without the network if there are fewer seconds than this for each pair of nodes:
 # it looks at all of them, and a single layer cannot be interrupted.
 _SECONDS_A_PAIR = 1e-6
-# Augmentations at the most where there is time for more; then moves are sampled.
-MOST_AUGMENTATIONS = 128
-_SAMPLES = 7
-# A round has at most so many times as many rollouts as the one before.
-_GROWTH = 4.0
-_SHORTEST = 1e-6  # seconds, where a clock did not move
 
-# The problem itself as a task, and its rollouts that came to dead ends.
-Stuck = tuple[Task, list[Candidate]]
+# Problems, how they are planned, and the augmentations of those with symmetric distances and of the
+# others.
+Round = tuple[Sequence[int], Settings, tuple[int, int]]
+
+
+@dataclass
+class Made:
+    """What the tasks of a round came to, beside the plans that were offered."""
+
+    parts: dict[int, Solution] = field(default_factory=dict)  # by the identity of the task
+    # Of problems themselves: the rollouts that came to dead ends.
+    stuck: dict[int, tuple[Task, list[Candidate]]] = field(default_factory=dict)
 
 
 @dataclass
@@ -54,12 +63,11 @@ class Construct:
 
     engine: Engine
     pool: Pool
+    params: SolveParams
     protocol: Protocol
     deadline: Deadline
-    batch_memory: int | None = None
+    searched: frozenset[int]  # the problems that the search goes on with
     show: ShowProgress = False
-    retry: bool = True  # sample more where every rollout comes to a dead end
-    searched: bool = False  # the search follows
     seconds: Seconds = field(default_factory=Seconds)
     refused: int = 0
     notes: list[str] = field(default_factory=list)
@@ -67,175 +75,70 @@ class Construct:
     rounds: list[Settings] = field(default_factory=list)
     reached: set[int] = field(default_factory=set)  # problems with rollouts, complete or not
 
-    def run(
-        self, numbers: Sequence[int], settings: Settings, augmentations: tuple[int, int]
-    ) -> None:
-        """Offer the network's plans of some problems.
+    def run(self, planned: Sequence[int]) -> None:
+        """Offer the network's plans of some problems, reduced to forms that it knows."""
+        account = Account(self.params.batch_memory, self.seconds, self.notes)
+        for numbers, settings, augmentations in self._rounds(planned):
+            self.rounds.append(replace(settings, augmentations=max(augmentations)))
+            tasks, made = self._reduce(numbers, settings, augmentations), Made()
+            for attempt, harder in self._attempts(tasks, settings, made):
+                groups, total = self._groups(attempt, harder)
+                with Progress(total, self.show) as progress:
+                    for some, alike in groups:
+                        forms = [task.form for task in some]
+                        shown = [task.reduction.shown for task in some]
+                        found: list[tuple[Task, list[Candidate]]] = []
+                        with suppress(TimeIsUp):  # those that are there before are judged
+                            searched = self.engine.search(forms, shown, alike, progress, account)
+                            for one in zip(some, searched, strict=False):
+                                found.append(one)
+                                if len(found) == _JUDGED_TOGETHER:
+                                    self._judge(found, made)
+                                    found = []
+                        self._judge(found, made)
+            self._accept_partial(numbers, made)
 
-        ``augmentations`` of each: where distances are symmetric, and where they are not.
+    # ------------------------------------------------------------------------- what is to be done
+
+    def _rounds(self, planned: Sequence[int]) -> Iterator[Round]:
+        """One round without a time, else as many as there is time for.
+
+        First those that the search goes on with, whose rounds are few.
         """
-        problems = self.pool.problems
-        self.rounds.append(replace(settings, augmentations=max(augmentations)))
-        began = time.perf_counter()
-        tasks = reduce(
-            problems,
-            numbers,
-            [augmentations[problems[number].features.asymmetric] for number in numbers],
-            self.protocol,
-            reductions=self.protocol.reductions and not self.searched,
-            largest=SMALL if settings.choices is None else min(SMALL, settings.choices),
+        params, deadline = self.params, self.deadline
+        timed = deadline.seconds < NEVER.seconds
+        settings = Settings(
+            starts=params.start_nodes,
+            samples=self.protocol.decide("num_samples", params.num_samples, None),
+            seed=params.seed,
+            choices=params.candidates,
+            heads=self.protocol.decide("policy_heads", params.policy_heads, STRENGTH),
+            pruned=self.protocol.pruned,
+            deadline=deadline if timed or self.pool.hears else NEVER,
         )
-        self.seconds.preparing += time.perf_counter() - began
-        stuck: dict[int, Stuck] = {}
-        parts = [part for _, _, some in tasks.parts for part in some]
-        plans: list[Solution | None] = [None] * len(parts)
-        for place, plan, reason, candidates in self._plan([*tasks.whole, *parts], settings):
-            if place >= len(tasks.whole):
-                plans[place - len(tasks.whole)] = plan
+        alone = [number for number in planned if number not in self.searched]
+        for numbers in ([number for number in planned if number in self.searched], alone):
+            if not numbers or deadline.over:
                 continue
-            task = tasks.whole[place]
-            self.reached.add(task.number)
-            if plan is not None:
-                self._offer(task, plan, candidates)
-            elif task.plain:
-                stuck[task.number] = task, candidates
-                self.reasons.setdefault(task.number, reason)
-        rest = iter(plans)
-        for number, split, some in tasks.parts:
-            own = [plan.routes for plan in islice(rest, len(some)) if plan is not None]
-            if len(own) == len(some):
-                self.pool.offer(number, Solution.judged(problems[number], split.together(own)))
-        hard = [n for n in stuck if not self.pool.complete(n) and self.needs_chance(n)]
-        self._try_again([stuck[number][0] for number in hard], settings, stuck)
-        self._accept_partial(numbers, stuck)
-
-    def _offer(self, task: Task, plan: Solution, candidates: Sequence[Candidate]) -> None:
-        expected = None
-        if task.problem.has_unknown_prizes and task.reduction.exact:
-            # Candidates are selected in their order: the first that passes is the plan.
-            expected = candidates[0].cost * task.problem.unit
-        self.pool.offer(task.number, plan, expected)
-
-    def needs_chance(self, number: int) -> bool:
-        """Whether to look for a complete plan by sampling.
-
-        Some fleets are so small that chance is of help, and some customers get home over others
-        only. The search is better at the first, and cannot begin with the second.
-        """
-        problem = self.pool.problems[number]
-        if not self.retry or self.deadline.over or fleet_too_small(problem):
-            return False
-        if not (self.searched and can_search(problem)):
-            return True
-        alone = Insertions(problem, ())
-        return any(
-            not any(insertion.fits for insertion in alone.own_routes(stops))
-            for stops in missing(problem, ())
-        )
-
-    def _try_again(
-        self, tasks: Sequence[Task], settings: Settings, stuck: dict[int, Stuck]
-    ) -> None:
-        """One augmentation once more: other moves come from the samples."""
-        for large, samples in ((False, _SECOND_SAMPLES), (True, _SECOND_SAMPLES_LARGE)):
-            harder = replace(
-                settings, samples=max(settings.samples or 0, samples), direct_return=False
-            )
-            able = []
-            for task in tasks:
-                if is_large(task.form, settings.choices) != large:
-                    continue
-                lacking = self.engine.lacks(task.form, harder)
-                if lacking is None:
-                    able.append(replace(task, augmentations=1))
-                else:
-                    self.notes.append(f"not looked for: {lacking}")
-            if not able:
+            follows = numbers is not alone  # the search does
+            if not timed:
+                usual = (SEARCHED_AUGMENTATIONS,) * 2 if follows else self.protocol.augmentations
+                asked = params.augmentations
+                yield numbers, settings, usual if asked is None else (asked, asked)
                 continue
-            for place, plan, _, candidates in self._plan(able, harder):
-                if plan is not None:
-                    self._offer(able[place], plan, candidates)
-                else:
-                    stuck[able[place].number][1].extend(candidates)
+            until = NETWORK_SHARE * deadline.seconds
+            if not follows:  # to each its part of what is left
+                working = self.pool.working
+                until = working.spent + working.left * len(alone) / len(self.pool.problems)
+            self.deadline = deadline.until(until)
+            # A quick round, and whole augmentations.
+            most = 1 + SEARCHED_AUGMENTATIONS if follows else None
+            yield from self._rounds_in_time(numbers, settings, most)
+            self.deadline = deadline
 
-    def _accept_partial(self, numbers: Sequence[int], stuck: dict[int, Stuck]) -> None:
-        """Offer what is legal of the rollouts where none is complete."""
-        began = time.perf_counter()
-        for number in numbers:
-            if self.pool.complete(number):
-                self.reasons.pop(number, None)
-                continue
-            problem = self.pool.problems[number]
-            form, some = problem, list[Candidate]()
-            if number in stuck and not self.deadline.over:
-                form, some = stuck[number][0].form, stuck[number][1]
-            # The sort is stable: of two that served as many, the better one stays first.
-            candidates = sorted(some, key=lambda one: -len(np.unique(one.sequence)))
-            self.pool.offer(number, best_partial(problem, candidates, form, self.deadline))
-        self.seconds.judging += time.perf_counter() - began
-
-    # ------------------------------------------------------------------------- what engines do
-
-    def _plan(
-        self, tasks: Sequence[Task], settings: Settings
-    ) -> Iterator[tuple[int, Solution | None, str, list[Candidate]]]:
-        """(place of a task, its best plan, why there is none, its candidates) in any order."""
-        device, account = self.engine.device, Account(self.batch_memory, self.seconds, self.notes)
-        forms = [task.form for task in tasks]
-        groups = []
-        for augmentations in sorted({task.augmentations for task in tasks}):
-            chosen = [
-                place for place, task in enumerate(tasks) if task.augmentations == augmentations
-            ]
-            groups += group(
-                forms, chosen, augmentations, lambda form: search_of(form, settings, device)
-            )
-        total = sum(
-            len(places)
-            * augmentations
-            * count_rollouts([forms[p] for p in places], settings, device)
-            for augmentations, places in groups
-        )
-        with Progress(total, self.show) as progress:
-            for augmentations, places in groups:
-                here = replace(settings, augmentations=augmentations)
-                some = [forms[place] for place in places]
-                shown = [tasks[place].reduction.shown for place in places]
-                found = in_time(self.engine.search(some, shown, here, progress, account))
-                pairs = zip(places, found, strict=False)
-                while several := list(islice(pairs, _JUDGED_TOGETHER)):
-                    yield from self._judge(tasks, several)
-
-    def _judge(
-        self, tasks: Sequence[Task], found: Sequence[tuple[int, list[Candidate]]]
-    ) -> Iterator[tuple[int, Solution | None, str, list[Candidate]]]:
-        """The same for tasks whose candidates are there."""
-        began = time.perf_counter()
-        cases = []
-        for place, candidates in found:
-            task = tasks[place]
-            cases.append((task.problem, self._without_hindsight(task, candidates), task.reduction))
-        resolved = select_all(cases)
-        self.seconds.judging += time.perf_counter() - began
-        for (place, _), (_, some, _), (plan, reason, refused) in zip(
-            found, cases, resolved, strict=True
-        ):
-            self.refused += refused
-            yield place, plan, reason, some[refused:] if plan is not None else some
-
-    def _without_hindsight(self, task: Task, candidates: list[Candidate]) -> list[Candidate]:
-        """Those to choose from; what the best of the others costs is noted."""
-        others = [candidate for candidate in candidates if candidate.hindsight]
-        if others:
-            best = select(task.problem, others, task.reduction)[0]
-            if best is not None:
-                known = self.pool.hindsight.get(task.number, math.inf)
-                self.pool.hindsight[task.number] = min(best.cost, known)
-        return [candidate for candidate in candidates if not candidate.hindsight]
-
-    # --------------------------------------------------------------------------- within a time
-
-    def run_in_time(self, numbers: Sequence[int], settings: Settings, most: int | None) -> None:
+    def _rounds_in_time(
+        self, numbers: Sequence[int], settings: Settings, most: int | None
+    ) -> Iterator[Round]:
         """Rounds of more and more rollouts as long as the next is expected to end in time.
 
         The first has a few start nodes of one augmentation. ``most`` augmentations in all; None for
@@ -254,11 +157,11 @@ class Construct:
                     settings,
                     starts=settings.starts if full else one.starts,
                     samples=settings.samples if full else one.samples,
-                    seed=_seed_of_round(settings.seed, order),
+                    seed=seed_of_round(settings.seed, order),
                     first_augmentation=sum(done.augmentations for done in self.rounds),
                     deadline=self.deadline,
                 )
-                self.run(able, here, (one.augmentations, one.augmentations))
+                yield able, here, (one.augmentations, one.augmentations)
         late = [number for number in numbers if number not in self.reached]
         if late:
             of = "the instance" if total == 1 else f"{len(late)} of {total} instances"
@@ -272,70 +175,150 @@ class Construct:
 
         A plan of the search's own is there already; less time than this is better left to it.
         """
-        if not self.searched and not is_large(self.pool.problems[number], None):
+        if number not in self.searched and not is_large(self.pool.problems[number], None):
             return 0.0
         return _SECONDS_A_PAIR * self.pool.problems[number].size ** 2
 
-
-@dataclass(frozen=True)
-class Round:
-    """How many rollouts of each problem."""
-
-    augmentations: int
-    starts: int  # of each augmentation
-    samples: int = 0  # from each of them, beside the greedy one
-
-    @property
-    def rollouts(self) -> int:
-        """Of one problem."""
-        return self.augmentations * self.starts * (1 + self.samples)
-
-
-def rounds_in_time(deadline: Deadline, few: int, every: int, most: int | None) -> Iterator[Round]:
-    """Rounds, each asked for when the last is done, as long as they are expected to end in time.
-
-    A round with k times as many rollouts takes at most k times as long, since all rollouts share
-    some of the work. ``few`` start nodes come first, ``every`` one is a full augmentation.
-    """
-    known: list[tuple[int, float]] = []  # rollouts and seconds
-    augmentations, next_ = 0, Round(1, few)
-    while True:
-        began = deadline.spent
-        yield next_
-        known.append((next_.rollouts, max(deadline.spent - began, _SHORTEST)))
-        augmentations += next_.augmentations
-        left = (MOST_AUGMENTATIONS if most is None else most) - augmentations
-        if deadline.over or (most is not None and left <= 0):
-            return
-        rollouts = max(
-            (
-                math.floor(count * min(_GROWTH, deadline.left / took))
-                for count, took in known
-                if took <= deadline.left
-            ),
-            default=0,
+    def _reduce(
+        self, numbers: Sequence[int], settings: Settings, augmentations: tuple[int, int]
+    ) -> Tasks:
+        """The forms in which the network plans the problems of a round."""
+        began, problems = time.perf_counter(), self.pool.problems
+        tasks = reduce(
+            problems,
+            numbers,
+            [augmentations[problems[number].features.asymmetric] for number in numbers],
+            self.protocol,
+            reductions=self.protocol.reductions and self.searched.isdisjoint(numbers),
+            largest=SMALL if settings.choices is None else min(SMALL, settings.choices),
         )
-        if rollouts < few:
-            return  # no fewer than at first
-        next_ = _plan_round(rollouts, every, left)
+        self.seconds.preparing += time.perf_counter() - began
+        return tasks
 
+    def _attempts(
+        self, tasks: Tasks, settings: Settings, made: Made
+    ) -> Iterator[tuple[Sequence[Task], Settings]]:
+        """All tasks; then one augmentation once more where all rollouts came to dead ends.
 
-def _plan_round(rollouts: int, starts: int, augmentations: int) -> Round:
-    """A round of at most so many rollouts; first ``augmentations``, then samples."""
-    if rollouts < starts:
-        return Round(1, rollouts)
-    whole = rollouts // starts
-    if augmentations > 0:
-        return Round(min(whole, augmentations), starts)
-    samples = min(_SAMPLES, whole - 1)
-    return Round(whole // (1 + samples), starts, samples)
+        In the second attempt other moves come from the samples.
+        """
+        yield [*tasks.whole, *(part for _, _, some in tasks.parts for part in some)], settings
+        for number, split, some in tasks.parts:
+            own = [made.parts[id(part)].routes for part in some if id(part) in made.parts]
+            if len(own) == len(some):
+                problem = self.pool.problems[number]
+                self.pool.offer(number, Solution.judged(problem, split.together(own)))
+        hard = [
+            task
+            for number, (task, _) in made.stuck.items()
+            if not self.pool.complete(number) and self.needs_chance(number)
+        ]
+        for large, samples in ((False, _SECOND_SAMPLES), (True, _SECOND_SAMPLES_LARGE)):
+            harder = replace(
+                settings, samples=max(settings.samples or 0, samples), direct_return=False
+            )
+            able = []
+            for task in hard:
+                if is_large(task.form, settings.choices) != large:
+                    continue
+                lacking = self.engine.lacks(task.form, harder)
+                if lacking is None:
+                    able.append(replace(task, augmentations=1))
+                else:
+                    self.notes.append(f"not looked for: {lacking}")
+            if able:
+                yield able, harder
 
+    def needs_chance(self, number: int) -> bool:
+        """Whether to look for a complete plan by sampling.
 
-def _seed_of_round(seed: int, order: int) -> int:
-    """The caller's own, and then others that follow from it: other pivots, other samples."""
-    if not order:
-        return seed
-    return int(np.random.SeedSequence([seed, order]).generate_state(1)[0])
+        Some fleets are so small that chance is of help, and some customers get home over others
+        only. The search is better at the first, and cannot begin with the second.
+        """
+        problem = self.pool.problems[number]
+        if not self.protocol.persist or self.deadline.over or fleet_too_small(problem):
+            return False
+        if number not in self.searched:
+            return True
+        alone = Insertions(problem, ())
+        return any(
+            not any(insertion.fits for insertion in alone.own_routes(stops))
+            for stops in missing(problem, ())
+        )
+
+    def _groups(
+        self, tasks: Sequence[Task], settings: Settings
+    ) -> tuple[list[tuple[list[Task], Settings]], int]:
+        """Tasks that are planned together, with their settings, and the rollouts of all."""
+        device, forms = self.engine.device, [task.form for task in tasks]
+        groups, total = [], 0
+        for wanted in sorted({task.augmentations for task in tasks}):
+            chosen = [place for place, task in enumerate(tasks) if task.augmentations == wanted]
+            for augmentations, places in group(
+                forms, chosen, wanted, lambda form: search_of(form, settings, device)
+            ):
+                alike = replace(settings, augmentations=augmentations)
+                groups.append(([tasks[place] for place in places], alike))
+                rollouts = count_rollouts([forms[place] for place in places], settings, device)
+                total += len(places) * augmentations * rollouts
+        return groups, total
+
+    # ------------------------------------------------------------------------- what came of it
+
+    def _judge(self, found: Sequence[tuple[Task, list[Candidate]]], made: Made) -> None:
+        """Offer the best plan of each task; keep those of parts, and what came to dead ends."""
+        began = time.perf_counter()
+        cases = [
+            (task.problem, self._without_hindsight(task, candidates), task.reduction)
+            for task, candidates in found
+        ]
+        selected = select_all(cases)
+        self.seconds.judging += time.perf_counter() - began
+        for (task, _), (problem, candidates, reduction), (plan, reason, refused) in zip(
+            found, cases, selected, strict=True
+        ):
+            self.refused += refused
+            if problem is not self.pool.problems[task.number]:
+                if plan is not None:
+                    made.parts[id(task)] = plan
+                continue
+            self.reached.add(task.number)
+            if plan is not None:
+                expected = None
+                if problem.has_unknown_prizes and reduction.exact:
+                    # Candidates are selected in their order: the first that passes is the plan.
+                    expected = candidates[refused].cost * problem.unit
+                self.pool.offer(task.number, plan, expected)
+            elif task.plain:
+                made.stuck.setdefault(task.number, (task, []))[1].extend(candidates)
+                self.reasons.setdefault(task.number, reason)
+
+    def _without_hindsight(self, task: Task, candidates: list[Candidate]) -> list[Candidate]:
+        """Those to choose from; what the best of the others costs is noted."""
+        others = [candidate for candidate in candidates if candidate.hindsight]
+        if others:
+            best = select(task.problem, others, task.reduction)[0]
+            if best is not None:
+                known = self.pool.hindsight.get(task.number, math.inf)
+                self.pool.hindsight[task.number] = min(best.cost, known)
+        return [candidate for candidate in candidates if not candidate.hindsight]
+
+    def _accept_partial(self, numbers: Sequence[int], made: Made) -> None:
+        """Offer what is legal of the rollouts where none is complete."""
+        began = time.perf_counter()
+        for number in numbers:
+            if self.pool.complete(number):
+                self.reasons.pop(number, None)
+                continue
+            problem = self.pool.problems[number]
+            form, some = problem, list[Candidate]()
+            if number in made.stuck and not self.deadline.over:
+                task, some = made.stuck[number]
+                form = task.form
+            # The sort is stable: of two that served as many, the better one stays first.
+            candidates = sorted(some, key=lambda one: -len(np.unique(one.sequence)))
+            self.pool.offer(number, best_partial(problem, candidates, form, self.deadline))
+        self.seconds.judging += time.perf_counter() - began
 
 
 def _starts_of(problem: Problem, settings: Settings, engine: Engine) -> int:

@@ -6,7 +6,7 @@ from collections.abc import Callable, Iterable, Sequence
 from typing import Any
 
 from spacevrp.problems.comparison import better_of, worth
-from spacevrp.problems.deadline import Deadline
+from spacevrp.problems.deadline import NEVER, Deadline
 from spacevrp.problems.errors import SolutionError, SpacevrpError
 from spacevrp.problems.inputs import is_one
 from spacevrp.problems.problem import Problem
@@ -14,6 +14,9 @@ from spacevrp.problems.recourse import expected_cost
 from spacevrp.problems.solution import Solution
 
 Callback = Callable[[Solution], object]
+
+# Of a time, for the reasons why customers are left out, at the most; and seconds for each.
+_REASONS_SHARE, _REASON = 0.15, 0.05
 
 
 class Pool:
@@ -50,6 +53,20 @@ class Pool:
     def hears(self) -> bool:
         """Whether plans found during a search are wanted, too."""
         return self._callback is not None
+
+    @property
+    def working(self) -> Deadline:
+        """The deadline of all but the reasons for customers who are left out."""
+        deadline = self._deadline
+        if deadline.seconds == NEVER.seconds:
+            return deadline
+        left_out = sum(
+            violation.code == "visit"
+            for plan in self._best.values()
+            for violation in plan.violations
+        )
+        reasons = min(_REASONS_SHARE * deadline.seconds, _REASON * left_out)
+        return deadline.until(deadline.seconds - reasons)
 
     def of(self, number: int) -> Solution | None:
         """The best plan of a problem, complete or not."""

@@ -1,14 +1,15 @@
 """Problems in, plans out: reduce, construct, improve, judge.
 
-:class:`Call` is the recipe. The network constructs plans of the problems, or of other forms of them
-(``reduce``); the compiled search improves them; the referee has judged every plan that is returned.
-Each stage offers its plans to one pool, so that a call can end at any time with the best so far.
+:meth:`Solver.run` is the recipe. The network constructs plans of the problems, or of other forms of
+them (``reduce``); the compiled search improves them; the referee has judged every plan that is
+returned. Each stage offers its plans to one pool, so that a call can end at any time with the best
+so far.
 """
 
 from __future__ import annotations
 
-import time as clocks
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, overload
@@ -16,11 +17,9 @@ from typing import TYPE_CHECKING, Any, overload
 from spacevrp import native
 from spacevrp.engines.choosing import EngineName, choose_engine
 from spacevrp.engines.progress import ShowProgress
-from spacevrp.engines.settings import Settings
-from spacevrp.inference.heads import STRENGTH
 from spacevrp.inference.weights import DEFAULT_WEIGHTS
 from spacevrp.problems.conversion import as_whole
-from spacevrp.problems.deadline import NEVER, Clock, Deadline, stopping_on_interrupt
+from spacevrp.problems.deadline import NEVER, Deadline, stopping_on_interrupt
 from spacevrp.problems.errors import SpacevrpError, UnsupportedError
 from spacevrp.problems.inputs import as_problems, is_one
 from spacevrp.problems.learned import unlearned
@@ -28,11 +27,10 @@ from spacevrp.problems.problem import Problem
 from spacevrp.problems.recourse import can_plan_ahead
 from spacevrp.problems.solution import Solution
 from spacevrp.problems.warning import warn
-from spacevrp.solver.budget import as_seconds
+from spacevrp.solver.budget import as_deadline
 from spacevrp.solver.construct import Construct
 from spacevrp.solver.effort import (
     BY_DESIGN,
-    SEARCHED_AUGMENTATIONS,
     can_search,
     is_small,
     pays_network,
@@ -56,10 +54,8 @@ if TYPE_CHECKING:
 
 # What Problem.from_data takes: another program's keys here, and data frames, which have no type.
 AnyProblem = Problem | Mapping[str, Any]
-# Of a time, for the network at the most, where the search follows.
-NETWORK_SHARE = 0.25
-# Of a time, for the reasons why customers are left out, at the most; and seconds for each.
-_REASONS_SHARE, _REASON = 0.15, 0.05
+# Told the name of a stage.
+Entered = Callable[[str], object]
 # Beyond so much more than was given, it is said.
 _TOLERANCE, _MOMENT = 0.05, 0.2
 
@@ -177,14 +173,11 @@ class Solver:
         problem: AnyProblem | Iterable[AnyProblem],
         params: SolveParams | None = None,
         *,
-        time: float | str | None = None,
+        time: float | str | Deadline | None = None,
         start: Any = None,
         callback: Callback | None = None,
-        progress: ShowProgress = False,
+        progress: ShowProgress | Entered = False,
         explain: bool | None = None,
-        clock: Clock = clocks.perf_counter,
-        deadline: Deadline | None = None,
-        entered: Callable[[str], object] | None = None,
         **changes: Any,
     ) -> Outcome:
         """The same with an account of it, and no error where no plan is complete.
@@ -195,6 +188,8 @@ class Solver:
             Spend so long, seconds or such as ``"5s"`` or ``"2m"``, on all problems together. It is
             a limit: every stage looks at it, and what cannot be interrupted is not begun unless it
             is expected to fit. The network has a quarter of it at the most, the search the rest.
+            Or a :class:`Deadline`, which another thread may interrupt, to end with the best plans
+            so far.
         start
             A feasible plan to begin from, a :class:`Solution` or its routes; for several problems
             one each, None where there is none. The result is never worse.
@@ -202,16 +197,11 @@ class Solver:
             Called with every new best plan, judged by the referee. Raise ``StopIteration`` to stop
             with the best plans so far; other exceptions end the call.
         progress
-            Show a bar where stderr is a terminal; ``"always"`` shows it anyway.
+            Show a bar where stderr is a terminal; ``"always"`` shows it anyway. A function is told
+            the name of every stage that begins.
         explain
             Look for the reasons why customers are left out. None for yes, and with a time for the
             first few alone; the others are found when they are asked for.
-        clock
-            Tells the time in seconds.
-        deadline
-            In place of a time; another thread may interrupt it, to end with the best plans so far.
-        entered
-            Told the name of every stage that begins.
 
         Raises
         ------
@@ -219,22 +209,30 @@ class Solver:
             If it comes before there is any plan. Later it ends the call: the best plans so far are
             returned, with a note.
         """
-        resolved = SolveParams() if params is None else params
-        if changes:
-            resolved = resolved.changed(**changes)
-        seconds = NEVER.seconds if time is None else as_seconds(time)
-        if deadline is None:
-            deadline = Deadline(seconds, clock)
-        elif time is not None:
-            raise SpacevrpError("time: expected none with a deadline, received both")
+        params = (SolveParams() if params is None else params).changed(**changes)
+        deadline = as_deadline(time)
         if deadline.seconds < NEVER.seconds:
-            resolved.check_time()
+            params.check_time()
         problems, _ = as_problems(problem)
         given = as_starts(start, problem, problems)
-        engine = self._engine_for(protocol_named(resolved.protocol))
-        call = Call(engine, problems, resolved, deadline, given, callback, progress, entered)
-        with engine.at_work():
-            return call.run(explain)
+        engine = self._engine_for(protocol_named(params.protocol))
+        call = Call(engine, problems, params, deadline, given, callback, progress)
+        with engine.at_work(), call.bar, stopping_on_interrupt(deadline, call.has_plan):
+            with call.interruptible():
+                with call.stage("start"):
+                    call.begin()
+                planned = call.planned()
+                with call.stage("construct"):
+                    call.construct.run(planned)
+                with call.stage("improve"):
+                    call.improve.run(call.searched, call.pool.working)
+                stuck = call.stuck(planned)
+                if stuck:
+                    with call.stage("construct"):
+                        call.construct.run(stuck)
+                    with call.stage("improve"):
+                        call.improve.run(stuck, call.pool.working)
+            return call.judge(explain)
 
     def _engine_for(self, protocol: Protocol) -> Engine:
         """With the weights of a protocol, where the caller named none."""
@@ -250,7 +248,7 @@ class Solver:
 
 @dataclass
 class Call:
-    """One call: the four stages, and the pool of plans between them."""
+    """What the stages of one call share: the pool of plans between them, and who is told."""
 
     engine: Engine
     problems: list[Problem]
@@ -258,17 +256,19 @@ class Call:
     deadline: Deadline
     given: dict[int, Solution]
     callback: Callback | None
-    show: ShowProgress
-    entered: Callable[[str], object] | None = None
+    progress: ShowProgress | Entered
     stages: list[tuple[str, float, list[float | None]]] = field(default_factory=list)
 
     def __post_init__(self) -> None:
-        self.protocol: Protocol = protocol_named(self.params.protocol)
+        self.began = self.deadline.spent
         self.timed = self.deadline.seconds < NEVER.seconds
-        self.bar = TimeBar(self.deadline, self.show if self.timed else False)
+        show = False if callable(self.progress) else self.progress
+        self.bar = TimeBar(self.deadline, show if self.timed else False)
+        show = False if self.timed else show
         listens = self.callback is not None or self.bar.visible
         self.pool = Pool(self.problems, self.deadline, self._tell if listens else None)
-        wanted = self.protocol.decide("search", self.params.search, True)
+        protocol = protocol_named(self.params.protocol)
+        wanted = protocol.decide("search", self.params.search, True)
         everything = range(len(self.problems))
         self.searched = [n for n in everything if wanted and can_search(self.problems[n])]
         terms = [unlearned(problem) for problem in self.problems]
@@ -279,86 +279,48 @@ class Call:
                 raise UnsupportedError(
                     f"instance {number}, {term}: expected {expected}, received a call without it"
                 )
-        show = False if self.timed else self.show
         self.construct = Construct(
-            self.engine, self.pool, self.protocol, self.deadline, self.params.batch_memory, show
+            *(self.engine, self.pool, self.params, protocol, self.deadline),
+            frozenset(self.searched),
+            show,
         )
         self.improve = Improve(self.pool, self.given, self.params, self.engine.threads, show)
         if wanted and not native.available() and any(map(can_plan_ahead, self.problems)):
             self.construct.notes.append(native.MISSING)
 
-    def run(self, explain: bool | None) -> Outcome:
-        """All stages, or as many as there is time for."""
-        began = self.deadline.spent
-        with self.bar, stopping_on_interrupt(self.deadline, lambda: self.pool.any):
-            try:
-                self._stage("start", self._begin)
-                planned = self._planned()
-                self._stage("construct", lambda: self._construct(planned))
-                self._stage("improve", lambda: self.improve.run(self.searched, self._working))
-                stuck = self._stuck(planned)
-                if stuck:
-                    self._stage("construct", lambda: self._construct(stuck))
-                    self._stage("improve", lambda: self.improve.run(stuck, self._working))
-            except KeyboardInterrupt:
-                if not self.pool.any:
-                    raise
-                self.deadline.interrupt()
-            return self._judge(began, explain)
+    def has_plan(self) -> bool:
+        """Whether there is a plan to return."""
+        return self.pool.any
 
-    def _stage(self, name: str, work: Callable[[], None]) -> None:
+    @contextmanager
+    def interruptible(self) -> Iterator[None]:
+        """Ctrl-C ends the stages, and leaves the best plans so far."""
+        try:
+            yield
+        except KeyboardInterrupt:
+            if not self.pool.any:
+                raise
+            self.deadline.interrupt()
+
+    @contextmanager
+    def stage(self, name: str) -> Iterator[None]:
+        """Tell that a stage begins; note what it took, and what the plans cost after it."""
         began = self.deadline.spent
         self.bar.stage(name)
-        if self.entered is not None:
-            self.entered(name)
-        work()
+        if callable(self.progress):
+            self.progress(name)
+        yield
         took, plans = self.deadline.spent - began, map(self.pool.of, range(len(self.problems)))
         costs = [plan.cost if plan is not None and plan.feasible else None for plan in plans]
         self.stages.append((name, took, costs))
 
-    def _begin(self) -> None:
+    def begin(self) -> None:
         """The caller's plans; within a time also what the search constructs in a moment."""
         self.pool.begin(self.given)
         if self.timed:
             self.improve.construct(self.searched, self.deadline)
 
-    def _construct(self, planned: Sequence[int]) -> None:
-        """The network's plans, of problems reduced to forms that it knows."""
-        params, stage = self.params, self.construct
-        alone = [n for n in planned if n not in set(self.searched)]
-        settings = Settings(
-            starts=params.start_nodes,
-            samples=self.protocol.decide("num_samples", params.num_samples, None),
-            seed=params.seed,
-            choices=params.candidates,
-            heads=self.protocol.decide("policy_heads", params.policy_heads, STRENGTH),
-            pruned=self.protocol.pruned,
-            deadline=self.deadline if self.timed or self.callback is not None else NEVER,
-        )
-        stage.retry = self.protocol.persist
-        for numbers, searched in (([n for n in planned if n not in alone], True), (alone, False)):
-            stage.searched = searched
-            if not numbers or self.deadline.over:
-                continue
-            if not self.timed:
-                augmentations = self.protocol.augmentations
-                if searched:
-                    augmentations = (SEARCHED_AUGMENTATIONS, SEARCHED_AUGMENTATIONS)
-                if params.augmentations is not None:
-                    augmentations = (params.augmentations, params.augmentations)
-                stage.run(numbers, settings, augmentations)
-                continue
-            until = NETWORK_SHARE * self.deadline.seconds
-            if not searched:  # to each its part of what is left
-                working = self._working
-                until = working.spent + working.left * len(alone) / len(self.problems)
-            stage.deadline = self.deadline.until(until)
-            # A quick round, and whole augmentations.
-            most = 1 + SEARCHED_AUGMENTATIONS if searched else None
-            stage.run_in_time(numbers, settings, most)
-            stage.deadline = self.deadline
-
-    def _planned(self) -> list[int]:
+    def planned(self) -> list[int]:
         """The problems that the network plans: not those so small or large that it does not pay."""
         if self.params.network is False:
             return [n for n in range(len(self.problems)) if n not in set(self.searched)]
@@ -376,11 +338,10 @@ class Call:
         without = {*large, *(n for n in searched if is_small(self.problems[n]))}
         return [number for number in known if number not in without]
 
-    def _stuck(self, planned: Sequence[int]) -> list[int]:
+    def stuck(self, planned: Sequence[int]) -> list[int]:
         """Small problems that the search cannot begin with, so that the network has to."""
         if self.params.network is False:
             return []
-        self.construct.searched = True
         without = {n for n in self.searched if is_small(self.problems[n])}.difference(planned)
         return [
             number
@@ -388,17 +349,7 @@ class Call:
             if not self.pool.complete(number) and self.construct.needs_chance(number)
         ]
 
-    @property
-    def _working(self) -> Deadline:
-        """The deadline of all but the reasons for customers who are left out."""
-        if not self.timed:
-            return self.deadline
-        plans = [self.pool.of(number) for number in range(len(self.problems))]
-        left = sum(_left_out(plan) for plan in plans if plan is not None)
-        seconds = self.deadline.seconds
-        return self.deadline.until(seconds - min(_REASONS_SHARE * seconds, _REASON * left))
-
-    def _judge(self, began: float, explain: bool | None) -> Outcome:
+    def judge(self, explain: bool | None) -> Outcome:
         """The plans as the referee has judged them, and the reasons for partial ones."""
         plans, stage = self.pool.finish(), self.construct
         judging = self.deadline.spent
@@ -417,7 +368,7 @@ class Call:
         stage.seconds.judging += self.deadline.spent - judging
         improving = [took for name, took, _ in self.stages if name == "improve"]
         stage.seconds.improving = sum(improving)
-        spent = self.deadline.spent - began
+        spent = self.deadline.spent - self.began
         notes = (*stage.notes, *self._late(spent))
         results = [
             Result.of(
@@ -449,10 +400,6 @@ class Call:
             self.callback(plan)
 
 
-def _left_out(plan: Solution) -> int:
-    return sum(violation.code == "visit" for violation in plan.violations)
-
-
 @overload
 def solve(problem: AnyProblem, params: SolveParams | None = ..., **options: Any) -> Result: ...
 
@@ -482,7 +429,5 @@ def solve(
         As of :meth:`Solver.solve`: ``time``, ``start``, ``callback``, ``progress``, ``partial``,
         and fields of :class:`SolveParams` by name.
     """
-    time = options.get("time")
-    if time is not None:  # before the weights are loaded
-        as_seconds(time)
+    as_deadline(options.get("time"))  # what is wrong with it shows before the weights are loaded
     return Solver(weights, device, threads=threads).solve(problem, params, **options)
