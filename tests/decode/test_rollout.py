@@ -13,7 +13,7 @@ import torch
 from spacevrp.decode import rollout
 from spacevrp.decode.random_numbers import random_keys
 from spacevrp.decode.replay import decisions
-from spacevrp.decode.rollout import advance, choose, look_ahead
+from spacevrp.decode.rollout import Drawn, advance, choose, look_ahead
 from spacevrp.decode.signal import problem_signals
 from spacevrp.env import Environment, start_nodes
 from spacevrp.generators.testsets import generate
@@ -220,9 +220,7 @@ def test_depots_are_drawn_by_the_odds_of_their_likeliest_customer():
                 distance_only(rows),
                 state,
                 state.current,
-                drawn=torch.zeros((1, 1)),
-                drawn_depot=number.view(1, 1),
-                temperature=temperature,
+                Drawn(torch.zeros((1, 1)), None, number.view(1, 1), temperature),
             )
             for number in numbers
         ]

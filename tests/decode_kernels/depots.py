@@ -16,7 +16,7 @@ from torch import Tensor
 
 from spacevrp.bench.agreement import _equal_choices, _error, _through_encoder
 from spacevrp.decode.depot_choices import DepotChoices
-from spacevrp.decode.fused import fused_rollout
+from spacevrp.decode.fused import FusedOptions, Launch, fused_rollout
 from spacevrp.decode.fused_replay import fused_replay_gradients
 from spacevrp.decode.random_numbers import random_keys, uniform
 from spacevrp.decode.replay import odds_of_depots, replay_gradients
@@ -70,11 +70,10 @@ def main(size: int = 100) -> int:
     greedy = slice(0, size // 2)
     keys[:, greedy] = -1
     # The interpreter makes nothing of bfloat16.
-    options = {} if device.type == "cuda" else {"dtype": torch.float32}
+    launch = Launch() if device.type == "cuda" else Launch(torch.float32)
     temperature = config.depot_temperature
-    asked = {"record": True, "max_steps": MAX_MOVES, "missing_arcs": False, **options}
-    asked |= {"depot_temperature": temperature}
-    trace = fused_rollout(environment, tables, starts, keys, **asked)
+    options = FusedOptions(True, MAX_MOVES, missing_arcs=False, depot_temperature=temperature)
+    trace = fused_rollout(environment, tables, starts, keys, options, launch)
     rolled_out = time.monotonic() - begun
     twin = rollout(environment, tables, starts, keys=keys, depot_temperature=temperature)
     by_last = ("starts", "origin", "steps", "cost", "action", "likeliest", "depot")
@@ -82,7 +81,7 @@ def main(size: int = 100) -> int:
     part |= {name: getattr(trace, name)[:, :, greedy] for name in ("signals", "allowed")}
     likeliest = replace(trace, **part)
     coefficient = torch.randn(starts.shape, device=device) / starts.numel()
-    received = fused_replay_gradients(tables, trace, coefficient, **options)
+    received = fused_replay_gradients(tables, trace, coefficient, launch)
     expected = replay_gradients(tables, trace, coefficient, chunk=8)
     gradients = [_through_encoder(model, live, found) for found in (received, expected)]
     found = {

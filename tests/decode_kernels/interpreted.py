@@ -20,7 +20,7 @@ from torch import Tensor
 from spacevrp.bench.agreement import measure_agreement
 from spacevrp.decode import rollout, routes_of
 from spacevrp.decode.depot_choices import DepotChoices
-from spacevrp.decode.fused import fused_rollout
+from spacevrp.decode.fused import FusedOptions, Launch, fused_rollout
 from spacevrp.decode.fused_replay import fused_replay_gradients
 from spacevrp.decode.random_numbers import random_keys
 from spacevrp.decode.replay import decisions, replay_gradients
@@ -183,9 +183,11 @@ def several_depots(
     starts = start_nodes(environment, STARTS).repeat(1, 2)
     keys = random_keys(starts.shape, starts.device)
     keys[:, :STARTS] = -1
-    options = {"block": BLOCK, "dtype": torch.float32}
+    launch = Launch(torch.float32, BLOCK, splits=2)
     drawing = {"depot_temperature": temperature}
-    fast = fused_rollout(environment, tables, starts, keys, record=True, **drawing, **options)
+    fast = fused_rollout(
+        environment, tables, starts, keys, FusedOptions(record=True, **drawing), launch
+    )
     slow = rollout(environment, tables, starts, keys=keys, one_step=RECORDING, **drawing)
     length = slow.sequence.shape[2]
     sequences = fast.sequences()
@@ -205,7 +207,7 @@ def several_depots(
         # Unsure of most moves, so that there is something to learn.
         tables = replace(tables, clipping=10.0)
     exact, rounding = exact_gradients(tables, fast, coefficient)
-    received = fused_replay_gradients(tables, fast, coefficient, splits=2, **options)
+    received = fused_replay_gradients(tables, fast, coefficient, launch)
     found = {
         "same_likeliest": bool(same[:, :STARTS].all()),
         "same_sampled": bool(same[:, STARTS:].all()),
@@ -345,22 +347,22 @@ def compare(config: ModelConfig, problems: dict[str, Problem]) -> dict[str, obje
         tables = network(config)(batch, random_seeds(batch, config))
     environment = Environment(batch)
     starts = start_nodes(environment, STARTS)
-    options = {"block": BLOCK, "dtype": torch.float32}
+    launch = Launch(torch.float32, BLOCK, splits=2)
     keys = random_keys(starts.shape, starts.device)
 
     slow = rollout(environment, tables, starts, one_step=RECORDING)
-    fast = fused_rollout(environment, tables, starts, record=True, **options)
+    fast = fused_rollout(environment, tables, starts, None, FusedOptions(record=True), launch)
     _, _, slow_signals, slow_allowed, slow_action, active = decisions(slow.trace)
     length = slow_action.shape[1]
     likeliest = slow.trace.likeliest
     visited = torch.cat([slow.sequence[:, :, :2], slow_action.transpose(1, 2)], dim=2)
 
-    drawn = fused_rollout(environment, tables, starts, keys, record=True, **options)
+    drawn = fused_rollout(environment, tables, starts, keys, FusedOptions(record=True), launch)
     drawn_slowly = rollout(environment, tables, starts, keys=keys)
     coefficient = torch.randn(drawn.action.shape)  # a decision each
     coefficient *= torch.rand(drawn.action.shape) < 0.7  # some of which do not count
     exact, rounding = exact_gradients(tables, drawn, coefficient)
-    received = fused_replay_gradients(tables, drawn, coefficient, splits=2, **options)
+    received = fused_replay_gradients(tables, drawn, coefficient, launch)
     gradients = compared(received, exact, rounding)
 
     result: dict[str, object] = {}
@@ -420,7 +422,7 @@ def main() -> None:
     problems = cases()
     paper = replace(FOUR_SIGNALS, signals=1)
     config = TrainConfig(variants=("TSP", "CVRPTW"), size=4, batch=2, trajectories=3, model=paper)
-    options = {"block": BLOCK, "dtype": torch.float32}
+    launch = Launch(torch.float32, BLOCK, splits=2)
     found = {
         "rules": list(problems),
         "cases": {
@@ -428,7 +430,7 @@ def main() -> None:
             for name, (config, rules, _) in ASKED.items()
         },
         "mixing": mixing(),
-        "agreement": measure_agreement(config, torch.device("cpu"), **options),
+        "agreement": measure_agreement(config, torch.device("cpu"), launch=launch),
         "several depots": {
             f"{name}, {way}": several_depots(config, temperature, variants)
             for name, (config, _, ways) in ASKED.items()

@@ -214,6 +214,7 @@ def test_seeds_of_augmentations_do_not_depend_on_the_company(model: SpaceModel) 
 KERNEL_CHECK = """
 from functools import partial
 import torch
+from spacevrp.decode.fused import Launch
 from spacevrp.generators import generate
 from spacevrp.model import ModelConfig, SpaceModel
 from spacevrp.problems.problem import Problem
@@ -228,7 +229,7 @@ solver = Solver(SpaceModel(config), "cpu")
 problems = [p for n in ("CVRPTW", "ATSP", "PDTSP", "OP") for p in generate(n, 6, 1)]
 slow = solver.solve(problems, augment=2)
 search.uses_kernel = lambda environment: True
-search.fused_rollout = partial(search.fused_rollout, dtype=torch.float32)
+search.fused_rollout = partial(search.fused_rollout, launch=Launch(torch.float32))
 assert solver.solve(problems, augment=2) == slow
 short = Problem.from_coordinates(
     [(0, 0), (0, 1), (1, 0), (1, 1)], demand=[0, 2, 2, 2], capacity=3, max_routes=2

@@ -65,20 +65,7 @@ def draw_depot(
 
 
 @triton.jit
-def store_signals(
-    told, resource, time, credit, left, reach, back, pairs, mask, SIGNALS: tl.constexpr
-):
+def store_signals(told, signals, mask, SIGNALS: tl.constexpr):
     """Write as many signals (P,) as the network is told."""
-    tl.store(told, resource, mask=mask)
-    if SIGNALS > 1:
-        tl.store(told + 1, time, mask=mask)
-    if SIGNALS > 2:
-        tl.store(told + 2, credit, mask=mask)
-    if SIGNALS > 3:
-        tl.store(told + 3, left, mask=mask)
-    if SIGNALS > 4:
-        tl.store(told + 4, reach, mask=mask)
-    if SIGNALS > 5:
-        tl.store(told + 5, back, mask=mask)
-    if SIGNALS > 6:
-        tl.store(told + 6, pairs, mask=mask)
+    for number in tl.static_range(SIGNALS):
+        tl.store(told + number, signals[number], mask=mask)

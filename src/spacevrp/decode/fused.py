@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from dataclasses import dataclass
 
 import torch
 from torch import Tensor
@@ -27,27 +28,38 @@ def supports(environment: Environment) -> bool:
     return environment.num_depots <= MAX_DEPOTS and environment.batch.num_nodes <= MAX_NODES
 
 
+@dataclass(frozen=True)
+class Launch:
+    """How a kernel is launched."""
+
+    dtype: torch.dtype = torch.bfloat16  # of the products
+    block: int = 16  # trajectories, or decisions, of a tile
+    num_warps: int = 8  # of a program
+    splits: int = 8  # programs that share the decisions of an instance in a replay
+
+
+@dataclass(frozen=True)
+class FusedOptions:
+    """What a rollout in one launch does, beside the choice of moves."""
+
+    record: bool = False  # what a replay needs
+    max_steps: int | None = None  # solutions that need more moves count as stuck
+    missing_arcs: bool = True  # there may be some; generated instances have all arcs
+    depot_temperature: float = 0.0  # above 0 depots are drawn, and that is recorded
+
+
+USUAL, PLAIN = Launch(), FusedOptions()
+
+
 def fused_rollout(
     environment: Environment,
     tables: DecoderTables,
     starts: Tensor,
     keys: Tensor | None = None,
-    *,
-    record: bool = False,
-    max_steps: int | None = None,
-    missing_arcs: bool = True,
-    depot_temperature: float = 0.0,
-    block: int = 16,
-    num_warps: int = 8,
-    dtype: torch.dtype = torch.bfloat16,
+    options: FusedOptions = PLAIN,
+    launch: Launch = USUAL,
 ) -> Trace:
-    """Complete a solution from each start node (B, P) in one launch; ``keys`` as in ``rollout``.
-
-    Solutions that need more than ``max_steps`` moves count as stuck. Some arcs may be missing where
-    ``missing_arcs`` says so; generated instances have them all. Depots are drawn, and that is
-    recorded, at a ``depot_temperature`` above 0. ``block`` and ``num_warps`` are trajectories and
-    warps a program.
-    """
+    """Complete a solution from each start node (B, P) in one launch; ``keys`` as in ``rollout``."""
     # Imported here: Triton is only there where it is needed.
     import triton
 
@@ -62,7 +74,7 @@ def fused_rollout(
     size, trajectories = starts.shape
     nodes, device = batch.num_nodes, batch.device
     width = tables.embedding.shape[-1]
-    max_steps = max_steps or environment.max_steps
+    max_steps = options.max_steps or environment.max_steps
     block_nodes = max(16, triton.next_power_of_2(nodes))
     weights = (tables.read_weight, tables.match_weight)
     node_table, instance_table = pack(batch, *weights, block_nodes)
@@ -73,7 +85,7 @@ def fused_rollout(
     cost = torch.empty((size, trajectories), dtype=torch.float32, device=device)
     steps = torch.empty((size, trajectories), dtype=torch.int32, device=device)
     signals = allowed = likeliest = depot = None
-    if record:
+    if options.record:
         likeliest = torch.ones((size, max_steps, trajectories), device=device)
         signals = likeliest.new_zeros((*likeliest.shape, tables.num_signals))
         shape = (size, max_steps, trajectories, nodes)
@@ -81,13 +93,13 @@ def fused_rollout(
         if depots > 1:
             depot = torch.zeros_like(action)
     choices = None
-    if depots > 1 and depot_temperature > 0:
-        if keys is None or not record:
+    if depots > 1 and options.depot_temperature > 0:
+        if keys is None or not options.record:
             raise ValueError("expected keys and a record where depots are drawn, received none")
         number = (max_steps + 1) // 2
         like = torch.empty((size, number, depots, trajectories), device=device)
         choices = DepotChoices(
-            temperature=depot_temperature,
+            temperature=options.depot_temperature,
             step=torch.full_like(like[:, :, 0], -1, dtype=torch.int32),
             chosen=torch.zeros_like(like[:, :, 0], dtype=torch.int32),
             odds=torch.full_like(like, -torch.inf),
@@ -98,9 +110,9 @@ def fused_rollout(
     moves = [action] * 5
     if tables.move_first is not None:
         moves = [*move_weights(tables), *pack_facts(batch, tables.zscore, depots, block_nodes)]
-    rollout_kernel[(size, triton.cdiv(trajectories, block))](
-        tables.embedding.to(match_type(dtype)).contiguous(),
-        tables.keyed.to(dtype).contiguous(),
+    rollout_kernel[(size, triton.cdiv(trajectories, launch.block))](
+        tables.embedding.to(match_type(launch.dtype)).contiguous(),
+        tables.keyed.to(launch.dtype).contiguous(),
         tables.query_first.float().contiguous(),
         tables.query_last.float().contiguous(),
         tables.state_weight.float().contiguous(),
@@ -129,23 +141,23 @@ def fused_rollout(
         nodes,
         WIDTH=width,
         BLOCK_N=block_nodes,
-        BLOCK_P=block,
+        BLOCK_P=launch.block,
         NODE_COUNT=len(NODE_ROWS),
         INSTANCE_COUNT=len(INSTANCE_ROWS),
         DEPOTS=depots,
         BLOCK_K=triton.next_power_of_2(depots),
-        DEPOT_TEMPERATURE=0.0 if choices is None else depot_temperature,
+        DEPOT_TEMPERATURE=0.0 if choices is None else options.depot_temperature,
         SIGNALS=tables.num_signals,
         MOVES=tables.move_first is not None,
         TOLERANCE=TOLERANCE,
         CLIPPING=tables.clipping,
         SCALE=1.0 / math.sqrt(width),
         SAMPLE=keys is not None,
-        RECORD=record,
+        RECORD=options.record,
         SAME_DURATION=same_duration,
-        MISSING_ARCS=missing_arcs,
+        MISSING_ARCS=options.missing_arcs,
         FAST=batch.distance.is_cuda,
-        num_warps=num_warps,
+        num_warps=launch.num_warps,
     )
     record_of_moves = (action, steps, cost, signals, allowed, likeliest, depot, depots)
     return Trace(starts, origin, *record_of_moves, choices)

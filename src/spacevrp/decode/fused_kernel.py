@@ -311,13 +311,6 @@ def rollout_kernel(
         signal = tl.where(prize_collecting, wanted, zero)
         signal = tl.where(orienteering, (max_length - length) / max_length, signal)
         signal = tl.where(limited, share, signal)
-        # The load that no pickup to come can use, and customers to come, as shares.
-        collected_share = tl.where(limited, credit / tl.where(limited, capacity, 1.0), 0.0)
-        left_share = left / tl.maximum(customers, 1.0)
-        # What is left of the length limit, a backhaul in this route, and pairs on board.
-        reach = tl.where(bounded > 0, (max_length - length) / max_length, 0.0)
-        went_back = backhauled.to(tl.float32)
-        pairs_share = 2.0 * pending / tl.maximum(customers, 1.0)
         here, base, ready_at = current, origin, clock
         if DEPOTS > 1:
             # Rounds and moves differ: each vehicle counts its own.
@@ -335,6 +328,17 @@ def rollout_kernel(
         else:
             history = (b * max_steps + t) * trajectories + p
             recorded = exists & (zero_i + t < max_steps)
+        signals = (
+            signal,
+            ready_at * per_horizon,
+            # The load that no pickup to come can use, and customers to come, as shares.
+            tl.where(limited, credit / tl.where(limited, capacity, 1.0), 0.0),
+            left / tl.maximum(customers, 1.0),
+            # What is left of the length limit, a backhaul in this route, and pairs on board.
+            tl.where(bounded > 0, (max_length - length) / max_length, 0.0),
+            backhauled.to(tl.float32),
+            2.0 * pending / tl.maximum(customers, 1.0),
+        )
         # -------------------------------------------------------------------- rules
         rows = b * nodes * nodes + here[:, None] * nodes + cols[None, :]  # (P, N)
         # Rows of the ways home; all trajectories share one where there is one depot.
@@ -406,18 +410,7 @@ def rollout_kernel(
         weight = tl.where(moves, tl.maximum(weight, 1e-30), 0.0).to(value_sum.dtype)
         if RECORD:
             told = signal_ptr + history * SIGNALS
-            store_signals(
-                told,
-                signal,
-                ready_at * per_horizon,
-                collected_share,
-                left_share,
-                reach,
-                went_back,
-                pairs_share,
-                recorded,
-                SIGNALS,
-            )
+            store_signals(told, signals, recorded, SIGNALS)
             if DEPOTS == 1:
                 tl.store(
                     allowed_ptr + history[:, None] * nodes + cols[None, :],
@@ -429,19 +422,8 @@ def rollout_kernel(
         if DEPOTS > 1:
             query_first = tl.load(first_ptr + queries + base[:, None] * WIDTH)
         query = query_first + tl.load(last_ptr + queries + here[:, None] * WIDTH)
-        query += signal[:, None] * tl.load(state)[None, :]
-        if SIGNALS > 1:
-            query += (ready_at * per_horizon)[:, None] * tl.load(state + WIDTH)[None, :]
-        if SIGNALS > 2:
-            query += collected_share[:, None] * tl.load(state + 2 * WIDTH)[None, :]
-        if SIGNALS > 3:
-            query += left_share[:, None] * tl.load(state + 3 * WIDTH)[None, :]
-        if SIGNALS > 4:
-            query += reach[:, None] * tl.load(state + 4 * WIDTH)[None, :]
-        if SIGNALS > 5:
-            query += went_back[:, None] * tl.load(state + 5 * WIDTH)[None, :]
-        if SIGNALS > 6:
-            query += pairs_share[:, None] * tl.load(state + 6 * WIDTH)[None, :]
+        for number in tl.static_range(SIGNALS):
+            query += signals[number][:, None] * tl.load(state + number * WIDTH)[None, :]
         # The gate and the ratio in one division: n / d / (1 + exp(-q)).
         gate = 1.0 + exponential(tl.minimum(-query, 20.0), FAST)
         bottom = tl.maximum(denominator, 1e-30) * gate
@@ -459,13 +441,7 @@ def rollout_kernel(
                 move_first_ptr + (b * nodes + base) * FACTS,
                 move_last_ptr + (b * nodes + here) * FACTS,
                 move_state_ptr + b * SIGNALS * FACTS,
-                signal,
-                ready_at * per_horizon,
-                collected_share,
-                left_share,
-                reach,
-                went_back,
-                pairs_share,
+                signals,
                 fact,
                 fact_own_ptr + b * F_INSTANCE,
                 fact + ways,
@@ -537,18 +513,7 @@ def rollout_kernel(
                 kept = exists & asks & (steps < max_steps)
                 tl.store(choice_odds_ptr + of_depot, own_odds, mask=kept)
                 tl.store(choice_customer_ptr + of_depot, likeliest_node.to(tl.int32), mask=kept)
-                store_signals(
-                    choice_signal_ptr + of_depot * SIGNALS,
-                    signal,
-                    ready_at * per_horizon,
-                    collected_share,
-                    left_share,
-                    reach,
-                    went_back,
-                    pairs_share,
-                    kept,
-                    SIGNALS,
-                )
+                store_signals(choice_signal_ptr + of_depot * SIGNALS, signals, kept, SIGNALS)
                 tl.store(
                     choice_allowed_ptr + of_depot[:, None] * nodes + cols[None, :],
                     legal.to(tl.int8),

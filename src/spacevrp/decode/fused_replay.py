@@ -4,13 +4,12 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass
-from typing import Any
 
 import torch
 from torch import Tensor
 
 from spacevrp.decode.depot_choices import DepotChoices
-from spacevrp.decode.fused import match_type, move_weights
+from spacevrp.decode.fused import USUAL, Launch, match_type, move_weights
 from spacevrp.decode.packing import pack_facts
 from spacevrp.decode.replay import of_decisions
 from spacevrp.decode.trace import Trace
@@ -72,28 +71,18 @@ def fused_replay_gradients(
     tables: DecoderTables,
     trace: Trace,
     coefficient: Tensor,
-    *,
-    dtype: torch.dtype = torch.bfloat16,
-    block: int = 16,
-    splits: int = 8,
-    num_warps: int = 8,
+    launch: Launch = USUAL,
 ) -> dict[str, Tensor]:
     """Gradients with respect to the tables, for at most 128 nodes."""
     each = of_decisions(coefficient, trace)
     depots = 1 if trace.depot is None else trace.num_depots
-    options: dict[str, Any] = {
-        "dtype": dtype,
-        "block": block,
-        "splits": splits,
-        "num_warps": num_warps,
-    }
     rows = _Rows.of_moves(trace, each)
     if trace.choices is None:
-        return _gradients_of(tables, rows, depots, **options)
+        return _gradients_of(tables, rows, depots, launch)
     # The larger part first: the memory that it needed is enough for the other.
     asked = _Rows.of_depots(trace.choices, each)
-    found = _gradients_of(tables, asked, depots, **options)
-    for name, more in _gradients_of(tables, rows, depots, **options).items():
+    found = _gradients_of(tables, asked, depots, launch)
+    for name, more in _gradients_of(tables, rows, depots, launch).items():
         found[name] += more
     return found
 
@@ -102,11 +91,7 @@ def _gradients_of(
     tables: DecoderTables,
     these: _Rows,
     depots: int,
-    *,
-    dtype: torch.dtype,
-    block: int,
-    splits: int,
-    num_warps: int,
+    launch: Launch,
 ) -> dict[str, Tensor]:
     """Gradients of what some decisions add up to."""
     # Imported here: Triton is only there where it is needed.
@@ -124,10 +109,10 @@ def _gradients_of(
     nodes, device = these.allowed.shape[3], these.action.device
     width = tables.embedding.shape[-1]
     block_nodes = max(16, triton.next_power_of_2(nodes))
-    tile = {"WIDTH": width, "BLOCK_N": block_nodes, "num_warps": num_warps}
+    tile = {"WIDTH": width, "BLOCK_N": block_nodes, "num_warps": launch.num_warps}
 
     def scratch(columns: int) -> Tensor:
-        return torch.empty((size, rows, columns), dtype=dtype, device=device)
+        return torch.empty((size, rows, columns), dtype=launch.dtype, device=device)
 
     def zeros(*shape: int) -> Tensor:
         return torch.zeros((size, *shape), dtype=torch.float32, device=device)
@@ -149,9 +134,9 @@ def _gradients_of(
             rides = tables.batch.duration.float().contiguous()
         facts = pack_facts(tables.batch, tables.zscore, depots, block_nodes)
         moves = [*move_weights(tables), *facts, lengths, rides]
-    replay_kernel[(size, splits)](
-        tables.embedding.detach().to(match_type(dtype)).contiguous(),
-        tables.keyed.detach().to(dtype).contiguous(),
+    replay_kernel[(size, launch.splits)](
+        tables.embedding.detach().to(match_type(launch.dtype)).contiguous(),
+        tables.keyed.detach().to(launch.dtype).contiguous(),
         tables.query_first.detach().float().contiguous(),
         tables.query_last.detach().float().contiguous(),
         tables.state_weight.detach().float().contiguous(),
@@ -174,7 +159,7 @@ def _gradients_of(
         scalars,
         rows,
         nodes,
-        BLOCK_R=block,
+        BLOCK_R=launch.block,
         SIGNALS=tables.num_signals,
         MOVES=tables.move_first is not None,
         DEPOTS=depots,
@@ -220,14 +205,14 @@ def _gradients_of(
             BLOCK_N=block_nodes,
             BLOCK_R=_MULTIPLIED_AT_ONCE,
             SIGNALS=tables.num_signals,
-            num_warps=num_warps,
+            num_warps=launch.num_warps,
         )
         return out
 
     found = {}
     if tables.move_first is not None:
         of_facts = scratch(GRADIENT_COLUMNS.value)
-        fact_gradient_kernel[(size, splits)](
+        fact_gradient_kernel[(size, launch.splits)](
             match,
             these.signals,
             these.first,
@@ -244,7 +229,7 @@ def _gradients_of(
             SIGNALS=tables.num_signals,
             DEPOTS=depots,
             SCALE=1.0 / math.sqrt(width),
-            num_warps=num_warps,
+            num_warps=launch.num_warps,
         )
         facts_of = scatter(of_facts)[..., : tables.move_first.shape[2]]
         found = {

@@ -23,18 +23,11 @@ GRADIENT_COLUMNS = tl.constexpr(16)
 
 
 @triton.jit
-def weight_of(
-    first, last, state, resource, time, credit, left, reach, back, pairs, FACT: tl.constexpr
-):
+def weight_of(first, last, state, signals, FACT: tl.constexpr):
     """What one of the facts weighs, (P,): by the first node, the last one and seven signals."""
     weight = tl.load(first + FACT) + tl.load(last + FACT)
-    weight += resource * tl.load(state + FACT)
-    weight += time * tl.load(state + FACTS + FACT)
-    weight += credit * tl.load(state + 2 * FACTS + FACT)
-    weight += left * tl.load(state + 3 * FACTS + FACT)
-    weight += reach * tl.load(state + 4 * FACTS + FACT)
-    weight += back * tl.load(state + 5 * FACTS + FACT)
-    weight += pairs * tl.load(state + 6 * FACTS + FACT)
+    for number in tl.static_range(7):
+        weight += signals[number] * tl.load(state + number * FACTS + FACT)
     return weight
 
 
@@ -62,13 +55,7 @@ def counted_facts(
     first,
     last,
     state,
-    resource,
-    time,
-    credit,
-    left,
-    reach,
-    back,
-    pairs,
+    signals,
     node,
     own,
     homes,
@@ -81,8 +68,8 @@ def counted_facts(
 ):
     """What the facts of all moves add to their scores, (P, N).
 
-    Signals are (P,). The others are pointers: to the rows of weights (P,), to the tables of the
-    instance, and, (P, N) or (1, N), to ways home and lengths from where the vehicles are.
+    The seven signals are (P,). The others are pointers: to the rows of weights (P,), to the tables
+    of the instance, and, (P, N) or (1, N), to ways home and lengths from where the vehicles are.
     """
     cols = tl.arange(0, BLOCK_N)
     per_horizon = tl.load(own + I_PER_HORIZON)
@@ -90,25 +77,25 @@ def counted_facts(
     load_rule = tl.load(own + I_LOAD_RULE).to(tl.int32)
     limited = tl.load(own + I_LIMITED).to(tl.int32)
     total = tl.zeros([BLOCK_P, BLOCK_N], dtype=tl.float32)
-    weight = weight_of(first, last, state, resource, time, credit, left, reach, back, pairs, 4)
+    weight = weight_of(first, last, state, signals, 4)
     total += weight[:, None] * tl.load(far)
     if per_horizon > 0:
         rides = tl.load(durations, mask=real[None, :], other=0.0)
-        arrival = time[:, None] + rides * per_horizon
+        arrival = signals[1][:, None] + rides * per_horizon
         opening = tl.load(node + F_OPENING * BLOCK_N + cols)
         closing = tl.load(node + F_CLOSING * BLOCK_N + cols)
-        waits = weight_of(first, last, state, resource, time, credit, left, reach, back, pairs, 0)
-        slack = weight_of(first, last, state, resource, time, credit, left, reach, back, pairs, 1)
+        waits = weight_of(first, last, state, signals, 0)
+        slack = weight_of(first, last, state, signals, 1)
         total += waits[:, None] * share(opening[None, :] - arrival)
         total += slack[:, None] * share(closing[None, :] - arrival)
     if limited > 0:
         goods = tl.load(node + F_GOODS * BLOCK_N + cols)
-        room = weight_of(first, last, state, resource, time, credit, left, reach, back, pairs, 2)
-        total += room[:, None] * room_after(1.0 - resource, credit, goods, load_rule)
+        room = weight_of(first, last, state, signals, 2)
+        total += room[:, None] * room_after(1.0 - signals[0], signals[2], goods, load_rule)
     if per_length > 0:
         ways = tl.load(distances, mask=real[None, :], other=0.0)
-        length = weight_of(first, last, state, resource, time, credit, left, reach, back, pairs, 3)
-        total += length[:, None] * share(reach[:, None] - ways * per_length - tl.load(homes))
+        length = weight_of(first, last, state, signals, 3)
+        total += length[:, None] * share(signals[4][:, None] - ways * per_length - tl.load(homes))
     return total
 
 

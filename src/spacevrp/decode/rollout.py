@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass, replace
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import torch
 from torch import Tensor
@@ -45,48 +45,46 @@ class Move:
     ahead: Ahead | None = None  # of depots that were drawn, where asked for
 
 
+class Drawn(NamedTuple):
+    """Numbers from 0 up to 1 that decide; where there are none, the likeliest is taken."""
+
+    moves: Tensor | None = None  # (B, P)
+    temperature: Tensor | None = None  # (P,) of the moves
+    depots: Tensor | None = None  # (B, P)
+    depot_temperature: float = 1.0
+
+
+LIKELIEST = Drawn()
+
+
 def advance(
     environment: Environment,
     tables: DecoderTables,
     state: State,
+    drawn: Drawn = LIKELIEST,
     *,
-    drawn: Tensor | None = None,
-    temperature: Tensor | None = None,
-    drawn_depot: Tensor | None = None,
-    depot_temperature: float = 1.0,
     dtype: torch.dtype | None = None,
     record: bool = False,
 ) -> Move:
     """Choose a legal move for every partial solution, and make it.
 
-    Moves are the likeliest, or drawn with numbers (B, P) from 0 up to 1 where these are given, at a
-    temperature (P,); depots likewise, with numbers and a temperature of their own. It neither waits
-    for the device nor changes a shape, so it can be compiled as a whole.
+    It neither waits for the device nor changes a shape, so it can be compiled as a whole.
     """
     allowed = environment.mask(state)
     signals = problem_signals(environment.batch, state, tables.num_signals)
     scores = logits(tables, state.origin, state.current, signals, allowed, dtype)
-    if temperature is not None:
-        scores = scores / temperature.unsqueeze(-1)
-    action = choose(scores, drawn)
+    if drawn.temperature is not None:
+        scores = scores / drawn.temperature.unsqueeze(-1)
+    action = choose(scores, drawn.moves)
     likeliest = scores.softmax(dim=-1).amax(dim=-1) if record else None
     kept = None
     if environment.num_depots > 1:
-        ahead = look_ahead(
-            environment,
-            tables,
-            state,
-            action,
-            drawn=drawn,
-            drawn_depot=drawn_depot,
-            temperature=depot_temperature,
-            dtype=dtype,
-        )
+        ahead = look_ahead(environment, tables, state, action, drawn, dtype)
         action = ahead.action
         if likeliest is not None:
             allowed = torch.where(ahead.decides.unsqueeze(-1), ahead.allowed, allowed)
             likeliest = torch.where(ahead.decides, ahead.likeliest, likeliest)
-            kept = ahead if drawn_depot is not None else None
+            kept = ahead if drawn.depots is not None else None
     return Move(action, signals, allowed, environment.step(state, action), likeliest, kept)
 
 
@@ -125,20 +123,19 @@ def rollout(
     sequence[..., 0], sequence[..., 1] = origin, starts
     kept: list[tuple[Tensor, ...]] = []
     choices = ChoiceRecord(depot_temperature)
-    draws_depots = keys is not None and depot_temperature > 0 and environment.num_depots > 1
+    draws_depots = depot_temperature > 0 and environment.num_depots > 1
     taken = 0
     for step in range(limit):
         asks = moves is None and step % _STEPS_BETWEEN_QUESTIONS == 0
         if asks and bool(state.done.all()):
             break
-        drawn = None if keys is None else uniform(keys, step)
-        more: dict[str, Any] = {}
-        if keys is not None and draws_depots:
-            more = {
-                "drawn_depot": uniform(keys, -1 - step),
-                "depot_temperature": depot_temperature,
-            }
-        move = one_step(environment, tables, state, drawn=drawn, **more)
+        drawn = LIKELIEST
+        if keys is not None:
+            drawn = Drawn(uniform(keys, step))
+            if draws_depots:
+                of_depots = uniform(keys, -1 - step)
+                drawn = drawn._replace(depots=of_depots, depot_temperature=depot_temperature)
+        move = one_step(environment, tables, state, drawn)
         if move.ahead is not None:
             ahead = move.ahead
             choices.add(step, ahead.decides, ahead.chosen, ahead.grounds)
@@ -202,17 +199,14 @@ def look_ahead(
     tables: DecoderTables,
     state: State,
     action: Tensor,
-    *,
-    drawn: Tensor | None = None,
-    drawn_depot: Tensor | None = None,
-    temperature: float = 1.0,
+    drawn: Drawn = LIKELIEST,
     dtype: torch.dtype | None = None,
 ) -> Ahead:
     """At a depot, compare all depots before the next route and move to the most confident one.
 
     For each depot the decoder is asked as if the vehicle stood there; the depot with the highest
     probability of any single customer wins, or one is drawn by the odds of that customer (see
-    ``depot_choices``), where numbers (B, P) are given. If that is the present one, its customer is
+    ``depot_choices``), where there are numbers for it. If that is the present one, its customer is
     served, otherwise the move is the (free) switch.
     """
     batch = environment.batch
@@ -235,11 +229,11 @@ def look_ahead(
         customer = scores.argmax(dim=-1)
         chance = (scores.amax(dim=-1) - scores.logsumexp(dim=-1)).detach()
         confidences.append(chance.masked_fill(~exists, -torch.inf))
-        if drawn_depot is not None:
+        if drawn.depots is not None:
             odds = log_odds(scores, customer).masked_fill(~exists, -torch.inf)
             grounds.append((odds, customer.int(), signals, legal.to(torch.int8)))
         stays = state.current == there
-        own_move = torch.where(stays, choose(scores.detach(), drawn), own_move)
+        own_move = torch.where(stays, choose(scores.detach(), drawn.moves), own_move)
         own_legal = torch.where(stays.unsqueeze(-1), legal, own_legal)
     confidence = torch.stack(confidences, dim=2)  # (B, P, K)
     recorded = tuple(torch.stack(column, dim=1) for column in zip(*grounds, strict=True))
@@ -248,13 +242,13 @@ def look_ahead(
     # The chance of the customer from here, and 1 of a move to another depot.
     here = only(state.current, environment.num_depots)  # (B, P, K)
     single = torch.where(here, confidence.exp(), 1.0)
-    if drawn_depot is None:
+    if drawn.depots is None:
         likeliest = single.gather(2, chosen.unsqueeze(-1)).squeeze(-1)
     else:
         # Where there is nothing to decide, all are alike: no chances follow from -inf alone.
-        scores = recorded[0].detach().transpose(1, 2) / temperature
+        scores = recorded[0].detach().transpose(1, 2) / drawn.depot_temperature
         scores = torch.where(decides.unsqueeze(-1), scores, 0.0)
-        chosen = torch.where(drawn_depot < 0, chosen, choose(scores, drawn_depot))
+        chosen = torch.where(drawn.depots < 0, chosen, choose(scores, drawn.depots))
         likeliest = (scores.softmax(dim=-1) * single).amax(dim=-1)
     stays = chosen == state.current
     switch = only(chosen, batch.num_nodes)

@@ -12,23 +12,22 @@ from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from functools import cache, partial
 from importlib.util import find_spec
-from typing import Any
 
 import torch
 from torch import Tensor
 
 from spacevrp.decode import rollout
 from spacevrp.decode.first import likeliest_first
-from spacevrp.decode.fused import fused_rollout, supports
+from spacevrp.decode.fused import FusedOptions, fused_rollout, supports
 from spacevrp.decode.native_rollout import native_rollout
 from spacevrp.decode.native_rollout import supports as supports_native
-from spacevrp.decode.rollout import Move, Rollout, advance
+from spacevrp.decode.rollout import Drawn, Move, Rollout, advance
 from spacevrp.decode.running import Running
 from spacevrp.decode.trace import Trace
 from spacevrp.engines.memory import Cut
 from spacevrp.engines.rollout_plan import RolloutPlan
 from spacevrp.engines.settings import Seconds, Settings
-from spacevrp.env import Environment, start_nodes
+from spacevrp.env import Environment, State, start_nodes
 from spacevrp.env.starts import can_start
 from spacevrp.inference.construct import Candidate
 from spacevrp.model import DecoderTables, SpaceModel, augmentation_seeds
@@ -290,9 +289,9 @@ def _roll_out(
 ) -> Moves:
     """Complete a plan from each start (B, P), drawn with keys (B, P) at temperatures (P,)."""
 
-    def step(*state: Any, drawn: Tensor | None) -> Move:
+    def step(environment: Environment, tables: DecoderTables, state: State, drawn: Drawn) -> Move:
         deadline.check()
-        return advance(*state, drawn=drawn, temperature=temperature)
+        return advance(environment, tables, state, drawn._replace(temperature=temperature))
 
     return Moves.of(rollout(environment, tables, starts, keys=keys, one_step=step))
 
@@ -308,7 +307,8 @@ def _roll_out_fused(
 ) -> Moves:
     """The same in one launch. It is always at 1: who looks for hard ones has no direct ways."""
     del temperature
-    trace = fused_rollout(environment, tables, starts, keys, missing_arcs=missing_arcs)
+    options = FusedOptions(missing_arcs=missing_arcs)
+    trace = fused_rollout(environment, tables, starts, keys, options)
     return Moves(trace.cost, lambda order: choose(trace, order).sequences())
 
 

@@ -12,7 +12,7 @@ import torch
 from torch import Tensor
 
 from spacevrp.decode.random_numbers import random_keys, uniform
-from spacevrp.decode.rollout import choose, look_ahead
+from spacevrp.decode.rollout import Drawn, choose, look_ahead
 from spacevrp.decode.signal import problem_signals
 from spacevrp.env import Environment, start_nodes
 from spacevrp.env.rules import at
@@ -60,16 +60,9 @@ def naive_accumulate(
             # At a depot the choice is of a depot first, then among what can be served from there,
             # or of none at all before a switch.
             temperature = step.config.depot_temperature
-            ahead = look_ahead(
-                environment,
-                tables,
-                state,
-                action,
-                drawn=drawn,
-                drawn_depot=uniform(keys, -1 - number) if temperature > 0 else None,
-                temperature=temperature or 1.0,
-                dtype=step.dtype,
-            )
+            of_depots = uniform(keys, -1 - number) if temperature > 0 else None
+            numbers = Drawn(drawn, depots=of_depots, depot_temperature=temperature or 1.0)
+            ahead = look_ahead(environment, tables, state, action, numbers, step.dtype)
             action = ahead.action
             allowed = torch.where(ahead.decides.unsqueeze(-1), ahead.allowed, allowed)
             scores = logits(tables, state.origin, state.current, signals, allowed, step.dtype)

@@ -8,7 +8,7 @@ from functools import partial
 import torch
 from torch import Tensor
 
-from spacevrp.decode.fused import fused_rollout, supports
+from spacevrp.decode.fused import FusedOptions, fused_rollout, supports
 from spacevrp.decode.fused_replay import fused_replay_gradients
 from spacevrp.decode.random_numbers import random_keys
 from spacevrp.decode.replay import replay_gradients, trained_tables
@@ -137,16 +137,9 @@ class TrainStep:
         limit = min(self.config.max_moves or longest, longest)
         keys = random_keys(starts.shape, starts.device)
         if self.uses_kernels(environment):
-            return fused_rollout(
-                environment,
-                tables,
-                starts,
-                keys,
-                record=True,
-                max_steps=limit,
-                missing_arcs=False,
-                depot_temperature=self.config.depot_temperature,
-            )
+            drawing = self.config.depot_temperature
+            options = FusedOptions(True, limit, missing_arcs=False, depot_temperature=drawing)
+            return fused_rollout(environment, tables, starts, keys, options)
         detached = tables.map(torch.Tensor.detach)
         trace = rollout(
             environment,
