@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
+from spacevrp.many.sources import Item
 from spacevrp.problems.problem import Problem
 from spacevrp.problems.solution import Solution
 from spacevrp.problems.solution_entries import solution_entry
@@ -14,8 +15,7 @@ SOLVED, PARTIAL, FAILED = "solved", "partial", "failed"
 
 
 def solved_row(
-    number: int,
-    source: str,
+    item: Item,
     problem: Problem,
     solution: Solution,
     reason: str | None,
@@ -24,8 +24,8 @@ def solved_row(
 ) -> Row:
     """The row of an instance with a plan; ``reason`` says why it is no complete one."""
     about = {
-        "index": number,
-        "source": source,
+        "index": item.number,
+        "source": item.source,
         "name": problem.name,
         "variant": problem.variant_name,
         "status": SOLVED if reason is None else PARTIAL,
@@ -35,11 +35,11 @@ def solved_row(
     return entry | ({"notes": list(notes)} if notes else {}) | {"seconds": round(seconds, 6)}
 
 
-def failed_row(number: int, source: str, reason: str) -> Row:
+def failed_row(item: Item, reason: str) -> Row:
     """The row of an instance without any plan."""
     return {
-        "index": number,
-        "source": source,
+        "index": item.number,
+        "source": item.source,
         "name": None,
         "variant": None,
         "status": FAILED,

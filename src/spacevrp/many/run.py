@@ -71,11 +71,7 @@ class ManyResult:
 
     def rows(self) -> Iterator[Row]:
         """A row for each instance with its plan, in order."""
-        if self._store is None:
-            yield from self._rows
-            return
-        for part in self._store.parts:
-            yield from self._store.read(part)
+        return iter(self._rows) if self._store is None else self._store.all_rows()
 
 
 def solve_many(
@@ -133,18 +129,17 @@ def solve_many(
     KeyboardInterrupt
         From Ctrl-C; what is in parts stays, and the same call goes on.
     """
-    resolved = SolveParams() if params is None else params
-    resolved = resolved.changed(**changes) if changes else resolved
+    params = (SolveParams() if params is None else params).changed(**changes)
     seconds = None if time is None else as_seconds(time)
     if seconds is not None:
-        resolved.check_time()
+        params.check_time()
     for name, value in (("workers", workers), ("threads", threads), ("part_size", part_size)):
         expected = "a whole number of at least 1"
         if value is not None and as_whole(name, value, expected) < 1:
             raise SpacevrpError(f"{name}: expected {expected}, received {value}")
     make_engine = _engine_named(engine)
     settings = WorkerSettings(
-        resolved, seconds, _weights(weights), device, threads, rounding, time_unit
+        params, seconds, _weights(weights), device, threads, rounding, time_unit
     )
     rows = _row_format(format, output)
     sources = gather(problems, rounding, None if output is None else Path(output))
@@ -172,13 +167,8 @@ def solve_many(
             workers=run.workers,
             device=run.device,
             _store=None if output is None else store,
-            _rows=() if output is not None else tuple(_all_rows(store)),
+            _rows=() if output is not None else tuple(store.all_rows()),
         )
-
-
-def _all_rows(store: Store) -> Iterator[Row]:
-    for part in store.parts:
-        yield from store.read(part)
 
 
 # ------------------------------------------------------------------------------------ what is asked
@@ -315,7 +305,7 @@ class _Run:
             (item,) = task.items
             reason = f"the process that solved it ended twice: {lost.how}"
             self.again -= 1
-            return [failed_row(item.number, item.source, reason)]
+            return [failed_row(item, reason)]
         return []
 
     def _keep(self, task: Task, rows: list[Row]) -> None:

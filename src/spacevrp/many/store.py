@@ -199,6 +199,11 @@ class Store:
         """Write a part; it is on the disk when this returns."""
         write_durably(self.path(part), _as_bytes(rows, self.rows))
 
+    def all_rows(self) -> Iterator[Row]:
+        """The rows of all parts, in order."""
+        for part in self.parts:
+            yield from self.read(part)
+
     def read(self, part: int) -> list[Row]:
         """The rows of a part."""
         path = self.path(part)

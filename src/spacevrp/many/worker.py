@@ -123,7 +123,7 @@ class Worker:
                     try:
                         problems[item.number] = self._parse(item, Path(folder))
                     except Exception as error:
-                        rows[item.number] = failed_row(item.number, item.source, _reason(error))
+                        rows[item.number] = failed_row(item, _reason(error))
                 notes[item.number] = [str(one.message) for one in caught]
         outcomes = self._outcomes(problems)
         share = (clocks.perf_counter() - began) / len(items)
@@ -132,14 +132,12 @@ class Worker:
                 continue
             outcome = outcomes[item.number]
             if isinstance(outcome, str):
-                rows[item.number] = failed_row(item.number, item.source, outcome)
+                rows[item.number] = failed_row(item, outcome)
                 continue
             result, reason, more = outcome
             problem = problems[item.number]
             said = [*notes[item.number], *more]
-            rows[item.number] = solved_row(
-                item.number, item.source, problem, result, reason, said, share
-            )
+            rows[item.number] = solved_row(item, problem, result, reason, said, share)
         return [rows[item.number] for item in items]
 
     def _parse(self, item: Item, folder: Path) -> Problem:

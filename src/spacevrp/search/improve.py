@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from types import MappingProxyType
 from typing import Any, Literal
 
@@ -163,48 +163,14 @@ def improve(
     if native.core is None:
         raise UnsupportedError(native.MISSING)
     until = Deadline() if deadline is None else deadline
-    _check(problems, plans, stop, seed, threads, starts, until)
     lists = [None] * len(problems) if candidates is None else list(candidates)
-    _check_candidates(problems, lists)
     stage = _Stage(problems, stop, seed, threads, found, starts, until, lists)
+    stage.check(plans)
     with stopping_on_interrupt(until):
         stage.best.update(_refereed(problems, plans))
         for numbers in _portions(problems, threads, until):
             stage.run(numbers)
         return stage.improved()
-
-
-def _check(
-    problems: Sequence[Problem],
-    plans: Sequence[Solution | None],
-    stop: Stop,
-    seed: int,
-    threads: int,
-    starts: Sequence[str] | Literal["usual"] | None,
-    deadline: Deadline,
-) -> None:
-    if len(plans) != len(problems):
-        raise SpacevrpError(
-            f"plans: expected one for each of {len(problems)} problems, received {len(plans)}"
-        )
-    for number, (problem, plan) in enumerate(zip(problems, plans, strict=True)):
-        if plan is None and not can_plan_ahead(problem):
-            expected = "a plan where only visits reveal the prizes, and rules limit these"
-            raise SpacevrpError(f"plans, number {number}: expected {expected}, received None")
-    if stop.is_empty and deadline.seconds == math.inf:
-        raise SpacevrpError(
-            "stop: expected a limit on seconds, iterations or no_gain, received none"
-        )
-    for name, value, least in (("seed", seed, 0), ("threads", threads, 1)):
-        is_whole = isinstance(value, int) and not isinstance(value, bool)
-        if not is_whole or not least <= value < 2**63:
-            expected = f"a whole number of at least {least}"
-            raise SpacevrpError(f"{name}: expected {expected}, received {show(value)}")
-    for method in () if starts is None or starts == USUAL else starts:
-        if method not in CONSTRUCTIONS:
-            raise SpacevrpError(
-                f"starts: expected some of {CONSTRUCTIONS}, received {show(method)}"
-            )
 
 
 def _check_candidates(
@@ -277,27 +243,52 @@ def rank(plan: Solution) -> tuple[float, ...]:
     return not plan.is_legal, lost, left, *worth(plan)
 
 
+@dataclass
 class _Stage:
-    """One call: the best plan of each problem so far."""
+    """One call: what was asked for, and the best plan of each problem so far."""
 
-    def __init__(
-        self,
-        problems: Sequence[Problem],
-        stop: Stop,
-        seed: int,
-        threads: int,
-        found: Found | None,
-        starts: Sequence[str] | Literal["usual"] | None,
-        deadline: Deadline,
-        candidates: Sequence[NDArray[np.int32] | None],
-    ) -> None:
-        self.candidates = candidates
-        self.problems, self.stop, self.seed, self.threads = problems, stop, seed, threads
-        self.found, self.starts, self.deadline = found, starts, deadline
-        self.best: dict[int, Solution] = {}
-        self.expected: dict[int, Solution] = {}  # the same as planned, where visits reveal prizes
-        self.runs: dict[int, Any] = {}
-        self._left = len(problems)
+    problems: Sequence[Problem]
+    stop: Stop
+    seed: int
+    threads: int
+    found: Found | None
+    starts: Sequence[str] | Literal["usual"] | None
+    deadline: Deadline
+    candidates: Sequence[NDArray[np.int32] | None]
+    best: dict[int, Solution] = field(default_factory=dict)
+    # The same as planned, where visits reveal prizes.
+    expected: dict[int, Solution] = field(default_factory=dict)
+    runs: dict[int, Any] = field(default_factory=dict)
+
+    def __post_init__(self) -> None:
+        self._left = len(self.problems)
+
+    def check(self, plans: Sequence[Solution | None]) -> None:
+        """Raise for plans that do not belong to the problems, and for what is out of range."""
+        problems = self.problems
+        if len(plans) != len(problems):
+            raise SpacevrpError(
+                f"plans: expected one for each of {len(problems)} problems, received {len(plans)}"
+            )
+        for number, (problem, plan) in enumerate(zip(problems, plans, strict=True)):
+            if plan is None and not can_plan_ahead(problem):
+                expected = "a plan where only visits reveal the prizes, and rules limit these"
+                raise SpacevrpError(f"plans, number {number}: expected {expected}, received None")
+        if self.stop.is_empty and self.deadline.seconds == math.inf:
+            raise SpacevrpError(
+                "stop: expected a limit on seconds, iterations or no_gain, received none"
+            )
+        for name, value, least in (("seed", self.seed, 0), ("threads", self.threads, 1)):
+            is_whole = isinstance(value, int) and not isinstance(value, bool)
+            if not is_whole or not least <= value < 2**63:
+                expected = f"a whole number of at least {least}"
+                raise SpacevrpError(f"{name}: expected {expected}, received {show(value)}")
+        for method in () if self.starts is None or self.starts == USUAL else self.starts:
+            if method not in CONSTRUCTIONS:
+                raise SpacevrpError(
+                    f"starts: expected some of {CONSTRUCTIONS}, received {show(method)}"
+                )
+        _check_candidates(problems, self.candidates)
 
     def run(self, numbers: Sequence[int]) -> None:
         """Search for these problems, one or several at the same time."""
