@@ -27,6 +27,23 @@ def at_least(lowest: int) -> Callable[[str], int]:
     return parse
 
 
+def above(lowest: float, what: str = "a number") -> Callable[[str], float]:
+    """A parser of numbers greater than ``lowest``; ``what`` names them in an error."""
+
+    def parse(text: str) -> float:
+        try:
+            value = float(text)
+        except ValueError:
+            value = math.nan
+        if not lowest < value < math.inf:
+            raise argparse.ArgumentTypeError(
+                f"expected {what} above {lowest:g}, received {text[:40]!r}"
+            )
+        return value
+
+    return parse
+
+
 def not_negative(text: str) -> float:
     """A number from 0 on, for ``type=`` of an argument."""
     try:

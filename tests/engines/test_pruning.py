@@ -14,7 +14,6 @@ from spacevrp.decode.running import Running
 from spacevrp.engines import batching, pruning
 from spacevrp.engines.memory import Cut
 from spacevrp.engines.pruning import (
-    SMALL,
     LargeFootprint,
     Search,
     choose_search,
@@ -26,6 +25,7 @@ from spacevrp.engines.pruning import (
 from spacevrp.engines.search import choose_starts
 from spacevrp.env.candidates import CandidateEnvironment
 from spacevrp.generators import generate
+from spacevrp.inference.large import SMALL
 from spacevrp.model import ModelConfig, SpaceModel, augmentation_seeds, streaming
 from spacevrp.model.blocks import Blocks, encode_in_blocks
 from spacevrp.problems.errors import SpacevrpError

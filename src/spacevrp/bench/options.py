@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import argparse
-import math
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -52,23 +51,6 @@ def variant_names(text: str) -> tuple[str, ...]:
         return tuple(dict.fromkeys(parse_variant(name.strip()).name for name in text.split(",")))
     except SpacevrpError as error:
         raise argparse.ArgumentTypeError(str(error)) from None
-
-
-def above(lowest: float, what: str = "a number") -> Callable[[str], float]:
-    """A parser of numbers greater than ``lowest``; ``what`` names them in an error."""
-
-    def parse(text: str) -> float:
-        try:
-            value = float(text)
-        except ValueError:
-            value = math.nan
-        if not lowest < value < math.inf:
-            raise argparse.ArgumentTypeError(
-                f"expected {what} above {lowest:g}, received {text[:40]!r}"
-            )
-        return value
-
-    return parse
 
 
 # ------------------------------------------------------------------------------------- declarations

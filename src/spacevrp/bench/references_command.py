@@ -15,8 +15,8 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from spacevrp.arguments import at_least, parse_duration
-from spacevrp.bench.options import above, add_options, variant_names
+from spacevrp.arguments import above, at_least, parse_duration
+from spacevrp.bench.options import add_options, variant_names
 from spacevrp.bench.references import (
     PACKAGED,
     PAPER_SECONDS,

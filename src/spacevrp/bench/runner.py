@@ -6,12 +6,11 @@ import argparse
 from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
-from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from spacevrp.bench.solving import Outcome, solve_set, warm_up
-from spacevrp.bench.tables import Job, Report, settings_key, work_through
+from spacevrp.bench.tables import Report, settings_key
 from spacevrp.bench.weights import load_model
 from spacevrp.problems.errors import SpacevrpError
 
@@ -90,19 +89,27 @@ def run_cases(report: Report, cases: Sequence[Case], *, keep: bool = True) -> in
 
     ``keep`` says whether what is solved is kept for the next time when all is done.
     """
-    quiet, store = report.args.quiet, report.store()
-    jobs = []
-    for case in cases:
-        key = settings_key(
-            report.record,
-            case.model.told,
-            **case.key,
-            augmentations=case.augmentations,
-            **case.options,
-        )
-        jobs.append(Job(case.label, key, partial(case.solve, show=not quiet)))
-    for case, (_, outcome) in zip(cases, work_through(jobs, store, quiet=quiet), strict=True):
-        report.add(case.row(outcome))
+    from tqdm import tqdm
+
+    store, show = report.store(), not report.args.quiet
+    # None: tqdm looks whether stderr is a terminal.
+    with tqdm(total=len(cases), unit=" sets", disable=None if show else True, leave=False) as bar:
+        for case in cases:
+            bar.set_description(case.label)
+            key = settings_key(
+                report.record,
+                case.model.told,
+                **case.key,
+                augmentations=case.augmentations,
+                **case.options,
+            )
+            outcome = store.get(key)
+            if outcome is None:
+                outcome = case.solve(show=show)
+                if len(outcome.found):  # what failed altogether is tried again
+                    store.keep(key, outcome)
+            bar.update()
+            report.add(case.row(outcome))
     code = report.finish()
     if not keep:
         store.discard()

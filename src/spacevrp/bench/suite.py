@@ -19,9 +19,9 @@ from functools import cache
 from pathlib import Path
 from typing import Any
 
-from spacevrp.arguments import at_least
+from spacevrp.arguments import above, at_least
 from spacevrp.bench.neighbours import Neighbours
-from spacevrp.bench.options import above, add_options, add_report_options
+from spacevrp.bench.options import add_options, add_report_options
 from spacevrp.bench.records import command_line, processor
 from spacevrp.bench.suite_methods import OURS, Found, Item, Seconds, methods
 from spacevrp.bench.suite_table import (
@@ -128,7 +128,8 @@ def run(args: argparse.Namespace) -> int:
 def _draw(path: Path, rows: Sequence[Row]) -> None:
     """The picture of the table beside it, or why there is none."""
     from spacevrp.plots import require_matplotlib
-    from spacevrp.plots.frontier import save_frontier_plot
+    from spacevrp.plots.frontier import plot_frontier
+    from spacevrp.plots.style import save_figure
     from spacevrp.writing import replacing
 
     try:
@@ -137,7 +138,7 @@ def _draw(path: Path, rows: Sequence[Row]) -> None:
         print(f"no picture: {error}", file=sys.stderr)
         return
     with replacing(path) as temporary:
-        save_frontier_plot(temporary, [asdict(row) for row in rows])
+        save_figure(plot_frontier([asdict(row) for row in rows]), temporary)
 
 
 # -------------------------------------------------------------------------------------------- runs

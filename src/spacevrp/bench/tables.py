@@ -5,7 +5,7 @@ from __future__ import annotations
 import argparse
 import json
 import sys
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import MISSING, asdict, dataclass, field, fields, replace
 from typing import TYPE_CHECKING, Any, ClassVar, TypeVar
 
@@ -228,37 +228,6 @@ def settings_key(
         "device": machine.get("gpu", f"{machine['processor']}, {machine['threads']} threads"),
         **set_and_augmentations,
     }
-
-
-# ------------------------------------------------------------------------------------------- work
-
-
-@dataclass(frozen=True)
-class Job:
-    """A set to be solved in one way."""
-
-    label: str  # what the bar shows
-    key: Mapping[str, Any]
-    solve: Callable[[], Outcome]
-
-
-def work_through(
-    jobs: Sequence[Job], store: Store, *, quiet: bool = False
-) -> Iterator[tuple[Job, Outcome]]:
-    """Every job with its outcome: from the store, or else solved and kept there."""
-    from tqdm import tqdm
-
-    hidden = True if quiet else None  # None: tqdm looks whether stderr is a terminal
-    with tqdm(total=len(jobs), unit=" sets", disable=hidden, leave=False) as bar:
-        for job in jobs:
-            bar.set_description(job.label)
-            outcome = store.get(job.key)
-            if outcome is None:
-                outcome = job.solve()
-                if len(outcome.found):  # what failed altogether is tried again
-                    store.keep(job.key, outcome)
-            bar.update()
-            yield job, outcome
 
 
 # ---------------------------------------------------------------------------------------- reports

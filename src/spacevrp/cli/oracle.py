@@ -10,7 +10,7 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from spacevrp.arguments import at_least
+from spacevrp.arguments import above, at_least
 from spacevrp.cli.instances import add_instances, read_instances
 from spacevrp.problems.errors import SolutionError
 from spacevrp.writing import check_target, write_whole
@@ -44,7 +44,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "--seconds",
         metavar="SECONDS",
-        type=_positive,
+        type=above(0, "seconds"),
         default=10.0,
         help="time for each instance; default: 10",
     )
@@ -103,16 +103,6 @@ def run(args: argparse.Namespace) -> int:
 
 
 # ------------------------------------------------------------------------------------ before work
-
-
-def _positive(text: str) -> float:
-    try:
-        value = float(text)
-    except ValueError:
-        value = 0.0
-    if not (value > 0 and math.isfinite(value)):
-        raise argparse.ArgumentTypeError(f"expected seconds above 0, received {text[:40]!r}")
-    return value
 
 
 def _read_starts(path: Path, problems: Sequence[Problem]) -> list[Any]:

@@ -5,11 +5,16 @@ from __future__ import annotations
 import argparse
 from collections.abc import Callable
 from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 from spacevrp.writing import check_target, replacing
 
-Draw = Callable[[Path], None]
+if TYPE_CHECKING:
+    from matplotlib.figure import Figure
+
+    Draw = Callable[[], Figure]
 
 
 @dataclass(frozen=True)
@@ -47,45 +52,42 @@ class RecordPlot:
 
     def run(self, args: argparse.Namespace) -> int:
         """Read and draw."""
-        from spacevrp.plots import require_matplotlib
+        from spacevrp.plots.style import require_matplotlib, save_figure
 
         require_matplotlib()
         draw = self.read(args)
         check_target(args.output, ".png")
         with replacing(args.output) as temporary:
-            draw(temporary)
+            save_figure(draw(), temporary)
         return 0
 
 
 def _training(args: argparse.Namespace) -> Draw:
-    from spacevrp.plots.training import read_log, save_training_plot
+    from spacevrp.plots.training import plot_training, read_log
 
-    columns = read_log(args.record)
-    return lambda path: save_training_plot(path, columns)
+    return partial(plot_training, read_log(args.record))
 
 
 def _gaps(args: argparse.Namespace) -> Draw:
-    from spacevrp.plots.gaps import save_gaps_plot
+    from spacevrp.plots.gaps import plot_gaps
     from spacevrp.plots.records import read_gap_rows
 
-    rows = read_gap_rows(args.record)
-    return lambda path: save_gaps_plot(path, rows, args.gap)
+    return partial(plot_gaps, read_gap_rows(args.record), args.gap)
 
 
 def _symmetry(args: argparse.Namespace) -> Draw:
     from spacevrp.plots.records import read_gap_rows
-    from spacevrp.plots.symmetry import save_symmetry_plot
+    from spacevrp.plots.symmetry import plot_symmetry
 
-    rows = read_gap_rows(args.record)
-    return lambda path: save_symmetry_plot(path, rows, args.gap)
+    return partial(plot_symmetry, read_gap_rows(args.record), args.gap)
 
 
 def _frontier(args: argparse.Namespace) -> Draw:
-    from spacevrp.plots.frontier import FIELDS, save_frontier_plot
+    from spacevrp.plots.frontier import FIELDS, plot_frontier
     from spacevrp.plots.records import read_rows
 
     rows = read_rows(args.record, FIELDS, "the record of spacevrp bench suite")
-    return lambda path: save_frontier_plot(path, rows)
+    return partial(plot_frontier, rows)
 
 
 _GAPS = "unseen.json or another record with such gaps; several are drawn together"

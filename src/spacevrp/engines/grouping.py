@@ -74,7 +74,7 @@ def count_rollouts(several: Sequence[Problem], settings: Settings, device: Devic
     starts = starts_expected(several, settings.starts if large is None else large.starts)
     if large is not None or needs_fleet_rules(several[0]):
         return starts * settings.rounds
-    return settings.wanted.rollouts(starts)
+    return settings.rollouts(starts)
 
 
 def note_left_out(

@@ -25,7 +25,8 @@ from dataclasses import dataclass
 
 from spacevrp.engines.devices import Cpu, Device
 from spacevrp.engines.memory import GIB, Cut, available, machine_memory
-from spacevrp.inference.large import CHOICES, LISTED, MORE_CHOICES, READOUT, SMALL, WORK
+from spacevrp.inference import large
+from spacevrp.inference.large import LISTED, READOUT, WORK
 from spacevrp.problems.canonical import needs_fleet_rules
 from spacevrp.problems.errors import SpacevrpError
 from spacevrp.problems.problem import Problem
@@ -40,23 +41,6 @@ _SCRATCH = {"cpu": GIB // 8, "cuda": 2 * GIB}
 _CPU_BUDGET = 2 * GIB
 _CPU_SHARE = 0.25  # of the machine's memory, if that is less
 _CUDA_SHARE = 0.8  # of what is free
-
-
-__all__ = [
-    "SMALL",
-    "Cut",
-    "LargeFootprint",
-    "Search",
-    "choose_search",
-    "count_matrices",
-    "cut_large",
-    "describe",
-    "footprint_of",
-    "is_large",
-    "large_budget",
-    "largest_large_size",
-    "too_large_at_all",
-]
 
 
 @dataclass(frozen=True)
@@ -79,10 +63,8 @@ class Search:
 
 def is_large(problem: Problem, choices: int | None) -> bool:
     """Whether an instance is too large to look at all customers at every move."""
-    if needs_fleet_rules(problem):
-        return False  # its vehicles look at everybody
-    customers = len(problem.customers)
-    return customers > SMALL or (choices is not None and choices < customers)
+    # The vehicles of a fleet look at everybody.
+    return not needs_fleet_rules(problem) and large.is_large(problem, choices)
 
 
 def choose_search(
@@ -95,8 +77,7 @@ def choose_search(
     if starts is None:
         starts = max(1, _WORK[device.type] // customers)
     if choices is None:
-        features = problem.features
-        choices = MORE_CHOICES if features.asymmetric or features.time_windows else CHOICES
+        choices = large.usual_choices(problem)
     return Search(min(starts, customers), min(choices, customers))
 
 

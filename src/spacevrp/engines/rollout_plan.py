@@ -14,7 +14,7 @@ import torch
 from torch import Tensor
 
 from spacevrp.decode.random_numbers import LIKELIEST, numbered_keys
-from spacevrp.engines.settings import RolloutSettings
+from spacevrp.engines.settings import Settings
 from spacevrp.env import Environment
 from spacevrp.env.starts import can_start
 from spacevrp.inference.settings import FEWEST, PARTS
@@ -33,7 +33,7 @@ class RolloutPlan:
     draws: int  # from each start
 
     @classmethod
-    def of(cls, environment: Environment, wanted: RolloutSettings) -> RolloutPlan:
+    def of(cls, environment: Environment, wanted: Settings) -> RolloutPlan:
         """For the instances of an environment."""
         every = can_start(environment).sum(dim=1, keepdim=True).clamp(min=1)  # (I, 1)
         used = every

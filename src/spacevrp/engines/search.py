@@ -109,7 +109,7 @@ def _search(
     seen, expected = prepared.seen, prepared.expected
     num_depots = max(len(problem.depots) for problem in problems)
     environment = Environment(batch, num_depots, direct_return=settings.direct_return)
-    plan = RolloutPlan.of(environment, settings.wanted)
+    plan = RolloutPlan.of(environment, settings)
     degrees = torch.tensor([settings.temperature(number) for number in range(1 + plan.draws)])
     temperature = degrees.to(batch.device)[plan.rounds]  # (R,)
     seeds = seeds_of_augmentations(model, batch, problems, settings)  # (I, V, M)

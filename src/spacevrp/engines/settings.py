@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from spacevrp.inference.settings import RolloutSettings, Settings
+from spacevrp.inference.settings import Settings
 
-__all__ = ["RolloutSettings", "Seconds", "Settings"]
+__all__ = ["Seconds", "Settings"]
 
 
 @dataclass

@@ -75,31 +75,71 @@ def construct(
     TimeIsUp
         When the deadline is over before there is any candidate of a problem.
     """
+    kind: type[_Work]
     for number, problem in enumerate(problems):
-        if needs_fleet_rules(problem):
-            yield _FleetWork(network, problem, settings, report).run()
-            continue
-        if is_large(problem, settings.choices):
-            yield _LargeWork(network, problem, settings, report).run()
-            continue
         seen = problem if shown is None else shown[number] or problem
-        yield _Work(network, problem, seen, settings, report).run()
+        if needs_fleet_rules(problem):
+            kind = _FleetWork
+        else:
+            kind = _LargeWork if is_large(problem, settings.choices) else _UsualWork
+        yield kind(network, problem, seen, settings, report or (lambda rollouts: None)).run()
 
 
+@dataclass
 class _Work:
     """The augmentations of one problem."""
 
-    def __init__(
-        self,
-        network: Network,
-        problem: Problem,
-        seen: Problem,
-        settings: Settings,
-        report: Callable[[int], None] | None,
-    ) -> None:
-        self.network, self.settings, self.report = network, settings, report
+    network: Network
+    problem: Problem
+    shown: Problem  # what the network sees in its place
+    settings: Settings
+    report: Callable[[int], object]
+
+    def run(self) -> list[Candidate]:
+        """All augmentations, until the time is up; the best first, then those in hindsight."""
+        self.chosen, self.afterwards = Best(), Best()
+        for place in range(self.settings.augmentations):
+            try:
+                self.settings.deadline.check()
+                self.augmentation(place)
+            except TimeIsUp:
+                if not self.chosen:
+                    raise
+                break
+        return [*self.chosen.candidates(), *self.afterwards.candidates(hindsight=True)]
+
+    def augmentation(self, place: int) -> None:
+        """Make the rollouts of an augmentation, by its place."""
+        raise NotImplementedError
+
+    def keep(self, place: int, done: Trajectories, expected: Trajectories | None) -> None:
+        """Rollouts; where prizes are unknown, also those of the same policy for expected ones."""
+        cost, rank = done.cost, place * len(done.cost)
+        if expected is not None:
+            self.afterwards.add(done, cost, rank)
+            cost = np.where(np.isfinite(cost), expected.cost, np.inf)
+        self.chosen.add(done, cost, rank)
+        self.report(len(done.cost))
+
+    def tables(self, seen: Instance, numbers: range, *, zscore: bool = True) -> Tables:
+        """The tables of the augmentations of these numbers."""
+        network, settings = self.network, self.settings
+        seeds = seeds_of_augmentations(
+            seen.num_depots, seen.size, network.config, numbers.stop, settings.seed
+        )
+        heads = Heads(numbers, settings.heads)
+        of = (network, [seen], [seeds[numbers.start :]])
+        (tables,) = encode(*of, heads=heads, zscore=zscore, settings=settings)
+        return tables
+
+
+class _UsualWork(_Work):
+    """A problem that is neither large nor one of different vehicles."""
+
+    def __post_init__(self) -> None:
+        problem, settings = self.problem, self.settings
         (self.instance,) = prepare([problem])
-        self.seen: Instance = self.instance if seen is problem else prepare([seen])[0]
+        self.seen = self.instance if self.shown is problem else prepare([self.shown])[0]
         self.starts = Starts(self.instance, settings.direct_return)
         self.expected: Starts | None = None
         if problem.has_unknown_prizes:
@@ -115,62 +155,39 @@ class _Work:
         self.temperature = np.array(degrees, dtype=np.float32)[self.plan.rounds]
         self.keys = self.plan.keys(settings.seed, settings.numbers)
 
-    def run(self) -> list[Candidate]:
-        """All augmentations, until the time is up."""
-        return _through_augmentations(self.settings, len(self.plan.start), self._augmentation)
-
-    def _augmentation(self, place: int) -> tuple[Trajectories, Trajectories | None]:
-        """The rollouts of an augmentation; with unknown prizes also those of the expected ones."""
+    def augmentation(self, place: int) -> None:
+        """All rollouts of the plan."""
         settings = self.settings
         together = _TOGETHER if settings.deadline is NEVER else 1  # soon there is a first plan
         own = place % together
         if own == 0:
             numbers = settings.numbers[place : place + together]
-            self._tables = _tables(self.network, self.seen, numbers, settings)
+            self._tables = self.tables(self.seen, numbers)
             self._order = self.starts.likeliest_first(self._tables)
         nodes = self._order[own][self.plan.start]
         draws = None if self.keys is None else Draws(self.keys[place], self.temperature)
         turn = (self._tables.one(own), nodes, settings, draws)
         done = roll_out(self.starts, *turn)
-        expected = None if self.expected is None else roll_out(self.expected, *turn)
-        if self.report is not None:
-            self.report(len(nodes))
-        return done, expected
+        self.keep(place, done, None if self.expected is None else roll_out(self.expected, *turn))
 
 
-class _FleetWork:
-    """The augmentations of one problem whose vehicles differ."""
+class _FleetWork(_Work):
+    """A problem whose vehicles differ."""
 
-    def __init__(
-        self,
-        network: Network,
-        problem: Problem,
-        settings: Settings,
-        report: Callable[[int], None] | None,
-    ) -> None:
-        self.network, self.problem = network, problem
-        self.settings, self.report = settings, report
-        self.fleet = Fleet.of(problem)
-        self.starts = Starts(self.fleet.instance, settings.direct_return)
-        self.nodes = self.fleet.starts(settings.starts)
+    def __post_init__(self) -> None:
+        self.fleet = Fleet.of(self.problem)
+        self.starts = Starts(self.fleet.instance, self.settings.direct_return)
+        self.nodes = self.fleet.starts(self.settings.starts)
 
     def run(self) -> list[Candidate]:
-        """All augmentations, until the time is up; with the cheapest vehicles, best first."""
-        best = Best()
-        for place in range(self.settings.augmentations):
-            try:
-                self.settings.deadline.check()
-                self._augmentation(place, best)
-            except TimeIsUp:
-                if not best:
-                    raise
-                break
-        return with_cheapest_vehicles(self.problem, best.candidates())
+        """The same with the cheapest vehicles, best first."""
+        return with_cheapest_vehicles(self.problem, super().run())
 
-    def _augmentation(self, place: int, best: Best) -> None:
+    def augmentation(self, place: int) -> None:
+        """A greedy round, and those that sample."""
         settings, count = self.settings, len(self.nodes)
         own = settings.numbers[place : place + 1]
-        tables = _tables(self.network, self.fleet.instance, own, settings)
+        tables = self.tables(self.fleet.instance, own)
         for turn in range(1 + (settings.samples or 0)):
             state = random_state(settings.seed, (7, own.start, turn))
             draws = None
@@ -181,9 +198,7 @@ class _FleetWork:
                 draws = Draws(keys, degrees)
             vehicles = {**self.fleet.vehicles, **self.fleet.preferences(count, state)}
             done = roll_out_fleet(vehicles, self.starts, tables, self.nodes, settings, draws)
-            best.add(done, done.cost, (turn * settings.augmentations + place) * count)
-            if self.report is not None:
-                self.report(count)
+            self.keep(turn * settings.augmentations + place, done, None)
 
 
 def with_cheapest_vehicles(problem: Problem, candidates: list[Candidate]) -> list[Candidate]:
@@ -199,22 +214,16 @@ def with_cheapest_vehicles(problem: Problem, candidates: list[Candidate]) -> lis
     return sorted(map(judged, candidates), key=lambda one: (one.cost, one.rank))
 
 
-class _LargeWork:
-    """The augmentations of one large problem, from a few starts, by candidate lists."""
+class _LargeWork(_Work):
+    """A large problem, from a few starts, by candidate lists."""
 
-    def __init__(
-        self,
-        network: Network,
-        problem: Problem,
-        settings: Settings,
-        report: Callable[[int], None] | None,
-    ) -> None:
+    def __post_init__(self) -> None:
+        problem, settings = self.problem, self.settings
         if settings.samples:
             raise UnsupportedError(
                 f"expected no samples of an instance with {len(problem.customers)} customers: "
                 f"without torch large instances are planned greedily; received {settings.samples}"
             )
-        self.network, self.settings, self.report = network, settings, report
         self.large = LargeInstance.of(problem, settings.choices, adjusted=settings.pruned)
         self.expected: LargeInstance | None = None
         if problem.has_unknown_prizes:
@@ -223,60 +232,14 @@ class _LargeWork:
             )
         self.nodes = self.large.start_nodes(settings.starts)
 
-    def run(self) -> list[Candidate]:
-        """All augmentations, until the time is up."""
-        return _through_augmentations(self.settings, len(self.nodes), self._augmentation)
-
-    def _augmentation(self, place: int) -> tuple[Trajectories, Trajectories | None]:
+    def augmentation(self, place: int) -> None:
+        """Greedily, from all start nodes."""
         settings, own = self.settings, self.settings.numbers[place : place + 1]
-        seen = self.large.starts.instance
-        tables = _tables(self.network, seen, own, settings, zscore=False)
+        tables = self.tables(self.large.starts.instance, own, zscore=False)
         turn = (tables, own.start, self.nodes, settings)
         done = roll_out_large(self.large, *turn)
         expected = None if self.expected is None else roll_out_large(self.expected, *turn)
-        if self.report is not None:
-            self.report(len(self.nodes))
-        return done, expected
-
-
-def _through_augmentations(
-    settings: Settings,
-    rollouts: int,
-    augmentation: Callable[[int], tuple[Trajectories, Trajectories | None]],
-) -> list[Candidate]:
-    """The best of all augmentations until the time is up, then those in hindsight.
-
-    ``augmentation`` has the ``rollouts`` of an augmentation by its place, and where prizes are
-    unknown also those of the same policy for the expected ones.
-    """
-    chosen, afterwards = Best(), Best()
-    for place in range(settings.augmentations):
-        try:
-            settings.deadline.check()
-            done, expected = augmentation(place)
-        except TimeIsUp:
-            if not chosen:
-                raise
-            break
-        cost, rank = done.cost, place * rollouts
-        if expected is not None:
-            afterwards.add(done, cost, rank)
-            cost = np.where(np.isfinite(cost), expected.cost, np.inf)
-        chosen.add(done, cost, rank)
-    return [*chosen.candidates(), *afterwards.candidates(hindsight=True)]
-
-
-def _tables(
-    network: Network, seen: Instance, numbers: range, settings: Settings, *, zscore: bool = True
-) -> Tables:
-    """The tables of the augmentations of these numbers."""
-    seeds = seeds_of_augmentations(
-        seen.num_depots, seen.size, network.config, numbers.stop, settings.seed
-    )
-    heads = Heads(numbers, settings.heads)
-    of = (network, [seen], [seeds[numbers.start :]])
-    (tables,) = encode(*of, heads=heads, zscore=zscore, settings=settings)
-    return tables
+        self.keep(place, done, expected)
 
 
 class Best:

@@ -68,11 +68,7 @@ class LargeInstance:
         """
         instance = with_matrices(prepare([problem], on_the_fly=True)[0])
         customers = instance.size - instance.num_depots
-        if choices is None:
-            features = problem.features
-            wide = features.asymmetric or features.time_windows
-            choices = MORE_CHOICES if wide else CHOICES
-        choices = min(choices, customers)
+        choices = min(usual_choices(problem) if choices is None else choices, customers)
         near = candidate_lists(instance, LISTED * choices)
         read = min(max(READOUT * choices, choices), near.shape[1])
         depot_weight, missing, bonus = 1.0, 1.0, np.zeros(instance.size, dtype=np.float32)
@@ -107,6 +103,12 @@ def is_large(problem: Problem, choices: int | None = None) -> bool:
     """Whether an instance is too large to look at all customers at every move."""
     customers = len(problem.customers)
     return customers > SMALL or (choices is not None and choices < customers)
+
+
+def usual_choices(problem: Problem) -> int:
+    """Customers that a move chooses from."""
+    features = problem.features
+    return MORE_CHOICES if features.asymmetric or features.time_windows else CHOICES
 
 
 def is_adjusted(problem: Problem) -> bool:

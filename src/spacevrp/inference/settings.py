@@ -17,30 +17,6 @@ _DEGREES = 8
 
 
 @dataclass(frozen=True)
-class RolloutSettings:
-    """What was asked for."""
-
-    starts: int | None  # of an augmentation, the likeliest; None for all that can start
-    samples: int | None  # rounds from each of them that draw their moves; None by default
-
-    @property
-    def parted(self) -> bool:
-        """Whether a part of the starts is used, and each so much the more: the default."""
-        return self.starts is None and self.samples is None
-
-    @property
-    def draws(self) -> int:
-        """Rounds that draw their moves, after a greedy one."""
-        return PARTS - 1 if self.parted else self.samples or 0
-
-    def rollouts(self, starts: int) -> int:
-        """Of an augmentation with so many start nodes."""
-        if not self.parted:
-            return starts * (1 + self.draws)
-        return max(-(-starts // PARTS), min(starts, FEWEST)) * PARTS
-
-
-@dataclass(frozen=True)
 class Settings:
     """Which rollouts the network makes of a problem."""
 
@@ -58,14 +34,20 @@ class Settings:
     threads: int = 1  # of the network without torch
 
     @property
-    def wanted(self) -> RolloutSettings:
-        """Starts and draws."""
-        return RolloutSettings(self.starts, self.samples)
+    def parted(self) -> bool:
+        """Whether a part of the starts is used, and each so much the more: the default."""
+        return self.starts is None and self.samples is None
 
     @property
     def draws(self) -> int:
-        """Rounds that draw their moves, at most."""
-        return self.wanted.draws
+        """Rounds that draw their moves, after a greedy one."""
+        return PARTS - 1 if self.parted else self.samples or 0
+
+    def rollouts(self, starts: int) -> int:
+        """Of an augmentation with so many start nodes."""
+        if not self.parted:
+            return starts * (1 + self.draws)
+        return max(-(-starts // PARTS), min(starts, FEWEST)) * PARTS
 
     @property
     def rounds(self) -> int:

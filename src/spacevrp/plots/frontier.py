@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import math
-from pathlib import Path
 from typing import TYPE_CHECKING
 
 from spacevrp.plots.records import Rows
@@ -18,7 +17,6 @@ from spacevrp.plots.style import (
     legend_above,
     new_figure,
     require_matplotlib,
-    save_figure,
     tidy,
 )
 from spacevrp.problems.errors import FormatError
@@ -73,11 +71,6 @@ def plot_frontier(rows: Rows) -> Figure:
     if any(row["solved"] < row["instances"] for row in held):
         figure.supxlabel("hollow: not all instances solved in time", fontsize=8, color=INK)
     return figure
-
-
-def save_frontier_plot(path: str | Path, rows: Rows) -> None:
-    """Draw the panels into a picture file."""
-    save_figure(plot_frontier(rows), path)
 
 
 def _draw(axes: Axes, rows: Rows) -> None:

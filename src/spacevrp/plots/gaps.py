@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from pathlib import Path
 from typing import TYPE_CHECKING
 
 from spacevrp.plots.records import GAPS, TO, Rows, choose_gap
@@ -13,7 +12,6 @@ from spacevrp.plots.style import (
     legend_above,
     new_figure,
     require_matplotlib,
-    save_figure,
     tidy,
 )
 from spacevrp.problems.variants import parse_variant
@@ -52,11 +50,6 @@ def plot_gaps(rows: Rows, gap: str | None = None) -> Figure:
         axes.set_ylim(longest - 0.4, -0.6)  # the first on top; bars of the same height
     legend_above(figure, list(grid), first=_bar_label(gap))
     return figure
-
-
-def save_gaps_plot(path: str | Path, rows: Rows, gap: str | None = None) -> None:
-    """Draw the bars into a picture file."""
-    save_figure(plot_gaps(rows, gap), path)
 
 
 def _bar_label(gap: str) -> str:

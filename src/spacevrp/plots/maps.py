@@ -144,16 +144,8 @@ def _draw_route(
         if any(at_depots):
             axes.plot(*places[list(leg)].T, **thin)
     if problem.depots and not away[-1]:
-        axes.scatter(
-            float(places[nodes[-1], 0]),
-            float(places[nodes[-1], 1]),
-            s=_ring(problem),
-            facecolor="none",
-            edgecolor=look.colour,
-            linewidth=1.3,
-            label="end of an open route",
-            zorder=3,
-        )
+        label = "end of an open route"
+        _draw_ring(axes, places[nodes[-1]], _ring(problem), look.colour, label, linewidth=1.3)
     return line
 
 
@@ -168,17 +160,18 @@ def _draw_reloads(axes: Axes, places: Array, solution: Solution | None) -> dict[
     ):
         for node in {stop.node for stop in route.stops if stop.kind == "reload"}:
             radii[node] = radii.get(node, 6.5) + 2.5
-            axes.scatter(
-                float(places[node, 0]),
-                float(places[node, 1]),
-                s=(2.0 * radii[node]) ** 2,
-                facecolor="none",
-                edgecolor=look.colour,
-                linewidth=1.6,
-                label="reload",
-                zorder=4.5,
-            )
+            area = (2.0 * radii[node]) ** 2
+            ring = {"linewidth": 1.6, "zorder": 4.5}
+            _draw_ring(axes, places[node], area, look.colour, "reload", **ring)
     return radii
+
+
+def _draw_ring(
+    axes: Axes, place: Array, area: float, colour: str, label: str, **looks: float
+) -> None:
+    x, y = map(float, place)
+    looks = {"zorder": 3, **looks}
+    axes.scatter(x, y, s=area, facecolor="none", edgecolor=colour, label=label, **looks)
 
 
 def _draw_links(axes: Axes, problem: Problem, places: Array) -> None:

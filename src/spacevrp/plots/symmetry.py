@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from pathlib import Path
 from typing import TYPE_CHECKING
 
 from spacevrp.plots.records import GAPS, TO, Rows, choose_gap
@@ -15,7 +14,6 @@ from spacevrp.plots.style import (
     legend_above,
     new_figure,
     require_matplotlib,
-    save_figure,
     tidy,
 )
 
@@ -75,11 +73,6 @@ def plot_symmetry(rows: Rows, gap: str | None = None) -> Figure:
     legend_above(figure, [axes])  # dots may lie anywhere
     tidy(axes)
     return figure
-
-
-def save_symmetry_plot(path: str | Path, rows: Rows, gap: str | None = None) -> None:
-    """Draw the dots into a picture file."""
-    save_figure(plot_symmetry(rows, gap), path)
 
 
 def _scatter(

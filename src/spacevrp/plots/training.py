@@ -80,11 +80,6 @@ def plot_training(columns: Columns) -> Figure:
     return figure
 
 
-def save_training_plot(path: str | Path, columns: Columns) -> None:
-    """Draw the curves into a picture file."""
-    plot_training(columns).savefig(path, dpi=130)
-
-
 def _draw(
     axes: Axes, step: Sequence[float], values: Sequence[float], colour: str, label: str
 ) -> None:

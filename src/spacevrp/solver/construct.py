@@ -13,10 +13,11 @@ import numpy as np
 from spacevrp.engines.base import Account, Engine
 from spacevrp.engines.grouping import count_rollouts, group, search_of
 from spacevrp.engines.progress import Progress, ShowProgress
-from spacevrp.engines.pruning import SMALL, is_large
+from spacevrp.engines.pruning import is_large
 from spacevrp.engines.settings import Seconds, Settings
 from spacevrp.inference.construct import Candidate
 from spacevrp.inference.heads import STRENGTH
+from spacevrp.inference.large import SMALL
 from spacevrp.problems.deadline import NEVER, Deadline, TimeIsUp
 from spacevrp.problems.explanation.insertions import Insertions, missing
 from spacevrp.problems.problem import Problem
