@@ -13,7 +13,8 @@ from types import ModuleType
 import pytest
 
 import spacevrp
-from spacevrp.cli.main import VERBS, Verb, main
+from spacevrp.cli.main import VERBS, main
+from spacevrp.cli.verbs import Verb
 from spacevrp.problems.errors import ProblemError
 
 

@@ -9,7 +9,7 @@ import torch
 from spacevrp.generators.testsets import generate
 from spacevrp.model import augmentation_seeds
 from spacevrp.model.blocks import Blocks, encode_in_blocks
-from spacevrp.model.candidates import NodeTables, node_scores, option_scores
+from spacevrp.model.candidates import NodeTables, Options, node_scores, option_scores
 from spacevrp.model.decoder import logits
 from spacevrp.model.features import distance_scale
 from spacevrp.model.geometry import normalise
@@ -169,9 +169,9 @@ def test_scores_of_options_in_any_order_are_those_of_the_decoder(moment: Moment)
     augmentation = torch.arange(2).repeat_interleave(4).expand(3, -1)
     arguments = [x.flatten(1, 2) for x in (moment.first, moment.current, moment.signals)]
     rest = [x[..., order].flatten(1, 2) for x in (moment.zscore, moment.allowed)]
-    scores = option_scores(moment.tables, augmentation, *arguments, options, *rest)
+    scores = option_scores(moment.tables, augmentation, *arguments, Options(options, *rest))
     expected = moment.expected[..., order].flatten(1, 2)
     assert torch.allclose(clipped(moment.tables, scores), expected, atol=1e-8)
     # Fewer choices, the same readout.
-    few = option_scores(moment.tables, augmentation, *arguments, options, *rest, choices=5)
+    few = option_scores(moment.tables, augmentation, *arguments, Options(options, *rest, 5))
     assert torch.allclose(few, scores[..., :5])

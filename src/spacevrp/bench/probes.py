@@ -35,7 +35,7 @@ from spacevrp.env.candidates import CandidateEnvironment
 from spacevrp.generators import generate
 from spacevrp.inference.large import is_adjusted
 from spacevrp.model import ModelConfig, SpaceModel, augmentation_seeds
-from spacevrp.model.blocks import encode_in_blocks
+from spacevrp.model import blocks as tiles
 from spacevrp.model.streaming import survey
 from spacevrp.problems.problem import Problem
 from spacevrp.problems.solution import Solution
@@ -165,8 +165,9 @@ class Blocks:
 
     def encode(self) -> Any:
         """The decoder's tables."""
-        tables = encode_in_blocks(
-            self.model, self.batch, self.seeds, dtype=product_dtype(self.device), known=self.known
+        blocks = tiles.Blocks.on(self.device, product_dtype(self.device))
+        tables = tiles.encode_in_blocks(
+            self.model, self.batch, self.seeds, blocks=blocks, known=self.known
         )
         return replace(tables, nearness=self.adjustment.nearness(0, self.probe.augmentations))
 

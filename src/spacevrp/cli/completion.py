@@ -5,7 +5,6 @@ from __future__ import annotations
 import argparse
 from collections.abc import Callable
 from dataclasses import dataclass, field
-from importlib import import_module
 
 SHELLS = ("bash", "zsh", "fish")
 
@@ -58,7 +57,7 @@ def _commands() -> list[_Command]:
     commands = []
     for verb in VERBS:
         parser = argparse.ArgumentParser(prog=verb.name)
-        import_module(verb.module).add_arguments(parser)
+        verb.load().add_arguments(parser)
         command = _Command(verb.name, verb.help)
         for action in parser._actions:
             if isinstance(action, argparse._SubParsersAction):

@@ -12,23 +12,15 @@ import os
 import sys
 import warnings
 from collections.abc import Sequence
-from importlib import import_module
-from typing import NamedTuple, NoReturn, TextIO
+from typing import NoReturn, TextIO
 
 from spacevrp import __version__
+from spacevrp.cli.verbs import Verb
 from spacevrp.problems.errors import TORCH_MISSING, SpacevrpError
 
 BAD_INPUT = 2
 INTERRUPTED = 130  # what shells report for SIGINT
 BROKEN_PIPE = 141  # and for SIGPIPE
-
-
-class Verb(NamedTuple):
-    """A subcommand. Its module has ``add_arguments(parser)`` and ``run(args) -> int``."""
-
-    name: str
-    help: str
-    module: str
 
 
 VERBS = (
@@ -42,8 +34,8 @@ VERBS = (
     Verb("serve", "problems in and plans out over HTTP", "spacevrp.cli.serve"),
     Verb("oracle", "solve with a classical solver", "spacevrp.cli.oracle"),
     Verb("train", "train a model", "spacevrp.cli.train"),
-    Verb("bench", "measure speed and quality", "spacevrp.cli.bench"),
-    Verb("plot", "draw a plan, or what was recorded", "spacevrp.cli.plot"),
+    Verb("bench", "measure speed and quality", "spacevrp.cli.verbs:BENCH"),
+    Verb("plot", "draw a plan, or what was recorded", "spacevrp.cli.verbs:PLOT"),
     Verb("versions", "what is installed, for bug reports", "spacevrp.cli.versions"),
     Verb("completion", "print a completion script for a shell", "spacevrp.cli.completion"),
 )
@@ -115,9 +107,9 @@ def _build_parser(chosen: str | None) -> argparse.ArgumentParser:
             verb.name, help=verb.help, description=verb.help, allow_abbrev=False
         )
         if verb.name == chosen:
-            module = import_module(verb.module)
-            module.add_arguments(verb_parser)
-            verb_parser.set_defaults(run=module.run)
+            loaded = verb.load()
+            loaded.add_arguments(verb_parser)
+            verb_parser.set_defaults(run=loaded.run)
     return parser
 
 

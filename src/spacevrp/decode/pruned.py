@@ -28,7 +28,7 @@ from spacevrp.decode.signal import problem_signals
 from spacevrp.env.candidates import CandidateEnvironment, select
 from spacevrp.env.rules import at
 from spacevrp.env.state import State
-from spacevrp.model.candidates import NodeTables, node_scores, option_scores
+from spacevrp.model.candidates import NodeTables, Options, node_scores, option_scores
 from spacevrp.tensors.lengths import between, rows_of
 
 # Steps after which those who wait are asked for. To ask a GPU makes it wait; on a CPU, some who
@@ -150,17 +150,12 @@ class Walk:
         back = between(batch.distance, state.current, state.origin)
         nodes = torch.cat([state.origin.unsqueeze(-1), nodes], dim=-1)
         distance = torch.cat([back.unsqueeze(-1), distance], dim=-1)
-        scores = option_scores(
-            self.tables,
-            self.augmentation,
-            state.origin,
-            state.current,
-            problem_signals(self.environment.batch, state, self.tables.num_signals),
-            nodes,
-            self.tables.scale.zscore(distance),
-            torch.cat([(home | idle).unsqueeze(-1), legal], dim=-1),
-            self.choices + 1,
-        )
+        signals = problem_signals(batch, state, self.tables.num_signals)
+        allowed = torch.cat([(home | idle).unsqueeze(-1), legal], dim=-1)
+        zscore = self.tables.scale.zscore(distance)
+        options = Options(nodes, zscore, allowed, self.choices + 1)
+        place = (self.augmentation, state.origin, state.current, signals)
+        scores = option_scores(self.tables, *place, options)
         action = nodes.gather(2, self._choose(scores).unsqueeze(-1)).squeeze(-1)
         action = torch.where(idle, state.current, action)
         self._move(action, ~state.done & ~self.waits)

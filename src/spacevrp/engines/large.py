@@ -33,7 +33,7 @@ from spacevrp.inference.construct import Candidate
 from spacevrp.inference.keys import random_state
 from spacevrp.inference.large import is_adjusted
 from spacevrp.model import SpaceModel
-from spacevrp.model.blocks import encode_in_blocks
+from spacevrp.model.blocks import Blocks, encode_in_blocks
 from spacevrp.model.candidates import NodeTables
 from spacevrp.model.streaming import survey
 from spacevrp.problems.problem import Problem
@@ -113,7 +113,7 @@ class _Large:
                 self.model,
                 batch,
                 some,
-                dtype=product_dtype(batch.device),
+                blocks=Blocks.on(batch.device, product_dtype(batch.device)),
                 known=known,
                 report=self._stages("encoding"),
             )

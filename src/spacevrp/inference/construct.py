@@ -95,6 +95,10 @@ class _Work:
     settings: Settings
     report: Callable[[int], object]
 
+    def __post_init__(self) -> None:
+        """Prepare the arrays."""
+        raise NotImplementedError
+
     def run(self) -> list[Candidate]:
         """All augmentations, until the time is up; the best first, then those in hindsight."""
         self.chosen, self.afterwards = Best(), Best()

@@ -33,13 +33,14 @@ class Blocks:
     rows: int
     columns: int
     workers: int = 1
+    dtype: torch.dtype | None = None  # of the products; None for that of the distances
 
     @classmethod
-    def on(cls, device: torch.device) -> Blocks:
+    def on(cls, device: torch.device, dtype: torch.dtype | None = None) -> Blocks:
         """Tiles that stay in the cache of a core; on a GPU, as few launches as its memory likes."""
         if device.type == "cuda":
-            return cls(2048, 32768)
-        return cls(256, 1024, workers_for(device))
+            return cls(2048, 32768, dtype=dtype)
+        return cls(256, 1024, workers_for(device), dtype)
 
 
 @torch.no_grad()
@@ -48,7 +49,6 @@ def encode_in_blocks(
     batch: Batch,
     seeds: Tensor,
     *,
-    dtype: torch.dtype | None = None,
     blocks: Blocks | None = None,
     known: Survey | None = None,
     report: Callable[[float], None] | None = None,
@@ -58,8 +58,8 @@ def encode_in_blocks(
     The work is cut into ``blocks``, by the device where None. ``known`` is what :func:`survey` says
     of the batch, where it has been asked already. ``report`` is told the share of every layer.
     """
-    dtype = dtype or batch.distance.dtype
     blocks = blocks or Blocks.on(batch.device)
+    dtype = blocks.dtype or batch.distance.dtype
     known = known or survey(batch)
     alphas = model.bias(batch.attributes)  # (B, 3 layers + 2)
     flat = node_attributes(batch, known.penalty_scale) @ model.embed_attributes.T

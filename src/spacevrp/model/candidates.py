@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NamedTuple
 
 import torch
 import torch.nn.functional as F
@@ -103,25 +103,30 @@ class NodeTables:
         return replace(self, query_first=first, query_last=last)
 
 
+class Options(NamedTuple):
+    """Nodes to choose from; at least one is allowed, and none of these stands twice."""
+
+    nodes: Tensor  # (B, P, C)
+    zscore: Tensor  # (B, P, C) normalised distances from the current node
+    allowed: Tensor  # (B, P, C) bool
+    choices: int | None = None  # the first so many get a score, the others count in the readout
+
+
 def option_scores(
     tables: NodeTables,
     augmentation: Tensor,
     first: Tensor,
     current: Tensor,
     signals: Tensor,
-    nodes: Tensor,
-    zscore: Tensor,
-    allowed: Tensor,
-    choices: int | None = None,
+    options: Options,
 ) -> Tensor:
-    """Scores (B, P, C) of the options before clipping; -inf where one is not allowed.
+    """Scores (B, P, choices) of the options before clipping; -inf where one is not allowed.
 
     The larger the score, the likelier the move. (Clipped, near nodes of a large instance are all
     alike in float32.) ``augmentation``, ``first`` and ``current`` are (B, P), ``signals`` (B, P,
-    S). The options ``nodes`` (B, P, C) have normalised distances ``zscore`` from the current node;
-    at least one is ``allowed``, and none stands twice among these. Only the first ``choices`` of
-    them get a score, (B, P, choices); the others count in the readout alone.
+    S).
     """
+    nodes, zscore, allowed, choices = options
     size, augmentations, count, width = tables.embedding.shape
     instance = torch.arange(size, device=nodes.device).unsqueeze(1)
     base = (
@@ -143,9 +148,9 @@ def option_scores(
     context = gated_ratio(query, sums)
 
     rows, zscore, allowed = rows[..., :choices], zscore[..., :choices], allowed[..., :choices]
-    options = tables.embedding.view(-1, width).index_select(0, rows.flatten())
-    options = options.view(*rows.shape, width)
-    match = torch.matmul(context.unsqueeze(-2), options.transpose(-1, -2)).squeeze(-2)
+    looked_up = tables.embedding.view(-1, width).index_select(0, rows.flatten())
+    looked_up = looked_up.view(*rows.shape, width)
+    match = torch.matmul(context.unsqueeze(-2), looked_up.transpose(-1, -2)).squeeze(-2)
     match_weight = tables.match_weight
     if tables.nearness is not None:
         match_weight = match_weight.unsqueeze(1) * tables.nearness.gather(1, augmentation)  # (B, P)

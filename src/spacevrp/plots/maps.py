@@ -167,7 +167,7 @@ def _draw_reloads(axes: Axes, places: Array, solution: Solution | None) -> dict[
 
 
 def _draw_ring(
-    axes: Axes, place: Array, area: float, colour: str, label: str, **looks: float
+    axes: Axes, place: Array, area: float, colour: str, label: str, **looks: Any
 ) -> None:
     x, y = map(float, place)
     looks = {"zorder": 3, **looks}
