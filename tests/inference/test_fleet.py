@@ -10,7 +10,7 @@ import torch
 
 from spacevrp.arrays.routes import routes_of
 from spacevrp.decode.random_numbers import random_keys
-from spacevrp.engines.fleet import draw_preferences, search_fleets
+from spacevrp.engines.fleet import search_fleets
 from spacevrp.engines.memory import Cut
 from spacevrp.engines.settings import Settings
 from spacevrp.inference.construct import construct
@@ -66,14 +66,11 @@ def test_random_numbers_are_those_of_torch() -> None:
 
 
 @pytest.mark.parametrize("name", fleets())
-def test_fleets_and_preferences(name: str) -> None:
+def test_fleets(name: str) -> None:
     problem = fleets()[name]
     fleet, (_, wanted) = Fleet.of(problem), stack_fleets([problem])
     for field, value in fleet.vehicles.items():
         assert np.array_equal(value, getattr(wanted, field).numpy()), field
-    own = fleet.preferences(4, 77)
-    for field, value in vars(draw_preferences(wanted, 4, [77])).items():
-        assert np.allclose(own[field], value.numpy(), rtol=1e-6), field
 
 
 @pytest.mark.parametrize("name", fleets())

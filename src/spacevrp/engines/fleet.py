@@ -12,10 +12,10 @@ from __future__ import annotations
 import time
 from collections.abc import Callable, Sequence
 
+import numpy as np
 import torch
 from torch import Tensor
 
-from spacevrp.arrays.fleet import ANY_NUMBER
 from spacevrp.decode.fleet import Draws, fleet_rollout
 from spacevrp.decode.native_fleet import native_fleet_rollout
 from spacevrp.decode.native_rollout import supports as supports_native
@@ -26,6 +26,7 @@ from spacevrp.engines.memory import Cut
 from spacevrp.engines.search import Best, Moves, encode, numbered_seeds
 from spacevrp.engines.settings import Seconds, Settings
 from spacevrp.env.fleet import FleetEnvironment, Preferences
+from spacevrp.inference import fleet as choices
 from spacevrp.inference.construct import Candidate, with_cheapest_vehicles
 from spacevrp.inference.keys import random_state
 from spacevrp.model import DecoderTables, SpaceModel
@@ -33,11 +34,6 @@ from spacevrp.problems.deadline import TimeIsUp
 from spacevrp.problems.problem import Problem
 from spacevrp.tensors import Batch
 from spacevrp.tensors.fleet import Fleet, stack_fleets
-
-# Routes of which the vehicles are chosen one by one; later ones take the last choice.
-_ROUTES = 32
-# Customers up to which every one of them is a start, and starts times customers beyond.
-_SMALL, _WORK = 200, 20_000
 
 
 def search_fleets(
@@ -60,7 +56,7 @@ def search_fleets(
         batch, fleet = stack_fleets([problem])
         prepared = time.perf_counter()
         with torch.inference_mode():
-            search = _Search(model, batch.to(device), fleet.to(device), settings, cut)
+            search = _Search(model, (batch.to(device), fleet.to(device)), problem, settings, cut)
             try:
                 candidates = search.run(report)  # waits for the device
             except TimeIsUp:
@@ -79,12 +75,20 @@ class _Search:
     """The search for the plans of one instance."""
 
     def __init__(
-        self, model: SpaceModel, batch: Batch, fleet: Fleet, settings: Settings, cut: Cut
+        self,
+        model: SpaceModel,
+        tensors: tuple[Batch, Fleet],
+        problem: Problem,
+        settings: Settings,
+        cut: Cut,
     ) -> None:
-        self._model, self._batch, self._fleet = model, batch, fleet
+        self._model, (self._batch, self._fleet) = model, tensors
+        batch, fleet = tensors
+        self._choices = choices.Fleet.of(problem)
         self._settings, self._cut = settings, cut
         self._environment = FleetEnvironment(batch, fleet, direct_return=settings.direct_return)
-        self._starts = _starts(self._environment, settings.starts)  # (1, P)
+        starts = torch.from_numpy(self._choices.starts(settings.starts))
+        self._starts = starts.to(batch.device).unsqueeze(0)  # (1, P)
         self._best = Best(batch, self._environment.max_steps + 1)
 
     def run(self, report: Callable[[int], None]) -> list[Candidate]:
@@ -94,11 +98,13 @@ class _Search:
         starts = self._starts.shape[1]
         for turn in range(settings.rounds):
             augmentations = settings.numbered(0, settings.augmentations)
-            states = [
-                random_state(settings.seed, (7, augmentation, turn))
-                for augmentation in augmentations
+            # Each augmentation has a state of its own: it is the same beside any others.
+            drawn = [
+                self._choices.preferences(starts, random_state(settings.seed, (7, number, turn)))
+                for number in augmentations
             ]
-            preferences = draw_preferences(self._fleet, starts, states)
+            joined = {name: np.concatenate([one[name] for one in drawn]) for name in drawn[0]}
+            preferences = Preferences(**{k: torch.from_numpy(v) for k, v in joined.items()})
             for first in range(0, settings.augmentations, self._cut.augmentations):
                 some = slice(first, first + self._cut.augmentations)
                 try:
@@ -137,20 +143,6 @@ class _Search:
             self._best.add(Moves.of(done), rank[:, None] * everywhere + order)
 
 
-def _starts(environment: FleetEnvironment, limit: int | None) -> Tensor:
-    """Customers to begin with, (B, P), spread evenly; instances with fewer repeat theirs."""
-    batch = environment.batch
-    customers = batch.is_node & ~batch.is_depot
-    number = customers.sum(dim=1, keepdim=True)  # (B, 1)
-    most = int(number.max())
-    if limit is None:
-        limit = most if most <= _SMALL else max(1, _WORK // most)
-    order = torch.argsort((~customers).to(torch.int8), dim=1, stable=True)  # customers first
-    turn = torch.arange(min(limit, most), device=batch.device).unsqueeze(0)
-    turn = turn % number if limit >= most else turn * number // limit
-    return order.gather(1, turn)
-
-
 def _roll_out(
     environment: FleetEnvironment,
     tables: DecoderTables,
@@ -169,40 +161,3 @@ def _roll_out(
         draws = Draws(keys, settings.temperature(place[1]))
     running = Running(settings.deadline.check)
     return decode(environment, tables, starts, preferences, draws, running)
-
-
-def draw_preferences(fleet: Fleet, starts: int, states: Sequence[int]) -> Preferences:
-    """Preferences of every start of every augmentation (V, P) of one instance, on the host.
-
-    Each augmentation has a state of the random numbers, so that it is the same beside any others.
-    """
-    one = fleet.to("cpu")
-    drawn = [_drawn(one, starts, state) for state in states]
-    return Preferences(*(torch.cat(values) for values in zip(*drawn, strict=True)))
-
-
-def _drawn(fleet: Fleet, starts: int, state: int) -> tuple[Tensor, Tensor, Tensor, Tensor]:
-    """The same of one augmentation."""
-    generator = torch.Generator().manual_seed(state)
-
-    def random(*more: int) -> Tensor:
-        return torch.rand((1, starts, *more), generator=generator)
-
-    vehicle = _simple_orders(fleet, random(_ROUTES, fleet.num_types), random)
-    several_depots = bool((fleet.depot != fleet.depot[:, :1]).any())
-    scarce = bool((fleet.fixed_cost > 0).any() or (fleet.count < ANY_NUMBER).any())
-    nearest, stays_out, owed_first = (random() < 0.5 for _ in range(3))
-    return vehicle, several_depots & nearest, scarce & stays_out, owed_first
-
-
-def _simple_orders(fleet: Fleet, noise: Tensor, random: Callable[..., Tensor]) -> Tensor:
-    """Large first, cheap for its size first, cheap first, any order, any vehicle: (1, P, R, K)."""
-    types = fleet.num_types
-    room = (fleet.capacity / fleet.seen_capacity.unsqueeze(1)).nan_to_num(nan=1.0, posinf=1.0)
-    room = room.amin(dim=2).clamp(max=1.0)[0]  # (K,) of the largest
-    cost = fleet.fixed_cost[0]
-    orders = torch.stack([room, -cost / room, -cost])  # (3, K)
-    kind = (random() * 8).long()  # of 8: one each of the three, two in any order, three at random
-    resolved = torch.where((kind >= 3).unsqueeze(-1), random(types), orders[kind.clamp(max=2)])
-    fixed = (kind <= 4)[..., None, None]
-    return torch.where(fixed, resolved.unsqueeze(2) + 1e-6 * noise, noise)
