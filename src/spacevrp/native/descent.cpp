@@ -3,6 +3,9 @@
 #include "search.hpp"
 
 #include <algorithm>
+#include <cmath>
+#include <stdexcept>
+#include <string>
 
 namespace spacevrp {
 namespace {
@@ -12,6 +15,8 @@ std::size_t at(int i) { return static_cast<std::size_t>(i); }
 // Customers from which on a route is long: a descent then looks where something changed alone, at
 // so many neighbours of each customer that was put in again.
 constexpr int LONG = 40, BESIDE = 3;
+// Sums in another order differ by this share at most.
+constexpr double ROUNDING = 1e-9;
 
 enum Kind {
     RELOCATE,
@@ -25,6 +30,71 @@ enum Kind {
     TWO_OPT,
     OR_THREE_OPT,
 };
+
+// Whether a move between two routes can gain anything, by the arcs that it replaces: most cannot,
+// and are not weighed. True where that is not seen at once.
+bool may_gain(const Plan &plan, int kind, Node u, Node v) {
+    const Model &model = plan.model;
+    const int a = plan.route_of[at(u)], b = plan.route_of[at(v)];
+    if (a == b || a < 0 || b < 0)
+        return true;
+    const Route &ra = plan.route[at(a)], &rb = plan.route[at(b)];
+    const int pu = plan.position[at(u)], pv = plan.position[at(v)];
+    const VehicleType &one = model.vehicles[at(ra.type)], &other = model.vehicles[at(rb.type)];
+    const auto replaced = [&](const Route &r, int before, int after, Node first, Node last) {
+        double more = model.distance(r.node[at(before)], first) +
+                      model.distance(last, r.node[at(after)]) - r.arc[at(before)];
+        if (after > before + 1)
+            more -= r.arc[at(after - 1)];
+        return more;
+    };
+    switch (kind) {
+    case RELOCATE:
+    case RELOCATE_BEFORE:
+    case RELOCATE_TWO:
+    case RELOCATE_TWO_REVERSED:
+    case RELOCATE_THREE: {
+        const bool turned = kind == RELOCATE_TWO_REVERSED;
+        const int last = kind == RELOCATE_THREE           ? pu + 2
+                         : kind == RELOCATE_TWO || turned ? pu + 1
+                                                          : pu;
+        if (last > ra.size)
+            return false;
+        if (model.plain_load && std::abs(model.demand(u, 0)) > rb.spare)
+            return false;
+        if ((turned && !model.symmetric) || (last - pu + 1 == ra.size && one.price > 0.0))
+            return true;
+        const int after = kind == RELOCATE_BEFORE ? pv - 1 : pv;
+        const Node first = ra.node[at(turned ? last : pu)], tail = ra.node[at(turned ? pu : last)];
+        const double gap = model.distance(ra.node[at(pu - 1)], ra.node[at(last + 1)]) -
+                           ra.arc[at(pu - 1)] - ra.arc[at(last)];
+        return !(one.weight * gap + other.weight * replaced(rb, after, after + 1, first, tail) >=
+                 0.0);
+    }
+    case SWAP:
+    case SWAP_TWO: {
+        const int last = kind == SWAP ? pu : pu + 1;
+        if (last > ra.size)
+            return false;
+        return !(one.weight * replaced(ra, pu - 1, last + 1, v, v) +
+                     other.weight * replaced(rb, pv - 1, pv + 1, u, ra.node[at(last)]) >=
+                 0.0);
+    }
+    case TWO_OPT_STAR:
+    case TWO_OPT: {
+        const bool turned = kind == TWO_OPT;
+        if (ra.type != rb.type || one.price > 0.0 || one.start != one.end ||
+            (turned && !model.symmetric))
+            return true;
+        const double more =
+            turned ? model.distance(ra.node[at(pu + 1)], rb.node[at(pv + 1)]) - rb.arc[at(pv)]
+                   : model.distance(rb.node[at(pv - 1)], ra.node[at(pu + 1)]) - rb.arc[at(pv - 1)];
+        return !(model.distance(u, v) - ra.arc[at(pu)] + more >= 0.0);
+    }
+    default:
+        return true;
+    }
+}
 
 } // namespace
 
@@ -321,19 +391,31 @@ bool Search::improve(Node u) {
     // The last kind gains nothing in short routes, nor where turning parts round does as well.
     const bool tour = !model_.symmetric && plan.active.size() == 1;
     const int kinds = tour ? MOVES : OR_THREE_OPT;
+    // Few moves keep pairs together: that is seen sooner than what they gain.
+    const bool looks = !model_.rich && !model_.paired;
     for (int i = 0; i < count && near[i] >= 0; ++i)
-        for (int kind = 0; kind < kinds; ++kind)
-            if (propose(kind, u, near[i], bound, proposal_)) {
-                enqueue_beside(u); // what lies beside them before and after
-                enqueue_beside(near[i]);
-                apply(proposal_);
-                for (const int number : proposal_.route)
-                    if (number >= 0 && plan.route[at(number)].size <= LONG)
-                        enqueue_route(number);
-                enqueue_beside(u);
-                enqueue_beside(near[i]);
-                return true;
+        for (int kind = 0; kind < kinds; ++kind) {
+            const bool hopeless = looks && !may_gain(plan, kind, u, near[i]);
+            if (hopeless && !options_.check)
+                continue;
+            if (!propose(kind, u, near[i], bound, proposal_))
+                continue;
+            if (hopeless) {
+                if (proposal_.delta < -ROUNDING * plan.travel)
+                    throw std::logic_error(std::string("expected no gain by ") + move_name(kind) +
+                                           ", found one");
+                continue;
             }
+            enqueue_beside(u); // what lies beside them before and after
+            enqueue_beside(near[i]);
+            apply(proposal_);
+            for (const int number : proposal_.route)
+                if (number >= 0 && plan.route[at(number)].size <= LONG)
+                    enqueue_route(number);
+            enqueue_beside(u);
+            enqueue_beside(near[i]);
+            return true;
+        }
     return false;
 }
 

@@ -48,10 +48,13 @@ void Search::undo() {
         plan.to_bank(head);
     for (const Node head : removed_)
         plan.from_bank(head);
-    // New routes are emptied first: then there are vehicles for the old ones.
-    for (const Saved &saved : saved_)
-        if (plan.route[at(saved.route)].slot >= 0)
-            plan.assign(saved.route, plan.route[at(saved.route)].type, nullptr, 0);
+    // New routes are emptied first, and those that another vehicle drives: then there are vehicles
+    // for the old ones.
+    for (const Saved &saved : saved_) {
+        const Route &r = plan.route[at(saved.route)];
+        if (r.slot >= 0 && (saved.size == 0 || r.type != saved.type))
+            plan.assign(saved.route, r.type, nullptr, 0);
+    }
     for (const Saved &saved : saved_)
         if (saved.size > 0)
             put_back(saved);

@@ -66,6 +66,35 @@ Place Search::scan_route(int number, Node node, double floor, double bound) {
             if (delta < best.delta && delta > floor && plan.fits(r, p, node, extra))
                 best = {delta, number, r.type, p, 0};
         }
+    } else if (!model_.timed && model_.plain_load && !model_.limited_length &&
+               !model_.backhaul_last && !model_.relations.lifo) {
+        // All places have the same room.
+        const bool one_kind = model_.kinds() == 1 && !model_.restricted;
+        if (!(one_kind ? has_room(r, node) : plan.fits_load(r, low, node, 0.0)))
+            return best;
+        int least = -1;
+        double delta = bound, there = to[nodes[low]];
+        if (from == to)
+            for (int p = low; p <= high; ++p) {
+                const double onward = from[nodes[p + 1]], here = weight * (there + onward - arc[p]);
+                there = onward;
+                if (here < delta && here > floor) {
+                    delta = here;
+                    least = p;
+                }
+            }
+        else
+            for (int p = low; p <= high; ++p) {
+                const Node next = nodes[p + 1];
+                const double here = weight * (there + from[next] - arc[p]);
+                there = to[next];
+                if (here < delta && here > floor) {
+                    delta = here;
+                    least = p;
+                }
+            }
+        if (least >= 0)
+            best = {delta, number, r.type, least, 0};
     } else if (!model_.timed) {
         double there = to[nodes[low]];
         for (int p = low; p <= high; ++p) {
@@ -313,9 +342,9 @@ void Search::try_new_route(Node head, double blink, Place &best) {
 }
 
 Search::Known *Search::known(Node head, int number) {
-    if (model_.relations.measured)
-        return nullptr; // the best place depends on other routes
     if (number >= known_width_) {
+        if (model_.relations.measured)
+            return nullptr; // the best place depends on other routes
         const int width = std::max(2 * number, 16);
         if (at(width) * at(model_.size()) > MOST_KNOWN)
             return nullptr;
@@ -342,25 +371,31 @@ void Search::check_known(const Known &held, int number, Node head) {
 
 void Search::try_route(int number, Node head, double blink, Place &best) {
     const Route &r = plan.route[at(number)];
-    const Node other = model_.partner[at(head)];
-    if (!has_room(r, head) || !plan.may_join(r, head))
-        return;
-    const auto scan = [&](double floor) {
-        return other < 0 ? scan_route(number, head, floor, best.delta)
-                         : scan_pair(number, head, floor, best.delta);
-    };
     Known *known_here = known(head, number);
-    Place place;
-    if (known_here != nullptr && known_here->version == r.version) {
+    const bool is_known = known_here != nullptr && known_here->version == r.version;
+    if (is_known) {
         if (options_.check)
             check_known(*known_here, number, head);
         // Either the best place, or a bound that all of them exceed.
         if (!(known_here->delta < best.delta))
             return;
-        if (known_here->first >= 0)
-            place = {known_here->delta,  number, r.type,           known_here->first,
-                     known_here->second, 0.0,    known_here->extra};
     }
+    if (!has_room(r, head)) {
+        if (known_here != nullptr)
+            *known_here = {r.version, INFINITE, -1, -1, 0.0};
+        return;
+    }
+    if (!plan.may_join(r, head))
+        return;
+    const Node other = model_.partner[at(head)];
+    const auto scan = [&](double floor) {
+        return other < 0 ? scan_route(number, head, floor, best.delta)
+                         : scan_pair(number, head, floor, best.delta);
+    };
+    Place place;
+    if (is_known && known_here->first >= 0)
+        place = {known_here->delta,  number, r.type,           known_here->first,
+                 known_here->second, 0.0,    known_here->extra};
     if (place.route < 0) {
         place = scan(-INFINITE);
         if (known_here != nullptr)
@@ -448,9 +483,17 @@ Place Search::best_place(Node head, double blink) {
         // Most routes are full: one number says so before anything else is looked at.
         const bool sums = model_.loaded && model_.plain_load && !model_.paired;
         const double amount = sums ? std::abs(model_.demand(head, 0)) : -INFINITE;
-        for (const int number : plan.active)
-            if (!(amount > plan.route[at(number)].spare))
+        const auto is_dearer = [&](int number, const Route &r) {
+            if (number >= known_width_ || options_.check)
+                return false;
+            const Known &held = known_[at(head) * at(known_width_) + at(number)];
+            return held.version == r.version && !(held.delta < best.delta);
+        };
+        for (const int number : plan.active) {
+            const Route &r = plan.route[at(number)];
+            if (!(amount > r.spare) && !is_dearer(number, r))
                 try_route(number, head, blink, best);
+        }
     } else {
         if (model_.has_matrix() || model_.paired)
             try_near_routes(head, blink, best);

@@ -261,8 +261,10 @@ void Plan::count_in(int number) {
 
 bool Plan::assign(int number, int type, const Node *stops, int count, const double *arcs,
                   const double *extra) {
-    count_out(number);
     Route &r = route[at(number)];
+    const bool stays = r.slot >= 0 && r.type == type && count > 0;
+    if (!stays)
+        count_out(number);
     r.type = type;
     reserve(r, count);
     std::copy(stops, stops + count, r.node.begin() + 1);
@@ -277,7 +279,8 @@ bool Plan::assign(int number, int type, const Node *stops, int count, const doub
             r.arc[at(p)] = model.distance(r.node[at(p)], r.node[at(p + 1)]);
     const bool legal = refresh(number, 1, -1, extra);
     if (count > 0) {
-        count_in(number);
+        if (!stays)
+            count_in(number);
     } else if (!r.listed) {
         r.listed = true;
         free_.push_back(number);
