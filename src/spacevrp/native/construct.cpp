@@ -11,6 +11,10 @@ std::size_t at(int i) { return static_cast<std::size_t>(i); }
 
 // Neighbours of each customer that savings look at.
 constexpr int SAVINGS_WIDTH = 40;
+// Stops of a route up to which each is asked whether it pays: that takes their square.
+constexpr int ASKED = 2000;
+// So many times what it is worth a visit may cost where all are to be served.
+constexpr double ALL = 1e9;
 
 } // namespace
 
@@ -35,11 +39,67 @@ void Search::load_again(const Routes &start) {
     }
 }
 
+// Takes out the optional units whose visits cost more than they are worth, then whole routes.
+void Search::drop_what_does_not_pay() {
+    const auto may_go = [&](Node head, double prize) {
+        return !model_.compulsory[at(head)] && !plan.is_fixed[at(head)] &&
+               !model_.relations.is_required(head) &&
+               (model_.min_prize <= 0.0 || plan.collected - prize >= model_.min_prize);
+    };
+    for (const int number : std::vector<int>(plan.active)) {
+        const Route &r = plan.route[at(number)];
+        if (r.size > ASKED || r.pinned > 0)
+            continue;
+        set_dirty(number);
+        for (int p = 1; r.slot >= 0 && p <= r.size;) {
+            const Node head = r.node[at(p++)];
+            if (!model_.is_head(head) || !may_go(head, model_.unit_prize[at(head)]))
+                continue;
+            scratch_.clear();
+            for (int q = 1; q <= r.size; ++q)
+                if (model_.head(r.node[at(q)]) != head)
+                    scratch_.push_back(r.node[at(q)]);
+            const int left = static_cast<int>(scratch_.size());
+            const double cost = left > 0 ? plan.checked_cost(r.type, scratch_.data(), left)
+                                         : -model_.vehicles[at(r.type)].price;
+            if (!(r.cost - cost > model_.skip[at(head)]))
+                continue;
+            plan.to_bank(head);
+            plan.assign(number, r.type, scratch_.data(), left);
+            p = 1; // without it others may no longer pay, also those before it
+        }
+        if (r.slot < 0)
+            continue;
+        double worth = 0.0, prize = 0.0;
+        bool all_may_go = true;
+        for (int p = 1; p <= r.size; ++p) {
+            const Node head = r.node[at(p)];
+            if (!model_.is_head(head))
+                continue;
+            worth += model_.skip[at(head)];
+            prize += model_.unit_prize[at(head)];
+            all_may_go = all_may_go && may_go(head, prize);
+        }
+        if (!all_may_go || !(r.cost + model_.vehicles[at(r.type)].price > worth))
+            continue;
+        for (int p = 1; p <= r.size; ++p)
+            if (model_.is_head(r.node[at(p)]))
+                plan.to_bank(r.node[at(p)]);
+        plan.assign(number, r.type, nullptr, 0);
+    }
+}
+
+// Where serving is a choice, insertion opens no route that one customer alone does not pay for.
+// So all are served once, and those who do not pay leave again.
+bool Search::may_serve_too_few() const { return model_.has_optional && !model_.maximise_prize; }
+
 void Search::construct_by_insertion(int tries) {
     const Routes start = plan.routes();
-    for (int attempt = 0; attempt < tries; ++attempt) {
+    const int further = may_serve_too_few() ? 1 : 0;
+    for (int attempt = 0; attempt < tries + further; ++attempt) {
         if (attempt > 0)
             load_again(start);
+        eagerness_ = attempt < tries ? 1.0 : ALL;
         ++stamp_;
         forget_saved();
         removed_.clear();
@@ -54,8 +114,11 @@ void Search::construct_by_insertion(int tries) {
         recreate(0.0, INFINITE);
         for (const Saved &saved : saved_)
             set_dirty(saved.route);
+        if (attempt >= tries)
+            drop_what_does_not_pay();
         keep_best_if_better();
     }
+    eagerness_ = 1.0;
     restore_best();
 }
 
@@ -273,6 +336,8 @@ void Search::construct_by_savings() {
                 plan.from_bank(node);
         set_dirty(number);
     }
+    if (may_serve_too_few())
+        drop_what_does_not_pay();
     keep_best_if_better();
     if (!plan.bank.empty())
         construct_by_insertion(1);

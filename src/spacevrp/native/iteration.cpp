@@ -283,7 +283,7 @@ void Search::order_units() {
 bool Search::better_elsewhere(Node head, double delta) const {
     if (model_.compulsory[at(head)] || model_.relations.is_required(head))
         return false;
-    double price = model_.skip[at(head)];
+    double price = eagerness_ * model_.skip[at(head)];
     if (model_.min_prize > 0.0)
         price += shortage_price_ * std::min(model_.unit_prize[at(head)], plan.shortage());
     return !(delta < price);

@@ -46,6 +46,9 @@ Annealing annealing_for(const Model &model) {
     return plain ? Annealing{1.0, 0.03, 10.0} : Annealing{1.4, 0.05, 10.0};
 }
 
+// Share of iterations in which optional visits may cost more than they are worth, and how much.
+constexpr double INVITES = 0.05, MOST_EAGER = 2.3;
+
 double now() {
     using namespace std::chrono;
     return duration<double>(steady_clock::now().time_since_epoch()).count();
@@ -328,6 +331,7 @@ Result Search::run(const Hooks &hooks) {
     double dropped_until = 0.0;
     if (dropping_)
         current = objective();
+    const bool inviting = may_serve_too_few();
     while (true) {
         if (options_.iterations >= 0 && iteration >= options_.iterations)
             break;
@@ -393,6 +397,10 @@ Result Search::run(const Hooks &hooks) {
         bool changed = mixed_ && random_.uniform() < OTHER_TYPES && change_types();
         if (depots_ && random_.uniform() < options_.moved)
             changed = change_depots() || changed;
+        // A new route may pay by those who follow the first.
+        if (inviting)
+            eagerness_ =
+                random_.uniform() < INVITES ? std::exp(random_.uniform() * MOST_EAGER) : 1.0;
         const bool improves =
             options_.within > 0.0 && plan.active.size() == 1 && random_.uniform() < options_.within;
         const double worth = improves ? limit + WORTH_IMPROVING * unit : limit;
@@ -448,6 +456,7 @@ Result Search::run(const Hooks &hooks) {
             current = objective();
         }
     }
+    eagerness_ = 1.0;
     result.iterations = iteration;
     result.routes = best_routes();
     result.value = best_value_;
