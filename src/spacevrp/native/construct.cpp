@@ -39,48 +39,26 @@ void Search::load_again(const Routes &start) {
     }
 }
 
-// Takes out the optional units whose visits cost more than they are worth, then whole routes.
+// Optional units leave routes where they do not pay, then whole routes are given up.
 void Search::drop_what_does_not_pay() {
-    const auto may_go = [&](Node head, double prize) {
-        return !model_.compulsory[at(head)] && !plan.is_fixed[at(head)] &&
-               !model_.relations.is_required(head) &&
-               (model_.min_prize <= 0.0 || plan.collected - prize >= model_.min_prize);
-    };
     for (const int number : std::vector<int>(plan.active)) {
         const Route &r = plan.route[at(number)];
         if (r.size > ASKED || r.pinned > 0)
             continue;
         set_dirty(number);
-        for (int p = 1; r.slot >= 0 && p <= r.size;) {
-            const Node head = r.node[at(p++)];
-            if (!model_.is_head(head) || !may_go(head, model_.unit_prize[at(head)]))
-                continue;
-            scratch_.clear();
-            for (int q = 1; q <= r.size; ++q)
-                if (model_.head(r.node[at(q)]) != head)
-                    scratch_.push_back(r.node[at(q)]);
-            const int left = static_cast<int>(scratch_.size());
-            const double cost = left > 0 ? plan.checked_cost(r.type, scratch_.data(), left)
-                                         : -model_.vehicles[at(r.type)].price;
-            if (!(r.cost - cost > model_.skip[at(head)]))
-                continue;
-            plan.to_bank(head);
-            plan.assign(number, r.type, scratch_.data(), left);
-            p = 1; // without it others may no longer pay, also those before it
-        }
-        if (r.slot < 0)
-            continue;
+        for (int p = 1; r.slot >= 0 && p <= r.size; ++p)
+            if (model_.is_head(r.node[at(p)]) && leaves(r.node[at(p)]))
+                p = 0; // without it others may no longer pay, also those before it
         double worth = 0.0, prize = 0.0;
-        bool all_may_go = true;
-        for (int p = 1; p <= r.size; ++p) {
-            const Node head = r.node[at(p)];
-            if (!model_.is_head(head))
-                continue;
-            worth += model_.skip[at(head)];
-            prize += model_.unit_prize[at(head)];
-            all_may_go = all_may_go && may_go(head, prize);
+        bool is_optional = r.slot >= 0;
+        for (int p = 1; is_optional && p <= r.size; ++p) {
+            const Node head = model_.head(r.node[at(p)]);
+            is_optional = is_optional_unit(head);
+            worth += r.node[at(p)] == head ? model_.skip[at(head)] : 0.0;
+            prize += r.node[at(p)] == head ? model_.unit_prize[at(head)] : 0.0;
         }
-        if (!all_may_go || !(r.cost + model_.vehicles[at(r.type)].price > worth))
+        if (!is_optional || !(r.cost + model_.vehicles[at(r.type)].price > worth) ||
+            (model_.min_prize > 0.0 && plan.collected - prize < model_.min_prize))
             continue;
         for (int p = 1; p <= r.size; ++p)
             if (model_.is_head(r.node[at(p)]))
@@ -336,8 +314,6 @@ void Search::construct_by_savings() {
                 plan.from_bank(node);
         set_dirty(number);
     }
-    if (may_serve_too_few())
-        drop_what_does_not_pay();
     keep_best_if_better();
     if (!plan.bank.empty())
         construct_by_insertion(1);

@@ -388,6 +388,10 @@ Result Search::run(const Hooks &hooks) {
             }
         }
         ++iteration;
+        // A new route may pay by those who follow the first.
+        if (inviting)
+            eagerness_ =
+                random_.uniform() < INVITES ? std::exp(random_.uniform() * MOST_EAGER) : 1.0;
         ruin();
         commit_ruin();
         order_units();
@@ -397,10 +401,6 @@ Result Search::run(const Hooks &hooks) {
         bool changed = mixed_ && random_.uniform() < OTHER_TYPES && change_types();
         if (depots_ && random_.uniform() < options_.moved)
             changed = change_depots() || changed;
-        // A new route may pay by those who follow the first.
-        if (inviting)
-            eagerness_ =
-                random_.uniform() < INVITES ? std::exp(random_.uniform() * MOST_EAGER) : 1.0;
         const bool improves =
             options_.within > 0.0 && plan.active.size() == 1 && random_.uniform() < options_.within;
         const double worth = improves ? limit + WORTH_IMPROVING * unit : limit;
@@ -411,6 +411,10 @@ Result Search::run(const Hooks &hooks) {
         if (recreate(blink, changed ? INFINITE : worth)) {
             if (changed || (model_.types() > 1 && random_.uniform() < 0.1))
                 retype();
+            if (eagerness_ > 1.0)
+                for (const std::vector<Node> *placed : {&removed_, &taken_from_bank_})
+                    for (const Node head : *placed)
+                        leaves(head); // where it turns out not to pay
             value = objective();
             if (improves && value < worth) {
                 descend_within();

@@ -134,6 +134,8 @@ private:
     void put_back(const Saved &saved);
     void recognise(const Saved &saved);
     bool better_elsewhere(Node head, double delta) const;
+    bool is_optional_unit(Node head) const;
+    bool leaves(Node head);
 
     // --- fewest vehicles
     bool drop_route();
