@@ -62,6 +62,23 @@ def test_a_customer_left_out_comes_in(four_customers: Build) -> None:
     assert found.cost > partial.cost  # fewer left out counts more
 
 
+@pytest.mark.parametrize("begins_with_nobody", [True, False])
+def test_a_route_that_nobody_pays_for_alone(
+    four_customers: Build, begins_with_nobody: bool
+) -> None:
+    """Ways to one alone are 6, 10, 8 and 16 long, but 0-1-2-3-0 is 14: with 4 left out, 19.5."""
+    problem = four_customers(penalty=[0, 5.5, 5.5, 5.5, 5.5])
+    nobody = Solution.judged(problem, [])
+    assert nobody.cost == 22
+    (found,) = (
+        improve([problem], [nobody], stop=Stop(iterations=1000))
+        if begins_with_nobody
+        else improve([problem], [None], stop=Stop(iterations=1), starts=["insertion"])
+    )
+    assert found.cost == 19.5
+    assert found.feasible
+
+
 def test_a_plan_with_broken_rules_is_mended(four_customers: Build) -> None:
     """The first route is too heavy, and 2 is visited twice."""
     problem = four_customers(demand=[0, 6, 4, 3, 7], capacity=10)

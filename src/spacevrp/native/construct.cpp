@@ -11,6 +11,10 @@ std::size_t at(int i) { return static_cast<std::size_t>(i); }
 
 // Neighbours of each customer that savings look at.
 constexpr int SAVINGS_WIDTH = 40;
+// Stops of a route up to which each is asked whether it pays: that takes their square.
+constexpr int ASKED = 2000;
+// So many times what it is worth a visit may cost where all are to be served.
+constexpr double ALL = 1e9;
 
 } // namespace
 
@@ -35,11 +39,45 @@ void Search::load_again(const Routes &start) {
     }
 }
 
+// Optional units leave routes where they do not pay, then whole routes are given up.
+void Search::drop_what_does_not_pay() {
+    for (const int number : std::vector<int>(plan.active)) {
+        const Route &r = plan.route[at(number)];
+        if (r.size > ASKED || r.pinned > 0)
+            continue;
+        set_dirty(number);
+        for (int p = 1; r.slot >= 0 && p <= r.size; ++p)
+            if (model_.is_head(r.node[at(p)]) && leaves(r.node[at(p)]))
+                p = 0; // without it others may no longer pay, also those before it
+        double worth = 0.0, prize = 0.0;
+        bool is_optional = r.slot >= 0;
+        for (int p = 1; is_optional && p <= r.size; ++p) {
+            const Node head = model_.head(r.node[at(p)]);
+            is_optional = is_optional_unit(head);
+            worth += r.node[at(p)] == head ? model_.skip[at(head)] : 0.0;
+            prize += r.node[at(p)] == head ? model_.unit_prize[at(head)] : 0.0;
+        }
+        if (!is_optional || !(r.cost + model_.vehicles[at(r.type)].price > worth) ||
+            (model_.min_prize > 0.0 && plan.collected - prize < model_.min_prize))
+            continue;
+        for (int p = 1; p <= r.size; ++p)
+            if (model_.is_head(r.node[at(p)]))
+                plan.to_bank(r.node[at(p)]);
+        plan.assign(number, r.type, nullptr, 0);
+    }
+}
+
+// Where serving is a choice, insertion opens no route that one customer alone does not pay for.
+// So all are served once, and those who do not pay leave again.
+bool Search::may_serve_too_few() const { return model_.has_optional && !model_.maximise_prize; }
+
 void Search::construct_by_insertion(int tries) {
     const Routes start = plan.routes();
-    for (int attempt = 0; attempt < tries; ++attempt) {
+    const int further = may_serve_too_few() ? 1 : 0;
+    for (int attempt = 0; attempt < tries + further; ++attempt) {
         if (attempt > 0)
             load_again(start);
+        eagerness_ = attempt < tries ? 1.0 : ALL;
         ++stamp_;
         forget_saved();
         removed_.clear();
@@ -54,8 +92,11 @@ void Search::construct_by_insertion(int tries) {
         recreate(0.0, INFINITE);
         for (const Saved &saved : saved_)
             set_dirty(saved.route);
+        if (attempt >= tries)
+            drop_what_does_not_pay();
         keep_best_if_better();
     }
+    eagerness_ = 1.0;
     restore_best();
 }
 

@@ -10,7 +10,7 @@ namespace {
 std::size_t at(int i) { return static_cast<std::size_t>(i); }
 
 // Units of the bank that an iteration tries, beside those just taken out.
-constexpr int FROM_BANK = 12;
+constexpr int FROM_BANK = 12, INVITED = 60;
 constexpr double NEAR_BANK = 0.5, BY_WORTH = 0.6;
 // Share of ruins that take the nearest customers instead of strings.
 constexpr double RADIAL = 0.1;
@@ -230,9 +230,10 @@ void Search::order_units() {
         return plan.bank_slot[at(head)] >= 0 && gone_[at(head)] != stamp_ &&
                !plan.is_fixed[at(head)] && !(grouped && is_listed(head));
     };
-    if (waiting > FROM_BANK && random_.uniform() < NEAR_BANK) {
+    const int most = eagerness_ > 1.0 ? INVITED : FROM_BANK;
+    if (waiting > most && (eagerness_ > 1.0 || random_.uniform() < NEAR_BANK)) {
         const Node *near = model_.near(seed_);
-        for (int i = -1, count = 0; i < model_.width && count < FROM_BANK; ++i) {
+        for (int i = -1, count = 0; i < model_.width && count < most; ++i) {
             const Node node = i < 0 ? seed_ : near[i];
             if (node < 0)
                 break;
@@ -242,7 +243,7 @@ void Search::order_units() {
             }
         }
     } else if (waiting > 0) {
-        const double share = static_cast<double>(FROM_BANK) / waiting;
+        const double share = static_cast<double>(most) / waiting;
         for (const Node head : plan.bank)
             if (is_waiting(head) && (share >= 1.0 || random_.uniform() < share))
                 todo_.push_back(head);
@@ -283,13 +284,42 @@ void Search::order_units() {
         todo_[i] = keys_[i].second;
 }
 
+bool Search::is_optional_unit(Node head) const {
+    return !model_.compulsory[at(head)] && !model_.relations.is_required(head);
+}
+
 bool Search::better_elsewhere(Node head, double delta) const {
-    if (model_.compulsory[at(head)] || model_.relations.is_required(head))
+    if (!is_optional_unit(head))
         return false;
-    double price = model_.skip[at(head)];
+    double price = eagerness_ * model_.skip[at(head)];
     if (model_.min_prize > 0.0)
         price += shortage_price_ * std::min(model_.unit_prize[at(head)], plan.shortage());
     return !(delta < price);
+}
+
+// Whether an optional unit costs more than it is worth; then it leaves its route.
+bool Search::leaves(Node head) {
+    const int number = plan.route_of[at(head)];
+    if (number < 0 || plan.is_fixed[at(head)] || !is_optional_unit(head))
+        return false;
+    const Route &r = plan.route[at(number)];
+    scratch_.clear();
+    for (int p = 1; p <= r.size; ++p)
+        if (model_.head(r.node[at(p)]) != head)
+            scratch_.push_back(r.node[at(p)]);
+    const int left = static_cast<int>(scratch_.size());
+    const double cost = left > 0 ? plan.checked_cost(r.type, scratch_.data(), left)
+                                 : -model_.vehicles[at(r.type)].price;
+    double price = model_.skip[at(head)];
+    if (model_.min_prize > 0.0) {
+        const double spare = std::max(plan.collected - model_.min_prize, 0.0);
+        price += shortage_price_ * std::max(model_.unit_prize[at(head)] - spare, 0.0);
+    }
+    if (!(r.cost - cost > price))
+        return false;
+    plan.to_bank(head);
+    plan.assign(number, r.type, scratch_.data(), left);
+    return true;
 }
 
 bool Search::recreate(double blink, double limit) {

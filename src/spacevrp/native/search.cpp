@@ -46,6 +46,9 @@ Annealing annealing_for(const Model &model) {
     return plain ? Annealing{1.0, 0.03, 10.0} : Annealing{1.4, 0.05, 10.0};
 }
 
+// Share of iterations in which optional visits may cost more than they are worth, and how much.
+constexpr double INVITES = 0.05, MOST_EAGER = 2.3;
+
 double now() {
     using namespace std::chrono;
     return duration<double>(steady_clock::now().time_since_epoch()).count();
@@ -328,6 +331,7 @@ Result Search::run(const Hooks &hooks) {
     double dropped_until = 0.0;
     if (dropping_)
         current = objective();
+    const bool inviting = may_serve_too_few();
     while (true) {
         if (options_.iterations >= 0 && iteration >= options_.iterations)
             break;
@@ -384,6 +388,10 @@ Result Search::run(const Hooks &hooks) {
             }
         }
         ++iteration;
+        // A new route may pay by those who follow the first.
+        if (inviting)
+            eagerness_ =
+                random_.uniform() < INVITES ? std::exp(random_.uniform() * MOST_EAGER) : 1.0;
         ruin();
         commit_ruin();
         order_units();
@@ -403,6 +411,10 @@ Result Search::run(const Hooks &hooks) {
         if (recreate(blink, changed ? INFINITE : worth)) {
             if (changed || (model_.types() > 1 && random_.uniform() < 0.1))
                 retype();
+            if (eagerness_ > 1.0)
+                for (const std::vector<Node> *placed : {&removed_, &taken_from_bank_})
+                    for (const Node head : *placed)
+                        leaves(head); // where it turns out not to pay
             value = objective();
             if (improves && value < worth) {
                 descend_within();
@@ -448,6 +460,7 @@ Result Search::run(const Hooks &hooks) {
             current = objective();
         }
     }
+    eagerness_ = 1.0;
     result.iterations = iteration;
     result.routes = best_routes();
     result.value = best_value_;

@@ -101,6 +101,8 @@ public:
 private:
     void begin_here();
     void load_again(const Routes &start);
+    bool may_serve_too_few() const;
+    void drop_what_does_not_pay();
     struct Regret;
     bool regret_of(Node head, int depth, Regret &out);
 
@@ -132,6 +134,8 @@ private:
     void put_back(const Saved &saved);
     void recognise(const Saved &saved);
     bool better_elsewhere(Node head, double delta) const;
+    bool is_optional_unit(Node head) const;
+    bool leaves(Node head);
 
     // --- fewest vehicles
     bool drop_route();
@@ -196,6 +200,7 @@ private:
     bool whole_sets_ = false;                 // this ruin takes out all who must be on one route
     std::vector<int> absent_;                 // (N,) iterations in the bank
     double shortage_price_ = 0.0;
+    double eagerness_ = 1.0; // times what it is worth an optional visit may cost
     // Of each type, the others that start and end where it does; all empty where none does.
     std::vector<std::vector<int>> alike_, elsewhere_;
     bool mixed_ = false;  // some type has such others
