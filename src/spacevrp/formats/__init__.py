@@ -139,8 +139,8 @@ def read(
     raise fail(
         path,
         "",
-        expected="an instance: VRPLIB, TSPLIB, Solomon, Li-Lim, Cordeau, JSON, CSV or .npz",
-        received=received,
+        "an instance: VRPLIB, TSPLIB, Solomon, Li-Lim, Cordeau, JSON, CSV or .npz",
+        received,
     )
 
 

@@ -61,9 +61,8 @@ def measure_space(document: Document, weight_type: str, points: Array) -> Array:
     """The (N, N) distances between points (N, 3), each rounded to the nearest whole number."""
     if len(points) > _MOST_IN_SPACE:
         raise document.fail(
-            "DIMENSION", expected=f"at most {_MOST_IN_SPACE} for {weight_type}",
-            received=str(len(points)),
-        )  # fmt: skip
+            "DIMENSION", f"at most {_MOST_IN_SPACE} for {weight_type}", str(len(points))
+        )
     measure = SPACES[weight_type]
     rows = [np.floor(measure(np.abs(points - point)) + 0.5) for point in points]
     return np.array(rows)

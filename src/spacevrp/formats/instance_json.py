@@ -15,7 +15,7 @@ from spacevrp.formats.building import build, measured, neutral_value, same_dista
 from spacevrp.formats.files import fail, shown, write_bytes
 from spacevrp.formats.foreign import foreign_kind, read_foreign
 from spacevrp.formats.instance_lonlat import lonlat_document
-from spacevrp.formats.instance_relations import RELATIONS, read_relations, relations_document
+from spacevrp.formats.instance_relations import read_relations, relations_document
 from spacevrp.formats.json_text import (
     as_json,
     list_at,
@@ -34,6 +34,7 @@ from spacevrp.problems.fleet import Vehicle
 from spacevrp.problems.implied import NEUTRAL_FLAGS, flags_of
 from spacevrp.problems.keywords import nearest
 from spacevrp.problems.problem import Problem
+from spacevrp.problems.relations import RELATIONS
 from spacevrp.problems.variants import parse_variant
 from spacevrp.problems.vroom_names import as_vehicle_ids
 

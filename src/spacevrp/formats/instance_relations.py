@@ -10,10 +10,9 @@ from spacevrp.formats.files import fail
 from spacevrp.formats.json_text import as_json, list_at, named_nodes, plain_value
 from spacevrp.problems.objective import Objective
 from spacevrp.problems.problem import Problem
-from spacevrp.problems.relations import present_relations
+from spacevrp.problems.relations import RELATIONS, present_relations
 
 _SETS = ("same_route", "different_routes", "order")
-RELATIONS = ("pickup", "max_ride", "lifo", "groups", *_SETS, "priority", "objective")
 
 
 # ---------------------------------------------------------------------------------------- reading

@@ -56,8 +56,8 @@ class Numbered:
             if section is not None and (number != int(number) or number in self._index):
                 raise document.fail(
                     section.where(section.rows[index][0]),
-                    expected="a whole number that no other node has",
-                    received=f"{number:g}",
+                    "a whole number that no other node has",
+                    f"{number:g}",
                 )
             self.labels.append(int(number))
             self._index[int(number)] = index
@@ -67,9 +67,7 @@ class Numbered:
         index = self._index.get(int(number)) if number == int(number) else None
         if index is None:
             low, high = min(self.labels), max(self.labels)
-            raise self.document.fail(
-                where, expected=f"a {self.of} of {low} to {high}", received=f"{number:g}"
-            )
+            raise self.document.fail(where, f"a {self.of} of {low} to {high}", f"{number:g}")
         return index
 
     def values(self, name: str) -> Array | None:
@@ -78,9 +76,7 @@ class Numbered:
         section = self.document.sections.get(f"{name}_SECTION")
         value = self.document.number(name) if said.key else None
         if section is not None and value is not None:
-            raise self.document.fail(
-                section.where(), expected=f"no section next to the key {name}", received="both"
-            )
+            raise self.document.fail(section.where(), f"no section next to the key {name}", "both")
         if value is not None:
             return np.full((self.size, 1), value)
         if section is None:
@@ -98,18 +94,17 @@ class Numbered:
             index = self.index_of(float(row[0]), section.where(line))
             if not np.isnan(values[index, 0]):
                 raise self.document.fail(
-                    section.where(line),
-                    expected=f"every {self.of} once",
-                    received=f"{row[0]:g} again",
+                    section.where(line), f"every {self.of} once", f"{row[0]:g} again"
                 )
             values[index] = row[1:]
         missing = np.flatnonzero(np.isnan(values[:, 0]))
         if len(missing):
             number = self.labels[int(missing[0])]
             raise self.document.fail(
-                section.where(), expected=f"{self.size} rows ({self.counted_by})",
-                received=f"{len(rows)}, none for {self.of} {number}",
-            )  # fmt: skip
+                section.where(),
+                f"{self.size} rows ({self.counted_by})",
+                f"{len(rows)}, none for {self.of} {number}",
+            )
         return values
 
     def lists(self, name: str, listed: Numbered) -> list[tuple[int, ...]] | None:
@@ -123,8 +118,6 @@ class Numbered:
             own, *others = parse_numbers(self.document, where, text.split())
             index = self.index_of(own, where)
             if found[index] is not None:
-                raise self.document.fail(
-                    where, expected=f"every {self.of} once", received=f"{own:g} again"
-                )
+                raise self.document.fail(where, f"every {self.of} once", f"{own:g} again")
             found[index] = tuple(sorted({listed.index_of(one, where) for one in others}))
         return [one or () for one in found]

@@ -15,12 +15,10 @@ def sequential_fields(document: Document, size: int, rounding: str | None) -> di
     for key, expected in (("EDGE_WEIGHT_TYPE", "EXPLICIT"), ("EDGE_WEIGHT_FORMAT", "FULL_MATRIX")):
         received = (document.text(key) or "none").upper()
         if received != expected:
-            raise document.fail(
-                key, expected=f"{expected}, as in all of TYPE SOP", received=received
-            )
+            raise document.fail(key, f"{expected}, as in all of TYPE SOP", received)
     section = document.sections.get("EDGE_WEIGHT_SECTION")
     if section is None:
-        raise document.fail("EDGE_WEIGHT_SECTION", expected="a matrix", received="none")
+        raise document.fail("EDGE_WEIGHT_SECTION", "a matrix", "none")
     rows = section.rows
     if rows and rows[0][1].split() == [str(size)]:  # most files say the size once more
         section = Section(section.name, section.line)

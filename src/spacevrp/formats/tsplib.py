@@ -44,9 +44,9 @@ class Document:
     keys: dict[str, tuple[int, str]] = field(default_factory=dict)
     sections: dict[str, Section] = field(default_factory=dict)
 
-    def fail(self, where: str, *, expected: str, received: object) -> FormatError:
+    def fail(self, where: str, expected: str, received: object) -> FormatError:
         """An error in this file."""
-        return fail(self.path, where, expected=expected, received=received)
+        return fail(self.path, where, expected, received)
 
     def text(self, key: str) -> str | None:
         """The value of a key, or None."""
@@ -68,7 +68,7 @@ class Document:
         if number is None:
             return None
         if not number.is_integer():
-            raise self.fail(self.where(key), expected="a whole number", received=self.text(key))
+            raise self.fail(self.where(key), "a whole number", self.text(key))
         return int(number)
 
 
@@ -92,9 +92,8 @@ def parse_document(path: Path) -> Document:
             if name in document.sections:
                 first = document.sections[name].line
                 raise document.fail(
-                    f"line {number}, {name}", expected="every section once",
-                    received=f"it again after line {first}",
-                )  # fmt: skip
+                    f"line {number}, {name}", "every section once", f"it again after line {first}"
+                )
             section = document.sections[name] = Section(name, number)
         elif entry := _KEY.fullmatch(short):
             _add_key(document, number, entry[1].upper(), entry[2].strip())
@@ -102,9 +101,7 @@ def parse_document(path: Path) -> Document:
         elif section is not None:
             section.rows.append((number, line))
         else:
-            raise document.fail(
-                f"line {number}", expected="KEY : value or a section", received=line
-            )
+            raise document.fail(f"line {number}", "KEY : value or a section", line)
     if not ended:
         warn(path, "no EOF at the end: the file may be cut short")
     return document
@@ -114,14 +111,10 @@ def _add_key(document: Document, number: int, key: str, value: str) -> None:
     if key in document.keys and key != "COMMENT":  # comments of several lines repeat the key
         first = document.keys[key][0]
         raise document.fail(
-            f"line {number}, {key}",
-            expected="every key once",
-            received=f"it again after line {first}",
+            f"line {number}, {key}", "every key once", f"it again after line {first}"
         )
     if len(document.keys) == _MOST_KEYS:
-        raise document.fail(
-            f"line {number}", expected=f"{_MOST_KEYS} keys", received="more of them"
-        )
+        raise document.fail(f"line {number}", f"{_MOST_KEYS} keys", "more of them")
     document.keys[key] = (number, value)
 
 
@@ -131,14 +124,14 @@ def parse_numbers(document: Document, where: str, tokens: list[str]) -> list[flo
         numbers = [float(token) for token in tokens]
     except ValueError:
         bad = next(token for token in tokens if not _is_number(token))
-        raise document.fail(where, expected="a number", received=bad) from None
+        raise document.fail(where, "a number", bad) from None
     if not np.isfinite(numbers).all():
         bad = next(token for token, n in zip(tokens, numbers, strict=True) if not np.isfinite(n))
-        raise document.fail(where, expected="a finite number", received=bad)
+        raise document.fail(where, "a finite number", bad)
     # Python also reads 1_000 and the digits of other scripts, which no other program would.
     for token in tokens:
         if "_" in token or not token.isascii():
-            raise document.fail(where, expected="a number", received=token)
+            raise document.fail(where, "a number", token)
     return numbers
 
 
@@ -157,14 +150,10 @@ def parse_rows(document: Document, section: Section, columns: int, most: int) ->
         tokens = line.split()
         if len(tokens) != columns:
             raise document.fail(
-                section.where(number),
-                expected=f"{columns} numbers",
-                received=f"{len(tokens)}: {line}",
+                section.where(number), f"{columns} numbers", f"{len(tokens)}: {line}"
             )
         if len(values) == most:
-            raise document.fail(
-                section.where(number), expected=f"{most} rows", received="more of them"
-            )
+            raise document.fail(section.where(number), f"{most} rows", "more of them")
         values.append(parse_numbers(document, section.where(number), tokens))
     return np.array(values, dtype=np.float64).reshape(len(values), columns)
 
@@ -192,7 +181,7 @@ def parse_stream(document: Document, section: Section, count: int) -> Array:
         parts.append(numbers)
     if total != count:
         received = f"{total}" if total < count else "more"
-        raise document.fail(section.where(), expected=f"{count} numbers", received=received)
+        raise document.fail(section.where(), f"{count} numbers", received)
     return np.concatenate(parts) if parts else np.zeros(0)
 
 
@@ -206,11 +195,11 @@ def parse_list(document: Document, section: Section, *, must_close: bool = True)
         ):
             if closed or not value.is_integer():
                 expected = "nothing after -1" if closed else "a whole number"
-                raise document.fail(section.where(number), expected=expected, received=token)
+                raise document.fail(section.where(number), expected, token)
             if value == -1:
                 closed = True
             else:
                 numbers.append(int(value))
     if must_close and not closed:
-        raise document.fail(section.where(), expected="-1 at its end", received="none")
+        raise document.fail(section.where(), "-1 at its end", "none")
     return numbers

@@ -11,7 +11,7 @@ import numpy as np
 from spacevrp.problems.clock import as_durations
 from spacevrp.problems.conversion import as_number, plain_array, show
 from spacevrp.problems.errors import ProblemError
-from spacevrp.problems.keywords import nearest
+from spacevrp.problems.keywords import refuse_keys
 from spacevrp.problems.loads import dimensions
 
 
@@ -51,22 +51,13 @@ def as_breaks(breaks: Any, unit: str) -> tuple[Break, ...]:
         try:
             resolved.append(_as_break(given, unit))
         except ProblemError as error:
-            raise blame_break(error, number) from None
+            raise error.at(f"break {number}, {error.field}") from None
     return tuple(resolved)
-
-
-def blame_break(error: ProblemError, number: int) -> ProblemError:
-    """The same error, which also says of which break."""
-    return ProblemError(f"break {number}, {error.field}", error.expected, error.received)
 
 
 def _as_break(given: Any, unit: str) -> Break:
     if isinstance(given, Mapping):
-        known = [field.name for field in fields(Break)]
-        for key in given:
-            if key not in known:
-                expected = f"known ones (the nearest is {nearest(key, known)!r})"
-                raise ProblemError("keys", expected, show(key))
+        refuse_keys(given, [field.name for field in fields(Break)])
         if "duration" not in given:
             raise ProblemError("duration", "a duration of at least 0", "none")
         given = Break(**given)

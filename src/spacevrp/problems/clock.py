@@ -197,7 +197,7 @@ def read_windows(
                 try:
                     Clock(first, unit, form).number(moment)
                 except ProblemError as error:  # of another kind than the first
-                    raise _blame(error, node) from None
+                    raise error.at("windows", node) from None
             couple.append(moment)
         parsed.append((couple[0], couple[1]))
     clock = clock or _start_clock(parsed, unit, form)
@@ -207,7 +207,7 @@ def read_windows(
             array[node, 0] = -np.inf if opening is None else clock.number(opening)
             array[node, 1] = np.inf if closing is None else clock.number(closing)
         except ProblemError as error:
-            raise _blame(error, node) from None
+            raise error.at("windows", node) from None
     return array, clock
 
 
@@ -230,10 +230,6 @@ def read_numbers(values: Any) -> Any:
         [-np.inf if opening is None else opening, np.inf if closing is None else closing]
         for opening, closing in rows
     ]
-
-
-def _blame(error: ProblemError, node: int) -> ProblemError:
-    return ProblemError("windows", error.expected, error.received, node=node)
 
 
 def _start_clock(

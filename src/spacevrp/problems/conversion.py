@@ -118,7 +118,7 @@ def per_node(field: str, values: Any, size: int, neutral: float) -> Array:
     array = np.full(size, neutral) if values is None else as_array(field, plain_array(values))
     if array.shape != (size,):
         raise ProblemError(field, f"{size} numbers, one a node", f"shape {array.shape}")
-    _refuse_nan(field, np.isnan(array))
+    refuse_nodes(field, array, np.isnan(array), "a number")
     array.setflags(write=False)
     return array
 
@@ -129,15 +129,17 @@ def as_windows(values: Any, size: int) -> Array:
     array = never if values is None else as_array("windows", plain_array(values))
     if array.shape != (size, 2):
         raise ProblemError("windows", f"shape ({size}, 2)", f"shape {array.shape}")
-    _refuse_nan("windows", np.isnan(array[:, 0]) | np.isnan(array[:, 1]))
+    for end in array.T:
+        refuse_nodes("windows", end, np.isnan(end), "a number")
     array.setflags(write=False)
     return array
 
 
-def _refuse_nan(field: str, is_nan: NDArray[np.bool_]) -> None:
-    if is_nan.any():
-        node = int(np.argmax(is_nan))
-        raise ProblemError(field, "a number", "nan", node=node)
+def refuse_nodes(field: str, values: Array, bad: NDArray[np.bool_], expected: str) -> None:
+    """Raise for the first node whose value, or row of values, is bad."""
+    if bad.any():
+        node = int(np.argmax(bad))
+        raise ProblemError(field, expected, str(values[node].tolist()), node=node)
 
 
 def as_number(field: str, value: object) -> float:

@@ -8,7 +8,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from spacevrp.problems.conversion import Array as Array
-from spacevrp.problems.conversion import as_array, show
+from spacevrp.problems.conversion import as_array, refuse_nodes, show
 from spacevrp.problems.errors import ProblemError
 from spacevrp.problems.roundings import ROUNDINGS as ROUNDINGS
 
@@ -235,10 +235,7 @@ def _checked_coordinates(values: ArrayLike, field: str) -> Array:
     points = as_array(field, values)
     if points.ndim != 2 or points.shape[1] != 2 or len(points) == 0:
         raise ProblemError(field, "shape (N, 2)", f"shape {points.shape}")
-    bad = ~np.isfinite(points).all(axis=1)
-    if bad.any():
-        node = int(np.argmax(bad))
-        raise ProblemError(field, "finite numbers", str(points[node].tolist()), node=node)
+    refuse_nodes(field, points, ~np.isfinite(points).all(axis=1), "finite numbers")
     points.setflags(write=False)
     return points
 

@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Hashable, Mapping, Sequence
+from collections.abc import Callable, Hashable, Mapping, Sequence
 from dataclasses import dataclass, fields, replace
-from difflib import get_close_matches
 from typing import Any
 
 import numpy as np
@@ -13,7 +12,7 @@ from spacevrp.problems.breaks import Break, as_breaks
 from spacevrp.problems.clock import as_durations
 from spacevrp.problems.conversion import Array, as_flag, as_number, as_whole, plain_array, show
 from spacevrp.problems.errors import ProblemError
-from spacevrp.problems.keywords import refuse_not_modelled
+from spacevrp.problems.keywords import refuse_keys, refuse_not_modelled
 from spacevrp.problems.labels import resolve_nodes
 from spacevrp.problems.loads import as_capacities
 
@@ -126,22 +125,14 @@ class Terms:
         One for each kind of load; inf where that is unlimited.
     start, end
         Depots; ``end`` is None where the route ends at its last customer.
-    leaves_from, back_by
+    leaves_from, back_by, latest_start
         The shift; infinite where there is none.
     forbidden
         Customers whom it may not serve, those pinned to or on board of others included.
-    max_stops, max_reloads
-        None where there is no limit.
-    latest_start
-        Infinite where there is none.
     service
         (node, duration) where service differs for this type; see :meth:`service_at`.
-    breaks
-        In this order, each with its ``duration`` and ``windows``, infinite where there are none.
-    reload_depots
-        Depots where a new trip may begin.
-    on_board
-        The deliveries that are on board at the start; None where it loads at its depot.
+
+    The others are fields of a :class:`Vehicle`.
     """
 
     number: int
@@ -187,6 +178,9 @@ class Terms:
 
 # ------------------------------------------------------------------------------- from user's values
 
+_NEUTRAL = {field.name: field.default for field in fields(Vehicle)}
+_PRICES = ("fixed_cost", "unit_distance_cost", "overtime_cost", "unit_duration_cost")
+
 
 def as_vehicles(
     vehicles: Any, ids: Sequence[Hashable] | None, kinds_of_load: int, unit: str = "s"
@@ -212,12 +206,7 @@ def as_vehicles(
 def blame_vehicle(error: ProblemError, number: int, name: str = "") -> ProblemError:
     """The same error, which also says of which type."""
     called = f" ({name})" if name else ""
-    return ProblemError(
-        f"vehicles, type {number}{called}, {error.field}",
-        error.expected,
-        error.received,
-        node=error.node,
-    )
+    return error.at(f"vehicles, type {number}{called}, {error.field}", error.node)
 
 
 def _name_of(given: object) -> str:
@@ -228,67 +217,58 @@ def _name_of(given: object) -> str:
 def _as_vehicle(
     given: Any, ids: Sequence[Hashable] | None, kinds_of_load: int, unit: str
 ) -> Vehicle:
-    vehicle = _from_table(given) if isinstance(given, Mapping) else given
+    vehicle = given
+    if isinstance(given, Mapping):
+        for key in given:
+            refuse_not_modelled("vehicles", key)
+        refuse_keys(given, _NEUTRAL)
+        vehicle = Vehicle(**given)
     if not isinstance(vehicle, Vehicle):
         raise ProblemError("type", "a Vehicle or a table of keys", show(given))
     if not isinstance(vehicle.name, str):
         raise ProblemError("name", "text", show(vehicle.name))
 
-    def node(field: str) -> int | None:
-        value = resolve_nodes(getattr(vehicle, field), ids, field)
-        return None if value is None else as_whole(field, value, "a node's number or id")
+    def node(field: str, value: Any) -> int:
+        return as_whole(field, resolve_nodes(value, ids, field), "a node's number or id")
 
-    def nodes(field: str) -> tuple[int, ...]:
-        values = plain_array(getattr(vehicle, field))
+    def nodes(field: str, value: Any) -> tuple[int, ...]:
+        values = plain_array(value)
         if isinstance(values, np.ndarray):
             values = values.tolist()
         if isinstance(values, set | frozenset):
             values = sorted(values, key=str)
         if isinstance(values, int | str):
             values = (values,)
+        expected = "numbers or ids of nodes"
         if not isinstance(values, Sequence):
-            raise ProblemError(field, "numbers or ids of nodes", show(values))
-        return tuple(
-            as_whole(field, one, "numbers or ids of nodes")
-            for one in resolve_nodes(list(values), ids, field)
-        )
+            raise ProblemError(field, expected, show(values))
+        resolved = resolve_nodes(list(values), ids, field)
+        return tuple(as_whole(field, one, expected) for one in resolved)
 
-    def whole(field: str) -> int | None:
-        value = getattr(vehicle, field)
-        return None if value is None else as_whole(field, value, "a whole number, or None")
+    def whole(field: str, value: Any) -> int:
+        return as_whole(field, value, "a whole number, or None")
 
-    count = whole("count")
-    alone = len(nodes("pinned")) > 0 or vehicle.on_board is not None
-    limits = {
-        name: None if getattr(vehicle, name) is None else as_number(name, getattr(vehicle, name))
-        for name in ("max_length", "max_duration")
+    def duration(field: str, value: Any) -> float:
+        return as_number(field, as_durations(value, unit))
+
+    converters: dict[Callable[[str, Any], Any], tuple[str, ...]] = {
+        whole: ("count", "max_stops", "max_reloads"),
+        node: ("start", "end"),
+        as_flag: ("open_route",),
+        as_number: (*_PRICES, "speed_factor", "max_length", "max_duration"),
+        duration: ("max_overtime",),
+        nodes: ("allowed", "forbidden", "pinned", "reload_depots", "on_board"),
     }
-    flag = vehicle.open_route
-    return replace(
-        vehicle,
-        count=1 if count is None and alone else count,
-        capacity=as_capacities(vehicle.capacity, kinds_of_load),
-        start=node("start"),
-        end=node("end"),
-        open_route=None if flag is None else as_flag("open_route", flag),
-        fixed_cost=as_number("fixed_cost", vehicle.fixed_cost),
-        unit_distance_cost=as_number("unit_distance_cost", vehicle.unit_distance_cost),
-        max_length=limits["max_length"],
-        max_duration=limits["max_duration"],
-        allowed=None if vehicle.allowed is None else nodes("allowed"),
-        forbidden=nodes("forbidden"),
-        pinned=nodes("pinned"),
-        max_stops=whole("max_stops"),
-        max_overtime=as_number("max_overtime", as_durations(vehicle.max_overtime, unit)),
-        overtime_cost=as_number("overtime_cost", vehicle.overtime_cost),
-        unit_duration_cost=as_number("unit_duration_cost", vehicle.unit_duration_cost),
-        speed_factor=as_number("speed_factor", vehicle.speed_factor),
-        service=_as_service(vehicle.service, ids, unit),
-        breaks=as_breaks(vehicle.breaks, unit),
-        reload_depots=nodes("reload_depots"),
-        max_reloads=whole("max_reloads"),
-        on_board=None if vehicle.on_board is None else nodes("on_board"),
-    )
+    read: dict[str, Any] = {"capacity": as_capacities(vehicle.capacity, kinds_of_load)}
+    for convert, names in converters.items():
+        for name in names:
+            value = getattr(vehicle, name)
+            is_unsaid = value is None and _NEUTRAL[name] is None
+            read[name] = None if is_unsaid else convert(name, value)
+    if read["count"] is None and (read["pinned"] or read["on_board"] is not None):
+        read["count"] = 1
+    service = _as_service(vehicle.service, ids, unit)
+    return replace(vehicle, **read, service=service, breaks=as_breaks(vehicle.breaks, unit))
 
 
 def _as_service(
@@ -308,18 +288,8 @@ def _as_service(
         try:
             resolved[node] = as_number("service", as_durations(couple[1], unit))
         except ProblemError as error:
-            raise ProblemError("service", error.expected, error.received, node=node) from None
+            raise error.at("service", node) from None
     return tuple(sorted(resolved.items()))
-
-
-def _from_table(table: Mapping[str, Any]) -> Vehicle:
-    known = [field.name for field in fields(Vehicle)]
-    for key in table:
-        if key not in known:
-            refuse_not_modelled("vehicles", key)
-            nearest = get_close_matches(str(key), known, n=1, cutoff=0.0)[0]
-            raise ProblemError("keys", f"known ones (the nearest is {nearest!r})", show(key))
-    return Vehicle(**table)
 
 
 def shifts_of(vehicles: Sequence[Vehicle]) -> Array:
@@ -349,7 +319,6 @@ ROUTE_RULES = {
     "reload_depots": "reloads",
     "on_board": "goods on board",
 }
-_NEUTRAL = {field.name: field.default for field in fields(Vehicle)}
 
 
 def route_rules_of(vehicle: Vehicle) -> tuple[str, ...]:

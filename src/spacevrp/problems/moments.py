@@ -8,7 +8,6 @@ from typing import Any
 
 import numpy as np
 
-from spacevrp.problems.breaks import Break, blame_break
 from spacevrp.problems.clock import Clock, holds_moments, is_absent, read_numbers, read_windows
 from spacevrp.problems.conversion import (
     Array,
@@ -69,7 +68,7 @@ def _as_ends(window: Any) -> tuple[float, float]:
     try:
         ((first, last),) = read_numbers([ends])
     except ProblemError as error:  # text or a date that is no moment
-        raise ProblemError("window", error.expected, error.received) from None
+        raise error.at("window") from None
     return as_number("window", first), as_number("window", last)
 
 
@@ -99,8 +98,7 @@ def read_all_windows(
     except ProblemError as error:
         if owners is None or error.node is None:
             raise
-        node = owners[error.node]
-        raise ProblemError(error.field, error.expected, error.received, node=node) from None
+        raise error.at(error.field, owners[error.node]) from None
     return _hulls(listed, owners, depots)
 
 
@@ -194,10 +192,7 @@ def read_vehicle_moments(reading: Reading, vehicles: tuple[Vehicle, ...]) -> tup
     """The types with their shifts, latest starts and breaks as numbers."""
 
     def of_type(error: ProblemError, row: int) -> ProblemError:
-        vehicle = vehicles[row]
-        return blame_vehicle(
-            ProblemError("window", error.expected, error.received), row, vehicle.name
-        )
+        return blame_vehicle(error.at("window"), row, vehicles[row].name)
 
     rows = [NO_WINDOW if v.window is None else plain_array(v.window) for v in vehicles]
     shifts = reading.read("vehicles, window", rows, of_type)
@@ -214,8 +209,7 @@ def read_vehicle_moments(reading: Reading, vehicles: tuple[Vehicle, ...]) -> tup
 
 def _read_latest_starts(reading: Reading, vehicles: list[Vehicle]) -> list[Vehicle]:
     def blame(error: ProblemError, row: int) -> ProblemError:
-        own = ProblemError("latest_start", error.expected, error.received)
-        return blame_vehicle(own, row, vehicles[row].name)
+        return blame_vehicle(error.at("latest_start"), row, vehicles[row].name)
 
     rows = [(None, vehicle.latest_start) for vehicle in vehicles]
     moments = reading.read("vehicles, latest_start", rows, blame)
@@ -246,8 +240,7 @@ def _read_breaks(reading: Reading, vehicles: list[Vehicle]) -> list[Vehicle]:
 
     def blame(error: ProblemError, row: int) -> ProblemError:
         number, place, _ = places[row]
-        own = blame_break(ProblemError("window", error.expected, error.received), place + 1)
-        return blame_vehicle(own, number, vehicles[number].name)
+        return blame_vehicle(error.at(f"break {place + 1}, window"), number, vehicles[number].name)
 
     windows = reading.read("vehicles, breaks", [window for _, _, window in places], blame)
     of_break: dict[tuple[int, int], list[tuple[float, float]]] = {}
@@ -257,16 +250,14 @@ def _read_breaks(reading: Reading, vehicles: list[Vehicle]) -> list[Vehicle]:
             raise blame(ProblemError("window", "an end after the beginning", received), row)
         of_break.setdefault((number, place), []).append((first, last))
 
-    def moved(one: Break, number: int, place: int) -> Break:
-        return replace(one, windows=_joined(of_break[number, place]))
-
-    return [
-        replace(
-            vehicle,
-            breaks=tuple(moved(one, number, place) for place, one in enumerate(vehicle.breaks)),
-        )
-        for number, vehicle in enumerate(vehicles)
-    ]
+    resolved = []
+    for number, vehicle in enumerate(vehicles):
+        breaks = [
+            replace(one, windows=_joined(of_break[number, place]))
+            for place, one in enumerate(vehicle.breaks)
+        ]
+        resolved.append(replace(vehicle, breaks=tuple(breaks)))
+    return resolved
 
 
 # ------------------------------------------------------------------------ releases, travel times
@@ -282,10 +273,8 @@ def read_release(reading: Reading, release: Any, size: int) -> Array | None:
     if len(values) != size:
         raise ProblemError("release", f"{size} moments, one a node", f"{len(values)} of them")
 
-    def blame(error: ProblemError, row: int) -> ProblemError:
-        return ProblemError("release", error.expected, error.received, node=row)
-
-    couples = reading.read("release", [(one, None) for one in values], blame)
+    rows = [(one, None) for one in values]
+    couples = reading.read("release", rows, lambda error, row: error.at("release", row))
     array = np.array([moment for moment, _ in couples])
     array.setflags(write=False)
     return None if np.isneginf(array).all() else array
@@ -313,8 +302,9 @@ def read_travel_times(
         moments.append(entry[0])
         matrices.append(matrix)
 
-    def blame(error: ProblemError, row: int) -> ProblemError:
-        return ProblemError(f"travel_times, moment {row}", error.expected, error.received)
-
-    couples = reading.read("travel_times", [(moment, None) for moment in moments], blame)
+    couples = reading.read(
+        "travel_times",
+        [(moment, None) for moment in moments],
+        lambda error, row: error.at(f"travel_times, moment {row}"),
+    )
     return tuple((moment, matrix) for (moment, _), matrix in zip(couples, matrices, strict=True))

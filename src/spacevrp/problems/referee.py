@@ -158,7 +158,7 @@ def ride_begins(problem: Problem, nodes: tuple[int, ...], terms: Terms | None) -
     """When service begins at each node at the earliest, for the sake of rides; else any time."""
     if problem.max_ride is None:
         return [-math.inf] * len(nodes)
-    trip = Trip(0, nodes, (), (), (), _uniform_terms(problem, nodes[0]) if terms is None else terms)
+    trip = Trip(0, nodes, (), (), (), problem.uniform_terms(nodes[0]) if terms is None else terms)
     return ride_schedule(problem, trip)[0]
 
 
@@ -306,7 +306,7 @@ def _check_shape(
         return None, faults
     legs = tuple(pairwise(nodes))
     customers = tuple(node for node in nodes if node not in problem.depots)
-    terms = _uniform_terms(problem, first)
+    terms = problem.uniform_terms(first)
     return Trip(number, nodes, customers, legs, _lengths(problem, legs), terms), faults
 
 
@@ -320,14 +320,8 @@ def _check_tour(
         faults.append(Violation("shape", text, number, nodes[0]))
         nodes = nodes[:-1]
     legs = tuple(zip(nodes, nodes[1:] + nodes[:1], strict=True))
-    terms = _uniform_terms(problem, nodes[0])
+    terms = problem.uniform_terms(nodes[0])
     return Trip(number, nodes, nodes, legs, _lengths(problem, legs), terms), faults
-
-
-def _uniform_terms(problem: Problem, start: int) -> Terms:
-    """What holds for every vehicle where all are alike."""
-    end = None if problem.open_routes else start
-    return Terms(0, "", None, problem.capacities, start, end, 0.0, problem.max_length)
 
 
 def _lengths(problem: Problem, legs: tuple[tuple[int, int], ...]) -> tuple[float, ...]:
