@@ -11,7 +11,6 @@ import operator
 from collections.abc import Iterable, Mapping, Sequence, Set
 from dataclasses import dataclass, field, replace
 from functools import cached_property
-from itertools import pairwise
 
 import numpy as np
 
@@ -25,7 +24,6 @@ from spacevrp.problems.referee_relations import (
     check_plan_relations,
     check_route_relations,
     objective_terms,
-    ride_schedule,
 )
 from spacevrp.problems.referee_rules import (
     Trip,
@@ -152,14 +150,6 @@ def judge_route(
     violations += check_duration(problem, trip)
     violations += check_route_relations(problem, trip)
     return trip, violations
-
-
-def ride_begins(problem: Problem, nodes: tuple[int, ...], terms: Terms | None) -> Sequence[float]:
-    """When service begins at each node at the earliest, for the sake of rides; else any time."""
-    if problem.max_ride is None:
-        return [-math.inf] * len(nodes)
-    trip = Trip(0, nodes, (), (), (), problem.uniform_terms(nodes[0]) if terms is None else terms)
-    return ride_schedule(problem, trip)[0]
 
 
 def vehicles_of(routes: object, vehicles: Iterable[int | str] | None) -> object:
@@ -302,30 +292,19 @@ def _check_shape(
         node = nodes[position]
         if node in problem.depots:
             fault("depot", f"visits depot {node} on the way, at position {position + 1}", node)
-    if all(node in problem.depots for node in nodes):
-        return None, faults
-    legs = tuple(pairwise(nodes))
-    customers = tuple(node for node in nodes if node not in problem.depots)
-    terms = problem.uniform_terms(first)
-    return Trip(number, nodes, customers, legs, _lengths(problem, legs), terms), faults
+    return Trip.along(problem, number, nodes, problem.uniform_terms(first)), faults
 
 
 def _check_tour(
     problem: Problem, number: int, nodes: tuple[int, ...]
-) -> tuple[Trip, list[Violation]]:
+) -> tuple[Trip | None, list[Violation]]:
     """A tour without a depot: the leg from its last node to its first is understood."""
     faults = []
     if len(nodes) > 1 and nodes[0] == nodes[-1]:
         text = f"route {number} repeats its first node {nodes[0]} at the end, expected it only once"
         faults.append(Violation("shape", text, number, nodes[0]))
         nodes = nodes[:-1]
-    legs = tuple(zip(nodes, nodes[1:] + nodes[:1], strict=True))
-    terms = problem.uniform_terms(nodes[0])
-    return Trip(number, nodes, nodes, legs, _lengths(problem, legs), terms), faults
-
-
-def _lengths(problem: Problem, legs: tuple[tuple[int, int], ...]) -> tuple[float, ...]:
-    return tuple(problem.distances.between(origin, target) for origin, target in legs)
+    return Trip.along(problem, number, nodes, problem.uniform_terms(nodes[0])), faults
 
 
 # ------------------------------------------------------------------------ the plan as a whole
@@ -346,11 +325,9 @@ def _check_visits(problem: Problem, trips: list[Trip]) -> list[Violation]:
     for trip in trips:
         for node in trip.customers:
             if node in first_visit:
-                text = (
-                    f"route {trip.number} visits {name_node(problem, node)} again, "
-                    f"already visited by route {first_visit[node]}"
-                )
-                violations.append(Violation("visit", text, trip.number, node))
+                before = f"already visited by route {first_visit[node]}"
+                text = f"visits {name_node(problem, node)} again, {before}"
+                violations.append(trip.fault("visit", text, node))
             else:
                 first_visit[node] = trip.number
     for node in problem.customers:

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from itertools import pairwise
-
 from spacevrp.problems.fleet import Terms, called
 from spacevrp.problems.problem import Problem
 from spacevrp.problems.referee_rules import Trip, Violation, name_node
@@ -38,53 +36,34 @@ def check_fleet_shape(
         if nodes[position] in problem.depots and nodes[position] not in reloads:
             text = f"visits depot {nodes[position]} on the way, at position {position + 1}"
             fault("depot", text, nodes[position])
-    customers = tuple(node for node in nodes if node not in problem.depots)
-    if not customers:
-        return None, faults
-    legs = tuple(pairwise(nodes))
-    lengths = tuple(problem.distances.between(origin, target) for origin, target in legs)
-    return Trip(number, nodes, customers, legs, lengths, terms), faults
+    return Trip.along(problem, number, nodes, terms), faults
 
 
 def check_permissions(problem: Problem, trip: Trip) -> list[Violation]:
     """A vehicle serves no customer that is forbidden to it, and first of all those pinned to it."""
     violations = []
     terms = trip.terms
-    pinned_elsewhere = {
-        customer: other
-        for other in problem.fleet
-        if other.number != terms.number
-        for customer in other.pinned
-    }
-    carried_elsewhere = {
-        customer: other
-        for other in problem.fleet
-        if other.number != terms.number
-        for customer in other.on_board or ()
-    }
+    others = [other for other in problem.fleet if other.number != terms.number]
+    pinned_to = {customer: other for other in others for customer in other.pinned}
+    carried_by = {customer: other for other in others for customer in other.on_board or ()}
     for node in trip.customers:
-        if node in pinned_elsewhere:
-            owner = called(pinned_elsewhere[node])
-            text = f"route {trip.number} visits customer {node}, who is pinned to {owner}"
-            violations.append(Violation("pin", text, trip.number, node))
-        elif node in carried_elsewhere:
-            owner = called(carried_elsewhere[node])
-            text = (
-                f"route {trip.number} visits customer {node}, whose goods are on board of {owner}"
-            )
-            violations.append(Violation("goods", text, trip.number, node))
+        visits = f"visits customer {node}"
+        if node in pinned_to:
+            text = f"{visits}, who is pinned to {called(pinned_to[node])}"
+            violations.append(trip.fault("pin", text, node))
+        elif node in carried_by:
+            text = f"{visits}, whose goods are on board of {called(carried_by[node])}"
+            violations.append(trip.fault("goods", text, node))
         elif node in terms.forbidden and not _lacks_goods(problem, terms, node):
-            text = f"route {trip.number} visits customer {node}, whom {called(terms)} may not serve"
-            violations.append(Violation("vehicle", text, trip.number, node))
+            text = f"{visits}, whom {called(terms)} may not serve"
+            violations.append(trip.fault("vehicle", text, node))
     for position, pinned in enumerate(terms.pinned):
         visited = trip.customers[position] if position < len(trip.customers) else None
         if visited != pinned:
             found = "no customer" if visited is None else f"customer {visited}"
-            text = (
-                f"route {trip.number} visits {found} at position {position + 2}, customer {pinned} "
-                f"is pinned there to {called(terms)}"
-            )
-            violations.append(Violation("pin", text, trip.number, pinned))
+            there = f"customer {pinned} is pinned there to {called(terms)}"
+            text = f"visits {found} at position {position + 2}, {there}"
+            violations.append(trip.fault("pin", text, pinned))
             break
     return violations
 

@@ -138,6 +138,15 @@ def _hold_pickups(timing: Timing) -> tuple[Timing, Ride | None]:
     return timing, blamed
 
 
+def begin_with_rides(timing: Timing) -> tuple[list[float], Ride | None]:
+    """When everything begins without breaks, as early as rides allow; the one that is too long."""
+    begun, _ = _earliest(timing)
+    if any(map(math.isinf, begun)):
+        return begun, None  # an arc that does not exist is its own fault
+    held, blamed = _hold_pickups(timing)
+    return _earliest(held)[0], blamed
+
+
 def _earliest(timing: Timing) -> tuple[list[float], bool]:
     """When everything begins without breaks, as early as can be, and whether all is in time."""
     found = _forward(timing, (), {0: timing.earliest}, strict=False)

@@ -5,7 +5,13 @@ from __future__ import annotations
 from spacevrp.problems.breaks import called_break
 from spacevrp.problems.fleet import called
 from spacevrp.problems.problem import Problem
-from spacevrp.problems.referee_rules import Trip, Violation, name_node, write_apart
+from spacevrp.problems.referee_rules import (
+    Trip,
+    Violation,
+    check_shift,
+    tell_late,
+    write_apart,
+)
 from spacevrp.problems.referee_schedule import Schedule
 from spacevrp.problems.referee_timing import trips_of
 
@@ -26,8 +32,7 @@ def check_stops(trip: Trip) -> list[Violation]:
     limit, stops = trip.terms.max_stops, len(trip.customers)
     if limit is None or stops <= limit:
         return []
-    text = f"route {trip.number} has {stops} stops, {called(trip.terms)} may have {limit}"
-    return [Violation("stops", text, trip.number)]
+    return [trip.fault("stops", f"has {stops} stops, {called(trip.terms)} may have {limit}")]
 
 
 def check_reloads(problem: Problem, trip: Trip) -> list[Violation]:
@@ -36,30 +41,24 @@ def check_reloads(problem: Problem, trip: Trip) -> list[Violation]:
     if not trip.terms.may_reload or limit is None or reloads <= limit:
         return []
     times = "once" if limit == 1 else f"{limit} times"
-    text = f"route {trip.number} reloads {reloads} times, {called(trip.terms)} may do so {times}"
-    return [Violation("reload", text, trip.number)]
+    text = f"reloads {reloads} times, {called(trip.terms)} may do so {times}"
+    return [trip.fault("reload", text)]
 
 
 def check_goods(problem: Problem, trip: Trip) -> list[Violation]:
     """A vehicle under way delivers what it has on board, and other goods after a reload."""
-    on_board = trip.terms.on_board
+    on_board, vehicle = trip.terms.on_board, called(trip.terms)
     if on_board is None:
         return []
     violations = []
     for reloads, customers in enumerate(trips_of(problem, trip.nodes)):
         for node in customers:
             if not reloads and node in problem.loaded_customers and node not in on_board:
-                text = (
-                    f"route {trip.number} delivers to customer {node}, whose goods are not on "
-                    f"board of {called(trip.terms)}, without a reload before"
-                )
-                violations.append(Violation("goods", text, trip.number, node))
+                text = f"delivers to customer {node}, whose goods are not on board of {vehicle}"
+                violations.append(trip.fault("goods", f"{text}, without a reload before", node))
             elif reloads and node in on_board:
-                text = (
-                    f"route {trip.number} delivers to customer {node} after a reload, but the "
-                    f"goods are on board of {called(trip.terms)} from the start"
-                )
-                violations.append(Violation("goods", text, trip.number, node))
+                text = f"delivers to customer {node} after a reload, but the goods are on board"
+                violations.append(trip.fault("goods", f"{text} of {vehicle} from the start", node))
     return violations
 
 
@@ -67,26 +66,10 @@ def check_schedule(problem: Problem, trip: Trip, schedule: Schedule) -> list[Vio
     """Service and reloads begin inside the windows, and all is over when depot and shift end."""
     violations = []
     for position in schedule.late:
-        node = trip.nodes[position]
-        arrival, limit = write_apart(schedule.reached[position], float(problem.windows[node, 1]))
-        at_depot = node in problem.depots
-        ends = position == len(trip.nodes) - 1
-        verb = "arrives at" if not at_depot else "returns to" if ends else "reloads at"
-        what = "the depot" if at_depot else "window"
-        text = (
-            f"route {trip.number} {verb} {name_node(problem, node)} at {arrival}, "
-            f"{what} closes at {limit}"
-        )
-        violations.append(Violation("window", text, trip.number, node))
-    back_by = trip.terms.back_by
-    if schedule.end > back_by + problem.time_tolerance:
-        over, limit = write_apart(schedule.end, back_by)
-        text = (
-            f"route {trip.number} is over at {over}, the shift of {called(trip.terms)} ends at "
-            f"{limit}"
-        )
-        violations.append(Violation("window", text, trip.number))
-    return violations
+        verb = "returns to" if position == len(trip.nodes) - 1 else "reloads at"
+        clock = schedule.reached[position]
+        violations.append(tell_late(problem, trip, trip.nodes[position], clock, verb))
+    return violations + check_shift(problem, trip, schedule.end)
 
 
 def check_breaks(trip: Trip, schedule: Schedule) -> list[Violation]:
@@ -96,8 +79,7 @@ def check_breaks(trip: Trip, schedule: Schedule) -> list[Violation]:
     breaks = trip.terms.breaks
     names = [called_break(one, number) for number, one in enumerate(breaks, start=1)]
     what = names[0] if len(names) == 1 else f"all of {', '.join(names)}"
-    text = f"route {trip.number} leaves {called(trip.terms)} no time for {what}"
-    return [Violation("break", text, trip.number)]
+    return [trip.fault("break", f"leaves {called(trip.terms)} no time for {what}")]
 
 
 def check_start(problem: Problem, trip: Trip, schedule: Schedule) -> list[Violation]:
@@ -106,11 +88,8 @@ def check_start(problem: Problem, trip: Trip, schedule: Schedule) -> list[Violat
     if schedule.departure <= latest + problem.time_tolerance:
         return []
     leaves, limit = write_apart(schedule.departure, latest)
-    text = (
-        f"route {trip.number} leaves not before {leaves}, {called(trip.terms)} must leave by "
-        f"{limit}"
-    )
-    return [Violation("start", text, trip.number)]
+    text = f"leaves not before {leaves}, {called(trip.terms)} must leave by {limit}"
+    return [trip.fault("start", text)]
 
 
 def check_working_time(problem: Problem, trip: Trip, schedule: Schedule) -> list[Violation]:
@@ -123,5 +102,5 @@ def check_working_time(problem: Problem, trip: Trip, schedule: Schedule) -> list
     if trip.terms.max_overtime:
         (overtime,) = write_apart(trip.terms.max_overtime)
         more = f", {overtime} of it overtime"
-    text = f"route {trip.number} takes {shown}, {called(trip.terms)} may take {limit}{more}"
-    return [Violation("duration", text, trip.number)]
+    text = f"takes {shown}, {called(trip.terms)} may take {limit}{more}"
+    return [trip.fault("duration", text)]
