@@ -33,18 +33,13 @@ def rank(
     promising = []
     for insertion in found:
         insertions.deadline.check()
-        if (
-            alike
-            and all(fault.code == "capacity" for fault in insertion.faults)
-            and insertion.faults
-        ):
-            if insertion.route not in loaded:
-                loaded[insertion.route] = needed(
-                    insertions.sheet, insertion.nodes, insertion.faults
-                )
+        is_known = alike and {fault.code for fault in insertion.faults} == {"capacity"}
+        if is_known and insertion.route in loaded:
             options = loaded[insertion.route]
         else:
             options = needed(insertions.sheet, insertion.nodes, insertion.faults, insertion.vehicle)
+            if is_known:
+                loaded[insertion.route] = options
         promising += [(changes, insertion) for changes in options]
     return sorted(promising, key=lambda entry: _size(problem, *entry))
 

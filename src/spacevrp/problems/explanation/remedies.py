@@ -74,18 +74,16 @@ def _of_limits(
         changes.append(Change("length", excess, length, vehicle=vehicle))
     if plan.vehicle is None:
         return changes
-    if "duration" in codes:
-        regular = plan.duration - plan.vehicle.max_overtime
-        excess = regular - plan.vehicle.max_duration
-        changes.append(Change("duration", excess, regular, vehicle=vehicle))
-    if "stops" in codes:
-        stops = float(len(plan.visits))
-        excess = stops - (plan.vehicle.max_stops or 0)
-        changes.append(Change("stops", excess, stops, vehicle=vehicle))
-    if "reload" in codes:
-        reloads = float(sum(stop.kind == "reload" for stop in plan.stops))
-        excess = reloads - (plan.vehicle.max_reloads or 0)
-        changes.append(Change("reload", excess, reloads, vehicle=vehicle))
+    vehicle_type, visits = plan.vehicle, float(len(plan.visits))
+    reloads = float(sum(stop.kind == "reload" for stop in plan.stops))
+    regular = plan.duration - vehicle_type.max_overtime
+    for kind, needs, limit in (
+        ("duration", regular, vehicle_type.max_duration),
+        ("stops", visits, vehicle_type.max_stops),
+        ("reload", reloads, vehicle_type.max_reloads),
+    ):
+        if kind in codes:
+            changes.append(Change(kind, needs - (limit or 0), needs, vehicle=vehicle))
     return changes
 
 
