@@ -1,8 +1,8 @@
-"""From the fields of a file to a problem: what variants mean, and errors that name the file."""
+"""From the fields of a file to a problem, and back: what variants mean, what a format can hold."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -11,9 +11,9 @@ import numpy as np
 from spacevrp.formats.files import warn
 from spacevrp.problems.distances import Distances, Metric
 from spacevrp.problems.errors import FormatError, ProblemError, UnsupportedError, VariantError
-from spacevrp.problems.implied import flags_of
 from spacevrp.problems.problem import Problem
-from spacevrp.problems.variants import parse_variant
+from spacevrp.problems.relations import present_relations
+from spacevrp.problems.variants import flags_of, parse_variant
 
 
 def read_as(variant: str, fields: dict[str, Any]) -> dict[str, Any]:
@@ -119,3 +119,55 @@ def neutral_value(problem: Problem, field: str) -> Any:
 def exact(value: float) -> str:
     """The shortest decimal that reads back as the same number."""
     return str(int(value)) if value.is_integer() and abs(value) < 2**53 else repr(float(value))
+
+
+def _timed(problem: Problem) -> bool:
+    return problem.inferred_features.time_windows
+
+
+# What messages call it -> whether a problem has it.
+FEATURES: dict[str, Callable[[Problem], bool]] = {
+    "vehicles": lambda p: p.vehicles is not None,
+    "several kinds of load": lambda p: p.kinds_of_load > 1,
+    "durations": lambda p: not same_distances(p.durations, p.distances),
+    "a matrix": lambda p: p.distances.coordinates is None,
+    "missing arcs": lambda p: p.distances.has_missing_arcs,
+    "problems without a depot": lambda p: not p.depots,
+    "several depots": lambda p: len(p.depots) > 1,
+    "a depot that is not the first node": lambda p: bool(p.depots) and p.depots[0] != 0,
+    "infinite capacity": lambda p: bool(p.depots) and not np.isfinite(p.capacity),
+    "capacity without a depot": lambda p: not p.depots and bool(np.isfinite(p.capacity)),
+    "service without a depot": lambda p: not p.depots and bool(p.service.any()),
+    "pairs": lambda p: bool(p.pairs),
+    "pickups": lambda p: not p.pairs and bool((p.loads < 0).any()),
+    "backhaul_last": lambda p: p.backhaul_last,
+    "open_routes": lambda p: p.open_routes,
+    "windows that never close": lambda p: _timed(p) and not np.isfinite(p.windows[:, 1]).all(),
+    "problems without windows": lambda p: not _timed(p),
+    "max_length": lambda p: bool(np.isfinite(p.max_length)),
+    "prize": lambda p: bool(p.prize.any()) or p.revealed_prize is not None,
+    "min_prize": lambda p: p.min_prize != 0,
+    "maximise_prize": lambda p: p.maximise_prize,
+    "penalty": lambda p: not p.maximise_prize and bool(np.isfinite(p.penalty).any()),
+}
+
+
+def refuse_unheld(
+    path: Path,
+    kind: str,
+    problem: Problem,
+    features: Iterable[str],
+    held: Iterable[str] = (),
+    **others: bool,
+) -> None:
+    """Raise for the first of these features that the problem has, and that the format cannot hold.
+
+    ``others`` are features of which the writer itself has found out whether they are there,
+    ``held`` the rules of routes and relations of customers that the format can hold.
+    """
+    rules = [*problem.route_rules, *present_relations(problem)]
+    found = {name: FEATURES[name](problem) for name in features} | others
+    found |= {rule: rule not in held for rule in rules}
+    for name, is_there in found.items():
+        if is_there:
+            raise UnsupportedError(f"{path}: {kind} cannot hold {name}; write it as .json")

@@ -25,17 +25,15 @@ from spacevrp.formats.json_text import (
     whole_at,
     write_value,
 )
-from spacevrp.problems.breaks import Break
 from spacevrp.problems.clock import Clock
 from spacevrp.problems.constructors import FIRST_NODE, default_depots, warn_of_unit
 from spacevrp.problems.distances import Distances, Metric
 from spacevrp.problems.errors import FormatError, ProblemError, UnsupportedError
-from spacevrp.problems.fleet import Vehicle
-from spacevrp.problems.implied import NEUTRAL_FLAGS, flags_of
+from spacevrp.problems.fleet import Break, Vehicle
 from spacevrp.problems.keywords import nearest
 from spacevrp.problems.problem import Problem
 from spacevrp.problems.relations import RELATIONS
-from spacevrp.problems.variants import parse_variant
+from spacevrp.problems.variants import NEUTRAL_FLAGS, flags_of, parse_variant
 from spacevrp.problems.vroom_names import as_vehicle_ids
 
 FORMAT = "spacevrp-instance"

@@ -9,7 +9,7 @@ import numpy as np
 from spacevrp.formats.building import same_distances
 from spacevrp.problems.clock import TIME_UNITS
 from spacevrp.problems.constructors import metres_per_unit
-from spacevrp.problems.globe import great_circle
+from spacevrp.problems.distances import great_circle
 from spacevrp.problems.problem import Problem
 
 # Of a speed as it was written; what is beyond comes from dividing by it.

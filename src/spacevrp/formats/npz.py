@@ -24,10 +24,9 @@ from spacevrp.problems.conversion import as_array
 from spacevrp.problems.distances import Array, Metric
 from spacevrp.problems.errors import FormatError, ProblemError, UnsupportedError, VariantError
 from spacevrp.problems.features import Features
-from spacevrp.problems.implied import flags_of
 from spacevrp.problems.problem import Problem
 from spacevrp.problems.relations import present_relations
-from spacevrp.problems.variants import Variant, name_features, parse_variant
+from spacevrp.problems.variants import Variant, flags_of, name_features, parse_variant
 
 # Keys that start so are results or notes of the file's author: not part of the instances.
 IGNORED_PREFIX = "ref_"

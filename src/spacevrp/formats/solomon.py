@@ -8,9 +8,8 @@ from typing import Any
 
 import numpy as np
 
-from spacevrp.formats.building import build, exact, measured, warn_unnamed
+from spacevrp.formats.building import build, exact, measured, refuse_unheld, warn_unnamed
 from spacevrp.formats.files import check_kind, read_lines, warn, write_bytes
-from spacevrp.formats.holding import refuse_unheld
 from spacevrp.formats.tsplib import Document, Section, parse_numbers
 from spacevrp.problems.distances import Array, Metric
 from spacevrp.problems.problem import Problem

@@ -13,13 +13,21 @@ from typing import Any
 import numpy as np
 
 from spacevrp.formats.building import build, measured, tabled
-from spacevrp.formats.edge_weights import LAYOUTS, SPACES, count_weights, measure_space, unfold
+from spacevrp.formats.edge_weights import (
+    LAYOUTS,
+    SPACES,
+    count_weights,
+    measure_space,
+    sequential_fields,
+    unfold,
+)
 from spacevrp.formats.files import check_kind, shown, warn, warn_left_out
 from spacevrp.formats.fleets import fleet_fields
-from spacevrp.formats.numbered import LIST, Field, Numbered
-from spacevrp.formats.sequential import sequential_fields
 from spacevrp.formats.tsplib import (
+    LIST,
     Document,
+    Field,
+    Numbered,
     parse_document,
     parse_list,
     parse_numbers,
@@ -28,7 +36,7 @@ from spacevrp.formats.tsplib import (
 )
 from spacevrp.problems.distances import TSPLIB_METRICS, Array, Distances, Metric
 from spacevrp.problems.problem import Problem
-from spacevrp.problems.relation_data import Group
+from spacevrp.problems.problem_data import Group
 
 # TSPLIB's own edge weight types, and two that VRPLIB files use besides.
 EDGE_METRICS = {

@@ -6,8 +6,7 @@ from collections.abc import Sequence
 from typing import Any
 
 from spacevrp.problems.problem import Problem
-from spacevrp.problems.solution import Solution
-from spacevrp.problems.solution_entries import solution_entry
+from spacevrp.problems.solution import Solution, solution_entry
 
 Row = dict[str, Any]
 SOLVED, PARTIAL, FAILED = "solved", "partial", "failed"

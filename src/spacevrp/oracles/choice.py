@@ -5,8 +5,7 @@ from __future__ import annotations
 from spacevrp.oracles.base import MissingSolverError, SolverOracle
 from spacevrp.oracles.lkh import LkhOracle
 from spacevrp.oracles.ortools import OrToolsIlsOracle, OrToolsOracle
-from spacevrp.oracles.prize_search import PrizeSearchOracle
-from spacevrp.oracles.pyvrp import PyVrpOracle
+from spacevrp.oracles.pyvrp import PrizeSearchOracle, PyVrpOracle
 from spacevrp.oracles.vroom import VroomOracle
 from spacevrp.problems.errors import UnsupportedError
 from spacevrp.problems.problem import Problem

@@ -11,9 +11,8 @@ from numpy.typing import ArrayLike
 
 from spacevrp.problems.clock import TIME_UNITS, Clock, check_unit, holds_moments
 from spacevrp.problems.conversion import NodeNumber, as_number, plain_array, show
-from spacevrp.problems.distances import Distances, Metric
+from spacevrp.problems.distances import Distances, Metric, great_circle
 from spacevrp.problems.errors import ProblemError
-from spacevrp.problems.globe import great_circle
 from spacevrp.problems.keywords import refuse_unknown
 from spacevrp.problems.labels import as_places
 from spacevrp.problems.scales import Scales

@@ -135,7 +135,9 @@ def as_windows(values: Any, size: int) -> Array:
     return array
 
 
-def refuse_nodes(field: str, values: Array, bad: NDArray[np.bool_], expected: str) -> None:
+def refuse_nodes(
+    field: str, values: Array, bad: NDArray[np.bool_] | np.bool_, expected: str
+) -> None:
     """Raise for the first node whose value, or row of values, is bad."""
     if bad.any():
         node = int(np.argmax(bad))

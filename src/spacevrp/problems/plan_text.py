@@ -6,8 +6,8 @@ import math
 from collections.abc import Callable, Sequence
 from datetime import datetime, timedelta
 
-from spacevrp.problems.breaks import called_break
 from spacevrp.problems.clock import Clock, Moment
+from spacevrp.problems.fleet import called_break
 from spacevrp.problems.plan import Plan, RoutePlan, Stop
 from spacevrp.problems.referee_schedule import Pause
 

@@ -25,7 +25,6 @@ from spacevrp.problems.distances import Distances
 from spacevrp.problems.errors import ProblemError
 from spacevrp.problems.features import Features
 from spacevrp.problems.fleet import as_vehicles
-from spacevrp.problems.implied import NEUTRAL_FLAGS, flags_of
 from spacevrp.problems.keywords import refuse_unknown
 from spacevrp.problems.labels import as_ids, as_places, resolve_nodes, with_id
 from spacevrp.problems.loads import read_loads
@@ -42,7 +41,7 @@ from spacevrp.problems.relations import present_relations, read_relations
 from spacevrp.problems.route_rules import RULE_WORDS, as_setup, least_durations
 from spacevrp.problems.scales import BASE_TOLERANCE
 from spacevrp.problems.validation import validate
-from spacevrp.problems.variants import describe_features, parse_variant
+from spacevrp.problems.variants import NEUTRAL_FLAGS, describe_features, flags_of, parse_variant
 from spacevrp.problems.vroom_names import as_vehicle_ids
 
 LOAD_RULES: tuple[str, ...] = get_args(LoadRule)
@@ -138,7 +137,7 @@ class Problem(Constructors):
         What was loaded last is unloaded first.
     groups
         Sets of customers of whom one is served, each a
-        :class:`~spacevrp.problems.relation_data.Group`, a table of its fields, or a list of nodes.
+        :class:`~spacevrp.problems.problem_data.Group`, a table of its fields, or a list of nodes.
     same_route, different_routes
         Sets of customers: those of a set who are served share one route, or none shares a route.
     order

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Hashable, Mapping, Sequence
 from dataclasses import dataclass, field, fields, replace
 from functools import cached_property
-from typing import Literal
+from typing import Any, Literal
 
 import numpy as np
 
@@ -15,7 +15,39 @@ from spacevrp.problems.distances import Distances
 from spacevrp.problems.features import Features
 from spacevrp.problems.fleet import NEVER, ROUTE_RULES, Terms, Vehicle, route_rules_of
 from spacevrp.problems.leniency import allows_unservable
-from spacevrp.problems.relation_data import RelationData
+from spacevrp.problems.objective import Objective
+
+
+@dataclass(frozen=True)
+class Group:
+    """Customers of whom one is served, and the others are not.
+
+    Parameters
+    ----------
+    nodes
+        The customers: numbers, or their ids.
+    required
+        Whether one of them must be served; otherwise at most one is.
+    """
+
+    nodes: Sequence[int]
+    required: bool = True
+
+
+@dataclass(frozen=True, eq=False, kw_only=True)
+class RelationData:
+    """Relations of a :class:`~spacevrp.problems.problem.Problem`, which says what they mean."""
+
+    pickup: Array | None = None
+    max_ride: Array | None = None
+    lifo: bool = False
+    groups: tuple[Group, ...] = ()
+    same_route: tuple[tuple[int, ...], ...] = ()
+    different_routes: tuple[tuple[int, ...], ...] = ()
+    order: tuple[tuple[int, int], ...] = ()
+    priority: Array | None = None
+    objective: Objective = field(default_factory=Objective)
+
 
 LoadRule = Literal["paper", "single", "separate"]
 
@@ -130,7 +162,7 @@ class ProblemData(RelationData):
         if vehicle.allowed is not None:
             forbidden |= set(self.customers) - set(vehicle.allowed)
         leaves_from, back_by = vehicle.window or NEVER
-        own = {
+        own: dict[str, Any] = {
             "number": number,
             "capacities": self.capacities if vehicle.capacity is None else vehicle.capacity,
             "start": start,

@@ -19,7 +19,12 @@ from spacevrp.problems.conversion import show
 from spacevrp.problems.errors import SolutionError
 from spacevrp.problems.fleet import Terms
 from spacevrp.problems.problem import BASE_TOLERANCE, Problem
-from spacevrp.problems.referee_fleet import check_counts, check_fleet_shape, check_permissions
+from spacevrp.problems.referee_fleet import (
+    check_counts,
+    check_fleet_shape,
+    check_permissions,
+    check_route_rules,
+)
 from spacevrp.problems.referee_relations import (
     check_plan_relations,
     check_route_relations,
@@ -39,7 +44,6 @@ from spacevrp.problems.referee_rules import (
     write_apart,
 )
 from spacevrp.problems.referee_schedule import schedule_route
-from spacevrp.problems.referee_working_time import check_route_rules
 
 __all__ = ["Verdict", "Violation", "as_routes", "as_vehicles_of", "judge", "with_best_vehicles"]
 

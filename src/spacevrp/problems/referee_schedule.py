@@ -13,8 +13,7 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
 from itertools import pairwise, product
 
-from spacevrp.problems.breaks import Break
-from spacevrp.problems.fleet import Terms
+from spacevrp.problems.fleet import Break, Terms
 from spacevrp.problems.problem import Problem
 from spacevrp.problems.referee_timing import Halt, Timing
 

@@ -23,8 +23,9 @@ from spacevrp.problems.conversion import (
 from spacevrp.problems.errors import ProblemError
 from spacevrp.problems.labels import resolve_nodes
 from spacevrp.problems.objective import as_objective
-from spacevrp.problems.problem_data import ProblemData
-from spacevrp.problems.relation_data import Group, RelationData
+from spacevrp.problems.problem import Problem
+from spacevrp.problems.problem_data import Group, ProblemData, RelationData
+from spacevrp.problems.route_rules import unlearned_rule
 
 RELATIONS = tuple(field.name for field in fields(RelationData))
 MOST_PRIORITY = 100
@@ -268,3 +269,8 @@ def unlearned_relations(problem: ProblemData) -> str | None:
     if present:
         return present[0]
     return "customers beside pairs" if has_jobs_beside_pairs(problem) else None
+
+
+def unlearned(problem: Problem) -> str | None:
+    """A rule of the problem that the network has not learned, as messages call it; or None."""
+    return unlearned_rule(problem) or unlearned_relations(problem)

@@ -1,9 +1,10 @@
-"""A solution: routes with the referee's verdict on them, and the plan they make."""
+"""A solution: routes with the referee's verdict, the plan they make, and which one is better."""
 
 from __future__ import annotations
 
 import json
-from collections.abc import Iterable
+import math
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
 from importlib import import_module
@@ -14,17 +15,17 @@ from spacevrp.problems.assignment import FleetRoutes
 from spacevrp.problems.deadline import Deadline
 from spacevrp.problems.errors import FormatError, SolutionError, UnsupportedError
 from spacevrp.problems.explanation import Explanation, explain, is_missing_visit
-from spacevrp.problems.explanation.documents import unserved_document
+from spacevrp.problems.explanation.explaining import unserved_document
 from spacevrp.problems.explanation.reasons import Unserved
 from spacevrp.problems.plan import Plan, make_plan
 from spacevrp.problems.plan_documents import (
     plan_csv,
     plan_document,
     plan_geojson,
+    plan_gpx,
     plan_rows,
     solution_document,
 )
-from spacevrp.problems.plan_gpx import plan_gpx
 from spacevrp.problems.plan_sol import solution_sol
 from spacevrp.problems.plan_text import count, describe_plan, write_number
 from spacevrp.problems.plan_vroom import plan_vroom
@@ -242,3 +243,56 @@ class Solution:
 
 def _as_json(document: dict[str, Any]) -> str:
     return json.dumps(document, allow_nan=False, ensure_ascii=False, indent=1) + "\n"
+
+
+def name_rounding(problem: Problem) -> str | None:
+    """The rounding of distances that follow from coordinates; None where nothing is rounded."""
+    rounding = problem.distances.metric.rounding
+    return rounding if problem.distances.coordinates is not None and rounding != "none" else None
+
+
+def solution_entry(problem: Problem, solution: Solution) -> dict[str, Any]:
+    """Cost, routes and verdict of a plan; who is left out of a partial one, and why."""
+    entry: dict[str, Any] = solution_document(None, [solution])["instances"][0]
+    if (rounding := name_rounding(problem)) is not None:
+        entry["rounding"] = rounding
+    if not solution.feasible:
+        entry["unserved"] = unserved_document(problem, solution.unserved)
+    return entry
+
+
+def better_of(first: Solution, second: Solution) -> Solution:
+    """The plan that leaves out fewer compulsory customers, then lacks less prize, then costs less.
+
+    Where customers have priorities, first the one that leaves out less of their sum; where the cost
+    is not the objective, the objective in its place. The first of equals, and wherever the second
+    breaks a rule.
+    """
+    return second if second.is_legal and _lack(second) < _lack(first) else first
+
+
+def _lack(solution: Solution) -> tuple[float, ...]:
+    """What a plan lacks: customers, then prize where there is too little; then what it costs."""
+    left_out = sum(violation.code in ("visit", "group") for violation in solution.violations)
+    short = any(violation.code == "prize" for violation in solution.violations)
+    lost = lost_priority(solution.problem, solution.violations)
+    return lost, left_out, -solution.plan.prize if short else -math.inf, *worth(solution)
+
+
+def worth(solution: Solution) -> tuple[float, ...]:
+    """What is compared of plans that leave out as much: the objective, then the cost."""
+    if solution.problem is None or solution.problem.objective.is_cost:
+        return (solution.cost,)
+    return (*solution.objective, solution.cost)
+
+
+def lost_priority(problem: Problem | None, violations: Sequence[Violation]) -> float:
+    """The sum of the priorities of those left out; of a group, the highest of its members."""
+    if problem is None or problem.priority is None:
+        return 0.0
+    lost = 0.0
+    nodes_of = {group.nodes[0]: list(group.nodes) for group in problem.groups}
+    for violation in violations:
+        if violation.code != "pin" and is_missing_visit(violation) and violation.node is not None:
+            lost += float(problem.priority[nodes_of.get(violation.node, [violation.node])].max())
+    return lost

@@ -13,11 +13,10 @@ from spacevrp.problems.distances import Distances
 from spacevrp.problems.errors import ProblemError
 from spacevrp.problems.fleet import MOST_VEHICLES
 from spacevrp.problems.fleet_checks import check_pins, check_servable, check_vehicles
-from spacevrp.problems.implied import flags_of
 from spacevrp.problems.relations import check_relations
 from spacevrp.problems.route_rules import check_route_rules
 from spacevrp.problems.scales import Scales
-from spacevrp.problems.variants import parse_variant
+from spacevrp.problems.variants import flags_of, parse_variant
 
 
 def validate(problem: Scales) -> None:

@@ -8,12 +8,11 @@ from typing import Any
 
 import numpy as np
 
-from spacevrp.problems.breaks import Break
 from spacevrp.problems.conversion import NodeNumber
 from spacevrp.problems.distances import Distances
 from spacevrp.problems.errors import ProblemError
 from spacevrp.problems.explanation.insertions import Insertion, Route
-from spacevrp.problems.fleet import Vehicle
+from spacevrp.problems.fleet import Break, Vehicle
 from spacevrp.problems.problem import Problem
 
 # Relations, of which one less counts as much as a second vehicle where there is one.

@@ -6,7 +6,6 @@ import re
 from collections.abc import Sequence
 
 from spacevrp.problems.assignment import FleetRoutes
-from spacevrp.problems.breaks import called_break
 from spacevrp.problems.clock import Moment
 from spacevrp.problems.explanation.changes import Change, Relaxation
 from spacevrp.problems.explanation.insertions import Insertion
@@ -18,7 +17,7 @@ from spacevrp.problems.explanation.remedies import (
     peaks_of,
 )
 from spacevrp.problems.explanation.routes import Limit, RouteLimits
-from spacevrp.problems.fleet import called
+from spacevrp.problems.fleet import called, called_break
 from spacevrp.problems.plan import RoutePlan, Stop, make_plan, node_id
 from spacevrp.problems.plan_text import count, write_moment, write_number, write_span
 from spacevrp.problems.problem import Problem

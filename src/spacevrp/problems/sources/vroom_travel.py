@@ -8,8 +8,8 @@ from typing import Any
 import numpy as np
 
 from spacevrp.problems.conversion import Array, as_array, as_number, show
+from spacevrp.problems.distances import great_circle
 from spacevrp.problems.errors import ProblemError, UnsupportedError
-from spacevrp.problems.globe import great_circle
 from spacevrp.problems.sources.entries import list_of, refuse_unknown, table_of
 from spacevrp.problems.sources.vroom_fleet import (
     NOT_MODELLED,
