@@ -77,17 +77,6 @@ def tabled(path: Path, matrix: Any, rounding: str | None, *, field: str) -> Dist
         raise FormatError(f"{path}: {error}") from error
 
 
-def same_distances(left: Distances, right: Distances) -> bool:
-    """Whether two tables hold the same numbers in the same form."""
-    if left is right:
-        return True
-    if left.coordinates is None or right.coordinates is None:
-        if left.coordinates is not None or right.coordinates is not None:
-            return False
-        return bool(np.array_equal(left.matrix(), right.matrix()))
-    return left.metric == right.metric and np.array_equal(left.coordinates, right.coordinates)
-
-
 def warn_unnamed(path: Path, problem: Problem) -> None:
     """Say that a format without a place for them leaves out what nodes and times are called."""
     held = {
@@ -102,18 +91,20 @@ def warn_unnamed(path: Path, problem: Problem) -> None:
 
 def neutral_value(problem: Problem, field: str) -> Any:
     """What a field of the problem holds where the feature is absent."""
-    if field in ("depots", "pairs"):
-        return ()
-    if field in ("capacity", "max_length"):
-        return np.inf
-    if field == "min_prize":
-        return 0.0
-    if field in ("revealed_prize", "release", "setup"):
-        return None
+    if field in _NEUTRAL:
+        return _NEUTRAL[field]
     if field == "windows":
         return np.tile([0.0, np.inf], (problem.size, 1))
     skipped = np.inf if field == "penalty" and not problem.maximise_prize else 0.0
     return np.full(problem.size, skipped)
+
+
+_NEUTRAL: dict[str, Any] = {
+    **dict.fromkeys(("depots", "pairs"), ()),
+    **dict.fromkeys(("capacity", "max_length"), np.inf),
+    **dict.fromkeys(("revealed_prize", "release", "setup")),
+    "min_prize": 0.0,
+}
 
 
 def exact(value: float) -> str:
@@ -129,7 +120,7 @@ def _timed(problem: Problem) -> bool:
 FEATURES: dict[str, Callable[[Problem], bool]] = {
     "vehicles": lambda p: p.vehicles is not None,
     "several kinds of load": lambda p: p.kinds_of_load > 1,
-    "durations": lambda p: not same_distances(p.durations, p.distances),
+    "durations": lambda p: not p.durations.same_as(p.distances),
     "a matrix": lambda p: p.distances.coordinates is None,
     "missing arcs": lambda p: p.distances.has_missing_arcs,
     "problems without a depot": lambda p: not p.depots,

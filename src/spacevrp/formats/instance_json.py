@@ -11,7 +11,7 @@ from typing import Any
 
 import numpy as np
 
-from spacevrp.formats.building import build, measured, neutral_value, same_distances, tabled
+from spacevrp.formats.building import build, measured, neutral_value, tabled
 from spacevrp.formats.files import fail, shown, write_bytes
 from spacevrp.formats.foreign import foreign_kind, read_foreign
 from spacevrp.formats.instance_lonlat import lonlat_document
@@ -466,7 +466,7 @@ def _travel_document(problem: Problem) -> dict[str, Any]:
             {"at": plain_value(moment), "durations": plain_value(matrix)}
             for moment, matrix in problem.travel_times
         ]
-    elif not same_distances(problem.durations, problem.distances):
+    elif not problem.durations.same_as(problem.distances):
         durations = _distances_document(problem.durations)
         document["durations"] = durations.get("matrix", durations)
     return document

@@ -15,7 +15,6 @@ from spacevrp.formats.building import (
     build,
     measured,
     neutral_value,
-    same_distances,
     tabled,
     warn_unnamed,
 )
@@ -307,7 +306,7 @@ def _refuse_unheld(
     unheld = {
         "vehicles": problem.vehicles is not None,
         "kinds of load": problem.kinds_of_load > 1,
-        "durations": not same_distances(problem.durations, problem.distances),
+        "durations": not problem.durations.same_as(problem.distances),
         "rules of routes": problem.has_route_rules,
         "metric": problem.distances.metric != Metric(),
         "load_rule": mixes_loads and problem.load_rule != flags["load_rule"],

@@ -249,7 +249,7 @@ class PrizeSearchOracle(SolverOracle):
     PyVRP knows no threshold, but customers that may be skipped at a price. With a bonus of w for
     each unit of prize it collects more the larger w is; this searches for the smallest w that
     collects enough. A plan between two values of w is out of reach, so that even a perfect search
-    may miss the optimum. Each step stops after so many ``iterations``, as :class:`PyVrpOracle` does.
+    may miss the optimum. Each step stops after so many ``iterations``.
     """
 
     name: ClassVar[str] = "pyvrp-approximate"

@@ -223,6 +223,16 @@ class Distances:
         np.fill_diagonal(whole, 0.0)
         return whole
 
+    def same_as(self, other: Distances) -> bool:
+        """Whether both hold the same numbers in the same form."""
+        if self is other:
+            return True
+        if self.coordinates is None or other.coordinates is None:
+            both = self.coordinates is other.coordinates  # None
+            return both and bool(np.array_equal(self.matrix(), other.matrix()))
+        same_points = np.array_equal(self.coordinates, other.coordinates)
+        return bool(same_points) and self.metric == other.metric
+
     def reordered(self, order: NDArray[np.intp]) -> Distances:
         """The same distances with node ``order[i]`` renamed to ``i``."""
         if self._matrix is not None:

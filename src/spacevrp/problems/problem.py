@@ -219,12 +219,10 @@ class Problem(Constructors):
         keep("capacity", capacities[0])
         keep("more_capacity", capacities[1:])
         keep("vehicles", as_vehicles(self.vehicles, self.ids, self.kinds_of_load, self.time_unit))
-        keep("prize", per_node("prize", self.prize, size, 0.0))
         skip_cost = 0.0 if self.maximise_prize else np.inf
-        keep("penalty", per_node("penalty", self.penalty, size, skip_cost))
-        if self.revealed_prize is not None:
-            revealed = per_node("revealed_prize", self.revealed_prize, size, 0.0)
-            keep("revealed_prize", revealed)
+        for name, neutral in (("prize", 0.0), ("penalty", skip_cost), ("revealed_prize", 0.0)):
+            if name != "revealed_prize" or self.revealed_prize is not None:
+                keep(name, per_node(name, getattr(self, name), size, neutral))
         self._set_times()
         for name in ("max_length", "min_prize"):
             keep(name, as_number(name, getattr(self, name)))
@@ -348,12 +346,7 @@ class Problem(Constructors):
 
 def _same(left: Any, right: Any) -> bool:
     if isinstance(left, Distances) and isinstance(right, Distances):
-        if (left.coordinates is None) != (right.coordinates is None):
-            return False
-        if left.coordinates is not None and right.coordinates is not None:
-            same_points = np.array_equal(left.coordinates, right.coordinates)
-            return bool(same_points) and left.metric == right.metric
-        return bool(np.array_equal(left.matrix(), right.matrix()))
+        return left.same_as(right)
     if isinstance(left, np.ndarray) or isinstance(right, np.ndarray):  # one may be None
         return type(left) is type(right) and bool(np.array_equal(left, right))
     if isinstance(left, tuple) and isinstance(right, tuple) and left and right:

@@ -149,11 +149,9 @@ def judge_route(
     if problem.has_route_rules:
         trip = replace(trip, schedule=schedule_route(problem, trip.nodes, trip.terms))
         violations += check_route_rules(problem, trip)
-        return trip, violations + check_route_relations(problem, trip)
-    violations += check_windows(problem, trip)
-    violations += check_duration(problem, trip)
-    violations += check_route_relations(problem, trip)
-    return trip, violations
+    else:
+        violations += check_windows(problem, trip) + check_duration(problem, trip)
+    return trip, violations + check_route_relations(problem, trip)
 
 
 def vehicles_of(routes: object, vehicles: Iterable[int | str] | None) -> object:
@@ -170,23 +168,12 @@ def as_vehicles_of(
         return stated
     if len(problem.fleet) == 1:
         return (0,) * len(routes)
-    cost = np.zeros((len(routes), len(problem.fleet)))
-    faults = np.zeros_like(cost)
-    idle = []
-    for row, nodes in enumerate(routes):
-        for terms in problem.fleet:
-            trip, violations = judge_route(problem, row + 1, nodes, terms)
-            faults[row, terms.number] = len(violations)
-            cost[row, terms.number] = 0.0 if trip is None else _price(trip)
-        if trip is None:
-            idle.append(row)  # an unused vehicle takes no place
-    leaves = [row for row in range(len(routes)) if row not in idle]
-    resolved = [0] * len(routes)
-    if leaves:
-        counts = [terms.count for terms in problem.fleet]
-        chosen = cheapest_vehicles(cost[leaves], faults[leaves], counts)
-        for row, number in zip(leaves, chosen, strict=True):
-            resolved[row] = number
+    depots = set(problem.depots)
+    leaves = [row for row, nodes in enumerate(routes) if not depots.issuperset(nodes)]
+    resolved = [0] * len(routes)  # an unused vehicle takes no place
+    ways = [[routes[row]] * len(problem.fleet) for row in leaves]
+    for row, number in zip(leaves, _best_types(problem, ways), strict=True):
+        resolved[row] = number
     return tuple(resolved)
 
 
@@ -196,21 +183,24 @@ def with_best_vehicles(problem: Problem, stops: Sequence[Sequence[int]]) -> Flee
     Exactly the best of all assignments. The routes begin and end where their vehicles do. Where all
     vehicles are alike but carry several kinds of load, only the depots are chosen.
     """
-    fleet = problem.fleet
-    cost = np.zeros((len(stops), len(fleet)))
+    ways = [[around(customers, terms) for terms in problem.fleet] for customers in stops]
+    chosen = _best_types(problem, ways)
+    routes = [of_types[number] for of_types, number in zip(ways, chosen, strict=True)]
+    return FleetRoutes(routes, None if problem.vehicles is None else chosen)
+
+
+def _best_types(problem: Problem, ways: Sequence[Sequence[tuple[int, ...]]]) -> tuple[int, ...]:
+    """The type that drives each route, which has customers; ``ways`` are its nodes by type."""
+    cost = np.zeros((len(ways), len(problem.fleet)))
     faults = np.zeros_like(cost)
-    for row, customers in enumerate(stops):
-        for terms in fleet:
-            nodes = around(customers, terms)
+    for row, of_types in enumerate(ways):
+        for terms, nodes in zip(problem.fleet, of_types, strict=True):
             trip, violations = judge_route(problem, row + 1, nodes, terms)
             assert trip is not None  # it has customers
             faults[row, terms.number] = len(violations)
             cost[row, terms.number] = _price(trip)
-    chosen: tuple[int, ...] = ()
-    if stops:
-        chosen = cheapest_vehicles(cost, faults, [terms.count for terms in fleet])
-    routes = [around(customers, fleet[k]) for customers, k in zip(stops, chosen, strict=True)]
-    return FleetRoutes(routes, None if problem.vehicles is None else chosen)
+    counts = [terms.count for terms in problem.fleet]
+    return cheapest_vehicles(cost, faults, counts) if ways else ()
 
 
 def around(customers: Sequence[int], terms: Terms) -> tuple[int, ...]:

@@ -1,4 +1,4 @@
-"""The referee's rules for vehicles: who drives what, working time, breaks, trips, goods on board."""
+"""The referee's rules for vehicles: who drives what, working time, breaks, trips, goods."""
 
 from __future__ import annotations
 

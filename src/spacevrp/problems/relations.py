@@ -23,7 +23,6 @@ from spacevrp.problems.conversion import (
 from spacevrp.problems.errors import ProblemError
 from spacevrp.problems.labels import resolve_nodes
 from spacevrp.problems.objective import as_objective
-from spacevrp.problems.problem import Problem
 from spacevrp.problems.problem_data import Group, ProblemData, RelationData
 from spacevrp.problems.route_rules import unlearned_rule
 
@@ -271,6 +270,6 @@ def unlearned_relations(problem: ProblemData) -> str | None:
     return "customers beside pairs" if has_jobs_beside_pairs(problem) else None
 
 
-def unlearned(problem: Problem) -> str | None:
+def unlearned(problem: ProblemData) -> str | None:
     """A rule of the problem that the network has not learned, as messages call it; or None."""
     return unlearned_rule(problem) or unlearned_relations(problem)

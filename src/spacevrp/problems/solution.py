@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 import math
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
 from importlib import import_module
@@ -82,10 +82,7 @@ class Solution:
     @property
     def is_legal(self) -> bool:
         """Whether nothing is wrong but that a customer is left out, or too little prize taken."""
-        return all(
-            is_missing_visit(violation) or violation.code == "prize"
-            for violation in self.violations
-        )
+        return all(is_missing_visit(one) or one.code == "prize" for one in self.violations)
 
     @property
     def partial(self) -> bool:
@@ -178,30 +175,29 @@ class Solution:
         ``.csv`` (one row a stop) or ``.txt`` (what ``str`` gives).
         """
         path = Path(path)
-        suffix = path.suffix.lower()
-        if suffix == ".sol":
-            text = solution_sol(self._problem, self)
-        elif suffix == ".json":
-            document = solution_document(self._problem.variant_name, [self])
-            document["instances"][0]["plan"] = self.to_dict()
-            text = _as_json(document)
-        elif suffix == ".geojson":
-            text = _as_json(self.to_geojson())
-        elif suffix == ".gpx":
-            text = self.to_gpx()
-        elif suffix == ".csv":
-            text = plan_csv(self.to_dict())
-        elif suffix == ".txt":
-            text = f"{self}\n"
-        else:
-            raise UnsupportedError(
-                f"{path}: solutions are saved as .sol, .json, .geojson, .gpx, .csv or .txt"
-            )
+        writers: dict[str, Callable[[], str]] = {
+            ".sol": lambda: solution_sol(self._problem, self),
+            ".json": self._to_json,
+            ".geojson": lambda: _as_json(self.to_geojson()),
+            ".gpx": self.to_gpx,
+            ".csv": lambda: plan_csv(self.to_dict()),
+            ".txt": lambda: f"{self}\n",
+        }
+        if path.suffix.lower() not in writers:
+            *suffixes, last = writers
+            saved = f"{', '.join(suffixes)} or {last}"
+            raise UnsupportedError(f"{path}: solutions are saved as {saved}")
+        text = writers[path.suffix.lower()]()
         try:
             path.write_bytes(text.encode())
         except (OSError, ValueError) as error:  # ValueError: a NUL in the path
             reason = error.strerror if isinstance(error, OSError) and error.strerror else str(error)
             raise FormatError(f"{path}: cannot be written: {reason}") from None
+
+    def _to_json(self) -> str:
+        document = solution_document(self._problem.variant_name, [self])
+        document["instances"][0]["plan"] = self.to_dict()
+        return _as_json(document)
 
     def __str__(self) -> str:
         state = "feasible" if self.feasible else count(len(self.violations), "violation")
@@ -226,14 +222,13 @@ class Solution:
         """The violations in words; the referee counts nodes and times as the problem does."""
         ids = self.problem.ids if self.problem is not None else None
         lines = []
-        reasons: dict[int | None, str] = {}  # who is left out is told with the reason
-        if self.problem is not None:
-            reasons = {one.node: f" ({one.code}): {one.message}" for one in self.unserved}
+        unserved = () if self.problem is None else self.unserved  # told with the reason
+        reasons = {one.node: f" ({one.code}): {one.message}" for one in unserved}
         for violation in self.violations:
             known = ids is not None and violation.node is not None
             label = f" ({violation.node} is {ids[violation.node]})" if known else ""  # type: ignore[index]
             told = violation.code in ("visit", "group")
-            reason = reasons.get(violation.node, "") if told else ""
+            reason = reasons.get(violation.node or 0, "") if told else ""
             lines.append(f"  {violation.message}{label}{reason}")
         clock = self.problem.clock if self.problem is not None else None
         if clock is not None and any(violation.code == "window" for violation in self.violations):
