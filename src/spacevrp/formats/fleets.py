@@ -17,19 +17,12 @@ _LONGEST_NAME = 24
 def fleet_fields(
     count: int | None, terms: Mapping[str, Any], fields: Mapping[str, Any]
 ) -> dict[str, Any]:
-    """The fields of a Problem that say what its vehicles are.
+    """The fields of a Problem that say what its vehicles are; ``count`` is None for any number.
 
-    Where no window limits anything, a limit on the duration of a route is when its depot closes,
-    or when the shift of its vehicle ends.
-
-    Parameters
-    ----------
-    count
-        How many vehicles there are; None for as many as are needed.
-    terms
-        Field of a Vehicle -> None, one value for all of them, or a list with one for each.
-    fields
-        What is known of the problem: its depots and demand, and its windows where it has any.
+    ``terms`` has None, one value for all or a list with one for each by the field of a Vehicle;
+    ``fields`` what is known of the problem: depots, demand, and windows where it has any. Where no
+    window limits anything, a limit on the duration of a route is when its depot closes, or when the
+    shift of its vehicle ends.
     """
     said = {
         term: value

@@ -66,11 +66,8 @@ def read_lilim(
                 raise document.fail(f"line {line}", expected, f"{delivery:g}")
             pairs.append((int(node), int(delivery)))
             if rows[int(delivery), 7] != node:
-                raise document.fail(
-                    f"line {line}",
-                    f"node {delivery:g} to name {node:g} as its pickup",
-                    f"{rows[int(delivery), 7]:g}",
-                )
+                expected = f"node {delivery:g} to name {node:g} as its pickup"
+                raise document.fail(f"line {line}", expected, f"{rows[int(delivery), 7]:g}")
     fields = _fields(path, rows, rounding or PAIR_ROUNDING)
     # There what is picked up counts positive; here, what leaves the vehicle.
     fields |= {"demand": 0.0 - rows[:, 3], "pairs": pairs, "name": path.stem}
@@ -141,11 +138,8 @@ def _numbers_only(document: Document, section: Section) -> list[tuple[int, str]]
 def _vehicle_numbers(document: Document, section: Section) -> tuple[int, float]:
     rows = _numbers_only(document, section)
     if len(rows) != 1 or len(rows[0][1].split()) != 2:
-        raise document.fail(
-            section.where(),
-            "one line with number and capacity",
-            " / ".join(text for _, text in rows) or "none",
-        )
+        received = " / ".join(text for _, text in rows) or "none"
+        raise document.fail(section.where(), "one line with number and capacity", received)
     line, text = rows[0]
     number, capacity = parse_numbers(document, section.where(line), text.split())
     if not number.is_integer():

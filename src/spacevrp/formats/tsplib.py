@@ -124,11 +124,12 @@ def _add_key(document: Document, number: int, key: str, value: str) -> None:
 
 def parse_numbers(document: Document, where: str, tokens: list[str]) -> list[float]:
     """Finite numbers in plain decimal notation."""
-    try:
-        numbers = [float(token) for token in tokens]
-    except ValueError:
-        bad = next(token for token in tokens if not _is_number(token))
-        raise document.fail(where, "a number", bad) from None
+    numbers = []
+    for token in tokens:
+        try:
+            numbers.append(float(token))
+        except ValueError:
+            raise document.fail(where, "a number", token) from None
     if not np.isfinite(numbers).all():
         bad = next(token for token, n in zip(tokens, numbers, strict=True) if not np.isfinite(n))
         raise document.fail(where, "a finite number", bad)
@@ -137,14 +138,6 @@ def parse_numbers(document: Document, where: str, tokens: list[str]) -> list[flo
         if "_" in token or not token.isascii():
             raise document.fail(where, "a number", token)
     return numbers
-
-
-def _is_number(token: str) -> bool:
-    try:
-        float(token)
-    except ValueError:
-        return False
-    return True
 
 
 def parse_rows(document: Document, section: Section, columns: int, most: int) -> Array:
@@ -214,21 +207,11 @@ LIST = 0
 
 @dataclass(frozen=True)
 class Field:
-    """What a file may say of every node, or of every vehicle: in a section, by number.
+    """What a file may say of every node, or of every vehicle: in a section, by number."""
 
-    Attributes
-    ----------
-    of
-        ``node`` or ``vehicle``.
-    columns
-        Numbers next to that of the node or vehicle; None for one or more, LIST for a list of nodes.
-    key
-        Whether one number for all may stand under the same name as a key.
-    """
-
-    of: str
-    columns: int | None = 1
-    key: bool = False
+    of: str  # node or vehicle
+    columns: int | None = 1  # next to its number; None for one or more, LIST for a list of nodes
+    key: bool = False  # whether one number for all may stand under the same name as a key
 
 
 class Numbered:
@@ -253,11 +236,8 @@ class Numbered:
         self._index: dict[int, int] = {}
         for index, number in enumerate(numbers.tolist()):
             if section is not None and (number != int(number) or number in self._index):
-                raise document.fail(
-                    section.where(section.rows[index][0]),
-                    "a whole number that no other node has",
-                    f"{number:g}",
-                )
+                expected = "a whole number that no other node has"
+                raise document.fail(section.where(section.rows[index][0]), expected, f"{number:g}")
             self.labels.append(int(number))
             self._index[int(number)] = index
 
@@ -299,11 +279,9 @@ class Numbered:
         missing = np.flatnonzero(np.isnan(values[:, 0]))
         if len(missing):
             number = self.labels[int(missing[0])]
-            raise self.document.fail(
-                section.where(),
-                f"{self.size} rows ({self.counted_by})",
-                f"{len(rows)}, none for {self.of} {number}",
-            )
+            expected = f"{self.size} rows ({self.counted_by})"
+            received = f"{len(rows)}, none for {self.of} {number}"
+            raise self.document.fail(section.where(), expected, received)
         return values
 
     def lists(self, name: str, listed: Numbered) -> list[tuple[int, ...]] | None:

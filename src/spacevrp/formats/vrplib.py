@@ -218,11 +218,8 @@ def _read_distances(
     if weight_type == "EXPLICIT":
         return tabled(document.path, _read_matrix(document, size), rounding, field="matrix")
     if weight_type not in (*EDGE_METRICS, *SPACES):
-        raise document.fail(
-            "EDGE_WEIGHT_TYPE",
-            f"EXPLICIT or one of {', '.join((*EDGE_METRICS, *SPACES))}",
-            weight_type,
-        )
+        expected = f"EXPLICIT or one of {', '.join((*EDGE_METRICS, *SPACES))}"
+        raise document.fail("EDGE_WEIGHT_TYPE", expected, weight_type)
     if rows is None:
         raise document.fail("NODE_COORD_SECTION", f"coordinates for {weight_type}", "none")
     if "EDGE_WEIGHT_SECTION" in document.sections:
@@ -348,11 +345,9 @@ def _read_demand(document: Document, nodes: Numbered) -> dict[str, Any]:
     # ... or a second column of demands.
     amounts = nodes.rows(backhauls, 1)[:, 0]
     for index in np.flatnonzero(amounts < 0).tolist():
-        raise document.fail(
-            f"{backhauls.where()}, node {nodes.labels[index]}",
-            "an amount of at least 0",
-            f"{amounts[index]:g}",
-        )
+        expected = "an amount of at least 0"
+        received = f"{amounts[index]:g}"
+        raise document.fail(f"{backhauls.where()}, node {nodes.labels[index]}", expected, received)
     if ((demand > 0) & (amounts > 0)).any():
         return {"demand": demand, "pickup": amounts}
     return {"demand": demand - amounts}

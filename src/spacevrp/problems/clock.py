@@ -76,11 +76,9 @@ class Clock:
             if not isinstance(moment, datetime):
                 raise _unlike(moment)
             if (moment.tzinfo is None) != (self.origin.tzinfo is None):
-                raise ProblemError(
-                    "windows",
-                    "all moments with a time zone or all without",
-                    f"{self.origin.isoformat()} beside {moment.isoformat()}",
-                )
+                expected = "all moments with a time zone or all without"
+                received = f"{self.origin.isoformat()} beside {moment.isoformat()}"
+                raise ProblemError("windows", expected, received)
             try:
                 passed = (_universal(moment) - _universal(self.origin)).total_seconds()
             except OverflowError:  # a time zone takes it across the end of the calendar

@@ -96,11 +96,8 @@ class Constructors(Scales):
         ]
         travel = [name for name in ("durations", "travel_times") if features.get(name) is not None]
         if timed and not travel:
-            raise ProblemError(
-                "durations",
-                f"travel times beside {timed[0]}: speed_kmh or durations",
-                "metres only",
-            )
+            expected = f"travel times beside {timed[0]}: speed_kmh or durations"
+            raise ProblemError("durations", expected, "metres only")
         return cls.from_matrix(metres, depots=depots, places=points, geographic=True, **features)
 
     @classmethod

@@ -64,12 +64,9 @@ def as_array(field: str, values: ArrayLike | None, *, absent: float | None = Non
     overflowing = np.isfinite(array) & (np.abs(array) >= LARGEST)
     if overflowing.any():
         index = tuple(np.argwhere(overflowing)[0])
-        raise ProblemError(
-            field,
-            f"numbers below {LARGEST:g}, or inf",
-            str(array[index]),
-            node=int(index[0]) if index else None,
-        )
+        expected = f"numbers below {LARGEST:g}, or inf"
+        received = str(array[index])
+        raise ProblemError(field, expected, received, node=int(index[0]) if index else None)
     return array
 
 

@@ -24,18 +24,10 @@ from spacevrp.problems.reductions import (
 
 @dataclass(frozen=True)
 class Decomposition:
-    """A problem for each depot that is the nearest of a customer.
+    """A problem for each depot that is the nearest of a customer."""
 
-    Attributes
-    ----------
-    problems
-        One with one depot, node 0, for each part.
-    nodes
-        For each of them, which nodes of the whole problem its nodes are.
-    """
-
-    problems: tuple[Problem, ...]
-    nodes: tuple[np.ndarray, ...]
+    problems: tuple[Problem, ...]  # with one depot, node 0, for each part
+    nodes: tuple[np.ndarray, ...]  # of each part: which nodes of the whole problem its nodes are
 
     def together(self, plans: Sequence[Routes]) -> Routes:
         """Routes of the whole problem, from those of every part."""

@@ -137,11 +137,8 @@ class Distances:
         field: str | None = None,
     ) -> None:
         if (coordinates is None) == (matrix is None):
-            raise ProblemError(
-                field or "distances",
-                "either coordinates or a matrix",
-                "both" if coordinates is not None else "neither",
-            )
+            received = "both" if coordinates is not None else "neither"
+            raise ProblemError(field or "distances", "either coordinates or a matrix", received)
         self.coordinates: Array | None = None
         self._matrix: Array | None = None
         if not isinstance(metric, Metric | None):
@@ -259,12 +256,9 @@ def _checked_matrix(values: ArrayLike | None, field: str) -> Array:
     bad = np.isnan(matrix) | (matrix < 0)
     if bad.any():
         origin, target = (int(index) for index in np.argwhere(bad)[0])
-        raise ProblemError(
-            field,
-            "distances of at least 0, or inf for no arc",
-            f"{matrix[origin, target]} on the way to node {target}",
-            node=origin,
-        )
+        expected = "distances of at least 0, or inf for no arc"
+        received = f"{matrix[origin, target]} on the way to node {target}"
+        raise ProblemError(field, expected, received, node=origin)
     matrix.setflags(write=False)
     return matrix
 

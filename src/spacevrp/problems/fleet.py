@@ -186,37 +186,19 @@ class Vehicle:
 
 @dataclass(frozen=True)
 class Terms:
-    """What holds for a vehicle of one type, nothing left unsaid.
+    """What holds for a vehicle of one type, nothing left unsaid; see :class:`Vehicle`."""
 
-    Attributes
-    ----------
-    number
-        Of the type, counted from 0.
-    capacities
-        One for each kind of load; inf where that is unlimited.
-    start, end
-        Depots; ``end`` is None where the route ends at its last customer.
-    leaves_from, back_by, latest_start
-        The shift; infinite where there is none.
-    forbidden
-        Customers whom it may not serve, those pinned to or on board of others included.
-    service
-        (node, duration) where service differs for this type; see :meth:`service_at`.
-
-    The others are fields of a :class:`Vehicle`.
-    """
-
-    number: int
+    number: int  # of the type, counted from 0
     name: str
     count: int | None
-    capacities: tuple[float, ...]
+    capacities: tuple[float, ...]  # one for each kind of load; inf where that is unlimited
     start: int
-    end: int | None
+    end: int | None  # None where the route ends at its last customer
     fixed_cost: float
     max_length: float
     leaves_from: float = -np.inf
     back_by: float = np.inf
-    forbidden: frozenset[int] = frozenset()
+    forbidden: frozenset[int] = frozenset()  # those pinned to or on board of others included
     pinned: tuple[int, ...] = ()
     unit_distance_cost: float = 1.0
     max_duration: float = np.inf
@@ -226,7 +208,7 @@ class Terms:
     overtime_cost: float = 0.0
     unit_duration_cost: float = 0.0
     speed_factor: float = 1.0
-    service: tuple[tuple[int, float], ...] = ()
+    service: tuple[tuple[int, float], ...] = ()  # (node, duration) where it differs for this type
     breaks: tuple[Break, ...] = ()
     reload_depots: tuple[int, ...] = ()
     max_reloads: int | None = None

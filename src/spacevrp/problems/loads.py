@@ -58,11 +58,8 @@ def split_demand(demand: Any, size: int) -> tuple[Any, Array | None]:
         return demand, None
     array = as_array("demand", plain_array(demand))
     if array.shape[0] != size or array.shape[1] == 0:
-        raise ProblemError(
-            "demand",
-            f"{size} numbers, or {size} rows with one number a kind of load",
-            f"shape {array.shape}",
-        )
+        expected = f"{size} numbers, or {size} rows with one number a kind of load"
+        raise ProblemError("demand", expected, f"shape {array.shape}")
     return array[:, 0], as_more_demand(array[:, 1:], size)
 
 

@@ -140,12 +140,8 @@ def _hulls(
     gaps: list[Gap] = []
     for node, (opening, closing) in zip(owners, listed.tolist(), strict=True):
         if not opening <= closing:
-            raise ProblemError(
-                "windows",
-                "windows that close after they open",
-                f"{opening:g} to {closing:g}",
-                node=node,
-            )
+            expected = "windows that close after they open"
+            raise ProblemError("windows", expected, f"{opening:g} to {closing:g}", node=node)
         if node == len(hulls):
             hulls.append([opening, closing])
             continue
@@ -153,12 +149,9 @@ def _hulls(
             raise ProblemError("windows", "one window at a depot", "several", node=node)
         before = hulls[node][1]
         if opening < before:
-            raise ProblemError(
-                "windows",
-                "windows in order that do not overlap",
-                f"one that opens at {opening:g} after one that closes at {before:g}",
-                node=node,
-            )
+            expected = "windows in order that do not overlap"
+            received = f"one that opens at {opening:g} after one that closes at {before:g}"
+            raise ProblemError("windows", expected, received, node=node)
         if opening > before:
             gaps.append((node, before, opening))
         hulls[node][1] = closing

@@ -173,11 +173,8 @@ class Problem(Constructors):
     def _convert(self) -> None:
         """Convert, fill in and check every field."""
         if not isinstance(self.distances, Distances):
-            raise ProblemError(
-                "distances",
-                "Distances; or use Problem.from_coordinates or Problem.from_matrix",
-                show(self.distances),
-            )
+            expected = "Distances; or use Problem.from_coordinates or Problem.from_matrix"
+            raise ProblemError("distances", expected, show(self.distances))
         size = self.distances.size
 
         def keep(name: str, value: object) -> None:

@@ -43,29 +43,16 @@ _HIGH = 1.5
 
 @dataclass(frozen=True)
 class Reduction:
-    """What the model sees, and the way back.
+    """What the model sees, and the way back."""
 
-    Attributes
-    ----------
-    problem
-        As the model sees it.
-    map_back
-        Routes of that as routes of the problem itself.
-    exact
-        Whether every plan costs the same in both and none is lost, so that nothing else need be
-        tried.
-    shown
-        The distances that the network is shown, where they are not those of that problem, whose
-        rules and costs hold all the same.
-    in_place
-        Whether it takes the place of the problem as it is, of which one augmentation is then
-        enough.
-    """
-
-    problem: Problem
-    map_back: Callable[[Routes], Routes]
+    problem: Problem  # as the model sees it
+    map_back: Callable[[Routes], Routes]  # from its routes to those of the problem itself
+    # Whether every plan costs the same in both and none is lost: nothing else need be tried.
     exact: bool = True
+    # What distances the network is shown, where they are not those of that problem, whose rules
+    # and costs hold all the same.
     shown: Problem | None = None
+    # Whether it takes the place of the problem as it is, of which one augmentation is then enough.
     in_place: bool = True
 
 
@@ -76,11 +63,7 @@ def plain_reduction(problem: Problem) -> Reduction:
 
 def as_it_is(problem: Problem) -> Reduction:
     """The problem itself, in every respect."""
-    return Reduction(problem, _unchanged)
-
-
-def _unchanged(routes: Routes) -> Routes:
-    return routes
+    return Reduction(problem, lambda routes: routes)
 
 
 def other_reductions(problem: Problem) -> list[Reduction]:

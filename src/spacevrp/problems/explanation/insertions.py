@@ -22,30 +22,14 @@ _MOST_HELD = 2_000
 
 @dataclass(frozen=True)
 class Insertion:
-    """A route that serves customers whom the plan leaves out.
+    """A route that serves customers whom the plan leaves out."""
 
-    Attributes
-    ----------
-    stops
-        The customers: one, or a pickup and its delivery.
-    route
-        Number of the plan's route that takes them in, counted from 1; None for one of their own.
-    nodes
-        That route with them.
-    extra
-        By how much the plan costs more then.
-    faults
-        What the referee says of the route, and of vehicles that there are not.
-    vehicle
-        Number of the type of vehicle that the faults are of; None for the one that suits best.
-    """
-
-    stops: Route
-    route: int | None
-    nodes: Route
-    extra: float
-    faults: tuple[Violation, ...]
-    vehicle: int | None = None
+    stops: Route  # the customers: one, or a pickup and its delivery
+    route: int | None  # of the plan, counted from 1, that takes them in; None for one of their own
+    nodes: Route  # of that route with them
+    extra: float  # by how much the plan costs more then
+    faults: tuple[Violation, ...]  # of the route, and of vehicles that there are not
+    vehicle: int | None = None  # the type that the faults are of; None for what suits best
 
     @property
     def fits(self) -> bool:

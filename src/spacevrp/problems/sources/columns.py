@@ -87,11 +87,8 @@ def read_columns(frame: Any) -> dict[str, list[Any]]:
     if isinstance(label, str) and _field_of(normalised(label)) == "id":
         rows = _as_list(label, index)
         if not equal(held.setdefault(label, rows), rows):
-            raise ProblemError(
-                "id",
-                "one column",
-                f"{show(label)} twice, as a column and as the index, which differ",
-            )
+            received = f"{show(label)} twice, as a column and as the index, which differ"
+            raise ProblemError("id", "one column", received)
     return held
 
 

@@ -116,11 +116,8 @@ def _read_ends(data: Mapping[str, Any], fleet: int | None) -> list[tuple[int, in
     for key, listed in nodes.items():
         if not listed or len(listed) != (fleet or len(nodes["starts"])):
             expected = f"{fleet} nodes, " if fleet else ""
-            raise ProblemError(
-                key,
-                f"{expected}a node for each vehicle",
-                f"{len(listed)} of them" if listed else "none",
-            )
+            received = f"{len(listed)} of them" if listed else "none"
+            raise ProblemError(key, f"{expected}a node for each vehicle", received)
     return list(zip(nodes["starts"], nodes["ends"], strict=True))
 
 
@@ -185,11 +182,8 @@ def _read_capacities(data: Mapping[str, Any], fleet: int | None) -> list[float] 
         return None if one is None else as_number("vehicle_capacity", one)
     listed = list_of("vehicle_capacities", data["vehicle_capacities"])
     if not listed or (fleet is not None and len(listed) != fleet):
-        raise ProblemError(
-            "vehicle_capacities",
-            "one for each vehicle" if fleet is None else f"{fleet}, one for each vehicle",
-            f"{len(listed)} of them",
-        )
+        expected = "one for each vehicle" if fleet is None else f"{fleet}, one for each vehicle"
+        raise ProblemError("vehicle_capacities", expected, f"{len(listed)} of them")
     return [as_number("vehicle_capacities", capacity) for capacity in listed]
 
 
