@@ -29,7 +29,7 @@ from spacevrp.problems.clock import Clock
 from spacevrp.problems.constructors import FIRST_NODE, default_depots, warn_of_unit
 from spacevrp.problems.distances import Distances, Metric
 from spacevrp.problems.errors import FormatError, ProblemError, UnsupportedError
-from spacevrp.problems.fleet import Break, Vehicle
+from spacevrp.problems.fleet import Vehicle
 from spacevrp.problems.keywords import nearest
 from spacevrp.problems.problem import Problem
 from spacevrp.problems.relations import RELATIONS
@@ -409,7 +409,11 @@ def _vehicle_document(problem: Problem, vehicle: Vehicle) -> dict[str, Any]:
         if field.name == "capacity" and len(value) == 1:
             value = value[0]
         if field.name == "breaks":
-            document["breaks"] = [_break_document(one) for one in value]
+            document["breaks"] = [
+                {key: plain_value(getattr(one, key)) for key in ("duration", "windows")}
+                | ({"name": one.name} if one.name else {})
+                for one in value
+            ]
             continue
         if field.name == "service":
             # A list of couples, as JSON has texts alone for keys.
@@ -422,40 +426,27 @@ def _vehicle_document(problem: Problem, vehicle: Vehicle) -> dict[str, Any]:
     return document
 
 
-def _break_document(one: Break) -> dict[str, Any]:
-    document = {"duration": plain_value(one.duration), "windows": plain_value(one.windows)}
-    return document | ({"name": one.name} if one.name else {})
-
-
 def _labels_document(path: Path, problem: Problem) -> dict[str, Any]:
     """What nodes and times are called, where anybody said so."""
-    document: dict[str, Any] = {}
-    if problem.ids is not None:
-        for node, one in enumerate(problem.ids):
-            if isinstance(one, bool) or not isinstance(one, str | int):
-                raise UnsupportedError(
-                    f"{path}: ids, node {node}: JSON holds texts and whole numbers, received "
-                    f"{shown(one)}"
-                )
-        document["ids"] = list(problem.ids)
-    if problem.places is not None:
-        document["places"] = plain_value(problem.places)
-    if problem.geographic:
-        document["geographic"] = True
-    vehicle_ids = as_vehicle_ids(problem.vehicle_ids)
-    if vehicle_ids is not None:
-        document["vehicle_ids"] = vehicle_ids
-    if problem.time_unit != "s":
-        document["time_unit"] = problem.time_unit
-    if problem.clock is not None:
-        clock = problem.clock
-        origin = clock.origin
-        document["clock"] = {
-            "origin": origin.isoformat() if isinstance(origin, datetime) else plain_value(origin),
-            "unit": clock.unit,
-            "form": clock.form,
-        }
-    return document
+    for node, one in enumerate(problem.ids or ()):
+        if isinstance(one, bool) or not isinstance(one, str | int):
+            held = "JSON holds texts and whole numbers"
+            raise UnsupportedError(f"{path}: ids, node {node}: {held}, received {shown(one)}")
+    labels = {
+        "ids": None if problem.ids is None else list(problem.ids),
+        "places": None if problem.places is None else plain_value(problem.places),
+        "geographic": problem.geographic or None,
+        "vehicle_ids": as_vehicle_ids(problem.vehicle_ids),
+        "time_unit": None if problem.time_unit == "s" else problem.time_unit,
+        "clock": None if problem.clock is None else _clock_document(problem.clock),
+    }
+    return {name: value for name, value in labels.items() if value is not None}
+
+
+def _clock_document(clock: Clock) -> dict[str, Any]:
+    dated = isinstance(clock.origin, datetime)
+    origin = clock.origin.isoformat() if dated else plain_value(clock.origin)  # type: ignore[union-attr]
+    return {"origin": origin, "unit": clock.unit, "form": clock.form}
 
 
 def _travel_document(problem: Problem) -> dict[str, Any]:

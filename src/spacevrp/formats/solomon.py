@@ -10,7 +10,7 @@ import numpy as np
 
 from spacevrp.formats.building import build, exact, measured, refuse_unheld, warn_unnamed
 from spacevrp.formats.files import check_kind, read_lines, warn, write_bytes
-from spacevrp.formats.tsplib import Document, Section, parse_numbers
+from spacevrp.formats.tsplib import Document, Section, parse_numbers, parse_rows
 from spacevrp.problems.distances import Array, Metric
 from spacevrp.problems.problem import Problem
 
@@ -89,18 +89,14 @@ def _read_table(
     document: Document, section: Section, lines: Iterable[tuple[int, str]], columns: int
 ) -> Array:
     """The rows of nodes 0, 1, ... in this order, (N, columns)."""
-    table: list[list[float]] = []
-    for line, text in lines:
-        tokens = text.split()
-        if len(tokens) != columns:
-            raise document.fail(section.where(line), f"{columns} numbers", f"{len(tokens)}: {text}")
-        row = parse_numbers(document, section.where(line), tokens)
-        if row[0] != len(table):
-            raise document.fail(section.where(line), f"node {len(table)}", tokens[0])
-        table.append(row)
+    listed = Section(section.name, section.line, list(lines))
+    table = parse_rows(document, listed, columns)
+    for number, ((line, text), row) in enumerate(zip(listed.rows, table, strict=True)):
+        if row[0] != number:
+            raise document.fail(section.where(line), f"node {number}", text.split()[0])
     if len(table) < 2:
         raise document.fail(section.where(), "a depot and customers", f"{len(table)} rows")
-    return np.array(table)
+    return table
 
 
 def _parse(path: Path) -> tuple[Document, str]:

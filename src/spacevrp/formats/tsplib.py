@@ -140,7 +140,9 @@ def parse_numbers(document: Document, where: str, tokens: list[str]) -> list[flo
     return numbers
 
 
-def parse_rows(document: Document, section: Section, columns: int, most: int) -> Array:
+def parse_rows(
+    document: Document, section: Section, columns: int, most: int | None = None
+) -> Array:
     """The rows of a section of fixed width, (rows, columns); more than ``most`` are refused."""
     values: list[list[float]] = []
     for number, line in section.rows:

@@ -119,7 +119,6 @@ def sheet_arguments(problem: Problem) -> dict[str, Any] | None:
     distances, metric = _roads(lengths)
     durations, duration_metric = (None, None) if times is lengths else _roads(times)
     rule = "separate" if problem.load_rule == "separate" else "single"
-    prizes = problem.prize if problem.revealed_prize is None else problem.revealed_prize
     types = () if problem.vehicles is None else problem.fleet
     longest = min(problem.max_length, *(terms.max_length for terms in types), math.inf)
     latest = min(float(problem.windows[:, 1].min()), *(terms.back_by for terms in types), math.inf)
@@ -130,7 +129,7 @@ def sheet_arguments(problem: Problem) -> dict[str, Any] | None:
         "durations": durations,
         "duration_metric": duration_metric,
         "load_rule": "pairs" if problem.pairs else rule,
-        "real_prize": prizes,
+        "real_prize": problem.real_prizes,
         "prize_slack": BASE_TOLERANCE * problem.min_prize,
         "max_routes": -1 if problem.max_routes is None else min(problem.max_routes, 2**62),
         # To find out a slack takes longer than to judge a plan; without limits there is none.

@@ -9,7 +9,7 @@ import numpy as np
 
 from spacevrp.problems.clock import TIME_UNITS
 from spacevrp.problems.conversion import Array
-from spacevrp.problems.fleet import Vehicle, shifts_of
+from spacevrp.problems.fleet import shifts_of
 from spacevrp.problems.problem_data import ProblemData
 from spacevrp.problems.scales import longest_of
 
@@ -49,8 +49,8 @@ def fill_openings(problem: ProblemData, windows: Array) -> Array:
             takes = (stops + 1) * _longest_way(problem) + float(served[unopened].sum())
             early = first_end - day if midnight is None else midnight
             opening = min(opening, max(first_end - takes, early))
-        latest = [_latest_start(vehicle) for vehicle in problem.vehicles or ()]
-        latest.append(float(windows[depot, 1]))
+        starts = [vehicle.latest_start for vehicle in problem.vehicles or ()]
+        latest = [float(windows[depot, 1]), *(start for start in starts if start is not None)]
         resolved[depot, 0] = min(opening if np.isfinite(opening) else 0.0, *latest)
     departure = float(resolved[at_depot, 0].min(initial=np.inf))
     if np.isinf(departure):
@@ -58,10 +58,6 @@ def fill_openings(problem: ProblemData, windows: Array) -> Array:
     never_waits = absent & ~at_depot
     resolved[never_waits, 0] = np.minimum(departure, windows[never_waits, 1])
     return resolved
-
-
-def _latest_start(vehicle: Vehicle) -> float:
-    return np.inf if vehicle.latest_start is None else float(vehicle.latest_start)
 
 
 def _slowest(problem: ProblemData) -> float:

@@ -234,10 +234,9 @@ class Plan:
     @cached_property
     def prize(self) -> float:
         """Collected on the visits, by the real prizes where they are known."""
-        problem = self.problem
-        prizes = problem.prize if problem.revealed_prize is None else problem.revealed_prize
-        left_out = set(self.skipped)
-        return _total(float(prizes[node]) for node in problem.customers if node not in left_out)
+        prizes, left_out = self.problem.real_prizes, set(self.skipped)
+        served = (node for node in self.problem.customers if node not in left_out)
+        return _total(float(prizes[node]) for node in served)
 
     @cached_property
     def leaving_late(self) -> Plan:

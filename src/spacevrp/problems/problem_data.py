@@ -123,6 +123,11 @@ class ProblemData(RelationData):
         return self.pickup.reshape(self.loads.shape)
 
     @property
+    def real_prizes(self) -> Array:
+        """What visits yield, (N,): as far as it is known, the real prizes."""
+        return self.prize if self.revealed_prize is None else self.revealed_prize
+
+    @property
     def capacities(self) -> tuple[float, ...]:
         """The capacity for every kind of load, unless a vehicle has its own."""
         return (self.capacity, *self.more_capacity)

@@ -333,7 +333,7 @@ def _check_visits(problem: Problem, trips: list[Trip]) -> list[Violation]:
 
 def _check_prize(problem: Problem, trips: list[Trip]) -> list[Violation]:
     """Enough of the real prizes must be collected, or all there is."""
-    prizes = problem.prize if problem.revealed_prize is None else problem.revealed_prize
+    prizes = problem.real_prizes
     visited = _visited(trips)
     if len(visited) == len(problem.customers):
         return []

@@ -78,7 +78,13 @@ def read_columns(frame: Any) -> dict[str, list[Any]]:
     if len(set(names)) < len(names):
         twice = next(name for name, count in Counter(names).items() if count > 1)
         raise ProblemError("frame", "each column once", f"{show(twice)} twice")
-    alone = {name for name in names if isinstance(frame, Mapping) and _is_alone(name, frame[name])}
+    # Among columns by name, the one value of the whole problem.
+    alone = {
+        name
+        for name in (names if isinstance(frame, Mapping) else ())
+        if _field_of(normalised(name)) in (*ONE_VALUE, "capacity")
+        and isinstance(frame[name], str | int | float | np.generic)
+    }
     held = {name: _as_list(name, frame[name]) for name in names if name not in alone}
     rest = [None] * (len(next(iter(held.values()), ())) - 1)
     held |= {name: [frame[name], *rest] for name in alone}
@@ -90,12 +96,6 @@ def read_columns(frame: Any) -> dict[str, list[Any]]:
             received = f"{show(label)} twice, as a column and as the index, which differ"
             raise ProblemError("id", "one column", received)
     return held
-
-
-def _is_alone(name: str, value: Any) -> bool:
-    """Whether this is the one value of the whole problem, and no column of such."""
-    holds_one = _field_of(normalised(name)) in (*ONE_VALUE, "capacity")
-    return holds_one and isinstance(value, str | int | float | np.generic)
 
 
 def _as_list(name: str, column: Any) -> list[Any]:

@@ -25,16 +25,8 @@ from spacevrp.problems.sources.entries import list_of, refuse_unknown, table_of
 ORTOOLS_KEYS = ("distance_matrix", "time_matrix", "num_vehicles", "vehicle_capacities")
 _KNOWN = (
     *ORTOOLS_KEYS,
-    "locations",
-    "depot",
-    "starts",
-    "ends",
-    "demands",
-    "vehicle_capacity",
-    "time_windows",
-    "service_time",
-    "service_times",
-    "pickups_deliveries",
+    *("locations", "depot", "starts", "ends", "demands", "vehicle_capacity"),
+    *("time_windows", "service_time", "service_times", "pickups_deliveries"),
 )
 
 
@@ -47,17 +39,15 @@ def fields_from_ortools(data: Mapping[str, Any]) -> dict[str, Any]:
     data = table_of("data", data)
     refuse_unknown("data", data, _KNOWN)
     fields = _read_distances(data)
-    fleet = _read_fleet(data)
+    fleet = data.get("num_vehicles")
+    if fleet is not None:
+        fleet = as_whole("num_vehicles", fleet, "a whole number")
     ends = _read_ends(data, fleet)
     capacities = _read_capacities(data, fleet)
     fields |= _read_vehicles(data, fleet, ends, capacities)
     if data.get("pickups_deliveries") is not None:
-        pairs = as_pairs(
-            [
-                list_of("pickups_deliveries", p)
-                for p in list_of("pickups_deliveries", data["pickups_deliveries"])
-            ]
-        )
+        key = "pickups_deliveries"
+        pairs = as_pairs([list_of(key, pair) for pair in list_of(key, data[key])])
         fields["pairs"] = node_numbers(pairs)
     if data.get("demands") is not None:
         fields["demand"] = _read_demand(data, paired=bool(fields.get("pairs")))
@@ -168,11 +158,6 @@ def _read_vehicles(
             for one, numbers in zip(vehicles, types.values(), strict=True)
         },
     }
-
-
-def _read_fleet(data: Mapping[str, Any]) -> int | None:
-    number = data.get("num_vehicles")
-    return None if number is None else as_whole("num_vehicles", number, "a whole number")
 
 
 def _read_capacities(data: Mapping[str, Any], fleet: int | None) -> list[float] | float | None:
