@@ -137,7 +137,9 @@ def search(
     initial = None if start is None else model.as_solution(start)
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")  # what becomes of its penalties is no news to a user
-        hurried = seconds < _short_seconds(model.problem) * len(model.whole.stops)
+        several = model.problem.max_routes != 1 and model.problem.distances.is_symmetric
+        short = _SHORT_SECONDS_OF_ROUTES if several else _SHORT_SECONDS
+        hurried = seconds < short * len(model.whole.stops)
         result = _run(model, stop, seed, initial, hurried)
     if not result.is_feasible():
         return None
@@ -183,26 +185,14 @@ def _run(model: Model, stop: Any, seed: int, initial: Any, hurried: bool) -> Any
     manager = pyvrp.PenaltyManager(penalties, params)
     random = pyvrp.Solution.make_random(data, rng)
     own = local_search(random, manager.max_cost_evaluator(), exhaustive=True)
-    if initial is None or _is_much_better(own, initial, manager.cost_evaluator()):
+    cost = manager.cost_evaluator().cost
+    if initial is None or (own.is_feasible() and cost(own) < (1.0 - _MUCH_BETTER) * cost(initial)):
         initial = own
     memory = pyvrp.IteratedLocalSearchParams()
     if hurried:
         memory = pyvrp.IteratedLocalSearchParams(history_length=_SHORT_HISTORY)
     algorithm = pyvrp.IteratedLocalSearch(data, manager, local_search, initial, memory)
     return algorithm.run(stop, collect_stats=False, display=False)
-
-
-def _is_much_better(own: Any, given: Any, evaluator: Any) -> bool:
-    """Whether PyVRP's own first plan promises more than the given one."""
-    if not own.is_feasible():
-        return False
-    return bool(evaluator.cost(own) < (1.0 - _MUCH_BETTER) * evaluator.cost(given))
-
-
-def _short_seconds(problem: Problem) -> float:
-    if problem.max_routes != 1 and problem.distances.is_symmetric:
-        return _SHORT_SECONDS_OF_ROUTES
-    return _SHORT_SECONDS
 
 
 def _penalties(model: Model) -> tuple[tuple[list[float], float, float], Any]:

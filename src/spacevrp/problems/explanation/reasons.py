@@ -14,7 +14,7 @@ from spacevrp.problems.explanation.insertions import (
     lacks_vehicle,
     missing,
 )
-from spacevrp.problems.explanation.relaxing import rank, relaxations
+from spacevrp.problems.explanation.remedies import rank, relaxations
 from spacevrp.problems.explanation.text import (
     describe_fault,
     describe_place,
