@@ -22,6 +22,7 @@ from spacevrp.formats.json_text import (
     named_nodes,
     parse_object,
     plain_value,
+    refuse_odd,
     whole_at,
     write_value,
 )
@@ -75,23 +76,10 @@ _BREAK_KEYS = ("duration", "window", "windows", "name")
 def _read_value(path: Path, where: str, key: str, value: Any) -> Any:
     """What a problem takes for a value; null as infinity where it means no limit."""
     if key not in _FLAGS:
-        _refuse_odd(path, where, value, _DEEPEST if key in _BY_NODE else _DEEPEST - 1)
+        by_node = key in _BY_NODE
+        refuse_odd(path, where, value, _DEEPEST if by_node else _DEEPEST - 1, by_node=by_node)
     is_unsaid = value is None and key in _BY_NODE
     return _without_limit(value) if key in _LIMITS and not is_unsaid else value
-
-
-def _refuse_odd(path: Path, where: str, value: Any, depth: int) -> None:
-    """Refuse what Python would count among the numbers, and tables where no key has them."""
-    if isinstance(value, bool):
-        raise fail(path, where, "a number", as_json(value))
-    if isinstance(value, float) and math.isinf(value):
-        raise fail(path, where, "a finite number", as_json(value))
-    if isinstance(value, dict) or (isinstance(value, list) and not depth):
-        raise fail(path, where, "values, or lists of them", as_json(value))
-    if isinstance(value, list):
-        for number, entry in enumerate(value):
-            place = f"{where}, node {number}" if depth == _DEEPEST else where
-            _refuse_odd(path, place, entry, depth - 1)
 
 
 def _without_limit(value: Any) -> Any:
@@ -149,7 +137,7 @@ def _read_of_type(path: Path, where: str, key: str, value: Any) -> Any:
     """A field of a type; its breaks are tables, and its service is one."""
     if key == "service" and isinstance(value, dict):
         for node, duration in value.items():
-            _refuse_odd(path, f"{where}, node {shown(node)}", duration, 0)
+            refuse_odd(path, f"{where}, node {shown(node)}", duration, 0)
         # JSON's keys are texts, where nodes may be numbers.
         return [[_node_of_key(node), duration] for node, duration in value.items()]
     if key != "breaks" or value is None:
@@ -160,7 +148,7 @@ def _read_of_type(path: Path, where: str, key: str, value: Any) -> Any:
         table = _table_at(path, place, one, _BREAK_KEYS)
         for name, held in table.items():
             if name != "name":
-                _refuse_odd(path, f"{place}, {name}", held, _DEEPEST - 1)
+                refuse_odd(path, f"{place}, {name}", held, _DEEPEST - 1)
         breaks.append(table)
     return breaks
 
@@ -180,9 +168,9 @@ def _read_travel_times(path: Path, value: Any) -> Any:
         table = _table_at(path, where, one, ("at", "durations"))
         if set(table) != {"at", "durations"}:
             raise fail(path, where, "at and durations", as_json(sorted(table)))
-        _refuse_odd(path, f"{where}, at", table["at"], 0)
+        refuse_odd(path, f"{where}, at", table["at"], 0)
         matrix = list_at(path, f"{where}, durations", table["durations"])
-        _refuse_odd(path, f"{where}, durations", matrix, _DEEPEST)
+        refuse_odd(path, f"{where}, durations", matrix, _DEEPEST, by_node=True)
         times.append((table["at"], matrix))
     return times
 
@@ -294,7 +282,7 @@ def _read_distances(
 
     def points(key: str) -> list[Any]:
         listed = list_at(path, where(key), table[key])
-        _refuse_odd(path, where(key), listed, _DEEPEST)
+        refuse_odd(path, where(key), listed, _DEEPEST, by_node=True)
         return listed
 
     given = [key for key in _WAYS if key in table]

@@ -186,19 +186,37 @@ class Vehicle:
 
 @dataclass(frozen=True)
 class Terms:
-    """What holds for a vehicle of one type, nothing left unsaid; see :class:`Vehicle`."""
+    """What holds for a vehicle of one type, nothing left unsaid.
 
-    number: int  # of the type, counted from 0
+    Attributes
+    ----------
+    number
+        Of the type, counted from 0.
+    capacities
+        One for each kind of load; inf where that is unlimited.
+    start, end
+        Depots; ``end`` is None where the route ends at its last customer.
+    leaves_from, back_by, latest_start
+        The shift; infinite where there is none.
+    forbidden
+        Customers whom it may not serve, those pinned to or on board of others included.
+    service
+        (node, duration) where service differs for this type; see :meth:`service_at`.
+
+    The others are as those of a :class:`Vehicle`.
+    """
+
+    number: int
     name: str
     count: int | None
-    capacities: tuple[float, ...]  # one for each kind of load; inf where that is unlimited
+    capacities: tuple[float, ...]
     start: int
-    end: int | None  # None where the route ends at its last customer
+    end: int | None
     fixed_cost: float
     max_length: float
     leaves_from: float = -np.inf
     back_by: float = np.inf
-    forbidden: frozenset[int] = frozenset()  # those pinned to or on board of others included
+    forbidden: frozenset[int] = frozenset()
     pinned: tuple[int, ...] = ()
     unit_distance_cost: float = 1.0
     max_duration: float = np.inf
@@ -208,7 +226,7 @@ class Terms:
     overtime_cost: float = 0.0
     unit_duration_cost: float = 0.0
     speed_factor: float = 1.0
-    service: tuple[tuple[int, float], ...] = ()  # (node, duration) where it differs for this type
+    service: tuple[tuple[int, float], ...] = ()
     breaks: tuple[Break, ...] = ()
     reload_depots: tuple[int, ...] = ()
     max_reloads: int | None = None
