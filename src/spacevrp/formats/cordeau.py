@@ -8,9 +8,8 @@ from typing import Any
 
 import numpy as np
 
-from spacevrp.formats.building import build, measured
+from spacevrp.formats.building import build, fleet_fields, measured
 from spacevrp.formats.files import check_kind, read_lines
-from spacevrp.formats.fleets import fleet_fields
 from spacevrp.formats.tsplib import Document, parse_numbers
 from spacevrp.problems.distances import Metric
 from spacevrp.problems.errors import UnsupportedError

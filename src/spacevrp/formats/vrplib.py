@@ -12,7 +12,7 @@ from typing import Any
 
 import numpy as np
 
-from spacevrp.formats.building import build, measured, tabled
+from spacevrp.formats.building import build, fleet_fields, measured, tabled
 from spacevrp.formats.edge_weights import (
     LAYOUTS,
     SPACES,
@@ -22,7 +22,6 @@ from spacevrp.formats.edge_weights import (
     unfold,
 )
 from spacevrp.formats.files import check_kind, shown, warn, warn_left_out
-from spacevrp.formats.fleets import fleet_fields
 from spacevrp.formats.tsplib import (
     LIST,
     Document,

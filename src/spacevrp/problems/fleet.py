@@ -9,11 +9,19 @@ from typing import Any
 import numpy as np
 
 from spacevrp.problems.clock import as_durations
-from spacevrp.problems.conversion import Array, as_flag, as_number, as_whole, plain_array, show
+from spacevrp.problems.conversion import (
+    Array,
+    as_capacities,
+    as_flag,
+    as_number,
+    as_whole,
+    dimensions,
+    plain_array,
+    show,
+)
 from spacevrp.problems.errors import ProblemError
 from spacevrp.problems.keywords import refuse_keys, refuse_not_modelled
 from spacevrp.problems.labels import resolve_nodes
-from spacevrp.problems.loads import as_capacities, dimensions
 
 
 @dataclass(frozen=True)

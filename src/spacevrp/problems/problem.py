@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass, fields, replace
 from functools import cached_property
+from pathlib import Path
 from typing import Any, get_args
 
 import numpy as np
@@ -19,27 +21,28 @@ from spacevrp.problems.conversion import (
     as_windows,
     per_node,
     plain_array,
+    read_loads,
     show,
 )
 from spacevrp.problems.distances import Distances
-from spacevrp.problems.errors import ProblemError
+from spacevrp.problems.errors import ProblemError, SpacevrpError, UnsupportedError
 from spacevrp.problems.features import Features
 from spacevrp.problems.fleet import as_vehicles
 from spacevrp.problems.keywords import refuse_unknown
 from spacevrp.problems.labels import as_ids, as_places, resolve_nodes, with_id
-from spacevrp.problems.loads import read_loads
 from spacevrp.problems.moments import (
     Reading,
+    fill_openings,
     read_all_windows,
     read_release,
     read_travel_times,
     read_vehicle_moments,
 )
-from spacevrp.problems.openings import fill_openings
 from spacevrp.problems.problem_data import LoadRule
 from spacevrp.problems.relations import present_relations, read_relations
 from spacevrp.problems.route_rules import RULE_WORDS, as_setup, least_durations
 from spacevrp.problems.scales import BASE_TOLERANCE
+from spacevrp.problems.sources import is_frame
 from spacevrp.problems.validation import validate
 from spacevrp.problems.variants import NEUTRAL_FLAGS, describe_features, flags_of, parse_variant
 from spacevrp.problems.vroom_names import as_vehicle_ids
@@ -349,3 +352,40 @@ def _same(left: Any, right: Any) -> bool:
     if isinstance(left, tuple) and isinstance(right, tuple) and left and right:
         return len(left) == len(right) and all(map(_same, left, right))
     return bool(left == right)
+
+
+_EXPECTED = "expected a Problem or several"
+
+
+def as_problems(given: Any) -> tuple[list[Problem], bool]:
+    """The problems, and whether one was given rather than a list.
+
+    One is a :class:`Problem`, or what :meth:`Problem.from_data` takes: a data frame, or a table of
+    keys. A list may mix them, and their sizes and variants.
+    """
+    if is_one(given):
+        return [_as_problem(given)], True
+    if isinstance(given, str | bytes | Path):
+        raise SpacevrpError(f"problem: {_EXPECTED}, received {show(given)}; see spacevrp.read")
+    try:
+        several = list(given)
+    except TypeError:
+        raise SpacevrpError(f"problem: {_EXPECTED}, received {show(given)}") from None
+    problems = []
+    for number, entry in enumerate(several):
+        if not is_one(entry):
+            raise SpacevrpError(f"problem, number {number}: {_EXPECTED}, received {show(entry)}")
+        try:
+            problems.append(_as_problem(entry))
+        except (ProblemError, UnsupportedError) as error:
+            raise SpacevrpError(f"problem, number {number}: {error}") from error
+    return problems, False
+
+
+def is_one(given: Any) -> bool:
+    """Whether this is one problem, in any form, rather than a list of them."""
+    return isinstance(given, Problem | Mapping) or is_frame(given)
+
+
+def _as_problem(given: Any) -> Problem:
+    return given if isinstance(given, Problem) else Problem.from_data(given)

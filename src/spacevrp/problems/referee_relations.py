@@ -9,7 +9,7 @@ from itertools import pairwise
 from spacevrp.problems.fleet import called
 from spacevrp.problems.problem import Problem
 from spacevrp.problems.referee_rules import Trip, Violation, name_node, route_duration, write_apart
-from spacevrp.problems.referee_schedule import begin_with_rides
+from spacevrp.problems.referee_schedule import begin_with_rides, schedule_route
 from spacevrp.problems.referee_timing import Timing
 
 
@@ -133,40 +133,12 @@ def check_ride_duration(problem: Problem, trip: Trip) -> list[Violation]:
     limited_to = trip.terms.max_duration + problem.time_tolerance
     if math.isinf(limited_to) or route_duration(problem, trip) > limited_to:
         return []
-    duration = ride_duration(problem, trip)
+    duration = duration_of(problem, trip)
     if duration <= limited_to or math.isinf(duration):
         return []
     shown, limit = write_apart(duration, trip.terms.max_duration)
     text = f"takes {shown} with its rides, {called(trip.terms)} may take {limit}"
     return [trip.fault("duration", text)]
-
-
-def _closings_of(problem: Problem, trip: Trip) -> list[float]:
-    """The latest begin at each node of the route, the shift's end included."""
-    closings = [float(problem.windows[node, 1]) for node in trip.nodes]
-    closings[0] = math.inf
-    last = trip.nodes[-1]
-    service = 0.0 if last in problem.depots else float(problem.service[last])
-    closings[-1] = min(closings[-1], trip.terms.back_by - service)
-    return closings
-
-
-def ride_duration(problem: Problem, trip: Trip) -> float:
-    """How long a route with limited rides takes, if it leaves as late as it can for the same end.
-
-    What is waited for on the way is saved, as far as no window closes; rides only get shorter.
-    """
-    begins, _ = begin_with_rides(Timing(problem, trip.nodes, trip.terms))
-    closings = _closings_of(problem, trip)
-    waited, saved = 0.0, math.inf
-    left = begins[0]
-    for place, (origin, target) in enumerate(pairwise(trip.nodes), start=1):
-        waited += begins[place] - left - problem.durations.between(origin, target)
-        saved = min(saved, waited + closings[place] - begins[place])
-        left = begins[place]
-        if target not in problem.depots:
-            left += float(problem.service[target])
-    return left - begins[0] - max(min(saved, waited), 0.0)
 
 
 # --------------------------------------------------------------------------------------- the plan
@@ -221,7 +193,8 @@ def duration_of(problem: Problem, trip: Trip) -> float:
         return trip.schedule.duration
     if problem.max_ride is None:
         return route_duration(problem, trip)
-    return ride_duration(problem, trip)
+    schedule = schedule_route(problem, trip.nodes, trip.terms)
+    return math.inf if schedule is None else schedule.duration
 
 
 def objective_terms(problem: Problem, trips: Sequence[Trip], cost: float) -> dict[str, float]:

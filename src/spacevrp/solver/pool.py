@@ -7,8 +7,7 @@ from typing import Any
 
 from spacevrp.problems.deadline import Deadline
 from spacevrp.problems.errors import SolutionError, SpacevrpError
-from spacevrp.problems.inputs import is_one
-from spacevrp.problems.problem import Problem
+from spacevrp.problems.problem import Problem, is_one
 from spacevrp.problems.recourse import expected_cost
 from spacevrp.problems.solution import Solution, better_of, worth
 

@@ -21,6 +21,7 @@ from spacevrp.problems.errors import ProblemError
 from spacevrp.problems.sources.columns import (
     BY_KIND,
     ONE_VALUE,
+    YES_NO,
     cell_of,
     choose,
     is_frame,
@@ -28,8 +29,6 @@ from spacevrp.problems.sources.columns import (
 )
 from spacevrp.problems.sources.columns import COLUMNS as COLUMNS
 from spacevrp.problems.sources.columns import ColumnWarning as ColumnWarning
-
-_YES_NO = {"yes": True, "true": True, "no": False, "false": False}
 
 
 def fields_from_frame(
@@ -88,7 +87,7 @@ def _read_places(table: Mapping[str, list[Any]]) -> dict[str, Any]:
 def _flag(node: int, entry: Any) -> bool:
     if entry is None:
         return False
-    resolved = _YES_NO.get(entry.strip().lower(), entry) if isinstance(entry, str) else entry
+    resolved = YES_NO.get(entry.strip().lower(), entry) if isinstance(entry, str) else entry
     if np.ndim(resolved) == 0 and resolved in (0, 1):  # False and True, too
         return bool(resolved)
     raise ProblemError("depot", "yes, no, or nothing", show(entry), node=node)

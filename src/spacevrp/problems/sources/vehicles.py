@@ -10,13 +10,14 @@ from spacevrp.problems.conversion import show
 from spacevrp.problems.errors import ProblemError
 from spacevrp.problems.fleet import blame_vehicle
 from spacevrp.problems.sources.columns import (
-    ColumnWarning,
+    YES_NO,
     cell_of,
+    field_of,
     is_frame,
     normalised,
     read_columns,
+    warn_of_columns,
 )
-from spacevrp.problems.warning import warn
 
 # What a column may be called, in lower case and with _ for spaces; the first name is the field's.
 _OTHER_NAMES = {
@@ -39,7 +40,6 @@ _FIELDS = (
 )
 VEHICLE_COLUMNS = {field: (field, *_OTHER_NAMES.get(field, ())) for field in _FIELDS}
 _LISTS = ("allowed", "forbidden", "reload_depots")
-_YES_NO = {"yes": True, "true": True, "no": False, "false": False, 1.0: True, 0.0: False}
 
 
 def is_table(vehicles: object) -> bool:
@@ -61,19 +61,17 @@ def vehicles_from_table(frame: Any) -> list[dict[str, Any]]:
     chosen: dict[str, list[str]] = {}
     left_out = []
     for name in held:
-        resolved = normalised(name)
-        field = next((one for one, names in VEHICLE_COLUMNS.items() if resolved in names), None)
-        if field is None and resolved.startswith("capacity_"):
+        field = field_of(name, VEHICLE_COLUMNS)
+        if field is None and normalised(name).startswith("capacity_"):
             field = "capacity"
         if field is None:
             left_out.append(name)
-            continue
-        if field in chosen and field != "capacity":
+        elif field in chosen and field != "capacity":
             received = f"{show(chosen[field][0])} and {show(name)}"
             raise ProblemError(f"vehicles, {field}", "one column", received)
-        chosen.setdefault(field, []).append(name)
-    if left_out:
-        warn(f"columns left out: {', '.join(map(show, left_out[:10]))}", ColumnWarning)
+        else:
+            chosen.setdefault(field, []).append(name)
+    warn_of_columns(left_out)
     size = len(next(iter(held.values()), ()))
     if size == 0:
         raise ProblemError("vehicles", "at least one row", "none")
@@ -107,8 +105,10 @@ def _vehicle(cells: Mapping[str, list[Any]]) -> dict[str, Any]:
                 told[field] = convert(told[field])
     if "open_route" in told:
         flag = told["open_route"]
-        flag = flag.strip().lower() if isinstance(flag, str) else flag
-        told["open_route"] = _YES_NO.get(flag, flag) if isinstance(flag, str | float) else flag
+        if isinstance(flag, str):
+            told["open_route"] = YES_NO.get(flag.strip().lower(), flag)
+        elif isinstance(flag, float) and flag in (0.0, 1.0):
+            told["open_route"] = bool(flag)
     if "open" in row or "close" in row:
         told["window"] = (row.get("open"), row.get("close"))
     pause = {name: row[name] for name in ("break", "break_open", "break_close") if name in row}
