@@ -338,12 +338,15 @@ def _as_vehicle(
         duration: ("max_overtime",),
         nodes: ("allowed", "forbidden", "pinned", "reload_depots", "on_board"),
     }
-    read: dict[str, Any] = {"capacity": as_capacities(vehicle.capacity, kinds_of_load)}
-    for convert, names in converters.items():
-        for name in names:
-            value = getattr(vehicle, name)
-            is_unsaid = value is None and _NEUTRAL[name] is None
-            read[name] = None if is_unsaid else convert(name, value)
+    converter_of = {name: convert for convert, names in converters.items() for name in names}
+    read: dict[str, Any] = {}
+    for name, neutral in _NEUTRAL.items():  # so that the first of several faults is told
+        value = getattr(vehicle, name)
+        if name == "capacity":
+            read[name] = as_capacities(value, kinds_of_load)
+        elif name in converter_of:
+            is_unsaid = value is None and neutral is None
+            read[name] = None if is_unsaid else converter_of[name](name, value)
     if read["count"] is None and (read["pinned"] or read["on_board"] is not None):
         read["count"] = 1
     service = _as_service(vehicle.service, ids, unit)

@@ -57,9 +57,8 @@ class Problem(Constructors):
     """A routing instance in the user's own units and numbering.
 
     Build one with :meth:`from_coordinates`, :meth:`from_lonlat` or :meth:`from_matrix`, or from
-    what another program wrote: :meth:`from_frame`, :meth:`from_ortools`, :meth:`from_table`,
-    :meth:`from_vroom`; :meth:`from_data` finds out which. Absent features keep their neutral
-    defaults: no demand, infinite capacity, windows that never close, no length limit.
+    what another program wrote; :meth:`from_data` finds out which. Absent features keep their
+    neutral defaults: no demand, infinite capacity, windows that never close, no length limit.
     What a declared variant says goes without saying: ``variant="OCVRP"`` opens the routes,
     ``variant="OP"`` means one route and as much prize as possible. To contradict it is an error.
 
@@ -83,10 +82,10 @@ class Problem(Constructors):
     windows
         (N, 2) earliest and latest start of service; a depot's window is when it is open. Customers
         may have a list of windows instead, in order: here is then what they span, and the gaps are
-        in ``closed``. Numbers,
-        or dates with a time (datetime, ISO text), or times of day (``"08:30"``), with None for no
-        limit; these are kept as numbers after the ``clock``'s origin, and plans give them back.
-        Without an opening, vehicles leave a depot as early as any customer needs.
+        in ``closed``. Numbers, or dates with a time (datetime, ISO text), or times of day
+        (``"08:30"``), with None for no limit; these are kept as numbers after the ``clock``'s
+        origin, and plans give them back. Without an opening, vehicles leave a depot as early as any
+        customer needs.
     service
         (N,) duration of service: numbers, or timedeltas.
     max_length
