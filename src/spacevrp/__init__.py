@@ -19,15 +19,15 @@ if TYPE_CHECKING:
     from spacevrp.generators import generate as generate
     from spacevrp.many import solve_many as solve_many
     from spacevrp.oracles.pyvrp import to_pyvrp as to_pyvrp
-    from spacevrp.problems.breaks import Break as Break
     from spacevrp.problems.clock import Clock as Clock
     from spacevrp.problems.errors import SpacevrpError as SpacevrpError
+    from spacevrp.problems.fleet import Break as Break
     from spacevrp.problems.fleet import Vehicle as Vehicle
     from spacevrp.problems.objective import Objective as Objective
     from spacevrp.problems.plan import Plan as Plan
     from spacevrp.problems.problem import Problem as Problem
+    from spacevrp.problems.problem_data import Group as Group
     from spacevrp.problems.referee import judge as judge
-    from spacevrp.problems.relation_data import Group as Group
     from spacevrp.problems.solution import Solution as Solution
     from spacevrp.problems.variants import VARIANTS as VARIANTS
     from spacevrp.problems.variants import Variant as Variant
@@ -39,9 +39,9 @@ if TYPE_CHECKING:
 
 # Public name -> the module that defines it.
 _HOMES = {
-    "Break": "spacevrp.problems.breaks",
+    "Break": "spacevrp.problems.fleet",
     "Clock": "spacevrp.problems.clock",
-    "Group": "spacevrp.problems.relation_data",
+    "Group": "spacevrp.problems.problem_data",
     "Objective": "spacevrp.problems.objective",
     "Plan": "spacevrp.problems.plan",
     "Problem": "spacevrp.problems.problem",

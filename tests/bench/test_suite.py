@@ -25,8 +25,8 @@ from spacevrp.bench.suites import SUITES, Instance, read_file
 from spacevrp.cli.main import main
 from spacevrp.generators import generate
 from spacevrp.oracles import ORACLES
+from spacevrp.oracles.pool import Ended, run_in_processes
 from spacevrp.oracles.pyvrp import PyVrpOracle
-from spacevrp.oracles.workers import Ended, run_in_processes
 from spacevrp.problems.problem import Problem
 from spacevrp.problems.solution import Solution
 

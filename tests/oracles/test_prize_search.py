@@ -8,7 +8,7 @@ import pytest
 
 from spacevrp.generators import generate
 from spacevrp.oracles import SolverOracle
-from spacevrp.oracles.prize_search import PrizeSearchOracle
+from spacevrp.oracles.pyvrp import PrizeSearchOracle
 from spacevrp.problems.problem import Problem
 
 

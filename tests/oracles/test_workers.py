@@ -13,8 +13,7 @@ import pytest
 
 from spacevrp.generators import generate
 from spacevrp.oracles import Failure, OracleResult, SolverOracle
-from spacevrp.oracles.pool import task_key
-from spacevrp.oracles.workers import Task, run_tasks
+from spacevrp.oracles.pool import Task, run_tasks, task_key
 from spacevrp.problems.errors import UnsupportedError
 
 SECONDS = 5.0

@@ -16,9 +16,9 @@ from matplotlib.figure import Figure
 from spacevrp.plots.charts import plot_bars, plot_load
 from spacevrp.plots.pictures import draw, save_picture
 from spacevrp.plots.schedule import plot_schedule, schedule_size, time_ticks
-from spacevrp.problems.breaks import Break
 from spacevrp.problems.clock import Clock
 from spacevrp.problems.errors import UnsupportedError
+from spacevrp.problems.fleet import Break
 from spacevrp.problems.problem import Problem
 from spacevrp.problems.solution import Solution
 from spacevrp.solver import Result

@@ -6,8 +6,8 @@ import numpy as np
 import pytest
 
 from spacevrp.generators import generate
-from spacevrp.problems.decomposition import decompose
 from spacevrp.problems.problem import Problem
+from spacevrp.problems.reductions import decompose
 from spacevrp.problems.variants import VARIANTS
 
 # Two depots at 0 and 10 on a line, customers at 1, 9, 2 and 8.

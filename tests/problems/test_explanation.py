@@ -12,8 +12,7 @@ import pytest
 from spacevrp.problems.errors import SolutionError
 from spacevrp.problems.explanation import Change, Unserved, explain
 from spacevrp.problems.explanation.insertions import Insertions
-from spacevrp.problems.explanation.relaxing import rank
-from spacevrp.problems.explanation.remedies import needed
+from spacevrp.problems.explanation.remedies import needed, rank
 from spacevrp.problems.problem import Problem
 from spacevrp.problems.referee import judge
 from spacevrp.problems.solution import Solution

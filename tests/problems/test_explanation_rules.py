@@ -9,9 +9,9 @@ from typing import Any
 
 import pytest
 
-from spacevrp.problems.breaks import Break
 from spacevrp.problems.explanation import Change, Unserved, explain
-from spacevrp.problems.explanation.relaxing import change_all
+from spacevrp.problems.explanation.remedies import change_all
+from spacevrp.problems.fleet import Break
 from spacevrp.problems.problem import Problem
 from spacevrp.problems.referee import judge
 

@@ -11,8 +11,7 @@ import pytest
 
 from spacevrp.problems.canonical import canonical, restore
 from spacevrp.problems.errors import ProblemError, SpacevrpError, UnsupportedError
-from spacevrp.problems.inputs import as_problems
-from spacevrp.problems.problem import Problem
+from spacevrp.problems.problem import Problem, as_problems
 from spacevrp.problems.referee import judge
 from spacevrp.problems.variants import VARIANTS
 

@@ -8,8 +8,8 @@ from typing import Any
 import numpy as np
 import pytest
 
+from spacevrp.problems.distances import EARTH_RADIUS, great_circle
 from spacevrp.problems.errors import ProblemError
-from spacevrp.problems.globe import EARTH_RADIUS, great_circle
 from spacevrp.problems.problem import Problem
 from spacevrp.problems.solution import Solution
 

@@ -8,9 +8,8 @@ import numpy as np
 import pytest
 
 from spacevrp.generators import generate
-from spacevrp.problems.decomposition import decompose
 from spacevrp.problems.problem import Problem
-from spacevrp.problems.reductions import Reduction, other_reductions, plain_reduction
+from spacevrp.problems.reductions import Reduction, decompose, other_reductions, plain_reduction
 from spacevrp.problems.referee import around, judge, judge_route
 from spacevrp.problems.variants import VARIANTS
 

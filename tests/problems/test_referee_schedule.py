@@ -14,8 +14,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from spacevrp import read, write
-from spacevrp.problems.breaks import Break
-from spacevrp.problems.fleet import Terms, Vehicle
+from spacevrp.problems.fleet import Break, Terms, Vehicle
 from spacevrp.problems.leniency import unservable_allowed
 from spacevrp.problems.problem import Problem
 from spacevrp.problems.referee import judge

@@ -267,7 +267,7 @@ def test_waiting_and_service_count_in_the_makespan() -> None:
 
 
 def test_priorities_decide_who_is_left_out() -> None:
-    from spacevrp.problems.comparison import better_of
+    from spacevrp.problems.solution import better_of
 
     problem = on_line(priority=[0, 1, 0, 0, 2], max_routes=1)
     near, far = (Solution.judged(problem, [route]) for route in ([0, 1, 2, 3, 0], [0, 4, 0]))

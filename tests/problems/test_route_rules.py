@@ -437,8 +437,7 @@ def test_who_does_not_know_the_rules_does_not_take_the_problem(tmp_path: Path) -
     from spacevrp.arrays.fleet import fleet_view
     from spacevrp.arrays.rows import uniform_view
     from spacevrp.problems.canonical import canonical
-    from spacevrp.problems.decomposition import decompose
-    from spacevrp.problems.reductions import other_reductions
+    from spacevrp.problems.reductions import decompose, other_reductions
 
     problem = line(setup=[0, 1, 1, 1, 0], depots=[0, 4], demand=[0, 1, 1, 1, 0])
     assert sheet_arguments(problem) is None

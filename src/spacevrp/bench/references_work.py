@@ -26,8 +26,15 @@ from spacevrp.oracles import (
     make_oracle,
     strongest,
 )
-from spacevrp.oracles.pool import as_line, from_line, read_record, task_key
-from spacevrp.oracles.workers import Outcome, Task, run_tasks
+from spacevrp.oracles.pool import (
+    Outcome,
+    Task,
+    as_line,
+    from_line,
+    read_record,
+    run_tasks,
+    task_key,
+)
 from spacevrp.problems.errors import FormatError, SpacevrpError
 from spacevrp.problems.problem import Problem
 from spacevrp.problems.variants import VARIANTS

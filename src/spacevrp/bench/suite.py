@@ -35,7 +35,7 @@ from spacevrp.bench.suite_table import (
 )
 from spacevrp.bench.suites import SUITES, Instance, Line, Suite
 from spacevrp.bench.tables import Layout, Report
-from spacevrp.oracles.workers import Ended, run_in_processes
+from spacevrp.oracles.pool import Ended, run_in_processes
 from spacevrp.problems.errors import SpacevrpError, UnsupportedError
 from spacevrp.writing import append_line, read_lines
 
@@ -304,8 +304,7 @@ def line_of(run: Run, item: Item, found: Found) -> dict[str, Any]:
 def better(run: Run, item: Item, found: Found) -> dict[str, Any] | None:
     """A complete plan of ours that is better than the stored reference, as a result to merge."""
     from spacevrp.oracles import OracleResult
-    from spacevrp.oracles.pool import as_line, task_key
-    from spacevrp.oracles.workers import Task
+    from spacevrp.oracles.pool import Task, as_line, task_key
 
     plan, known, problem = found.plan, item.known, item.problem
     ours = run.solver.startswith(OURS) and item.path is None

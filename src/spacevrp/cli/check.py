@@ -155,7 +155,7 @@ def _as_record(
     disagreement: str | None,
     all_right: bool,
 ) -> dict[str, Any]:
-    from spacevrp.problems.solution_entries import name_rounding
+    from spacevrp.problems.solution import name_rounding
 
     instances = [
         {

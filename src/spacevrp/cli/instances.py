@@ -68,7 +68,7 @@ def read_instances(args: argparse.Namespace, *, lenient: bool = False) -> list[P
 
 def name_roundings(problems: Sequence[Problem]) -> str:
     """For the end of a line: how distances are rounded, where they are."""
-    from spacevrp.problems.solution_entries import name_rounding
+    from spacevrp.problems.solution import name_rounding
 
     names = {name_rounding(problem) for problem in problems} - {None}
     return f", rounding {' and '.join(sorted(map(str, names)))}" if names else ""

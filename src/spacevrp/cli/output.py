@@ -79,7 +79,7 @@ def render(
     """The solutions as text, partial plans among them."""
     from spacevrp.formats import solution_document, solution_json, solution_sol
     from spacevrp.problems.plan_documents import plan_csv
-    from spacevrp.problems.solution_entries import solution_entry
+    from spacevrp.problems.solution import solution_entry
 
     if chosen == "json":
         names = {problem.variant_name for problem in problems}

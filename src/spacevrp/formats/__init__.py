@@ -35,9 +35,6 @@ from spacevrp.problems.plan_documents import solution_document
 from spacevrp.problems.plan_sol import solution_sol
 from spacevrp.problems.problem import Problem
 
-# The same function under the name of what it returns.
-read_solution_file = read_solution
-
 __all__ = [
     "FormatWarning",
     "SolutionFile",
@@ -51,7 +48,6 @@ __all__ = [
     "read_npz",
     "read_solomon",
     "read_solution",
-    "read_solution_file",
     "read_vehicles",
     "read_vrplib",
     "routes_from_sol",
@@ -136,12 +132,8 @@ def read(
     if kind in _READERS:
         return _READERS[kind](path, rounding=rounding, variant=variant)
     received = "a solution" if kind == "sol" or suffix == ".sol" else "none of these"
-    raise fail(
-        path,
-        "",
-        expected="an instance: VRPLIB, TSPLIB, Solomon, Li-Lim, Cordeau, JSON, CSV or .npz",
-        received=received,
-    )
+    expected = "an instance: VRPLIB, TSPLIB, Solomon, Li-Lim, Cordeau, JSON, CSV or .npz"
+    raise fail(path, "", expected, received)
 
 
 def _with_vehicles(

@@ -8,9 +8,8 @@ from typing import Any
 
 import numpy as np
 
-from spacevrp.formats.building import build, measured
+from spacevrp.formats.building import build, fleet_fields, measured
 from spacevrp.formats.files import check_kind, read_lines
-from spacevrp.formats.fleets import fleet_fields
 from spacevrp.formats.tsplib import Document, parse_numbers
 from spacevrp.problems.distances import Metric
 from spacevrp.problems.errors import UnsupportedError
@@ -42,7 +41,7 @@ def read_cordeau(
     lines = ((number, line) for number, line in read_lines(path) if line)
     kind, vehicles, customers, depots = _whole(document, lines, 4)
     if kind not in KINDS:
-        raise document.fail("line 1", expected="a type from 0 to 7", received=str(kind))
+        raise document.fail("line 1", "a type from 0 to 7", str(kind))
     name, refused = KINDS[kind]
     if refused:
         raise UnsupportedError(f"{path}: {name}: not modelled here yet: {refused}")
@@ -50,18 +49,18 @@ def read_cordeau(
     if (not several and depots != 1) or min(vehicles, customers, depots) < 1:
         expected = "numbers of at least 1" + ("" if several else f", and one day in a {name}")
         received = f"{vehicles} {customers} {depots}"
-        raise document.fail("line 1", expected=expected, received=received)
+        raise document.fail("line 1", expected, received)
     if vehicles * depots > _MOST_VEHICLES:
         expected = f"at most {_MOST_VEHICLES} vehicles"
-        raise document.fail("line 1", expected=expected, received=str(vehicles * depots))
+        raise document.fail("line 1", expected, str(vehicles * depots))
     limits = [_numbers(document, lines)[1][:2] for _ in range(depots)]
     if any(len(pair) != 2 for pair in limits):
-        raise document.fail("", expected="two numbers for each depot", received="fewer")
+        raise document.fail("", "two numbers for each depot", "fewer")
     timed = name.endswith("TW")
     total = customers + depots
     rows = [_row(document, *_numbers(document, lines), timed=timed) for _ in range(total)]
     if (extra := next(lines, None)) is not None:
-        raise document.fail(f"line {extra[0]}", expected=f"{total} nodes", received="more of them")
+        raise document.fail(f"line {extra[0]}", f"{total} nodes", "more of them")
     # Depots come last where there are several, first where there is one.
     table = np.array(rows)
     homes = tuple(range(customers, total)) if several else (0,)
@@ -80,7 +79,7 @@ def read_cordeau(
     for place, term in enumerate(("max_duration", "capacity")):
         values = [pair[place] or None for pair in limits]  # 0: no limit
         if None in values and any(values):
-            raise document.fail("line 2", expected=f"a {term} for all or none", received="some")
+            raise document.fail("line 2", f"a {term} for all or none", "some")
         terms[term] = _each(values, vehicles) if several and any(values) else values[0]
     if several:
         terms["start"] = _each(homes, vehicles)
@@ -99,12 +98,10 @@ def _row(document: Document, line: int, numbers: list[float], *, timed: bool) ->
     combinations = numbers[6] if most > 6 else -1
     expected = 7 + max(int(combinations), 0) + (2 if timed else 0)
     if combinations < 0 or most < expected:
-        raise document.fail(
-            f"line {line}", expected=f"{max(expected, 7)} numbers", received=str(most)
-        )
+        raise document.fail(f"line {line}", f"{max(expected, 7)} numbers", str(most))
     frequency = numbers[5]
     if frequency not in (0, 1):
-        raise document.fail(f"line {line}", expected="one visit", received=f"{frequency:g}")
+        raise document.fail(f"line {line}", "one visit", f"{frequency:g}")
     window = numbers[-2:] if timed else []
     return [*numbers[1:5], *window]
 
@@ -112,14 +109,12 @@ def _row(document: Document, line: int, numbers: list[float], *, timed: bool) ->
 def _whole(document: Document, lines: Iterator[tuple[int, str]], count: int) -> list[int]:
     line, numbers = _numbers(document, lines)
     if len(numbers) != count or not all(number.is_integer() for number in numbers):
-        raise document.fail(
-            f"line {line}", expected=f"{count} whole numbers", received=str(len(numbers))
-        )
+        raise document.fail(f"line {line}", f"{count} whole numbers", str(len(numbers)))
     return [int(number) for number in numbers]
 
 
 def _numbers(document: Document, lines: Iterator[tuple[int, str]]) -> tuple[int, list[float]]:
     line, text = next(lines, (0, ""))
     if not line:
-        raise document.fail("", expected="more lines", received="the end of the file")
+        raise document.fail("", "more lines", "the end of the file")
     return line, parse_numbers(document, f"line {line}", text.split())

@@ -11,30 +11,30 @@ from typing import Any
 
 import numpy as np
 
-from spacevrp.formats.building import build, measured, neutral_value, same_distances, tabled
+from spacevrp.formats.building import build, measured, neutral_value, tabled
 from spacevrp.formats.files import fail, shown, write_bytes
 from spacevrp.formats.foreign import foreign_kind, read_foreign
 from spacevrp.formats.instance_lonlat import lonlat_document
-from spacevrp.formats.instance_relations import RELATIONS, read_relations, relations_document
+from spacevrp.formats.instance_relations import read_relations, relations_document
 from spacevrp.formats.json_text import (
     as_json,
     list_at,
     named_nodes,
     parse_object,
     plain_value,
+    refuse_odd,
     whole_at,
     write_value,
 )
-from spacevrp.problems.breaks import Break
 from spacevrp.problems.clock import Clock
 from spacevrp.problems.constructors import FIRST_NODE, default_depots, warn_of_unit
 from spacevrp.problems.distances import Distances, Metric
 from spacevrp.problems.errors import FormatError, ProblemError, UnsupportedError
 from spacevrp.problems.fleet import Vehicle
-from spacevrp.problems.implied import NEUTRAL_FLAGS, flags_of
 from spacevrp.problems.keywords import nearest
 from spacevrp.problems.problem import Problem
-from spacevrp.problems.variants import parse_variant
+from spacevrp.problems.relations import RELATIONS
+from spacevrp.problems.variants import NEUTRAL_FLAGS, flags_of, parse_variant
 from spacevrp.problems.vroom_names import as_vehicle_ids
 
 FORMAT = "spacevrp-instance"
@@ -76,23 +76,10 @@ _BREAK_KEYS = ("duration", "window", "windows", "name")
 def _read_value(path: Path, where: str, key: str, value: Any) -> Any:
     """What a problem takes for a value; null as infinity where it means no limit."""
     if key not in _FLAGS:
-        _refuse_odd(path, where, value, _DEEPEST if key in _BY_NODE else _DEEPEST - 1)
+        by_node = key in _BY_NODE
+        refuse_odd(path, where, value, _DEEPEST if by_node else _DEEPEST - 1, by_node=by_node)
     is_unsaid = value is None and key in _BY_NODE
     return _without_limit(value) if key in _LIMITS and not is_unsaid else value
-
-
-def _refuse_odd(path: Path, where: str, value: Any, depth: int) -> None:
-    """Refuse what Python would count among the numbers, and tables where no key has them."""
-    if isinstance(value, bool):
-        raise fail(path, where, "a number", as_json(value))
-    if isinstance(value, float) and math.isinf(value):
-        raise fail(path, where, "a finite number", as_json(value))
-    if isinstance(value, dict) or (isinstance(value, list) and not depth):
-        raise fail(path, where, "values, or lists of them", as_json(value))
-    if isinstance(value, list):
-        for number, entry in enumerate(value):
-            place = f"{where}, node {number}" if depth == _DEEPEST else where
-            _refuse_odd(path, place, entry, depth - 1)
 
 
 def _without_limit(value: Any) -> Any:
@@ -150,7 +137,7 @@ def _read_of_type(path: Path, where: str, key: str, value: Any) -> Any:
     """A field of a type; its breaks are tables, and its service is one."""
     if key == "service" and isinstance(value, dict):
         for node, duration in value.items():
-            _refuse_odd(path, f"{where}, node {shown(node)}", duration, 0)
+            refuse_odd(path, f"{where}, node {shown(node)}", duration, 0)
         # JSON's keys are texts, where nodes may be numbers.
         return [[_node_of_key(node), duration] for node, duration in value.items()]
     if key != "breaks" or value is None:
@@ -161,7 +148,7 @@ def _read_of_type(path: Path, where: str, key: str, value: Any) -> Any:
         table = _table_at(path, place, one, _BREAK_KEYS)
         for name, held in table.items():
             if name != "name":
-                _refuse_odd(path, f"{place}, {name}", held, _DEEPEST - 1)
+                refuse_odd(path, f"{place}, {name}", held, _DEEPEST - 1)
         breaks.append(table)
     return breaks
 
@@ -181,9 +168,9 @@ def _read_travel_times(path: Path, value: Any) -> Any:
         table = _table_at(path, where, one, ("at", "durations"))
         if set(table) != {"at", "durations"}:
             raise fail(path, where, "at and durations", as_json(sorted(table)))
-        _refuse_odd(path, f"{where}, at", table["at"], 0)
+        refuse_odd(path, f"{where}, at", table["at"], 0)
         matrix = list_at(path, f"{where}, durations", table["durations"])
-        _refuse_odd(path, f"{where}, durations", matrix, _DEEPEST)
+        refuse_odd(path, f"{where}, durations", matrix, _DEEPEST, by_node=True)
         times.append((table["at"], matrix))
     return times
 
@@ -295,7 +282,7 @@ def _read_distances(
 
     def points(key: str) -> list[Any]:
         listed = list_at(path, where(key), table[key])
-        _refuse_odd(path, where(key), listed, _DEEPEST)
+        refuse_odd(path, where(key), listed, _DEEPEST, by_node=True)
         return listed
 
     given = [key for key in _WAYS if key in table]
@@ -410,7 +397,11 @@ def _vehicle_document(problem: Problem, vehicle: Vehicle) -> dict[str, Any]:
         if field.name == "capacity" and len(value) == 1:
             value = value[0]
         if field.name == "breaks":
-            document["breaks"] = [_break_document(one) for one in value]
+            document["breaks"] = [
+                {key: plain_value(getattr(one, key)) for key in ("duration", "windows")}
+                | ({"name": one.name} if one.name else {})
+                for one in value
+            ]
             continue
         if field.name == "service":
             # A list of couples, as JSON has texts alone for keys.
@@ -423,40 +414,27 @@ def _vehicle_document(problem: Problem, vehicle: Vehicle) -> dict[str, Any]:
     return document
 
 
-def _break_document(one: Break) -> dict[str, Any]:
-    document = {"duration": plain_value(one.duration), "windows": plain_value(one.windows)}
-    return document | ({"name": one.name} if one.name else {})
-
-
 def _labels_document(path: Path, problem: Problem) -> dict[str, Any]:
     """What nodes and times are called, where anybody said so."""
-    document: dict[str, Any] = {}
-    if problem.ids is not None:
-        for node, one in enumerate(problem.ids):
-            if isinstance(one, bool) or not isinstance(one, str | int):
-                raise UnsupportedError(
-                    f"{path}: ids, node {node}: JSON holds texts and whole numbers, received "
-                    f"{shown(one)}"
-                )
-        document["ids"] = list(problem.ids)
-    if problem.places is not None:
-        document["places"] = plain_value(problem.places)
-    if problem.geographic:
-        document["geographic"] = True
-    vehicle_ids = as_vehicle_ids(problem.vehicle_ids)
-    if vehicle_ids is not None:
-        document["vehicle_ids"] = vehicle_ids
-    if problem.time_unit != "s":
-        document["time_unit"] = problem.time_unit
-    if problem.clock is not None:
-        clock = problem.clock
-        origin = clock.origin
-        document["clock"] = {
-            "origin": origin.isoformat() if isinstance(origin, datetime) else plain_value(origin),
-            "unit": clock.unit,
-            "form": clock.form,
-        }
-    return document
+    for node, one in enumerate(problem.ids or ()):
+        if isinstance(one, bool) or not isinstance(one, str | int):
+            held = "JSON holds texts and whole numbers"
+            raise UnsupportedError(f"{path}: ids, node {node}: {held}, received {shown(one)}")
+    labels = {
+        "ids": None if problem.ids is None else list(problem.ids),
+        "places": None if problem.places is None else plain_value(problem.places),
+        "geographic": problem.geographic or None,
+        "vehicle_ids": as_vehicle_ids(problem.vehicle_ids),
+        "time_unit": None if problem.time_unit == "s" else problem.time_unit,
+        "clock": None if problem.clock is None else _clock_document(problem.clock),
+    }
+    return {name: value for name, value in labels.items() if value is not None}
+
+
+def _clock_document(clock: Clock) -> dict[str, Any]:
+    dated = isinstance(clock.origin, datetime)
+    origin = clock.origin.isoformat() if dated else plain_value(clock.origin)  # type: ignore[union-attr]
+    return {"origin": origin, "unit": clock.unit, "form": clock.form}
 
 
 def _travel_document(problem: Problem) -> dict[str, Any]:
@@ -467,7 +445,7 @@ def _travel_document(problem: Problem) -> dict[str, Any]:
             {"at": plain_value(moment), "durations": plain_value(matrix)}
             for moment, matrix in problem.travel_times
         ]
-    elif not same_distances(problem.durations, problem.distances):
+    elif not problem.durations.same_as(problem.distances):
         durations = _distances_document(problem.durations)
         document["durations"] = durations.get("matrix", durations)
     return document

@@ -6,10 +6,9 @@ from typing import Any
 
 import numpy as np
 
-from spacevrp.formats.building import same_distances
 from spacevrp.problems.clock import TIME_UNITS
 from spacevrp.problems.constructors import metres_per_unit
-from spacevrp.problems.globe import great_circle
+from spacevrp.problems.distances import great_circle
 from spacevrp.problems.problem import Problem
 
 # Of a speed as it was written; what is beyond comes from dividing by it.
@@ -29,7 +28,7 @@ def lonlat_document(problem: Problem) -> dict[str, Any] | None:
     if not np.array_equal(metres, problem.distances.matrix()):
         return None
     document: dict[str, Any] = {"lonlat": problem.places.tolist()}
-    if same_distances(problem.durations, problem.distances):
+    if problem.durations.same_as(problem.distances):
         return document
     durations = problem.durations.matrix()
     far = np.unravel_index(np.argmax(metres), metres.shape)

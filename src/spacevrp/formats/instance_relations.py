@@ -6,17 +6,11 @@ import math
 from pathlib import Path
 from typing import Any
 
-from spacevrp.formats.files import fail
-from spacevrp.formats.json_text import as_json, list_at, named_nodes, plain_value
-from spacevrp.problems.objective import Objective
+from spacevrp.formats.json_text import list_at, named_nodes, plain_value, refuse_odd
 from spacevrp.problems.problem import Problem
-from spacevrp.problems.relations import present_relations
+from spacevrp.problems.relations import RELATIONS, present_relations
 
 _SETS = ("same_route", "different_routes", "order")
-RELATIONS = ("pickup", "max_ride", "lifo", "groups", *_SETS, "priority", "objective")
-
-
-# ---------------------------------------------------------------------------------------- reading
 
 
 def read_relations(path: Path, document: dict[str, Any]) -> dict[str, Any]:
@@ -24,27 +18,14 @@ def read_relations(path: Path, document: dict[str, Any]) -> dict[str, Any]:
     fields = {key: document[key] for key in RELATIONS if key in document}
     for key in ("pickup", "priority", "max_ride", *_SETS):
         if key in fields:
-            _refuse_odd(path, key, fields[key], depth=2)
+            refuse_odd(path, key, fields[key], depth=2)
     if isinstance(fields.get("max_ride"), list):
         fields["max_ride"] = [math.inf if one is None else one for one in fields["max_ride"]]
     if fields.get("groups") is not None:
         for number, group in enumerate(list_at(path, "groups", fields["groups"])):
             nodes = group.get("nodes", []) if isinstance(group, dict) else group
-            _refuse_odd(path, f"groups, number {number}", nodes, depth=1)
+            refuse_odd(path, f"groups, number {number}", nodes, depth=1)
     return fields
-
-
-def _refuse_odd(path: Path, where: str, value: Any, depth: int) -> None:
-    """Refuse what Python would count among the numbers, tables, and lists in too many lists."""
-    if isinstance(value, bool | dict) or (isinstance(value, list) and not depth):
-        raise fail(path, where, "values, or lists of them", as_json(value))
-    if isinstance(value, float) and math.isinf(value):
-        raise fail(path, where, "a finite number", as_json(value))
-    for entry in value if isinstance(value, list) else ():
-        _refuse_odd(path, where, entry, depth - 1)
-
-
-# ---------------------------------------------------------------------------------------- writing
 
 
 def relations_document(problem: Problem) -> dict[str, Any]:
@@ -59,14 +40,11 @@ def relations_document(problem: Problem) -> dict[str, Any]:
         elif key in _SETS:
             document[key] = named_nodes(problem, getattr(problem, key))
         elif key == "objective":
-            document[key] = _objective_document(problem.objective)
+            first, weights = problem.objective.first, problem.objective.weights
+            plain = {term: plain_value(weight) for term, weight in weights}
+            document[key] = {"first": list(first), "weights": plain}
         elif key == "lifo":
             document[key] = True
         else:
             document[key] = plain_value(getattr(problem, key).tolist())
     return document
-
-
-def _objective_document(objective: Objective) -> dict[str, Any]:
-    weights = {term: plain_value(weight) for term, weight in dict(objective.weights).items()}
-    return {"first": list(objective.first), "weights": weights}

@@ -19,23 +19,19 @@ from spacevrp.problems.problem import Problem
 _SURROGATE = re.compile(r"\\u[dD][89a-fA-F]")
 
 
-class _Strict(ValueError):
-    """Something JSON's own grammar lets pass."""
-
-
 def _no_repeats(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
     table = dict(pairs)
     if len(table) < len(pairs):
         seen: set[str] = set()
         for key, _ in pairs:
             if key in seen:
-                raise _Strict(f"the key {shown(key)} stands twice")
+                raise ValueError(f"the key {shown(key)} stands twice")
             seen.add(key)
     return table
 
 
 def _no_constants(name: str) -> Any:
-    raise _Strict(f"{name} is no number of JSON; write null for infinity")
+    raise ValueError(f"{name} is no number of JSON; write null for infinity")
 
 
 def _refuse_halves(document: object) -> None:
@@ -43,7 +39,7 @@ def _refuse_halves(document: object) -> None:
         json.dumps(document, ensure_ascii=False).encode()
     except UnicodeEncodeError as error:
         half = error.object[error.start]
-        raise _Strict(f"\\u{ord(half):04x} is half of a character") from None
+        raise ValueError(f"\\u{ord(half):04x} is half of a character") from None
 
 
 def parse_object(path: Path) -> dict[str, Any]:
@@ -93,6 +89,22 @@ def list_at(path: Path, where: str, value: object) -> list[Any]:
     if not isinstance(value, list):
         raise fail(path, where, "a list", as_json(value))
     return value
+
+
+def refuse_odd(path: Path, where: str, value: object, depth: int, *, by_node: bool = False) -> None:
+    """Refuse what Python would count among the numbers, tables, and lists in too many lists.
+
+    With ``by_node``, the entries of the outermost list are of the nodes.
+    """
+    if isinstance(value, bool):
+        raise fail(path, where, "a number", as_json(value))
+    if isinstance(value, float) and math.isinf(value):
+        raise fail(path, where, "a finite number", as_json(value))
+    if isinstance(value, dict) or (isinstance(value, list) and not depth):
+        raise fail(path, where, "values, or lists of them", as_json(value))
+    if isinstance(value, list):
+        for number, entry in enumerate(value):
+            refuse_odd(path, f"{where}, node {number}" if by_node else where, entry, depth - 1)
 
 
 def as_json(value: object) -> str:

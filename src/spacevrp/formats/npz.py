@@ -15,7 +15,6 @@ from spacevrp.formats.building import (
     build,
     measured,
     neutral_value,
-    same_distances,
     tabled,
     warn_unnamed,
 )
@@ -24,10 +23,9 @@ from spacevrp.problems.conversion import as_array
 from spacevrp.problems.distances import Array, Metric
 from spacevrp.problems.errors import FormatError, ProblemError, UnsupportedError, VariantError
 from spacevrp.problems.features import Features
-from spacevrp.problems.implied import flags_of
 from spacevrp.problems.problem import Problem
 from spacevrp.problems.relations import present_relations
-from spacevrp.problems.variants import Variant, name_features, parse_variant
+from spacevrp.problems.variants import Variant, flags_of, name_features, parse_variant
 
 # Keys that start so are results or notes of the file's author: not part of the instances.
 IGNORED_PREFIX = "ref_"
@@ -152,36 +150,29 @@ def _checked(path: Path, variant: Variant, held: dict[str, Array]) -> dict[str, 
         letters = ", ".join(_KEYS[sources[0]].shape)
         raise fail(path, f"key {sources[0]}", f"shape ({letters})", f"{source.shape}")
     lengths = {"B": source.shape[0], "N": source.shape[1], "2": 2}
-    return {
-        key: _check_array(path, key, array, tuple(lengths[letter] for letter in _KEYS[key].shape))
-        for key, array in held.items()
-    }
-
-
-def _check_array(path: Path, key: str, array: Array, shape: tuple[int, ...]) -> Array:
-    if len(shape) == 1 and array.ndim == 0:
-        array = np.full(shape, array)  # one value for the whole batch
-    if array.shape != shape:
-        raise fail(path, f"key {key}", f"shape {shape}", f"shape {array.shape}")
-    return array
+    for key, array in held.items():
+        shape = tuple(lengths[letter] for letter in _KEYS[key].shape)
+        if len(shape) == 1 and array.ndim == 0:
+            held[key] = np.full(shape, array)  # one value for the whole batch
+        elif array.shape != shape:
+            raise fail(path, f"key {key}", f"shape {shape}", f"shape {array.shape}")
+    return held
 
 
 def _check_numbers(path: Path, arrays: dict[str, Any], index: int | None = None) -> None:
     """Refuse what is no number, in one instance or in all."""
     first, rows = (0, slice(None)) if index is None else (index, slice(index, index + 1))
-    for key in _KEYS:
-        if key in arrays:
-            _refuse_nan(path, key, arrays[key][rows], first)
-
-
-def _refuse_nan(path: Path, key: str, array: Array, first: int) -> None:
-    bad = np.isnan(array) if _KEYS[key].may_be_infinite else ~np.isfinite(array)
-    if bad.any():
-        index = tuple(int(position) for position in np.argwhere(bad)[0])
-        node = f", node {index[1]}" if len(index) > 1 else ""
-        expected = "a number" if _KEYS[key].may_be_infinite else "a finite number"
-        place = f"instance {first + index[0]}: key {key}{node}"
-        raise fail(path, place, expected, str(array[index]))
+    for key, kind in _KEYS.items():
+        if key not in arrays:
+            continue
+        array = arrays[key][rows]
+        bad = np.isnan(array) if kind.may_be_infinite else ~np.isfinite(array)
+        if bad.any():
+            position = tuple(int(place) for place in np.argwhere(bad)[0])
+            node = f", node {position[1]}" if len(position) > 1 else ""
+            expected = "a number" if kind.may_be_infinite else "a finite number"
+            place = f"instance {first + position[0]}: key {key}{node}"
+            raise fail(path, place, expected, str(array[position]))
 
 
 def read_npz(
@@ -308,7 +299,7 @@ def _refuse_unheld(
     unheld = {
         "vehicles": problem.vehicles is not None,
         "kinds of load": problem.kinds_of_load > 1,
-        "durations": not same_distances(problem.durations, problem.distances),
+        "durations": not problem.durations.same_as(problem.distances),
         "rules of routes": problem.has_route_rules,
         "metric": problem.distances.metric != Metric(),
         "load_rule": mixes_loads and problem.load_rule != flags["load_rule"],
@@ -343,30 +334,17 @@ def _stacked(
         arrays["matrix"] = np.stack([distances.matrix() for distances in reordered])
     required = _required(variant.features)
     for key, field in _FIELDS.items():
-        values = [getattr(problem, field) for problem in problems]
-        plain_values = [_plain(problem, field) for problem in problems]
-        is_neutral = all(
-            value is None
-            or (field != "revealed_prize" and bool((np.asarray(value) == plain).all()))
-            for value, plain in zip(values, plain_values, strict=True)
-        )
-        if is_neutral and key not in required:
-            continue
-        rows = [
-            _ordered(plain if value is None else value, order)
-            for value, plain, order in zip(values, plain_values, orders, strict=True)
-        ]
-        arrays[key] = np.stack(rows)
+        rows, is_neutral = [], key not in required
+        for problem, order in zip(problems, orders, strict=True):
+            value, revealed = getattr(problem, field), field == "revealed_prize"
+            # What the file holds for a problem that says nothing.
+            plain = problem.prize if revealed else neutral_value(problem, field)
+            is_said = value is not None and (revealed or bool((np.asarray(value) != plain).any()))
+            is_neutral = is_neutral and not is_said
+            row = np.asarray(plain if value is None else value, dtype=np.float64)
+            rows.append(row[order] if row.ndim else row)
+        if not is_neutral:
+            arrays[key] = np.stack(rows)
     if "penalty" in arrays:
         arrays["penalty"][:, : len(problems[0].depots)] = 0.0  # a depot is never skipped
     return arrays
-
-
-def _ordered(values: Array | float, order: NDArray[np.intp]) -> Array:
-    array = np.asarray(values, dtype=np.float64)
-    return array[order] if array.ndim else array
-
-
-def _plain(problem: Problem, field: str) -> Any:
-    """What the file holds for a problem that says nothing."""
-    return problem.prize if field == "revealed_prize" else neutral_value(problem, field)

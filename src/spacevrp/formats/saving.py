@@ -34,14 +34,9 @@ def write(what: Problem | Iterable[Problem] | Solution, path: str | Path) -> Non
     if isinstance(what, Solution):
         what.save(path)
         return
-    entries: list[Any] = [what] if isinstance(what, Problem) else _listed(what)
+    several = isinstance(what, Iterable) and not isinstance(what, str | Path)
+    entries: list[Any] = list(what) if several else [what]  # type: ignore[arg-type]
     for entry in entries:
         if not isinstance(entry, Problem):
             raise SpacevrpError(f"what: expected problems or a solution, received {show(entry)}")
     write_instances(path, entries)
-
-
-def _listed(what: Any) -> list[Any]:
-    if isinstance(what, str | Path) or not isinstance(what, Iterable):
-        return [what]
-    return list(what)

@@ -8,10 +8,9 @@ from typing import Any
 
 import numpy as np
 
-from spacevrp.formats.building import build, exact, measured, warn_unnamed
+from spacevrp.formats.building import build, exact, measured, refuse_unheld, warn_unnamed
 from spacevrp.formats.files import check_kind, read_lines, warn, write_bytes
-from spacevrp.formats.holding import refuse_unheld
-from spacevrp.formats.tsplib import Document, Section, parse_numbers
+from spacevrp.formats.tsplib import Document, Section, parse_numbers, parse_rows
 from spacevrp.problems.distances import Array, Metric
 from spacevrp.problems.problem import Problem
 
@@ -55,24 +54,20 @@ def read_lilim(
     head = parse_numbers(document, f"line {first}", text.split())
     vehicles, capacity, speed = head
     if not vehicles.is_integer():
-        raise document.fail(
-            f"line {first}", expected="a whole number of vehicles", received=f"{vehicles:g}"
-        )
+        raise document.fail(f"line {first}", "a whole number of vehicles", f"{vehicles:g}")
     if speed != 1:
-        raise document.fail(f"line {first}", expected="a speed of 1", received=f"{speed:g}")
+        raise document.fail(f"line {first}", "a speed of 1", f"{speed:g}")
     rows = _read_table(document, section, lines, _PAIR_COLUMNS)
     pairs = []
     for (line, _), (node, *_, pickup, delivery) in zip(lines, rows.tolist(), strict=True):
         if pickup == 0 and delivery != 0:
             if not (delivery.is_integer() and 0 < delivery < len(rows)):
                 expected = f"a delivery from 1 to {len(rows) - 1}"
-                raise document.fail(f"line {line}", expected=expected, received=f"{delivery:g}")
+                raise document.fail(f"line {line}", expected, f"{delivery:g}")
             pairs.append((int(node), int(delivery)))
             if rows[int(delivery), 7] != node:
-                raise document.fail(
-                    f"line {line}", expected=f"node {delivery:g} to name {node:g} as its pickup",
-                    received=f"{rows[int(delivery), 7]:g}",
-                )  # fmt: skip
+                expected = f"node {delivery:g} to name {node:g} as its pickup"
+                raise document.fail(f"line {line}", expected, f"{rows[int(delivery), 7]:g}")
     fields = _fields(path, rows, rounding or PAIR_ROUNDING)
     # There what is picked up counts positive; here, what leaves the vehicle.
     fields |= {"demand": 0.0 - rows[:, 3], "pairs": pairs, "name": path.stem}
@@ -94,26 +89,14 @@ def _read_table(
     document: Document, section: Section, lines: Iterable[tuple[int, str]], columns: int
 ) -> Array:
     """The rows of nodes 0, 1, ... in this order, (N, columns)."""
-    table: list[list[float]] = []
-    for line, text in lines:
-        tokens = text.split()
-        if len(tokens) != columns:
-            raise document.fail(
-                section.where(line),
-                expected=f"{columns} numbers",
-                received=f"{len(tokens)}: {text}",
-            )
-        row = parse_numbers(document, section.where(line), tokens)
-        if row[0] != len(table):
-            raise document.fail(
-                section.where(line), expected=f"node {len(table)}", received=tokens[0]
-            )
-        table.append(row)
+    listed = Section(section.name, section.line, list(lines))
+    table = parse_rows(document, listed, columns)
+    for number, ((line, text), row) in enumerate(zip(listed.rows, table, strict=True)):
+        if row[0] != number:
+            raise document.fail(section.where(line), f"node {number}", text.split()[0])
     if len(table) < 2:
-        raise document.fail(
-            section.where(), expected="a depot and customers", received=f"{len(table)} rows"
-        )
-    return np.array(table)
+        raise document.fail(section.where(), "a depot and customers", f"{len(table)} rows")
+    return table
 
 
 def _parse(path: Path) -> tuple[Document, str]:
@@ -127,44 +110,36 @@ def _parse(path: Path) -> tuple[Document, str]:
             continue
         if heading in ("VEHICLE", "CUSTOMER"):
             if heading in document.sections:
-                raise document.fail(
-                    f"line {number}, {heading}", expected="every heading once", received="it again"
-                )
+                raise document.fail(f"line {number}, {heading}", "every heading once", "it again")
             section = document.sections[heading] = Section(heading, number)
         elif section is not None:
             section.rows.append((number, line))
         elif not name:
             name = line
         else:
-            raise document.fail(f"line {number}", expected="the heading VEHICLE", received=line)
+            raise document.fail(f"line {number}", "the heading VEHICLE", line)
     for heading in ("VEHICLE", "CUSTOMER"):
         if heading not in document.sections:
-            raise document.fail(
-                "", expected=f"Solomon's layout with the heading {heading}", received="none"
-            )
+            raise document.fail("", f"Solomon's layout with the heading {heading}", "none")
     return document, name or path.stem
 
 
 def _numbers_only(document: Document, section: Section) -> list[tuple[int, str]]:
     """The lines of a section below its line of column titles."""
     if not section.rows or not section.rows[0][1][:1].isalpha():
-        raise document.fail(section.where(), expected="a line of column titles", received="none")
+        raise document.fail(section.where(), "a line of column titles", "none")
     return section.rows[1:]
 
 
 def _vehicle_numbers(document: Document, section: Section) -> tuple[int, float]:
     rows = _numbers_only(document, section)
     if len(rows) != 1 or len(rows[0][1].split()) != 2:
-        raise document.fail(
-            section.where(), expected="one line with number and capacity",
-            received=" / ".join(text for _, text in rows) or "none",
-        )  # fmt: skip
+        received = " / ".join(text for _, text in rows) or "none"
+        raise document.fail(section.where(), "one line with number and capacity", received)
     line, text = rows[0]
     number, capacity = parse_numbers(document, section.where(line), text.split())
     if not number.is_integer():
-        raise document.fail(
-            section.where(line), expected="a whole number of vehicles", received=f"{number:g}"
-        )
+        raise document.fail(section.where(line), "a whole number of vehicles", f"{number:g}")
     return int(number), capacity
 
 

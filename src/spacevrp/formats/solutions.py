@@ -124,7 +124,7 @@ def read_solution(
         return SolutionFile(None, (SolvedInstance(routes_from_csv(path, first)),))
     received = f"what looks like {kind}" if kind else "neither"
     expected = "a solution in JSON, CSV or lines such as 'Route #1: 3 5'"
-    raise fail(path, "", expected=expected, received=received)
+    raise fail(path, "", expected, received)
 
 
 def _read_json(path: Path, problems: Sequence[Problem]) -> SolutionFile:
@@ -135,22 +135,20 @@ def _read_json(path: Path, problems: Sequence[Problem]) -> SolutionFile:
     elif "routes" in document:  # one plan, as Solution.to_dict gives it
         entries, known = [document], _PLAN_KEYS
     else:
-        raise fail(path, "instances", expected="a list of solutions", received="no such key")
+        raise fail(path, "instances", "a list of solutions", "no such key")
     unknown = _unknown("", document, known)
     instances = []
     for number, entry in enumerate(entries):
         where = f"instance {number}"
         if not isinstance(entry, dict):
-            raise fail(path, where, expected="a table with routes", received=as_json(entry))
+            raise fail(path, where, "a table with routes", as_json(entry))
         if entry is not document:
             unknown += _unknown(f"{where}, ", entry, _INSTANCE_KEYS)
         if "routes" not in entry:
-            raise fail(path, f"{where}, routes", expected="a list", received="no such key")
+            raise fail(path, f"{where}, routes", "a list", "no such key")
         feasible = entry.get("feasible")
         if feasible is not None and not isinstance(feasible, bool):
-            raise fail(
-                path, f"{where}, feasible", expected="true or false", received=as_json(feasible)
-            )
+            raise fail(path, f"{where}, feasible", "true or false", as_json(feasible))
         cost = entry.get("cost")
         solved = problems[number] if number < len(problems) else None
         routes = routes_from_json(path, where, entry["routes"], solved)
@@ -165,7 +163,7 @@ def _read_json(path: Path, problems: Sequence[Problem]) -> SolutionFile:
         )
     for key in ("variant", "device"):
         if not isinstance(document.get(key), str | None):
-            raise fail(path, key, expected="a string", received=as_json(document[key]))
+            raise fail(path, key, "a string", as_json(document[key]))
     warn_left_out(path, unknown)
     seconds = document.get("seconds")
     return SolutionFile(
@@ -204,12 +202,12 @@ def _read_sol(path: Path, problem: Problem | None) -> SolutionFile:
                 left_out.append(f"line {number}: a route without customers")
         elif stated := _COST_LINE.fullmatch(line):
             if cost is not None:
-                raise fail(path, f"line {number}", expected="one cost", received="a second one")
+                raise fail(path, f"line {number}", "one cost", "a second one")
             cost = _cost(path, number, stated[1])
         elif not _REMARK_LINE.fullmatch(line):
             left_out.append(f"line {number}: {shown(line)!r}")
     if not any(lists):
-        raise fail(path, "", expected="customers in some route", received="none")
+        raise fail(path, "", "customers in some route", "none")
     if left_out:
         more = f" (and {len(left_out) - 1} more lines)" if len(left_out) > 1 else ""
         warn(path, f"{left_out[0]} left out{more}")
@@ -230,16 +228,14 @@ def _read_tour(document: Document, problem: Problem | None) -> SolutionFile:
     """A tour as TSPLIB has it: nodes counted from 1, up to -1."""
     section = document.sections.get("TOUR_SECTION")
     if section is None:
-        raise document.fail("TOUR_SECTION", expected="the section", received="none")
+        raise document.fail("TOUR_SECTION", "the section", "none")
     nodes = [number - 1 for number in parse_list(document, section, must_close=False)]
     size = len(nodes) if problem is None else problem.size
     for node in nodes:
         if not 0 <= node < size:
-            raise document.fail(
-                section.where(), expected=f"nodes 1 to {size}", received=str(node + 1)
-            )
+            raise document.fail(section.where(), f"nodes 1 to {size}", str(node + 1))
     if not nodes:
-        raise document.fail(section.where(), expected="nodes", received="none")
+        raise document.fail(section.where(), "nodes", "none")
     route = tuple(nodes)
     if problem is not None and problem.depots and not problem.open_routes:
         route = (*route, route[0])  # the tour closes itself
@@ -249,7 +245,7 @@ def _read_tour(document: Document, problem: Problem | None) -> SolutionFile:
 def _customer(path: Path, line: int, token: str, least: int = 1) -> int:
     # Twelve digits are more nodes than anybody has; int() itself refuses thousands of them.
     if not (token.isascii() and token.isdigit() and len(token) <= 12 and int(token) >= least):
-        raise fail(path, f"line {line}", expected="customers counted from 1", received=token)
+        raise fail(path, f"line {line}", "customers counted from 1", token)
     return int(token)
 
 
@@ -259,7 +255,7 @@ def _cost(path: Path, line: int, token: str) -> float:
     except ValueError:
         cost = math.nan
     if not math.isfinite(cost):
-        raise fail(path, f"line {line}, cost", expected="a number", received=token)
+        raise fail(path, f"line {line}, cost", "a number", token)
     return cost
 
 

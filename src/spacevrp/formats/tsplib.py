@@ -1,8 +1,12 @@
-"""The grammar of TSPLIB and VRPLIB files: ``KEY : value`` lines and sections of numbers."""
+"""The grammar of TSPLIB and VRPLIB files: ``KEY : value`` lines and sections of numbers.
+
+Sections speak of nodes, or of vehicles, by the numbers that the file gives them.
+"""
 
 from __future__ import annotations
 
 import re
+from collections.abc import Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
 
@@ -44,9 +48,9 @@ class Document:
     keys: dict[str, tuple[int, str]] = field(default_factory=dict)
     sections: dict[str, Section] = field(default_factory=dict)
 
-    def fail(self, where: str, *, expected: str, received: object) -> FormatError:
+    def fail(self, where: str, expected: str, received: object) -> FormatError:
         """An error in this file."""
-        return fail(self.path, where, expected=expected, received=received)
+        return fail(self.path, where, expected, received)
 
     def text(self, key: str) -> str | None:
         """The value of a key, or None."""
@@ -68,7 +72,7 @@ class Document:
         if number is None:
             return None
         if not number.is_integer():
-            raise self.fail(self.where(key), expected="a whole number", received=self.text(key))
+            raise self.fail(self.where(key), "a whole number", self.text(key))
         return int(number)
 
 
@@ -92,9 +96,8 @@ def parse_document(path: Path) -> Document:
             if name in document.sections:
                 first = document.sections[name].line
                 raise document.fail(
-                    f"line {number}, {name}", expected="every section once",
-                    received=f"it again after line {first}",
-                )  # fmt: skip
+                    f"line {number}, {name}", "every section once", f"it again after line {first}"
+                )
             section = document.sections[name] = Section(name, number)
         elif entry := _KEY.fullmatch(short):
             _add_key(document, number, entry[1].upper(), entry[2].strip())
@@ -102,9 +105,7 @@ def parse_document(path: Path) -> Document:
         elif section is not None:
             section.rows.append((number, line))
         else:
-            raise document.fail(
-                f"line {number}", expected="KEY : value or a section", received=line
-            )
+            raise document.fail(f"line {number}", "KEY : value or a section", line)
     if not ended:
         warn(path, "no EOF at the end: the file may be cut short")
     return document
@@ -114,57 +115,44 @@ def _add_key(document: Document, number: int, key: str, value: str) -> None:
     if key in document.keys and key != "COMMENT":  # comments of several lines repeat the key
         first = document.keys[key][0]
         raise document.fail(
-            f"line {number}, {key}",
-            expected="every key once",
-            received=f"it again after line {first}",
+            f"line {number}, {key}", "every key once", f"it again after line {first}"
         )
     if len(document.keys) == _MOST_KEYS:
-        raise document.fail(
-            f"line {number}", expected=f"{_MOST_KEYS} keys", received="more of them"
-        )
+        raise document.fail(f"line {number}", f"{_MOST_KEYS} keys", "more of them")
     document.keys[key] = (number, value)
 
 
 def parse_numbers(document: Document, where: str, tokens: list[str]) -> list[float]:
     """Finite numbers in plain decimal notation."""
-    try:
-        numbers = [float(token) for token in tokens]
-    except ValueError:
-        bad = next(token for token in tokens if not _is_number(token))
-        raise document.fail(where, expected="a number", received=bad) from None
+    numbers = []
+    for token in tokens:
+        try:
+            numbers.append(float(token))
+        except ValueError:
+            raise document.fail(where, "a number", token) from None
     if not np.isfinite(numbers).all():
         bad = next(token for token, n in zip(tokens, numbers, strict=True) if not np.isfinite(n))
-        raise document.fail(where, expected="a finite number", received=bad)
+        raise document.fail(where, "a finite number", bad)
     # Python also reads 1_000 and the digits of other scripts, which no other program would.
     for token in tokens:
         if "_" in token or not token.isascii():
-            raise document.fail(where, expected="a number", received=token)
+            raise document.fail(where, "a number", token)
     return numbers
 
 
-def _is_number(token: str) -> bool:
-    try:
-        float(token)
-    except ValueError:
-        return False
-    return True
-
-
-def parse_rows(document: Document, section: Section, columns: int, most: int) -> Array:
+def parse_rows(
+    document: Document, section: Section, columns: int, most: int | None = None
+) -> Array:
     """The rows of a section of fixed width, (rows, columns); more than ``most`` are refused."""
     values: list[list[float]] = []
     for number, line in section.rows:
         tokens = line.split()
         if len(tokens) != columns:
             raise document.fail(
-                section.where(number),
-                expected=f"{columns} numbers",
-                received=f"{len(tokens)}: {line}",
+                section.where(number), f"{columns} numbers", f"{len(tokens)}: {line}"
             )
         if len(values) == most:
-            raise document.fail(
-                section.where(number), expected=f"{most} rows", received="more of them"
-            )
+            raise document.fail(section.where(number), f"{most} rows", "more of them")
         values.append(parse_numbers(document, section.where(number), tokens))
     return np.array(values, dtype=np.float64).reshape(len(values), columns)
 
@@ -192,7 +180,7 @@ def parse_stream(document: Document, section: Section, count: int) -> Array:
         parts.append(numbers)
     if total != count:
         received = f"{total}" if total < count else "more"
-        raise document.fail(section.where(), expected=f"{count} numbers", received=received)
+        raise document.fail(section.where(), f"{count} numbers", received)
     return np.concatenate(parts) if parts else np.zeros(0)
 
 
@@ -206,11 +194,109 @@ def parse_list(document: Document, section: Section, *, must_close: bool = True)
         ):
             if closed or not value.is_integer():
                 expected = "nothing after -1" if closed else "a whole number"
-                raise document.fail(section.where(number), expected=expected, received=token)
+                raise document.fail(section.where(number), expected, token)
             if value == -1:
                 closed = True
             else:
                 numbers.append(int(value))
     if must_close and not closed:
-        raise document.fail(section.where(), expected="-1 at its end", received="none")
+        raise document.fail(section.where(), "-1 at its end", "none")
     return numbers
+
+
+LIST = 0
+
+
+@dataclass(frozen=True)
+class Field:
+    """What a file may say of every node, or of every vehicle: in a section, by number."""
+
+    of: str  # node or vehicle
+    columns: int | None = 1  # next to its number; None for one or more, LIST for a list of nodes
+    key: bool = False  # whether one number for all may stand under the same name as a key
+
+
+class Numbered:
+    """Sections that speak of nodes, or of vehicles, by the numbers the file gives them."""
+
+    def __init__(
+        self,
+        document: Document,
+        fields: Mapping[str, Field],
+        size: int,
+        rows: Array | None,
+        of: str = "node",
+    ) -> None:
+        self.fields = fields
+        self.document = document
+        self.size = size
+        self.of = of
+        self.counted_by = "DIMENSION" if of == "node" else "VEHICLES"
+        numbers = np.arange(1, size + 1) if rows is None else rows[:, 0]
+        section = document.sections.get("NODE_COORD_SECTION")
+        self.labels: list[int] = []
+        self._index: dict[int, int] = {}
+        for index, number in enumerate(numbers.tolist()):
+            if section is not None and (number != int(number) or number in self._index):
+                expected = "a whole number that no other node has"
+                raise document.fail(section.where(section.rows[index][0]), expected, f"{number:g}")
+            self.labels.append(int(number))
+            self._index[int(number)] = index
+
+    def index_of(self, number: float, where: str) -> int:
+        """Our index of what the file calls by a number."""
+        index = self._index.get(int(number)) if number == int(number) else None
+        if index is None:
+            low, high = min(self.labels), max(self.labels)
+            raise self.document.fail(where, f"a {self.of} of {low} to {high}", f"{number:g}")
+        return index
+
+    def values(self, name: str) -> Array | None:
+        """What a field says of every one, (size, columns) in our order; None where it is absent."""
+        said = self.fields[name]
+        section = self.document.sections.get(f"{name}_SECTION")
+        value = self.document.number(name) if said.key else None
+        if section is not None and value is not None:
+            raise self.document.fail(section.where(), f"no section next to the key {name}", "both")
+        if value is not None:
+            return np.full((self.size, 1), value)
+        if section is None:
+            return None
+        columns = said.columns
+        if columns is None:
+            columns = max(len(section.rows[0][1].split()) - 1, 1) if section.rows else 1
+        return self.rows(section, columns)
+
+    def rows(self, section: Section, columns: int) -> Array:
+        """One row of numbers for every one, (size, columns), in our order."""
+        rows = parse_rows(self.document, section, columns + 1, most=self.size)
+        values = np.full((self.size, columns), np.nan)
+        for (line, _), row in zip(section.rows, rows, strict=True):
+            index = self.index_of(float(row[0]), section.where(line))
+            if not np.isnan(values[index, 0]):
+                raise self.document.fail(
+                    section.where(line), f"every {self.of} once", f"{row[0]:g} again"
+                )
+            values[index] = row[1:]
+        missing = np.flatnonzero(np.isnan(values[:, 0]))
+        if len(missing):
+            number = self.labels[int(missing[0])]
+            expected = f"{self.size} rows ({self.counted_by})"
+            received = f"{len(rows)}, none for {self.of} {number}"
+            raise self.document.fail(section.where(), expected, received)
+        return values
+
+    def lists(self, name: str, listed: Numbered) -> list[tuple[int, ...]] | None:
+        """The list that a field has for every one, of indices of what ``listed`` numbers."""
+        section = self.document.sections.get(f"{name}_SECTION")
+        if section is None:
+            return None
+        found: list[tuple[int, ...] | None] = [None] * self.size
+        for line, text in section.rows:
+            where = section.where(line)
+            own, *others = parse_numbers(self.document, where, text.split())
+            index = self.index_of(own, where)
+            if found[index] is not None:
+                raise self.document.fail(where, f"every {self.of} once", f"{own:g} again")
+            found[index] = tuple(sorted({listed.index_of(one, where) for one in others}))
+        return [one or () for one in found]

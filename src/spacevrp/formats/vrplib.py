@@ -12,14 +12,21 @@ from typing import Any
 
 import numpy as np
 
-from spacevrp.formats.building import build, measured, tabled
-from spacevrp.formats.edge_weights import LAYOUTS, SPACES, count_weights, measure_space, unfold
+from spacevrp.formats.building import build, fleet_fields, measured, tabled
+from spacevrp.formats.edge_weights import (
+    LAYOUTS,
+    SPACES,
+    count_weights,
+    measure_space,
+    sequential_fields,
+    unfold,
+)
 from spacevrp.formats.files import check_kind, shown, warn, warn_left_out
-from spacevrp.formats.fleets import fleet_fields
-from spacevrp.formats.numbered import LIST, Field, Numbered
-from spacevrp.formats.sequential import sequential_fields
 from spacevrp.formats.tsplib import (
+    LIST,
     Document,
+    Field,
+    Numbered,
     parse_document,
     parse_list,
     parse_numbers,
@@ -28,7 +35,7 @@ from spacevrp.formats.tsplib import (
 )
 from spacevrp.problems.distances import TSPLIB_METRICS, Array, Distances, Metric
 from spacevrp.problems.problem import Problem
-from spacevrp.problems.relation_data import Group
+from spacevrp.problems.problem_data import Group
 
 # TSPLIB's own edge weight types, and two that VRPLIB files use besides.
 EDGE_METRICS = {
@@ -140,15 +147,13 @@ def read_vrplib(
     document = parse_document(path)
     if (linehauls := document.sections.pop("LINEHAUL_SECTION", None)) is not None:
         if "DEMAND_SECTION" in document.sections:
-            raise document.fail(
-                linehauls.where(), expected="none next to DEMAND_SECTION", received="both"
-            )
+            raise document.fail(linehauls.where(), "none next to DEMAND_SECTION", "both")
         document.sections["DEMAND_SECTION"] = linehauls
     kind = _check_contents(document)
     size = document.whole("DIMENSION")
     if size is None or size < 1:
         received = document.text("DIMENSION") or "none"
-        raise document.fail("DIMENSION", expected="a number of nodes", received=received)
+        raise document.fail("DIMENSION", "a number of nodes", received)
     if kind is TYPES["SOP"]:
         return build(path, sequential_fields(document, size, rounding), variant=variant)
     rows = _read_nodes(document, size)
@@ -171,9 +176,7 @@ def _check_contents(document: Document) -> _Type:
     """What stands in the file, before any number is read: known, complete, and of a known type."""
     for name, section in document.sections.items():
         if name in _REFUSED_SECTIONS:
-            raise document.fail(
-                section.where(), expected="a section this reader can hold", received=name
-            )
+            raise document.fail(section.where(), "a section this reader can hold", name)
     unknown = [
         f"line {section.line}: unknown section {shown(name)}"
         for name, section in document.sections.items()
@@ -187,24 +190,20 @@ def _check_contents(document: Document) -> _Type:
     warn_left_out(document.path, unknown)
     type_name = (document.text("TYPE") or "none").upper()
     if type_name not in TYPES:
-        raise document.fail("TYPE", expected=f"one of {', '.join(TYPES)}", received=type_name)
+        raise document.fail("TYPE", f"one of {', '.join(TYPES)}", type_name)
     kind = TYPES[type_name]
     for name in kind.needs:
         if name.endswith("_SECTION") and name not in document.sections:
-            raise document.fail(
-                name, expected=f"the section, as {type_name} needs it", received="none"
-            )
+            raise document.fail(name, f"the section, as {type_name} needs it", "none")
         if name not in document.keys and not {name, f"{name}_SECTION"} & {*document.sections}:
-            raise document.fail(
-                name, expected=f"a number, as {type_name} needs it", received="none"
-            )
+            raise document.fail(name, f"a number, as {type_name} needs it", "none")
     if not kind.has_depot:
         present = [*document.keys, *document.sections]
         if document.whole("VEHICLES") == 1:
             present.remove("VEHICLES")  # which is what a tour needs
         for key in (*_VEHICLE_KEYS, *_VEHICLE_SECTIONS):
             if key in present:
-                raise document.fail(key, expected=f"no vehicles in TYPE {type_name}", received=key)
+                raise document.fail(key, f"no vehicles in TYPE {type_name}", key)
     return kind
 
 
@@ -218,20 +217,13 @@ def _read_distances(
     if weight_type == "EXPLICIT":
         return tabled(document.path, _read_matrix(document, size), rounding, field="matrix")
     if weight_type not in (*EDGE_METRICS, *SPACES):
-        raise document.fail(
-            "EDGE_WEIGHT_TYPE",
-            expected=f"EXPLICIT or one of {', '.join((*EDGE_METRICS, *SPACES))}",
-            received=weight_type,
-        )
+        expected = f"EXPLICIT or one of {', '.join((*EDGE_METRICS, *SPACES))}"
+        raise document.fail("EDGE_WEIGHT_TYPE", expected, weight_type)
     if rows is None:
-        raise document.fail(
-            "NODE_COORD_SECTION", expected=f"coordinates for {weight_type}", received="none"
-        )
+        raise document.fail("NODE_COORD_SECTION", f"coordinates for {weight_type}", "none")
     if "EDGE_WEIGHT_SECTION" in document.sections:
         section = document.sections["EDGE_WEIGHT_SECTION"]
-        raise document.fail(
-            section.where(), expected=f"no matrix next to {weight_type}", received="one"
-        )
+        raise document.fail(section.where(), f"no matrix next to {weight_type}", "one")
     if weight_type in SPACES:
         matrix = measure_space(document, weight_type, rows[:, 1:])
         return tabled(document.path, matrix, rounding, field="matrix")
@@ -248,12 +240,10 @@ def _weight_type(document: Document) -> str:
 def _read_matrix(document: Document, size: int) -> Array:
     layout = (document.text("EDGE_WEIGHT_FORMAT") or "none").upper()
     if layout not in LAYOUTS:
-        raise document.fail(
-            "EDGE_WEIGHT_FORMAT", expected=f"one of {', '.join(LAYOUTS)}", received=layout
-        )
+        raise document.fail("EDGE_WEIGHT_FORMAT", f"one of {', '.join(LAYOUTS)}", layout)
     section = document.sections.get("EDGE_WEIGHT_SECTION")
     if section is None:
-        raise document.fail("EDGE_WEIGHT_SECTION", expected="a matrix", received="none")
+        raise document.fail("EDGE_WEIGHT_SECTION", "a matrix", "none")
     if layout == "LOWER_ROW" and "eilon" in (document.text("COMMENT") or "").lower():
         # E-n13-k4 and E-n31-k7 of CVRPLIB claim rows and list columns.
         warn(document.path, "LOWER_ROW in an instance of Eilon read as LOWER_COL, which it is")
@@ -269,9 +259,7 @@ def _read_nodes(document: Document, size: int) -> Array | None:
     columns = 4 if _weight_type(document) in SPACES else 3
     rows = parse_rows(document, section, columns, most=size)
     if len(rows) != size:
-        raise document.fail(
-            section.where(), expected=f"{size} rows (DIMENSION)", received=str(len(rows))
-        )
+        raise document.fail(section.where(), f"{size} rows (DIMENSION)", str(len(rows)))
     return rows
 
 
@@ -305,9 +293,7 @@ def _vehicle_fields(document: Document, nodes: Numbered, kind: _Type) -> dict[st
         # Without windows the limit counts service, too.
         term = "max_duration" if counts_service else "max_length"
         if terms.get(term) is not None:
-            raise document.fail(
-                document.where("DISTANCE"), expected=f"none next to {TERMS[term]}", received="both"
-            )
+            raise document.fail(document.where("DISTANCE"), f"none next to {TERMS[term]}", "both")
         terms[term] = limit
     fields |= fleet_fields(count, terms, fields)
     release = nodes.values("RELEASE_TIME")
@@ -324,7 +310,7 @@ def _read_depots(document: Document, nodes: Numbered) -> tuple[int, ...]:
         return (0,)
     numbers = parse_list(document, section, must_close=False)
     if not numbers:
-        raise document.fail(section.where(), expected="at least one depot", received="none")
+        raise document.fail(section.where(), "at least one depot", "none")
     return tuple(nodes.index_of(number, section.where()) for number in numbers)
 
 
@@ -340,14 +326,14 @@ def _read_demand(document: Document, nodes: Numbered) -> dict[str, Any]:
         node, column = negative[0]
         raise document.fail(
             f"{document.sections['DEMAND_SECTION'].where()}, node {nodes.labels[node]}",
-            expected="at least 0 (pickups are for BACKHAUL_SECTION)",
-            received=f"{demand[node, column]:g}",
+            "at least 0 (pickups are for BACKHAUL_SECTION)",
+            f"{demand[node, column]:g}",
         )
     backhauls = document.sections.get("BACKHAUL_SECTION")
     if backhauls is None:
         return {"demand": demand[:, 0] if demand.shape[1] == 1 else demand}
     if demand.shape[1] != 1:
-        raise document.fail(backhauls.where(), expected="one kind of load", received="several")
+        raise document.fail(backhauls.where(), "one kind of load", "several")
     demand = demand[:, 0]
     if backhauls.rows and backhauls.rows[-1][1].split()[-1] == "-1":
         # Either a list of the nodes whose demand is to be picked up ...
@@ -358,11 +344,9 @@ def _read_demand(document: Document, nodes: Numbered) -> dict[str, Any]:
     # ... or a second column of demands.
     amounts = nodes.rows(backhauls, 1)[:, 0]
     for index in np.flatnonzero(amounts < 0).tolist():
-        raise document.fail(
-            f"{backhauls.where()}, node {nodes.labels[index]}",
-            expected="an amount of at least 0",
-            received=f"{amounts[index]:g}",
-        )
+        expected = "an amount of at least 0"
+        received = f"{amounts[index]:g}"
+        raise document.fail(f"{backhauls.where()}, node {nodes.labels[index]}", expected, received)
     if ((demand > 0) & (amounts > 0)).any():
         return {"demand": demand, "pickup": amounts}
     return {"demand": demand - amounts}
@@ -373,9 +357,7 @@ def _read_pairs(document: Document, nodes: Numbered, rows: Array) -> dict[str, A
     for name in ("DEMAND", "TIME_WINDOW", "SERVICE_TIME", "BACKHAUL"):
         for place in (name, f"{name}_SECTION"):
             if place in (*document.keys, *document.sections):
-                raise document.fail(
-                    place, expected="nothing next to PICKUP_AND_DELIVERY_SECTION", received=place
-                )
+                raise document.fail(place, "nothing next to PICKUP_AND_DELIVERY_SECTION", place)
     where = document.sections["PICKUP_AND_DELIVERY_SECTION"].where()
     pairs = [
         (index, nodes.index_of(delivery, where))
@@ -403,13 +385,9 @@ def _read_terms(document: Document, nodes: Numbered) -> tuple[int | None, dict[s
             term: document.number(name) for term, name in TERMS.items() if FIELDS[name].key
         }
     if count is None or count < 1:
-        raise document.fail(
-            "VEHICLES", expected=f"their number next to {own[0].name}", received=str(count)
-        )
+        raise document.fail("VEHICLES", f"their number next to {own[0].name}", str(count))
     if count != len(own[0].rows):
-        raise document.fail(
-            own[0].where(), expected=f"{count} rows (VEHICLES)", received=str(len(own[0].rows))
-        )
+        raise document.fail(own[0].where(), f"{count} rows (VEHICLES)", str(len(own[0].rows)))
     vehicles = Numbered(document, FIELDS, count, None, "vehicle")
     terms: dict[str, Any] = {}
     for term, name in TERMS.items():

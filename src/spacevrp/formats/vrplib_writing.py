@@ -8,9 +8,8 @@ from typing import Any
 
 import numpy as np
 
-from spacevrp.formats.building import exact, warn_unnamed
+from spacevrp.formats.building import FEATURES, exact, refuse_unheld, warn_unnamed
 from spacevrp.formats.files import write_bytes
-from spacevrp.formats.holding import FEATURES, refuse_unheld
 from spacevrp.formats.vrplib import EDGE_METRICS, TERMS, TYPES
 from spacevrp.problems.distances import Metric
 from spacevrp.problems.errors import UnsupportedError

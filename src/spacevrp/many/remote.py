@@ -15,9 +15,8 @@ from spacevrp.many.ray_engine import actor_maker, check_ray, connect, first_line
 from spacevrp.many.worker import Ready, WorkerSettings
 from spacevrp.problems.deadline import Deadline
 from spacevrp.problems.errors import SpacevrpError
-from spacevrp.problems.inputs import as_problems
 from spacevrp.problems.plan_text import count
-from spacevrp.problems.problem import Problem
+from spacevrp.problems.problem import Problem, as_problems
 from spacevrp.problems.solution import Solution
 from spacevrp.solver import Outcome, SolveParams
 from spacevrp.solver.budget import as_deadline

@@ -7,8 +7,7 @@ from typing import Any
 
 from spacevrp.many.sources import Item
 from spacevrp.problems.problem import Problem
-from spacevrp.problems.solution import Solution
-from spacevrp.problems.solution_entries import solution_entry
+from spacevrp.problems.solution import Solution, solution_entry
 
 Row = dict[str, Any]
 SOLVED, PARTIAL, FAILED = "solved", "partial", "failed"

@@ -18,9 +18,8 @@ from spacevrp.formats.npz import NpzBatch
 from spacevrp.many.digests import file_digest, problem_digest
 from spacevrp.many.tables import InstanceTable
 from spacevrp.problems.errors import FormatError, SpacevrpError
-from spacevrp.problems.inputs import as_problems, is_one
 from spacevrp.problems.leniency import unservable_allowed
-from spacevrp.problems.problem import Problem
+from spacevrp.problems.problem import Problem, as_problems, is_one
 
 #: Suffixes of files that a folder is searched for.
 SUFFIXES = (".vrp", ".tsp", ".atsp", ".json", ".csv", ".txt", ".npz", ".parquet")

@@ -12,8 +12,7 @@ from spacevrp.oracles.choice import (
     make_oracle,
     strongest,
 )
-from spacevrp.oracles.pool import solve_many
-from spacevrp.oracles.workers import Failure
+from spacevrp.oracles.pool import Failure, solve_many
 
 __all__ = [
     "APPROXIMATE",

@@ -139,7 +139,9 @@ class SolverOracle(ABC):
         if problem.revealed_prize is not None:
             known = problem.as_expected()
             given = None if given is None else _judge_start(known, given.routes, strict=False)
-        plan = self._plan(known, seconds, seed, None if given is None else given.routes)
+        plan: Plan | None = Plan(((0,),), 0.0, 0.0)
+        if problem.size > 1:  # otherwise there is nothing to decide, and few solvers like that
+            plan = self._search(known, seconds, seed, None if given is None else given.routes)
         if plan is None:
             raise InfeasibleError(
                 f"{self.name} found no plan for {_label(problem)} within {seconds:g} s"
@@ -151,13 +153,6 @@ class SolverOracle(ABC):
             solution, note = _reveal(problem, solution)
         spent = time.perf_counter() - began
         return OracleResult(solution, self.name, self.version(), spent, plan.claimed, note)
-
-    def _plan(
-        self, problem: Problem, seconds: float, seed: int, start: Routes | None
-    ) -> Plan | None:
-        if problem.size == 1:  # nothing to decide, and few solvers like that
-            return Plan(((0,),), 0.0, 0.0)
-        return self._search(problem, seconds, seed, start)
 
     def _agree(self, problem: Problem, plan: Plan) -> Solution:
         """The referee's verdict, which must be the solver's."""
@@ -266,29 +261,23 @@ def most_routes(problem: Problem, whole: WholeProblem) -> int:
     return most if problem.max_routes is None else min(most, problem.max_routes)
 
 
-def is_mixed(problem: Problem) -> bool:
-    """Whether vehicles with a capacity both bring and collect, other than in pairs."""
-    capacities = [room for terms in problem.fleet for room in terms.capacities]
-    limited = any(map(math.isfinite, capacities)) and not problem.pairs
-    return limited and is_mixed_by_sign(problem)
-
-
 def refuse_mixed_loads(problem: Problem) -> str | None:
     """Why a solver that loads deliveries at the depot cannot take the problem, if so."""
-    if not is_mixed(problem) or problem.load_rule == "separate":
+    capacities = [room for terms in problem.fleet for room in terms.capacities]
+    limited = any(map(math.isfinite, capacities)) and not problem.pairs
+    # With all deliveries first, the rules say the same.
+    same = problem.load_rule == "separate" or problem.backhaul_last
+    if same or not limited or not is_mixed_by_sign(problem):
         return None
-    if not problem.backhaul_last:
-        return f"mixed pickups and deliveries under the load rule '{problem.load_rule}'"
-    return None  # with all deliveries first, the rules say the same
+    return f"mixed pickups and deliveries under the load rule '{problem.load_rule}'"
 
 
 def refuse_neutral_stops(problem: Problem) -> str | None:
     """Why forbidden arcs are not enough to keep backhauls last, if so."""
-    customers = list(problem.customers)
     if problem.backhaul_last and is_mixed_by_sign(problem):
-        neutral = [node for node in customers if not problem.loads[node].any()]
-        if neutral:
-            return f"backhauls last beside a customer without demand (node {neutral[0]})"
+        for node in problem.customers:
+            if not problem.loads[node].any():
+                return f"backhauls last beside a customer without demand (node {node})"
     return None
 
 

@@ -5,8 +5,7 @@ from __future__ import annotations
 from spacevrp.oracles.base import MissingSolverError, SolverOracle
 from spacevrp.oracles.lkh import LkhOracle
 from spacevrp.oracles.ortools import OrToolsIlsOracle, OrToolsOracle
-from spacevrp.oracles.prize_search import PrizeSearchOracle
-from spacevrp.oracles.pyvrp import PyVrpOracle
+from spacevrp.oracles.pyvrp import PrizeSearchOracle, PyVrpOracle
 from spacevrp.oracles.vroom import VroomOracle
 from spacevrp.problems.errors import UnsupportedError
 from spacevrp.problems.problem import Problem
@@ -58,17 +57,12 @@ def choose_oracle(problem: Problem, solver: str = AUTO) -> SolverOracle:
     try:
         oracle.require()
     except MissingSolverError as error:
-        able = ", ".join(_installed(problem))
-        others = f", or name another: {able}" if able else ""
+        able = [
+            name
+            for name, kind in ORACLES.items()
+            if kind.is_installed() and kind().refuses(problem) is None
+        ]
+        others = f", or name another: {', '.join(able)}" if able else ""
         raise MissingSolverError(f"{error}{others}") from None
     oracle.check(problem)
     return oracle
-
-
-def _installed(problem: Problem) -> list[str]:
-    """Names of the installed oracles that model the problem exactly."""
-    return [
-        name
-        for name, kind in ORACLES.items()
-        if kind.is_installed() and kind().refuses(problem) is None
-    ]

@@ -68,7 +68,9 @@ def scale_fleet(problem: Problem, whole: WholeProblem) -> WholeFleet:
 
     Types whose shift is over before it begins are left out: they serve no customer.
     """
-    fleet = problem.fleet or (_of_a_tour(problem),)
+    # Without a depot, one vehicle that starts and ends at node 0, for which no rule is made.
+    tour = Terms(0, "", 1, problem.capacities, 0, 0, 0.0, problem.max_length)
+    fleet = problem.fleet or (tour,)
     loads: list[Whole] = []
     collected: list[Whole] = []
     rooms: list[tuple[int, ...]] = []  # of each kind, for each type
@@ -83,9 +85,10 @@ def scale_fleet(problem: Problem, whole: WholeProblem) -> WholeFleet:
     types = []
     for position, terms in enumerate(fleet):
         opening, closing = _shift(whole, terms)
-        latest = _latest(whole, terms)
-        if latest is not None and closing is not None:
-            latest = min(latest, closing)
+        latest = None
+        if whole.times is not None and math.isfinite(terms.latest_start):
+            latest = limit_of(terms.latest_start - whole.times.origin, whole.times.scale, 0)
+            latest = latest if closing is None else min(latest, closing)
         if any(end is not None and end < (opening or 0) for end in (closing, latest)):
             continue
         types.append(
@@ -98,12 +101,12 @@ def scale_fleet(problem: Problem, whole: WholeProblem) -> WholeFleet:
                 fixed_cost=int(nearest(np.array(terms.fixed_cost), whole.cost_scale)) * factor,
                 unit_cost=round(terms.unit_distance_cost * factor),
                 max_length=_limit(whole, terms.max_length),
-                max_duration=_duration(whole, terms),
+                max_duration=_duration(whole, terms, terms.max_duration),
                 opening=opening,
                 closing=closing,
                 forbidden=terms.forbidden,
                 latest_start=latest,
-                max_overtime=_overtime(whole, terms),
+                max_overtime=_duration(whole, terms, terms.max_overtime) or 0,
                 duration_cost=round(terms.unit_duration_cost * a_time * factor),
                 overtime_cost=round(terms.overtime_cost * a_time * factor),
                 reload_depots=terms.reload_depots if terms.may_reload else (),
@@ -136,11 +139,6 @@ def refuse_units(problem: Problem) -> str | None:
     if exact_exponent(units, UNIT_DIGITS) is None:
         return f"a unit_distance_cost of more than {UNIT_DIGITS} decimals"
     return None
-
-
-def _of_a_tour(problem: Problem) -> Terms:
-    """One vehicle that starts and ends at node 0, for which no rule is made."""
-    return Terms(0, "", 1, problem.capacities, 0, 0, 0.0, problem.max_length)
 
 
 def _scale_kind(
@@ -180,14 +178,14 @@ def _limit(whole: WholeProblem, limit: float) -> int | None:
     return limit_of(limit, whole.length_scale, whole.length_room)
 
 
-def _duration(whole: WholeProblem, terms: Terms) -> int | None:
-    """The limit on the duration of a route; None where there is none.
+def _duration(whole: WholeProblem, terms: Terms, duration: float) -> int | None:
+    """A duration that is limited, or added to its limit; None where there is no limit.
 
     It does not move out: windows that do let a vehicle leave later by as much.
     """
     if whole.times is None or math.isinf(terms.max_duration):
         return None
-    return min(limit_of(terms.max_duration, whole.times.scale, 0), whole.times.horizon)
+    return min(limit_of(duration, whole.times.scale, 0), whole.times.horizon)
 
 
 def _shift(whole: WholeProblem, terms: Terms) -> tuple[int | None, int | None]:
@@ -201,17 +199,3 @@ def _shift(whole: WholeProblem, terms: Terms) -> tuple[int | None, int | None]:
         last = limit_of(terms.back_by - times.origin, times.scale, times.room)
         closing = min(last, times.horizon)
     return opening, closing
-
-
-def _latest(whole: WholeProblem, terms: Terms) -> int | None:
-    """The latest start; None where there is none."""
-    if whole.times is None or math.isinf(terms.latest_start):
-        return None
-    return limit_of(terms.latest_start - whole.times.origin, whole.times.scale, 0)
-
-
-def _overtime(whole: WholeProblem, terms: Terms) -> int:
-    """What may be added to the limit on the duration, where there is one."""
-    if whole.times is None or math.isinf(terms.max_duration):
-        return 0
-    return min(limit_of(terms.max_overtime, whole.times.scale, 0), whole.times.horizon)

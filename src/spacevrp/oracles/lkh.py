@@ -15,7 +15,6 @@ import numpy as np
 from spacevrp.oracles.base import Plan, SolverOracle, may_skip
 from spacevrp.oracles.scaling import (
     Routes,
-    WholeProblem,
     has_binding_windows,
     scale_problem,
     write_route,
@@ -73,7 +72,9 @@ class LkhOracle(SolverOracle):
             tour = _find_tour(cost, self._runs, seconds, seed)
         turn = tour.index(whole.starts[0])
         stops = [*tour[turn + 1 :], *tour[:turn]]
-        return _as_plan(problem, whole, cost, stops)
+        routes = (write_route(problem, whole.starts[0], stops),)
+        claimed = _length(cost, [whole.starts[0], *stops]) / whole.cost_scale
+        return Plan(routes, claimed, whole.claim_error(routes, False))
 
 
 def _find_tour(cost: np.ndarray, runs: int, seconds: float, seed: int) -> list[int]:
@@ -109,9 +110,3 @@ def _run(problem: str, seconds: float, seed: int) -> list[int]:
 
 def _length(cost: np.ndarray, tour: list[int]) -> int:
     return int(cost[tour, np.roll(tour, -1)].sum())
-
-
-def _as_plan(problem: Problem, whole: WholeProblem, cost: np.ndarray, stops: list[int]) -> Plan:
-    nodes = [whole.starts[0], *stops]
-    routes = (write_route(problem, whole.starts[0], stops),)
-    return Plan(routes, _length(cost, nodes) / whole.cost_scale, whole.claim_error(routes, False))

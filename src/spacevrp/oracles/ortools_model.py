@@ -67,13 +67,11 @@ class Model:
         self.strategy: str | None = None  # that led to a plan before
         self.was_hurried = False  # no first plan, but perhaps for want of time only
         self._add_costs()
-        self._add_length()
         self._add_times()
         self._add_load()
         self._add_backhauls()
         self._add_pairs()
         self._add_prizes()
-        self._add_fleet()
         self._ban_arcs()
 
     @property
@@ -96,6 +94,7 @@ class Model:
         return evaluator
 
     def _add_costs(self) -> None:
+        """What travelling and skipping cost, and the limits of length and of routes."""
         problem, whole = self.problem, self.whole
         cost, price = whole.cost, whole.penalty
         if problem.maximise_prize and whole.prize is not None:
@@ -107,11 +106,12 @@ class Model:
         for node, index in self.index.items():
             if not whole.compulsory[node]:
                 self.routing.AddDisjunction([index], int(price[node]))
-
-    def _add_length(self) -> None:
-        if self.whole.length is not None and self.whole.max_length is not None:
-            evaluator = self._matrix(self.whole.length)
-            self.routing.AddDimension(evaluator, 0, self.whole.max_length, True, "length")
+        if whole.length is not None and whole.max_length is not None:
+            lengths = self._matrix(whole.length)
+            self.routing.AddDimension(lengths, 0, whole.max_length, True, "length")
+        limit = problem.max_routes
+        if limit is not None and limit < len(self.vehicles):
+            self.routing.SetMaximumNumberOfActiveVehicles(limit)
 
     def _add_times(self) -> None:
         times = self.whole.times
@@ -186,11 +186,6 @@ class Model:
         else:
             self.solver.Add(self.solver.Sum(ends) >= whole.min_prize)
 
-    def _add_fleet(self) -> None:
-        limit = self.problem.max_routes
-        if limit is not None and limit < len(self.vehicles):
-            self.routing.SetMaximumNumberOfActiveVehicles(limit)
-
     def _ban_arcs(self) -> None:
         banned = self.whole.banned
         if not banned.any():
@@ -225,7 +220,11 @@ class Model:
         elif best is None:
             strategy = self._strategy(seconds)
             best = self._solve(strategy, max(end - time.perf_counter(), LEAST_SECONDS))
-        return None if best is None else self._as_plan(best)
+        if best is None:
+            return None
+        maximises = self.problem.maximise_prize
+        claimed = self.whole.claim(best.objective, self.prize_weight, maximises)
+        return Plan(best.routes, claimed, self.whole.claim_error(best.routes, maximises))
 
     def find_first(self, seconds: float) -> Routes | None:
         """The first plan that some strategy finds soon, without any search from there."""
@@ -336,11 +335,3 @@ class Model:
             if stops:
                 routes.append(write_route(self.problem, depot, stops))
         return Best(int(assignment.ObjectiveValue()), tuple(routes))
-
-    def _as_plan(self, best: Best) -> Plan:
-        error = self.whole.claim_error(best.routes, self.problem.maximise_prize)
-        return Plan(
-            best.routes,
-            self.whole.claim(best.objective, self.prize_weight, self.problem.maximise_prize),
-            error,
-        )

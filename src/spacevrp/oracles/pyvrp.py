@@ -8,7 +8,7 @@ from typing import Any, ClassVar
 
 import numpy as np
 
-from spacevrp.oracles.base import Plan, SolverOracle, refuse_pins, refuse_unusual
+from spacevrp.oracles.base import Plan, SolverOracle, refuse_own_fleet, refuse_pins, refuse_unusual
 from spacevrp.oracles.fleet import refuse_time_costs, refuse_units
 from spacevrp.oracles.pyvrp_model import LARGEST, Model
 from spacevrp.oracles.scaling import TIMED_RULES, Routes, WholeProblem, scale_problem
@@ -137,7 +137,9 @@ def search(
     initial = None if start is None else model.as_solution(start)
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")  # what becomes of its penalties is no news to a user
-        hurried = seconds < _short_seconds(model.problem) * len(model.whole.stops)
+        several = model.problem.max_routes != 1 and model.problem.distances.is_symmetric
+        short = _SHORT_SECONDS_OF_ROUTES if several else _SHORT_SECONDS
+        hurried = seconds < short * len(model.whole.stops)
         result = _run(model, stop, seed, initial, hurried)
     if not result.is_feasible():
         return None
@@ -183,26 +185,14 @@ def _run(model: Model, stop: Any, seed: int, initial: Any, hurried: bool) -> Any
     manager = pyvrp.PenaltyManager(penalties, params)
     random = pyvrp.Solution.make_random(data, rng)
     own = local_search(random, manager.max_cost_evaluator(), exhaustive=True)
-    if initial is None or _is_much_better(own, initial, manager.cost_evaluator()):
+    cost = manager.cost_evaluator().cost
+    if initial is None or (own.is_feasible() and cost(own) < (1.0 - _MUCH_BETTER) * cost(initial)):
         initial = own
     memory = pyvrp.IteratedLocalSearchParams()
     if hurried:
         memory = pyvrp.IteratedLocalSearchParams(history_length=_SHORT_HISTORY)
     algorithm = pyvrp.IteratedLocalSearch(data, manager, local_search, initial, memory)
     return algorithm.run(stop, collect_stats=False, display=False)
-
-
-def _is_much_better(own: Any, given: Any, evaluator: Any) -> bool:
-    """Whether PyVRP's own first plan promises more than the given one."""
-    if not own.is_feasible():
-        return False
-    return bool(evaluator.cost(own) < (1.0 - _MUCH_BETTER) * evaluator.cost(given))
-
-
-def _short_seconds(problem: Problem) -> float:
-    if problem.max_routes != 1 and problem.distances.is_symmetric:
-        return _SHORT_SECONDS_OF_ROUTES
-    return _SHORT_SECONDS
 
 
 def _penalties(model: Model) -> tuple[tuple[list[float], float, float], Any]:
@@ -238,3 +228,72 @@ def _penalties(model: Model) -> tuple[tuple[list[float], float, float], Any]:
     )
     loads = [start[f"load {kind}"] for kind in range(len(kinds))]
     return (loads, start.get("time", low), start.get("length", low)), params
+
+
+_STEPS = 10
+
+
+class PrizeSearchOracle(SolverOracle):
+    """A minimum prize on PyVRP; approximate, and never chosen by itself.
+
+    PyVRP knows no threshold, but customers that may be skipped at a price. With a bonus of w for
+    each unit of prize it collects more the larger w is; this searches for the smallest w that
+    collects enough. A plan between two values of w is out of reach, so that even a perfect search
+    may miss the optimum. Each step stops after so many ``iterations``.
+    """
+
+    name: ClassVar[str] = "pyvrp-approximate"
+    package: ClassVar[str] = "pyvrp"
+    module: ClassVar[str] = "pyvrp"
+
+    def __init__(self, iterations: int | None = None) -> None:
+        self._iterations = iterations
+
+    def supports(self, problem: Problem) -> str | None:
+        """None where there is a minimum prize and PyVRP can model the rest."""
+        if problem.maximise_prize or problem.min_prize <= 0 or not problem.prize.any():
+            return "a problem without a minimum prize better than pyvrp does"
+        return refuse_own_fleet(problem) or refuse_unusual(problem)
+
+    def _search(
+        self, problem: Problem, seconds: float, seed: int, start: Routes | None
+    ) -> Plan | None:
+        whole = scale_for_pyvrp(problem)
+        assert whole.prize is not None
+        # At first a mean prize is worth a mean arc.
+        worth = float(whole.cost.mean()) / max(float(whole.prize.mean()), 1.0)
+        too_little, enough = 0.0, np.inf
+        best: Plan | None = None
+        previous = start
+        for step in range(_STEPS):
+            bonus = np.rint((0.0 if step == 0 else worth) * whole.prize).astype(np.int64)
+            model = Model.build(problem, whole, bonus)
+            found = search(model, seconds / _STEPS, self._iterations, seed + step, previous)
+            if found is None:
+                return best
+            previous, cost = found
+            plan, collected = _without_bonus(whole, previous, cost, bonus)
+            if collected >= whole.min_prize:
+                if best is None or plan.claimed < best.claimed:
+                    best = plan
+                if step == 0:
+                    break  # no bonus was needed: the threshold does not bind
+                enough = min(enough, worth)
+            elif step > 0:
+                too_little = max(too_little, worth)
+            if step > 0:
+                worth = 2 * worth if np.isinf(enough) else (too_little + enough) / 2
+        return best
+
+
+def _without_bonus(
+    whole: WholeProblem, routes: Routes, cost: int, bonus: np.ndarray
+) -> tuple[Plan, int]:
+    """The plan at its true cost, and the prize it collects."""
+    assert whole.prize is not None
+    visited = {node for route in routes for node in route}
+    skipped = [node for node in whole.stops if node not in visited]
+    collected = sum(int(whole.prize[node]) for node in whole.stops if node in visited)
+    claimed = (cost - int(bonus[skipped].sum())) / whole.cost_scale
+    note = "approximate: searched over the worth of a prize"
+    return Plan(routes, claimed, whole.claim_error(routes, False), note), collected

@@ -23,9 +23,8 @@ from spacevrp.plots.content import (
     verdict,
 )
 from spacevrp.plots.style import INK, QUIET, finish_title, require_matplotlib
-from spacevrp.problems.distances import Array
+from spacevrp.problems.distances import EARTH_RADIUS, Array
 from spacevrp.problems.errors import UnsupportedError
-from spacevrp.problems.globe import EARTH_RADIUS
 from spacevrp.problems.plan import RoutePlan, node_id
 from spacevrp.problems.plan_documents import places_of
 from spacevrp.problems.problem import Problem

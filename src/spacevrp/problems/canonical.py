@@ -123,14 +123,8 @@ def _is_tour(problem: Problem) -> bool:
     if roads_missing and problem.max_routes != 1:
         return False
     features = problem.inferred_features
-    limits = (
-        features.time_windows,
-        features.length_limit,
-        features.open_routes,
-        features.backhaul_last,
-        features.multi_depot,
-    )
-    if any(limits) or len(problem.depots) != 1:
+    limits = {"time_windows", "length_limit", "open_routes", "backhaul_last", "multi_depot"}
+    if limits.intersection(features.active) or len(problem.depots) != 1:
         return False
     # A tour cannot count how often it passes home.
     unlimited = problem.max_routes is None or problem.max_routes == 1

@@ -76,11 +76,9 @@ class Clock:
             if not isinstance(moment, datetime):
                 raise _unlike(moment)
             if (moment.tzinfo is None) != (self.origin.tzinfo is None):
-                raise ProblemError(
-                    "windows",
-                    "all moments with a time zone or all without",
-                    f"{self.origin.isoformat()} beside {moment.isoformat()}",
-                )
+                expected = "all moments with a time zone or all without"
+                received = f"{self.origin.isoformat()} beside {moment.isoformat()}"
+                raise ProblemError("windows", expected, received)
             try:
                 passed = (_universal(moment) - _universal(self.origin)).total_seconds()
             except OverflowError:  # a time zone takes it across the end of the calendar
@@ -197,7 +195,7 @@ def read_windows(
                 try:
                     Clock(first, unit, form).number(moment)
                 except ProblemError as error:  # of another kind than the first
-                    raise _blame(error, node) from None
+                    raise error.at("windows", node) from None
             couple.append(moment)
         parsed.append((couple[0], couple[1]))
     clock = clock or _start_clock(parsed, unit, form)
@@ -207,7 +205,7 @@ def read_windows(
             array[node, 0] = -np.inf if opening is None else clock.number(opening)
             array[node, 1] = np.inf if closing is None else clock.number(closing)
         except ProblemError as error:
-            raise _blame(error, node) from None
+            raise error.at("windows", node) from None
     return array, clock
 
 
@@ -230,10 +228,6 @@ def read_numbers(values: Any) -> Any:
         [-np.inf if opening is None else opening, np.inf if closing is None else closing]
         for opening, closing in rows
     ]
-
-
-def _blame(error: ProblemError, node: int) -> ProblemError:
-    return ProblemError("windows", error.expected, error.received, node=node)
 
 
 def _start_clock(

@@ -11,9 +11,8 @@ from numpy.typing import ArrayLike
 
 from spacevrp.problems.clock import TIME_UNITS, Clock, check_unit, holds_moments
 from spacevrp.problems.conversion import NodeNumber, as_number, plain_array, show
-from spacevrp.problems.distances import Distances, Metric
+from spacevrp.problems.distances import Distances, Metric, great_circle
 from spacevrp.problems.errors import ProblemError
-from spacevrp.problems.globe import great_circle
 from spacevrp.problems.keywords import refuse_unknown
 from spacevrp.problems.labels import as_places
 from spacevrp.problems.scales import Scales
@@ -83,25 +82,21 @@ class Constructors(Scales):
             if name in features:
                 expected = "nothing beside lonlat, which says it"
                 raise ProblemError(name, expected, show(features[name]))
-        points = as_places(lonlat, len(_sized(lonlat)), geographic=True, field="lonlat")
+        try:
+            points = as_places(lonlat, len(lonlat), geographic=True, field="lonlat")  # type: ignore[arg-type]
+        except TypeError:
+            raise ProblemError("lonlat", "shape (N, 2)", show(lonlat)) from None
         assert points is not None  # lonlat is there
         metres = great_circle(points)
         if speed_kmh is not None:
             if features.get("durations") is not None:
                 raise ProblemError("speed_kmh", "none beside durations", "both")
             features["durations"] = metres / metres_per_unit(speed_kmh, unit_of(features))
-        timed = [
-            name
-            for name in ("windows", "service", "release", "setup")
-            if features.get(name) is not None
-        ]
-        travel = [name for name in ("durations", "travel_times") if features.get(name) is not None]
-        if timed and not travel:
-            raise ProblemError(
-                "durations",
-                f"travel times beside {timed[0]}: speed_kmh or durations",
-                "metres only",
-            )
+        given = {name for name, value in features.items() if value is not None}
+        timed = [name for name in ("windows", "service", "release", "setup") if name in given]
+        if timed and not given & {"durations", "travel_times"}:
+            expected = f"travel times beside {timed[0]}: speed_kmh or durations"
+            raise ProblemError("durations", expected, "metres only")
         return cls.from_matrix(metres, depots=depots, places=points, geographic=True, **features)
 
     @classmethod
@@ -261,14 +256,6 @@ def warn_of_unit(features: Mapping[str, Any]) -> None:
             "says the unit: give time_unit 's', 'min' or 'h' (--time-unit), or timedeltas",
             UnitWarning,
         )
-
-
-def _sized(points: Any) -> Any:
-    try:
-        len(points)
-    except TypeError:
-        raise ProblemError("lonlat", "shape (N, 2)", show(points)) from None
-    return points
 
 
 def metres_per_unit(speed_kmh: object, time_unit: str) -> float:

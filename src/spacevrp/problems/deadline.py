@@ -17,13 +17,6 @@ class TimeIsUp(Exception):
     """Raised by :meth:`Deadline.check`, by work that has no result until it is finished."""
 
 
-class _Stop:
-    """Whether the call was stopped; shared by a deadline and its parts."""
-
-    def __init__(self) -> None:
-        self.asked = False
-
-
 class Deadline:
     """So many seconds from now on, or until it is interrupted.
 
@@ -38,7 +31,7 @@ class Deadline:
     def __init__(self, seconds: float = math.inf, clock: Clock = time.perf_counter) -> None:
         self.seconds, self.clock = seconds, clock
         self._began = clock()
-        self._stop = _Stop()
+        self._stop = threading.Event()  # shared by a deadline and its parts
 
     @property
     def spent(self) -> float:
@@ -48,7 +41,7 @@ class Deadline:
     @property
     def left(self) -> float:
         """Seconds left, below 0 where there was too little; nothing after an interruption."""
-        if self._stop.asked:
+        if self._stop.is_set():
             return 0.0
         return self.seconds - self.spent if self.seconds < math.inf else math.inf
 
@@ -60,11 +53,11 @@ class Deadline:
     @property
     def interrupted(self) -> bool:
         """Whether the call was stopped before its time."""
-        return self._stop.asked
+        return self._stop.is_set()
 
     def interrupt(self) -> None:
         """The time is up now, for all parts of the deadline."""
-        self._stop.asked = True
+        self._stop.set()
 
     def check(self) -> None:
         """Raise :class:`TimeIsUp` if it is over."""

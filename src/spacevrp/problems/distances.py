@@ -1,4 +1,4 @@
-"""Distances between nodes: from coordinates and a named metric, or an explicit matrix."""
+"""Distances: from coordinates and a named metric, a matrix, or on the earth as the crow flies."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from spacevrp.problems.conversion import Array as Array
-from spacevrp.problems.conversion import as_array, show
+from spacevrp.problems.conversion import as_array, refuse_nodes, show
 from spacevrp.problems.errors import ProblemError
 from spacevrp.problems.roundings import ROUNDINGS as ROUNDINGS
 
@@ -137,11 +137,8 @@ class Distances:
         field: str | None = None,
     ) -> None:
         if (coordinates is None) == (matrix is None):
-            raise ProblemError(
-                field or "distances",
-                "either coordinates or a matrix",
-                "both" if coordinates is not None else "neither",
-            )
+            received = "both" if coordinates is not None else "neither"
+            raise ProblemError(field or "distances", "either coordinates or a matrix", received)
         self.coordinates: Array | None = None
         self._matrix: Array | None = None
         if not isinstance(metric, Metric | None):
@@ -223,6 +220,16 @@ class Distances:
         np.fill_diagonal(whole, 0.0)
         return whole
 
+    def same_as(self, other: Distances) -> bool:
+        """Whether both hold the same numbers in the same form."""
+        if self is other:
+            return True
+        if self.coordinates is None or other.coordinates is None:
+            both = self.coordinates is other.coordinates  # None
+            return both and bool(np.array_equal(self.matrix(), other.matrix()))
+        same_points = np.array_equal(self.coordinates, other.coordinates)
+        return bool(same_points) and self.metric == other.metric
+
     def reordered(self, order: NDArray[np.intp]) -> Distances:
         """The same distances with node ``order[i]`` renamed to ``i``."""
         if self._matrix is not None:
@@ -235,10 +242,7 @@ def _checked_coordinates(values: ArrayLike, field: str) -> Array:
     points = as_array(field, values)
     if points.ndim != 2 or points.shape[1] != 2 or len(points) == 0:
         raise ProblemError(field, "shape (N, 2)", f"shape {points.shape}")
-    bad = ~np.isfinite(points).all(axis=1)
-    if bad.any():
-        node = int(np.argmax(bad))
-        raise ProblemError(field, "finite numbers", str(points[node].tolist()), node=node)
+    refuse_nodes(field, points, ~np.isfinite(points).all(axis=1), "finite numbers")
     points.setflags(write=False)
     return points
 
@@ -252,11 +256,30 @@ def _checked_matrix(values: ArrayLike | None, field: str) -> Array:
     bad = np.isnan(matrix) | (matrix < 0)
     if bad.any():
         origin, target = (int(index) for index in np.argwhere(bad)[0])
-        raise ProblemError(
-            field,
-            "distances of at least 0, or inf for no arc",
-            f"{matrix[origin, target]} on the way to node {target}",
-            node=origin,
-        )
+        expected = "distances of at least 0, or inf for no arc"
+        received = f"{matrix[origin, target]} on the way to node {target}"
+        raise ProblemError(field, expected, received, node=origin)
     matrix.setflags(write=False)
     return matrix
+
+
+# Mean radius of the earth in metres (IUGG).
+EARTH_RADIUS = 6_371_008.8
+_BLOCK_ON_EARTH = 2**20  # as above
+
+
+def great_circle(points: Array) -> Array:
+    """Metres between all pairs of (longitude, latitude) in degrees, (N, N), by haversines."""
+    radians = np.radians(points)
+    size = len(points)
+    metres = np.empty((size, size))
+    rows = max(1, _BLOCK_ON_EARTH // max(size, 1))
+    for first in range(0, size, rows):
+        some = radians[first : first + rows, None]  # (rows, 1, 2)
+        half = 0.5 * (some - radians)
+        squared = np.square(np.sin(half[..., 1])) + np.cos(some[..., 1]) * np.cos(
+            radians[:, 1]
+        ) * np.square(np.sin(half[..., 0]))
+        metres[first : first + rows] = 2.0 * EARTH_RADIUS * np.arcsin(np.sqrt(squared.clip(0, 1)))
+    np.fill_diagonal(metres, 0.0)
+    return metres

@@ -35,6 +35,10 @@ class ProblemError(SpacevrpError):
         self.expected = expected
         self.received = received
 
+    def at(self, field: str, node: int | None = None) -> ProblemError:
+        """The same error, of another field or node."""
+        return ProblemError(field, self.expected, self.received, node)
+
     def __reduce__(self) -> tuple[type[ProblemError], tuple[str, str, str, int | None]]:
         """For other processes; the message alone would not do."""
         return type(self), (self.field, self.expected, self.received, self.node)

@@ -1,21 +1,99 @@
-"""The fleet: types of vehicles with limits of their own, and what each of them may do."""
+"""The fleet: types of vehicles with limits of their own, and the breaks of their drivers."""
 
 from __future__ import annotations
 
-from collections.abc import Hashable, Mapping, Sequence
+from collections.abc import Callable, Hashable, Mapping, Sequence
 from dataclasses import dataclass, fields, replace
-from difflib import get_close_matches
 from typing import Any
 
 import numpy as np
 
-from spacevrp.problems.breaks import Break, as_breaks
 from spacevrp.problems.clock import as_durations
-from spacevrp.problems.conversion import Array, as_flag, as_number, as_whole, plain_array, show
+from spacevrp.problems.conversion import (
+    Array,
+    as_capacities,
+    as_flag,
+    as_number,
+    as_whole,
+    dimensions,
+    plain_array,
+    show,
+)
 from spacevrp.problems.errors import ProblemError
-from spacevrp.problems.keywords import refuse_not_modelled
+from spacevrp.problems.keywords import refuse_keys, refuse_not_modelled
 from spacevrp.problems.labels import resolve_nodes
-from spacevrp.problems.loads import as_capacities
+
+
+@dataclass(frozen=True)
+class Break:
+    """A break, taken once: before the vehicle leaves, on its way, or after its route is over.
+
+    Parameters
+    ----------
+    duration
+        How long it takes: a number, or a timedelta.
+    window
+        When it begins: not before the first moment and not after the second. Given as the
+        ``windows`` of the problem are; None for any time.
+    windows
+        Several windows instead, one of which it begins in. Within a problem all are here.
+    name
+        What plans and messages call it; by default its number, counted from 1.
+    """
+
+    duration: Any
+    window: Any = None
+    windows: Any = None
+    name: str = ""
+
+
+def as_breaks(breaks: Any, unit: str) -> tuple[Break, ...]:
+    """The breaks in the order given, with every field converted but the moments."""
+    if breaks is None:
+        return ()
+    if isinstance(breaks, Break | Mapping):
+        breaks = [breaks]
+    if isinstance(breaks, str | bytes) or not isinstance(breaks, Sequence):
+        raise ProblemError("breaks", "a list of breaks", show(breaks))
+    resolved = []
+    for number, given in enumerate(breaks, start=1):
+        try:
+            resolved.append(_as_break(given, unit))
+        except ProblemError as error:
+            raise error.at(f"break {number}, {error.field}") from None
+    return tuple(resolved)
+
+
+def _as_break(given: Any, unit: str) -> Break:
+    if isinstance(given, Mapping):
+        refuse_keys(given, [field.name for field in fields(Break)])
+        if "duration" not in given:
+            raise ProblemError("duration", "a duration of at least 0", "none")
+        given = Break(**given)
+    if not isinstance(given, Break):
+        raise ProblemError("type", "a Break or a table of keys", show(given))
+    if not isinstance(given.name, str):
+        raise ProblemError("name", "text", show(given.name))
+    duration = as_number("duration", as_durations(given.duration, unit))
+    if not 0 <= duration < np.inf:
+        raise ProblemError("duration", "a duration of at least 0", str(duration))
+    windows = plain_array(given.windows)
+    if windows is None:
+        windows = [(None, None) if given.window is None else plain_array(given.window)]
+    elif given.window is not None:
+        raise ProblemError("window", "either a window or several", "both")
+    if dimensions(windows) < 1 or isinstance(windows, str | Mapping) or not len(windows):
+        raise ProblemError("windows", "a list of windows", show(given.windows))
+    for window in windows:
+        if dimensions(window) != 1 or len(window) != 2:
+            raise ProblemError("window", "two moments", show(window))
+    return replace(given, duration=duration, window=None, windows=tuple(map(tuple, windows)))
+
+
+def called_break(one: Break, number: int) -> str:
+    """What to call a break in a message."""
+    return f"break {number} ({one.name})" if one.name else f"break {number}"
+
 
 # More vehicles than any tensor of whole numbers could count; None is the way to say "any number".
 MOST_VEHICLES = 10**9
@@ -76,7 +154,7 @@ class Vehicle:
     service
         Node -> duration of service where that differs for this type; a reload depot's, too.
     breaks
-        The breaks of the driver, in this order, each a :class:`~spacevrp.problems.breaks.Break` or
+        The breaks of the driver, in this order, each a :class:`~spacevrp.problems.fleet.Break` or
         a table of its fields.
     reload_depots
         Depots where it may unload and load on its way, and so begin a new trip.
@@ -126,22 +204,14 @@ class Terms:
         One for each kind of load; inf where that is unlimited.
     start, end
         Depots; ``end`` is None where the route ends at its last customer.
-    leaves_from, back_by
+    leaves_from, back_by, latest_start
         The shift; infinite where there is none.
     forbidden
         Customers whom it may not serve, those pinned to or on board of others included.
-    max_stops, max_reloads
-        None where there is no limit.
-    latest_start
-        Infinite where there is none.
     service
         (node, duration) where service differs for this type; see :meth:`service_at`.
-    breaks
-        In this order, each with its ``duration`` and ``windows``, infinite where there are none.
-    reload_depots
-        Depots where a new trip may begin.
-    on_board
-        The deliveries that are on board at the start; None where it loads at its depot.
+
+    The others are as those of a :class:`Vehicle`.
     """
 
     number: int
@@ -187,6 +257,9 @@ class Terms:
 
 # ------------------------------------------------------------------------------- from user's values
 
+_NEUTRAL = {field.name: field.default for field in fields(Vehicle)}
+_PRICES = ("fixed_cost", "unit_distance_cost", "overtime_cost", "unit_duration_cost")
+
 
 def as_vehicles(
     vehicles: Any, ids: Sequence[Hashable] | None, kinds_of_load: int, unit: str = "s"
@@ -212,12 +285,7 @@ def as_vehicles(
 def blame_vehicle(error: ProblemError, number: int, name: str = "") -> ProblemError:
     """The same error, which also says of which type."""
     called = f" ({name})" if name else ""
-    return ProblemError(
-        f"vehicles, type {number}{called}, {error.field}",
-        error.expected,
-        error.received,
-        node=error.node,
-    )
+    return error.at(f"vehicles, type {number}{called}, {error.field}", error.node)
 
 
 def _name_of(given: object) -> str:
@@ -228,67 +296,61 @@ def _name_of(given: object) -> str:
 def _as_vehicle(
     given: Any, ids: Sequence[Hashable] | None, kinds_of_load: int, unit: str
 ) -> Vehicle:
-    vehicle = _from_table(given) if isinstance(given, Mapping) else given
+    vehicle = given
+    if isinstance(given, Mapping):
+        for key in given:
+            refuse_not_modelled("vehicles", key)
+        refuse_keys(given, _NEUTRAL)
+        vehicle = Vehicle(**given)
     if not isinstance(vehicle, Vehicle):
         raise ProblemError("type", "a Vehicle or a table of keys", show(given))
     if not isinstance(vehicle.name, str):
         raise ProblemError("name", "text", show(vehicle.name))
 
-    def node(field: str) -> int | None:
-        value = resolve_nodes(getattr(vehicle, field), ids, field)
-        return None if value is None else as_whole(field, value, "a node's number or id")
+    def node(field: str, value: Any) -> int:
+        return as_whole(field, resolve_nodes(value, ids, field), "a node's number or id")
 
-    def nodes(field: str) -> tuple[int, ...]:
-        values = plain_array(getattr(vehicle, field))
+    def nodes(field: str, value: Any) -> tuple[int, ...]:
+        values = plain_array(value)
         if isinstance(values, np.ndarray):
             values = values.tolist()
         if isinstance(values, set | frozenset):
             values = sorted(values, key=str)
         if isinstance(values, int | str):
             values = (values,)
+        expected = "numbers or ids of nodes"
         if not isinstance(values, Sequence):
-            raise ProblemError(field, "numbers or ids of nodes", show(values))
-        return tuple(
-            as_whole(field, one, "numbers or ids of nodes")
-            for one in resolve_nodes(list(values), ids, field)
-        )
+            raise ProblemError(field, expected, show(values))
+        resolved = resolve_nodes(list(values), ids, field)
+        return tuple(as_whole(field, one, expected) for one in resolved)
 
-    def whole(field: str) -> int | None:
-        value = getattr(vehicle, field)
-        return None if value is None else as_whole(field, value, "a whole number, or None")
+    def whole(field: str, value: Any) -> int:
+        return as_whole(field, value, "a whole number, or None")
 
-    count = whole("count")
-    alone = len(nodes("pinned")) > 0 or vehicle.on_board is not None
-    limits = {
-        name: None if getattr(vehicle, name) is None else as_number(name, getattr(vehicle, name))
-        for name in ("max_length", "max_duration")
+    def duration(field: str, value: Any) -> float:
+        return as_number(field, as_durations(value, unit))
+
+    converters: dict[Callable[[str, Any], Any], tuple[str, ...]] = {
+        whole: ("count", "max_stops", "max_reloads"),
+        node: ("start", "end"),
+        as_flag: ("open_route",),
+        as_number: (*_PRICES, "speed_factor", "max_length", "max_duration"),
+        duration: ("max_overtime",),
+        nodes: ("allowed", "forbidden", "pinned", "reload_depots", "on_board"),
     }
-    flag = vehicle.open_route
-    return replace(
-        vehicle,
-        count=1 if count is None and alone else count,
-        capacity=as_capacities(vehicle.capacity, kinds_of_load),
-        start=node("start"),
-        end=node("end"),
-        open_route=None if flag is None else as_flag("open_route", flag),
-        fixed_cost=as_number("fixed_cost", vehicle.fixed_cost),
-        unit_distance_cost=as_number("unit_distance_cost", vehicle.unit_distance_cost),
-        max_length=limits["max_length"],
-        max_duration=limits["max_duration"],
-        allowed=None if vehicle.allowed is None else nodes("allowed"),
-        forbidden=nodes("forbidden"),
-        pinned=nodes("pinned"),
-        max_stops=whole("max_stops"),
-        max_overtime=as_number("max_overtime", as_durations(vehicle.max_overtime, unit)),
-        overtime_cost=as_number("overtime_cost", vehicle.overtime_cost),
-        unit_duration_cost=as_number("unit_duration_cost", vehicle.unit_duration_cost),
-        speed_factor=as_number("speed_factor", vehicle.speed_factor),
-        service=_as_service(vehicle.service, ids, unit),
-        breaks=as_breaks(vehicle.breaks, unit),
-        reload_depots=nodes("reload_depots"),
-        max_reloads=whole("max_reloads"),
-        on_board=None if vehicle.on_board is None else nodes("on_board"),
-    )
+    converter_of = {name: convert for convert, names in converters.items() for name in names}
+    read: dict[str, Any] = {}
+    for name, neutral in _NEUTRAL.items():  # so that the first of several faults is told
+        value = getattr(vehicle, name)
+        if name == "capacity":
+            read[name] = as_capacities(value, kinds_of_load)
+        elif name in converter_of:
+            is_unsaid = value is None and neutral is None
+            read[name] = None if is_unsaid else converter_of[name](name, value)
+    if read["count"] is None and (read["pinned"] or read["on_board"] is not None):
+        read["count"] = 1
+    service = _as_service(vehicle.service, ids, unit)
+    return replace(vehicle, **read, service=service, breaks=as_breaks(vehicle.breaks, unit))
 
 
 def _as_service(
@@ -308,18 +370,8 @@ def _as_service(
         try:
             resolved[node] = as_number("service", as_durations(couple[1], unit))
         except ProblemError as error:
-            raise ProblemError("service", error.expected, error.received, node=node) from None
+            raise error.at("service", node) from None
     return tuple(sorted(resolved.items()))
-
-
-def _from_table(table: Mapping[str, Any]) -> Vehicle:
-    known = [field.name for field in fields(Vehicle)]
-    for key in table:
-        if key not in known:
-            refuse_not_modelled("vehicles", key)
-            nearest = get_close_matches(str(key), known, n=1, cutoff=0.0)[0]
-            raise ProblemError("keys", f"known ones (the nearest is {nearest!r})", show(key))
-    return Vehicle(**table)
 
 
 def shifts_of(vehicles: Sequence[Vehicle]) -> Array:
@@ -349,7 +401,6 @@ ROUTE_RULES = {
     "reload_depots": "reloads",
     "on_board": "goods on board",
 }
-_NEUTRAL = {field.name: field.default for field in fields(Vehicle)}
 
 
 def route_rules_of(vehicle: Vehicle) -> tuple[str, ...]:

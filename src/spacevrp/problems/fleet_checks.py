@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from typing import Any
 
 import numpy as np
 
@@ -24,75 +25,64 @@ def check_vehicles(problem: Scales) -> None:
     """Raise for the first type that contradicts itself, the nodes or the other types."""
     if problem.has_own_fleet and problem.variant is not None:
         field = "vehicles" if problem.vehicles is not None else "demand"
-        raise ProblemError(
-            field,
-            "alike vehicles and one kind of load in a declared variant",
-            f"others in {problem.variant}",
-        )
+        expected = "alike vehicles and one kind of load in a declared variant"
+        raise ProblemError(field, expected, f"others in {problem.variant}")
     if problem.vehicles is None:
         return
     if not problem.depots:
         raise ProblemError("vehicles", "none without a depot", "some")
-    names: dict[str, int] = {}
-    pinned_to: dict[int, int] = {}
-    carried_by: dict[int, int] = {}
+    owners: dict[str, dict[Any, int]] = {field: {} for field in ("name", *_OWN)}
     for number, vehicle in enumerate(problem.vehicles):
         try:
             _check_type(problem, vehicle)
-            first = names.setdefault(vehicle.name, number) if vehicle.name else number
-            if first != number:
-                raise ProblemError(
-                    "name", f"a name of its own, type {first} has the same", show(vehicle.name)
-                )
-            for customer in vehicle.pinned:
-                owner = pinned_to.setdefault(customer, number)
-                if owner != number:
-                    raise ProblemError(
-                        "pinned",
-                        f"a customer of its own, pinned to type {owner} already",
-                        str(customer),
-                        node=customer,
-                    )
-            for customer in vehicle.on_board or ():
-                owner = carried_by.setdefault(customer, number)
-                if owner != number:
-                    raise ProblemError(
-                        "on_board",
-                        f"goods of its own, on board of type {owner} already",
-                        str(customer),
-                        node=customer,
-                    )
+            if vehicle.name and (first := owners["name"].setdefault(vehicle.name, number)) < number:
+                expected = f"a name of its own, type {first} has the same"
+                raise ProblemError("name", expected, show(vehicle.name))
+            for field, whose in _OWN.items():
+                for customer in getattr(vehicle, field) or ():
+                    if (owner := owners[field].setdefault(customer, number)) != number:
+                        expected = f"{whose} type {owner} already"
+                        raise ProblemError(field, expected, str(customer), node=customer)
         except ProblemError as error:
             raise blame_vehicle(error, number, vehicle.name) from None
 
 
+# What no two types share, and whose it is.
+_OWN = {
+    "pinned": "a customer of its own, pinned to",
+    "on_board": "goods of its own, on board of",
+}
+_MANY = f"a whole number from 1 to {MOST_VEHICLES}, or None"
+# Field of a type -> whether a value is within its bounds, and how these are told.
+_BOUNDS: dict[str, tuple[Callable[[Any], bool], str]] = {
+    "count": (lambda count: 1 <= count <= MOST_VEHICLES, _MANY),
+    **dict.fromkeys(("max_length", "max_duration"), (lambda limit: limit > 0, "more than 0")),
+    **dict.fromkeys(
+        ("fixed_cost", "unit_distance_cost", "max_overtime", "overtime_cost", "unit_duration_cost"),
+        (lambda amount: 0 <= amount < np.inf, "a finite number of at least 0"),
+    ),
+    "speed_factor": (lambda factor: 0 < factor < np.inf, "a finite number above 0"),
+    "max_stops": (lambda stops: stops >= 1, "a whole number of at least 1, or None"),
+    "max_reloads": (lambda times: times >= 0, "a whole number of at least 0, or None"),
+}
+
+
 def _check_type(problem: Scales, vehicle: Vehicle) -> None:
-    if vehicle.count is not None and not 1 <= vehicle.count <= MOST_VEHICLES:
-        raise ProblemError(
-            "count", f"a whole number from 1 to {MOST_VEHICLES}, or None", show(vehicle.count)
-        )
+    for field, (is_within, expected) in _BOUNDS.items():
+        value = getattr(vehicle, field)
+        if value is not None and not is_within(value):
+            raise ProblemError(field, expected, show(value))
     for capacity in vehicle.capacity or ():
         if not capacity > 0:
             raise ProblemError("capacity", "more than 0", str(capacity))
-    for field in ("max_length", "max_duration"):
-        limit = getattr(vehicle, field)
-        if limit is not None and not limit > 0:
-            raise ProblemError(field, "more than 0", str(limit))
-    for field in ("fixed_cost", "unit_distance_cost"):
-        price = getattr(vehicle, field)
-        if not 0 <= price < np.inf:
-            raise ProblemError(field, "a finite number of at least 0", str(price))
     _check_ends(problem, vehicle)
     _check_customers(problem, vehicle)
     check_rules_of_type(problem, vehicle)
     if vehicle.window is not None:
         first, last = vehicle.window
         if not first <= last or first == np.inf:
-            raise ProblemError(
-                "window",
-                "an end after the beginning",
-                f"{told(problem.clock, first)} to {told(problem.clock, last)}",
-            )
+            received = f"{told(problem.clock, first)} to {told(problem.clock, last)}"
+            raise ProblemError("window", "an end after the beginning", received)
 
 
 def _check_ends(problem: Scales, vehicle: Vehicle) -> None:
@@ -134,9 +124,8 @@ def check_pins(problem: Scales) -> None:
             for kind, capacity in enumerate(() if terms.may_reload else terms.capacities):
                 load = _pinned_load(problem, terms, kind)
                 if load > capacity + problem.load_slack(capacity, kind):
-                    raise ProblemError(
-                        "pinned", f"at most the capacity {capacity:g}", f"a load of {load:g}"
-                    )
+                    expected = f"at most the capacity {capacity:g}"
+                    raise ProblemError("pinned", expected, f"a load of {load:g}")
         except ProblemError as error:
             raise blame_vehicle(error, terms.number, terms.name) from None
 
@@ -153,12 +142,9 @@ def _check_way(problem: Scales, terms: Terms) -> None:
         if np.isinf(length) or np.isinf(clock):
             raise ProblemError("pinned", "a way there", "no arc", node=node)
         if clock > closing + problem.time_tolerance:
-            raise ProblemError(
-                "pinned",
-                f"a window still open at {told(problem.clock, clock)}, when the vehicle gets there",
-                f"closing at {told(problem.clock, closing)}",
-                node=node,
-            )
+            when, closes = (told(problem.clock, time) for time in (clock, closing))
+            expected = f"a window still open at {when}, when the vehicle gets there"
+            raise ProblemError("pinned", expected, f"closing at {closes}", node=node)
         clock = max(clock, opening) + float(service[node])
         before = node
     for what, limit, value, slack in (
@@ -210,14 +196,15 @@ def check_servable(problem: Scales, compulsory: Sequence[int], ways: Sequence[Wa
     raise ProblemError("vehicles", "a type that can serve it", "; ".join(reasons), node=node)
 
 
-_FINE, _BARRED, _HEAVY, _CUT_OFF, _LONG, _LATE = range(6)
-_WORDS = {
-    _BARRED: "may not",
-    _HEAVY: "cannot carry it",
-    _CUT_OFF: "has no way there and home",
-    _LONG: "would travel too far",
-    _LATE: "would be late",
-}
+# What keeps a vehicle from serving a customer, in the order in which it is looked for.
+_WORDS = (
+    "may not",
+    "cannot carry it",
+    "has no way there and home",
+    "would travel too far",
+    "would be late",
+)
+_FINE = len(_WORDS)
 
 
 def _faults(problem: Scales, terms: Terms, ways: Ways) -> Array:
@@ -243,17 +230,9 @@ def _faults(problem: Scales, terms: Terms, ways: Ways) -> Array:
     barred[sorted(terms.forbidden)] = True
     length = there + back
     cut_off = ~(np.isfinite(length) & np.isfinite(time_there + time_back))
-    return np.select(
-        [
-            barred,
-            (np.abs(problem.loads) > room).any(axis=1),
-            cut_off,
-            length > terms.max_length + problem.length_tolerance,
-            late,
-        ],
-        [_BARRED, _HEAVY, _CUT_OFF, _LONG, _LATE],
-        _FINE,
-    )
+    heavy = (np.abs(problem.loads) > room).any(axis=1)
+    long = length > terms.max_length + problem.length_tolerance
+    return np.select([barred, heavy, cut_off, long, late], range(_FINE), _FINE)
 
 
 def _round_trip(

@@ -30,13 +30,9 @@ def judge_all(
 ) -> list[Solution]:
     """The plans with their verdicts, one plan for each problem; a problem may come several times.
 
-    Parameters
-    ----------
-    problems, plans
-        As many of both. Routes as in :meth:`Solution.judged`; where vehicles differ,
-        :class:`~spacevrp.problems.assignment.FleetRoutes` say which type drives each.
-    few
-        Up to so many plans are judged by the plain referee.
+    Routes as in :meth:`Solution.judged`; where vehicles differ,
+    :class:`~spacevrp.problems.assignment.FleetRoutes` say which type drives each. Up to ``few``
+    plans are judged by the plain referee.
 
     Raises
     ------
@@ -103,6 +99,12 @@ def _passed(problem: Problem, plan: Any, cost: float) -> Solution:
     return Solution(FleetRoutes(routes, vehicles), cost, (), problem, vehicles)
 
 
+_AS_THEY_ARE = (
+    *("depots", "loads", "windows", "service", "penalty", "prize", "min_prize", "maximise_prize"),
+    *("open_routes", "backhaul_last", "pairs"),
+)
+
+
 def sheet_arguments(problem: Problem) -> dict[str, Any] | None:
     """The problem as the compiled referee reads it, by name; None where it cannot."""
     lengths, times = problem.distances, problem.durations
@@ -117,45 +119,25 @@ def sheet_arguments(problem: Problem) -> dict[str, Any] | None:
     distances, metric = _roads(lengths)
     durations, duration_metric = (None, None) if times is lengths else _roads(times)
     rule = "separate" if problem.load_rule == "separate" else "single"
-    prizes = problem.prize if problem.revealed_prize is None else problem.revealed_prize
+    types = () if problem.vehicles is None else problem.fleet
+    longest = min(problem.max_length, *(terms.max_length for terms in types), math.inf)
+    latest = min(float(problem.windows[:, 1].min()), *(terms.back_by for terms in types), math.inf)
     return {
+        **{name: getattr(problem, name) for name in _AS_THEY_ARE},
         "distances": distances,
         "metric": metric,
         "durations": durations,
         "duration_metric": duration_metric,
-        "depots": problem.depots,
-        "loads": problem.loads,
         "load_rule": "pairs" if problem.pairs else rule,
-        "windows": problem.windows,
-        "service": problem.service,
-        "penalty": problem.penalty,
-        "prize": problem.prize,
-        "real_prize": prizes,
-        "min_prize": problem.min_prize,
+        "real_prize": problem.real_prizes,
         "prize_slack": BASE_TOLERANCE * problem.min_prize,
-        "maximise_prize": problem.maximise_prize,
-        "open_routes": problem.open_routes,
-        "backhaul_last": problem.backhaul_last,
         "max_routes": -1 if problem.max_routes is None else min(problem.max_routes, 2**62),
         # To find out a slack takes longer than to judge a plan; without limits there is none.
-        "length_slack": problem.length_tolerance if _limits_length(problem) else 0.0,
-        "time_slack": problem.time_tolerance if _limits_time(problem) else 0.0,
-        "pairs": problem.pairs,
+        "length_slack": problem.length_tolerance if longest < math.inf else 0.0,
+        "time_slack": problem.time_tolerance if latest < math.inf else 0.0,
         "uniform": problem.vehicles is None,
         "types": _types(problem),
     }
-
-
-def _limits_length(problem: Problem) -> bool:
-    limits = [problem.max_length]
-    if problem.vehicles is not None:
-        limits += [terms.max_length for terms in problem.fleet]
-    return min(limits) < math.inf
-
-
-def _limits_time(problem: Problem) -> bool:
-    shifts = [] if problem.vehicles is None else [terms.back_by for terms in problem.fleet]
-    return min(float(problem.windows[:, 1].min()), *shifts, math.inf) < math.inf
 
 
 def _roads(roads: Distances) -> tuple[Any, tuple[str, str] | None]:

@@ -44,6 +44,16 @@ def refuse_unknown(where: str, given: Iterable[object], known: Iterable[str]) ->
             raise ProblemError(where, expected, show(name))
 
 
+def refuse_keys(table: Iterable[object], known: Iterable[str]) -> None:
+    """Raise for the first key of a table that is none of the fields it is to hold."""
+    known = list(known)
+    for key in table:
+        if key not in known:
+            raise ProblemError(
+                "keys", f"known ones (the nearest is {nearest(key, known)!r})", show(key)
+            )
+
+
 def refuse_not_modelled(where: str, name: object) -> None:
     """Raise for a name that says something which is not modelled, and is no slip of another."""
     if isinstance(name, str) and name.lower() in NOT_MODELLED:

@@ -8,7 +8,15 @@ from typing import Any
 
 import numpy as np
 
-from spacevrp.problems.conversion import LARGEST, Array, NodeNumber, as_array, plain_array, show
+from spacevrp.problems.conversion import (
+    LARGEST,
+    Array,
+    NodeNumber,
+    as_array,
+    plain_array,
+    refuse_nodes,
+    show,
+)
 from spacevrp.problems.errors import ProblemError
 
 # Degrees of longitude and latitude.
@@ -57,14 +65,11 @@ def as_places(places: Any, size: int, *, geographic: bool, field: str = "places"
     points = as_array(field, plain_array(places))
     if points.shape != (size, 2):
         raise ProblemError(field, f"shape ({size}, 2)", f"shape {points.shape}")
-    bad = ~np.isfinite(points).all(axis=1)
-    expected = "finite numbers"
-    if geographic and not bad.any():
-        bad = (np.abs(points) > _LARGEST_DEGREES).any(axis=1)
+    refuse_nodes(field, points, ~np.isfinite(points).all(axis=1), "finite numbers")
+    if geographic:
+        off_earth = (np.abs(points) > _LARGEST_DEGREES).any(axis=1)
         expected = "longitude (-180 to 180) and latitude (-90 to 90), in this order"
-    if bad.any():
-        node = int(np.argmax(bad))
-        raise ProblemError(field, expected, str(points[node].tolist()), node=node)
+        refuse_nodes(field, points, off_earth, expected)
     points.setflags(write=False)
     return points
 

@@ -1,4 +1,8 @@
-"""The user's moments as numbers, all by one clock: windows, shifts, breaks, releases."""
+"""The user's moments as numbers, all by one clock: windows, shifts, breaks, releases.
+
+Where no opening is given, vehicles may leave as early as anybody needs them to. Minus infinity
+stands for it at first; a problem holds numbers that have the same effect.
+"""
 
 from __future__ import annotations
 
@@ -8,20 +12,28 @@ from typing import Any
 
 import numpy as np
 
-from spacevrp.problems.breaks import Break, blame_break
-from spacevrp.problems.clock import Clock, holds_moments, is_absent, read_numbers, read_windows
+from spacevrp.problems.clock import (
+    TIME_UNITS,
+    Clock,
+    holds_moments,
+    is_absent,
+    read_numbers,
+    read_windows,
+)
 from spacevrp.problems.conversion import (
     Array,
     as_array,
     as_number,
     as_whole,
     as_windows,
+    dimensions,
     plain_array,
     show,
 )
 from spacevrp.problems.errors import ProblemError
-from spacevrp.problems.fleet import Vehicle, blame_vehicle
-from spacevrp.problems.loads import dimensions
+from spacevrp.problems.fleet import Vehicle, blame_vehicle, shifts_of
+from spacevrp.problems.problem_data import ProblemData
+from spacevrp.problems.scales import longest_of
 
 # (node, from, until): service may not begin strictly between the two.
 Gap = tuple[int, float, float]
@@ -69,7 +81,7 @@ def _as_ends(window: Any) -> tuple[float, float]:
     try:
         ((first, last),) = read_numbers([ends])
     except ProblemError as error:  # text or a date that is no moment
-        raise ProblemError("window", error.expected, error.received) from None
+        raise error.at("window") from None
     return as_number("window", first), as_number("window", last)
 
 
@@ -99,8 +111,7 @@ def read_all_windows(
     except ProblemError as error:
         if owners is None or error.node is None:
             raise
-        node = owners[error.node]
-        raise ProblemError(error.field, error.expected, error.received, node=node) from None
+        raise error.at(error.field, owners[error.node]) from None
     return _hulls(listed, owners, depots)
 
 
@@ -142,12 +153,8 @@ def _hulls(
     gaps: list[Gap] = []
     for node, (opening, closing) in zip(owners, listed.tolist(), strict=True):
         if not opening <= closing:
-            raise ProblemError(
-                "windows",
-                "windows that close after they open",
-                f"{opening:g} to {closing:g}",
-                node=node,
-            )
+            expected = "windows that close after they open"
+            raise ProblemError("windows", expected, f"{opening:g} to {closing:g}", node=node)
         if node == len(hulls):
             hulls.append([opening, closing])
             continue
@@ -155,12 +162,9 @@ def _hulls(
             raise ProblemError("windows", "one window at a depot", "several", node=node)
         before = hulls[node][1]
         if opening < before:
-            raise ProblemError(
-                "windows",
-                "windows in order that do not overlap",
-                f"one that opens at {opening:g} after one that closes at {before:g}",
-                node=node,
-            )
+            expected = "windows in order that do not overlap"
+            received = f"one that opens at {opening:g} after one that closes at {before:g}"
+            raise ProblemError("windows", expected, received, node=node)
         if opening > before:
             gaps.append((node, before, opening))
         hulls[node][1] = closing
@@ -194,10 +198,7 @@ def read_vehicle_moments(reading: Reading, vehicles: tuple[Vehicle, ...]) -> tup
     """The types with their shifts, latest starts and breaks as numbers."""
 
     def of_type(error: ProblemError, row: int) -> ProblemError:
-        vehicle = vehicles[row]
-        return blame_vehicle(
-            ProblemError("window", error.expected, error.received), row, vehicle.name
-        )
+        return blame_vehicle(error.at("window"), row, vehicles[row].name)
 
     rows = [NO_WINDOW if v.window is None else plain_array(v.window) for v in vehicles]
     shifts = reading.read("vehicles, window", rows, of_type)
@@ -214,8 +215,7 @@ def read_vehicle_moments(reading: Reading, vehicles: tuple[Vehicle, ...]) -> tup
 
 def _read_latest_starts(reading: Reading, vehicles: list[Vehicle]) -> list[Vehicle]:
     def blame(error: ProblemError, row: int) -> ProblemError:
-        own = ProblemError("latest_start", error.expected, error.received)
-        return blame_vehicle(own, row, vehicles[row].name)
+        return blame_vehicle(error.at("latest_start"), row, vehicles[row].name)
 
     rows = [(None, vehicle.latest_start) for vehicle in vehicles]
     moments = reading.read("vehicles, latest_start", rows, blame)
@@ -246,8 +246,7 @@ def _read_breaks(reading: Reading, vehicles: list[Vehicle]) -> list[Vehicle]:
 
     def blame(error: ProblemError, row: int) -> ProblemError:
         number, place, _ = places[row]
-        own = blame_break(ProblemError("window", error.expected, error.received), place + 1)
-        return blame_vehicle(own, number, vehicles[number].name)
+        return blame_vehicle(error.at(f"break {place + 1}, window"), number, vehicles[number].name)
 
     windows = reading.read("vehicles, breaks", [window for _, _, window in places], blame)
     of_break: dict[tuple[int, int], list[tuple[float, float]]] = {}
@@ -257,16 +256,14 @@ def _read_breaks(reading: Reading, vehicles: list[Vehicle]) -> list[Vehicle]:
             raise blame(ProblemError("window", "an end after the beginning", received), row)
         of_break.setdefault((number, place), []).append((first, last))
 
-    def moved(one: Break, number: int, place: int) -> Break:
-        return replace(one, windows=_joined(of_break[number, place]))
-
-    return [
-        replace(
-            vehicle,
-            breaks=tuple(moved(one, number, place) for place, one in enumerate(vehicle.breaks)),
-        )
-        for number, vehicle in enumerate(vehicles)
-    ]
+    resolved = []
+    for number, vehicle in enumerate(vehicles):
+        breaks = [
+            replace(one, windows=_joined(of_break[number, place]))
+            for place, one in enumerate(vehicle.breaks)
+        ]
+        resolved.append(replace(vehicle, breaks=tuple(breaks)))
+    return resolved
 
 
 # ------------------------------------------------------------------------ releases, travel times
@@ -282,10 +279,8 @@ def read_release(reading: Reading, release: Any, size: int) -> Array | None:
     if len(values) != size:
         raise ProblemError("release", f"{size} moments, one a node", f"{len(values)} of them")
 
-    def blame(error: ProblemError, row: int) -> ProblemError:
-        return ProblemError("release", error.expected, error.received, node=row)
-
-    couples = reading.read("release", [(one, None) for one in values], blame)
+    rows = [(one, None) for one in values]
+    couples = reading.read("release", rows, lambda error, row: error.at("release", row))
     array = np.array([moment for moment, _ in couples])
     array.setflags(write=False)
     return None if np.isneginf(array).all() else array
@@ -313,8 +308,87 @@ def read_travel_times(
         moments.append(entry[0])
         matrices.append(matrix)
 
-    def blame(error: ProblemError, row: int) -> ProblemError:
-        return ProblemError(f"travel_times, moment {row}", error.expected, error.received)
-
-    couples = reading.read("travel_times", [(moment, None) for moment in moments], blame)
+    couples = reading.read(
+        "travel_times",
+        [(moment, None) for moment in moments],
+        lambda error, row: error.at(f"travel_times, moment {row}"),
+    )
     return tuple((moment, matrix) for (moment, _), matrix in zip(couples, matrices, strict=True))
+
+
+def fill_openings(problem: ProblemData, windows: Array) -> Array:
+    """Windows (N, 2) with a number for every opening that is -inf.
+
+    A depot opens so early that each customer can be reached when he opens, as the first of a route:
+    to leave any earlier makes no difference to whatever comes after. Where no customer opens or
+    closes, it opens with the first shift. Before customers without an opening no vehicle waits, so
+    that a vehicle may serve any number of them before a window closes, or a shift ends that has no
+    beginning. It leaves early enough for all of them then, though no earlier than at midnight, or a
+    day before the first closing where the windows are no times of day.
+    """
+    absent = np.isneginf(windows[:, 0])
+    if not absent.any():
+        return windows
+    shifts = shifts_of(problem.vehicles or ())
+    midnight = None if problem.clock is None else problem.clock.midnight
+    day = 24 * TIME_UNITS["h"] / TIME_UNITS[problem.time_unit]
+    resolved = windows.copy()
+    at_depot = np.zeros(len(windows), dtype=bool)
+    at_depot[list(problem.depots)] = True
+    of_customers, served = windows[~at_depot], _longest_service(problem)[~at_depot]
+    unopened = np.isneginf(of_customers[:, 0])
+    # Where no customer opens, one is to be reached when it closes.
+    reached = np.where(unopened, of_customers[:, 1], of_customers[:, 0]).min(initial=np.inf)
+    begins = np.append(shifts[:, 0], windows[~absent, 0])
+    ends = np.append(of_customers[:, 1], shifts[np.isneginf(shifts[:, 0]), 1])
+    first_end = float(ends.min(initial=np.inf))
+    for depot in np.flatnonzero(absent & at_depot):
+        opening = float(reached) - longest_of(_ways_out(problem, int(depot))[~at_depot])
+        if np.isinf(opening):  # no customer opens or closes
+            opening = float(begins[np.isfinite(begins)].min(initial=np.inf))
+        if unopened.any() and np.isfinite(first_end):
+            stops = int(unopened.sum())
+            takes = (stops + 1) * _longest_way(problem) + float(served[unopened].sum())
+            early = first_end - day if midnight is None else midnight
+            opening = min(opening, max(first_end - takes, early))
+        starts = [vehicle.latest_start for vehicle in problem.vehicles or ()]
+        latest = [float(windows[depot, 1]), *(start for start in starts if start is not None)]
+        resolved[depot, 0] = min(opening if np.isfinite(opening) else 0.0, *latest)
+    departure = float(resolved[at_depot, 0].min(initial=np.inf))
+    if np.isinf(departure):
+        departure = 0.0
+    never_waits = absent & ~at_depot
+    resolved[never_waits, 0] = np.minimum(departure, windows[never_waits, 1])
+    return resolved
+
+
+def _slowest(problem: ProblemData) -> float:
+    return min((vehicle.speed_factor for vehicle in problem.vehicles or ()), default=1.0)
+
+
+def _ways_out(problem: ProblemData, depot: int) -> Array:
+    """The longest that the way to each node may take, (N,)."""
+    ways = problem.durations.from_node(depot)
+    for _, matrix in problem.travel_times:
+        ways = np.maximum(ways, matrix[depot])
+    slowest = _slowest(problem)
+    return ways if not slowest > 0 or slowest == 1.0 else ways / slowest
+
+
+def _longest_way(problem: ProblemData) -> float:
+    """The longest that any way may take."""
+    longest = max([problem.durations.extent, *(longest_of(m) for _, m in problem.travel_times)])
+    slowest = _slowest(problem)
+    return longest if not slowest > 0 else longest / slowest
+
+
+def _longest_service(problem: ProblemData) -> Array:
+    """The longest that service may take at each node, (N,)."""
+    served = problem.service if problem.setup is None else problem.service + problem.setup
+    for vehicle in problem.vehicles or ():
+        if vehicle.service:
+            served = served.copy()
+            for node, duration in vehicle.service:
+                if 0 <= node < len(served):
+                    served[node] = max(served[node], duration)
+    return served

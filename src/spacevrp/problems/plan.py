@@ -7,16 +7,18 @@ depot when it opens, waits where it is early, and goes on from its actual arriva
 from __future__ import annotations
 
 import math
-from collections.abc import Hashable, Iterable, Mapping
+from collections.abc import Hashable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
+from typing import NamedTuple
 
 from spacevrp.problems.clock import Clock, Moment
 from spacevrp.problems.fleet import Terms
 from spacevrp.problems.plan_loads import LOAD_DUST, loads_on_way
 from spacevrp.problems.problem import Problem
-from spacevrp.problems.referee import as_routes, as_vehicles_of, ride_begins, vehicles_of
-from spacevrp.problems.referee_schedule import Pause, Schedule, schedule_route
+from spacevrp.problems.referee import as_routes, as_vehicles_of, vehicles_of
+from spacevrp.problems.referee_schedule import Pause, Schedule, begin_with_rides, schedule_route
+from spacevrp.problems.referee_timing import Timing
 
 
 @dataclass(frozen=True)
@@ -232,17 +234,15 @@ class Plan:
     @cached_property
     def prize(self) -> float:
         """Collected on the visits, by the real prizes where they are known."""
-        problem = self.problem
-        prizes = problem.prize if problem.revealed_prize is None else problem.revealed_prize
-        left_out = set(self.skipped)
-        return _total(float(prizes[node]) for node in problem.customers if node not in left_out)
+        prizes, left_out = self.problem.real_prizes, set(self.skipped)
+        served = (node for node in self.problem.customers if node not in left_out)
+        return _total(float(prizes[node]) for node in served)
 
     @cached_property
     def leaving_late(self) -> Plan:
         """The same routes, each leaving as late as it may without ending later; less is waited."""
-        roles = _roles(self.problem)
-        routes = tuple(_leaving_late(self.problem, route, roles) for route in self.routes)
-        return replace(self, routes=routes)
+        planner = _Planner(self.problem)
+        return replace(self, routes=tuple(map(planner.leave_late, self.routes)))
 
     def id_of(self, node: int) -> Hashable:
         """What the user calls a node."""
@@ -251,7 +251,7 @@ class Plan:
 
 def make_plan(problem: Problem, routes: Iterable[Iterable[int]], cost: float) -> Plan:
     """The plan in detail, whether it keeps the rules or not."""
-    roles = _roles(problem)
+    planner = _Planner(problem)
     planned = []
     resolved = as_routes(problem, routes)
     driven_by = as_vehicles_of(problem, resolved, vehicles_of(routes, None))
@@ -259,44 +259,10 @@ def make_plan(problem: Problem, routes: Iterable[Iterable[int]], cost: float) ->
         terms = None if driven_by is None else problem.fleet[driven_by[number - 1]]
         nodes = _travelled(problem, listed, terms)
         if nodes:
-            planned.append(_route_plan(problem, number, nodes, roles, terms))
+            planned.append(planner.plan(number, nodes, terms))
     visited = {stop.node for route in planned for stop in route.stops}
     skipped = tuple(node for node in problem.customers if node not in visited)
     return Plan(problem, tuple(planned), cost, skipped)
-
-
-def _route_plan(
-    problem: Problem,
-    number: int,
-    nodes: tuple[int, ...],
-    roles: Mapping[int, str],
-    terms: Terms | None,
-) -> RoutePlan:
-    if problem.has_route_rules:
-        driven_by = _alike(problem, nodes) if terms is None else terms
-        schedule = schedule_route(problem, nodes, driven_by)
-        if schedule is not None:
-            stops = _scheduled(problem, nodes, roles, driven_by, schedule)
-            return RoutePlan(number, stops, terms, True, schedule.pauses or ())
-    route = RoutePlan(number, _schedule(problem, nodes, roles, terms), terms)
-    if terms is not None and math.isfinite(terms.max_duration):
-        return _leaving_late(problem, route, roles)
-    return route
-
-
-def _alike(problem: Problem, nodes: tuple[int, ...]) -> Terms:
-    """What holds for the vehicle of a route where all are alike."""
-    return next((one for one in problem.fleet if one.start == nodes[0]), problem.fleet[0])
-
-
-def _leaving_late(problem: Problem, route: RoutePlan, roles: Mapping[int, str]) -> RoutePlan:
-    """The same route, which leaves as late as it may without ending later."""
-    if route.scheduled:
-        return route
-    nodes = tuple(stop.node for stop in route.stops)
-    start = route.stops[0].reached + route.spare
-    stops = _schedule(problem, nodes, roles, route.vehicle, start)
-    return RoutePlan(route.number, stops, route.vehicle)
 
 
 def node_id(problem: Problem, node: int) -> Hashable:
@@ -318,113 +284,131 @@ def _travelled(problem: Problem, nodes: tuple[int, ...], terms: Terms | None) ->
     return nodes
 
 
-def _roles(problem: Problem) -> dict[int, str]:
-    """Which customers hand goods over, and which receive them."""
-    roles = {node: "pickup" for node in problem.customers if (problem.loads[node] < 0).any()}
-    roles |= {node: "delivery" for node in problem.customers if (problem.loads[node] > 0).any()}
-    for pickup, delivery in problem.pairs:
-        roles |= {pickup: "pickup", delivery: "delivery"}
-    return roles
+class _Times(NamedTuple):
+    """What the time from leaving one stop to leaving the next is spent on."""
+
+    driving: float
+    reached: float
+    waiting: float
+    service: float
+    left: float
+    pause: float = 0.0
 
 
-def _schedule(
-    problem: Problem,
-    nodes: tuple[int, ...],
-    roles: Mapping[int, str],
-    terms: Terms | None = None,
-    start: float | None = None,
-) -> tuple[Stop, ...]:
-    """The stops of one route, one after the other."""
-    loads = [loads_on_way(problem, nodes, kind) for kind in range(problem.kinds_of_load)]
-    leaves_from, back_by = (terms.leaves_from, terms.back_by) if terms else (-math.inf, math.inf)
-    stops: list[Stop] = []
-    held = ride_begins(problem, nodes, terms)  # pickups may wait for their deliveries
-    clock = max(float(problem.windows[nodes[0], 0]), leaves_from) if start is None else start
-    for position, node in enumerate(nodes):
-        first, at_depot = position == 0, node in problem.depots
-        leg_cost = leg_duration = waiting = 0.0
-        if not first:
-            leg_cost = problem.distances.between(nodes[position - 1], node)
-            leg_cost *= 1.0 if terms is None else terms.unit_distance_cost
-            leg_duration = problem.durations.between(nodes[position - 1], node)
-        reached = clock + leg_duration
-        opening, closing = (float(time) for time in problem.windows[node])
-        if position == len(nodes) - 1 and at_depot:
-            closing = min(closing, back_by)
-        back_at_start = position == len(nodes) - 1 and not problem.depots
-        visited = not at_depot and not back_at_start
-        if visited and not first:
-            waiting = max(max(opening, held[position]) - reached, 0.0)
-        service = float(problem.service[node]) if visited else 0.0
-        clock = reached + waiting + service
-        stops.append(
-            Stop(
-                node=node,
-                id=node_id(problem, node),
-                kind=roles.get(node, "visit") if visited else "start" if first else "end",
-                leg_cost=leg_cost,
-                leg_duration=leg_duration,
-                reached=reached,
-                waiting=waiting,
-                service=service,
-                left=clock,
-                amount=float(problem.demand[node]) if visited else 0.0,
-                load=loads[0][position],
-                opening=opening,
-                closing=closing,
-                clock=problem.clock,
-                loads=tuple(one[position] for one in loads),
+class _Planner:
+    """Routes of one problem in detail."""
+
+    def __init__(self, problem: Problem) -> None:
+        self.problem = problem
+        # Which customers hand goods over, and which receive them.
+        loads, nodes = problem.loads, problem.customers
+        self.roles = {node: "pickup" for node in nodes if (loads[node] < 0).any()}
+        self.roles |= {node: "delivery" for node in nodes if (loads[node] > 0).any()}
+        for pickup, delivery in problem.pairs:
+            self.roles |= {pickup: "pickup", delivery: "delivery"}
+
+    def plan(self, number: int, nodes: tuple[int, ...], terms: Terms | None) -> RoutePlan:
+        """One route, leaving as its rules say, or else when its depot opens."""
+        if self.problem.has_route_rules:
+            fleet = self.problem.fleet
+            alike = next((one for one in fleet if one.start == nodes[0]), fleet[0])
+            driven_by = alike if terms is None else terms
+            schedule = schedule_route(self.problem, nodes, driven_by)
+            if schedule is not None:
+                stops = self._stops(nodes, driven_by, _scheduled(schedule), "reload")
+                return RoutePlan(number, stops, terms, True, schedule.pauses or ())
+        route = RoutePlan(number, self._stops(nodes, terms, self._earliest(nodes, terms)), terms)
+        if terms is not None and math.isfinite(terms.max_duration):
+            return self.leave_late(route)
+        return route
+
+    def leave_late(self, route: RoutePlan) -> RoutePlan:
+        """The same route, which leaves as late as it may without ending later."""
+        if route.scheduled:
+            return route
+        nodes = tuple(stop.node for stop in route.stops)
+        times = self._earliest(nodes, route.vehicle, route.stops[0].reached + route.spare)
+        return replace(route, stops=self._stops(nodes, route.vehicle, times))
+
+    def _is_visit(self, nodes: tuple[int, ...], place: int) -> bool:
+        """Whether a customer is served there: not at a depot, nor where a tour closes."""
+        depots = self.problem.depots
+        return nodes[place] not in depots if depots else place < len(nodes) - 1
+
+    def _earliest(
+        self, nodes: tuple[int, ...], terms: Terms | None, start: float | None = None
+    ) -> Iterator[_Times]:
+        """The times of a route without rules of its own, from its start on."""
+        problem = self.problem
+        driven_by = problem.uniform_terms(nodes[0]) if terms is None else terms
+        held: Sequence[float] = [-math.inf] * len(nodes)
+        if problem.max_ride is not None:  # pickups may wait for their deliveries
+            held, _ = begin_with_rides(Timing(problem, nodes, driven_by))
+        clock = start
+        if clock is None:
+            clock = max(float(problem.windows[nodes[0], 0]), driven_by.leaves_from)
+        for place, node in enumerate(nodes):
+            visited = self._is_visit(nodes, place)
+            driving = problem.durations.between(nodes[place - 1], node) if place else 0.0
+            reached = clock + driving
+            opening = max(float(problem.windows[node, 0]), held[place])
+            waiting = max(opening - reached, 0.0) if visited and place else 0.0
+            service = float(problem.service[node]) if visited else 0.0
+            clock = reached + waiting + service
+            yield _Times(driving, reached, waiting, service, clock)
+
+    def _stops(
+        self,
+        nodes: tuple[int, ...],
+        terms: Terms | None,
+        times: Iterable[_Times],
+        on_the_way: str = "end",
+    ) -> tuple[Stop, ...]:
+        """The stops of one route; a depot between its ends is what ``on_the_way`` says."""
+        problem = self.problem
+        kinds = range(problem.kinds_of_load)
+        loads = zip(*(loads_on_way(problem, nodes, kind, terms) for kind in kinds), strict=True)
+        stops = []
+        last = len(nodes) - 1
+        for place, (node, spent, on_board) in enumerate(zip(nodes, times, loads, strict=True)):
+            visited = self._is_visit(nodes, place)
+            kind = "start" if place == 0 else "end" if place == last else on_the_way
+            leg = problem.distances.between(nodes[place - 1], node) if place else 0.0
+            opening, closing = (float(time) for time in problem.windows[node])
+            if place == last and node in problem.depots and terms is not None:
+                closing = min(closing, terms.back_by)
+            stops.append(
+                Stop(
+                    node=node,
+                    id=node_id(problem, node),
+                    kind=self.roles.get(node, "visit") if visited else kind,
+                    leg_cost=leg if terms is None else terms.unit_distance_cost * leg,
+                    leg_duration=spent.driving,
+                    reached=spent.reached,
+                    waiting=spent.waiting,
+                    service=spent.service,
+                    left=spent.left,
+                    amount=float(problem.demand[node]) if visited else 0.0,
+                    load=on_board[0],
+                    opening=opening,
+                    closing=closing,
+                    clock=problem.clock,
+                    loads=on_board,
+                    pause=spent.pause,
+                )
             )
-        )
-    return tuple(stops)
+        return tuple(stops)
 
 
-def _scheduled(
-    problem: Problem,
-    nodes: tuple[int, ...],
-    roles: Mapping[int, str],
-    terms: Terms,
-    schedule: Schedule,
-) -> tuple[Stop, ...]:
-    """The stops of one route with the times of its schedule."""
-    loads = [loads_on_way(problem, nodes, kind, terms) for kind in range(problem.kinds_of_load)]
-    stops = []
-    last = len(nodes) - 1
-    for position, node in enumerate(nodes):
-        first, at_depot = position == 0, node in problem.depots
-        before = nodes[max(position - 1, 0)]
-        opening, closing = (float(time) for time in problem.windows[node])
-        if position == last and at_depot:
-            closing = min(closing, terms.back_by)
-        reached, left = schedule.reached[position], schedule.left[position]
-        service = schedule.service[position]
-        kind = "start" if first else "end" if position == last else "reload"
-        pause = 0.0
-        if not first:
-            pause = reached - schedule.left[position - 1] - schedule.driving[position]
-        stops.append(
-            Stop(
-                node=node,
-                id=node_id(problem, node),
-                kind=kind if at_depot else roles.get(node, "visit"),
-                leg_cost=0.0
-                if first
-                else terms.unit_distance_cost * problem.distances.between(before, node),
-                leg_duration=schedule.driving[position],
-                reached=reached,
-                waiting=_without_dust(left - reached - service, left),
-                service=service,
-                left=left,
-                amount=0.0 if at_depot else float(problem.demand[node]),
-                load=loads[0][position],
-                opening=opening,
-                closing=closing,
-                clock=problem.clock,
-                loads=tuple(one[position] for one in loads),
-                pause=_without_dust(pause, reached),
-            )
-        )
-    return tuple(stops)
+def _scheduled(schedule: Schedule) -> Iterator[_Times]:
+    """The times of a route with rules of its own."""
+    before = schedule.departure
+    columns = (schedule.driving, schedule.reached, schedule.service, schedule.left)
+    for driving, reached, service, left in zip(*columns, strict=True):
+        waiting = _without_dust(left - reached - service, left)
+        pause = _without_dust(reached - before - driving, reached)
+        yield _Times(driving, reached, waiting, service, left, pause)
+        before = left
 
 
 def _without_dust(span: float, beside: float) -> float:

@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from datetime import datetime, timedelta
 
-from spacevrp.problems.breaks import called_break
 from spacevrp.problems.clock import Clock, Moment
+from spacevrp.problems.fleet import called_break
 from spacevrp.problems.plan import Plan, RoutePlan, Stop
 from spacevrp.problems.referee_schedule import Pause
 
@@ -68,7 +68,7 @@ def _is_loaded(plan: Plan) -> bool:
 
 def _summary(plan: Plan, route: RoutePlan) -> str:
     visits = len(route.visits)
-    parts = ["1 stop" if visits == 1 else f"{visits} stops", f"cost {write_number(route.cost)}"]
+    parts = [count(visits, "stop"), f"cost {write_number(route.cost)}"]
     if route.vehicle is not None:
         parts.insert(0, route.vehicle.name or f"type {route.vehicle.number}")
     if route.fixed_cost:
@@ -159,10 +159,8 @@ def _table(plan: Plan, route: RoutePlan) -> list[str]:
     columns.append(("leg cost", lambda stop: write_number(stop.leg_cost)))
     cells = [[heading, *map(write, route.stops)] for heading, write in columns]
     widths = [max(map(len, column)) for column in cells]
-    return [_row(row, widths) for row in zip(*cells, strict=True)]
-
-
-def _row(cells: Sequence[str], widths: Sequence[int]) -> str:
-    first = cells[0].ljust(widths[0])
-    rest = [cell.rjust(width) for cell, width in zip(cells[1:], widths[1:], strict=True)]
-    return "  ".join([first, *rest])
+    rows = []
+    for first, *others in zip(*cells, strict=True):
+        padded = [cell.rjust(width) for cell, width in zip(others, widths[1:], strict=True)]
+        rows.append("  ".join([first.ljust(widths[0]), *padded]))
+    return rows

@@ -66,14 +66,16 @@ def _vroom_route(
     seconds = TIME_UNITS[problem.time_unit]
     name = "" if route.vehicle is None else route.vehicle.name or f"type {route.vehicle.number}"
     vehicle, is_only_one = drivers.next(name)
+    setups = _setups(problem, route)
+    priorities = [0] * problem.size if problem.priority is None else problem.priority
     document: dict[str, Any] = {
         "vehicle": vehicle,
         "cost": route.cost + route.fixed_cost + route.time_cost,
-        "setup": seconds * sum(_setups(problem, route)),
-        "service": seconds * (route.service - sum(_setups(problem, route))),
+        "setup": seconds * sum(setups),
+        "service": seconds * (route.service - sum(setups)),
         "duration": seconds * route.driving,
         "waiting_time": seconds * route.waiting,
-        "priority": sum(_priority(problem, stop.node) for stop in route.visits),
+        "priority": sum(int(priorities[stop.node]) for stop in route.visits),
     }
     if name and is_only_one:  # otherwise the name is that of several
         document["description"] = name
@@ -91,9 +93,7 @@ def _vroom_route(
     driven = 0.0
     paired = {node for pair in problem.pairs for node in pair}
     last = len(route.stops) - 1
-    for position, (stop, setup) in enumerate(
-        zip(route.stops, _setups(problem, route), strict=True)
-    ):
+    for position, (stop, setup) in enumerate(zip(route.stops, setups, strict=True)):
         driven += seconds * stop.leg_duration
         if 0 < position < last or (position == last and stop.kind != "end"):
             steps += _vroom_breaks(route, {position}, seconds)
@@ -175,10 +175,6 @@ def _setups(problem: Problem, route: RoutePlan) -> list[float]:
         else 0.0
         for position, stop in enumerate(route.stops)
     ]
-
-
-def _priority(problem: Problem, node: int) -> int:
-    return 0 if problem.priority is None else int(problem.priority[node])
 
 
 def _in_seconds(moment: Moment, seconds: float) -> Moment:

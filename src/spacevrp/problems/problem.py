@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass, fields, replace
 from functools import cached_property
+from pathlib import Path
 from typing import Any, get_args
 
 import numpy as np
@@ -19,30 +21,30 @@ from spacevrp.problems.conversion import (
     as_windows,
     per_node,
     plain_array,
+    read_loads,
     show,
 )
 from spacevrp.problems.distances import Distances
-from spacevrp.problems.errors import ProblemError
+from spacevrp.problems.errors import ProblemError, SpacevrpError, UnsupportedError
 from spacevrp.problems.features import Features
 from spacevrp.problems.fleet import as_vehicles
-from spacevrp.problems.implied import NEUTRAL_FLAGS, flags_of
 from spacevrp.problems.keywords import refuse_unknown
 from spacevrp.problems.labels import as_ids, as_places, resolve_nodes, with_id
-from spacevrp.problems.loads import read_loads
 from spacevrp.problems.moments import (
     Reading,
+    fill_openings,
     read_all_windows,
     read_release,
     read_travel_times,
     read_vehicle_moments,
 )
-from spacevrp.problems.openings import fill_openings
 from spacevrp.problems.problem_data import LoadRule
 from spacevrp.problems.relations import present_relations, read_relations
 from spacevrp.problems.route_rules import RULE_WORDS, as_setup, least_durations
 from spacevrp.problems.scales import BASE_TOLERANCE
+from spacevrp.problems.sources import is_frame
 from spacevrp.problems.validation import validate
-from spacevrp.problems.variants import describe_features, parse_variant
+from spacevrp.problems.variants import NEUTRAL_FLAGS, describe_features, flags_of, parse_variant
 from spacevrp.problems.vroom_names import as_vehicle_ids
 
 LOAD_RULES: tuple[str, ...] = get_args(LoadRule)
@@ -55,9 +57,8 @@ class Problem(Constructors):
     """A routing instance in the user's own units and numbering.
 
     Build one with :meth:`from_coordinates`, :meth:`from_lonlat` or :meth:`from_matrix`, or from
-    what another program wrote: :meth:`from_frame`, :meth:`from_ortools`, :meth:`from_table`,
-    :meth:`from_vroom`; :meth:`from_data` finds out which. Absent features keep their neutral
-    defaults: no demand, infinite capacity, windows that never close, no length limit.
+    what another program wrote; :meth:`from_data` finds out which. Absent features keep their
+    neutral defaults: no demand, infinite capacity, windows that never close, no length limit.
     What a declared variant says goes without saying: ``variant="OCVRP"`` opens the routes,
     ``variant="OP"`` means one route and as much prize as possible. To contradict it is an error.
 
@@ -81,10 +82,10 @@ class Problem(Constructors):
     windows
         (N, 2) earliest and latest start of service; a depot's window is when it is open. Customers
         may have a list of windows instead, in order: here is then what they span, and the gaps are
-        in ``closed``. Numbers,
-        or dates with a time (datetime, ISO text), or times of day (``"08:30"``), with None for no
-        limit; these are kept as numbers after the ``clock``'s origin, and plans give them back.
-        Without an opening, vehicles leave a depot as early as any customer needs.
+        in ``closed``. Numbers, or dates with a time (datetime, ISO text), or times of day
+        (``"08:30"``), with None for no limit; these are kept as numbers after the ``clock``'s
+        origin, and plans give them back. Without an opening, vehicles leave a depot as early as any
+        customer needs.
     service
         (N,) duration of service: numbers, or timedeltas.
     max_length
@@ -138,7 +139,7 @@ class Problem(Constructors):
         What was loaded last is unloaded first.
     groups
         Sets of customers of whom one is served, each a
-        :class:`~spacevrp.problems.relation_data.Group`, a table of its fields, or a list of nodes.
+        :class:`~spacevrp.problems.problem_data.Group`, a table of its fields, or a list of nodes.
     same_route, different_routes
         Sets of customers: those of a set who are served share one route, or none shares a route.
     order
@@ -174,11 +175,8 @@ class Problem(Constructors):
     def _convert(self) -> None:
         """Convert, fill in and check every field."""
         if not isinstance(self.distances, Distances):
-            raise ProblemError(
-                "distances",
-                "Distances; or use Problem.from_coordinates or Problem.from_matrix",
-                show(self.distances),
-            )
+            expected = "Distances; or use Problem.from_coordinates or Problem.from_matrix"
+            raise ProblemError("distances", expected, show(self.distances))
         size = self.distances.size
 
         def keep(name: str, value: object) -> None:
@@ -220,12 +218,10 @@ class Problem(Constructors):
         keep("capacity", capacities[0])
         keep("more_capacity", capacities[1:])
         keep("vehicles", as_vehicles(self.vehicles, self.ids, self.kinds_of_load, self.time_unit))
-        keep("prize", per_node("prize", self.prize, size, 0.0))
         skip_cost = 0.0 if self.maximise_prize else np.inf
-        keep("penalty", per_node("penalty", self.penalty, size, skip_cost))
-        if self.revealed_prize is not None:
-            revealed = per_node("revealed_prize", self.revealed_prize, size, 0.0)
-            keep("revealed_prize", revealed)
+        for name, neutral in (("prize", 0.0), ("penalty", skip_cost), ("revealed_prize", 0.0)):
+            if name != "revealed_prize" or self.revealed_prize is not None:
+                keep(name, per_node(name, getattr(self, name), size, neutral))
         self._set_times()
         for name in ("max_length", "min_prize"):
             keep(name, as_number(name, getattr(self, name)))
@@ -349,14 +345,46 @@ class Problem(Constructors):
 
 def _same(left: Any, right: Any) -> bool:
     if isinstance(left, Distances) and isinstance(right, Distances):
-        if (left.coordinates is None) != (right.coordinates is None):
-            return False
-        if left.coordinates is not None and right.coordinates is not None:
-            same_points = np.array_equal(left.coordinates, right.coordinates)
-            return bool(same_points) and left.metric == right.metric
-        return bool(np.array_equal(left.matrix(), right.matrix()))
+        return left.same_as(right)
     if isinstance(left, np.ndarray) or isinstance(right, np.ndarray):  # one may be None
         return type(left) is type(right) and bool(np.array_equal(left, right))
     if isinstance(left, tuple) and isinstance(right, tuple) and left and right:
         return len(left) == len(right) and all(map(_same, left, right))
     return bool(left == right)
+
+
+_EXPECTED = "expected a Problem or several"
+
+
+def as_problems(given: Any) -> tuple[list[Problem], bool]:
+    """The problems, and whether one was given rather than a list.
+
+    One is a :class:`Problem`, or what :meth:`Problem.from_data` takes: a data frame, or a table of
+    keys. A list may mix them, and their sizes and variants.
+    """
+    if is_one(given):
+        return [_as_problem(given)], True
+    if isinstance(given, str | bytes | Path):
+        raise SpacevrpError(f"problem: {_EXPECTED}, received {show(given)}; see spacevrp.read")
+    try:
+        several = list(given)
+    except TypeError:
+        raise SpacevrpError(f"problem: {_EXPECTED}, received {show(given)}") from None
+    problems = []
+    for number, entry in enumerate(several):
+        if not is_one(entry):
+            raise SpacevrpError(f"problem, number {number}: {_EXPECTED}, received {show(entry)}")
+        try:
+            problems.append(_as_problem(entry))
+        except (ProblemError, UnsupportedError) as error:
+            raise SpacevrpError(f"problem, number {number}: {error}") from error
+    return problems, False
+
+
+def is_one(given: Any) -> bool:
+    """Whether this is one problem, in any form, rather than a list of them."""
+    return isinstance(given, Problem | Mapping) or is_frame(given)
+
+
+def _as_problem(given: Any) -> Problem:
+    return given if isinstance(given, Problem) else Problem.from_data(given)

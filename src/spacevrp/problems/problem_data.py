@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Hashable, Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field, fields, replace
 from functools import cached_property
-from typing import Literal
+from typing import Any, Literal
 
 import numpy as np
 
@@ -15,7 +15,39 @@ from spacevrp.problems.distances import Distances
 from spacevrp.problems.features import Features
 from spacevrp.problems.fleet import NEVER, ROUTE_RULES, Terms, Vehicle, route_rules_of
 from spacevrp.problems.leniency import allows_unservable
-from spacevrp.problems.relation_data import RelationData
+from spacevrp.problems.objective import Objective
+
+
+@dataclass(frozen=True)
+class Group:
+    """Customers of whom one is served, and the others are not.
+
+    Parameters
+    ----------
+    nodes
+        The customers: numbers, or their ids.
+    required
+        Whether one of them must be served; otherwise at most one is.
+    """
+
+    nodes: Sequence[int]
+    required: bool = True
+
+
+@dataclass(frozen=True, eq=False, kw_only=True)
+class RelationData:
+    """Relations of a :class:`~spacevrp.problems.problem.Problem`, which says what they mean."""
+
+    pickup: Array | None = None
+    max_ride: Array | None = None
+    lifo: bool = False
+    groups: tuple[Group, ...] = ()
+    same_route: tuple[tuple[int, ...], ...] = ()
+    different_routes: tuple[tuple[int, ...], ...] = ()
+    order: tuple[tuple[int, int], ...] = ()
+    priority: Array | None = None
+    objective: Objective = field(default_factory=Objective)
+
 
 LoadRule = Literal["paper", "single", "separate"]
 
@@ -91,6 +123,11 @@ class ProblemData(RelationData):
         return self.pickup.reshape(self.loads.shape)
 
     @property
+    def real_prizes(self) -> Array:
+        """What visits yield, (N,): as far as it is known, the real prizes."""
+        return self.prize if self.revealed_prize is None else self.revealed_prize
+
+    @property
     def capacities(self) -> tuple[float, ...]:
         """The capacity for every kind of load, unless a vehicle has its own."""
         return (self.capacity, *self.more_capacity)
@@ -104,19 +141,7 @@ class ProblemData(RelationData):
     def fleet(self) -> tuple[Terms, ...]:
         """What holds for each type of vehicle; of a uniform fleet, one type for each depot."""
         if self.vehicles is None:
-            return tuple(
-                Terms(
-                    number=number,
-                    name="",
-                    count=None,
-                    capacities=self.capacities,
-                    start=depot,
-                    end=None if self.open_routes else depot,
-                    fixed_cost=0.0,
-                    max_length=self.max_length,
-                )
-                for number, depot in enumerate(self.depots)
-            )
+            return tuple(self.uniform_terms(depot, k) for k, depot in enumerate(self.depots))
         owner = {
             node: number
             for number, one in enumerate(self.vehicles)
@@ -126,6 +151,11 @@ class ProblemData(RelationData):
             self._terms(number, vehicle, {node for node in owner if owner[node] != number})
             for number, vehicle in enumerate(self.vehicles)
         )
+
+    def uniform_terms(self, start: int, number: int = 0) -> Terms:
+        """What holds for every vehicle that starts there, where all are alike."""
+        end = None if self.open_routes else start
+        return Terms(number, "", None, self.capacities, start, end, 0.0, self.max_length)
 
     def _terms(self, number: int, vehicle: Vehicle, kept_for_others: set[int]) -> Terms:
         start = self.depots[0] if vehicle.start is None else vehicle.start
@@ -137,33 +167,22 @@ class ProblemData(RelationData):
         if vehicle.allowed is not None:
             forbidden |= set(self.customers) - set(vehicle.allowed)
         leaves_from, back_by = vehicle.window or NEVER
-        terms = Terms(
-            number=number,
-            name=vehicle.name,
-            count=vehicle.count,
-            capacities=self.capacities if vehicle.capacity is None else vehicle.capacity,
-            start=start,
-            end=end,
-            fixed_cost=vehicle.fixed_cost,
-            max_length=self.max_length if vehicle.max_length is None else vehicle.max_length,
-            leaves_from=leaves_from,
-            back_by=back_by,
-            forbidden=frozenset(forbidden),
-            pinned=vehicle.pinned,
-            unit_distance_cost=vehicle.unit_distance_cost,
-            max_duration=np.inf if vehicle.max_duration is None else vehicle.max_duration,
-            max_stops=vehicle.max_stops,
-            latest_start=np.inf if vehicle.latest_start is None else vehicle.latest_start,
-            max_overtime=vehicle.max_overtime,
-            overtime_cost=vehicle.overtime_cost,
-            unit_duration_cost=vehicle.unit_duration_cost,
-            speed_factor=vehicle.speed_factor,
-            service=vehicle.service,
-            breaks=vehicle.breaks,
-            reload_depots=vehicle.reload_depots,
-            max_reloads=vehicle.max_reloads,
-            on_board=vehicle.on_board,
-        )
+        own: dict[str, Any] = {
+            "number": number,
+            "capacities": self.capacities if vehicle.capacity is None else vehicle.capacity,
+            "start": start,
+            "end": end,
+            "max_length": self.max_length if vehicle.max_length is None else vehicle.max_length,
+            "leaves_from": leaves_from,
+            "back_by": back_by,
+            "forbidden": frozenset(forbidden),
+            "max_duration": np.inf if vehicle.max_duration is None else vehicle.max_duration,
+            "latest_start": np.inf if vehicle.latest_start is None else vehicle.latest_start,
+        }
+        same = {
+            one.name: getattr(vehicle, one.name) for one in fields(Terms) if one.name not in own
+        }
+        terms = Terms(**own, **same)
         if terms.on_board is not None and not terms.may_reload:
             absent = self.loaded_customers - set(terms.on_board)
             terms = replace(terms, forbidden=terms.forbidden | absent)

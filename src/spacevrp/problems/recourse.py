@@ -49,7 +49,8 @@ def visit_more(problem: Problem, routes: Routes) -> tuple[Routes, int]:
     goes on to the customer whose detour less its penalty costs least, until the prizes suffice.
     """
     driven = [route for route in routes if set(route).difference(problem.depots)]
-    current = driven or [_empty(problem)]
+    depot = problem.depots[0]
+    current = driven or [(depot,) if problem.open_routes else (depot, depot)]
     before = sum(map(len, current))
     if problem.size <= MOST_NODES and can_plan_ahead(problem):
         current = _on_the_way(problem, current)
@@ -90,7 +91,7 @@ def expected_cost(problem: Problem, plan: Solution) -> float | None:
 
 def _on_the_way(problem: Problem, routes: Sequence[tuple[int, ...]]) -> list[tuple[int, ...]]:
     """The routes as they are driven one after the other, with visits put in ahead of a vehicle."""
-    length, real = problem.distances.matrix(), _real_prizes(problem)
+    length, real = problem.distances.matrix(), problem.real_prizes
     # A plan made with expected prizes may use half of the referee's slack.
     required = (1.0 - _SHARE * BASE_TOLERANCE) * problem.min_prize
     planned = {node for route in routes for node in route}
@@ -144,18 +145,9 @@ def _cheapest(
     return chosen, places[int(detour[:, chosen].argmin())]
 
 
-def _real_prizes(problem: Problem) -> Array:
-    return problem.prize if problem.revealed_prize is None else problem.revealed_prize
-
-
-def _empty(problem: Problem) -> tuple[int, ...]:
-    depot = problem.depots[0]
-    return (depot,) if problem.open_routes else (depot, depot)
-
-
 def _at_the_end(problem: Problem, route: tuple[int, ...], left: list[int]) -> list[int]:
     """Whom a vehicle visits before it returns, one after the other, until it has enough."""
-    prizes = _real_prizes(problem)
+    prizes = problem.real_prizes
     total = float(prizes[list(problem.customers)].sum())
     required = min(problem.min_prize, total) - BASE_TOLERANCE * problem.min_prize
     collected = total - float(prizes[left].sum())

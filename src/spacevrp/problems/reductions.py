@@ -43,29 +43,16 @@ _HIGH = 1.5
 
 @dataclass(frozen=True)
 class Reduction:
-    """What the model sees, and the way back.
+    """What the model sees, and the way back."""
 
-    Attributes
-    ----------
-    problem
-        As the model sees it.
-    map_back
-        Routes of that as routes of the problem itself.
-    exact
-        Whether every plan costs the same in both and none is lost, so that nothing else need be
-        tried.
-    shown
-        The distances that the network is shown, where they are not those of that problem, whose
-        rules and costs hold all the same.
-    in_place
-        Whether it takes the place of the problem as it is, of which one augmentation is then
-        enough.
-    """
-
-    problem: Problem
-    map_back: Callable[[Routes], Routes]
+    problem: Problem  # as the model sees it
+    map_back: Callable[[Routes], Routes]  # from its routes to those of the problem itself
+    # Whether every plan costs the same in both and none is lost: nothing else need be tried.
     exact: bool = True
+    # What distances the network is shown, where they are not those of that problem, whose rules
+    # and costs hold all the same.
     shown: Problem | None = None
+    # Whether it takes the place of the problem as it is, of which one augmentation is then enough.
     in_place: bool = True
 
 
@@ -76,11 +63,7 @@ def plain_reduction(problem: Problem) -> Reduction:
 
 def as_it_is(problem: Problem) -> Reduction:
     """The problem itself, in every respect."""
-    return Reduction(problem, _unchanged)
-
-
-def _unchanged(routes: Routes) -> Routes:
-    return routes
+    return Reduction(problem, lambda routes: routes)
 
 
 def other_reductions(problem: Problem) -> list[Reduction]:
@@ -316,3 +299,56 @@ def everybody_served(problem: Problem) -> Reduction:
         min_prize=0.0,
     )
     return replace(plain_reduction(whole), exact=False, in_place=False)
+
+
+@dataclass(frozen=True)
+class Decomposition:
+    """A problem for each depot that is the nearest of a customer.
+
+    Where routes come home and the depots lie on a map, most customers belong to the nearest depot.
+    """
+
+    problems: tuple[Problem, ...]  # with one depot, node 0, for each part
+    nodes: tuple[np.ndarray, ...]  # of each part: which nodes of the whole problem its nodes are
+
+    def together(self, plans: Sequence[Routes]) -> Routes:
+        """Routes of the whole problem, from those of every part."""
+        return [
+            tuple(int(nodes[node]) for node in route)
+            for nodes, routes in zip(self.nodes, plans, strict=True)
+            for route in routes
+        ]
+
+
+def decompose(problem: Problem) -> Decomposition | None:
+    """The parts; None where there is one at most, or planning them apart does not help.
+
+    On open routes it helps where linehauls come first; on distances that have nothing of a map it
+    does not, as customers near the same depot need not be near each other.
+    """
+    if len(problem.depots) < 2 or problem.size > MOST_NODES or problem.max_routes is not None:
+        return None
+    if problem.pairs or problem.maximise_prize:
+        return None
+    if problem.open_routes and not problem.backhaul_last:
+        return None
+    if not has_one_metric(problem) or not depots_are_alike(problem) or has_no_map(problem):
+        return None
+    length = problem.distances.matrix()
+    customers, depots = np.array(problem.customers), np.array(problem.depots)
+    away = length[depots][:, customers]  # (K, C)
+    if not problem.open_routes:
+        away = away + length[customers][:, depots].T
+    nearest = away.argmin(axis=0)
+    nodes = [
+        np.array([depot, *customers[nearest == number]])
+        for number, depot in enumerate(depots)
+        if (nearest == number).any()
+    ]
+    if len(nodes) < 2:
+        return None
+    problems = tuple(
+        with_one_depot(problem, some, length[some][:, some], open_routes=problem.open_routes)
+        for some in nodes
+    )
+    return Decomposition(problems, tuple(nodes))

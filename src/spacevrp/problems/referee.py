@@ -11,7 +11,6 @@ import operator
 from collections.abc import Iterable, Mapping, Sequence, Set
 from dataclasses import dataclass, field, replace
 from functools import cached_property
-from itertools import pairwise
 
 import numpy as np
 
@@ -20,12 +19,16 @@ from spacevrp.problems.conversion import show
 from spacevrp.problems.errors import SolutionError
 from spacevrp.problems.fleet import Terms
 from spacevrp.problems.problem import BASE_TOLERANCE, Problem
-from spacevrp.problems.referee_fleet import check_counts, check_fleet_shape, check_permissions
+from spacevrp.problems.referee_fleet import (
+    check_counts,
+    check_fleet_shape,
+    check_permissions,
+    check_route_rules,
+)
 from spacevrp.problems.referee_relations import (
     check_plan_relations,
     check_route_relations,
     objective_terms,
-    ride_schedule,
 )
 from spacevrp.problems.referee_rules import (
     Trip,
@@ -41,7 +44,6 @@ from spacevrp.problems.referee_rules import (
     write_apart,
 )
 from spacevrp.problems.referee_schedule import schedule_route
-from spacevrp.problems.referee_working_time import check_route_rules
 
 __all__ = ["Verdict", "Violation", "as_routes", "as_vehicles_of", "judge", "with_best_vehicles"]
 
@@ -147,19 +149,9 @@ def judge_route(
     if problem.has_route_rules:
         trip = replace(trip, schedule=schedule_route(problem, trip.nodes, trip.terms))
         violations += check_route_rules(problem, trip)
-        return trip, violations + check_route_relations(problem, trip)
-    violations += check_windows(problem, trip)
-    violations += check_duration(problem, trip)
-    violations += check_route_relations(problem, trip)
-    return trip, violations
-
-
-def ride_begins(problem: Problem, nodes: tuple[int, ...], terms: Terms | None) -> Sequence[float]:
-    """When service begins at each node at the earliest, for the sake of rides; else any time."""
-    if problem.max_ride is None:
-        return [-math.inf] * len(nodes)
-    trip = Trip(0, nodes, (), (), (), _uniform_terms(problem, nodes[0]) if terms is None else terms)
-    return ride_schedule(problem, trip)[0]
+    else:
+        violations += check_windows(problem, trip) + check_duration(problem, trip)
+    return trip, violations + check_route_relations(problem, trip)
 
 
 def vehicles_of(routes: object, vehicles: Iterable[int | str] | None) -> object:
@@ -176,23 +168,12 @@ def as_vehicles_of(
         return stated
     if len(problem.fleet) == 1:
         return (0,) * len(routes)
-    cost = np.zeros((len(routes), len(problem.fleet)))
-    faults = np.zeros_like(cost)
-    idle = []
-    for row, nodes in enumerate(routes):
-        for terms in problem.fleet:
-            trip, violations = judge_route(problem, row + 1, nodes, terms)
-            faults[row, terms.number] = len(violations)
-            cost[row, terms.number] = 0.0 if trip is None else _price(trip)
-        if trip is None:
-            idle.append(row)  # an unused vehicle takes no place
-    leaves = [row for row in range(len(routes)) if row not in idle]
-    resolved = [0] * len(routes)
-    if leaves:
-        counts = [terms.count for terms in problem.fleet]
-        chosen = cheapest_vehicles(cost[leaves], faults[leaves], counts)
-        for row, number in zip(leaves, chosen, strict=True):
-            resolved[row] = number
+    depots = set(problem.depots)
+    leaves = [row for row, nodes in enumerate(routes) if not depots.issuperset(nodes)]
+    resolved = [0] * len(routes)  # an unused vehicle takes no place
+    ways = [[routes[row]] * len(problem.fleet) for row in leaves]
+    for row, number in zip(leaves, _best_types(problem, ways), strict=True):
+        resolved[row] = number
     return tuple(resolved)
 
 
@@ -202,21 +183,24 @@ def with_best_vehicles(problem: Problem, stops: Sequence[Sequence[int]]) -> Flee
     Exactly the best of all assignments. The routes begin and end where their vehicles do. Where all
     vehicles are alike but carry several kinds of load, only the depots are chosen.
     """
-    fleet = problem.fleet
-    cost = np.zeros((len(stops), len(fleet)))
+    ways = [[around(customers, terms) for terms in problem.fleet] for customers in stops]
+    chosen = _best_types(problem, ways)
+    routes = [of_types[number] for of_types, number in zip(ways, chosen, strict=True)]
+    return FleetRoutes(routes, None if problem.vehicles is None else chosen)
+
+
+def _best_types(problem: Problem, ways: Sequence[Sequence[tuple[int, ...]]]) -> tuple[int, ...]:
+    """The type that drives each route, which has customers; ``ways`` are its nodes by type."""
+    cost = np.zeros((len(ways), len(problem.fleet)))
     faults = np.zeros_like(cost)
-    for row, customers in enumerate(stops):
-        for terms in fleet:
-            nodes = around(customers, terms)
+    for row, of_types in enumerate(ways):
+        for terms, nodes in zip(problem.fleet, of_types, strict=True):
             trip, violations = judge_route(problem, row + 1, nodes, terms)
             assert trip is not None  # it has customers
             faults[row, terms.number] = len(violations)
             cost[row, terms.number] = _price(trip)
-    chosen: tuple[int, ...] = ()
-    if stops:
-        chosen = cheapest_vehicles(cost, faults, [terms.count for terms in fleet])
-    routes = [around(customers, fleet[k]) for customers, k in zip(stops, chosen, strict=True)]
-    return FleetRoutes(routes, None if problem.vehicles is None else chosen)
+    counts = [terms.count for terms in problem.fleet]
+    return cheapest_vehicles(cost, faults, counts) if ways else ()
 
 
 def around(customers: Sequence[int], terms: Terms) -> tuple[int, ...]:
@@ -302,36 +286,19 @@ def _check_shape(
         node = nodes[position]
         if node in problem.depots:
             fault("depot", f"visits depot {node} on the way, at position {position + 1}", node)
-    if all(node in problem.depots for node in nodes):
-        return None, faults
-    legs = tuple(pairwise(nodes))
-    customers = tuple(node for node in nodes if node not in problem.depots)
-    terms = _uniform_terms(problem, first)
-    return Trip(number, nodes, customers, legs, _lengths(problem, legs), terms), faults
+    return Trip.along(problem, number, nodes, problem.uniform_terms(first)), faults
 
 
 def _check_tour(
     problem: Problem, number: int, nodes: tuple[int, ...]
-) -> tuple[Trip, list[Violation]]:
+) -> tuple[Trip | None, list[Violation]]:
     """A tour without a depot: the leg from its last node to its first is understood."""
     faults = []
     if len(nodes) > 1 and nodes[0] == nodes[-1]:
         text = f"route {number} repeats its first node {nodes[0]} at the end, expected it only once"
         faults.append(Violation("shape", text, number, nodes[0]))
         nodes = nodes[:-1]
-    legs = tuple(zip(nodes, nodes[1:] + nodes[:1], strict=True))
-    terms = _uniform_terms(problem, nodes[0])
-    return Trip(number, nodes, nodes, legs, _lengths(problem, legs), terms), faults
-
-
-def _uniform_terms(problem: Problem, start: int) -> Terms:
-    """What holds for every vehicle where all are alike."""
-    end = None if problem.open_routes else start
-    return Terms(0, "", None, problem.capacities, start, end, 0.0, problem.max_length)
-
-
-def _lengths(problem: Problem, legs: tuple[tuple[int, int], ...]) -> tuple[float, ...]:
-    return tuple(problem.distances.between(origin, target) for origin, target in legs)
+    return Trip.along(problem, number, nodes, problem.uniform_terms(nodes[0])), faults
 
 
 # ------------------------------------------------------------------------ the plan as a whole
@@ -352,11 +319,9 @@ def _check_visits(problem: Problem, trips: list[Trip]) -> list[Violation]:
     for trip in trips:
         for node in trip.customers:
             if node in first_visit:
-                text = (
-                    f"route {trip.number} visits {name_node(problem, node)} again, "
-                    f"already visited by route {first_visit[node]}"
-                )
-                violations.append(Violation("visit", text, trip.number, node))
+                before = f"already visited by route {first_visit[node]}"
+                text = f"visits {name_node(problem, node)} again, {before}"
+                violations.append(trip.fault("visit", text, node))
             else:
                 first_visit[node] = trip.number
     for node in problem.customers:
@@ -368,7 +333,7 @@ def _check_visits(problem: Problem, trips: list[Trip]) -> list[Violation]:
 
 def _check_prize(problem: Problem, trips: list[Trip]) -> list[Violation]:
     """Enough of the real prizes must be collected, or all there is."""
-    prizes = problem.prize if problem.revealed_prize is None else problem.revealed_prize
+    prizes = problem.real_prizes
     visited = _visited(trips)
     if len(visited) == len(problem.customers):
         return []

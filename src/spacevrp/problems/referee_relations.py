@@ -9,7 +9,8 @@ from itertools import pairwise
 from spacevrp.problems.fleet import called
 from spacevrp.problems.problem import Problem
 from spacevrp.problems.referee_rules import Trip, Violation, name_node, route_duration, write_apart
-from spacevrp.problems.referee_schedule import Ride, rides_of
+from spacevrp.problems.referee_schedule import begin_with_rides, schedule_route
+from spacevrp.problems.referee_timing import Timing
 
 
 def check_route_relations(problem: Problem, trip: Trip) -> list[Violation]:
@@ -55,30 +56,25 @@ def check_lifo(problem: Problem, trip: Trip) -> list[Violation]:
             if wanted not in on_board:
                 continue  # a fault of the pair
             if on_board[-1] != wanted:
-                text = (
-                    f"route {trip.number} delivers to customer {node} while what customer "
-                    f"{on_board[-1]} loaded lies on top, expected last in, first out"
-                )
-                violations.append(Violation("lifo", text, trip.number, node))
+                violations.append(_tell_buried(trip, node, on_board[-1]))
             on_board.remove(wanted)
         elif on_board and (problem.loads[node] > 0).any():
-            text = (
-                f"route {trip.number} delivers to customer {node} while what customer "
-                f"{on_board[-1]} loaded lies on top, expected last in, first out"
-            )
-            violations.append(Violation("lifo", text, trip.number, node))
+            violations.append(_tell_buried(trip, node, on_board[-1]))
     return violations
+
+
+def _tell_buried(trip: Trip, node: int, above: int) -> Violation:
+    what = f"delivers to customer {node} while what customer {above} loaded lies on top"
+    return trip.fault("lifo", f"{what}, expected last in, first out", node)
 
 
 def check_order(problem: Problem, trip: Trip) -> list[Violation]:
     """Where the route serves both, the earlier one comes first."""
     place = first_places(trip)
     return [
-        Violation(
+        trip.fault(
             "order",
-            f"route {trip.number} visits customer {later} before customer {earlier}, expected "
-            f"customer {earlier} first",
-            trip.number,
+            f"visits customer {later} before customer {earlier}, expected customer {earlier} first",
             later,
         )
         for earlier, later in problem.order
@@ -93,11 +89,8 @@ def check_different_routes(problem: Problem, trip: Trip) -> list[Violation]:
     for nodes in problem.different_routes:
         here = sorted((node for node in nodes if node in visited), key=visited.__getitem__)
         for node in here[1:]:
-            text = (
-                f"route {trip.number} visits customers {here[0]} and {node}, expected them on "
-                "different routes"
-            )
-            violations.append(Violation("different_routes", text, trip.number, node))
+            text = f"visits customers {here[0]} and {node}, expected them on different routes"
+            violations.append(trip.fault("different_routes", text, node))
     return violations
 
 
@@ -115,24 +108,22 @@ def check_ride(problem: Problem, trip: Trip) -> list[Violation]:
         blamed = trip.schedule.ride
         driving, service = trip.schedule.driving, trip.schedule.service
     else:
-        _, blamed = ride_schedule(problem, trip)
+        _, blamed = begin_with_rides(Timing(problem, trip.nodes, trip.terms))
         driving = (0.0, *(problem.durations.between(*leg) for leg in pairwise(trip.nodes)))
         service = tuple(float(problem.service[node]) for node in trip.nodes)
     if blamed is None:
         return []
     pickup, delivery, limit = blamed
     origin, target = trip.nodes[pickup], trip.nodes[delivery]
+    ride = f"the ride from customer {origin} to customer {target}"
     # The least time between the two: nothing is waited for.
     least = sum(driving[pickup + 1 : delivery + 1]) + sum(service[pickup + 1 : delivery])
     if least > limit:
         shown, allowed = write_apart(least, limit)
-        told = f"the ride from customer {origin} to customer {target} takes {shown} at least"
+        told = f"{ride} takes {shown} at least"
     else:
         allowed = write_apart(limit)[0]
-        told = (
-            f"windows and other rides make the ride from customer {origin} to customer {target} "
-            "too long"
-        )
+        told = f"windows and other rides make {ride} too long"
     text = f"route {trip.number}: {told}, limit is {allowed}"
     return [Violation("ride", text, trip.number, target)]
 
@@ -142,107 +133,12 @@ def check_ride_duration(problem: Problem, trip: Trip) -> list[Violation]:
     limited_to = trip.terms.max_duration + problem.time_tolerance
     if math.isinf(limited_to) or route_duration(problem, trip) > limited_to:
         return []
-    duration = ride_duration(problem, trip)
+    duration = duration_of(problem, trip)
     if duration <= limited_to or math.isinf(duration):
         return []
     shown, limit = write_apart(duration, trip.terms.max_duration)
-    text = (
-        f"route {trip.number} takes {shown} with its rides, {called(trip.terms)} may take {limit}"
-    )
-    return [Violation("duration", text, trip.number)]
-
-
-def ride_schedule(problem: Problem, trip: Trip) -> tuple[list[float], Ride | None]:
-    """When service begins at each node, as early as rides allow; the ride that is too long, if any.
-
-    Where only the slack of comparisons makes it possible, that is used, too.
-    """
-    begins, blamed = _ride_schedule(problem, trip, 0.0)
-    return (
-        (begins, None) if blamed is None else _ride_schedule(problem, trip, problem.time_tolerance)
-    )
-
-
-def _ride_schedule(problem: Problem, trip: Trip, slack: float) -> tuple[list[float], Ride | None]:
-    """The same with rides longer by the slack.
-
-    Everything begins as early as it can, and a pickup later where its delivery would otherwise
-    begin too long after it. Every such delay is forced, so if it leads beyond a window there is no
-    schedule. Where windows are missed anyway, they do not count here.
-    """
-    rides = rides_of(problem, trip.nodes)
-    late = [-math.inf] * len(trip.nodes)
-    begins = plain = _earliest(problem, trip, late)
-    if not rides or any(map(math.isinf, begins)):
-        return begins, None  # an arc that does not exist is its own fault
-    closings = [closing + problem.time_tolerance for closing in _closings_of(problem, trip)]
-
-    def misses_window(times: list[float]) -> bool:
-        return any(time > closing for time, closing in zip(times, closings, strict=True))
-
-    if misses_window(begins):
-        closings = [math.inf] * len(closings)
-    # Every round moves all pickups as far as the round before asks for. Where no circle of demands
-    # goes on for ever, one after the other they are where they belong.
-    for _ in range(len(rides) + 1):
-        blamed = None
-        for pickup, delivery, limit in rides:
-            service = float(problem.service[trip.nodes[pickup]])
-            least = begins[delivery] - (limit + slack) - service
-            if least > begins[pickup]:
-                late[pickup], blamed = least, (pickup, delivery, limit)
-        if blamed is None:
-            return begins, None
-        begins = _earliest(problem, trip, late)
-        if misses_window(begins):
-            break
-    return plain, blamed
-
-
-def _earliest(problem: Problem, trip: Trip, late: Sequence[float]) -> list[float]:
-    """When service begins at each node of the route, as early as can be, but not before ``late``.
-
-    The first entry is the departure, the last one of a closed route its end.
-    """
-    first = trip.nodes[0]
-    begins = [max(float(problem.windows[first, 0]), trip.terms.leaves_from)]
-    clock = begins[0] + (0.0 if first in problem.depots else float(problem.service[first]))
-    for place, (origin, target) in enumerate(pairwise(trip.nodes), start=1):
-        clock += problem.durations.between(origin, target)
-        if target not in problem.depots:
-            clock = max(clock, float(problem.windows[target, 0]), late[place])
-        begins.append(clock)
-        if target not in problem.depots:
-            clock += float(problem.service[target])
-    return begins
-
-
-def _closings_of(problem: Problem, trip: Trip) -> list[float]:
-    """The latest begin at each node of the route, the shift's end included."""
-    closings = [float(problem.windows[node, 1]) for node in trip.nodes]
-    closings[0] = math.inf
-    last = trip.nodes[-1]
-    service = 0.0 if last in problem.depots else float(problem.service[last])
-    closings[-1] = min(closings[-1], trip.terms.back_by - service)
-    return closings
-
-
-def ride_duration(problem: Problem, trip: Trip) -> float:
-    """How long a route with limited rides takes, if it leaves as late as it can for the same end.
-
-    What is waited for on the way is saved, as far as no window closes; rides only get shorter.
-    """
-    begins, _ = ride_schedule(problem, trip)
-    closings = _closings_of(problem, trip)
-    waited, saved = 0.0, math.inf
-    left = begins[0]
-    for place, (origin, target) in enumerate(pairwise(trip.nodes), start=1):
-        waited += begins[place] - left - problem.durations.between(origin, target)
-        saved = min(saved, waited + closings[place] - begins[place])
-        left = begins[place]
-        if target not in problem.depots:
-            left += float(problem.service[target])
-    return left - begins[0] - max(min(saved, waited), 0.0)
+    text = f"takes {shown} with its rides, {called(trip.terms)} may take {limit}"
+    return [trip.fault("duration", text)]
 
 
 # --------------------------------------------------------------------------------------- the plan
@@ -268,10 +164,8 @@ def check_groups(problem: Problem, trips: Sequence[Trip]) -> list[Violation]:
             text = f"none of the group of customers {listed} is visited, expected one"
             violations.append(Violation("group", text, node=group.nodes[0]))
         for node in served[1:]:
-            text = (
-                f"route {route[node]} visits {name_node(problem, node)}, but customer {served[0]} "
-                f"of the same group is visited by route {route[served[0]]}"
-            )
+            other = f"customer {served[0]} of the same group is visited by route {route[served[0]]}"
+            text = f"route {route[node]} visits {name_node(problem, node)}, but {other}"
             violations.append(Violation("group", text, route[node], node))
     return violations
 
@@ -284,10 +178,8 @@ def check_same_route(problem: Problem, trips: Sequence[Trip]) -> list[Violation]
         served = [node for node in nodes if node in route]
         for node in served[1:]:
             if route[node] != route[served[0]]:
-                text = (
-                    f"route {route[node]} visits customer {node}, expected on route "
-                    f"{route[served[0]]} with customer {served[0]}"
-                )
+                expected = f"on route {route[served[0]]} with customer {served[0]}"
+                text = f"route {route[node]} visits customer {node}, expected {expected}"
                 violations.append(Violation("same_route", text, route[node], node))
     return violations
 
@@ -301,7 +193,8 @@ def duration_of(problem: Problem, trip: Trip) -> float:
         return trip.schedule.duration
     if problem.max_ride is None:
         return route_duration(problem, trip)
-    return ride_duration(problem, trip)
+    schedule = schedule_route(problem, trip.nodes, trip.terms)
+    return math.inf if schedule is None else schedule.duration
 
 
 def objective_terms(problem: Problem, trips: Sequence[Trip], cost: float) -> dict[str, float]:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass
+from itertools import pairwise
 
 from spacevrp.problems.fleet import Terms, called
 from spacevrp.problems.problem import Problem
@@ -53,6 +54,22 @@ class Trip:
     terms: Terms
     schedule: Schedule | None = None
 
+    @classmethod
+    def along(
+        cls, problem: Problem, number: int, nodes: tuple[int, ...], terms: Terms
+    ) -> Trip | None:
+        """The trip over these nodes; None where no customer is among them."""
+        customers = tuple(node for node in nodes if node not in problem.depots)
+        legs = tuple(pairwise(nodes))
+        if not problem.depots:  # the way from the last node to the first is understood
+            legs = tuple(zip(nodes, nodes[1:] + nodes[:1], strict=True))
+        lengths = tuple(problem.distances.between(*leg) for leg in legs)
+        return cls(number, nodes, customers, legs, lengths, terms) if customers else None
+
+    def fault(self, code: str, text: str, node: int | None = None) -> Violation:
+        """A rule that the route breaks; the text goes on after its number."""
+        return Violation(code, f"route {self.number} {text}", self.number, node)
+
 
 def name_node(problem: Problem, node: int) -> str:
     """What to call a node in a message."""
@@ -84,11 +101,8 @@ def check_arcs(problem: Problem, trip: Trip) -> list[Violation]:
     for (origin, target), length in zip(trip.legs, trip.lengths, strict=True):
         duration = problem.durations.between(origin, target) if has_own_durations else length
         if math.isinf(length) or math.isinf(duration):
-            text = (
-                f"route {trip.number} goes from {name_node(problem, origin)} to "
-                f"{name_node(problem, target)}, where there is no arc"
-            )
-            violations.append(Violation("arc", text, trip.number, target))
+            ends = f"from {name_node(problem, origin)} to {name_node(problem, target)}"
+            violations.append(trip.fault("arc", f"goes {ends}, where there is no arc", target))
     return violations
 
 
@@ -148,7 +162,6 @@ def _check_single(cargo: _Cargo, name: str) -> list[Violation]:
     With a start of s the load after a prefix is s minus the prefix sum, so the largest and the
     smallest prefix sum may lie no further apart than the capacity.
     """
-    trip = cargo.trip
     prefix = lowest = highest = worst_spread = 0.0
     worst_node = cargo.customers[0]
     for node, demand in zip(cargo.customers, cargo.demand, strict=True):
@@ -162,10 +175,10 @@ def _check_single(cargo: _Cargo, name: str) -> list[Violation]:
     spread, capacity = write_apart(worst_spread, cargo.capacity)
     low, high = write_apart(lowest, highest)
     text = (
-        f"route {trip.number} needs room for {spread}{name} (the sum of what it has handed over, "
-        f"less what it has collected, goes from {low} to {high}), capacity is {capacity}"
+        f"needs room for {spread}{name} (the sum of what it has handed over, less what it has "
+        f"collected, goes from {low} to {high}), capacity is {capacity}"
     )
-    return [Violation("capacity", text, trip.number, worst_node)]
+    return [cargo.trip.fault("capacity", text, worst_node)]
 
 
 def _check_separate(problem: Problem, cargo: _Cargo, name: str) -> list[Violation]:
@@ -221,17 +234,13 @@ def _judge_worst_load(
     """``node`` is the customer after which the load is largest, None for the departure."""
     if load <= cargo.capacity + cargo.slack:
         return []
-    number = cargo.trip.number
     shown, capacity = write_apart(load, cargo.capacity)
     if node is None:
         again = f" after reload {cargo.reloads}" if cargo.reloads else ""
-        text = f"route {number} leaves with a load of {shown}{name}{again}, capacity is {capacity}"
+        text = f"leaves with a load of {shown}{name}{again}"
     else:
-        text = (
-            f"route {number} has a load of {shown}{name} after {name_node(problem, node)}, "
-            f"capacity is {capacity}"
-        )
-    return [Violation("capacity", text, number, node)]
+        text = f"has a load of {shown}{name} after {name_node(problem, node)}"
+    return [cargo.trip.fault("capacity", f"{text}, capacity is {capacity}", node)]
 
 
 def check_backhauls(problem: Problem, trip: Trip) -> list[Violation]:
@@ -248,11 +257,10 @@ def check_backhauls(problem: Problem, trip: Trip) -> list[Violation]:
         if (loads < 0).any():
             backhaul = node
         elif (loads > 0).any() and backhaul is not None:
-            text = (
-                f"route {trip.number} delivers to customer {node} after collecting from "
-                f"customer {backhaul}, expected all deliveries first"
+            text = f"delivers to customer {node} after collecting from customer {backhaul}"
+            violations.append(
+                trip.fault("precedence", f"{text}, expected all deliveries first", node)
             )
-            violations.append(Violation("precedence", text, trip.number, node))
     return violations
 
 
@@ -269,9 +277,7 @@ def check_length(problem: Problem, trip: Trip) -> list[Violation]:
     if math.isinf(length) or length <= limited_to + problem.length_tolerance:
         return []
     shown, limit = write_apart(length, limited_to)
-    return [
-        Violation("length", f"route {trip.number} is {shown} long, limit is {limit}", trip.number)
-    ]
+    return [trip.fault("length", f"is {shown} long, limit is {limit}")]
 
 
 def check_windows(problem: Problem, trip: Trip) -> list[Violation]:
@@ -295,25 +301,30 @@ def check_windows(problem: Problem, trip: Trip) -> list[Violation]:
         if math.isinf(clock):
             break
         opening, closing = (float(time) for time in problem.windows[target])
-        at_depot = target in problem.depots
         if clock > closing + problem.time_tolerance:
-            arrival, limit = write_apart(clock, closing)
-            verb = "returns to" if at_depot else "arrives at"
-            what = "the depot" if at_depot else "window"
-            text = (
-                f"route {trip.number} {verb} {name_node(problem, target)} at {arrival}, "
-                f"{what} closes at {limit}"
-            )
-            violations.append(Violation("window", text, trip.number, target))
-        if not at_depot:
+            violations.append(tell_late(problem, trip, target, clock, "returns to"))
+        if target not in problem.depots:
             clock = max(clock, opening) + float(problem.service[target])
-    if math.isfinite(clock) and clock > terms.back_by + problem.time_tolerance:
-        over, limit = write_apart(clock, terms.back_by)
-        text = (
-            f"route {trip.number} is over at {over}, the shift of {called(terms)} ends at {limit}"
-        )
-        violations.append(Violation("window", text, trip.number))
-    return violations
+    return violations + check_shift(problem, trip, clock)
+
+
+def tell_late(problem: Problem, trip: Trip, node: int, clock: float, verb: str) -> Violation:
+    """A late arrival; the verb is what vehicles do at this depot, if it is one."""
+    at_depot = node in problem.depots
+    arrival, limit = write_apart(clock, float(problem.windows[node, 1]))
+    text = f"{verb if at_depot else 'arrives at'} {name_node(problem, node)} at {arrival}"
+    what = "the depot" if at_depot else "window"
+    return trip.fault("window", f"{text}, {what} closes at {limit}", node)
+
+
+def check_shift(problem: Problem, trip: Trip, end: float) -> list[Violation]:
+    """Everything is over when the shift ends; of a route that never is, more is told elsewhere."""
+    terms = trip.terms
+    if math.isinf(end) or end <= terms.back_by + problem.time_tolerance:
+        return []
+    over, limit = write_apart(end, terms.back_by)
+    text = f"is over at {over}, the shift of {called(terms)} ends at {limit}"
+    return [trip.fault("window", text)]
 
 
 def check_duration(problem: Problem, trip: Trip) -> list[Violation]:
@@ -328,8 +339,7 @@ def check_duration(problem: Problem, trip: Trip) -> list[Violation]:
     if math.isinf(duration) or duration <= limited_to + problem.time_tolerance:
         return []
     shown, limit = write_apart(duration, limited_to)
-    text = f"route {trip.number} takes {shown}, {called(trip.terms)} may take {limit}"
-    return [Violation("duration", text, trip.number)]
+    return [trip.fault("duration", f"takes {shown}, {called(trip.terms)} may take {limit}")]
 
 
 def route_duration(problem: Problem, trip: Trip) -> float:
@@ -368,40 +378,29 @@ def check_pairs(problem: Problem, trips: list[Trip]) -> list[Violation]:
             for reloads, customers in enumerate(trips_of(problem, trip.nodes)):
                 place_of_trip |= {node: reloads for node in customers}
     violations = []
+
+    def fault(code: str, route: int, text: str, node: int) -> None:
+        violations.append(Violation(code, f"route {route} {text}", route, node))
+
     for pickup, delivery in problem.pairs:
+        its_delivery = f"its delivery, customer {delivery},"
+        its_pickup = f"its pickup, customer {pickup},"
         if pickup in place and delivery in place:
             route, picked_at = place[pickup]
             other_route, delivered_at = place[delivery]
             if route != other_route:
-                text = (
-                    f"route {route} picks up at customer {pickup}, but its delivery, "
-                    f"customer {delivery}, is on route {other_route}"
-                )
-                violations.append(Violation("pair", text, route, delivery))
+                text = f"picks up at customer {pickup}, but {its_delivery} is on"
+                fault("pair", route, f"{text} route {other_route}", delivery)
             elif place_of_trip.get(pickup) != place_of_trip.get(delivery):
-                text = (
-                    f"route {route} reloads between customer {pickup} and its delivery, "
-                    f"customer {delivery}"
-                )
-                violations.append(Violation("pair", text, route, delivery))
+                text = f"reloads between customer {pickup} and {its_delivery[:-1]}"
+                fault("pair", route, text, delivery)
             elif delivered_at < picked_at:
-                text = (
-                    f"route {route} delivers to customer {delivery} before its pickup, "
-                    f"customer {pickup}"
-                )
-                violations.append(Violation("precedence", text, route, delivery))
+                text = f"delivers to customer {delivery} before {its_pickup[:-1]}"
+                fault("precedence", route, text, delivery)
         elif pickup in place:
-            route = place[pickup][0]
-            text = (
-                f"route {route} ends with the load of customer {pickup} on board, because its "
-                f"delivery, customer {delivery}, is never visited"
-            )
-            violations.append(Violation("pair", text, route, delivery))
+            text = f"ends with the load of customer {pickup} on board, because {its_delivery}"
+            fault("pair", place[pickup][0], f"{text} is never visited", delivery)
         elif delivery in place:
-            route = place[delivery][0]
-            text = (
-                f"route {route} delivers to customer {delivery}, but its pickup, "
-                f"customer {pickup}, is never visited"
-            )
-            violations.append(Violation("pair", text, route, pickup))
+            text = f"delivers to customer {delivery}, but {its_pickup} is never visited"
+            fault("pair", place[delivery][0], text, pickup)
     return violations

@@ -13,8 +13,7 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
 from itertools import pairwise, product
 
-from spacevrp.problems.breaks import Break
-from spacevrp.problems.fleet import Terms
+from spacevrp.problems.fleet import Break, Terms
 from spacevrp.problems.problem import Problem
 from spacevrp.problems.referee_timing import Halt, Timing
 
@@ -38,34 +37,20 @@ class Pause:
 
 @dataclass(frozen=True)
 class Schedule:
-    """The times of a route, one entry a node: when it is reached, when service begins and ends.
-
-    Attributes
-    ----------
-    departure, end
-        When the vehicle leaves, and when its route is over.
-    reached, begun, left
-        At the start all three are the departure. On the way breaks are over when a stop is reached.
-    driving, service
-        How long the way to each node took without breaks, and the service there with its setup.
-    late
-        Positions that are reached after they have closed.
-    pauses
-        The breaks, in their order; None where there is no time for all of them, and the other
-        times are those without any.
-    ride
-        The ride that is too long, whatever waits; the times are those without limits on rides.
-    """
+    """The times of a route, one entry a node: when it is reached, when service begins and ends."""
 
     departure: float
-    end: float
+    end: float  # when the route is over
+    # At the start all three are the departure. Breaks on the way are over when a stop is reached.
     reached: tuple[float, ...]
     begun: tuple[float, ...]
     left: tuple[float, ...]
-    driving: tuple[float, ...]
-    service: tuple[float, ...]
-    late: tuple[int, ...]
+    driving: tuple[float, ...]  # how long the way to each node took without breaks
+    service: tuple[float, ...]  # with its setup
+    late: tuple[int, ...]  # positions that are reached after they have closed
+    # None where there is no time for all breaks, and the other times are those without any.
     pauses: tuple[Pause, ...] | None
+    # The ride that is too long, whatever waits; the times are those without limits on rides.
     ride: Ride | None = None
 
     @property
@@ -136,6 +121,15 @@ def _hold_pickups(timing: Timing) -> tuple[Timing, Ride | None]:
             if bound and not in_time:
                 break
     return timing, blamed
+
+
+def begin_with_rides(timing: Timing) -> tuple[list[float], Ride | None]:
+    """When everything begins without breaks, as early as rides allow; the one that is too long."""
+    begun, _ = _earliest(timing)
+    if any(map(math.isinf, begun)):
+        return begun, None  # an arc that does not exist is its own fault
+    held, blamed = _hold_pickups(timing)
+    return _earliest(held)[0], blamed
 
 
 def _earliest(timing: Timing) -> tuple[list[float], bool]:
@@ -228,7 +222,7 @@ def _forward(
         reached: dict[int, _Label] = {}
         for taken, label in labels.items():
             for then, arrival, pauses in _ways(timing, breaks, position, taken, label.left):
-                late = _is_late(halt, arrival, timing.slack)
+                late = arrival > halt.closing + timing.slack
                 if strict and late:
                     continue
                 begun = _begin_service(halt, arrival, timing.slack)
@@ -265,10 +259,6 @@ def _ways(
         clock = begin + breaks[number].duration
         pauses = (*pauses, Pause(number + 1, position + 1, begin, clock))
         yield number + 1, arrival, pauses
-
-
-def _is_late(halt: Halt, arrival: float, slack: float) -> bool:
-    return arrival > halt.closing + slack
 
 
 def _begin_service(halt: Halt, arrival: float, slack: float) -> float:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from dataclasses import fields
 from typing import Any
 
 import numpy as np
@@ -16,14 +17,16 @@ from spacevrp.problems.conversion import (
     as_whole,
     per_node,
     plain_array,
+    refuse_nodes,
     show,
 )
 from spacevrp.problems.errors import ProblemError
 from spacevrp.problems.labels import resolve_nodes
 from spacevrp.problems.objective import as_objective
-from spacevrp.problems.problem_data import ProblemData
-from spacevrp.problems.relation_data import Group
+from spacevrp.problems.problem_data import Group, ProblemData, RelationData
+from spacevrp.problems.route_rules import unlearned_rule
 
+RELATIONS = tuple(field.name for field in fields(RelationData))
 MOST_PRIORITY = 100
 # Rules of routes under which the earliest clock does not say all there is to say of rides.
 _NOT_WITH_RIDES = {
@@ -44,9 +47,7 @@ def read_relations(problem: ProblemData) -> dict[str, Any]:
         "max_ride": _as_max_ride(problem),
         "lifo": as_flag("lifo", problem.lifo),
         "groups": _as_groups(problem),
-        "same_route": _as_sets(problem, "same_route"),
-        "different_routes": _as_sets(problem, "different_routes"),
-        "order": _as_order(problem),
+        **{name: _as_sets(problem, name) for name in ("same_route", "different_routes", "order")},
         "priority": _as_priority(problem),
         "objective": as_objective(problem.objective),
     }
@@ -73,9 +74,7 @@ def _as_pickup(problem: ProblemData) -> Array | None:
             raise ProblemError("pickup", expected, f"shape {pickup.shape}")
     rows = pickup.reshape(problem.size, kinds)
     bad = ~(np.isfinite(rows) & (rows >= 0)).all(axis=1)
-    if bad.any():
-        node = int(np.argmax(bad))
-        raise ProblemError("pickup", "a finite amount of at least 0", show(pickup[node]), node=node)
+    refuse_nodes("pickup", pickup, bad, "a finite amount of at least 0")
     pickup.setflags(write=False)
     return pickup if pickup.any() else None
 
@@ -144,29 +143,21 @@ def _as_groups(problem: ProblemData) -> tuple[Group, ...]:
 
 
 def _as_sets(problem: ProblemData, field: str) -> tuple[tuple[int, ...], ...]:
+    """Sets of customers, or couples of them where they are in an order."""
     given = getattr(problem, field)
     if not _is_given(given):
         return ()
+    is_order = field == "order"
+    in_all = "two customers, the earlier one first" if is_order else "sets of customers"
     sets = []
-    for number, one in enumerate(as_list(field, given, "sets of customers")):
+    for number, one in enumerate(as_list(field, given, in_all)):
         nodes = _as_nodes(problem, f"{field}, number {number}", one)
+        if is_order and len(nodes) != 2:
+            raise ProblemError(f"{field}, number {number}", in_all, show(list(nodes)))
         if len(nodes) < 2:
             raise ProblemError(f"{field}, number {number}", "two customers or more", show(nodes))
         sets.append(nodes)
     return tuple(sets)
-
-
-def _as_order(problem: ProblemData) -> tuple[tuple[int, int], ...]:
-    if not _is_given(problem.order):
-        return ()
-    order = []
-    expected = "two customers, the earlier one first"
-    for number, one in enumerate(as_list("order", problem.order, expected)):
-        nodes = _as_nodes(problem, f"order, number {number}", one)
-        if len(nodes) != 2:
-            raise ProblemError(f"order, number {number}", expected, show(list(nodes)))
-        order.append((nodes[0], nodes[1]))
-    return tuple(order)
 
 
 def _as_priority(problem: ProblemData) -> Array | None:
@@ -174,10 +165,7 @@ def _as_priority(problem: ProblemData) -> Array | None:
         return None
     priority = per_node("priority", problem.priority, problem.size, 0.0)
     bad = ~((priority == np.round(priority)) & (priority >= 0) & (priority <= MOST_PRIORITY))
-    if bad.any():
-        node = int(np.argmax(bad))
-        expected = f"a whole number from 0 to {MOST_PRIORITY}"
-        raise ProblemError("priority", expected, show(float(priority[node])), node=node)
+    refuse_nodes("priority", priority, bad, f"a whole number from 0 to {MOST_PRIORITY}")
     return priority if priority.any() else None
 
 
@@ -245,17 +233,14 @@ def _check_sets(problem: ProblemData, paired: Mapping[int, int]) -> None:
         frozenset((a, b)) for nodes in problem.same_route for a in nodes for b in nodes if a != b
     }
     for number, nodes in enumerate(problem.different_routes):
+        field = f"different_routes, number {number}"
         for a in nodes:
             if paired.get(a) in nodes:
-                raise ProblemError(
-                    f"different_routes, number {number}", "no two of a pair", "both", node=a
-                )
+                raise ProblemError(field, "no two of a pair", "both", node=a)
             for b in nodes:
                 if frozenset((a, b)) in together:
                     expected = "no two customers of a set in same_route"
-                    raise ProblemError(
-                        f"different_routes, number {number}", expected, f"{a} and {b}", node=a
-                    )
+                    raise ProblemError(field, expected, f"{a} and {b}", node=a)
 
 
 # ------------------------------------------------------------------------------- what is present
@@ -266,15 +251,10 @@ def present_relations(problem: ProblemData) -> tuple[str, ...]:
     found = {
         "pickup": problem.pickup is not None,
         "max_ride": problem.max_ride is not None,
-        "lifo": problem.lifo,
-        "groups": bool(problem.groups),
-        "same_route": bool(problem.same_route),
-        "different_routes": bool(problem.different_routes),
-        "order": bool(problem.order),
         "priority": problem.priority is not None,
         "objective": not problem.objective.is_cost,
     }
-    return tuple(name for name, is_there in found.items() if is_there)
+    return tuple(name for name in RELATIONS if found.get(name, getattr(problem, name)))
 
 
 def has_jobs_beside_pairs(problem: ProblemData) -> bool:
@@ -288,3 +268,8 @@ def unlearned_relations(problem: ProblemData) -> str | None:
     if present:
         return present[0]
     return "customers beside pairs" if has_jobs_beside_pairs(problem) else None
+
+
+def unlearned(problem: ProblemData) -> str | None:
+    """A rule of the problem that the network has not learned, as messages call it; or None."""
+    return unlearned_rule(problem) or unlearned_relations(problem)

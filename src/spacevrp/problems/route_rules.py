@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 
 from spacevrp.problems.clock import as_durations, told
-from spacevrp.problems.conversion import Array, per_node, plain_array, show
+from spacevrp.problems.conversion import Array, per_node, plain_array, refuse_nodes, show
 from spacevrp.problems.distances import Distances
 from spacevrp.problems.errors import ProblemError
 from spacevrp.problems.fleet import ROUTE_RULES, Vehicle, unlearned_terms
@@ -58,9 +58,8 @@ def check_route_rules(problem: ProblemData) -> None:
     if not problem.route_rules:
         return
     if problem.variant is not None:
-        raise ProblemError(
-            problem.route_rules[0], "nothing beside a declared variant", problem.variant
-        )
+        expected = "nothing beside a declared variant"
+        raise ProblemError(problem.route_rules[0], expected, problem.variant)
     if not problem.depots:
         raise ProblemError(problem.route_rules[0], "nothing without a depot", "a value")
     _check_gaps(problem)
@@ -75,12 +74,9 @@ def _check_gaps(problem: ProblemData) -> None:
         if node in problem.depots:
             raise ProblemError("closed", "customers", "a depot", node=node)
         if last > problem.windows[node, 1] or (node == before[0] and first < before[2]):
-            raise ProblemError(
-                "closed",
-                "gaps within the window that do not overlap",
-                f"{told(problem.clock, first)} to {told(problem.clock, last)}",
-                node=node,
-            )
+            received = f"{told(problem.clock, first)} to {told(problem.clock, last)}"
+            expected = "gaps within the window that do not overlap"
+            raise ProblemError("closed", expected, received, node=node)
         before = (node, first, last)
 
 
@@ -105,10 +101,7 @@ def _check_setup(problem: ProblemData) -> None:
     if problem.setup is None:
         return
     bad = ~(np.isfinite(problem.setup) & (problem.setup >= 0))
-    if bad.any():
-        node = int(np.argmax(bad))
-        received = str(problem.setup[node])
-        raise ProblemError("setup", "a duration of at least 0", received, node=node)
+    refuse_nodes("setup", problem.setup, bad, "a duration of at least 0")
     for depot in problem.depots:
         if problem.setup[depot] != 0:
             raise ProblemError("setup", "0 at a depot", str(problem.setup[depot]), node=depot)
@@ -128,11 +121,8 @@ def _check_travel_times(problem: ProblemData) -> None:
             raise ProblemError("travel_times", "moments in order, each once", between)
         if (np.isinf(matrix) != np.isinf(next_matrix)).any():
             origin, target = np.argwhere(np.isinf(matrix) != np.isinf(next_matrix))[0].tolist()
-            raise ProblemError(
-                "travel_times",
-                "an arc at all moments or at none",
-                f"the arc from node {origin} to node {target} at one of {between}",
-            )
+            received = f"the arc from node {origin} to node {target} at one of {between}"
+            raise ProblemError("travel_times", "an arc at all moments or at none", received)
         with np.errstate(invalid="ignore"):  # arcs that never exist
             fall = np.where(np.isinf(matrix), 0.0, matrix - next_matrix) / slowest
         if (fall > later - moment).any():
@@ -151,16 +141,6 @@ def _check_travel_times(problem: ProblemData) -> None:
 
 def check_rules_of_type(problem: ProblemData, vehicle: Vehicle) -> None:
     """Raise for the first rule of a type that contradicts itself or the nodes."""
-    for field, least in (("max_stops", 1), ("max_reloads", 0)):
-        limit = getattr(vehicle, field)
-        if limit is not None and limit < least:
-            raise ProblemError(field, f"a whole number of at least {least}, or None", show(limit))
-    for field in ("max_overtime", "overtime_cost", "unit_duration_cost"):
-        amount = getattr(vehicle, field)
-        if not 0 <= amount < np.inf:
-            raise ProblemError(field, "a finite number of at least 0", str(amount))
-    if not 0 < vehicle.speed_factor < np.inf:
-        raise ProblemError("speed_factor", "a finite number above 0", str(vehicle.speed_factor))
     if vehicle.max_duration in (None, np.inf):
         for field in ("max_overtime", "overtime_cost"):
             if getattr(vehicle, field) > 0:
@@ -182,11 +162,8 @@ def _check_latest_start(problem: ProblemData, vehicle: Vehicle) -> None:
     opening = float(problem.windows[depot, 0])
     earliest = max(opening, -np.inf if vehicle.window is None else vehicle.window[0])
     if vehicle.latest_start < earliest:
-        raise ProblemError(
-            "latest_start",
-            f"not before {told(problem.clock, earliest)}, when it may leave",
-            told(problem.clock, vehicle.latest_start),
-        )
+        expected = f"not before {told(problem.clock, earliest)}, when it may leave"
+        raise ProblemError("latest_start", expected, told(problem.clock, vehicle.latest_start))
 
 
 def _check_reloads(problem: ProblemData, vehicle: Vehicle) -> None:
@@ -219,6 +196,5 @@ def _check_on_board(problem: ProblemData, vehicle: Vehicle) -> None:
     carried = problem.loads[list(vehicle.on_board)].sum(axis=0)
     for load, capacity in zip(carried.tolist(), capacities, strict=True):
         if load > capacity * (1 + 1e-6):
-            raise ProblemError(
-                "on_board", f"at most the capacity {capacity:g}", f"a load of {load:g}"
-            )
+            expected = f"at most the capacity {capacity:g}"
+            raise ProblemError("on_board", expected, f"a load of {load:g}")

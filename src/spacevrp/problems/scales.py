@@ -110,15 +110,11 @@ def first_moment(problem: Scales) -> float:
     if customers:
         reached = float(problem.windows[customers, 0].min())
         if reached > later:
-            later = max(later, reached - _longest_way_out(problem, customers))
+            ways = [problem.durations.from_node(depot)[customers] for depot in problem.depots]
+            later = max(later, reached - max(map(longest_of, ways), default=0.0))
     if later <= opening or later - opening <= _MUCH_LATER * largest_time(problem, later):
         return opening
     return later
-
-
-def _longest_way_out(problem: Scales, customers: list[int]) -> float:
-    ways = [problem.durations.from_node(depot)[customers] for depot in problem.depots]
-    return max((longest_of(way) for way in ways), default=0.0)
 
 
 def longest_of(ways: Array) -> float:

@@ -1,9 +1,10 @@
-"""A solution: routes with the referee's verdict on them, and the plan they make."""
+"""A solution: routes with the referee's verdict, the plan they make, and which one is better."""
 
 from __future__ import annotations
 
 import json
-from collections.abc import Iterable
+import math
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
 from importlib import import_module
@@ -14,17 +15,17 @@ from spacevrp.problems.assignment import FleetRoutes
 from spacevrp.problems.deadline import Deadline
 from spacevrp.problems.errors import FormatError, SolutionError, UnsupportedError
 from spacevrp.problems.explanation import Explanation, explain, is_missing_visit
-from spacevrp.problems.explanation.documents import unserved_document
+from spacevrp.problems.explanation.explaining import unserved_document
 from spacevrp.problems.explanation.reasons import Unserved
 from spacevrp.problems.plan import Plan, make_plan
 from spacevrp.problems.plan_documents import (
     plan_csv,
     plan_document,
     plan_geojson,
+    plan_gpx,
     plan_rows,
     solution_document,
 )
-from spacevrp.problems.plan_gpx import plan_gpx
 from spacevrp.problems.plan_sol import solution_sol
 from spacevrp.problems.plan_text import count, describe_plan, write_number
 from spacevrp.problems.plan_vroom import plan_vroom
@@ -81,10 +82,7 @@ class Solution:
     @property
     def is_legal(self) -> bool:
         """Whether nothing is wrong but that a customer is left out, or too little prize taken."""
-        return all(
-            is_missing_visit(violation) or violation.code == "prize"
-            for violation in self.violations
-        )
+        return all(is_missing_visit(one) or one.code == "prize" for one in self.violations)
 
     @property
     def partial(self) -> bool:
@@ -177,30 +175,29 @@ class Solution:
         ``.csv`` (one row a stop) or ``.txt`` (what ``str`` gives).
         """
         path = Path(path)
-        suffix = path.suffix.lower()
-        if suffix == ".sol":
-            text = solution_sol(self._problem, self)
-        elif suffix == ".json":
-            document = solution_document(self._problem.variant_name, [self])
-            document["instances"][0]["plan"] = self.to_dict()
-            text = _as_json(document)
-        elif suffix == ".geojson":
-            text = _as_json(self.to_geojson())
-        elif suffix == ".gpx":
-            text = self.to_gpx()
-        elif suffix == ".csv":
-            text = plan_csv(self.to_dict())
-        elif suffix == ".txt":
-            text = f"{self}\n"
-        else:
-            raise UnsupportedError(
-                f"{path}: solutions are saved as .sol, .json, .geojson, .gpx, .csv or .txt"
-            )
+        writers: dict[str, Callable[[], str]] = {
+            ".sol": lambda: solution_sol(self._problem, self),
+            ".json": self._to_json,
+            ".geojson": lambda: _as_json(self.to_geojson()),
+            ".gpx": self.to_gpx,
+            ".csv": lambda: plan_csv(self.to_dict()),
+            ".txt": lambda: f"{self}\n",
+        }
+        if path.suffix.lower() not in writers:
+            *suffixes, last = writers
+            saved = f"{', '.join(suffixes)} or {last}"
+            raise UnsupportedError(f"{path}: solutions are saved as {saved}")
+        text = writers[path.suffix.lower()]()
         try:
             path.write_bytes(text.encode())
         except (OSError, ValueError) as error:  # ValueError: a NUL in the path
             reason = error.strerror if isinstance(error, OSError) and error.strerror else str(error)
             raise FormatError(f"{path}: cannot be written: {reason}") from None
+
+    def _to_json(self) -> str:
+        document = solution_document(self._problem.variant_name, [self])
+        document["instances"][0]["plan"] = self.to_dict()
+        return _as_json(document)
 
     def __str__(self) -> str:
         state = "feasible" if self.feasible else count(len(self.violations), "violation")
@@ -225,14 +222,13 @@ class Solution:
         """The violations in words; the referee counts nodes and times as the problem does."""
         ids = self.problem.ids if self.problem is not None else None
         lines = []
-        reasons: dict[int | None, str] = {}  # who is left out is told with the reason
-        if self.problem is not None:
-            reasons = {one.node: f" ({one.code}): {one.message}" for one in self.unserved}
+        unserved = () if self.problem is None else self.unserved  # told with the reason
+        reasons = {one.node: f" ({one.code}): {one.message}" for one in unserved}
         for violation in self.violations:
             known = ids is not None and violation.node is not None
             label = f" ({violation.node} is {ids[violation.node]})" if known else ""  # type: ignore[index]
             told = violation.code in ("visit", "group")
-            reason = reasons.get(violation.node, "") if told else ""
+            reason = reasons.get(violation.node or 0, "") if told else ""
             lines.append(f"  {violation.message}{label}{reason}")
         clock = self.problem.clock if self.problem is not None else None
         if clock is not None and any(violation.code == "window" for violation in self.violations):
@@ -242,3 +238,56 @@ class Solution:
 
 def _as_json(document: dict[str, Any]) -> str:
     return json.dumps(document, allow_nan=False, ensure_ascii=False, indent=1) + "\n"
+
+
+def name_rounding(problem: Problem) -> str | None:
+    """The rounding of distances that follow from coordinates; None where nothing is rounded."""
+    rounding = problem.distances.metric.rounding
+    return rounding if problem.distances.coordinates is not None and rounding != "none" else None
+
+
+def solution_entry(problem: Problem, solution: Solution) -> dict[str, Any]:
+    """Cost, routes and verdict of a plan; who is left out of a partial one, and why."""
+    entry: dict[str, Any] = solution_document(None, [solution])["instances"][0]
+    if (rounding := name_rounding(problem)) is not None:
+        entry["rounding"] = rounding
+    if not solution.feasible:
+        entry["unserved"] = unserved_document(problem, solution.unserved)
+    return entry
+
+
+def better_of(first: Solution, second: Solution) -> Solution:
+    """The plan that leaves out fewer compulsory customers, then lacks less prize, then costs less.
+
+    Where customers have priorities, first the one that leaves out less of their sum; where the cost
+    is not the objective, the objective in its place. The first of equals, and wherever the second
+    breaks a rule.
+    """
+    return second if second.is_legal and _lack(second) < _lack(first) else first
+
+
+def _lack(solution: Solution) -> tuple[float, ...]:
+    """What a plan lacks: customers, then prize where there is too little; then what it costs."""
+    left_out = sum(violation.code in ("visit", "group") for violation in solution.violations)
+    short = any(violation.code == "prize" for violation in solution.violations)
+    lost = lost_priority(solution.problem, solution.violations)
+    return lost, left_out, -solution.plan.prize if short else -math.inf, *worth(solution)
+
+
+def worth(solution: Solution) -> tuple[float, ...]:
+    """What is compared of plans that leave out as much: the objective, then the cost."""
+    if solution.problem is None or solution.problem.objective.is_cost:
+        return (solution.cost,)
+    return (*solution.objective, solution.cost)
+
+
+def lost_priority(problem: Problem | None, violations: Sequence[Violation]) -> float:
+    """The sum of the priorities of those left out; of a group, the highest of its members."""
+    if problem is None or problem.priority is None:
+        return 0.0
+    lost = 0.0
+    nodes_of = {group.nodes[0]: list(group.nodes) for group in problem.groups}
+    for violation in violations:
+        if violation.code != "pin" and is_missing_visit(violation) and violation.node is not None:
+            lost += float(problem.priority[nodes_of.get(violation.node, [violation.node])].max())
+    return lost

@@ -8,7 +8,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from spacevrp.problems.clock import told
-from spacevrp.problems.conversion import Array, show
+from spacevrp.problems.conversion import Array, refuse_nodes, show
 from spacevrp.problems.distances import Distances
 from spacevrp.problems.errors import ProblemError
 from spacevrp.problems.fleet import MOST_VEHICLES
@@ -16,7 +16,7 @@ from spacevrp.problems.fleet_checks import check_pins, check_servable, check_veh
 from spacevrp.problems.relations import check_relations
 from spacevrp.problems.route_rules import check_route_rules
 from spacevrp.problems.scales import Scales
-from spacevrp.problems.variants import parse_variant
+from spacevrp.problems.variants import flags_of, parse_variant
 
 
 def validate(problem: Scales) -> None:
@@ -61,15 +61,8 @@ def _check_scalars(problem: Scales) -> None:
         raise ProblemError("min_prize", "a finite number of at least 0", str(problem.min_prize))
     limit = problem.max_routes
     if limit is not None and not 1 <= limit <= MOST_VEHICLES:
-        raise ProblemError(
-            "max_routes", f"a whole number from 1 to {MOST_VEHICLES}, or None", show(limit)
-        )
-
-
-def _refuse(field: str, values: Array, bad: NDArray[np.bool_], expected: str) -> None:
-    if bad.any():
-        node = int(np.argmax(bad))
-        raise ProblemError(field, expected, str(values[node]), node=node)
+        expected = f"a whole number from 1 to {MOST_VEHICLES}, or None"
+        raise ProblemError("max_routes", expected, show(limit))
 
 
 def _check_demand(problem: Scales) -> None:
@@ -77,50 +70,44 @@ def _check_demand(problem: Scales) -> None:
     at_depot[list(problem.depots)] = True
     for kind, capacity in enumerate(problem.capacities):
         demand = problem.loads[:, kind]
-        _refuse("demand", demand, ~np.isfinite(demand), "a finite number")
-        _refuse("demand", demand, at_depot & (demand != 0), "0 at a depot")
+        refuse_nodes("demand", demand, ~np.isfinite(demand), "a finite number")
+        refuse_nodes("demand", demand, at_depot & (demand != 0), "0 at a depot")
         # Otherwise each vehicle has its own.
         if problem.vehicles is None and not problem.allow_unservable:
             room = capacity + problem.load_slack(capacity, kind)
-            _refuse("demand", demand, np.abs(demand) > room, f"at most the capacity {capacity}")
+            refuse_nodes(
+                "demand", demand, np.abs(demand) > room, f"at most the capacity {capacity}"
+            )
             if problem.pickup is not None:
                 pickup = problem.pickups[:, kind]
-                _refuse("pickup", pickup, pickup > room, f"at most the capacity {capacity}")
+                refuse_nodes("pickup", pickup, pickup > room, f"at most the capacity {capacity}")
     both = (problem.loads > 0).any(axis=1) & (problem.loads < 0).any(axis=1)
-    if both.any():
-        node = int(np.argmax(both))
-        raise ProblemError(
-            "demand",
-            "either deliveries or pickups, of all kinds of load",
-            str(problem.loads[node].tolist()),
-            node=node,
-        )
+    expected = "either deliveries or pickups, of all kinds of load"
+    refuse_nodes("demand", problem.loads, both, expected)
 
 
 def _check_times(problem: Scales) -> None:
     opening, closing = problem.windows[:, 0], problem.windows[:, 1]
-    _refuse("windows", opening, ~np.isfinite(opening), "a finite opening time")
+    refuse_nodes("windows", opening, ~np.isfinite(opening), "a finite opening time")
     never = closing < opening
     if never.any():
         node = int(np.argmax(never))
-        raise ProblemError(
-            "windows",
-            "a window that closes after it opens",
-            f"{told(problem.clock, opening[node])} to {told(problem.clock, closing[node])}",
-            node=node,
-        )
-    service = problem.service
-    _refuse(
-        "service", service, ~(np.isfinite(service) & (service >= 0)), "a duration of at least 0"
-    )
+        received = " to ".join(told(problem.clock, end) for end in problem.windows[node])
+        raise ProblemError("windows", "a window that closes after it opens", received, node=node)
+    bad = ~(np.isfinite(problem.service) & (problem.service >= 0))
+    refuse_nodes("service", problem.service, bad, "a duration of at least 0")
 
 
 def _check_prizes(problem: Scales) -> None:
     for name in ("prize", "revealed_prize"):
         values = getattr(problem, name)
         if values is not None:
-            _refuse(name, values, ~(np.isfinite(values) & (values >= 0)), "a prize of at least 0")
-    _refuse("penalty", problem.penalty, ~(problem.penalty >= 0), "a penalty of at least 0, or inf")
+            refuse_nodes(
+                name, values, ~(np.isfinite(values) & (values >= 0)), "a prize of at least 0"
+            )
+    refuse_nodes(
+        "penalty", problem.penalty, ~(problem.penalty >= 0), "a penalty of at least 0, or inf"
+    )
     limits = [terms.max_length for terms in problem.fleet] or [problem.max_length]
     if problem.maximise_prize and not np.isfinite(limits).all():
         raise ProblemError("max_length", "a limit where prize is maximised", "no limit")
@@ -141,12 +128,9 @@ def _check_pairs(problem: Scales) -> None:
             partner[node] = other
         picked, delivered = problem.loads[pickup], problem.loads[delivery]
         if (picked > 0).any() or (picked != -delivered).any():
-            raise ProblemError(
-                "demand",
-                f"a pickup (negative) equal to the delivery at node {delivery}",
-                f"{_bare(picked)} against {_bare(delivered)}",
-                node=pickup,
-            )
+            expected = f"a pickup (negative) equal to the delivery at node {delivery}"
+            received = f"{_bare(picked)} against {_bare(delivered)}"
+            raise ProblemError("demand", expected, received, node=pickup)
     if problem.backhaul_last:
         raise ProblemError("backhaul_last", "False beside pairs", "True")
 
@@ -200,13 +184,8 @@ def _check_variant(problem: Scales) -> None:
         for node in problem.customers:
             if node not in paired:
                 raise ProblemError("pairs", f"a partner in {problem.variant}", "none", node=node)
-    flags = {
-        "open_routes": declared.open_routes,
-        "backhaul_last": declared.backhaul_last,
-        "maximise_prize": declared.orienteering,
-    }
-    for name, is_declared in flags.items():
-        if is_declared and not getattr(problem, name):
+    for name, declares in flags_of(declared).items():
+        if declares is True and not getattr(problem, name):
             raise ProblemError(name, f"True in {problem.variant}", "False")
 
 
@@ -283,19 +262,12 @@ def _check_in_time(problem: Scales, compulsory: list[int]) -> None:
             return
     node = int(late[0])
     if arrival[node] > closing[node] + problem.time_tolerance:
-        raise ProblemError(
-            "windows",
-            f"a window still open at {told(problem.clock, arrival[node])}, the earliest "
-            "possible arrival",
-            f"closing at {told(problem.clock, closing[node])}",
-            node=node,
-        )
-    raise ProblemError(
-        "windows",
-        "a depot still open after serving it",
-        f"earliest return {told(problem.clock, end[node])}",
-        node=node,
-    )
+        when = told(problem.clock, arrival[node])
+        expected = f"a window still open at {when}, the earliest possible arrival"
+        received = f"closing at {told(problem.clock, closing[node])}"
+        raise ProblemError("windows", expected, received, node=node)
+    received = f"earliest return {told(problem.clock, end[node])}"
+    raise ProblemError("windows", "a depot still open after serving it", received, node=node)
 
 
 def _check_in_length(problem: Scales, compulsory: list[int]) -> None:
@@ -310,12 +282,8 @@ def _check_in_length(problem: Scales, compulsory: list[int]) -> None:
         if not len(too_far):
             return
     node = int(too_far[0])
-    raise ProblemError(
-        "max_length",
-        f"at least {shortest[node]:g}, the shortest route that visits it",
-        f"{problem.max_length:g}",
-        node=node,
-    )
+    expected = f"at least {shortest[node]:g}, the shortest route that visits it"
+    raise ProblemError("max_length", expected, f"{problem.max_length:g}", node=node)
 
 
 def _direct_ways(distances: Distances, depot: int, depots: tuple[int, ...]) -> tuple[Array, Array]:

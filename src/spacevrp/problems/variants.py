@@ -11,6 +11,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
 from itertools import product
+from typing import Any
 
 from spacevrp.problems.conversion import show
 from spacevrp.problems.errors import VariantError
@@ -156,3 +157,24 @@ def _edit_distance(left: str, right: str) -> int:
             current.append(min(previous[j] + 1, current[-1] + 1, previous[j - 1] + (a != b)))
         previous = current
     return previous[-1]
+
+
+# What the flags are where neither the user nor a variant says anything.
+NEUTRAL_FLAGS: dict[str, Any] = {
+    "load_rule": "separate",
+    "open_routes": False,
+    "backhaul_last": False,
+    "maximise_prize": False,
+    "max_routes": None,
+}
+
+
+def flags_of(features: Features) -> dict[str, Any]:
+    """The same fields of a problem as a named variant with these features fixes them."""
+    return {
+        "load_rule": "single",
+        "open_routes": features.open_routes,
+        "backhaul_last": features.backhaul_last,
+        "maximise_prize": features.orienteering,
+        "max_routes": None if features.several_routes else 1,
+    }

@@ -37,11 +37,8 @@ def as_vehicle_ids(ids: Any) -> dict[str, tuple[int | str, ...]] | None:
     for name, listed in ids.items():
         named: list[Any] = list(listed) if isinstance(listed, list | tuple) else [None]
         if not isinstance(name, str) or not all(type(one) in (int, str) for one in named):
-            raise ProblemError(
-                "vehicle_ids",
-                "a list of ids, texts or whole numbers, for the name of each type",
-                f"{show(listed)} for {show(name)}",
-            )
+            expected = "a list of ids, texts or whole numbers, for the name of each type"
+            raise ProblemError("vehicle_ids", expected, f"{show(listed)} for {show(name)}")
         resolved[name] = tuple(named)
     return resolved
 

@@ -23,10 +23,9 @@ class RefusedWarning(UserWarning):
 def warn(message: str, category: type[Warning]) -> None:
     """Warn at the line outside of this package that led here."""
     level, frame = 1, sys._getframe()
-    while frame.f_back is not None and _is_ours(frame.f_globals.get("__name__", "")):
+    while (
+        frame.f_back is not None
+        and str(frame.f_globals.get("__name__", "")).partition(".")[0] == _PACKAGE
+    ):
         level, frame = level + 1, frame.f_back
     warnings.warn(message, category, stacklevel=level)
-
-
-def _is_ours(module: str) -> bool:
-    return module == _PACKAGE or module.startswith(f"{_PACKAGE}.")

@@ -13,7 +13,6 @@ import numpy as np
 from numpy.typing import NDArray
 
 from spacevrp import native
-from spacevrp.problems.comparison import lost_priority, worth
 from spacevrp.problems.conversion import show
 from spacevrp.problems.deadline import Deadline, stopping_on_interrupt
 from spacevrp.problems.errors import SpacevrpError, UnsupportedError
@@ -21,7 +20,7 @@ from spacevrp.problems.explanation import is_missing_visit
 from spacevrp.problems.judging import judge_all, with_vehicles
 from spacevrp.problems.problem import Problem
 from spacevrp.problems.recourse import can_plan_ahead, carry_out
-from spacevrp.problems.solution import Solution
+from spacevrp.problems.solution import Solution, lost_priority, worth
 from spacevrp.problems.warning import RefusedWarning, warn
 from spacevrp.search.model import Native, Plan, native_model, solution_of, solutions_of
 

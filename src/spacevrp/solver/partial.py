@@ -12,11 +12,10 @@ from functools import reduce
 
 from spacevrp.arrays.routes import routes_of
 from spacevrp.inference.construct import Candidate
-from spacevrp.problems.comparison import better_of
 from spacevrp.problems.deadline import NEVER, Deadline
 from spacevrp.problems.explanation.insertions import Insertions, Route
 from spacevrp.problems.problem import Problem
-from spacevrp.problems.solution import Solution
+from spacevrp.problems.solution import Solution, better_of
 
 # Rollouts that are looked at; the others served fewer, or as many in a later rank.
 _MOST_READ = 4

@@ -5,13 +5,11 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Sequence
 from typing import Any
 
-from spacevrp.problems.comparison import better_of, worth
 from spacevrp.problems.deadline import NEVER, Deadline
 from spacevrp.problems.errors import SolutionError, SpacevrpError
-from spacevrp.problems.inputs import is_one
-from spacevrp.problems.problem import Problem
+from spacevrp.problems.problem import Problem, is_one
 from spacevrp.problems.recourse import expected_cost
-from spacevrp.problems.solution import Solution
+from spacevrp.problems.solution import Solution, better_of, worth
 
 Callback = Callable[[Solution], object]
 

@@ -10,9 +10,15 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 
-from spacevrp.problems.decomposition import Decomposition, decompose
 from spacevrp.problems.problem import Problem
-from spacevrp.problems.reductions import Reduction, as_it_is, other_reductions, plain_reduction
+from spacevrp.problems.reductions import (
+    Decomposition,
+    Reduction,
+    as_it_is,
+    decompose,
+    other_reductions,
+    plain_reduction,
+)
 from spacevrp.solver.protocol import Protocol
 
 

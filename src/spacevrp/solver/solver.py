@@ -21,10 +21,9 @@ from spacevrp.inference.weights import DEFAULT_WEIGHTS
 from spacevrp.problems.conversion import as_whole
 from spacevrp.problems.deadline import NEVER, Deadline, stopping_on_interrupt
 from spacevrp.problems.errors import SpacevrpError, UnsupportedError
-from spacevrp.problems.inputs import as_problems, is_one
-from spacevrp.problems.learned import unlearned
-from spacevrp.problems.problem import Problem
+from spacevrp.problems.problem import Problem, as_problems, is_one
 from spacevrp.problems.recourse import can_plan_ahead
+from spacevrp.problems.relations import unlearned
 from spacevrp.problems.solution import Solution
 from spacevrp.problems.warning import warn
 from spacevrp.solver.budget import as_deadline

@@ -141,13 +141,13 @@ def test_a_workbook_may_hold_both(tmp_path: Path) -> None:
 def test_a_workbook_without_its_library_says_what_to_do(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    from spacevrp.formats import excel
+    from spacevrp.formats import csv_table
     from spacevrp.problems.errors import UnsupportedError
 
     def missing(name: str) -> None:
         raise ImportError
 
-    monkeypatch.setattr(excel, "import_module", missing)
+    monkeypatch.setattr(csv_table, "import_module", missing)
     path = tmp_path / "day.xlsx"
     path.write_bytes(b"PK\x03\x04")
     with pytest.raises(UnsupportedError, match=r"pip install spacevrp\[excel\]"):

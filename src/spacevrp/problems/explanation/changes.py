@@ -2,24 +2,26 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass, field, replace
 from typing import Any
 
 import numpy as np
 
-from spacevrp.problems.breaks import Break
 from spacevrp.problems.conversion import NodeNumber
 from spacevrp.problems.distances import Distances
 from spacevrp.problems.errors import ProblemError
 from spacevrp.problems.explanation.insertions import Insertion, Route
-from spacevrp.problems.fleet import Vehicle
+from spacevrp.problems.fleet import Break, Vehicle
 from spacevrp.problems.problem import Problem
 
 # Relations, of which one less counts as much as a second vehicle where there is one.
 _RELATIONS = ("lifo", "order", "same_route", "different_routes")
 # Changes of a moment, which compare with the day.
 _MOMENTS = ("window", "opening", "release", "start", "break")
+# Fields of a vehicle that change to a limit, or to a whole number.
+_LIMITS = {"length": "max_length", "duration": "max_duration", "start": "latest_start"}
+_COUNTS = {"stops": "max_stops", "reload": "max_reloads", "fleet": "count"}
 # No change of a number is as large as a road that has to be built.
 _ROAD = 1e6
 
@@ -98,17 +100,12 @@ class Change:
             capacities = [*terms.capacities]
             capacities[self.load] = self.limit or 0.0
             return {"capacity": capacities}
-        if self.kind in ("length", "duration"):
-            return {f"max_{self.kind}": self.limit}
-        if self.kind in ("stops", "reload"):
-            field = "max_stops" if self.kind == "stops" else "max_reloads"
-            return {field: round(self.limit or 0)}
-        if self.kind == "start":
-            return {"latest_start": self.limit}
         if self.kind == "break":
             return {"breaks": self._later_breaks(terms.breaks)}
-        if self.kind == "fleet":
-            return {"count": round(self.limit or 0)}
+        if self.kind in _COUNTS:
+            return {_COUNTS[self.kind]: round(self.limit or 0)}
+        if self.kind in _LIMITS:
+            return {_LIMITS[self.kind]: self.limit}
         first = terms.leaves_from if np.isfinite(terms.leaves_from) else None
         last = terms.back_by + self.amount if np.isfinite(terms.back_by) else None
         return {"window": (first, last)}
@@ -124,17 +121,14 @@ class Change:
 
     def _add_roads(self, changes: dict[str, Any], problem: Problem) -> None:
         """Roads of no length: how long they may be is for the user to say."""
-        names = ["distances"]
-        if problem.durations is not problem.distances:
-            names.append("durations")
-        for name in names:
+        both = problem.durations is not problem.distances
+        for name in ("distances", "durations") if both else ("distances",):
             held: Distances = changes.get(name, getattr(problem, name))
             if not held.has_missing_arcs:
                 continue
             matrix = np.array(held.matrix())
-            for origin, target in zip(self.nodes[::2], self.nodes[1::2], strict=True):
-                if np.isinf(matrix[origin, target]):
-                    matrix[origin, target] = 0.0
+            for arc in zip(self.nodes[::2], self.nodes[1::2], strict=True):
+                matrix[arc] = 0.0 if np.isinf(matrix[arc]) else matrix[arc]
             changes[name] = Distances(matrix=matrix, field=name)
 
     def relative(self, problem: Problem) -> float:
@@ -178,10 +172,6 @@ def _ride_longer(change: Change, changes: dict[str, Any], problem: Problem) -> N
     changes["max_ride"] = limits
 
 
-def _drop_lifo(change: Change, changes: dict[str, Any], problem: Problem) -> None:
-    changes["lifo"] = False
-
-
 def _drop_order(change: Change, changes: dict[str, Any], problem: Problem) -> None:
     dropped = set(zip(change.nodes[::2], change.nodes[1::2], strict=True))
     kept = changes.get("order", problem.order)
@@ -210,11 +200,11 @@ def _join_sets(change: Change, changes: dict[str, Any], problem: Problem) -> Non
     changes["different_routes"] = tuple(apart)
 
 
-_EDITS = {
+_EDITS: dict[str, Callable[[Change, dict[str, Any], Problem], None]] = {
     "opening": _open_earlier,
     "release": _release_earlier,
     "ride": _ride_longer,
-    "lifo": _drop_lifo,
+    "lifo": lambda change, changes, problem: changes.update(lifo=False),
     "order": _drop_order,
     "same_route": _part_sets,
     "different_routes": _join_sets,

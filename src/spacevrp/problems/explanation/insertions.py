@@ -22,30 +22,14 @@ _MOST_HELD = 2_000
 
 @dataclass(frozen=True)
 class Insertion:
-    """A route that serves customers whom the plan leaves out.
+    """A route that serves customers whom the plan leaves out."""
 
-    Attributes
-    ----------
-    stops
-        The customers: one, or a pickup and its delivery.
-    route
-        Number of the plan's route that takes them in, counted from 1; None for one of their own.
-    nodes
-        That route with them.
-    extra
-        By how much the plan costs more then.
-    faults
-        What the referee says of the route, and of vehicles that there are not.
-    vehicle
-        Number of the type of vehicle that the faults are of; None for the one that suits best.
-    """
-
-    stops: Route
-    route: int | None
-    nodes: Route
-    extra: float
-    faults: tuple[Violation, ...]
-    vehicle: int | None = None
+    stops: Route  # the customers: one, or a pickup and its delivery
+    route: int | None  # of the plan, counted from 1, that takes them in; None for one of their own
+    nodes: Route  # of that route with them
+    extra: float  # by how much the plan costs more then
+    faults: tuple[Violation, ...]  # of the route, and of vehicles that there are not
+    vehicle: int | None = None  # the type that the faults are of; None for what suits best
 
     @property
     def fits(self) -> bool:
@@ -54,18 +38,9 @@ class Insertion:
 
 
 class Insertions:
-    """A plan, and every way into it.
+    """A plan, and every way into it, until the deadline is over.
 
     Routes that break a rule as they are take no customer in.
-
-    Parameters
-    ----------
-    problem
-        The instance.
-    routes
-        The routes there are, as the referee takes them.
-    deadline
-        When it is over no further ways are found.
     """
 
     def __init__(
@@ -81,13 +56,9 @@ class Insertions:
             cost, faults = self.judge_alone(route)
             self._costs.append(cost)
             self._legal.append(not faults)
-        self.known = self._told()
-
-    def _told(self) -> set[str]:
-        """What the referee has to say of the plan as it is, where vehicles differ."""
-        if self.problem.vehicles is None and not self.related:
-            return set()
-        return {violation.message for violation in judge(self.sheet, self.routes).violations}
+        self.known: set[str] = set()  # what the referee says of the plan as it is
+        if problem.vehicles is not None or self.related:
+            self.known = {one.message for one in judge(self.sheet, self.routes).violations}
 
     def judge_alone(self, nodes: Route) -> tuple[float, tuple[Violation, ...]]:
         """The cost of one route, and what is wrong with it whatever is missing from the plan."""
@@ -169,22 +140,13 @@ class Insertions:
     def _fleet_faults(self, routes: Sequence[Route]) -> tuple[Violation, ...]:
         """What is wrong with the plan that was not before: too many routes, or no vehicle free."""
         found = judge(self.sheet, routes).violations
-        faults = tuple(violation for violation in found if violation.code == "fleet")
+        faults = [one for one in found if one.code == "fleet"]
+        fresh = [one for one in found if one.message not in self.known]
         if self.related and not faults:
-            faults = tuple(
-                violation
-                for violation in found
-                if violation.code in ("group", "same_route") and violation.message not in self.known
-            )
-        if faults:
-            return faults
-        if self.problem.vehicles is None:
-            return faults
-        fresh = [violation for violation in found if violation.message not in self.known]
-        if not faults and fresh:
-            text = f"no vehicle is free for it: {fresh[0].message}"
-            faults = (Violation("vehicle", text),)
-        return faults
+            faults = [one for one in fresh if one.code in ("group", "same_route")]
+        if not faults and fresh and self.problem.vehicles is not None:
+            faults = [Violation("vehicle", f"no vehicle is free for it: {fresh[0].message}")]
+        return tuple(faults)
 
     def all_of(self, stops: Route) -> Iterator[Insertion]:
         """Every way there is."""
@@ -252,22 +214,14 @@ def _sheet(problem: Problem) -> Problem:
     stay pairs: half of one is a fault of the route.
     """
     known = {name: getattr(problem, name) for name in ("tolerance", "load_tolerance", "fleet")}
-    sheet = copy.copy(problem)
-    distances, durations = problem.distances, problem.durations
+    held = {id(one): one for one in (problem.distances, problem.durations)}
     if problem.size <= _MOST_HELD:
-        distances = _held(problem.distances)
-        if problem.durations is problem.distances:
-            durations = distances
-        else:
-            durations = _held(problem.durations)
+        held = {
+            key: one if one.coordinates is None else Distances(matrix=one.matrix())
+            for key, one in held.items()
+        }
+    known |= {name: held[id(getattr(problem, name))] for name in ("distances", "durations")}
+    sheet = copy.copy(problem)
     # Past the checks of the constructor, which would ask for customers.
-    vars(sheet).update(
-        known, customers=(), maximise_prize=False, distances=distances, durations=durations
-    )
+    vars(sheet).update(known, customers=(), maximise_prize=False)
     return sheet
-
-
-def _held(distances: Distances) -> Distances:
-    if distances.coordinates is None:
-        return distances
-    return Distances(matrix=distances.matrix())

@@ -14,7 +14,7 @@ from spacevrp.problems.explanation.insertions import (
     lacks_vehicle,
     missing,
 )
-from spacevrp.problems.explanation.relaxing import rank, relaxations
+from spacevrp.problems.explanation.remedies import rank, relaxations
 from spacevrp.problems.explanation.text import (
     describe_fault,
     describe_place,
@@ -124,18 +124,14 @@ def _explain_one(insertions: Insertions, stops: Route) -> list[Unserved]:
         replace(one, message=describe_relaxation(problem, one))
         for one in relaxations(insertions, ranked)
     ]
-    closest = [insertion for _, insertion in ranked] + [
-        insertion for insertion in found if insertion.faults
-    ]
+    closest = [insertion for _, insertion in ranked]
+    closest += [insertion for insertion in found if insertion.faults]
     told = _reasons(insertions, stops, found, closest)
+    first = relaxed[0] if relaxed else None
     return [
-        Unserved(node, node_id(problem, node), code, message, *_split(relaxed))
+        Unserved(node, node_id(problem, node), code, message, first, tuple(relaxed[1:]))
         for node, (code, message) in zip(stops, told, strict=True)
     ]
-
-
-def _split(relaxed: list[Relaxation]) -> tuple[Relaxation | None, tuple[Relaxation, ...]]:
-    return (relaxed[0], tuple(relaxed[1:])) if relaxed else (None, ())
 
 
 def _reasons(
@@ -160,7 +156,7 @@ def _reasons(
     own = [insertion for insertion in found if insertion.route is None]
     bound = [insertion for insertion in own if all(is_bound(fault) for fault in insertion.faults)]
     # A vehicle that others have claimed says more than what smaller ones cannot do.
-    alone = bound[0] if bound else _first(closest, own)
+    alone = bound[0] if bound else next(insertion for insertion in closest if insertion in own)
     if all(lacks_vehicle(fault) for fault in alone.faults):
         return [("fleet", _tell_full(insertions, who, into_routes))] * len(stops)
     if len(stops) == 2:
@@ -169,16 +165,11 @@ def _reasons(
     return [(_code(alone), text + tell_owner(problem, stops[0]))]
 
 
-def _first(closest: Sequence[Insertion], among: Sequence[Insertion]) -> Insertion:
-    return next(insertion for insertion in closest if insertion in among)
-
-
 def _code(insertion: Insertion) -> str:
     """The rule that stands in the way."""
-    code = first_named(
-        [f for f in insertion.faults if not lacks_vehicle(f)] or insertion.faults
-    ).code
-    return {"arc": "unreachable"}.get(code, code)
+    others = [fault for fault in insertion.faults if not lacks_vehicle(fault)]
+    code = first_named(others or insertion.faults).code
+    return "unreachable" if code == "arc" else code
 
 
 def _tell_full(insertions: Insertions, who: str, into_routes: Sequence[Insertion]) -> str:
@@ -202,10 +193,8 @@ def _reasons_of_pair(
     roles = ("pickup", "delivery")
     alone: list[tuple[str, str] | None] = []
     for node in stops:
-        insertion = _least_faulty(insertions, node)
-        alone.append(
-            None if insertion.fits else (_code(insertion), describe_fault(problem, insertion))
-        )
+        one = _least_faulty(insertions, node)
+        alone.append(None if one.fits else (_code(one), describe_fault(problem, one)))
     if alone == [None, None]:
         text = (
             f"{name(problem, stops[0])} and its delivery {name(problem, stops[1])} cannot be "

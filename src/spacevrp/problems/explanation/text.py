@@ -6,10 +6,9 @@ import re
 from collections.abc import Sequence
 
 from spacevrp.problems.assignment import FleetRoutes
-from spacevrp.problems.breaks import called_break
 from spacevrp.problems.clock import Moment
 from spacevrp.problems.explanation.changes import Change, Relaxation
-from spacevrp.problems.explanation.insertions import Insertion, Route
+from spacevrp.problems.explanation.insertions import Insertion
 from spacevrp.problems.explanation.remedies import (
     capacities_of,
     length_of,
@@ -18,7 +17,7 @@ from spacevrp.problems.explanation.remedies import (
     peaks_of,
 )
 from spacevrp.problems.explanation.routes import Limit, RouteLimits
-from spacevrp.problems.fleet import called
+from spacevrp.problems.fleet import called, called_break
 from spacevrp.problems.plan import RoutePlan, Stop, make_plan, node_id
 from spacevrp.problems.plan_text import count, write_moment, write_number, write_span
 from spacevrp.problems.problem import Problem
@@ -45,8 +44,8 @@ def name_all(problem: Problem, nodes: Sequence[int]) -> str:
     """The same for several."""
     if len(nodes) == 1:
         return name(problem, nodes[0])
-    names = [name(problem, node) for node in nodes]
-    return f"{', '.join(names[:-1])} and {names[-1]}"
+    *names, last = (name(problem, node) for node in nodes)
+    return f"{', '.join(names)} and {last}"
 
 
 def first_named(faults: Sequence[Violation]) -> Violation:
@@ -209,76 +208,75 @@ def describe_relaxation(problem: Problem, relaxation: Relaxation) -> str:
 
 def _tell_change(problem: Problem, change: Change) -> str:
     more = write_number(change.amount)
-    limit = write_number(change.limit or 0.0)
-    whose = "" if change.vehicle is None else f" for {called(problem.fleet[change.vehicle])}"
-    if change.kind == "capacity":
-        return f"a capacity of {limit}{_kind(problem, change.load)}{whose}, {more} more"
-    if change.kind == "length":
-        return f"a length limit of {limit}{whose}, {more} more"
-    if change.kind == "duration":
-        return f"a maximum duration of {limit}{whose}, {more} more"
-    if change.kind == "fleet":
-        noun = "route" if change.vehicle is None else "vehicle"
-        return f"{count(round(change.limit or 0.0), noun)}{whose}, {more} more"
-    if change.kind == "permission":
-        return f"leave for {called(problem.fleet[change.vehicle or 0])} to serve " + name_all(
-            problem, change.nodes
-        )
-    if change.kind == "stops":
-        return f"{count(round(change.limit or 0.0), 'stop')}{whose}, {more} more"
-    if change.kind == "reload":
-        return f"{count(round(change.limit or 0.0), 'reload')}{whose}, {more} more"
+    limit = change.limit or 0.0
+    terms = problem.fleet[change.vehicle or 0] if problem.fleet else None
+    whose = "" if change.vehicle is None or terms is None else f" for {called(terms)}"
+    if change.kind in _LIMITS:
+        what = f"{_LIMITS[change.kind]} of {write_number(limit)}"
+        of_kind = _kind(problem, change.load) if change.kind == "capacity" else ""
+        return f"{what}{of_kind}{whose}, {more} more"
+    if change.kind in ("fleet", "stops", "reload"):
+        noun = change.kind.removesuffix("s")
+        if change.kind == "fleet":
+            noun = "route" if change.vehicle is None else "vehicle"
+        return f"{count(round(limit), noun)}{whose}, {more} more"
+    here = name_all(problem, change.nodes) if change.nodes else ""
+    if change.kind == "permission" and terms is not None:
+        return f"leave for {called(terms)} to serve {here}"
     if change.kind in ("arc", "ride", "order"):
-        legs = zip(change.nodes[::2], change.nodes[1::2], strict=True)
-        ways = " and ".join(f"from {name(problem, a)} to {name(problem, b)}" for a, b in legs)
+        legs = [
+            (name(problem, a), name(problem, b))
+            for a, b in zip(change.nodes[::2], change.nodes[1::2], strict=True)
+        ]
         if change.kind == "order":
-            return "leave for " + ways.replace("from ", "").replace(" to ", " to come after ")
-        if change.kind == "ride":
-            (most,) = _spans(problem, change.limit or 0.0)
-            return f"a ride of {most} {ways}, {_spans(problem, change.amount)[0]} more"
-        return f"an arc {ways}, if it is short enough"
+            return "leave for " + " and ".join(f"{a} to come after {b}" for a, b in legs)
+        ways = " and ".join(f"from {a} to {b}" for a, b in legs)
+        if change.kind == "arc":
+            return f"an arc {ways}, if it is short enough"
+        most, longer = (write_span(problem.clock, span) for span in (limit, change.amount))
+        return f"a ride of {most} {ways}, {longer} more"
     if change.kind == "lifo":
         return "unloading in any order"
     if change.kind == "different_routes":
-        return f"leave for {name_all(problem, change.nodes)} to share a route"
+        return f"leave for {here} to share a route"
     if change.kind == "same_route":
         sets = [one for one in problem.same_route if set(one) & set(change.nodes)]
         rest = sorted({node for one in sets for node in one} - set(change.nodes))
-        here = name_all(problem, change.nodes)
         return f"leave for {here} to be on another route than {name_all(problem, rest)}"
     return _tell_moment(problem, change)
 
 
-def _spans(problem: Problem, *numbers: float) -> list[str]:
-    return [write_span(problem.clock, number) for number in numbers]
+_LIMITS = {
+    "capacity": "a capacity",
+    "length": "a length limit",
+    "duration": "a maximum duration",
+}
 
 
 def _tell_moment(problem: Problem, change: Change) -> str:
     """What happens later or earlier than now."""
     (when,) = _moments(problem, change.limit or 0.0)
     span = write_span(problem.clock, change.amount)
+    here = name_all(problem, change.nodes) if change.nodes else ""
+    terms = None if change.vehicle is None else problem.fleet[change.vehicle]
     if change.kind == "opening":
-        return f"the window of {name(problem, change.nodes[0])} open from {when}, {span} earlier"
+        return f"the window of {here} open from {when}, {span} earlier"
     if change.kind == "release":
-        return f"the goods of {name_all(problem, change.nodes)} there at {when}, {span} earlier"
-    if change.kind == "start":
-        vehicle = called(problem.fleet[change.vehicle or 0])
-        return f"leave for {vehicle} to start at {when}, {span} later"
-    if change.kind == "break":
-        terms = problem.fleet[change.vehicle or 0]
+        return f"the goods of {here} there at {when}, {span} earlier"
+    if change.kind == "start" and terms is not None:
+        return f"leave for {called(terms)} to start at {when}, {span} later"
+    if change.kind == "break" and terms is not None:
         names = [called_break(terms.breaks[number - 1], number) for number in change.breaks]
         verb = "begins" if len(names) == 1 else "begin"
         return f"{' and '.join(names)} of {called(terms)} that {verb} by {when}, {span} later"
-    later = f"{write_span(problem.clock, change.amount)} longer"
-    if change.vehicle is not None and not change.nodes:
-        (when,) = _moments(problem, change.limit or 0.0)
-        return f"the shift of {called(problem.fleet[change.vehicle])} until {when}, {later}"
-    if change.vehicle is not None:
-        later += f", as the shift of {called(problem.fleet[change.vehicle])}"
+    later = f"{span} longer"
+    if terms is not None and not change.nodes:
+        return f"the shift of {called(terms)} until {when}, {later}"
+    if terms is not None:
+        later += f", as the shift of {called(terms)}"
     if len(change.nodes) == 1:
-        (when,) = _moments(problem, change.limit or 0.0)
-        return f"the window of {name(problem, change.nodes[0])} open until {when}, {later}"
-    return f"the windows of {name_all(problem, change.nodes)} open {later}"
+        return f"the window of {here} open until {when}, {later}"
+    return f"the windows of {here} open {later}"
 
 
 # ----------------------------------------------------------------------------------------- limits
@@ -301,8 +299,3 @@ def _tell_limit(problem: Problem, limit: Limit) -> str:
     what = f"capacity{_kind(problem, limit.load)}" if limit.code == "capacity" else limit.code
     used, allowed = write_number(limit.used), write_number(limit.allowed)
     return f"{what}: {used} of {allowed} ({share})"
-
-
-def describe_route(problem: Problem, nodes: Route) -> str:
-    """The ids of a route, in order."""
-    return " ".join(str(node_id(problem, node)) for node in nodes)

@@ -47,6 +47,7 @@ BY_KIND = ("demand", "delivery", "pickup", "capacity")
 # Of these a kind of load may be named behind the field: demand_kg, capacity_kg.
 _KIND_IN_NAME = ("demand", "capacity")
 _PLACES = (("lon", "lat"), ("x", "y"))
+YES_NO = {"yes": True, "true": True, "no": False, "false": False}
 # A warning names so many columns, and counts the others.
 _MOST_NAMED = 10
 
@@ -62,7 +63,7 @@ def is_frame(value: object) -> bool:
 
 def has_places(table: Mapping[Any, Any]) -> bool:
     """Whether a table of keys has columns with places, and so is a table of stops."""
-    meant = {_field_of(normalised(name)) for name in table if isinstance(name, str)}
+    meant = {field_of(name) for name in table if isinstance(name, str)}
     return any(meant.issuperset(pair) for pair in _PLACES)
 
 
@@ -78,27 +79,24 @@ def read_columns(frame: Any) -> dict[str, list[Any]]:
     if len(set(names)) < len(names):
         twice = next(name for name, count in Counter(names).items() if count > 1)
         raise ProblemError("frame", "each column once", f"{show(twice)} twice")
-    alone = {name for name in names if isinstance(frame, Mapping) and _is_alone(name, frame[name])}
+    # Among columns by name, the one value of the whole problem.
+    alone = {
+        name
+        for name in (names if isinstance(frame, Mapping) else ())
+        if field_of(name) in (*ONE_VALUE, "capacity")
+        and isinstance(frame[name], str | int | float | np.generic)
+    }
     held = {name: _as_list(name, frame[name]) for name in names if name not in alone}
     rest = [None] * (len(next(iter(held.values()), ())) - 1)
     held |= {name: [frame[name], *rest] for name in alone}
     index = None if isinstance(frame, Mapping) else getattr(frame, "index", None)
     label = getattr(index, "name", None)
-    if isinstance(label, str) and _field_of(normalised(label)) == "id":
+    if isinstance(label, str) and field_of(label) == "id":
         rows = _as_list(label, index)
         if not equal(held.setdefault(label, rows), rows):
-            raise ProblemError(
-                "id",
-                "one column",
-                f"{show(label)} twice, as a column and as the index, which differ",
-            )
+            received = f"{show(label)} twice, as a column and as the index, which differ"
+            raise ProblemError("id", "one column", received)
     return held
-
-
-def _is_alone(name: str, value: Any) -> bool:
-    """Whether this is the one value of the whole problem, and no column of such."""
-    holds_one = _field_of(normalised(name)) in (*ONE_VALUE, "capacity")
-    return holds_one and isinstance(value, str | int | float | np.generic)
 
 
 def _as_list(name: str, column: Any) -> list[Any]:
@@ -117,8 +115,19 @@ def normalised(name: str) -> str:
     return "_".join(name.strip().lower().split())
 
 
-def _field_of(resolved: str) -> str | None:
-    return next((field for field, names in COLUMNS.items() if resolved in names), None)
+def field_of(name: str, columns: Mapping[str, tuple[str, ...]] = COLUMNS) -> str | None:
+    """The field that a column of this name holds."""
+    resolved = normalised(name)
+    return next((field for field, names in columns.items() if resolved in names), None)
+
+
+def warn_of_columns(left_out: Sequence[str]) -> None:
+    """Say which columns mean nothing here, where there are any."""
+    if left_out:
+        named = ", ".join(show(name) for name in left_out[:_MOST_NAMED])
+        more = len(left_out) - _MOST_NAMED
+        named += f" and {more} more" if more > 0 else ""
+        warn(f"columns left out: {named}", ColumnWarning)
 
 
 def choose(
@@ -133,9 +142,8 @@ def choose(
     for name in held:
         if name in taken:
             continue
-        resolved = normalised(name)
-        meant = _field_of(resolved)
-        field, _, kind = resolved.partition("_")
+        meant = field_of(name)
+        field, _, kind = normalised(name).partition("_")
         if meant is None and field in _KIND_IN_NAME and kind:
             kinds[field][kind] = name
         elif meant is None or meant in said:
@@ -146,11 +154,7 @@ def choose(
             raise ProblemError(meant, "one column", f"{show(chosen[meant][0])} and {show(name)}")
     left_out += _add_kinds(chosen, kinds)
     left_out += _choose_places(chosen, said)
-    if left_out:
-        named = ", ".join(show(name) for name in left_out[:_MOST_NAMED])
-        more = len(left_out) - _MOST_NAMED
-        named += f" and {more} more" if more > 0 else ""
-        warn(f"columns left out: {named}", ColumnWarning)
+    warn_of_columns(left_out)
     return chosen
 
 

@@ -21,6 +21,7 @@ from spacevrp.problems.errors import ProblemError
 from spacevrp.problems.sources.columns import (
     BY_KIND,
     ONE_VALUE,
+    YES_NO,
     cell_of,
     choose,
     is_frame,
@@ -29,22 +30,11 @@ from spacevrp.problems.sources.columns import (
 from spacevrp.problems.sources.columns import COLUMNS as COLUMNS
 from spacevrp.problems.sources.columns import ColumnWarning as ColumnWarning
 
-_YES_NO = {"yes": True, "true": True, "no": False, "false": False}
-
 
 def fields_from_frame(
     frame: Any, columns: Mapping[str, str | Sequence[str]] | None = None
 ) -> dict[str, Any]:
-    """Fields of a problem from the columns of a table, one row a node.
-
-    Parameters
-    ----------
-    frame
-        A data frame, or a table of columns, each a list of the same length.
-    columns
-        Field (such as ``demand``) -> the name of its column, where it is not called like the field;
-        of demands and capacities several, one for each kind of load.
-    """
+    """Fields of a problem from the columns of a table; see ``Problem.from_frame``."""
     held = read_columns(frame)
     chosen = choose(held, columns)
     size = len(next(iter(held.values()), ()))
@@ -97,7 +87,7 @@ def _read_places(table: Mapping[str, list[Any]]) -> dict[str, Any]:
 def _flag(node: int, entry: Any) -> bool:
     if entry is None:
         return False
-    resolved = _YES_NO.get(entry.strip().lower(), entry) if isinstance(entry, str) else entry
+    resolved = YES_NO.get(entry.strip().lower(), entry) if isinstance(entry, str) else entry
     if np.ndim(resolved) == 0 and resolved in (0, 1):  # False and True, too
         return bool(resolved)
     raise ProblemError("depot", "yes, no, or nothing", show(entry), node=node)
@@ -132,11 +122,8 @@ def _parted(columns: Mapping[str, list[list[Any]]], size: int) -> dict[str, Any]
     """Deliveries less pickups, of each kind of load; apart where some node has both."""
     kinds = {len(columns[field]) for field in ("delivery", "pickup") if field in columns}
     if len(kinds) > 1:
-        raise ProblemError(
-            "pickup",
-            f"{len(columns['delivery'])} columns, as of delivery",
-            str(len(columns["pickup"])),
-        )
+        expected = f"{len(columns['delivery'])} columns, as of delivery"
+        raise ProblemError("pickup", expected, str(len(columns["pickup"])))
     nothing: list[list[Any]] = [[None] * size] * kinds.pop()
     given, taken = (
         [

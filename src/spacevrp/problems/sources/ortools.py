@@ -25,16 +25,8 @@ from spacevrp.problems.sources.entries import list_of, refuse_unknown, table_of
 ORTOOLS_KEYS = ("distance_matrix", "time_matrix", "num_vehicles", "vehicle_capacities")
 _KNOWN = (
     *ORTOOLS_KEYS,
-    "locations",
-    "depot",
-    "starts",
-    "ends",
-    "demands",
-    "vehicle_capacity",
-    "time_windows",
-    "service_time",
-    "service_times",
-    "pickups_deliveries",
+    *("locations", "depot", "starts", "ends", "demands", "vehicle_capacity"),
+    *("time_windows", "service_time", "service_times", "pickups_deliveries"),
 )
 
 
@@ -47,17 +39,15 @@ def fields_from_ortools(data: Mapping[str, Any]) -> dict[str, Any]:
     data = table_of("data", data)
     refuse_unknown("data", data, _KNOWN)
     fields = _read_distances(data)
-    fleet = _read_fleet(data)
+    fleet = data.get("num_vehicles")
+    if fleet is not None:
+        fleet = as_whole("num_vehicles", fleet, "a whole number")
     ends = _read_ends(data, fleet)
     capacities = _read_capacities(data, fleet)
     fields |= _read_vehicles(data, fleet, ends, capacities)
     if data.get("pickups_deliveries") is not None:
-        pairs = as_pairs(
-            [
-                list_of("pickups_deliveries", p)
-                for p in list_of("pickups_deliveries", data["pickups_deliveries"])
-            ]
-        )
+        key = "pickups_deliveries"
+        pairs = as_pairs([list_of(key, pair) for pair in list_of(key, data[key])])
         fields["pairs"] = node_numbers(pairs)
     if data.get("demands") is not None:
         fields["demand"] = _read_demand(data, paired=bool(fields.get("pairs")))
@@ -116,11 +106,8 @@ def _read_ends(data: Mapping[str, Any], fleet: int | None) -> list[tuple[int, in
     for key, listed in nodes.items():
         if not listed or len(listed) != (fleet or len(nodes["starts"])):
             expected = f"{fleet} nodes, " if fleet else ""
-            raise ProblemError(
-                key,
-                f"{expected}a node for each vehicle",
-                f"{len(listed)} of them" if listed else "none",
-            )
+            received = f"{len(listed)} of them" if listed else "none"
+            raise ProblemError(key, f"{expected}a node for each vehicle", received)
     return list(zip(nodes["starts"], nodes["ends"], strict=True))
 
 
@@ -173,11 +160,6 @@ def _read_vehicles(
     }
 
 
-def _read_fleet(data: Mapping[str, Any]) -> int | None:
-    number = data.get("num_vehicles")
-    return None if number is None else as_whole("num_vehicles", number, "a whole number")
-
-
 def _read_capacities(data: Mapping[str, Any], fleet: int | None) -> list[float] | float | None:
     """The capacity of each vehicle, one for all, or none."""
     if data.get("vehicle_capacities") is None:
@@ -185,11 +167,8 @@ def _read_capacities(data: Mapping[str, Any], fleet: int | None) -> list[float] 
         return None if one is None else as_number("vehicle_capacity", one)
     listed = list_of("vehicle_capacities", data["vehicle_capacities"])
     if not listed or (fleet is not None and len(listed) != fleet):
-        raise ProblemError(
-            "vehicle_capacities",
-            "one for each vehicle" if fleet is None else f"{fleet}, one for each vehicle",
-            f"{len(listed)} of them",
-        )
+        expected = "one for each vehicle" if fleet is None else f"{fleet}, one for each vehicle"
+        raise ProblemError("vehicle_capacities", expected, f"{len(listed)} of them")
     return [as_number("vehicle_capacities", capacity) for capacity in listed]
 
 

@@ -37,7 +37,8 @@ def fields_from_pyvrp(data: Any) -> dict[str, Any]:
         data = data.data()
     if not hasattr(data, "vehicle_types") or not hasattr(data, "distance_matrices"):
         raise ProblemError("data", "PyVRP's ProblemData or Model", show(type(data).__name__))
-    stops = _stops(data)
+    steps = [step for one in data.shipments() for step in (one.pickup, one.delivery)]
+    stops = [*data.depots(), *data.clients(), *steps]  # what stands at each node
     places = np.array([one.location for one in stops], dtype=int)
     depots = tuple(range(len(data.depots())))
     distances, forbidden = _matrices("distances", data.distance_matrices(), places, len(depots))
@@ -62,12 +63,6 @@ def fields_from_pyvrp(data: Any) -> dict[str, Any]:
     if points.any():
         fields["places"] = points
     return fields
-
-
-def _stops(data: Any) -> list[Any]:
-    """What stands at each node: depots, clients, and the steps of shipments."""
-    steps = [step for one in data.shipments() for step in (one.pickup, one.delivery)]
-    return [*data.depots(), *data.clients(), *steps]
 
 
 def _limit(value: int) -> float:
@@ -117,8 +112,9 @@ def _loads(data: Any, depots: int) -> dict[str, Any]:
     """Demand (N, D), what is collected at stops that also receive, and pairs."""
     kinds = max((len(kind.capacity) for kind in data.vehicle_types()), default=0)
     clients, shipments = data.clients(), data.shipments()
-    for one in (*clients, *shipments):
-        kinds = max(kinds, *(len(amount) for amount in _amounts(one)))
+    for client in clients:
+        kinds = max(kinds, len(client.delivery), len(client.pickup))
+    kinds = max([kinds, *(len(one.amount) for one in shipments)])
     size = depots + len(clients) + 2 * len(shipments)
     given, taken = np.zeros((size, max(kinds, 1))), np.zeros((size, max(kinds, 1)))
     pairs = []
@@ -138,10 +134,6 @@ def _loads(data: Any, depots: int) -> dict[str, Any]:
     elif kinds:
         fields["demand"] = _plain(given - taken)
     return fields
-
-
-def _amounts(one: Any) -> tuple[list[int], ...]:
-    return (one.amount,) if hasattr(one, "amount") else (one.delivery, one.pickup)
 
 
 def _plain(loads: NDArray[np.float64]) -> NDArray[np.float64]:

@@ -36,19 +36,10 @@ _SAME_PLACE = 1e-6
 def fields_from_table(
     response: Mapping[str, Any], minimise: str | None = None, time_unit: str = "s"
 ) -> dict[str, Any]:
-    """A matrix, durations and places from the answer of a table or matrix service.
+    """A matrix, durations and places from an answer, as it came; see ``Problem.from_table``.
 
-    Parameters
-    ----------
-    response
-        The JSON of OSRM's ``table``, openrouteservice's ``matrix``, Valhalla's
-        ``sources_to_targets`` or Google's Distance Matrix, as it came. A null, where no road leads,
-        is an arc that is not there. Distances keep their unit: metres, or Valhalla's kilometres or
-        miles.
-    minimise
-        ``distances`` or ``durations``; by default distances, where the answer has them.
-    time_unit
-        What durations become; all services answer in seconds.
+    Distances keep their unit: metres, or Valhalla's kilometres or miles. All services answer in
+    seconds, which become those of the ``time_unit``.
     """
     response = table_of("response", response)
     if minimise is not None and minimise not in _MEASURES:
@@ -106,11 +97,8 @@ def _square(field: str, table: Any) -> Any:
     """The table, which must lead from every place to every place."""
     matrix = as_array(field, table, absent=math.inf)
     if matrix.ndim != 2 or matrix.shape[0] != matrix.shape[1]:
-        raise ProblemError(
-            field,
-            "as many sources as destinations; ask the service for all of them",
-            f"shape {matrix.shape}",
-        )
+        expected = "as many sources as destinations; ask the service for all of them"
+        raise ProblemError(field, expected, f"shape {matrix.shape}")
     return matrix
 
 

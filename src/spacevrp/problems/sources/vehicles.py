@@ -3,53 +3,43 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from typing import Any
 
 from spacevrp.problems.conversion import show
 from spacevrp.problems.errors import ProblemError
 from spacevrp.problems.fleet import blame_vehicle
 from spacevrp.problems.sources.columns import (
-    ColumnWarning,
+    YES_NO,
     cell_of,
+    field_of,
     is_frame,
     normalised,
     read_columns,
+    warn_of_columns,
 )
-from spacevrp.problems.warning import warn
 
 # What a column may be called, in lower case and with _ for spaces; the first name is the field's.
-VEHICLE_COLUMNS: dict[str, tuple[str, ...]] = {
-    "name": ("name", "id", "vehicle", "type"),
-    "count": ("count", "number", "available"),
-    "capacity": ("capacity",),
-    "start": ("start", "depot"),
-    "end": ("end",),
-    "open_route": ("open_route",),
-    "fixed_cost": ("fixed_cost",),
-    "unit_distance_cost": ("unit_distance_cost",),
-    "unit_duration_cost": ("unit_duration_cost",),
-    "max_length": ("max_length", "max_distance"),
-    "max_duration": ("max_duration",),
-    "max_overtime": ("max_overtime",),
-    "overtime_cost": ("overtime_cost",),
-    "max_stops": ("max_stops",),
-    "speed_factor": ("speed_factor",),
-    "open": ("open", "earliest", "tw_start", "shift_start"),
-    "close": ("close", "latest", "tw_end", "shift_end"),
-    "latest_start": ("latest_start",),
-    "break": ("break", "break_duration"),
-    "break_open": ("break_open", "break_start"),
-    "break_close": ("break_close", "break_end"),
-    "allowed": ("allowed",),
-    "forbidden": ("forbidden",),
-    "reload_depots": ("reload_depots", "reload_depot"),
-    "max_reloads": ("max_reloads",),
+_OTHER_NAMES = {
+    "name": ("id", "vehicle", "type"),
+    "count": ("number", "available"),
+    "start": ("depot",),
+    "max_length": ("max_distance",),
+    "open": ("earliest", "tw_start", "shift_start"),
+    "close": ("latest", "tw_end", "shift_end"),
+    "break": ("break_duration",),
+    "break_open": ("break_start",),
+    "break_close": ("break_end",),
+    "reload_depots": ("reload_depot",),
 }
-_WHOLE = ("count", "max_stops", "max_reloads")
-_NODES = ("start", "end")
+_FIELDS = (
+    *("name", "count", "capacity", "start", "end", "open_route", "fixed_cost"),
+    *("unit_distance_cost", "unit_duration_cost", "max_length", "max_duration", "max_overtime"),
+    *("overtime_cost", "max_stops", "speed_factor", "open", "close", "latest_start", "break"),
+    *("break_open", "break_close", "allowed", "forbidden", "reload_depots", "max_reloads"),
+)
+VEHICLE_COLUMNS = {field: (field, *_OTHER_NAMES.get(field, ())) for field in _FIELDS}
 _LISTS = ("allowed", "forbidden", "reload_depots")
-_YES_NO = {"yes": True, "true": True, "no": False, "false": False, 1.0: True, 0.0: False}
 
 
 def is_table(vehicles: object) -> bool:
@@ -71,19 +61,17 @@ def vehicles_from_table(frame: Any) -> list[dict[str, Any]]:
     chosen: dict[str, list[str]] = {}
     left_out = []
     for name in held:
-        resolved = normalised(name)
-        field = next((one for one, names in VEHICLE_COLUMNS.items() if resolved in names), None)
-        if field is None and resolved.startswith("capacity_"):
+        field = field_of(name, VEHICLE_COLUMNS)
+        if field is None and normalised(name).startswith("capacity_"):
             field = "capacity"
         if field is None:
             left_out.append(name)
-            continue
-        if field in chosen and field != "capacity":
+        elif field in chosen and field != "capacity":
             received = f"{show(chosen[field][0])} and {show(name)}"
             raise ProblemError(f"vehicles, {field}", "one column", received)
-        chosen.setdefault(field, []).append(name)
-    if left_out:
-        warn(f"columns left out: {', '.join(map(show, left_out[:10]))}", ColumnWarning)
+        else:
+            chosen.setdefault(field, []).append(name)
+    warn_of_columns(left_out)
     size = len(next(iter(held.values()), ()))
     if size == 0:
         raise ProblemError("vehicles", "at least one row", "none")
@@ -111,21 +99,16 @@ def _vehicle(cells: Mapping[str, list[Any]]) -> dict[str, Any]:
     told.pop("open", None)
     if len(cells.get("capacity", ())) > 1:
         told["capacity"] = [math.inf if one is None else one for one in cells["capacity"]]
-    if "name" in told:
-        told["name"] = _text(told["name"])
-    for field in _WHOLE:
-        if field in told:
-            told[field] = _whole(told[field])
-    for field in _NODES:
-        if field in told:
-            told[field] = _node(told[field])
-    for field in _LISTS:
-        if field in told:
-            told[field] = _list(told[field])
+    for fields, convert in _CONVERTERS.items():
+        for field in fields:
+            if field in told:
+                told[field] = convert(told[field])
     if "open_route" in told:
         flag = told["open_route"]
-        flag = flag.strip().lower() if isinstance(flag, str) else flag
-        told["open_route"] = _YES_NO.get(flag, flag) if isinstance(flag, str | float) else flag
+        if isinstance(flag, str):
+            told["open_route"] = YES_NO.get(flag.strip().lower(), flag)
+        elif isinstance(flag, float) and flag in (0.0, 1.0):
+            told["open_route"] = bool(flag)
     if "open" in row or "close" in row:
         told["window"] = (row.get("open"), row.get("close"))
     pause = {name: row[name] for name in ("break", "break_open", "break_close") if name in row}
@@ -159,3 +142,11 @@ def _list(value: Any) -> Any:
         return value if isinstance(value, list | tuple) else [_node(value)]
     texts = value.replace(";", " ").replace(",", " ").split()
     return [int(one) if one.isascii() and one.isdigit() and len(one) < 16 else one for one in texts]
+
+
+_CONVERTERS: dict[tuple[str, ...], Callable[[Any], Any]] = {
+    ("name",): _text,
+    ("count", "max_stops", "max_reloads"): _whole,
+    ("start", "end"): _node,
+    _LISTS: _list,
+}

@@ -32,6 +32,7 @@ from spacevrp.problems.sources.vroom_fleet import (
     read_skills,
     read_types,
     speeds_of,
+    stop_at,
 )
 from spacevrp.problems.sources.vroom_travel import rates_of, read_matrices, read_travel
 from spacevrp.problems.vroom_names import PAIR, name_task
@@ -53,15 +54,8 @@ def fields_from_vroom(
 ) -> dict[str, Any]:
     """Fields of a problem; the cost is travel time, or what custom ``costs`` say.
 
-    Parameters
-    ----------
-    document
-        Jobs, shipments, vehicles and matrices. Times are in seconds, with any origin.
-    speed_kmh
-        Where there is no matrix, and VROOM would ask a routing engine: travel as the crow flies at
-        this speed.
-    time_unit
-        What all times become, and the cost with them where it is travel time.
+    See ``Problem.from_vroom``. All times become those of the ``time_unit``, and the cost with them
+    where it is travel time.
     """
     document = table_of("document", document)
     # Matrices are large, and arrays are welcome in them.
@@ -77,7 +71,8 @@ def fields_from_vroom(
     if not tasks:
         raise ProblemError("jobs", "at least one job or shipment", "none")
     check_vehicles(vehicles)
-    kinds = max(1, *(len(task["amounts"]) for task in tasks), *_kinds_of(vehicles))
+    held = [as_amounts(f"vehicle {k}, capacity", v.get("capacity")) for k, v in enumerate(vehicles)]
+    kinds = max(1, *(len(task["amounts"]) for task in tasks), *map(len, held))
     speeds = speeds_of(vehicles)
     alike = len(set(speeds)) == 1
     shared = speeds[0] if alike else 1.0  # the rest is a matter of types
@@ -86,7 +81,12 @@ def fields_from_vroom(
     rates = rates_of(vehicles, matrices, own_costs=own_costs)
     own_costs = own_costs or rates is None
     if is_uniform(vehicles, tasks):
-        stops = [_depot_task(vehicles[0]), *tasks]
+        depot = stop_at(
+            "vehicle 0, start", vehicles[0].get("start"), vehicles[0].get("start_index")
+        )
+        if (window := vehicles[0].get("time_window")) is not None:
+            depot["windows"] = [as_window("vehicle 0, time_window", window)]
+        stops = [depot, *tasks]
         travel = read_travel(matrices, stops, speed_kmh, shared)
         limit = read_limit("vehicle 0", vehicles[0], own_costs=own_costs)
         fields = travel | _read_uniform(vehicles, stops, kinds, limit)
@@ -105,7 +105,9 @@ def fields_from_vroom(
         stops, first = [*depots.stops, *tasks], len(depots.stops)
         fields = read_travel(matrices, stops, speed_kmh, shared)
         fields |= {"depots": node_numbers(range(first)), "vehicles": shifts}
-    fields |= _read_amounts(stops, kinds) | _read_setup(stops)
+    fields |= _read_amounts(stops, kinds)
+    if any(setup := [stop.get("setup", 0.0) for stop in stops]):
+        fields["setup"] = setup
     fields |= _read_priorities(document, first)
     fields |= {
         "ids": _ids(stops, first),
@@ -179,13 +181,6 @@ def _read_uniform(
     return fields
 
 
-def _kinds_of(vehicles: Sequence[Mapping[str, Any]]) -> list[int]:
-    return [
-        len(as_amounts(f"vehicle {number}, capacity", vehicle.get("capacity")))
-        for number, vehicle in enumerate(vehicles)
-    ]
-
-
 def _read_amounts(stops: Sequence[Mapping[str, Any]], kinds: int) -> dict[str, Any]:
     """What leaves the vehicle at each stop, and what it takes along where both happen."""
     columns: dict[str, list[list[float]]] = {"amounts": [], "collected": []}
@@ -198,25 +193,6 @@ def _read_amounts(stops: Sequence[Mapping[str, Any]], kinds: int) -> dict[str, A
     demand, pickup = (rows if kinds > 1 else [row[0] for row in rows] for rows in columns.values())
     both = any(any(row) for row in columns["collected"])
     return {"demand": demand, "pickup": pickup} if both else {"demand": demand}
-
-
-def _read_setup(stops: Sequence[Mapping[str, Any]]) -> dict[str, Any]:
-    setup = [stop.get("setup", 0.0) for stop in stops]
-    return {"setup": setup} if any(setup) else {}
-
-
-def _depot_task(vehicle: Mapping[str, Any]) -> dict[str, Any]:
-    window = vehicle.get("time_window")
-    return {
-        "id": None,
-        "where": "vehicle 0, start",
-        "location": vehicle.get("start"),
-        "index": vehicle.get("start_index"),
-        "service": 0.0,
-        "windows": [] if window is None else [as_window("vehicle 0, time_window", window)],
-        "amounts": [],
-        "skills": (),
-    }
 
 
 # ------------------------------------------------------------------------------------------- tasks

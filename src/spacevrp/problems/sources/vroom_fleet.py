@@ -50,19 +50,14 @@ class Depots:
         except TypeError:
             raise ProblemError(where, "a place", show(location)) from None
         if number == len(self.stops):
-            self.stops.append(
-                {
-                    "id": None,
-                    "where": where,
-                    "location": location,
-                    "index": index,
-                    "service": 0.0,
-                    "windows": [],
-                    "amounts": [],
-                    "skills": (),
-                }
-            )
+            self.stops.append(stop_at(where, location, index))
         return number
+
+
+def stop_at(where: str, location: Any, index: Any) -> dict[str, Any]:
+    """A stop at which nothing happens; ``where`` is what messages call it."""
+    stop: dict[str, Any] = {"id": None, "where": where, "location": location, "index": index}
+    return stop | {"service": 0.0, "windows": [], "amounts": [], "skills": ()}
 
 
 def check_vehicles(vehicles: Sequence[Mapping[str, Any]]) -> None:
@@ -126,20 +121,15 @@ def is_uniform(vehicles: Sequence[Mapping[str, Any]], tasks: Sequence[Mapping[st
         return False
     if any(task["service_per_type"] for task in tasks):
         return False
-    if is_closed(first) and _end(first) != _start(first):
+    if is_closed(first) and _place(first, "end") != _place(first, "start"):
         return False
     asked = {skill for task in tasks for skill in task["skills"]}
     return all(asked <= set(read_skills("vehicle", v.get("skills"))) for v in vehicles)
 
 
-def _start(vehicle: Mapping[str, Any]) -> tuple[Any, Any]:
-    index = vehicle.get("start_index")
-    return (index, None) if index is not None else (None, vehicle.get("start"))
-
-
-def _end(vehicle: Mapping[str, Any]) -> tuple[Any, Any]:
-    index = vehicle.get("end_index")
-    return (index, None) if index is not None else (None, vehicle.get("end"))
+def _place(vehicle: Mapping[str, Any], end: str) -> tuple[Any, Any]:
+    index = vehicle.get(f"{end}_index")
+    return (index, None) if index is not None else (None, vehicle.get(end))
 
 
 def is_closed(vehicle: Mapping[str, Any]) -> bool:
@@ -173,20 +163,19 @@ def read_types(
     matrix says, ``rates`` what a unit of the matrix costs.
     """
     depots = Depots()
-    described = []
+    ends = [
+        {
+            end: NodeNumber(
+                depots.add(f"vehicle {k}, {end}", one.get(end), one.get(f"{end}_index"))
+            )
+            for end in (("start", "end") if is_closed(one) else ("start",))
+        }
+        for k, one in enumerate(vehicles)
+    ]
+    types: dict[str, dict[str, Any]] = {}
     for number, vehicle in enumerate(vehicles):
         where = f"vehicle {number}"
-        start = depots.add(f"{where}, start", vehicle.get("start"), vehicle.get("start_index"))
-        end = None
-        if is_closed(vehicle):
-            end = depots.add(f"{where}, end", vehicle.get("end"), vehicle.get("end_index"))
-        described.append((vehicle, start, end))
-    types: dict[str, dict[str, Any]] = {}
-    for number, (vehicle, start, end) in enumerate(described):
-        where = f"vehicle {number}"
-        one: dict[str, Any] = {"start": NodeNumber(start), "open_route": end is None}
-        if end is not None:
-            one["end"] = NodeNumber(end)
+        one: dict[str, Any] = {**ends[number], "open_route": "end" not in ends[number]}
         one["capacity"] = read_capacity(where, vehicle, kinds)
         if vehicle.get("max_tasks") is not None:
             expected = "a whole number"
@@ -226,9 +215,11 @@ def read_types(
         held["ids"].append(read_id(number, vehicle))
         name = vehicle.get("description") or held["ids"][-1]
         held["name"].append(str(name))
-    for one in types.values():
-        one["name"] = ", ".join(dict.fromkeys(one["name"]))
-    return depots, _with_own_names(list(types.values()))
+    names = [", ".join(dict.fromkeys(one["name"])) for one in types.values()]
+    for number, (name, one) in enumerate(zip(names, types.values(), strict=True)):
+        # Types that are described alike get a number.
+        one["name"] = f"{name} ({number})" if names.count(name) > 1 else name
+    return depots, list(types.values())
 
 
 def read_id(number: int, vehicle: Mapping[str, Any]) -> int:
@@ -252,15 +243,6 @@ def _needs_nothing_held(task: Mapping[str, Any], capacity: Sequence[float]) -> b
         for some in amounts
         for amount, held in zip(some, capacity, strict=False)
     )
-
-
-def _with_own_names(types: list[dict[str, Any]]) -> list[dict[str, Any]]:
-    """Types that are described alike get a number."""
-    names = [one["name"] for one in types]
-    for number, one in enumerate(types):
-        if names.count(one["name"]) > 1:
-            one["name"] = f"{one['name']} ({number})"
-    return types
 
 
 def _breaks(

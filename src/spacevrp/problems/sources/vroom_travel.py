@@ -8,8 +8,8 @@ from typing import Any
 import numpy as np
 
 from spacevrp.problems.conversion import Array, as_array, as_number, show
+from spacevrp.problems.distances import great_circle
 from spacevrp.problems.errors import ProblemError, UnsupportedError
-from spacevrp.problems.globe import great_circle
 from spacevrp.problems.sources.entries import list_of, refuse_unknown, table_of
 from spacevrp.problems.sources.vroom_fleet import (
     NOT_MODELLED,
@@ -32,7 +32,8 @@ def read_travel(
         durations = _crow_flies(places, speed_kmh) / factor
         costs = None
     else:
-        order = _indices(stops, len(matrices["durations"]))
+        size = len(matrices["durations"])
+        order = [as_row(f"{one['where']}, location_index", one["index"], size) for one in stops]
         picked = {key: matrix[np.ix_(order, order)] for key, matrix in matrices.items()}
         durations = picked["durations"] / factor
         costs = picked.get("costs")
@@ -88,10 +89,6 @@ def read_matrices(
         if matrix.shape != (size, size) or not size:
             raise ProblemError(f"{where}, {key}", "a square matrix", f"shape {matrix.shape}")
     return read
-
-
-def _indices(stops: Sequence[Mapping[str, Any]], size: int) -> list[int]:
-    return [as_row(f"{stop['where']}, location_index", stop["index"], size) for stop in stops]
 
 
 def _crow_flies(places: list[list[float]] | None, speed_kmh: float | None) -> Array:
