@@ -213,15 +213,6 @@ def test_same_route() -> None:
     assert codes(problem, [0, 1, 2, 0], [0, 3, 4, 0]) == [("same_route", 3), ("same_route", 4)]
 
 
-def test_a_fixed_time_is_a_window_of_no_length() -> None:
-    windows = [[0, 100], [7, 7], [0, 100], [0, 100], [0, 100]]
-    problem = on_line(windows=windows)
-    stops = Solution.judged(problem, [[0, 1, 2, 3, 4, 0]]).plan.routes[0].stops
-    assert stops[1].reached + stops[1].waiting == 7
-    assert codes(problem, [0, 4, 3, 2, 1, 0]) == []  # at 7, by chance
-    assert codes(problem, [0, 4, 2, 3, 1, 0]) == [("window", 1)]
-
-
 # ----------------------------------------------------------------------------------------- groups
 
 
@@ -257,13 +248,6 @@ def test_the_referee_reports_every_term() -> None:
     assert ordered.to_dict()["totals"]["objective"] == [3.0, 14.0]
     both = on_line(objective=Objective(("vehicles",), {"cost": 1, "balance": 0.5}))
     assert judge(both, routes).objective == (3.0, 17.0)
-
-
-def test_waiting_and_service_count_in_the_makespan() -> None:
-    windows = [[0, 100], [10, 100], [0, 100], [0, 100], [0, 100]]
-    problem = on_line(windows=windows, service=[0, 2, 0, 0, 0], objective=("makespan",))
-    # It leaves at 9, so that nothing is waited for.
-    assert judge(problem, [[0, 1, 2, 3, 4, 0]]).objective == (10.0,)
 
 
 def test_priorities_decide_who_is_left_out() -> None:
