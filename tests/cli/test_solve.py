@@ -28,21 +28,6 @@ def infeasible(tmp_path: Path) -> Path:
     return path
 
 
-def test_json_for_scripts(solve: Any, instance: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    assert solve(instance) == 0  # stdout is no terminal, so the default is JSON
-    captured = capsys.readouterr()
-    document = json.loads(captured.out)
-    assert list(document) == ["variant", "instances", "seconds", "device"]
-    assert (document["variant"], document["device"]) == ("CVRP", "cpu")
-    assert document["seconds"] >= 0
-    (solved,) = document["instances"]
-    assert list(solved) == ["cost", "routes", "feasible", "rounding", "plan"]
-    assert solved["feasible"] is True
-    verdict = judge(read(instance), solved["routes"])  # type: ignore[arg-type]
-    assert (verdict.violations, verdict.cost) == ((), solved["cost"])
-    assert captured.err == ""
-
-
 def test_vrplib(solve, instance, tmp_path, capsys):
     out = tmp_path / "four.sol"
     assert solve(instance, "-o", out) == 0
@@ -118,15 +103,6 @@ def test_a_partial_plan_is_a_negative_answer_and_nothing_is_lost(
     out = tmp_path / "short.sol"
     assert solve(infeasible, "-o", out) == 1
     assert out.read_text().startswith("Route #1: ")
-
-
-def test_a_partial_plan_is_drawn(solve: Any, infeasible: Path, tmp_path: Path) -> None:
-    pytest.importorskip("matplotlib", reason="plots are an extra")
-    for kind in ("routes", "schedule", "load"):
-        picture = tmp_path / f"{kind}.png"
-        out = tmp_path / "out.json"
-        assert solve(infeasible, "--plot", picture, "--plot-kind", kind, "-o", out) == 1
-        assert picture.read_bytes()[:4] == b"\x89PNG"
 
 
 def test_a_dash_is_stdout(solve, instance, tmp_path, monkeypatch, capsys):

@@ -266,15 +266,6 @@ def test_the_most_confident_depot_wins():
     assert ask(environment, distance_only(rows), state) == 0  # switch first
 
 
-def test_confidence_counts_and_not_the_score():
-    # Depot 0 has the highest logit of all, but twice; depot 1 has a lower one, but once.
-    environment, state = at_depot(two_depots(), 4)
-    rows = [list(row) for row in TORN]
-    rows[0][2:4] = [-0.5, -0.5]
-    rows[1][2:4] = [0.5, 0.1]
-    assert ask(environment, distance_only(rows), state) == 3
-
-
 def test_only_customers_that_the_depot_can_serve_are_compared():
     # From depot 0 the limit reaches customers 2 and 3 only; depot 1 would be sure of 2.
     problem = two_depots(max_length=0.5)
@@ -293,15 +284,6 @@ def test_on_the_way_and_after_a_switch_the_plain_choice_stands():
     switched = environment.step(state, torch.tensor([[0]]))
     assert bool(switched.switched)
     assert ask(environment, tables, switched, action=3) == 3
-
-
-def test_a_rollout_uses_both_depots():
-    environment = Environment(stack([two_depots()], dtype=torch.float64))
-    rows = [list(row) for row in TORN]
-    rows[2][0] = rows[3][0] = -2.0  # home again at once
-    result = rollout(environment, distance_only(rows), torch.tensor([[2]]))
-    # After 2, depot 0 is sure of 3 (0.1 against 1.0), less so than depot 1 of 4 (0.3 against 2.0).
-    assert result.sequence[0, 0, :8].tolist() == [0, 2, 0, 1, 4, 1, 0, 3]
 
 
 def test_beside_several_depots_an_instance_with_one_keeps_its_ways(four_customers):

@@ -9,7 +9,6 @@ from typing import Any
 import pytest
 
 from spacevrp.cli.main import main
-from spacevrp.cli.output import describe_routes
 from spacevrp.formats import read, read_solution, write, write_solution
 from spacevrp.problems.errors import FormatError, UnsupportedError
 from spacevrp.problems.fleet import Vehicle
@@ -48,17 +47,6 @@ def test_an_instance_comes_back_as_it_was(tmp_path: Path) -> None:
     }
     assert held[1]["capacity"] == [5, None]
     assert held[2]["window"] == [1.5, None]
-
-
-def test_one_kind_of_load_and_dates(tmp_path: Path) -> None:
-    problem = Problem.from_coordinates(
-        PLACES,
-        demand=[0, 1, 1, 1, 1],
-        ids=list("abcde"),
-        vehicles=[{"capacity": 3, "window": ("08:00", None)}, {"max_length": 99, "pinned": ["c"]}],
-    )
-    write(tmp_path / "one.json", problem)
-    assert read(tmp_path / "one.json") == problem
 
 
 def test_ids_and_dates_are_read(tmp_path: Path) -> None:
@@ -129,11 +117,6 @@ def test_check_asks_for_the_vehicles_of_the_file(tmp_path, capsys):
         assert main(["check", str(tmp_path / "mixed.json"), str(tmp_path / "s.json")]) == code
         output = capsys.readouterr()
         assert part.replace("\\", "") in output.out + output.err
-
-
-def test_a_table_says_who_drives() -> None:
-    solution = Solution.judged(mixed(), [[0, 1, 2, 4], [4, 3, 4]], ["van", 2])
-    assert describe_routes(solution) == ["  route 1 (van): 0 1 2 4", "  route 2 (type 2): 4 3 4"]
 
 
 @pytest.mark.parametrize("suffix", [".npz", ".txt"])

@@ -130,10 +130,3 @@ def test_a_missing_arc_looks_like_the_longest_one():
     scores = normalise(stack([problem], dtype=torch.float64)).zscore[0]
     assert scores[1, 0] == scores[0, 2]
     assert torch.isfinite(scores).all()
-
-
-def test_coincident_nodes_are_no_trouble():
-    problem = Problem.from_coordinates([(1.0, 1.0)] * 4)
-    geometry = normalise(stack([problem]))
-    assert (geometry.zscore == 0).all()
-    assert (geometry.spread == 0).all()

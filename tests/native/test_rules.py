@@ -7,7 +7,7 @@ return a plan that the referee refuses.
 from __future__ import annotations
 
 import contextlib
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from itertools import pairwise
 from typing import Any
 
@@ -16,14 +16,13 @@ import pytest
 from agreement import compare, faults
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from native_problems import build, problems
+from random_problems import build, problems
 
 from spacevrp.problems.errors import ProblemError
 from spacevrp.problems.problem import Problem
 from spacevrp.search import native_model
 from spacevrp.search.model import Plan
 
-Build = Callable[..., Problem]
 # (the rule that is broken, the changed problem)
 Mutation = tuple[str, Problem]
 
@@ -274,23 +273,6 @@ def test_each_rule_is_broken_by_some_change(features: set[str], rules: set[str])
     assert rules <= broken
 
 
-def test_a_linehaul_after_a_backhaul_is_refused(four_customers: Build) -> None:
-    fields: dict[str, Any] = {"demand": [0, 4, -3, 5, 1], "capacity": 10}
-    for last in (False, True):
-        native = native_model(four_customers(**fields, backhaul_last=last))
-        solution = compare(native, ([[1, 2, 3, 4]], [0]))
-        assert ("precedence" in faults(solution)) == last
-
-
-@pytest.mark.parametrize(
-    ("rule", "legal"), [("single", True), ("paper", True), ("separate", False)]
-)
-def test_load_rules_differ(four_customers: Build, rule: Any, legal: bool) -> None:
-    """Out with 5, 6 on board after the first pickup; separate: 10 to deliver at the start."""
-    problem = four_customers(demand=[0, 5, -6, 5, 1], capacity=6, load_rule=rule)
-    assert compare(native_model(problem), ([[1, 2, 3, 4]], [0])).is_legal == legal
-
-
 @given(seed=st.integers(0, 10**6))
 @settings(max_examples=25)
 def test_a_pair_half_served_is_refused(seed: int) -> None:
@@ -300,9 +282,3 @@ def test_a_pair_half_served_is_refused(seed: int) -> None:
     for routes in ([[pickup]], [[delivery]], [[delivery, pickup]], [[pickup], [delivery]]):
         assert faults(compare(native, (routes, [0] * len(routes))))
     assert not {"pair", "precedence"} & set(faults(compare(native, ([[pickup, delivery]], [0]))))
-
-
-def test_repeated_visits_are_refused(four_customers: Build) -> None:
-    native = native_model(four_customers())
-    for routes in ([[1, 2, 1]], [[1, 2], [2]], [[1, 1]]):
-        assert faults(compare(native, (routes, [0] * len(routes)))) == ["visit"]

@@ -12,8 +12,6 @@ from spacevrp.plots.content import (
     colour_of,
     dashes_of,
     depot_kinds,
-    headline,
-    looks_of,
     unserved_nodes,
     verdict,
 )
@@ -81,14 +79,6 @@ def test_a_hundred_routes_differ_by_colour_or_dashes() -> None:
     assert not any(dashes_of(r) for r in range(30))  # the second cue comes with the second round
 
 
-def test_a_partial_plan_is_called_partial(four_customers: Build) -> None:
-    problem = four_customers(demand=[0, 6, 4, 3, 7], capacity=10)
-    solution = Solution.judged(problem, [[0, 1, 2, 0]])
-    assert verdict(solution) == ["partial: 2 of 4 stops unserved"]
-    assert unserved_nodes(solution) == (3, 4)
-    assert headline(problem, solution) == "CVRP  ·  4 stops  ·  1 route  ·  cost 12"
-
-
 def test_a_plan_that_breaks_rules_says_which(four_customers: Build) -> None:
     problem = four_customers(demand=[0, 6, 4, 3, 7], capacity=10)
     (line,) = verdict(Solution.judged(problem, [[0, 1, 2, 3, 4, 0]]))
@@ -114,15 +104,6 @@ def test_too_little_prize_is_partial(four_customers: Build) -> None:
     solution = Solution.judged(problem, [[0, 1, 0]])
     assert verdict(solution) == ["partial: prize 1 of at least 5"]
     assert unserved_nodes(solution) == ()  # all may be skipped
-
-
-def test_the_legend_has_stops_load_cost_and_vehicle(four_customers: Build) -> None:
-    problem = four_customers(demand=[0, 6, 4, 3, 7], capacity=10, vehicles=[Vehicle("van")])
-    looks = looks_of(Solution.judged(problem, [[0, 1, 2, 0], [0, 4, 0]]))
-    assert [look.label for look in looks] == [
-        "1: 2 stops, load 10/10, cost 12, van",
-        "2: 1 stop, load 7/10, cost 16, van",
-    ]
 
 
 def test_kinds_of_depots() -> None:

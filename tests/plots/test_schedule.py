@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from datetime import datetime
 from pathlib import Path
 
 import pytest
@@ -13,9 +12,9 @@ pytest.importorskip("matplotlib", reason="plots are an extra")
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 
-from spacevrp.plots.charts import plot_bars, plot_load
+from spacevrp.plots.charts import plot_load
 from spacevrp.plots.pictures import draw, save_picture
-from spacevrp.plots.schedule import plot_schedule, schedule_size, time_ticks
+from spacevrp.plots.schedule import plot_schedule, time_ticks
 from spacevrp.problems.breaks import Break
 from spacevrp.problems.clock import Clock
 from spacevrp.problems.errors import UnsupportedError
@@ -123,23 +122,6 @@ def test_breaks_reloads_overtime_and_several_windows(ax: Axes) -> None:
     assert len(thin) == 4  # to and from the depot on both trips: none joins customers 2 and 3
 
 
-def test_a_large_schedule_has_a_lane_for_each_vehicle(ax: Axes) -> None:
-    points = [(0, 0), *((1 + i % 5, i % 7) for i in range(120))]
-    windows = [(0, 500), *((i % 6, 400) for i in range(120))]
-    problem = Problem.from_coordinates(points, windows=windows, service=[0] + [1] * 120)
-    routes = [[0, *range(1 + 10 * i, 11 + 10 * i), 0] for i in range(11)]
-    solution = Solution.judged(problem, routes)
-    plot_schedule(solution, ax)
-    names = list(rows(ax))
-    assert len(names) == 12
-    assert names[-1] == "unserved (10)"
-    service = [bar for bar in ax.patches if round(bar.get_width(), 6) == 1]
-    assert len(service) == 110
-    assert sum(line.get_marker() == "X" for line in ax.get_lines()) == 10
-    assert "partial: 10 of 120 stops unserved" in [text.get_text() for text in ax.texts]
-    assert 4 < schedule_size(solution)[1] < 10
-
-
 def test_routes_as_bars_need_no_coordinates(ax: Axes) -> None:
     matrix = [[0, 3, 5, 1], [3, 0, 4, 1], [1, 4, 0, 1], [1, 1, 1, 0]]
     problem = Problem.from_matrix(matrix, demand=[0, 1, 1, 1], capacity=2)
@@ -151,13 +133,6 @@ def test_routes_as_bars_need_no_coordinates(ax: Axes) -> None:
     assert ax.get_title().startswith("no coordinates: routes as bars  ·  ")
     assert list(rows(ax)) == ["1: 2 stops, load 2/2, cost 8", "unserved (1)"]
     assert {"1", "2", "3"} <= {text.get_text() for text in ax.texts}
-
-
-def test_missing_arcs_are_marked_in_bars(ax: Axes) -> None:
-    problem = Problem.from_matrix([[0, 1, None], [1, 0, 1], [1, 1, 0]])
-    plot_bars(Solution.judged(problem, [[0, 2, 1, 0]]), ax)
-    assert [line.get_marker() for line in ax.get_lines()].count("x") == 1
-    assert "no road" in next(iter(rows(ax)))
 
 
 @pytest.mark.parametrize(
@@ -172,16 +147,6 @@ def test_missing_arcs_are_marked_in_bars(ax: Axes) -> None:
 )  # fmt: skip
 def test_round_ticks(clock: Clock | None, low: float, high: float, expected: list[str]) -> None:
     assert [text for _, text in time_ticks(clock, low, high)] == expected
-
-
-def test_a_schedule_in_dates(ax: Axes) -> None:
-    eight = datetime(2026, 3, 2, 8)
-    problem = Problem.from_coordinates(
-        [(0, 0), (30, 0)], windows=[(eight, None), (None, None)], time_unit="min"
-    )
-    plot_schedule(Solution.judged(problem, [[0, 1, 0]]), ax)
-    assert "08:30" in [label.get_text() for label in ax.get_xticklabels()]
-    assert ax.get_xlabel() == "2026-03-02"
 
 
 def test_a_schedule_over_a_missing_road() -> None:

@@ -48,17 +48,6 @@ def test_times_of_day_go_past_midnight() -> None:
     assert clock.moment(1.75 + 1 / 3600) == "24:00:01"
 
 
-def test_numpy_and_pandas_moments() -> None:
-    pandas = pytest.importorskip("pandas")
-    stamps = pandas.DataFrame(
-        {"open": pandas.to_datetime([EIGHT, None]), "close": pandas.to_datetime([NINE, NINE])}
-    )
-    windows, clock = read_windows(stamps.to_numpy(), "s")
-    assert windows.tolist() == [[0, 3600], [-np.inf, 3600]]
-    assert clock.moment(1.0) == EIGHT + timedelta(seconds=1)
-    assert isinstance(clock.origin, datetime)
-
-
 def test_the_clock_knows_when_summer_begins() -> None:
     """At 2:00 on 29 March 2026 clocks in Berlin are put forward to 3:00."""
     before = datetime(2026, 3, 29, 1, 30, tzinfo=BERLIN)

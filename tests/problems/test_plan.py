@@ -82,13 +82,6 @@ def test_a_tour_without_a_depot_comes_back(four_customers: Build) -> None:
     assert len(route.visits) == 5
 
 
-def test_open_routes_end_at_their_last_customer(four_customers: Build) -> None:
-    problem = four_customers(open_routes=True, demand=[0, 1, 1, 1, 1], capacity=4)
-    (route,) = Solution.judged(problem, [[0, 1, 2, 4, 3]]).plan.routes
-    assert [stop.node for stop in route.stops] == [0, 1, 2, 4, 3]
-    assert route.cost == 3 + 4 + 5 + 4
-
-
 def test_what_is_skipped_is_paid(four_customers: Build) -> None:
     problem = four_customers(
         max_routes=1,

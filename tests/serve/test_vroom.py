@@ -11,7 +11,6 @@ import numpy as np
 import pytest
 
 from spacevrp.problems.assignment import FleetRoutes
-from spacevrp.problems.errors import SpacevrpError
 from spacevrp.problems.leniency import unservable_allowed
 from spacevrp.problems.problem import Problem
 from spacevrp.problems.solution import Solution
@@ -281,8 +280,3 @@ def test_a_routing_engine_is_missed_by_name(serving: Any) -> None:
     many = MATRIX | {"jobs": [{"id": k, "location_index": 1} for k in range(3)]}
     answer = serving(max_customers=2).http.post("/", json=many)
     assert (answer.status_code, answer.json()["code"]) == (413, 4)
-
-
-def test_the_reader_refuses_what_the_answer_would_not_be_to() -> None:
-    with pytest.raises(SpacevrpError, match="routing engine"):
-        Problem.from_vroom({"vehicles": ROUTED["vehicles"][:1], "jobs": ROUTED["jobs"]})
