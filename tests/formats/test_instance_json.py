@@ -100,6 +100,7 @@ def test_equal_problems_give_equal_files(tmp_path: Path) -> None:
         ({"depot": 0}, "unknown key 'depot'; the nearest known one is 'depots'"),
         ({"format": "other"}, "format: expected 'spacevrp-instance', received \"other\""),
         ({"version": 2}, "version: expected 1, received 2"),
+        ({"version": True}, "version: expected 1, received true"),
         ({"matrix": [[0]]}, "expected either 'locations' or 'matrix', received locations and mat"),
         ({"coordinates": [[0, 0]]}, "expected either .*, received locations and coordinates"),
         ({"lonlat": [[0, 0]]}, "lonlat: expected nothing beside it, received locations and lonlat"),

@@ -85,7 +85,9 @@ ROWS: list[tuple[dict[str, Any], str, int | None, str]] = [
     ({"prize": with_entry([0] * 5, 4, -0.5)}, "prize", 4, "at least 0, received -0.5"),
     ({"revealed_prize": with_entry([0] * 5, 4, -1)}, "revealed_prize", 4, "at least 0"),
     ({"penalty": with_entry([INF] * 5, 3, -1)}, "penalty", 3, "at least 0, or inf, received -1.0"),
+    ({"penalty": with_entry([INF] * 5, 3, NAN)}, "penalty", 3, "received nan"),
     ({"capacity": 0}, "capacity", None, "more than 0, received 0.0"),
+    ({"capacity": NAN}, "capacity", None, "received nan"),
     ({"max_length": 0}, "max_length", None, "more than 0"),
     ({"max_length": 1e300}, "max_length", None, "below 1e+100, or inf"),
     ({"min_prize": -1}, "min_prize", None, "at least 0, received -1.0"),
@@ -127,6 +129,7 @@ ROWS: list[tuple[dict[str, Any], str, int | None, str]] = [
     ({"max_length": 0.9, "open_routes": True}, "max_length", 1, "expected at least 1"),
     # ---- nodes and depots
     ({"depots": (5,)}, "depots", None, "expected 0 to 4, received 5"),
+    ({"depots": -1}, "depots", None, "expected 0 to 4, received -1"),
     ({"depots": 10**400}, "depots", None, "expected 0 to 4, received a huge whole number"),
     ({"depots": (0, 2, 0)}, "depots", None, "each depot once, received (0, 2, 0)"),
     ({"depots": (0, 1, 2, 3, 4)}, "depots", None, "at least one customer, received depots only"),
@@ -135,6 +138,7 @@ ROWS: list[tuple[dict[str, Any], str, int | None, str]] = [
     # ---- routes
     ({"max_routes": 0}, "max_routes", None, "a whole number from 1"),
     ({"max_routes": 2.0}, "max_routes", None, "a whole number or None, received 2.0"),
+    ({"max_routes": True}, "max_routes", None, "received True"),
     ({"max_routes": 10**30}, "max_routes", None, "a whole number from 1 to 1000000000"),
     ({"open_routes": "no"}, "open_routes", None, "True or False, received 'no'"),
     ({"backhaul_last": 0}, "backhaul_last", None, "True or False, received 0"),
