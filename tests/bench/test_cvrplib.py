@@ -81,6 +81,8 @@ def test_the_best_known_cost_is_the_referees(tmp_path: Path) -> None:
     path = write(tmp_path, "square", SQUARE)
     (found,) = cvrplib.list_instances(tmp_path, 1, None)
     assert (found.name, found.customers, found.best_known) == ("square", 3, 54.0)
+    with pytest.raises(FormatError, match="at least 6 and at most 9 customers, found none"):
+        cvrplib.list_instances(tmp_path, 6, 9)
     args = argparse.Namespace(augment=8, starts=None, protocol="paper")
     row = found.row(Outcome((60.0,), 0.0, 0.0, 0.0, violations=0), args, ON_CPU)
     assert row.gap == pytest.approx(100 * 6 / 54)

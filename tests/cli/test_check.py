@@ -90,6 +90,12 @@ def test_several_instances_are_numbered(batch, tmp_path, capsys):
     ]
 
 
+def test_another_number_of_instances_is_a_negative_answer(batch, tmp_path, capsys):
+    solution = write_solution(tmp_path, plan([[0, 1, 2], [0, 3, 4]], 1.5))
+    assert check(batch, solution) == 1
+    assert f"{batch} has 3 instances, {solution} solves 1" in capsys.readouterr().out
+
+
 def test_json_report(batch: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     good, too_long = [[0, 1, 2], [0, 3, 4]], [[0, 1, 2], [0, 4, 3]]
     solution = write_solution(tmp_path, plan(good, 1.5), plan(too_long, 1.9), plan(good, 7))

@@ -52,6 +52,20 @@ def test_a_plan_that_leaves_a_customer_out(short, tmp_path, capsys):
     assert captured.err == ""
 
 
+def test_json_for_scripts(short: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    chosen = plan(tmp_path, [0, 1, 0], [0, 2, 0])
+    assert main(["explain", str(short), str(chosen), "--format", "json"]) == 1
+    document = json.loads(capsys.readouterr().out)
+    assert document["complete"] is False
+    (instance,) = document["instances"]
+    assert (instance["customers"], instance["served"]) == (3, 2)
+    (unserved,) = instance["unserved"]
+    assert (unserved["node"], unserved["code"]) == (3, "fleet")
+    assert unserved["relaxation"]["changes"][0]["amount"] == 1
+    assert unserved["alternatives"][0]["changes"][0]["kind"] == "fleet"
+    assert [route["binding"] for route in instance["routes"]] == ["capacity", "capacity"]
+
+
 def test_without_a_plan_it_is_solved_first(short, weights, capsys):
     solved = ["--device", "cpu", "--weights", str(weights), "--quiet"]
     assert main(["explain", str(short), *solved]) == 1

@@ -28,6 +28,21 @@ def infeasible(tmp_path: Path) -> Path:
     return path
 
 
+def test_json_for_scripts(solve: Any, instance: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    assert solve(instance) == 0  # stdout is no terminal, so the default is JSON
+    captured = capsys.readouterr()
+    document = json.loads(captured.out)
+    assert list(document) == ["variant", "instances", "seconds", "device"]
+    assert (document["variant"], document["device"]) == ("CVRP", "cpu")
+    assert document["seconds"] >= 0
+    (solved,) = document["instances"]
+    assert list(solved) == ["cost", "routes", "feasible", "rounding", "plan"]
+    assert solved["feasible"] is True
+    verdict = judge(read(instance), solved["routes"])  # type: ignore[arg-type]
+    assert (verdict.violations, verdict.cost) == ((), solved["cost"])
+    assert captured.err == ""
+
+
 def test_vrplib(solve, instance, tmp_path, capsys):
     out = tmp_path / "four.sol"
     assert solve(instance, "-o", out) == 0
@@ -64,16 +79,6 @@ def test_options_reach_the_solver(solve, tmp_path, capsys):
     assert costs("--augment", 8).sum() < one.sum()
     assert costs("--augment", 1, "--starts", 1).sum() > one.sum()
     assert costs("--augment", 1, "--sample", 4).sum() < one.sum()
-
-
-def test_rounding(solve: Any, instance: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    instance.write_text(instance.read_text().replace("5 0 8", "5 1 8"))
-    costs = []
-    for rounding in ("nearest", "none"):
-        assert solve(instance, "--rounding", rounding) == 0
-        costs.append(json.loads(capsys.readouterr().out)["instances"][0]["cost"])
-    assert costs[0] == int(costs[0])
-    assert costs[1] != int(costs[1])
 
 
 def test_a_partial_plan_is_a_negative_answer_and_nothing_is_lost(

@@ -8,14 +8,14 @@ from typing import Any
 
 import pytest
 
-pytest.importorskip("matplotlib", reason="plots are an extra")
-
 from spacevrp.cli.main import main
 from spacevrp.plots.frontier import plot_frontier
 from spacevrp.plots.gaps import plot_gaps
 from spacevrp.plots.records import read_gap_rows
 from spacevrp.plots.symmetry import pairs, plot_symmetry
 from spacevrp.problems.errors import FormatError
+
+pytest.importorskip("matplotlib", reason="plots are an extra")
 
 
 def gap(
@@ -74,6 +74,11 @@ def test_a_bar_a_variant_and_marks_for_the_other_figures() -> None:
     assert [text.get_text() for text in left.texts] == ["no reference"]
     assert left.get_ylim()[0] > left.get_ylim()[1]  # the first is on top
     assert left.get_title() == "symmetric (3 variants)"
+
+
+def test_no_picture_without_gaps() -> None:
+    with pytest.raises(FormatError, match="gaps to the best known cost: expected some"):
+        plot_gaps([gap("CVRPL", 1.0, None, 1.0)], "best")
 
 
 # -------------------------------------------------------------------------------------- symmetry

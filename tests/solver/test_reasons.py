@@ -36,6 +36,14 @@ def test_a_fleet_that_is_too_small(solver: Solver) -> None:
     assert solver.solve(small, partial=True) == partial
 
 
+def test_pickups_may_be_too_much_for_the_fleet(solver: Solver) -> None:
+    problem = Problem.from_coordinates(
+        [(0, 0), (0, 1), (1, 0), (1, 1)], demand=[0, 1, -3, -3], capacity=4, max_routes=1
+    )
+    with pytest.raises(InfeasibleError, match="pickups amount to 6, 1 vehicle of capacity 4"):
+        solver.solve(problem)
+
+
 def test_customers_left_over_by_a_fleet_that_could_carry_all(solver: Solver) -> None:
     # Three loads of 2 fit two vehicles of 3 by volume, but only one fits each.
     problem = Problem.from_coordinates(
