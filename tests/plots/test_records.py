@@ -8,14 +8,14 @@ from typing import Any
 
 import pytest
 
+pytest.importorskip("matplotlib", reason="plots are an extra")
+
 from spacevrp.cli.main import main
 from spacevrp.plots.frontier import plot_frontier
 from spacevrp.plots.gaps import plot_gaps
 from spacevrp.plots.records import read_gap_rows
 from spacevrp.plots.symmetry import pairs, plot_symmetry
 from spacevrp.problems.errors import FormatError
-
-pytest.importorskip("matplotlib", reason="plots are an extra")
 
 
 def gap(
