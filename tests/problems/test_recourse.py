@@ -58,6 +58,12 @@ def test_a_large_prize_is_worth_a_detour() -> None:
     assert visit_more(problem, ()) == (((0, 2, 0),), 1)  # 4 - 1 for 1
 
 
+def test_a_high_penalty_is_worth_a_detour() -> None:
+    """A detour of 2 - 1 or one of 4 - 3.5, for the same prize."""
+    problem = stochastic([0, 1, 1, 1], penalty=[0, 1, 3.5, 1], min_prize=1)
+    assert visit_more(problem, ()) == (((0, 2, 0),), 1)
+
+
 def test_a_visit_is_put_into_the_rest_of_the_route(most_nodes: int) -> None:
     """Customer 2 yields 0.1, and 1 is expected of the next: 3 is wanted, a detour of 3 + 4 - 1.
 
