@@ -7,7 +7,7 @@ return a plan that the referee refuses.
 from __future__ import annotations
 
 import contextlib
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from itertools import pairwise
 from typing import Any
 
@@ -23,6 +23,7 @@ from spacevrp.problems.problem import Problem
 from spacevrp.search import native_model
 from spacevrp.search.model import Plan
 
+Build = Callable[..., Problem]
 # (the rule that is broken, the changed problem)
 Mutation = tuple[str, Problem]
 
@@ -271,6 +272,15 @@ def test_each_rule_is_broken_by_some_change(features: set[str], rules: set[str])
     for seed in range(12):
         broken |= check_mutations(build(features, seed), seed)
     assert rules <= broken
+
+
+@pytest.mark.parametrize(
+    ("rule", "legal"), [("single", True), ("paper", True), ("separate", False)]
+)
+def test_load_rules_differ(four_customers: Build, rule: Any, legal: bool) -> None:
+    """Out with 5, 6 on board after the first pickup; separate: 10 to deliver at the start."""
+    problem = four_customers(demand=[0, 5, -6, 5, 1], capacity=6, load_rule=rule)
+    assert compare(native_model(problem), ([[1, 2, 3, 4]], [0])).is_legal == legal
 
 
 @given(seed=st.integers(0, 10**6))
