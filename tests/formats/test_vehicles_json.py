@@ -63,6 +63,13 @@ def test_ids_and_dates_are_read(tmp_path: Path) -> None:
     assert problem.fleet[0].back_by == 9 * 3600
 
 
+def test_services_are_a_table_whose_keys_are_numbers_of_nodes(tmp_path: Path) -> None:
+    document = {"locations": PLACES, "depots": [0], "vehicles": [{"service": {"1": 5, "3": 2}}]}
+    path = tmp_path / "service.json"
+    path.write_text(json.dumps(document))
+    assert read(path).fleet[0].service == ((1, 5.0), (3, 2.0))
+
+
 @pytest.mark.parametrize(
     ("change", "part"),
     [
