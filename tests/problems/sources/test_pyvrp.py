@@ -80,15 +80,15 @@ def test_a_profile_without_roads_bars_its_vehicles() -> None:
     barred = matrix()
     barred[1, :] = barred[:, 1] = 2**44  # the second type may not serve the first client
     barred[1, 1] = 0
-    kinds = [pyvrp.VehicleType(2, [9], name="small"), pyvrp.VehicleType(1, [9], profile=1)]
+    near = pyvrp.VehicleType(2, [9], name="near", max_distance=150)
     held = data(
-        vehicle_types=kinds,
+        vehicle_types=[near, pyvrp.VehicleType(1, [9], profile=1)],
         distance_matrices=[matrix(), barred],
         duration_matrices=[matrix(), matrix()],
     )
-    small, large = Problem.from_pyvrp(held).fleet
-    assert (small.name, small.count, small.forbidden) == ("small", 2, frozenset())
-    assert large.forbidden == {1}
+    first, second = Problem.from_pyvrp(held).fleet
+    assert (first.name, first.count, first.max_length) == ("near", 2, 150)
+    assert (first.forbidden, second.forbidden) == (frozenset(), {1})
 
 
 def test_shipments_groups_and_kinds_of_load() -> None:
