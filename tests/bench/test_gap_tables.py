@@ -9,14 +9,14 @@ from typing import Any
 
 import pytest
 
-from spacevrp.bench import gap_table, references
+from spacevrp.bench import ablation, gap_table, references
 from spacevrp.bench.gap_table import AVERAGE, GapRow
 from spacevrp.bench.references import Reference
 from spacevrp.bench.runner import label_models
 from spacevrp.bench.solving import Outcome
 from spacevrp.bench.tables import SolvedRow
 from spacevrp.cli.main import main
-from spacevrp.model import SpaceModel
+from spacevrp.model import ModelConfig, SpaceModel
 from spacevrp.problems.errors import SpacevrpError
 from spacevrp.solver import Solver
 
@@ -101,6 +101,14 @@ def test_no_average_of_halves_of_which_one_is_missing() -> None:
     assert only.problem == "symmetric average"
 
 
+def test_a_variant_beside_its_asymmetric_form() -> None:
+    rows = [row("CVRPL", 1.0, 3.0, 0.45), row("MDCVRP", 2.0, 2.0, 2.0), row("ACVRPL", 4, None, -2)]
+    text = gap_table.pairs_text(rows)
+    assert "| CVRPL | 1.00 | 4.00 | 2.50 | 3.00 |   |   | 0.45 | -2.00 | -0.78 |" in text
+    assert "MDCVRP" not in text
+    assert gap_table.pairs_text(rows[:2]) == ""
+
+
 # ---------------------------------------------------------------------------------------- command
 
 
@@ -164,6 +172,22 @@ def test_an_interrupted_table_goes_on(tiny_weights, tmp_path, monkeypatch):
     assert solved[2:] == ["CVRP"]
     # The record of this table holds all that the lines did.
     assert sorted(path.suffix for path in tmp_path.iterdir()) == [".csv", ".json", ".md"]
+
+
+@pytest.mark.parametrize(
+    ("changes", "variant", "gap"),
+    [
+        ({}, "CVRP", 1.83),
+        ({"pivots": 5}, "CVRP", 1.84),
+        ({"pivot_choice": "random"}, "OCVRPBLTW", 163.39),
+        ({"representation": "averaged"}, "ACVRPB", -14.12),
+        ({"heads": 1, "rank": 96}, "CVRP", 1.98),
+        ({"heads": 1}, "CVRP", None),  # a smaller rank than the paper's
+        ({"pivots": 5, "depot_seed": False}, "CVRP", None),
+    ],
+)
+def test_the_papers_figures_for_a_setting(changes, variant, gap):
+    assert ablation.papers_gaps(ModelConfig(**changes)).get(variant) == gap
 
 
 # --------------------------------------------------------------------------------------- ablations

@@ -386,3 +386,18 @@ def test_more_time_by_solver(turns: type[Turns]) -> None:
     assert (report.computed, report.improved) == (2, 2)
     # What is better is kept.
     assert [entry.cost for entry in held.best(CVRP, 2) if entry] == pytest.approx(twice)
+
+
+def test_the_table(extend, tmp_path, capsys):
+    held = References()
+    held.offer(CVRP, 0, Reference(2.0, "lkh", "1", 5.0))
+    paper = Reference(3.0, "pyvrp", "1", 20.0)
+    held.offer(CVRP, 0, paper, paper=paper)
+    held.offer(CVRP, 1, Reference(5.0, "pyvrp", "1", 20.0))
+    held.save(tmp_path / "file.json")
+    assert extend() == 0
+    columns, row = capsys.readouterr().out.splitlines()
+    assert columns.split()[:3] == ["variant", "found", "by"]
+    # Mean of 2 and 5; of the paper's kind one, 50% above the best.
+    shown = " ".join(row.split())
+    assert shown == "CVRP 1 lkh 5 s, 1 pyvrp 20 s 2 3.50000 1 3.00000 50.000"

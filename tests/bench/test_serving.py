@@ -7,7 +7,18 @@ from pathlib import Path
 
 import pytest
 
+from spacevrp.bench.serving import requests_of
 from spacevrp.cli.main import main
+from spacevrp.problems.problem import Problem
+
+
+def test_requests_can_be_served() -> None:
+    bodies = requests_of(20, 1)
+    assert bodies == requests_of(20, 1)
+    problem = Problem.from_vroom(json.loads(bodies[0]))
+    assert len(problem.customers) == 20
+    assert problem.capacity == 30
+    assert problem.max_routes * 30 >= problem.demand.sum()
 
 
 @pytest.mark.slow

@@ -14,6 +14,7 @@ import numpy as np
 import pytest
 
 from spacevrp import native
+from spacevrp.bench import suite_methods
 from spacevrp.bench.references import References, SetName
 from spacevrp.bench.references_work import merge
 from spacevrp.bench.suite import Run, better, measure
@@ -23,8 +24,10 @@ from spacevrp.bench.suite_table import compare_solvers, table
 from spacevrp.bench.suites import SUITES, Instance, read_file
 from spacevrp.cli.main import main
 from spacevrp.generators import generate
+from spacevrp.oracles import ORACLES
 from spacevrp.oracles.pyvrp import PyVrpOracle
 from spacevrp.oracles.workers import Ended, run_in_processes
+from spacevrp.problems.problem import Problem
 from spacevrp.problems.solution import Solution
 
 compiled = pytest.mark.skipif(not native.available(), reason=native.MISSING)
@@ -150,6 +153,29 @@ def test_where_another_solver_wins_is_said_plainly() -> None:
     assert "ahead in 0, level in 1 and behind in 1 cells" in text
     assert "| CVRP | 1 | 3.000 (spacevrp network + search) | 1.000 (pyvrp) |" in text
     assert "| pyvrp | 5 | 1 | 0.000 | 0.000 | 0 | 0 | 1.0 |" in text
+
+
+def test_a_network_that_is_slower_than_the_limit_leaves_no_time(monkeypatch) -> None:
+    def slow(problem: Problem) -> Solution:
+        time.sleep(0.02)
+        return Solution.judged(problem, [[0, 1, 2, 3, 4, 5, 0]])
+
+    monkeypatch.setattr(suite_methods, "_first_plan", slow)
+    (problem,) = generate("CVRP", 5, 1, 1)
+    found = methods()[FROM_NETWORK].solve(Item(problem), Seconds(0.01), 1)
+    assert (found.plan, found.note) == (None, "the network takes longer")
+
+
+def test_who_cannot_take_a_problem_says_why(monkeypatch: pytest.MonkeyPatch) -> None:
+    (problem,) = generate("SPCTSP", 6, 1, 1)
+    assert methods()[SEARCH].refuses(problem) is None
+    assert methods()[FROM_NETWORK].refuses(problem) is not None
+    assert methods()[SEARCH].refuses(problem.replace(max_length=9.0, variant=None)) is not None
+    for name in ("lkh", "pyvrp"):
+        monkeypatch.setattr(ORACLES[name], "is_installed", classmethod(lambda cls: False))
+    (tour,) = generate("TSP", 6, 1, 1)
+    assert "not installed" in (methods()["lkh"].refuses(tour) or "")
+    assert methods()["pyvrp"].refuses(tour) is None  # what is required is an error, not left out
 
 
 # ------------------------------------------------------------------------------------------ methods

@@ -46,6 +46,11 @@ def check(*arguments: object) -> int:
     return main(["check", *map(str, arguments)])
 
 
+def test_a_feasible_solution(instance, tmp_path, capsys):
+    assert check(instance, write_solution(tmp_path, plan(GOOD, 28))) == 0
+    assert capsys.readouterr().out.splitlines() == ["cost 28", "feasible, rounding nearest"]
+
+
 def test_every_violation_is_told_in_words(instance, tmp_path, capsys):
     solution = write_solution(tmp_path, plan([[0, 1, 2, 3, 0], [0, 2, 0]], 24))
     assert check(instance, solution) == 1

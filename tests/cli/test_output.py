@@ -110,6 +110,19 @@ def test_a_unit_of_time_for_a_table(solve, tmp_path, capsys):
     assert "applies to tables of stops only" in capsys.readouterr().err
 
 
+def test_a_partial_plan_in_vrooms_words(solve, tmp_path, capsys):
+    pytest.importorskip("matplotlib", reason="plots are an extra")
+    path = tmp_path / "short.csv"
+    path.write_text("x,y,demand,capacity,vehicles\n0,0,0,3,2\n0,1,2,,\n1,0,2,,\n1,1,2,,\n")
+    picture = tmp_path / "plan.png"
+    assert solve(path, "--plot", picture, "--plot-kind", "load", "--format", "vroom") == 1
+    captured = capsys.readouterr()
+    document = json.loads(captured.out)
+    assert (document["summary"]["routes"], document["summary"]["unassigned"]) == (2, 1)
+    assert "1 of 3 customers left out" in captured.err
+    assert picture.exists()
+
+
 # ------------------------------------------------------------------------------------------- check
 
 

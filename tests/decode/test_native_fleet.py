@@ -11,7 +11,7 @@ from random_fleets import random_fleet
 from torch import Tensor
 
 from spacevrp import native
-from spacevrp.decode.fleet import Draws
+from spacevrp.decode.fleet import Draws, fleet_rollout
 from spacevrp.decode.native_fleet import native_fleet_rollout
 from spacevrp.decode.random_numbers import random_keys, uniform
 from spacevrp.decode.rollout import Rollout
@@ -103,6 +103,17 @@ def test_choices_and_costs_are_those_of_the_slow_twin(temperature: float, direct
 def test_choices_of_many_fleets(first: int) -> None:
     prepared = prepare(range(first, first + 100))
     check_choices(prepared, native_fleet_rollout(*prepared), None, 1.0)
+
+
+def test_most_rollouts_are_the_same_move_by_move() -> None:
+    prepared = prepare(range(40, 60))
+    expected = fleet_rollout(*prepared)
+    found = native_fleet_rollout(*prepared)
+    length = min(expected.sequence.shape[2], found.sequence.shape[2])
+    same = (found.sequence[..., :length] == expected.sequence[..., :length]).all(dim=-1)
+    # Ties apart, which are rare.
+    assert float(same.double().mean()) > 0.9
+    torch.testing.assert_close(found.cost[same], expected.cost[same])
 
 
 def test_wrong_fleets_are_named(arguments_of) -> None:

@@ -8,13 +8,12 @@ from pathlib import Path
 import pytest
 
 pytest.importorskip("matplotlib", reason="plots are an extra")
-
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 
 from spacevrp.plots.charts import plot_load
 from spacevrp.plots.pictures import draw, save_picture
-from spacevrp.plots.schedule import plot_schedule, time_ticks
+from spacevrp.plots.schedule import plot_schedule, schedule_size, time_ticks
 from spacevrp.problems.breaks import Break
 from spacevrp.problems.clock import Clock
 from spacevrp.problems.errors import UnsupportedError
@@ -120,6 +119,23 @@ def test_breaks_reloads_overtime_and_several_windows(ax: Axes) -> None:
     assert "reload" in labels
     thin = [mark for mark in places.get_lines() if mark.get_linewidth() < 1]
     assert len(thin) == 4  # to and from the depot on both trips: none joins customers 2 and 3
+
+
+def test_a_large_schedule_has_a_lane_for_each_vehicle(ax: Axes) -> None:
+    points = [(0, 0), *((1 + i % 5, i % 7) for i in range(120))]
+    windows = [(0, 500), *((i % 6, 400) for i in range(120))]
+    problem = Problem.from_coordinates(points, windows=windows, service=[0] + [1] * 120)
+    routes = [[0, *range(1 + 10 * i, 11 + 10 * i), 0] for i in range(11)]
+    solution = Solution.judged(problem, routes)
+    plot_schedule(solution, ax)
+    names = list(rows(ax))
+    assert len(names) == 12
+    assert names[-1] == "unserved (10)"
+    service = [bar for bar in ax.patches if round(bar.get_width(), 6) == 1]
+    assert len(service) == 110
+    assert sum(line.get_marker() == "X" for line in ax.get_lines()) == 10
+    assert "partial: 10 of 120 stops unserved" in [text.get_text() for text in ax.texts]
+    assert 4 < schedule_size(solution)[1] < 10
 
 
 def test_routes_as_bars_need_no_coordinates(ax: Axes) -> None:

@@ -10,9 +10,11 @@ from spacevrp.generators import generate
 from spacevrp.model import SpaceModel
 from spacevrp.problems.errors import SpacevrpError
 from spacevrp.problems.problem import Problem
+from spacevrp.problems.reductions import plain_reduction
 from spacevrp.problems.referee import judge
 from spacevrp.problems.solution import Solution
 from spacevrp.solver import Solver
+from spacevrp.solver.selection import select
 
 # What is looked at here is the search of the model.
 pytestmark = pytest.mark.usefixtures("network_alone")
@@ -99,6 +101,23 @@ def test_the_smallest_instances(solver: Solver, augment: int) -> None:
     assert (sorted(plans[1].routes[0]), plans[1].cost) == ([0, 1], 10)
     assert (plans[2].routes, plans[2].cost) == (((0, 1, 0),), 10)
     assert (len(plans[3].routes), plans[3].cost) == (2, 0)
+
+
+def test_a_plan_that_the_referee_refuses_is_passed_over(solver: Solver) -> None:
+    from spacevrp.inference.construct import Candidate
+
+    problem = Problem.from_coordinates([(0, 0), (3, 0), (3, 4)], demand=[0, 2, 2], capacity=3)
+    overloaded = Candidate(11.0, 0, np.array([0, 1, 2, 0]))
+    legal = Candidate(16.0, 1, np.array([0, 1, 0, 2, 0, 0]))
+    stuck = Candidate(float("inf"), 2, np.array([0, 1, 1]))
+    reduction = plain_reduction(problem)
+    solution, reason, refused = select(problem, [overloaded, legal, stuck], reduction)
+    assert solution is not None
+    assert solution.routes == ((0, 1, 0), (0, 2, 0))
+    assert (solution.cost, reason, refused) == (16.0, "", 1)
+    solution, reason, refused = select(problem, [overloaded, stuck], reduction)
+    assert (solution, refused) == (None, 1)
+    assert reason.startswith("the best plan breaks a rule: route 1 leaves with a load of 4")
 
 
 @pytest.mark.slow

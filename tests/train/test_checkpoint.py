@@ -32,6 +32,15 @@ def test_what_is_saved_is_loaded(tmp_path: Path) -> None:
                 assert found[group][name].dtype == tensor.dtype
 
 
+def test_shards_stay_below_16_megabytes(tmp_path: Path) -> None:
+    path = checkpoint.save(tmp_path, 1, groups(count=7, numbers=1_200_000), HEADER)
+    files = sorted(path.glob("*.safetensors"))
+    assert len(files) == 3  # three tensors of 4.8 MB fit one file
+    assert all(file.stat().st_size < 16_000_000 for file in files)
+    _, found = checkpoint.load(path)
+    assert sorted(found["weights"]) == [f"w{i}" for i in range(7)]
+
+
 def test_the_last_two_are_kept(tmp_path: Path) -> None:
     for step in (1, 5, 20, 100):
         checkpoint.save(tmp_path, step, groups(step), HEADER)

@@ -301,3 +301,8 @@ def test_a_folder_holds_one_run(tiny: Build, tmp_path: Path) -> None:
         quiet(tiny(steps=2), tmp_path / "a")
     with pytest.raises(SpacevrpError, match="already holds a run"):
         quiet(tiny(steps=2), tmp_path / "a", resume=tmp_path / "b")
+
+
+def test_an_unknown_device(tiny: Build, tmp_path: Path) -> None:
+    with pytest.raises(SpacevrpError, match="device: expected auto, cpu or cuda"):
+        train(tiny(), tmp_path, device="abacus")

@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from spacevrp.train.config import TrainConfig
+from spacevrp.train.config import PRESETS, TrainConfig
 from spacevrp.train.schedule import rate_factor
 
 Build = Callable[..., TrainConfig]
@@ -31,3 +31,13 @@ DECAY = "constant-then-decay"
 def test_factors_by_hand(tiny: Build, changes: dict[str, Any], factors: dict[int, float]) -> None:
     config = tiny(**changes)
     assert {step: rate_factor(config, step) for step in factors} == pytest.approx(factors)
+
+
+def test_the_papers_rate_falls_once_after_450_of_500_epochs() -> None:
+    config = PRESETS["paper"]
+    epoch = 2_000
+    assert config.steps == 500 * epoch
+    assert rate_factor(config, 0) == 1.0
+    assert rate_factor(config, 450 * epoch - 1) == 1.0
+    assert rate_factor(config, 450 * epoch) == pytest.approx(0.1)
+    assert rate_factor(config, 500 * epoch - 1) == pytest.approx(0.1)
