@@ -81,6 +81,8 @@ def test_the_best_known_cost_is_the_referees(tmp_path: Path) -> None:
     path = write(tmp_path, "square", SQUARE)
     (found,) = cvrplib.list_instances(tmp_path, 1, None)
     assert (found.name, found.customers, found.best_known) == ("square", 3, 54.0)
+    with pytest.raises(FormatError, match="at least 6 and at most 9 customers, found none"):
+        cvrplib.list_instances(tmp_path, 6, 9)
     args = argparse.Namespace(augment=8, starts=None, protocol="paper")
     row = found.row(Outcome((60.0,), 0.0, 0.0, 0.0, violations=0), args, ON_CPU)
     assert row.gap == pytest.approx(100 * 6 / 54)
@@ -95,18 +97,6 @@ def test_the_best_known_cost_is_the_referees(tmp_path: Path) -> None:
     path.with_suffix(".sol").unlink()
     with pytest.raises(FormatError, match=r"square.sol: no such file"):
         cvrplib.list_instances(tmp_path, 1, None)
-
-
-def test_sizes_are_kept_within_bounds_and_in_order(tmp_path: Path) -> None:
-    five = "Route #1: 1 4 5 2\nRoute #2: 3\nCost 54\n"
-    write(tmp_path, "a-larger", five, customers=5, capacity=4)
-    write(tmp_path, "b-smaller", SQUARE)
-    names = [one.name for one in cvrplib.list_instances(tmp_path, 1, None)]
-    assert names == ["b-smaller", "a-larger"]
-    assert [one.name for one in cvrplib.list_instances(tmp_path, 4, None)] == ["a-larger"]
-    assert [one.name for one in cvrplib.list_instances(tmp_path, 1, 4)] == ["b-smaller"]
-    with pytest.raises(FormatError, match="at least 6 and at most 9 customers, found none"):
-        cvrplib.list_instances(tmp_path, 6, 9)
 
 
 def test_averages_by_the_number_of_customers() -> None:

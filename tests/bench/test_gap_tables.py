@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import argparse
 import csv
 import json
 from collections.abc import Callable
@@ -11,13 +10,12 @@ from typing import Any
 import pytest
 
 from spacevrp.bench import ablation, gap_table, references
-from spacevrp.bench.gap_table import AVERAGE, UNSEEN, GapRow, GapTable
+from spacevrp.bench.gap_table import AVERAGE, GapRow
 from spacevrp.bench.references import Reference
-from spacevrp.bench.runner import Model, label_models
+from spacevrp.bench.runner import label_models
 from spacevrp.bench.solving import Outcome
 from spacevrp.bench.tables import SolvedRow
 from spacevrp.cli.main import main
-from spacevrp.generators import generate
 from spacevrp.model import ModelConfig, SpaceModel
 from spacevrp.problems.errors import SpacevrpError
 from spacevrp.solver import Solver
@@ -111,37 +109,6 @@ def test_a_variant_beside_its_asymmetric_form() -> None:
     assert gap_table.pairs_text(rows[:2]) == ""
 
 
-# ------------------------------------------------------------------------------------------- rows
-
-
-def test_a_row_with_both_gaps(tiny_model, known_references):
-    solver = Solver(tiny_model, "cpu")
-    plans = solver.solve(generate("CVRPL", 6, 3), augment=2, improve=False)
-    costs = [plan.cost for plan in plans]
-    known_references({"CVRPL": [costs[0] / 2, None, costs[2] / 1.5]})
-    args = _parser(UNSEEN).parse_args(["--size", "6", "--count", "3"])
-    (source,) = gap_table.generated_sets(["CVRPL"], args)
-    model = Model(solver, {}, tiny_model.config, "")
-    outcome = UNSEEN.case(source, model, 2, args).solve(show=False)
-    assert list(outcome.costs) == pytest.approx(costs)
-    found = GapRow(**gap_table.gap_row(source, model, args, 2, 30.0, outcome))
-    assert found.best_gap == pytest.approx((100 + 50) / 2)
-    assert found.oracle_gap == pytest.approx(0.0)  # twice half the cost
-    assert (found.best, found.best_instances) == ("by1", 2)
-    assert (found.oracle, found.oracle_instances) == ("by2", 1)
-    assert found.difference == pytest.approx(-30.0)
-    assert found.cost == pytest.approx(sum(costs) / 3)
-    cells = dict(zip([title for title, _ in GapRow.columns()], found.cells(), strict=True))
-    assert (cells["best"], cells["to best %"], cells["oracle"]) == ("by1 x2", "75.000", "by2 x1")
-    assert (cells["ours - paper"], cells["violations"]) == ("-30.000", "0")
-
-
-def _parser(table: GapTable) -> argparse.ArgumentParser:
-    parser = argparse.ArgumentParser()
-    table.add_arguments(parser)
-    return parser
-
-
 # ---------------------------------------------------------------------------------------- command
 
 
@@ -207,9 +174,6 @@ def test_an_interrupted_table_goes_on(tiny_weights, tmp_path, monkeypatch):
     assert sorted(path.suffix for path in tmp_path.iterdir()) == [".csv", ".json", ".md"]
 
 
-# --------------------------------------------------------------------------------------- ablations
-
-
 @pytest.mark.parametrize(
     ("changes", "variant", "gap"),
     [
@@ -224,6 +188,9 @@ def test_an_interrupted_table_goes_on(tiny_weights, tmp_path, monkeypatch):
 )
 def test_the_papers_figures_for_a_setting(changes, variant, gap):
     assert ablation.papers_gaps(ModelConfig(**changes)).get(variant) == gap
+
+
+# --------------------------------------------------------------------------------------- ablations
 
 
 def test_labels_tell_models_apart() -> None:

@@ -388,32 +388,6 @@ def test_more_time_by_solver(turns: type[Turns]) -> None:
     assert [entry.cost for entry in held.best(CVRP, 2) if entry] == pytest.approx(twice)
 
 
-def test_a_sample_covers_all_solvers() -> None:
-    held = References()
-    for index in range(6):
-        held.offer(CVRP, index, Reference(3.0, "pyvrp", "1", 2.0))
-    for index in range(3):
-        held.offer(TSP, index, Reference(3.0, "lkh", "1", 2.0))
-    jobs = references_work.plan_check([CVRP, TSP], held, 2.0, 3)
-    assert [job.solver for job in jobs] == ["lkh", "pyvrp", "pyvrp"]
-
-
-# --------------------------------------------------------------------------------- the command line
-
-
-def test_counts_for_programs(extend, tmp_path, capsys):
-    assert extend("--extend", "--count", "2", "--quiet") == 0
-    capsys.readouterr()
-    command = ["bench", "references", "--file", str(tmp_path / "file.json"), "--format", "json"]
-    assert main([*command, "--size", "6"]) == 0
-    counts = json.loads(capsys.readouterr().out)
-    assert list(counts) == list(VARIANTS)
-    assert counts.pop("CVRP") == 2
-    assert set(counts.values()) == {0}
-    assert main(command) == 0
-    assert set(json.loads(capsys.readouterr().out).values()) == {0}
-
-
 def test_the_table(extend, tmp_path, capsys):
     held = References()
     held.offer(CVRP, 0, Reference(2.0, "lkh", "1", 5.0))

@@ -138,17 +138,6 @@ def test_the_command_records_rows_a_page_and_a_picture(tmp_path, tiny_weights, m
     assert (tmp_path / "scaling.png").read_bytes().startswith(b"\x89PNG")
 
 
-def test_the_picture_shows_what_was_measured() -> None:
-    rows = [
-        row(n, seconds_look=0.1, seconds_encode=n / 100, encode_gib=n / 1024) for n in (100, 1000)
-    ]
-    left, right = scaling.plot(rows).axes
-    curves = {line.get_label(): list(line.get_ydata()) for line in left.lines}
-    assert curves == {"encoding": [1, 10], "looking around": [0.1, 0.1]}
-    assert [list(line.get_ydata()) for line in right.lines] == [[100, 1000]]
-    assert left.get_xscale() == left.get_yscale() == right.get_yscale() == "log"
-
-
 def test_a_plan_that_breaks_a_rule_is_a_negative_answer(tiny_weights, monkeypatch):
     broken = {"violations": 1, "cost": 3.0, "seconds_decode": 1.0, "steps": 9, "step_ms": 111.1}
     monkeypatch.setattr(process, "in_own_process", lambda work, probe: dict(broken))

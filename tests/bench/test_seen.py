@@ -98,23 +98,6 @@ def test_the_reference_is_the_one_the_paper_compares_with(tmp_path: Path) -> Non
     assert read_set(batch_file(tmp_path, "CVRP", 6, 2)).reference is None
 
 
-def test_prizes_in_a_file_become_costs(tmp_path: Path) -> None:
-    for prizes in ([3.0, 4.0], [-3.0, -4.0]):
-        path = batch_file(tmp_path, "OP", 6, 2, ref_compass=prizes)
-        assert read_set(path).reference.tolist() == [-3.0, -4.0]  # type: ignore[union-attr]
-
-
-def test_generated_instances_have_the_packaged_references(monkeypatch: pytest.MonkeyPatch) -> None:
-    def best(variant: str, count: int, size: int, seed: int) -> list[Reference | None]:
-        right = (variant, size, seed) == ("CVRP", 8, 4)
-        return known(None, 2.0)[:count] if right else [None] * count
-
-    monkeypatch.setattr(sets.references, "best", best)
-    made = sets.generated(parse_variant("CVRP"), 8, 2, 4).load()
-    assert np.array_equal(made.reference, [np.nan, 2.0], equal_nan=True)  # type: ignore[arg-type]
-    assert sets.generated(parse_variant("CVRP"), 8, 2, 5).load().reference is None
-
-
 # ------------------------------------------------------------------------------------ measurement
 
 

@@ -56,16 +56,6 @@ def test_times_are_those_of_the_median_repeat_without_the_warm_up(tiny_model: Sp
     assert (row.violations, row.instances) == (0, 6)
 
 
-def test_seconds_are_scaled_to_a_thousand() -> None:
-    found = Outcome((1.0,) * 8, 1.0, 2.0, 1.0, violations=0)
-    about = {"part": "thousand", "augmentations": 8, "threads": 1, "repeats": 1, "problem": "CVRP"}
-    row = speed.row_of(found, size=100, **about)
-    assert (row.instances, row.seconds_thousand, row.paper_seconds) == (8, 500.0, 7)
-    assert row.faster == pytest.approx(7 / 500)
-    other = speed.row_of(found, size=50, **about)
-    assert (other.paper_seconds, other.faster) == (None, None)
-
-
 def test_other_processes_are_seen_and_our_own_work_is_not(monkeypatch: pytest.MonkeyPatch) -> None:
     # 10 s of work by all, 4 s of them ours, in 3 s of time: two cores were busy elsewhere.
     busy, own, wall = iter([100.0, 110.0]), iter([20.0, 24.0]), iter([50.0, 53.0])

@@ -34,24 +34,7 @@ def test_only_instances_with_a_plan_and_a_reference_are_compared() -> None:
     assert (found.instances, found.cost, found.solvers) == (2, 15.0, "pyvrp")
 
 
-def test_solvers_are_named_by_frequency() -> None:
-    held = [reference(1.0, name) for name in ("vroom", "lkh", "ortools", "ortools")]
-    assert compare([1.0] * 4, held).solvers == "ortools+lkh+vroom"
-
-
 # ------------------------------------------------------------------------------------------- store
-
-
-def test_what_was_kept_is_there_for_the_same_settings_only(tmp_path: Path) -> None:
-    path = tmp_path / "deep" / "x.solved.jsonl"
-    kept = outcome(1.5, None, note="why", others=0.25)
-    Store(path).keep({"variant": "CVRP", "augmentations": 8}, kept)
-    again = Store(path)
-    assert again.get({"augmentations": 8, "variant": "CVRP"}) == kept
-    assert again.get({"augmentations": 1, "variant": "CVRP"}) is None
-    assert Store(None).get({"augmentations": 8, "variant": "CVRP"}) is None
-    again.discard()
-    assert not path.exists()
 
 
 @given(

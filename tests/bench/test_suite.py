@@ -17,7 +17,7 @@ from spacevrp import native
 from spacevrp.bench import suite_methods
 from spacevrp.bench.references import References, SetName
 from spacevrp.bench.references_work import merge
-from spacevrp.bench.suite import Run, better, limits, measure
+from spacevrp.bench.suite import Run, better, measure
 from spacevrp.bench.suite_days import KINDS, build_day
 from spacevrp.bench.suite_methods import FROM_NETWORK, SEARCH, Found, Item, Seconds, methods
 from spacevrp.bench.suite_table import compare_solvers, table
@@ -67,18 +67,6 @@ def test_a_day_is_the_same_for_the_same_seed_and_no_other(kind: str) -> None:
     given = day.given or day.problem
     assert given is not None
     assert PyVrpOracle().supports(given) is None
-
-
-def test_streets_are_the_fastest_ways_and_fleets_get_smaller() -> None:
-    day = build_day("streets", 40, 1, 1).problem
-    assert day is not None
-    seconds = day.durations.matrix()
-    through = (seconds[:, :, None] + seconds[None]).min(axis=1)
-    assert (seconds <= through + 1.5).all()  # each way was rounded
-    assert (seconds != seconds.T).mean() > 0.5
-    assert np.isfinite(day.distances.matrix()).all()
-    fleets = [build_day("streets", 40, number, 1).problem for number in (0, 5, 6)]
-    assert [one.max_routes for one in fleets if one is not None] == [4, 2, 4]
 
 
 def test_a_day_with_pins_starts_where_the_pins_end_and_costs_the_same_in_the_end() -> None:
@@ -167,9 +155,6 @@ def test_where_another_solver_wins_is_said_plainly() -> None:
     assert "| pyvrp | 5 | 1 | 0.000 | 0.000 | 0 | 0 | 1.0 |" in text
 
 
-# ------------------------------------------------------------------------------------------ methods
-
-
 def test_a_network_that_is_slower_than_the_limit_leaves_no_time(monkeypatch) -> None:
     def slow(problem: Problem) -> Solution:
         time.sleep(0.02)
@@ -191,6 +176,9 @@ def test_who_cannot_take_a_problem_says_why(monkeypatch: pytest.MonkeyPatch) -> 
     (tour,) = generate("TSP", 6, 1, 1)
     assert "not installed" in (methods()["lkh"].refuses(tour) or "")
     assert methods()["pyvrp"].refuses(tour) is None  # what is required is an error, not left out
+
+
+# ------------------------------------------------------------------------------------------ methods
 
 
 def test_every_name_in_a_suite_is_a_method() -> None:
@@ -216,12 +204,6 @@ def test_better_plans_are_results_to_merge(tmp_path: Path) -> None:
 
 
 # ------------------------------------------------------------------------------------------ command
-
-
-def test_limits_are_seconds_or_seconds_a_customer() -> None:
-    assert limits("10,1,2.4n,1.0") == ("1", "10", "2.4n")
-    run = Run("pyvrp", Instance("CVRP", "a", 100, lambda: Item(None)), "pyvrp", "2.4n", 1)
-    assert run.seconds == pytest.approx(240.0)
 
 
 def save_square(folder: Path) -> Path:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import warnings
 from pathlib import Path
 
 import pytest
@@ -43,17 +42,6 @@ def test_the_solutions_of_the_interface_and_who_found_them(instances, capsys):
         assert entry["solver"] == "vroom"
         assert entry["version"].startswith("1.15")
         assert entry["seconds"] >= 0
-
-
-def test_auto_takes_the_strongest(instances: Path, tmp_path: Path) -> None:
-    out = tmp_path / "sol.json"
-    assert run(instances, "--seconds", "0.2", "-o", out, "--quiet") == 0
-    entries = json.loads(out.read_text())["instances"]
-    assert [entry["solver"] for entry in entries] == ["pyvrp", "pyvrp"]
-    # Other verbs read the file, whatever they make of what they do not know.
-    with warnings.catch_warnings():
-        warnings.simplefilter("ignore")
-        assert main(["check", str(instances), str(out)]) == 0
 
 
 def test_going_on_after_an_interruption(instances, tmp_path, capsys):

@@ -7,7 +7,6 @@ import json
 import shutil
 import subprocess
 from pathlib import Path
-from typing import Any
 
 import pytest
 
@@ -23,11 +22,6 @@ bakery,13.40,52.51,4,08:30,10:00,300,,,
 dairy,13.45,52.52,3,,,300,,,
 clinic,13.35,52.55,5,,12:00,600,,,
 """
-VROOM = {
-    "vehicles": [{"id": 1, "start_index": 0, "end_index": 0, "capacity": [5]} for _ in range(2)],
-    "jobs": [{"id": 10 + i, "location_index": i, "delivery": [2]} for i in (1, 2, 3)],
-    "matrices": {"car": {"durations": [[0, 2, 9, 4], [1, 0, 6, 3], [7, 3, 0, 5], [4, 4, 4, 0]]}},
-}
 
 
 @pytest.fixture
@@ -35,15 +29,6 @@ def stops(tmp_path: Path) -> Path:
     path = tmp_path / "stops.csv"
     path.write_text(STOPS)
     return path
-
-
-def test_geojson(solve: Any, stops: Path, tmp_path: Path) -> None:
-    out = tmp_path / "routes.geojson"
-    assert solve(stops, "-o", out, "--quiet") == 0
-    document = json.loads(out.read_text())
-    assert document["type"] == "FeatureCollection"
-    named = {feature["properties"].get("id") for feature in document["features"]}
-    assert {"hub", "bakery", "dairy", "clinic"} <= named
 
 
 def test_a_table_of_stops(solve, stops, tmp_path, capsys):
@@ -125,23 +110,6 @@ def test_a_unit_of_time_for_a_table(solve, tmp_path, capsys):
     assert "applies to tables of stops only" in capsys.readouterr().err
 
 
-def test_vroom_names_its_vehicles(solve, tmp_path, capsys):
-    """Only vehicle 42 has the skill that job 13 asks for."""
-    document = json.loads(json.dumps(VROOM))
-    document["vehicles"] = [
-        {"id": 17, "start_index": 0, "end_index": 0, "capacity": [4]},
-        {"id": 42, "start_index": 0, "end_index": 0, "capacity": [4], "skills": [5]},
-    ]
-    document["jobs"][2]["skills"] = [5]
-    path = tmp_path / "problem.json"
-    path.write_text(json.dumps(document))
-    assert solve(path, "--format", "vroom") == 0
-    routes = json.loads(capsys.readouterr().out)["routes"]
-    served = {route["vehicle"]: [step.get("id") for step in route["steps"]] for route in routes}
-    assert set(served) == {17, 42}
-    assert 13 in served[42]
-
-
 def test_a_partial_plan_in_vrooms_words(solve, tmp_path, capsys):
     pytest.importorskip("matplotlib", reason="plots are an extra")
     path = tmp_path / "short.csv"
@@ -153,20 +121,6 @@ def test_a_partial_plan_in_vrooms_words(solve, tmp_path, capsys):
     assert (document["summary"]["routes"], document["summary"]["unassigned"]) == (2, 1)
     assert "1 of 3 customers left out" in captured.err
     assert picture.exists()
-
-
-def test_nobody_can_be_served(solve, tmp_path, capsys):
-    pytest.importorskip("matplotlib", reason="plots are an extra")
-    problem = Problem.from_coordinates(
-        [(0, 0), (0, 1), (0, -1)], pairs=[(1, 2)], windows=[[0, 10], [0, 10], [0, 2]]
-    )
-    path = tmp_path / "pair.json"
-    write(path, problem)
-    for kind in ("routes", "schedule", "load"):
-        picture = tmp_path / f"{kind}.png"
-        assert solve(path, "--plot", picture, "--plot-kind", kind, "--format", "table") == 1
-        assert picture.exists()
-    assert "cost 0  0 routes  partial: 0 of 2 customers served" in capsys.readouterr().out
 
 
 # ------------------------------------------------------------------------------------------- check

@@ -81,16 +81,6 @@ def test_options_reach_the_solver(solve, tmp_path, capsys):
     assert costs("--augment", 1, "--sample", 4).sum() < one.sum()
 
 
-def test_rounding(solve: Any, instance: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    instance.write_text(instance.read_text().replace("5 0 8", "5 1 8"))
-    costs = []
-    for rounding in ("nearest", "none"):
-        assert solve(instance, "--rounding", rounding) == 0
-        costs.append(json.loads(capsys.readouterr().out)["instances"][0]["cost"])
-    assert costs[0] == int(costs[0])
-    assert costs[1] != int(costs[1])
-
-
 def test_a_partial_plan_is_a_negative_answer_and_nothing_is_lost(
     solve, infeasible, tmp_path, capsys
 ):
@@ -118,15 +108,6 @@ def test_a_partial_plan_is_a_negative_answer_and_nothing_is_lost(
     out = tmp_path / "short.sol"
     assert solve(infeasible, "-o", out) == 1
     assert out.read_text().startswith("Route #1: ")
-
-
-def test_a_partial_plan_is_drawn(solve: Any, infeasible: Path, tmp_path: Path) -> None:
-    pytest.importorskip("matplotlib", reason="plots are an extra")
-    for kind in ("routes", "schedule", "load"):
-        picture = tmp_path / f"{kind}.png"
-        out = tmp_path / "out.json"
-        assert solve(infeasible, "--plot", picture, "--plot-kind", kind, "-o", out) == 1
-        assert picture.read_bytes()[:4] == b"\x89PNG"
 
 
 def test_a_dash_is_stdout(solve, instance, tmp_path, monkeypatch, capsys):

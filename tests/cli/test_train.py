@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import re
 import signal
 from collections.abc import Callable
 from dataclasses import replace
@@ -90,20 +89,6 @@ def test_train_resume_and_solve(cli: Cli, recipe: str, tmp_path: Path) -> None:
     assert "expected a checkpoint or a folder of them, found none" in err
 
 
-def test_a_checkpoint_can_be_named_too(cli: Cli, recipe: str, tmp_path: Path) -> None:
-    run = tmp_path / "run"
-    assert cli("train", "--config", recipe, "-o", run, "--quiet")[0] == 0
-    named = run / "step-000000004"
-    assert cli("train", "--resume", named, "--set", "steps=5", "--quiet")[0] == 0
-    assert step_of(run) == 5
-    elsewhere = tmp_path / "elsewhere"
-    words = ("train", "--resume", named, "--set", "steps=5", "-o", elsewhere, "--quiet")
-    assert cli(*words)[0] == 0
-    for group, tensors in checkpoint.load(run)[1].items():
-        for name, tensor in tensors.items():
-            assert torch.equal(tensor, checkpoint.load(elsewhere)[1][group][name])
-
-
 @pytest.mark.parametrize("as_file", [True, False], ids=["weights file", "run folder"])
 def test_starting_from_weights(cli: Cli, recipe: str, tmp_path: Path, as_file: bool) -> None:
     old, new = tmp_path / "old", tmp_path / "new"
@@ -148,16 +133,6 @@ def test_keys_of_the_network_that_nobody_set_come_with_the_weights() -> None:
         assert (config.model, config.steps) == (network, 5)
     with pytest.raises(SpacevrpError, match=r"model.match_start: expected 0.7.*received 0.2"):
         build_config(None, None, ["model.match_start=0.2"], network)
-
-
-def test_the_budget(cli: Cli, recipe: str, tmp_path: Path) -> None:
-    run = tmp_path / "run"
-    words = ("train", "--config", recipe, "--set", "steps=1000000", "--budget", "1s", "-o", run)
-    code, out, _ = cli(*words)
-    assert code == 0
-    # Within it, but on a machine that is busy with other things.
-    ending = r"stopped (within the budget|\d+\.\ds after the budget was spent)"
-    assert re.fullmatch(rf"{run}: {ending}, {step_of(run)} of 1000000 steps taken\n", out)
 
 
 def test_whether_the_budget_was_kept_is_told(cli, recipe, tmp_path, monkeypatch):

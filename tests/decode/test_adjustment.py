@@ -108,14 +108,6 @@ def test_a_route_begins_with_the_customer_of_the_largest_share() -> None:
     assert by_distance(problem, 1, adjust(1.01))[:6] == [0, 1, 0, 3, 0, 2]
 
 
-def test_on_the_way_a_share_of_a_vehicle_counts_for_nothing() -> None:
-    # All fit into one vehicle: from 1 it goes on to 2, though 3 takes more of a vehicle.
-    places = [(0.0, 9.0), (0.0, 0.0), (1.0, 0.0), (6.0, 0.0)]
-    problem = Problem.from_coordinates(places, demand=[0, 1, 1, 6], capacity=9)
-    moves = by_distance(problem, 1, lambda batch: Adjustment.of(batch, yes(batch), priority=99.0))
-    assert moves[:5] == [0, 1, 2, 3, 0]
-
-
 def test_distances_weigh_more_on_the_way_and_not_at_the_depot() -> None:
     # The score of 3 is higher by half the pull, that of 2 by 3 in deviations for its distance.
     places = [(0.0, 9.0), (0.0, 0.0), (1.0, 0.0), (4.0, 0.0)]

@@ -116,14 +116,6 @@ def test_distances_may_follow_from_coordinates(name: str) -> None:
     assert bool(same(*world.both(choices=4, readout=9)).double().mean() > 0.9)
 
 
-@pytest.mark.slow
-@pytest.mark.parametrize("name", ["CVRP", "ACVRPTW", "PDCVRP", "AMDCVRPB"])
-def test_larger_instances(name: str) -> None:
-    world = World(generate(name, 240, 1, 8), 128)
-    # The longer the plans, the more of them meet a tie.
-    assert bool(same(*world.both(choices=16, readout=64)).double().mean() > 0.6)
-
-
 @pytest.mark.parametrize("instructions", ["plain", "avx2", "avx512"])
 def test_threads_and_instructions_make_no_difference(everything: World, instructions: str) -> None:
     if instructions not in native.network.instruction_sets():

@@ -264,15 +264,6 @@ def test_the_most_confident_depot_wins():
     assert ask(environment, distance_only(rows), state) == 0  # switch first
 
 
-def test_confidence_counts_and_not_the_score():
-    # Depot 0 has the highest logit of all, but twice; depot 1 has a lower one, but once.
-    environment, state = at_depot(two_depots(), 4)
-    rows = [list(row) for row in TORN]
-    rows[0][2:4] = [-0.5, -0.5]
-    rows[1][2:4] = [0.5, 0.1]
-    assert ask(environment, distance_only(rows), state) == 3
-
-
 def test_only_customers_that_the_depot_can_serve_are_compared():
     # From depot 0 the limit reaches customers 2 and 3 only; depot 1 would be sure of 2.
     problem = two_depots(max_length=0.5)
@@ -291,15 +282,6 @@ def test_on_the_way_and_after_a_switch_the_plain_choice_stands():
     switched = environment.step(state, torch.tensor([[0]]))
     assert bool(switched.switched)
     assert ask(environment, tables, switched, action=3) == 3
-
-
-def test_a_rollout_uses_both_depots():
-    environment = Environment(stack([two_depots()], dtype=torch.float64))
-    rows = [list(row) for row in TORN]
-    rows[2][0] = rows[3][0] = -2.0  # home again at once
-    result = rollout(environment, distance_only(rows), torch.tensor([[2]]))
-    # After 2, depot 0 is sure of 3 (0.1 against 1.0), less so than depot 1 of 4 (0.3 against 2.0).
-    assert result.sequence[0, 0, :8].tolist() == [0, 2, 0, 1, 4, 1, 0, 3]
 
 
 def test_beside_several_depots_an_instance_with_one_keeps_its_ways(four_customers):
@@ -324,72 +306,49 @@ def test_beside_several_depots_an_instance_with_one_keeps_its_ways(four_customer
 # ------------------------------------------------------------------------------- problem state
 
 
-def signal_after(problem: Problem, *moves: int) -> float:
-    return signals_after(problem, *moves)[0]
+LOADED = {"demand": [0, 2, 3, 4, 1], "capacity": 10.0}
+PAIRED = {"demand": [0, -4, -3, 4, 3], "capacity": 8.0, "pairs": ((1, 3), (2, 4))}
+PRIZES = {"prize": [0, 1, 2, 3, 4], "penalty": [0, 1, 1, 1, 1], "min_prize": 4.0, "max_routes": 1}
+LONG = {"prize": [0, 1, 1, 1, 1], "max_length": 20.0, "maximise_prize": True, "max_routes": 1}
+# The depot closes at 40; the first customer is 3 away, opens at 5 and takes 1.
+TIMED = {"windows": [(0, 40), (5, 30), *[(0, 30)] * 3], "service": [0, 1, 1, 1, 1]}
+BOTH_WAYS = {"demand": [0, 2, -3, -4, 1], "capacity": 10.0, "load_rule": "single"}
 
 
-def signals_after(problem: Problem, *moves: int) -> list[float]:
-    environment = Environment(stack([problem], dtype=torch.float64))
+@pytest.mark.parametrize(
+    ("features", "moves", "told"),
+    [
+        # What is left of the load, the length or the prize to collect is the first signal.
+        (LOADED, [1], {0: 0.8, 3: 0.75}),
+        (LOADED, [1, 2], {0: 0.5}),
+        (LOADED, [1, 2, 0], {0: 1.0}),
+        (PAIRED, [1], {0: 0.5}),
+        (PAIRED, [1, 3], {0: 1.0}),
+        (LONG, [1], {0: 17 / 20}),
+        (LONG, [1, 2], {0: 13 / 20}),
+        (PRIZES, [1], {0: 3 / 4}),
+        (PRIZES, [1, 2], {0: 1 / 4}),
+        (PRIZES, [1, 4], {0: 0.0}),
+        ({"depots": ()}, [1, 2], {0: 0.0}),
+        ({"pairs": ((1, 3), (2, 4))}, [1], {0: 0.0}),
+        ({"max_length": 30.0}, [1], {0: 0.0, 1: 0.0}),
+        # The second is the time, which begins again with the next vehicle.
+        (TIMED, [1], {1: 6 / 40}),
+        (TIMED, [1, 2], {1: 11 / 40}),  # 4 on, 1 for the service
+        (TIMED, [1, 0], {1: 0.0}),
+        # The third is what was collected, the fourth how many are left.
+        (BOTH_WAYS, [1], {0: 0.8, 2: 0.0}),
+        (BOTH_WAYS, [1, 2], {0: 1.0, 2: 0.3}),
+        (BOTH_WAYS, [1, 2, 4], {0: 0.9, 2: 0.2}),
+        (BOTH_WAYS, [1, 2, 0], {2: 0.0}),
+        (LOADED, [1, 0], {3: 0.75}),
+        (LOADED, [1, 0, 2, 3], {3: 0.25}),
+    ],
+)
+def test_what_the_decoder_is_told(four_customers, features, moves, told):
+    environment = Environment(stack([four_customers(**features)], dtype=torch.float64))
     state = environment.begin(torch.tensor([[moves[0]]]))
     for move in moves[1:]:
         state = environment.step(state, torch.tensor([[move]]))
-    return problem_signals(environment.batch, state, 4)[0, 0].tolist()
-
-
-def test_the_decoder_sees_the_load_that_is_left(four_customers):
-    problem = four_customers(demand=[0, 2, 3, 4, 1], capacity=10.0)
-    assert signal_after(problem, 1) == pytest.approx(0.8)
-    assert signal_after(problem, 1, 2) == pytest.approx(0.5)
-    assert signal_after(problem, 1, 2, 0) == pytest.approx(1.0)
-    paired = four_customers(demand=[0, -4, -3, 4, 3], capacity=8.0, pairs=((1, 3), (2, 4)))
-    assert signal_after(paired, 1) == pytest.approx(0.5)
-    assert signal_after(paired, 1, 3) == pytest.approx(1.0)
-
-
-def test_the_decoder_sees_the_length_that_is_left(four_customers):
-    problem = four_customers(
-        prize=[0, 1, 1, 1, 1], max_length=20.0, maximise_prize=True, max_routes=1
-    )
-    assert signal_after(problem, 1) == pytest.approx(17 / 20)
-    assert signal_after(problem, 1, 2) == pytest.approx(13 / 20)
-
-
-def test_the_decoder_sees_the_prize_to_collect(four_customers):
-    problem = four_customers(
-        prize=[0, 1, 2, 3, 4], penalty=[0, 1, 1, 1, 1], min_prize=4.0, max_routes=1
-    )
-    assert signal_after(problem, 1) == pytest.approx(3 / 4)
-    assert signal_after(problem, 1, 2) == pytest.approx(1 / 4)
-    assert signal_after(problem, 1, 4) == 0.0
-
-
-def test_where_nothing_runs_out_the_decoder_sees_nothing(four_customers):
-    assert signal_after(four_customers(depots=()), 1, 2) == 0.0
-    assert signal_after(four_customers(pairs=((1, 3), (2, 4))), 1) == 0.0
-    assert signal_after(four_customers(max_length=30.0), 1) == 0.0
-
-
-def test_the_decoder_can_be_told_the_time(four_customers):
-    """The depot closes at 40; the first customer is 3 away, opens at 5 and takes 1."""
-    problem = four_customers(
-        windows=[(0, 40), (5, 30), (0, 30), (0, 30), (0, 30)], service=[0, 1, 1, 1, 1]
-    )
-    assert signals_after(problem, 1)[1] == pytest.approx(6 / 40)
-    assert signals_after(problem, 1, 2)[1] == pytest.approx(11 / 40)  # 4 on, 1 for the service
-    assert signals_after(problem, 1, 0)[1] == 0.0  # the next vehicle
-    assert signals_after(four_customers(), 1)[1] == 0.0
-
-
-def test_the_decoder_can_be_told_what_was_collected(four_customers):
-    problem = four_customers(demand=[0, 2, -3, -4, 1], capacity=10.0, load_rule="single")
-    assert [signals_after(problem, 1)[k] for k in (0, 2)] == pytest.approx([0.8, 0.0])
-    assert [signals_after(problem, 1, 2)[k] for k in (0, 2)] == pytest.approx([1.0, 0.3])
-    assert [signals_after(problem, 1, 2, 4)[k] for k in (0, 2)] == pytest.approx([0.9, 0.2])
-    assert signals_after(problem, 1, 2, 0)[2] == 0.0
-
-
-def test_the_decoder_can_be_told_how_many_are_left(four_customers):
-    problem = four_customers(demand=[0, 2, 3, 4, 1], capacity=10.0)
-    assert signals_after(problem, 1)[3] == 0.75
-    assert signals_after(problem, 1, 0)[3] == 0.75
-    assert signals_after(problem, 1, 0, 2, 3)[3] == 0.25
+    signals = problem_signals(environment.batch, state, 4)[0, 0].tolist()
+    assert {number: signals[number] for number in told} == pytest.approx(told)

@@ -2,22 +2,24 @@
 
 from __future__ import annotations
 
+import pytest
+
 from spacevrp.decode import routes_of
 from spacevrp.problems.problem import Problem
 
 
-def test_closed_routes(four_customers):
-    assert routes_of(four_customers(), [0, 2, 1, 0, 4, 3, 0, 0, 0]) == [[0, 2, 1, 0], [0, 4, 3, 0]]
-
-
-def test_open_routes_do_not_list_the_way_back(four_customers):
-    problem = four_customers(open_routes=True)
-    assert routes_of(problem, [0, 2, 1, 0, 4, 3, 0]) == [[0, 2, 1], [0, 4, 3]]
-
-
-def test_a_tour_has_every_node_once(four_customers):
-    problem = four_customers(depots=())
-    assert routes_of(problem, [3, 3, 0, 1, 4, 2, 2, 2]) == [[3, 0, 1, 4, 2]]
+@pytest.mark.parametrize(
+    ("features", "moves", "routes"),
+    [
+        ({}, [0, 2, 1, 0, 4, 3, 0, 0, 0], [[0, 2, 1, 0], [0, 4, 3, 0]]),
+        ({"open_routes": True}, [0, 2, 1, 0, 4, 3, 0], [[0, 2, 1], [0, 4, 3]]),
+        ({"depots": ()}, [3, 3, 0, 1, 4, 2, 2, 2], [[3, 0, 1, 4, 2]]),
+        ({}, [0, 0, 0], []),
+    ],
+    ids=["closed", "open", "tour", "nothing served"],
+)
+def test_routes_of_four_customers(four_customers, features, moves, routes):
+    assert routes_of(four_customers(**features), moves) == routes
 
 
 def test_switches_between_depots_are_no_routes():
@@ -31,7 +33,3 @@ def test_routes_are_in_the_users_numbering():
     # Depots are nodes 3 and 1, in this order; customers 0, 2, 4 follow as positions 2, 3, 4.
     problem = Problem.from_coordinates([(float(x), 0.0) for x in range(5)], depots=(3, 1))
     assert routes_of(problem, [1, 4, 1, 0, 2, 3, 0]) == [[1, 4, 1], [3, 0, 2, 3]]
-
-
-def test_nothing_served_is_no_route(four_customers):
-    assert routes_of(four_customers(), [0, 0, 0]) == []

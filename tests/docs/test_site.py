@@ -72,30 +72,6 @@ def test_the_site_builds_without_a_warning(tmp_path: Path, warnings: list[str]) 
     assert not list(tmp_path.rglob("*.py"))
 
 
-@pytest.mark.parametrize(
-    ("text", "fault"),
-    [
-        ("[gone](gone.md)", "gone.md"),
-        ("[gone](other.md#gone)", "#gone"),
-        ("[gone](folder/)", "folder/"),
-    ],
-    ids=["page", "anchor", "folder"],
-)
-def test_a_broken_link_fails_the_build(
-    text: str, fault: str, tmp_path: Path, warnings: list[str]
-) -> None:
-    pages = tmp_path / "docs"
-    pages.mkdir()
-    (pages / "index.md").write_text(f"# One\n\n{text}\n", encoding="utf-8")
-    (pages / "other.md").write_text("# Other\n", encoding="utf-8")
-    config = settings(
-        docs_dir=str(pages), site_dir=str(tmp_path / "site"), nav=None, plugins=[], hooks=[]
-    )
-    with pytest.raises(Abort):
-        build(config)
-    assert any(fault in warning for warning in warnings)
-
-
 def test_links_that_leave_the_site_become_paths(warnings: list[str]) -> None:
     hook = runpy.run_path(str(HOOK))["on_page_markdown"]
 

@@ -144,15 +144,3 @@ def test_what_is_allowed_is_still_there() -> None:
 )
 def test_a_private_word_is_found(name: str, text: str) -> None:
     assert list(faults(name, text))
-
-
-@pytest.mark.parametrize(
-    ("name", "text"),
-    [
-        ("docs/new.md", "Clean plans; a preview; the reading of a file"),
-        ("src/spacevrp/model/new.py", "tensor.view(2, 3)"),
-        ("src/spacevrp/model/new.py", "room = capacity - load"),
-    ],
-)
-def test_words_of_the_field_pass(name: str, text: str) -> None:
-    assert list(faults(name, text)) == []

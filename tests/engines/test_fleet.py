@@ -9,7 +9,6 @@ from enumeration import best_plan
 
 from spacevrp.problems.problem import Problem
 from spacevrp.solver import Solver
-from spacevrp.solver.solver import NoPlanError
 
 PLACES = [(0, 0), (8, 0), (3, 1), (1, 4), (5, 3), (7, 2), (2, 2)]
 
@@ -59,22 +58,6 @@ def test_a_batch_mixes_fleets_and_others(solver: Solver) -> None:
     assert all(solution.feasible for solution in together)
     assert [solution.vehicles is None for solution in together] == [False, True, False, True]
     assert solver.solve(plain[0], augment=2) == together[1]
-
-
-def test_a_fleet_that_is_too_small_says_so(solver: Solver) -> None:
-    problem = tiny({**SMALL, "count": 2})
-    with pytest.raises(NoPlanError) as caught:
-        solver.solve(problem)
-    assert caught.value.reasons[0]
-
-
-def test_optional_customers_of_a_fleet_may_be_left_out(solver: Solver) -> None:
-    penalty = [0, 0, 99, 99, 0.01, 99, 99]
-    problem = tiny({**SMALL, "count": 2, "capacity": 6}, penalty=penalty)
-    solution = solver.solve(problem, augment=2, sample=1)
-    assert solution.feasible
-    assert solution.plan.skipped == (4,)
-    assert solution.cost == pytest.approx(solution.plan.length + 2 * 1.0 + 0.01)
 
 
 def test_a_plan_depends_neither_on_the_others_nor_on_the_memory(solver: Solver) -> None:

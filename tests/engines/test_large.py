@@ -45,12 +45,6 @@ def test_a_mixed_batch_keeps_its_order_and_every_rule(solver, mixed, mixed_solut
 
 
 @pytest.mark.slow
-def test_an_instance_alone_gets_the_same_plan_as_among_others(solver, mixed, mixed_solutions):
-    for problem, among_others in zip(mixed, mixed_solutions, strict=True):
-        assert solver.solve(problem, **FEW) == among_others, problem.name
-
-
-@pytest.mark.slow
 @pytest.mark.parametrize(("batch_memory", "count"), [(1, 2), (10**8 + 2**27, 3)])
 def test_how_the_work_is_cut_does_not_matter(solver, mixed, mixed_solutions, batch_memory, count):
     some = solver.solve(mixed[:count], batch_memory=batch_memory, **FEW)
@@ -76,22 +70,6 @@ def test_how_augmentations_are_cut_does_not_matter_where_they_weigh_distances_di
     together = solver.solve(mixed[:4], **FEW)
     assert together != mixed_solutions[:4]
     assert solver.solve(mixed[:4], batch_memory=1, **FEW) == together
-
-
-@pytest.mark.slow
-def test_a_note_says_what_was_left_out(solver: Solver) -> None:
-    (problem,) = generate("CVRPTW", 220, 1)
-    named = problem.replace(name="many")
-    attempt = solver.run([named], augment=1, starts=2)
-    assert attempt.notes == (
-        "'many': at most 2 start nodes an augmentation, 64 nearest customers a move "
-        "(see --set start_nodes, candidates)",
-    )
-    assert attempt.solutions[0] is not None
-    assert attempt.solutions[0].feasible
-    # Whoever chose both knows; and small instances are searched as a whole.
-    assert solver.run([named], augment=1, starts=1, candidates=9).notes == ()
-    assert solver.run(generate("CVRP", 10), augment=1).notes == ()
 
 
 def test_large_instances_that_are_searched_alike_are_solved_together() -> None:

@@ -115,12 +115,3 @@ def test_what_could_never_fit_is_refused_at_once(solver, monkeypatch):
     monkeypatch.setattr(batching, "search_block", failing_above(0, AssertionError, []))
     with pytest.raises(SpacevrpError, match="up to 7 nodes would fit"):
         solver.solve(generate("CVRP", 10))
-
-
-def test_other_errors_are_not_taken_for_a_lack_of_memory(solver, monkeypatch):
-    def broken(*args: Any) -> Any:
-        raise RuntimeError("shapes do not match")
-
-    monkeypatch.setattr(batching, "search_block", broken)
-    with pytest.raises(RuntimeError, match="shapes do not match"):
-        solver.solve(generate("CVRP", 10))

@@ -31,7 +31,7 @@ from spacevrp.engines.settings import Settings
 from spacevrp.env import Environment
 from spacevrp.env.returns import return_paths
 from spacevrp.generators import generate
-from spacevrp.model import ModelConfig, SpaceModel, augmentation_seeds
+from spacevrp.model import ModelConfig, SpaceModel
 from spacevrp.problems.errors import SpacevrpError
 from spacevrp.problems.problem import Problem
 from spacevrp.problems.reductions import other_reductions
@@ -49,14 +49,6 @@ def test_all_starts_and_some_spread_evenly() -> None:
     assert every[1].tolist() == 2 * list(range(1, 7))
     assert choose_starts(environment, 4).tolist() == [[1, 4, 7, 10], [1, 2, 4, 5]]
     assert choose_starts(environment, 99).tolist() == every.tolist()
-
-
-def test_as_many_starts_as_there_are_whatever_the_company() -> None:
-    pairs = generate("PDTSP", 12)[0]
-    alone = choose_starts(Environment(stack([pairs])), 8)
-    among = choose_starts(Environment(stack([generate("CVRP", 12)[0], pairs])), 8)[1]
-    assert alone.shape[1] == 6
-    assert set(alone[0].tolist()) == set(among.tolist()) == set(range(1, 7))
 
 
 def test_what_the_network_is_shown_changes_moves_and_not_costs(model: SpaceModel) -> None:
@@ -198,15 +190,6 @@ def test_only_the_moves_of_the_winners_are_gathered() -> None:
     some = choose(trace, order).sequences()
     assert some.tolist() == [[every[0, 2].tolist(), every[0, 0].tolist()], [*every[1, 1:].tolist()]]
     assert choose(trace, order).cost.tolist() == trace.cost.gather(1, order).tolist()
-
-
-def test_seeds_of_augmentations_do_not_depend_on_the_company(model: SpaceModel) -> None:
-
-    problems = [*generate("CVRP", 8, 2), *generate("TSP", 9), *generate("CVRP", 10, 2)]
-    settings = search.Settings(augmentations=5, starts=None, samples=0, seed=4)
-    batch = stack(problems)
-    quick = search.seeds_of_augmentations(model, batch, problems, settings)
-    assert torch.equal(quick, augmentation_seeds(batch, model.config, 5, 4))
 
 
 # ----------------------------------------------------------------------------------- the kernel

@@ -7,17 +7,6 @@ import pytest
 
 from spacevrp.problems.problem import Problem
 
-NEVER = (0.0, 99.0)
-
-
-def test_durations_are_for_the_clock_and_distances_for_the_cost(four_customers, drive):
-    slow = 2.0 * np.array(four_customers().distances.matrix())
-    problem = four_customers(durations=slow, windows=[NEVER, NEVER, (0, 13), NEVER, NEVER])
-    van = drive(problem, 1)
-    assert van.number("clock") == pytest.approx(6.0)
-    assert van.number("length") == pytest.approx(3.0)
-    assert 2 not in van.legal  # 6 + 8 is past 13
-
 
 def with_missing(*arcs: tuple[int, int]) -> np.ndarray:
     matrix = np.full((5, 5), 2.0)
@@ -50,15 +39,6 @@ def test_a_dead_end_is_told(drive):
     assert van.legal == [4]  # it stays where it is
     van(4)
     assert van.number("done") == 1.0
-    assert van.number("stuck") == 1.0
-    assert van.cost == np.inf
-
-
-def test_a_dead_end_at_the_depot_is_told(drive):
-    van = drive(Problem.from_matrix(with_missing((2, 0))), 1)
-    van(3, 4, 0)
-    assert van.legal == [0]
-    van(0)
     assert van.number("stuck") == 1.0
     assert van.cost == np.inf
 

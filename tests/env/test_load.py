@@ -30,11 +30,3 @@ def test_separate_carries_what_it_collects_to_the_depot(four_customers, drive):
     van(3)
     assert (van.number("used"), van.number("credit")) == (8.0, 8.0)
     assert van.legal == [0]
-
-
-def test_whole_loads_fill_a_vehicle_exactly_but_not_beyond(four_customers, drive):
-    thirds = (0.0, 1 / 3, 1 / 3, 1 / 3, 2e-4)
-    van = drive(four_customers(demand=thirds, capacity=1.0), 1)
-    van(2)
-    assert van.legal == [0, 3, 4]  # three thirds are one, whatever the last bit says
-    assert van(3).legal == [0]

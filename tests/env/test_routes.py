@@ -15,9 +15,6 @@ def on_a_line(**features: object) -> Problem:
     return Problem.from_coordinates(LINE, depots=(0, 1), **features)
 
 
-# ------------------------------------------------------------------------------------- no depot
-
-
 # --------------------------------------------------------------------------------------- depots
 
 
@@ -78,13 +75,6 @@ def test_no_switch_to_a_depot_where_the_load_rule_allows_nobody_to_come_first(dr
     assert van(1).legal == [4, 5]
 
 
-def test_the_clock_of_a_switch_is_the_new_depots(drive):
-    windows = [(0, 99), (5, 99), *[(0, 99)] * 4]
-    van = drive(on_a_line(windows=windows), 2)(0, 1)
-    assert van.number("clock") == pytest.approx(5.0)
-    assert van(5).number("clock") == pytest.approx(6.0)
-
-
 # ---------------------------------------------------------------------------------------- fleet
 
 
@@ -107,13 +97,6 @@ def prize_collecting(four_customers, **changes):
         "max_routes": 1,
     }
     return four_customers(**{**features, **changes})
-
-
-def test_the_threshold_has_the_unit_of_the_prizes(four_customers, drive):
-    # 0.5 % short of a small threshold is short.
-    small = prize_collecting(four_customers, prize=[0, 1e-4, 3e-4, 5.95e-4, 1e-4], min_prize=1e-3)
-    assert 0 not in drive(small, 1)(2, 3).legal
-    assert 0 in drive(small, 1)(2, 3, 4).legal
 
 
 def test_without_enough_prize_everything_is_visited(four_customers, drive):

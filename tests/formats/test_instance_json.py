@@ -8,13 +8,15 @@ from typing import Any
 
 import numpy as np
 import pytest
-from hypothesis import HealthCheck, given, settings
+from hypothesis import given, settings
 from hypothesis import strategies as st
+from random_problems import problems, ruled_problems
+from related_problems import related, ridden
 
 from spacevrp.formats import read, read_json, write, write_json
-from spacevrp.problems.distances import GEOMETRIES, ROUNDINGS, Distances, Metric
-from spacevrp.problems.errors import FormatError, ProblemError, UnsupportedError
-from spacevrp.problems.problem import LOAD_RULES, Problem
+from spacevrp.problems.errors import FormatError, UnsupportedError
+from spacevrp.problems.leniency import unservable_allowed
+from spacevrp.problems.problem import Problem
 from spacevrp.problems.variants import VARIANTS
 
 pytestmark = pytest.mark.filterwarnings("error::spacevrp.formats.FormatWarning")
@@ -51,20 +53,6 @@ def test_a_plain_document(tmp_path: Path) -> None:
     )
 
 
-def test_null_in_a_matrix_means_no_arc(tmp_path: Path) -> None:
-    problem = read_json(save(tmp_path, {"matrix": [[0, 1, None], [1, 0, 2], [3, 1, 0]]}))
-    assert problem.distances.between(0, 2) == np.inf
-    assert problem.distances.between(2, 0) == 3
-
-
-def test_a_declared_variant_brings_its_flags(tmp_path: Path) -> None:
-    held = {key: value for key, value in DOCUMENT.items() if key not in ("windows", "service")}
-    problem = read_json(save(tmp_path, held | {"variant": "OCVRP"}))
-    assert (problem.open_routes, problem.load_rule) == (True, "single")
-    problem = read_json(save(tmp_path, held | {"variant": "CVRP", "load_rule": "paper"}))
-    assert problem.load_rule == "paper"
-
-
 def test_the_callers_rounding_and_variant_come_first(tmp_path: Path) -> None:
     held = DOCUMENT | {"locations": [[0, 0], [1, 1], [0, 1]], "max_routes": 4}
     problem = read_json(save(tmp_path, held), rounding="up", variant="OCVRPTW")
@@ -74,80 +62,24 @@ def test_the_callers_rounding_and_variant_come_first(tmp_path: Path) -> None:
 
 # ------------------------------------------------------------------------- random problems survive
 
-amounts = st.floats(0, 1e6)
-anything = st.floats(-1e9, 1e9)
 
-
-@st.composite
-def tables(draw: st.DrawFn, size: int) -> Distances:
-    if draw(st.booleans()):
-        point = st.tuples(anything, anything)
-        metric = Metric(draw(st.sampled_from(GEOMETRIES)), draw(st.sampled_from(ROUNDINGS)))
-        points = draw(st.lists(point, min_size=size, max_size=size))
-        return Distances(coordinates=points, metric=metric)
-    entry = amounts | st.just(np.inf) if draw(st.booleans()) else amounts
-    row = st.lists(entry, min_size=size, max_size=size)
-    return Distances(matrix=draw(st.lists(row, min_size=size, max_size=size)))
-
-
-@st.composite
-def problems(draw: st.DrawFn) -> Problem | None:
-    """A problem with any mixture of features, or None where the draw contradicts itself."""
-    size = draw(st.integers(2, 6))
-    nodes = range(size)
-    depots = draw(st.lists(st.sampled_from(nodes), max_size=size - 1, unique=True))
-    customers = [node for node in nodes if node not in depots]
-
-    def per_node(values: st.SearchStrategy[float], at_depot: float = 0.0) -> np.ndarray[Any, Any]:
-        drawn = np.array(draw(st.lists(values, min_size=size, max_size=size)))
-        drawn[depots] = at_depot
-        return drawn
-
-    fields: dict[str, Any] = {"depots": depots}
-    if draw(st.booleans()):
-        fields["durations"] = draw(tables(size))
-    if depots:
-        fields["open_routes"] = draw(st.booleans())
-        fields["max_routes"] = draw(st.none() | st.integers(1, 9))
-        fields["load_rule"] = draw(st.sampled_from(LOAD_RULES))
-        if draw(st.booleans()):
-            fields["demand"] = per_node(st.floats(-50, 50))
-            fields["capacity"] = draw(st.sampled_from([50.0, 77.7, np.inf]))
-            fields["backhaul_last"] = draw(st.booleans())
-        elif len(customers) % 2 == 0:
-            half = len(customers) // 2
-            fields["pairs"] = list(zip(customers[:half], customers[half:], strict=True))
-        if draw(st.booleans()):
-            opening = per_node(st.floats(0, 99))
-            fields["windows"] = np.stack([opening, opening + per_node(amounts, 1e12)], axis=1)
-            fields["windows"][draw(st.lists(st.sampled_from(nodes))), 1] = np.inf
-            fields["service"] = per_node(amounts)
-        if draw(st.booleans()):
-            fields["max_length"] = 1e12
-            fields["maximise_prize"] = draw(st.booleans())
-        if draw(st.booleans()):
-            fields["prize"] = per_node(amounts)
-            fields["penalty"] = per_node(amounts | st.just(np.inf))
-            fields["min_prize"] = draw(amounts)
-            fields["revealed_prize"] = draw(st.none() | st.just(fields["prize"] * 0.3))
-    try:
-        return Problem(draw(tables(size)), name=draw(st.text(max_size=5)), **fields)
-    except ProblemError:
-        return None
-
-
-@given(problem=problems(), declare=st.booleans())
-@settings(max_examples=60, deadline=None, suppress_health_check=[HealthCheck.filter_too_much])
-def test_every_problem_survives(tmp_path_factory, problem, declare):
-    if problem is None:
-        return
+@given(
+    problem=problems | ruled_problems | related | ridden,
+    name=st.text(max_size=5),
+    declare=st.booleans(),
+)
+@settings(max_examples=80)
+def test_every_problem_survives(tmp_path_factory, problem, name, declare):
     if declare and problem.variant_name in VARIANTS:
         problem = problem.replace(variant=problem.variant_name)
+    elif declare and problem.prize.any():
+        problem = problem.replace(revealed_prize=0.3 * problem.prize)
     path = tmp_path_factory.getbasetemp() / "survivor.json"
-    write_json(path, problem)
-    again = read_json(path)
+    write_json(path, problem.replace(name=name))
+    with unservable_allowed():
+        again = read_json(path)
     assert again == problem
-    assert again.name == (problem.name or "survivor")
+    assert again.name == (name or "survivor")
     json.loads(path.read_text(encoding="utf-8"), parse_constant=pytest.fail)  # plain JSON
 
 
@@ -176,27 +108,15 @@ def test_equal_problems_give_equal_files(tmp_path: Path) -> None:
         ({"depots": ["hub"]}, "depots: expected whole node numbers, received 'hub'"),
         ({"locations": None}, "locations: expected a list, received null"),
         ({"locations": [[0, 0], [1]]}, r"locations, node 1: expected .* shape, received \[1\]"),
-        ({"locations": [[0, 0], [1, "x"]]}, "locations, node 1: expected a number, received 'x'"),
-        ({"locations": []}, r"locations: expected shape \(N, 2\)"),
         ({"metric": {"geometry": "flat"}}, "metric: expected one of .*, received 'flat'"),
         ({"metric": {"shape": "flat"}}, "metric, unknown key 'shape'"),
-        ({"metric": "flat"}, "metric: expected one of .* received 'flat'"),
         ({"metric": 5}, "metric: expected geometry and rounding"),
         ({"depots": 0.5}, "depots: expected node numbers, received 0.5"),
-        ({"depots": [0.0]}, "depots: expected whole node numbers, received 0.0"),
-        ({"depots": [True]}, "depots: expected a number, received true"),
         ({"depots": [3]}, "depots: expected 0 to 2, received 3"),
         ({"demand": [0, 2]}, r"demand: expected 3 numbers, one a node, received shape \(2,\)"),
         ({"demand": [0, True, 1]}, "demand, node 1: expected a number, received true"),
-        ({"demand": [0, None, 1]}, "demand, node 1: expected a number, received None"),
-        ({"demand": [0, 10**400, 1]}, "demand, node 1: expected a number, received a huge"),
         ({"demand": [0, 8, 1]}, "demand, node 1: expected at most the capacity 7.0, received 8.0"),
-        ({"capacity": "7"}, "capacity: expected a number, received '7'"),
-        ({"capacity": 0}, "capacity: expected more than 0"),
-        ({"load_rule": "both"}, "load_rule: expected one of .* received 'both'"),
         ({"windows": [[0, 1], [2, 1], [0, 1]]}, "windows, node 1: expected a window that closes"),
-        ({"windows": [[True, 1], [2, 1], [0, 1]]}, "windows, node 0: expected a number"),
-        ({"open_routes": 1}, "open_routes: expected True or False, received 1"),
         ({"max_routes": 1.5}, "max_routes: expected a whole number or None, received 1.5"),
         (
             {"pairs": [[1, 2, 3]]},
@@ -204,7 +124,6 @@ def test_equal_problems_give_equal_files(tmp_path: Path) -> None:
         ),
         ({"variant": "VRP"}, "variant 'VRP' is not legal"),
         ({"variant": "CVRP"}, "variant: expected a variant with time_windows, received CVRP"),
-        ({"durations": [[0, 1], [1, 0]]}, "durations: expected 3 nodes, received 2 nodes"),
         ({"durations": {"locations": [[0, 0]], "kind": 1}}, "durations, unknown key 'kind'"),
         ({"durations": [[0, -1], [1, 0]]}, "durations, node 0: expected distances of at least 0"),
     ],

@@ -98,13 +98,6 @@ def test_the_numbers_land_where_they_belong(tmp_path: Path) -> None:
     assert problem.service.tolist() == [0, 1, 2]
 
 
-def test_pickups_come_before_deliveries(tmp_path: Path) -> None:
-    (problem, _) = read_npz(save(tmp_path, small_arrays(VARIANTS["PDTSP"])))
-    assert problem.pairs == ((1, 4), (2, 5), (3, 6))
-    assert not problem.demand.any()
-    assert problem.max_routes == 1
-
-
 def test_scalars_may_stand_for_the_whole_batch(tmp_path: Path) -> None:
     arrays = small_arrays(VARIANTS["CVRPL"]) | {"capacity": 20, "max_length": np.float32(3.5)}
     held = load_arrays(save(tmp_path, arrays))

@@ -11,26 +11,11 @@ import pytest
 import spacevrp
 from spacevrp.problems.errors import SpacevrpError, UnsupportedError
 from spacevrp.problems.problem import Problem
-from spacevrp.problems.solution import Solution
 
 
 @pytest.fixture
 def problem() -> Problem:
     return Problem.from_coordinates([(0, 0), (3, 0), (0, 4)], name="one")
-
-
-def test_what_is_written_is_read_again(problem: Problem, tmp_path: Path) -> None:
-    spacevrp.write(problem, tmp_path / "one.json")
-    assert spacevrp.read(tmp_path / "one.json") == problem
-    batch = spacevrp.generate("CVRP", 4, 2)
-    spacevrp.write(batch, str(tmp_path / "two.npz"))
-    two = spacevrp.read(tmp_path / "two.npz")
-    assert [one.demand.tolist() for one in two] == [one.demand.tolist() for one in batch]
-
-
-def test_a_solution(problem: Problem, tmp_path: Path) -> None:
-    spacevrp.write(Solution.judged(problem, [(0, 1, 2, 0)]), tmp_path / "one.sol")
-    assert (tmp_path / "one.sol").read_text().splitlines()[-1] == "Cost 12"
 
 
 def test_what_cannot_be_written_is_named(problem: Problem, tmp_path: Path) -> None:

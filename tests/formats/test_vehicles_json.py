@@ -9,7 +9,6 @@ from typing import Any
 import pytest
 
 from spacevrp.cli.main import main
-from spacevrp.cli.output import describe_routes
 from spacevrp.formats import read, read_solution, write, write_solution
 from spacevrp.problems.errors import FormatError, UnsupportedError
 from spacevrp.problems.fleet import Vehicle
@@ -50,17 +49,6 @@ def test_an_instance_comes_back_as_it_was(tmp_path: Path) -> None:
     assert held[2]["window"] == [1.5, None]
 
 
-def test_one_kind_of_load_and_dates(tmp_path: Path) -> None:
-    problem = Problem.from_coordinates(
-        PLACES,
-        demand=[0, 1, 1, 1, 1],
-        ids=list("abcde"),
-        vehicles=[{"capacity": 3, "window": ("08:00", None)}, {"max_length": 99, "pinned": ["c"]}],
-    )
-    write(tmp_path / "one.json", problem)
-    assert read(tmp_path / "one.json") == problem
-
-
 def test_ids_and_dates_are_read(tmp_path: Path) -> None:
     document = {
         "locations": PLACES,
@@ -73,6 +61,13 @@ def test_ids_and_dates_are_read(tmp_path: Path) -> None:
     problem = read(path)
     assert problem.fleet[0].forbidden == {2}
     assert problem.fleet[0].back_by == 9 * 3600
+
+
+def test_services_are_a_table_whose_keys_are_numbers_of_nodes(tmp_path: Path) -> None:
+    document = {"locations": PLACES, "depots": [0], "vehicles": [{"service": {"1": 5, "3": 2}}]}
+    path = tmp_path / "service.json"
+    path.write_text(json.dumps(document))
+    assert read(path).fleet[0].service == ((1, 5.0), (3, 2.0))
 
 
 @pytest.mark.parametrize(
@@ -129,11 +124,6 @@ def test_check_asks_for_the_vehicles_of_the_file(tmp_path, capsys):
         assert main(["check", str(tmp_path / "mixed.json"), str(tmp_path / "s.json")]) == code
         output = capsys.readouterr()
         assert part.replace("\\", "") in output.out + output.err
-
-
-def test_a_table_says_who_drives() -> None:
-    solution = Solution.judged(mixed(), [[0, 1, 2, 4], [4, 3, 4]], ["van", 2])
-    assert describe_routes(solution) == ["  route 1 (van): 0 1 2 4", "  route 2 (type 2): 4 3 4"]
 
 
 @pytest.mark.parametrize("suffix", [".npz", ".txt"])

@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 
 from spacevrp.formats import FormatWarning, read, read_vrplib, write, write_vrplib
 from spacevrp.problems.distances import Metric
-from spacevrp.problems.errors import FormatError, ProblemError, UnsupportedError
+from spacevrp.problems.errors import FormatError, UnsupportedError
 from spacevrp.problems.problem import Problem
 from spacevrp.problems.referee import judge
 
@@ -141,11 +141,6 @@ def test_rounding_can_be_overridden(tmp_path: Path, rounding: str, expected: flo
     assert problem.distances.between(0, 1) == expected
 
 
-def test_a_wrong_rounding_is_named(tmp_path: Path) -> None:
-    with pytest.raises(ProblemError, match=r"rounding: expected one of .* received 'half'"):
-        read(save(tmp_path, BURMA14), rounding="half")
-
-
 # The matrix    0 1 2 3
 #               1 0 4 5
 #               2 4 0 6
@@ -240,17 +235,6 @@ def with_keys(*lines: str) -> str:
     )
 
 
-def test_several_depots(tmp_path: Path) -> None:
-    text = CVRP.replace("TYPE : CVRP", "TYPE : MDVRP").replace("\n4 3\n", "\n4 0\n")
-    problem = read_one(save(tmp_path, text.replace("SECTION\n1\n-1", "SECTION\n1\n4\n-1")))
-    assert (problem.depots, problem.variant_name) == ((0, 3), "MDCVRP")
-
-
-def test_distance_without_service_limits_the_length(tmp_path: Path) -> None:
-    problem = read_one(save(tmp_path, with_keys("DISTANCE : 20")))
-    assert (problem.max_length, problem.variant_name) == (20, "CVRPL")
-
-
 def test_distance_with_service_is_when_the_depot_closes(tmp_path: Path) -> None:
     problem = read_one(save(tmp_path, with_keys("DISTANCE : 20", "SERVICE_TIME : 2")))
     assert problem.max_length == np.inf
@@ -265,11 +249,6 @@ def test_distance_with_service_is_a_shift_on_open_routes(tmp_path: Path) -> None
     assert judge(problem, [[0, 1, 3], [0, 2]]).feasible
     shorter = read_one(save(tmp_path, text.replace("DISTANCE : 11", "DISTANCE : 10")))
     assert [v.code for v in judge(shorter, [[0, 1, 3], [0, 2]]).violations] == ["window"]
-
-
-def test_open_routes_by_type(tmp_path: Path) -> None:
-    problem = read_one(save(tmp_path, CVRP.replace("TYPE : CVRP", "TYPE : OVRP")))
-    assert (problem.open_routes, problem.variant_name) == (True, "OCVRP")
 
 
 @pytest.mark.parametrize("kind", ["VRPMPD", "VRPB"])

@@ -12,14 +12,6 @@ from spacevrp.problems.variants import VARIANTS
 
 
 @pytest.mark.parametrize(
-    ("size", "capacity"), [(20, 30), (100, 50), (500, 100), (1000, 250), (4, 30), (43, 38)]
-)
-def test_capacity_follows_the_number_of_customers(size: int, capacity: float) -> None:
-    assert recipe.capacity(VARIANTS["CVRP"].features, size) == capacity
-    assert recipe.capacity(VARIANTS["AMDOCVRPBPLTW"].features, size) == capacity
-
-
-@pytest.mark.parametrize(
     ("name", "size", "limit"),
     [
         ("CVRPL", 100, 3.0),
@@ -35,15 +27,6 @@ def test_capacity_follows_the_number_of_customers(size: int, capacity: float) ->
 )
 def test_length_limits(name: str, size: int, limit: float) -> None:
     assert recipe.max_length(VARIANTS[name].features, size) == pytest.approx(limit, abs=1e-12)
-
-
-@pytest.mark.parametrize(
-    ("size", "scale"),
-    [(4, 2.0), (20, 2.0), (35, 2.5), (50, 3.0), (75, 3.5), (100, 4.0), (150, 6.0), (1000, 40.0)],
-)
-def test_penalties_grow_with_the_tour(size: int, scale: float) -> None:
-    assert recipe.largest_penalty(size) == pytest.approx(3 * scale / size, abs=1e-12)
-    assert recipe.largest_prize(size) == 4 / size
 
 
 @pytest.mark.parametrize(

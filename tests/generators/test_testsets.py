@@ -3,8 +3,6 @@
 from __future__ import annotations
 
 import hashlib
-import subprocess
-import sys
 from math import sqrt
 from typing import Any
 
@@ -13,7 +11,6 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-import spacevrp
 from spacevrp.generators import generate, generate_arrays, recipe
 from spacevrp.generators.stream import Streams
 from spacevrp.generators.testsets import _prizes_by_distance
@@ -75,19 +72,6 @@ def test_an_instance_depends_on_its_own_number_only(name, size, seed, index):
     if index:
         assert generate(name, size, 2, seed, first=index - 1)[1] == alone
     assert generate(VARIANTS[name], size, 1, seed, first=index + 1)[0] != alone
-
-
-def test_names_say_where_an_instance_comes_from() -> None:
-    (problem,) = spacevrp.generate("CVRP", size=5, seed=3, first=8)
-    assert (problem.name, problem.variant) == ("CVRP-n5-s3-i8", "CVRP")
-
-
-@pytest.mark.parametrize(
-    "before", ["", "import spacevrp.generators; ", "import spacevrp.generators.recipe; "]
-)
-def test_the_public_function_works_whatever_was_imported_before(before: str) -> None:
-    code = f"{before}import spacevrp; assert spacevrp.generate('TSP', size=4)[0].size == 4"
-    subprocess.run([sys.executable, "-c", code], check=True)
 
 
 @pytest.mark.parametrize(

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import math
 
-import pytest
 import torch
 from hypothesis import example, given
 from hypothesis import strategies as st
@@ -19,13 +18,6 @@ CVRP = VARIANTS["CVRP"]
 
 def seeded(seed: int) -> torch.Generator:
     return torch.Generator().manual_seed(seed)
-
-
-@pytest.mark.parametrize(("size", "share"), [(20, 1.0), (8, 0.5), (11, 1.0), (100, 0.0)])
-def test_small_instances_and_a_share_of_nothing_keep_their_size(size: int, share: float) -> None:
-    ((sizes, varied),) = variety.spread([CVRP] * 6, size, share)
-    assert sizes == [size] * 6
-    assert sum(varied) == 6 * share
 
 
 @given(counts=st.lists(st.integers(1, 12), min_size=1, max_size=12), share=st.floats(0.0, 1.0))

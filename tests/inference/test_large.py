@@ -17,7 +17,7 @@ from spacevrp.engines.settings import Settings
 from spacevrp.generators.testsets import generate
 from spacevrp.inference import large
 from spacevrp.inference.construct import construct
-from spacevrp.inference.large import LargeInstance, candidate_lists, with_matrices
+from spacevrp.inference.large import LargeInstance, with_matrices
 from spacevrp.inference.network import Network
 from spacevrp.model import SpaceModel
 from spacevrp.problems.errors import UnsupportedError
@@ -60,26 +60,6 @@ def test_beyond_two_hundred_customers(bundled: SpaceModel, network_of: Of) -> No
     (got,) = construct(network_of(bundled), [problem], settings)
     assert got[0].cost == pytest.approx(wanted[0].cost, rel=1e-5)
     assert got[0].rank == wanted[0].rank
-
-
-def test_lists_by_hand() -> None:
-    points = [(0.0, 0.0), (1.0, 0.0), (3.0, 0.0), (7.0, 0.0), (7.5, 0.0)]
-    problem = Problem.from_coordinates(points, depots=[0], pairs=[(1, 4), (2, 3)])
-    (instance,) = prepare([problem])
-    lists = candidate_lists(instance, 3)
-    assert lists[0].tolist() == [1, 2, 0]  # a depot is its own partner
-    assert lists[1].tolist() == [2, 3, 4]
-    assert candidate_lists(instance, 2)[1].tolist() == [2, 4]  # the partner takes the last place
-    assert candidate_lists(instance, 99).shape == (5, 4)
-
-
-def test_starts_are_spread_evenly() -> None:
-    (problem,) = generate("CVRP", 12, 1, 1)
-    one = LargeInstance.of(problem, 4)
-    assert one.start_nodes(None).tolist() == list(range(1, 13))
-    assert one.start_nodes(4).tolist() == [1, 4, 7, 10]
-    assert one.limits.tolist() == [4, 12]
-    assert one.nearness(0) == one.depot_weight == 1.0
 
 
 def test_what_is_adjusted(monkeypatch: pytest.MonkeyPatch) -> None:

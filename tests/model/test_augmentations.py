@@ -54,18 +54,6 @@ def test_the_same_seed_gives_the_same_augmentations_whatever_the_batch():
     assert not torch.equal(augmentation_seeds(stack(problems), CONFIG, 20, seed=6), together)
 
 
-def test_fewer_augmentations_are_the_first_of_more():
-    batch = stack(instances(*MIXED))
-    many = augmentation_seeds(batch, CONFIG, 20, seed=5)
-    assert torch.equal(augmentation_seeds(batch, CONFIG, 3, seed=5), many[:, :3])
-
-
-def test_there_is_room_for_a_customer_among_many_depots():
-    seeds = augmentation_seeds(stack(instances("MDCVRP")), ModelConfig(pivots=2), 4, seed=1)
-    assert (seeds[0, :, 0] == 0).all()
-    assert (seeds[0, :, 1] >= 3).all()
-
-
 def test_training_seeds_are_the_depots_and_any_customer():
     batch = stack(instances(*MIXED), 14)
     generator = torch.Generator().manual_seed(0)

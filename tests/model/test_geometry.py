@@ -6,12 +6,10 @@ import math
 from itertools import combinations
 
 import numpy as np
-import pytest
 import torch
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from spacevrp.generators.testsets import generate
 from spacevrp.model.geometry import normalise
 from spacevrp.model.pivots import NO_SEED, frechet, furthest_pivots
 from spacevrp.problems.problem import Problem
@@ -111,29 +109,9 @@ def test_with_more_pivots_than_nodes_nobody_but_nodes_is_a_pivot():
 # -------------------------------------------------------------------------------- normalisation
 
 
-@pytest.mark.parametrize("padding", [0, 5])
-def test_distances_are_scored_over_all_entries_of_the_instance(padding):
-    problem = generate("ACVRP", 10, 1, 1)[0]
-    matrix = problem.distances.matrix()
-    geometry = normalise(stack([problem], 11 + padding, dtype=torch.float64))
-    expected = (matrix - matrix.mean()) / matrix.std()
-    assert np.allclose(geometry.zscore[0, :11, :11], expected)
-    assert np.allclose(geometry.spread[0, :11, :11], matrix / matrix.std())
-    assert float(geometry.log_size) == pytest.approx(math.log2(11))
-    assert (geometry.zscore[0, 11:] == 0).all()
-    assert (geometry.zscore[0, :, 11:] == 0).all()
-
-
 def test_a_missing_arc_looks_like_the_longest_one():
     matrix = np.array([[0.0, 1.0, 3.0], [np.inf, 0.0, 2.0], [2.0, 1.0, 0.0]])
     problem = Problem.from_matrix(matrix, depots=())
     scores = normalise(stack([problem], dtype=torch.float64)).zscore[0]
     assert scores[1, 0] == scores[0, 2]
     assert torch.isfinite(scores).all()
-
-
-def test_coincident_nodes_are_no_trouble():
-    problem = Problem.from_coordinates([(1.0, 1.0)] * 4)
-    geometry = normalise(stack([problem]))
-    assert (geometry.zscore == 0).all()
-    assert (geometry.spread == 0).all()

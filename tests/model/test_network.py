@@ -73,13 +73,6 @@ def test_prizes_in_other_units_are_brought_to_the_same_range(four_customers):
 
 
 @pytest.mark.parametrize("name", ["PCTSP", "APCTSP"])
-@pytest.mark.parametrize("size", [20, 100])
-def test_penalties_of_generated_instances_are_seen_bit_by_bit(name, size):
-    batch = stack(generate(name, size, 20, 3))
-    assert torch.equal(node_attributes(batch)[..., 2], batch.penalty)
-
-
-@pytest.mark.parametrize("name", ["PCTSP", "APCTSP"])
 def test_penalties_in_other_units_are_seen_alike(name):
     problem = generate(name, 20, 1, 3)[0]
 
@@ -106,9 +99,6 @@ def test_penalties_beside_missing_arcs_and_places_all_alike():
     problem = Problem.from_coordinates([(1, 1)] * 3, penalty=[0, 10, 10])
     batch = stack([problem])
     assert torch.equal(node_attributes(batch)[..., 2], batch.penalty)
-
-
-# ------------------------------------------------------------------------------ building blocks
 
 
 # ------------------------------------------------------------------------------- configurations
@@ -181,13 +171,6 @@ def test_identifiers_tell_nodes_apart_and_see_no_distance(make_model):
 def test_bad_configurations_are_refused_by_name(changes, culprit):
     with pytest.raises(SpacevrpError, match=culprit):
         ModelConfig(**changes)
-
-
-def test_configurations_survive_as_plain_data():
-    config = ModelConfig(width=64, projections="hypernetwork")
-    assert ModelConfig.from_dict(config.to_dict()) == config
-    with pytest.raises(SpacevrpError, match=r"model\.depth"):
-        ModelConfig.from_dict({"depth": 3})
 
 
 # --------------------------------------------------------------------- precision and stability

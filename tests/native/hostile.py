@@ -8,7 +8,7 @@ from collections.abc import Callable
 from typing import Any
 
 import numpy as np
-from native_problems import FEATURES, RULES, build, random_plan
+from random_problems import FEATURES, RULES, build, random_plan
 
 from spacevrp import native
 from spacevrp.problems.distances import Distances

@@ -16,8 +16,9 @@ from typing import Any
 import numpy as np
 
 sys.path.insert(0, str(Path(__file__).parent))
+sys.path.insert(0, str(Path(__file__).parents[1] / "support"))
 
-from native_problems import FEATURES, build, random_plan
+from random_problems import FEATURES, build, random_plan
 
 from spacevrp import native
 from spacevrp.generators import generate

@@ -13,6 +13,7 @@ from pathlib import Path
 import numpy as np
 
 sys.path.insert(0, str(Path(__file__).parent))
+sys.path.insert(0, str(Path(__file__).parents[1] / "support"))
 
 _AT_A_TIME, _JUDGED = 400, 20
 
@@ -20,7 +21,7 @@ _AT_A_TIME, _JUDGED = 400, 20
 def sample(seed: int) -> int:
     """Moves of one problem; how many there were."""
     from agreement import close, faults, scale_of
-    from native_problems import FEATURES, build
+    from random_problems import FEATURES, build
 
     from spacevrp.generators import generate
     from spacevrp.problems.variants import VARIANTS

@@ -10,7 +10,7 @@ import pytest
 from agreement import compare, faults
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from native_problems import build, problems, random_plan
+from random_problems import build, problems, random_plan
 
 from spacevrp.generators import generate
 from spacevrp.problems.problem import Problem
@@ -38,34 +38,6 @@ def test_a_plan_costs_the_length_of_its_legs(four_customers: Build) -> None:
     assert told["violations"] == 0
 
 
-def test_what_is_left_out_is_named_and_not_priced(four_customers: Build) -> None:
-    told = evaluated(four_customers(demand=[0, 6, 4, 3, 7], capacity=10), [[1, 2]])
-    assert (told["cost"], told["feasible"]) == (pytest.approx(12), True)
-    assert sorted(told["unserved"]) == [3, 4]
-
-
-def test_skipping_an_optional_customer_costs_its_penalty(four_customers: Build) -> None:
-    penalty = [0, np.inf, np.inf, 2.5, np.inf]
-    told = evaluated(four_customers(penalty=penalty), [[1, 2]])
-    assert told["cost"] == pytest.approx(12 + 2.5)
-    assert told["unserved"] == [4]
-
-
-def test_where_prize_is_maximised_nothing_else_counts(four_customers: Build) -> None:
-    problem = four_customers(variant="OP", prize=[0, 1, 2, 3, 4], max_length=20)
-    told = evaluated(problem, [[1, 2]])
-    assert told["cost"] == pytest.approx(-3)
-    assert told["collected"] == pytest.approx(3)
-    assert not evaluated(problem, [[1, 2, 4, 3, 1]])["feasible"]
-
-
-def test_too_little_prize_is_not_feasible(four_customers: Build) -> None:
-    fields = {"prize": [0, 1, 2, 3, 4], "penalty": [0, 1, 1, 1, 1], "min_prize": 7.0}
-    problem = four_customers(**fields)
-    assert evaluated(problem, [[3, 4]])["feasible"]
-    assert not evaluated(problem, [[2, 4]])["feasible"]
-
-
 def test_a_tour_without_a_depot_begins_anywhere(four_customers: Build) -> None:
     problem = four_customers(depots=())
     native = native_model(problem)
@@ -73,11 +45,6 @@ def test_a_tour_without_a_depot_begins_anywhere(four_customers: Build) -> None:
     assert native.start_of(solution) == ([[1, 2, 4, 3]], [0])
     assert compare(native, native.start_of(solution)).cost == 20
     assert native.solution([[1, 2, 4, 3]], [0]).routes == ((0, 1, 2, 4, 3),)
-
-
-def test_empty_routes_cost_nothing(four_customers: Build) -> None:
-    problem = four_customers(vehicles=[{"fixed_cost": 100.0}])
-    assert evaluated(problem, [[1, 2], [], []])["cost"] == pytest.approx(112)
 
 
 def test_a_unit_of_distance_costs_what_its_vehicle_says(four_customers: Build) -> None:

@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 import pytest
 from moves import sample
-from native_problems import build
+from random_problems import build
 
 from fuzz import campaign
 from spacevrp import native

@@ -12,7 +12,7 @@ from hostile import NUMBERS, WHOLES, damaged, hostile_plan
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from judging import at_its_limits, campaign, compare, some_plans
-from native_problems import FEATURES, build, problems
+from random_problems import FEATURES, build, problems
 
 from spacevrp import native
 from spacevrp.generators import generate
@@ -45,27 +45,6 @@ def test_a_plan_costs_the_length_of_its_legs(four_customers: Build) -> None:
     assert math.isnan(cost_of(problem, [[0, 1, 2, 3, 0], [0, 4, 0]]))  # too much load
     assert math.isnan(cost_of(problem, [[0, 1, 2, 0], [0, 3, 0]]))  # customer 4 is left out
     assert math.isnan(cost_of(problem, [[0, 1, 2, 0], [0, 3, 4, 1, 0]]))  # customer 1 again
-
-
-def test_open_routes_and_penalties(four_customers: Build) -> None:
-    problem = four_customers(open_routes=True, penalty=[0, 1, 1, 7, 1])
-    assert cost_of(problem, [[0, 1, 2]]) == 3 + 4 + 7 + 1
-    assert cost_of(problem, []) == 10
-    assert math.isnan(cost_of(problem, [[0, 1, 2, 0]]))
-
-
-def test_prize_that_is_maximised(four_customers: Build) -> None:
-    problem = four_customers(variant="OP", prize=[0, 1, 2, 3, 4], max_length=12)
-    assert cost_of(problem, [[0, 1, 2, 0]]) == -3
-    assert math.isnan(cost_of(problem, [[0, 1, 2, 4, 0]]))
-
-
-def test_windows_of_customers_and_depots(four_customers: Build) -> None:
-    windows = [[0, 20], [5, 9], [0, 9], [0, 20], [0, 20]]  # at 1 from 5 on, at 2 at 9
-    problem = four_customers(windows=windows)
-    assert cost_of(problem, [[0, 1, 2, 0], [0, 4, 3, 0]]) == 28
-    late = problem.replace(windows=[[0, 20], [5, 9], [0, 8.9], [0, 20], [0, 20]])
-    assert math.isnan(cost_of(late, [[0, 1, 2, 0], [0, 4, 3, 0]]))
 
 
 def test_fleets_with_pins_and_fixed_costs(four_customers: Build) -> None:

@@ -7,7 +7,7 @@ import pytest
 from agreement import check_moves, faults
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from native_problems import build, problems, random_plan
+from random_problems import build, problems, random_plan
 
 from spacevrp.generators import generate
 from spacevrp.problems.problem import Problem

@@ -7,7 +7,7 @@ import math
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from native_problems import build, problems
+from random_problems import build, problems
 
 from spacevrp.generators import generate
 from spacevrp.problems.problem import Problem

@@ -9,7 +9,7 @@ import pytest
 from agreement import check_moves, compare, faults
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from native_problems import random_plan
+from random_problems import random_plan
 from related_problems import BESIDE, RELATIONS, every_plan, relate, related, ridden
 
 from spacevrp.problems.problem import Problem

@@ -8,7 +8,7 @@ from agreement import check_moves, close, compare, faults, left_out
 from best_routes import least_cost
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from native_problems import build, random_plan, ruled_problems
+from random_problems import build, random_plan, ruled_problems
 
 from spacevrp.problems.problem import Problem
 from spacevrp.search import native_model

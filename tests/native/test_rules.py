@@ -16,7 +16,7 @@ import pytest
 from agreement import compare, faults
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from native_problems import build, problems
+from random_problems import build, problems
 
 from spacevrp.problems.errors import ProblemError
 from spacevrp.problems.problem import Problem
@@ -274,14 +274,6 @@ def test_each_rule_is_broken_by_some_change(features: set[str], rules: set[str])
     assert rules <= broken
 
 
-def test_a_linehaul_after_a_backhaul_is_refused(four_customers: Build) -> None:
-    fields: dict[str, Any] = {"demand": [0, 4, -3, 5, 1], "capacity": 10}
-    for last in (False, True):
-        native = native_model(four_customers(**fields, backhaul_last=last))
-        solution = compare(native, ([[1, 2, 3, 4]], [0]))
-        assert ("precedence" in faults(solution)) == last
-
-
 @pytest.mark.parametrize(
     ("rule", "legal"), [("single", True), ("paper", True), ("separate", False)]
 )
@@ -300,9 +292,3 @@ def test_a_pair_half_served_is_refused(seed: int) -> None:
     for routes in ([[pickup]], [[delivery]], [[delivery, pickup]], [[pickup], [delivery]]):
         assert faults(compare(native, (routes, [0] * len(routes))))
     assert not {"pair", "precedence"} & set(faults(compare(native, ([[pickup, delivery]], [0]))))
-
-
-def test_repeated_visits_are_refused(four_customers: Build) -> None:
-    native = native_model(four_customers())
-    for routes in ([[1, 2, 1]], [[1, 2], [2]], [[1, 1]]):
-        assert faults(compare(native, (routes, [0] * len(routes)))) == ["visit"]

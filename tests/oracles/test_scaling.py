@@ -88,12 +88,6 @@ def test_limits_that_cannot_bind_are_left_out() -> None:
     assert scale_problem(never).times is None
 
 
-def test_an_exact_limit_is_kept_exactly() -> None:
-    scaled = scale_problem(Problem.from_coordinates(LINE, max_length=1.2))
-    assert scaled.max_length == 12  # 0 -> 1 -> 2 -> 3 -> 0 is just this long
-    assert scaled.length[0, 1] + scaled.length[1, 2] + scaled.length[2, 3] * 2 <= 12
-
-
 def test_time_starts_at_the_first_opening_and_depots_take_none() -> None:
     problem = Problem.from_coordinates(
         LINE, windows=[(-1, 2), (0, 1), (0.5, 1.5), (0, 3)], service=[0.4, 0.1, 0.2, 0.1]

@@ -12,9 +12,6 @@ from spacevrp.plots.content import (
     colour_of,
     dashes_of,
     depot_kinds,
-    headline,
-    looks_of,
-    unserved_nodes,
     verdict,
 )
 from spacevrp.problems.fleet import Vehicle
@@ -81,48 +78,31 @@ def test_a_hundred_routes_differ_by_colour_or_dashes() -> None:
     assert not any(dashes_of(r) for r in range(30))  # the second cue comes with the second round
 
 
-def test_a_partial_plan_is_called_partial(four_customers: Build) -> None:
-    problem = four_customers(demand=[0, 6, 4, 3, 7], capacity=10)
-    solution = Solution.judged(problem, [[0, 1, 2, 0]])
-    assert verdict(solution) == ["partial: 2 of 4 stops unserved"]
-    assert unserved_nodes(solution) == (3, 4)
-    assert headline(problem, solution) == "CVRP  ·  4 stops  ·  1 route  ·  cost 12"
+LOADED = {"demand": [0, 6, 4, 3, 7], "capacity": 10}
+PRIZES = {"prize": [0, 1, 2, 3, 4], "penalty": [0, 1, 1, 1, 1], "min_prize": 5.0, "max_routes": 1}
+LATE = {"windows": [(0, 99)] + [(0, 0.5)] * 4, "allow_unservable": True}
+BROKEN = "breaks a rule: route 1 leaves with a load of {}, capacity is 10"
 
 
-def test_a_plan_that_breaks_rules_says_which(four_customers: Build) -> None:
-    problem = four_customers(demand=[0, 6, 4, 3, 7], capacity=10)
-    (line,) = verdict(Solution.judged(problem, [[0, 1, 2, 3, 4, 0]]))
-    assert line.startswith("breaks a rule: route 1 ")
-    assert "20" in line
-    both = verdict(Solution.judged(problem, [[0, 1, 2, 3, 0]]))
-    assert both[0] == "1 of 4 stops unserved"  # not partial: it would not be legal without
-    assert both[1].startswith("breaks a rule: route 1 ")
-    assert verdict(Solution.judged(problem, [[0, 1, 2, 0], [0, 3, 4, 0]])) == []
+@pytest.mark.parametrize(
+    ("features", "routes", "said"),
+    [
+        (LOADED, [[0, 1, 2, 0], [0, 3, 4, 0]], []),
+        (LOADED, [[0, 1, 2, 0]], ["partial: 2 of 4 stops unserved"]),
+        (LOADED, [[0, 1, 2, 3, 4, 0]], [BROKEN.format(20)]),
+        # Not partial: it would not be legal without.
+        (LOADED, [[0, 1, 2, 3, 0]], ["1 of 4 stops unserved", BROKEN.format(13)]),
+        (PRIZES, [[0, 1, 0]], ["partial: prize 1 of at least 5"]),
+    ],
+)
+def test_the_verdict_in_words(four_customers: Build, features, routes, said) -> None:
+    assert verdict(Solution.judged(four_customers(**features), routes)) == said
 
 
 def test_many_broken_rules_are_counted(four_customers: Build) -> None:
-    problem = four_customers(windows=[(0, 99)] + [(0, 0.5)] * 4, allow_unservable=True)
-    lines = verdict(Solution.judged(problem, [[0, 1, 0], [0, 2, 0], [0, 3, 0], [0, 4, 0]]))
+    lines = verdict(Solution.judged(four_customers(**LATE), [[0, node, 0] for node in range(1, 5)]))
     assert len(lines) == 4
     assert lines[-1] == "and 1 more times: window"
-
-
-def test_too_little_prize_is_partial(four_customers: Build) -> None:
-    problem = four_customers(
-        prize=[0, 1, 2, 3, 4], penalty=[0, 1, 1, 1, 1], min_prize=5.0, max_routes=1
-    )
-    solution = Solution.judged(problem, [[0, 1, 0]])
-    assert verdict(solution) == ["partial: prize 1 of at least 5"]
-    assert unserved_nodes(solution) == ()  # all may be skipped
-
-
-def test_the_legend_has_stops_load_cost_and_vehicle(four_customers: Build) -> None:
-    problem = four_customers(demand=[0, 6, 4, 3, 7], capacity=10, vehicles=[Vehicle("van")])
-    looks = looks_of(Solution.judged(problem, [[0, 1, 2, 0], [0, 4, 0]]))
-    assert [look.label for look in looks] == [
-        "1: 2 stops, load 10/10, cost 12, van",
-        "2: 1 stop, load 7/10, cost 16, van",
-    ]
 
 
 def test_kinds_of_depots() -> None:

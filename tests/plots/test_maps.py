@@ -19,7 +19,6 @@ from spacevrp.plots.labels import Annotations
 from spacevrp.plots.maps import map_size
 from spacevrp.plots.style import new_figure
 from spacevrp.problems.errors import UnsupportedError
-from spacevrp.problems.fleet import Vehicle
 from spacevrp.problems.problem import Problem
 from spacevrp.problems.solution import Solution
 
@@ -84,22 +83,6 @@ def test_a_solution(four_customers: Callable[..., Problem], ax: Axes) -> None:
     assert {"1", "2"} <= set(written(ax))
 
 
-def test_a_tour_is_closed_and_has_no_depot(ax: Axes) -> None:
-    problem = Problem.from_coordinates([(0, 0), (3, 0), (3, 4)], depots=())
-    plot_solution(problem, Solution.judged(problem, [[0, 1, 2]]), ax)
-    (line,) = ax.get_lines()
-    assert line.get_xydata().tolist() == [[0, 0], [3, 0], [3, 4], [0, 0]]
-    assert ax.get_title() == "TSP  ·  3 nodes  ·  1 route  ·  cost 12"
-
-
-def test_kinds_of_customers(four_customers: Callable[..., Problem], ax: Axes) -> None:
-    problem = four_customers(demand=[0, 6, -4, 3, 7], capacity=10)
-    plot_instance(problem, ax)
-    assert list(kinds(ax)) == ["delivery", "pickup", "depot"]
-    assert kinds(ax)["pickup"].tolist() == [[3, 4]]
-    assert ax.get_title() == "CVRPB  ·  4 stops"
-
-
 def test_skipped_customers_are_hollow(four_customers: Callable[..., Problem], ax: Axes) -> None:
     problem = four_customers(
         prize=[0, 1, 2, 3, 4], maximise_prize=True, max_length=9.0, max_routes=1
@@ -122,25 +105,6 @@ def test_unserved_stops_are_as_visible_as_others(four_customers, ax):
     legends = [legend for legend in ax.get_children() if type(legend).__name__ == "Legend"]
     assert "unserved (2)" in [text.get_text() for one in legends for text in one.get_texts()]
     assert {"3", "4"} <= set(written(ax))
-
-
-def test_open_routes_end_in_a_ring(four_customers: Callable[..., Problem], ax: Axes) -> None:
-    problem = four_customers(open_routes=True)
-    plot_solution(problem, Solution.judged(problem, [[0, 1, 2], [0, 3, 4]]), ax)
-    rings = [one for one in ax.collections if one.get_label() == "end of an open route"]
-    assert [ring.get_offsets().tolist() for ring in rings] == [[[3, 4]], [[0, 8]]]
-    assert len(ax.get_lines()) == 4  # no way back
-
-
-def test_mixed_fleets_have_closed_and_open_routes(ax: Axes) -> None:
-    vehicles = [Vehicle("van", open_route=True), Vehicle("truck")]
-    problem = Problem.from_coordinates([(0, 0), (1, 0), (2, 1)], vehicles=vehicles)
-    plot_solution(problem, Solution.judged(problem, [[0, 1], [0, 2, 0]], [0, 1]), ax)
-    assert [str(line.get_label()).rpartition(", ")[2] for line in route_lines(ax)] == [
-        "van",
-        "truck",
-    ]
-    assert kinds(ax)["end of an open route"].tolist() == [[1, 0]]
 
 
 def test_a_matrix_has_no_map(ax: Axes) -> None:

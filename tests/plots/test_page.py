@@ -117,13 +117,6 @@ def test_a_page_without_coordinates_has_bars_of_costs() -> None:
     json.dumps(page_data(problem, missing), allow_nan=False)
 
 
-def test_degrees_and_open_routes() -> None:
-    problem = Problem.from_lonlat([(13.4, 52.5), (13.5, 52.6)], open_routes=True)
-    data = page_data(problem, Solution.judged(problem, [[0, 1]]))
-    assert data["geographic"]
-    assert data["routes"][0]["open"]
-
-
 def test_an_instance_alone_and_no_matplotlib(four_customers, tmp_path, monkeypatch):
     monkeypatch.setitem(sys.modules, "matplotlib", None)
     save_picture(tmp_path / "nodes.html", four_customers())

@@ -76,21 +76,6 @@ def test_a_bar_a_variant_and_marks_for_the_other_figures() -> None:
     assert left.get_title() == "symmetric (3 variants)"
 
 
-def test_the_best_known_cost_where_no_oracle_was_asked() -> None:
-    rows = [{**row, "oracle_gap": None} for row in ROWS]
-    left, right = plot_gaps(rows).axes
-    assert [bar.get_width() for bar in left.patches] == [3.0, 7.0, 0.0]
-    assert left.get_xlabel() == right.get_xlabel()
-    assert left.get_xlabel().startswith("gap to the best known cost in percent")
-    assert plot_gaps(ROWS).axes[0].get_xlabel().startswith("gap to the paper-protocol oracle")
-    (axes,) = plot_symmetry(rows).axes
-    assert axes.collections[-1].get_offsets().tolist() == [[3.0, 5.0]]
-    assert axes.get_xlabel() == "symmetric: gap to the best known cost in percent"
-    assert axes.get_ylabel() == "its asymmetric form: gap to the best known cost in percent"
-    with pytest.raises(FormatError, match="gaps to the paper-protocol oracle: expected some"):
-        plot_gaps(rows, "oracle")  # not where it is asked for
-
-
 def test_no_picture_without_gaps() -> None:
     with pytest.raises(FormatError, match="gaps to the best known cost: expected some"):
         plot_gaps([gap("CVRPL", 1.0, None, 1.0)], "best")
@@ -141,22 +126,6 @@ def test_a_line_a_solver_from_quick_to_slow() -> None:
     assert len({ours.get_marker(), theirs.get_marker()}) == 2  # colours are not the only cue
     with pytest.raises(FormatError, match="expected rows with a gap, received none"):
         plot_frontier(rows[-1:])
-
-
-def test_a_panel_a_problem_and_size() -> None:
-    row = measured("pyvrp", 1.0, 2.0, 1.0)
-    panels = [("CVRP", 50), ("CVRP", 100), ("ACVRP", 50), ("ACVRP", 100)]
-    rows = [{**row, "problem": problem, "size": size} for problem, size in panels]
-
-    def titles(some: list[dict[str, Any]]) -> list[str]:
-        return [axes.get_title() for axes in plot_frontier(some).axes]
-
-    assert titles(rows) == [f"{problem}, {size} customers" for problem, size in panels]
-    # A line of panels a problem where all have the same sizes.
-    (first, second, third, _) = plot_frontier(rows).axes
-    assert first.get_subplotspec().rowspan == second.get_subplotspec().rowspan
-    assert first.get_subplotspec().colspan == third.get_subplotspec().colspan
-    assert titles(rows[:3]) == [f"{problem}, {size} customers" for problem, size in panels[:3]]
 
 
 # ---------------------------------------------------------------------------------------- records

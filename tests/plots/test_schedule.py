@@ -3,17 +3,15 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from datetime import datetime
 from pathlib import Path
 
 import pytest
 
 pytest.importorskip("matplotlib", reason="plots are an extra")
-
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 
-from spacevrp.plots.charts import plot_bars, plot_load
+from spacevrp.plots.charts import plot_load
 from spacevrp.plots.pictures import draw, save_picture
 from spacevrp.plots.schedule import plot_schedule, schedule_size, time_ticks
 from spacevrp.problems.clock import Clock
@@ -153,13 +151,6 @@ def test_routes_as_bars_need_no_coordinates(ax: Axes) -> None:
     assert {"1", "2", "3"} <= {text.get_text() for text in ax.texts}
 
 
-def test_missing_arcs_are_marked_in_bars(ax: Axes) -> None:
-    problem = Problem.from_matrix([[0, 1, None], [1, 0, 1], [1, 1, 0]])
-    plot_bars(Solution.judged(problem, [[0, 2, 1, 0]]), ax)
-    assert [line.get_marker() for line in ax.get_lines()].count("x") == 1
-    assert "no road" in next(iter(rows(ax)))
-
-
 @pytest.mark.parametrize(
     ("clock", "low", "high", "expected"),
     [
@@ -172,16 +163,6 @@ def test_missing_arcs_are_marked_in_bars(ax: Axes) -> None:
 )  # fmt: skip
 def test_round_ticks(clock: Clock | None, low: float, high: float, expected: list[str]) -> None:
     assert [text for _, text in time_ticks(clock, low, high)] == expected
-
-
-def test_a_schedule_in_dates(ax: Axes) -> None:
-    eight = datetime(2026, 3, 2, 8)
-    problem = Problem.from_coordinates(
-        [(0, 0), (30, 0)], windows=[(eight, None), (None, None)], time_unit="min"
-    )
-    plot_schedule(Solution.judged(problem, [[0, 1, 0]]), ax)
-    assert "08:30" in [label.get_text() for label in ax.get_xticklabels()]
-    assert ax.get_xlabel() == "2026-03-02"
 
 
 def test_a_schedule_over_a_missing_road() -> None:

@@ -254,28 +254,6 @@ def test_the_users_clock(four_customers: Build) -> None:
     assert "open until 08:11:33, 0:00:33 longer" in str(explain(problem, [[0, 1, 2, 3, 0]]))
 
 
-def test_types_of_vehicles(four_customers: Build) -> None:
-    problem = four_customers(
-        demand=[0, 2, 2, 2, 3],
-        vehicles=[
-            {"name": "van", "count": 1, "capacity": 6, "max_length": 17},
-            {"name": "bike", "count": 1, "capacity": 3, "forbidden": [4]},
-        ],
-    )
-    explanation = explain(problem, [[0, 1, 2, 3, 0]])
-    (unserved,) = explanation.unserved
-    # The van is full; the bike may not; another van would do.
-    assert unserved.code == "fleet"
-    verify(problem, unserved)
-    changes = {
-        change
-        for relaxation in (unserved.relaxation, *unserved.alternatives)
-        if relaxation is not None
-        for change in relaxation.changes
-    }
-    assert Change("fleet", 1.0, 2.0, vehicle=0) in changes
-
-
 # ------------------------------------------------------------------------------------------ limits
 
 
@@ -365,17 +343,6 @@ def test_a_partial_plan_is_told_from_a_wrong_one(four_customers: Build) -> None:
     whole = Solution.judged(problem.replace(max_routes=None), [[0, 1, 2, 0], [0, 3, 4, 0]])
     assert (whole.partial, whole.unserved, whole.feasible) == (False, (), True)
     assert whole.to_dict()["unserved"] == []
-
-
-def test_pairs_that_are_left_out_are_pairs_to_vroom() -> None:
-    problem = Problem.from_coordinates(
-        [(0, 0), (0, 1), (0, 2), (1, 0), (2, 0)],
-        demand=[0, -1, 1, -1, 1],
-        pairs=[(1, 2), (3, 4)],
-        capacity=1,
-    )
-    document = Solution.judged(problem, [[0, 1, 2, 0]]).to_vroom()
-    assert [entry["type"] for entry in document["unassigned"]] == ["pickup", "delivery"]
 
 
 def test_too_little_prize_is_a_partial_plan() -> None:

@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from spacevrp.problems.assignment import FleetRoutes, cheapest_vehicles
+from spacevrp.problems.assignment import cheapest_vehicles
 from spacevrp.problems.errors import ProblemError, SolutionError
 from spacevrp.problems.fleet import Vehicle
 from spacevrp.problems.problem import Problem
@@ -274,17 +274,6 @@ def test_a_vehicle_follows_the_problem_in_what_it_does_not_say() -> None:
     assert problem == problem.replace(name="the same")
 
 
-def test_shifts_may_be_times_of_day() -> None:
-    problem = square(
-        {"capacity": 20, "start": 0, "window": ("08:00", "17:30")},
-        {"capacity": 20, "start": 0, "window": (None, "16:00")},
-        time_unit="min",
-    )
-    assert problem.clock is not None
-    assert [(t.leaves_from, t.back_by) for t in problem.fleet] == [(0, 570), (-np.inf, 480)]
-    assert problem.windows[0].tolist() == [0, np.inf]  # the depot opens with the first shift
-
-
 odd = st.none() | st.booleans() | st.integers(-3, 6) | st.floats() | st.text(max_size=3)
 odd = odd | st.lists(odd, max_size=3)
 
@@ -330,9 +319,3 @@ def test_the_assignment_is_the_cheapest_there_is(routes: int, types: int, random
     if legal:
         assert chosen in legal
         assert worth(chosen) == min(map(worth, legal))
-
-
-def test_routes_that_know_their_vehicles_are_routes() -> None:
-    routes = FleetRoutes([[0, 1, 2, 0], [0, 3, 0]], [0, 1])
-    assert routes == ((0, 1, 2, 0), (0, 3, 0))
-    assert judge(square(VAN, BIKE), routes).cost == 130

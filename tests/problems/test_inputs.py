@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 
 from spacevrp.problems.canonical import canonical, restore
-from spacevrp.problems.errors import ProblemError, SpacevrpError, UnsupportedError
+from spacevrp.problems.errors import SpacevrpError
 from spacevrp.problems.problem import Problem, as_problems
 from spacevrp.problems.referee import judge
 from spacevrp.problems.variants import VARIANTS
@@ -84,12 +84,6 @@ def test_refused(given: Any, part: str) -> None:
     with pytest.raises(SpacevrpError) as caught:
         as_problems(given)
     assert part in str(caught.value)
-
-
-def test_the_cause_is_kept() -> None:
-    with pytest.raises(SpacevrpError) as caught:
-        as_problems([{"matrix": [[0]]}])
-    assert isinstance(caught.value.__cause__, ProblemError | UnsupportedError)
 
 
 # ---------------------------------------------------------------------------------- canonical form

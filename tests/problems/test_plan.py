@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable
-from datetime import datetime
 from typing import Any
 
 import numpy as np
@@ -83,13 +82,6 @@ def test_a_tour_without_a_depot_comes_back(four_customers: Build) -> None:
     assert len(route.visits) == 5
 
 
-def test_open_routes_end_at_their_last_customer(four_customers: Build) -> None:
-    problem = four_customers(open_routes=True, demand=[0, 1, 1, 1, 1], capacity=4)
-    (route,) = Solution.judged(problem, [[0, 1, 2, 4, 3]]).plan.routes
-    assert [stop.node for stop in route.stops] == [0, 1, 2, 4, 3]
-    assert route.cost == 3 + 4 + 5 + 4
-
-
 def test_what_is_skipped_is_paid(four_customers: Build) -> None:
     problem = four_customers(
         max_routes=1,
@@ -113,23 +105,6 @@ def test_a_missing_road_stops_the_clock() -> None:
     assert not solution.feasible
     assert [stop.reached for stop in solution.plan.routes[0].stops] == [0, 1, math.inf, math.inf]
     assert solution.to_dict()["routes"][0]["stops"][2]["arrival"] is None
-
-
-def test_arrivals_in_dates_and_ids() -> None:
-    eight = datetime(2026, 3, 2, 8)
-    problem = Problem.from_coordinates(
-        [(0, 0), (3, 0), (3, 4)],
-        ids=["hub", "bakery", "dairy"],
-        windows=[(eight, None), (eight.replace(hour=9), None), (None, None)],
-        service=[0, 10, 0],
-        time_unit="min",
-    )
-    stops = Solution.judged(problem, [[0, 1, 2, 0]]).plan.routes[0].stops
-    assert [stop.id for stop in stops] == ["hub", "bakery", "dairy", "hub"]
-    assert stops[1].arrival == datetime(2026, 3, 2, 8, 3)
-    assert stops[1].waiting == 57
-    assert stops[1].departure == datetime(2026, 3, 2, 9, 10)
-    assert stops[3].arrival == datetime(2026, 3, 2, 9, 19)
 
 
 def test_routes_alone_have_no_plan() -> None:

@@ -27,11 +27,6 @@ WINDOWS: dict[str, Any] = {"windows": [(0, 9)] * 5}
 # --------------------------------------------------------------------------- neutral defaults
 
 
-def test_where_prize_is_maximised_skipping_is_free() -> None:
-    problem = Problem.from_coordinates(CROSS, maximise_prize=True, max_length=3)
-    assert problem.penalty.tolist() == [0] * 5
-
-
 def test_without_a_depot_there_is_one_tour() -> None:
     problem = Problem.from_coordinates(CROSS, depots=())
     assert problem.customers == (0, 1, 2, 3, 4)
@@ -58,33 +53,6 @@ def test_depots_stand_anywhere_in_the_numbering(depots: Any, expected: tuple[int
     assert all(isinstance(depot, int) for depot in problem.depots)  # and not NumPy's
 
 
-def test_values_become_plain_types() -> None:
-    problem = Problem.from_coordinates(
-        CROSS.tolist(),
-        capacity=np.float32(5),
-        demand=range(5),
-        max_routes=np.int64(3),
-        open_routes=np.bool_(True),
-    )
-    assert type(problem.capacity) is float
-    assert type(problem.max_routes) is int
-    assert problem.open_routes is True
-    assert problem.demand.dtype == np.float64
-    paired = Problem.from_coordinates(CROSS, pairs=np.array([[1, 2], [3, 4]]))
-    assert paired.pairs == ((1, 2), (3, 4))
-    assert Problem.from_coordinates(CROSS, pairs=None).pairs == ()
-
-
-def test_durations_may_differ_from_distances() -> None:
-    for problem in (
-        Problem.from_matrix(FULL, durations=3 * FULL),
-        Problem.from_coordinates(CROSS, durations=3 * FULL),
-        Problem.from_coordinates(CROSS, durations=Distances(matrix=3 * FULL)),
-    ):
-        assert problem.distances.between(0, 1) == 1
-        assert problem.durations.between(0, 1) == 3
-
-
 # ---------------------------------------------------------------------------------- frozenness
 
 
@@ -93,13 +61,6 @@ def test_arrays_are_frozen(field: str) -> None:
     problem = Problem.from_coordinates(CROSS)
     with pytest.raises(ValueError, match="read-only"):
         getattr(problem, field)[1] = 1.0
-
-
-def test_the_caller_keeps_its_own_arrays() -> None:
-    demand = np.array([0.0, 1, 2, 3, 4])
-    problem = Problem.from_coordinates(CROSS, demand=demand)
-    demand[1] = 99
-    assert problem.demand[1] == 1
 
 
 # ------------------------------------------------------------------------------ copies, equality
@@ -229,33 +190,7 @@ def test_every_variant_is_inferred_from_its_data_and_may_be_declared(name: str) 
     assert declared.features == problem.features == features
 
 
-@pytest.mark.parametrize(
-    ("arguments", "description"),
-    [
-        (WINDOWS, "depot+several_routes+time_windows"),  # a VRPTW without capacity
-        (
-            {**PAIRS, **WINDOWS, "demand": [0, -1, 1, -2, 2], "capacity": 5},
-            "depot+several_routes+capacity+time_windows+pickup_delivery",
-        ),
-        ({"depots": (0, 1), **LOADED, "demand": [0, 0, 2, 3, 4], "max_routes": 1}, None),
-    ],
-)
-def test_data_without_a_name_are_described(arguments, description):
-    problem = Problem.from_coordinates(CROSS, **arguments)
-    assert problem.variant_name == (description or "depot+multi_depot+capacity")
-    assert sum(problem.features.attributes) > 0
-
-
 # ------------------------------------------------------------------------------------ tolerances
-
-
-def test_limits_and_services_in_larger_units_count_too() -> None:
-    service = [0, 99, 0, 0, 0]
-    problem = Problem.from_coordinates(CROSS, service=service, windows=[(0, 110)] * 5)
-    assert problem.time_tolerance == pytest.approx(1e-5 * 11)
-    assert problem.length_tolerance == problem.tolerance == 1e-5
-    problem = Problem.from_coordinates(CROSS, service=service, windows=[(0, 1e9)] * 5)
-    assert problem.time_tolerance == pytest.approx(1e-5 * 9.9)
 
 
 def test_a_limit_written_as_a_huge_number_does_not_blunt_the_others() -> None:

@@ -37,15 +37,31 @@ def most_nodes(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) 
 
 
 @pytest.mark.usefixtures("most_nodes")
-def test_enough_real_prizes_change_nothing() -> None:
-    assert visit_more(stochastic([0, 1, 1, 1]), ((0, 1, 2, 0),)) == (((0, 1, 2, 0),), 0)
+@pytest.mark.parametrize(
+    ("revealed", "planned", "visited", "added"),
+    [
+        ([0, 1, 1, 1], ((0, 1, 2, 0),), [0, 0, 1, 2], 0),
+        # 1 + 0.1 < 1.5, so node 3 is added although nobody could know that it pays.
+        ([0, 1, 0.1, 2], ((0, 1, 2, 0),), [0, 0, 1, 2, 3], 1),
+        # From nowhere: node 1 costs 2 - 1, node 2 4 - 1; both are needed, node 3 is not.
+        ([0, 0.8, 0.8, 9], (), [0, 0, 1, 2], 2),
+    ],
+)
+def test_the_vehicle_goes_on_while_the_real_prizes_fall_short(revealed, planned, visited, added):
+    (route,), more = visit_more(stochastic(revealed), planned)
+    assert (sorted(route), more) == (visited, added)
 
 
-@pytest.mark.usefixtures("most_nodes")
-def test_the_vehicle_goes_on_while_the_real_prizes_fall_short() -> None:
-    # 1 + 0.1 < 1.5, so node 3 is added although nobody could know that it pays.
-    routes, added = visit_more(stochastic([0, 1, 0.1, 2]), ((0, 1, 2, 0),))
-    assert (routes, added) == (((0, 1, 2, 3, 0),), 1)
+def test_a_large_prize_is_worth_a_detour() -> None:
+    """A detour of 2 - 1 for a prize of 0.1, or one of 10 - 1 for a prize of 1."""
+    problem = stochastic([0, 0.1, 1, 1], prize=[0, 0.1, 1, 1], min_prize=1)
+    assert visit_more(problem, ()) == (((0, 2, 0),), 1)  # 4 - 1 for 1
+
+
+def test_a_high_penalty_is_worth_a_detour() -> None:
+    """A detour of 2 - 1 or one of 4 - 3.5, for the same prize."""
+    problem = stochastic([0, 1, 1, 1], penalty=[0, 1, 3.5, 1], min_prize=1)
+    assert visit_more(problem, ()) == (((0, 2, 0),), 1)
 
 
 def test_a_visit_is_put_into_the_rest_of_the_route(most_nodes: int) -> None:
@@ -55,19 +71,6 @@ def test_a_visit_is_put_into_the_rest_of_the_route(most_nodes: int) -> None:
     """
     routes, added = visit_more(stochastic([0, 1, 0.1, 2]), ((0, 2, 1, 0),))
     assert (routes, added) == (((0, 2, 3, 1, 0) if most_nodes > 3 else (0, 2, 1, 3, 0),), 1)
-
-
-@pytest.mark.usefixtures("most_nodes")
-def test_the_nearest_comes_first_whatever_it_holds() -> None:
-    # From nowhere: node 1 costs 2 - 1, node 2 4 - 1; both are needed, node 3 is not.
-    (route,), added = visit_more(stochastic([0, 0.8, 0.8, 9]), ())
-    assert (sorted(route), added) == ([0, 0, 1, 2], 2)
-
-
-def test_a_large_prize_is_worth_a_detour() -> None:
-    """A detour of 2 - 1 for a prize of 0.1, or one of 10 - 1 for a prize of 1."""
-    problem = stochastic([0, 0.1, 1, 1], prize=[0, 0.1, 1, 1], min_prize=1)
-    assert visit_more(problem, ()) == (((0, 2, 0),), 1)  # 4 - 1 for 1
 
 
 @pytest.mark.usefixtures("most_nodes")

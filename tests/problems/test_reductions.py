@@ -160,24 +160,6 @@ def test_deliveries_seem_nearer_where_few_loads_fit() -> None:
         assert reduction.map_back(plan) == plan
 
 
-def test_vehicles_that_hold_everything_see_pairs_as_they_are() -> None:
-    assert other_reductions(couriers(capacity=2)) == []
-    many = [p for p in generate("PDCVRP", 100, 1) if p.capacity == 20]
-    assert len(other_reductions(many[0])) == 2
-    assert other_reductions(many[0].replace(capacity=90.0, variant=None)) == []  # 18 loads
-
-
-def test_open_pairs_without_a_map_are_closed_and_nearer() -> None:
-    (problem,) = generate("AOPDCVRP", 20, 1)
-    closed, first, second = other_reductions(problem)
-    assert closed.shown is None
-    assert first.problem is closed.problem
-    assert second.problem is closed.problem
-    assert not closed.problem.open_routes
-    assert first.shown is not None
-    assert (first.shown.distances.matrix()[:, 0] == 0).all()  # free ways home
-
-
 # ------------------------------------------------------------------------------ prize collecting
 
 

@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 
 from spacevrp.problems.errors import SolutionError
 from spacevrp.problems.problem import Problem
-from spacevrp.problems.referee import Verdict, Violation, judge
+from spacevrp.problems.referee import Verdict, judge
 from spacevrp.problems.solution import Solution
 
 Build = Callable[..., Problem]
@@ -118,15 +118,6 @@ def test_arrays_and_tuples_are_routes_too(four_customers: Build) -> None:
     assert judge(problem, (np.array([0, 1, 2, 4, 3, 0]),)) == Verdict(20.0)
     assert judge(problem, np.array([[0, 1, 2, 0], [0, 3, 4, 0]])) == Verdict(28.0)
     assert judge(problem, (iter(route) for route in [[0, 1, 2, 4, 3, 0]])) == Verdict(20.0)
-
-
-def test_a_solution_carries_the_verdict(four_customers: Build) -> None:
-    solution = Solution.judged(four_customers(), [np.array([0, 1, 2, 3, 0])])
-    assert solution.routes == ((0, 1, 2, 3, 0),)
-    assert solution.cost == 14
-    missing = Violation("visit", "customer 4 is never visited", node=4)
-    assert solution.violations == (missing,)
-    assert "customer 4 is never visited" in str(solution)
 
 
 # ------------------------------------------------------------------------------------ properties

@@ -4,8 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import dataclass, field, replace
-from pathlib import Path
-from tempfile import TemporaryDirectory
 from typing import Any
 
 import numpy as np
@@ -13,13 +11,10 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from spacevrp import read, write
 from spacevrp.problems.fleet import Break, Terms, Vehicle
-from spacevrp.problems.leniency import unservable_allowed
 from spacevrp.problems.problem import Problem
 from spacevrp.problems.referee import judge
 from spacevrp.problems.referee_schedule import schedule_route
-from spacevrp.problems.solution import Solution
 
 HORIZON = 90
 SIZE = 4  # the depot and three customers
@@ -288,18 +283,3 @@ def test_to_leave_out_a_rule_never_breaks_another(day: Day, fewer: dict[str, Any
 def judge_times(problem: Problem, route: tuple[int, ...]) -> list[str]:
     found = judge(problem, [route], vehicles=[0]).violations
     return [one.message for one in found if one.code in ("window", "break", "start")]
-
-
-@given(days())
-@settings(max_examples=25)
-def test_any_day_is_read_as_it_was_written(day: Day) -> None:
-    with TemporaryDirectory() as folder:
-        write(day.problem, Path(folder) / "day.json")
-        with unservable_allowed():
-            again = read(Path(folder) / "day.json")
-    assert again == day.problem
-    plan = Solution.judged(day.problem, [day.route], [0]).plan.routes[0]
-    schedule = schedule_route(day.problem, day.route, day.terms)
-    assert schedule is not None
-    assert plan.duration == pytest.approx(schedule.duration, abs=1e-6)
-    assert plan.stops[-1].left == pytest.approx(schedule.end)

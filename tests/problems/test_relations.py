@@ -36,45 +36,92 @@ def message(problem: Problem, *routes: list[int]) -> str:
 # ------------------------------------------------------------------------------------- one stop
 
 
-def test_a_delivery_makes_room_for_the_pickup_at_the_same_stop() -> None:
-    fields = {"demand": [0, 6, 4, 0, 0], "capacity": 10}
-    # 10 on board, 10 - 6 + 5, 9 - 4 + 5, then 1 more at customer 3 is too much.
-    kept = on_line(pickup=[0, 5, 5, 0, 0], **fields)
-    assert codes(kept, [0, 1, 2, 3, 4, 0]) == []
-    assert [stop.load for stop in Solution.judged(kept, [[0, 1, 2, 3, 4, 0]]).plan.routes[0].stops][
-        :3
-    ] == [10, 9, 10]
-    broken = on_line(pickup=[0, 5, 5, 1, 0], **fields)
-    assert codes(broken, [0, 1, 2, 3, 4, 0]) == [("capacity", 3)]
-    assert message(broken, [0, 1, 2, 3, 4, 0]) == (
-        "route 1 has a load of 11 after customer 3, capacity is 10"
-    )
-    assert codes(broken, [0, 1, 2, 4, 0], [0, 3, 0]) == []
+LOADED: dict[str, Any] = {"demand": [0, 6, 4, 0, 0], "capacity": 10}
+JOBS: dict[str, Any] = {"demand": [0, -5, 6, 5, -2], "pairs": [(1, 3)]}
+RIDE: dict[str, Any] = {"pairs": [(1, 4)], "service": [0, 0.5, 0.5, 0.5, 0.5]}
+STACK: dict[str, Any] = {"pairs": [(1, 3), (2, 4)], "lifo": True}
+# What the depot sends lies below everything; customer 4 receives nothing.
+BELOW: dict[str, Any] = {"pairs": [(1, 3)], "demand": [0, -1, 2, 1, 0], "capacity": 9, "lifo": True}
+APART: dict[str, Any] = {"order": [(3, 1)], "different_routes": [(2, 4)]}
+TOGETHER = {"same_route": [(1, 3, 4)], "penalty": [0, np.inf, np.inf, 5, np.inf]}
+GROUPS: dict[str, Any] = {"groups": [(1, 2), Group((3, 4), required=False)]}
+IN_ORDER = [0, 1, 2, 3, 4, 0]
 
 
-def test_jobs_and_pairs_share_the_vehicle() -> None:
-    problem = on_line(demand=[0, -5, 6, 5, -2], capacity=10, pairs=[(1, 3)])
-    # 6 for customer 2 lie in the vehicle from the start, 5 more are too much.
-    assert codes(problem, [0, 1, 2, 3, 4, 0]) == [("capacity", 1)]
-    assert codes(problem, [0, 2, 1, 3, 4, 0]) == []
-    # What customer 4 hands over stays to the end.
-    assert codes(problem.replace(capacity=6), [0, 2, 4, 1, 3, 0]) == [("capacity", 1)]
-    assert codes(problem.replace(capacity=6), [0, 2, 1, 3, 4, 0]) == []
+@pytest.mark.parametrize(
+    ("fields", "routes", "found"),
+    [
+        # 10 on board, 10 - 6 + 5, 9 - 4 + 5, then 1 more at customer 3 is too much.
+        ({**LOADED, "pickup": [0, 5, 5, 0, 0]}, [IN_ORDER], []),
+        ({**LOADED, "pickup": [0, 5, 5, 1, 0]}, [IN_ORDER], [("capacity", 3)]),
+        ({**LOADED, "pickup": [0, 5, 5, 1, 0]}, [[0, 1, 2, 4, 0], [0, 3, 0]], []),
+        # 6 for customer 2 lie in the vehicle from the start, 5 more are too much.
+        ({**JOBS, "capacity": 10}, [IN_ORDER], [("capacity", 1)]),
+        ({**JOBS, "capacity": 10}, [[0, 2, 1, 3, 4, 0]], []),
+        # What customer 4 hands over stays to the end.
+        ({**JOBS, "capacity": 6}, [[0, 2, 4, 1, 3, 0]], [("capacity", 1)]),
+        ({**JOBS, "capacity": 6}, [[0, 2, 1, 3, 4, 0]], []),
+        # A ride is as long as the way and the stops on it.
+        ({**RIDE, "max_ride": 4.0}, [IN_ORDER], []),
+        ({**RIDE, "max_ride": 3.9}, [IN_ORDER], [("ride", 4)]),
+        ({**RIDE, "max_ride": 3.9}, [[0, 2, 1, 3, 4, 0]], []),
+        ({**RIDE, "max_ride": 3.9}, [[0, 1, 4, 0], [0, 2, 3, 0]], []),
+        (STACK, [[0, 1, 2, 4, 3, 0]], []),
+        (STACK, [[0, 1, 3, 2, 4, 0]], []),
+        (STACK, [IN_ORDER], [("lifo", 3)]),
+        (BELOW, [IN_ORDER], [("lifo", 2)]),
+        (BELOW, [[0, 2, 1, 4, 3, 0]], []),
+        (APART, [[0, 3, 1, 2, 0], [0, 4, 0]], []),
+        (APART, [[0, 1, 3, 2, 0], [0, 4, 0]], [("order", 1)]),
+        (APART, [[0, 1, 2, 0], [0, 3, 4, 0]], []),
+        (APART, [[0, 4, 3, 1, 2, 0]], [("different_routes", 2)]),
+        (TOGETHER, [[0, 1, 3, 4, 0], [0, 2, 0]], []),
+        (TOGETHER, [[0, 1, 4, 0], [0, 2, 0]], []),
+        (TOGETHER, [[0, 1, 2, 0], [0, 3, 4, 0]], [("same_route", 3), ("same_route", 4)]),
+        (GROUPS, [[0, 1, 0]], []),
+        (GROUPS, [[0, 2, 3, 0]], []),
+        (GROUPS, [[0, 3, 0]], [("group", 1)]),
+        (GROUPS, [[0, 1, 2, 0]], [("group", 2)]),
+        (GROUPS, [[0, 1, 3, 0], [0, 4, 0]], [("group", 4)]),
+    ],
+)
+def test_what_is_found(fields: dict[str, Any], routes: Any, found: Any) -> None:
+    assert codes(on_line(**fields), *routes) == found
+
+
+@pytest.mark.parametrize(
+    ("fields", "route", "words"),
+    [
+        (
+            {**LOADED, "pickup": [0, 5, 5, 1, 0]},
+            IN_ORDER,
+            "route 1 has a load of 11 after customer 3, capacity is 10",
+        ),
+        (
+            {**RIDE, "max_ride": 3.9},
+            IN_ORDER,
+            "route 1: the ride from customer 1 to customer 4 takes 4 at least, limit is 3.9",
+        ),
+        (STACK, IN_ORDER, "customer 2 loaded lies on top"),
+        (
+            APART,
+            [0, 4, 3, 1, 2, 0],
+            "route 1 visits customers 4 and 2, expected them on different routes",
+        ),
+        (GROUPS, [0, 3, 0], "none of the group of customers 1, 2 is visited, expected one"),
+    ],
+)
+def test_what_is_found_is_said(fields: dict[str, Any], route: list[int], words: str) -> None:
+    assert words in message(on_line(**fields), route)
+
+
+def test_loads_of_both_ways_at_one_stop() -> None:
+    kept = on_line(**LOADED, pickup=[0, 5, 5, 0, 0])
+    stops = Solution.judged(kept, [IN_ORDER]).plan.routes[0].stops
+    assert [stop.load for stop in stops][:3] == [10, 9, 10]
 
 
 # ----------------------------------------------------------------------------------------- rides
-
-
-def test_a_ride_is_as_long_as_the_way_and_the_stops_on_it() -> None:
-    fields = {"pairs": [(1, 4)], "service": [0, 0.5, 0.5, 0.5, 0.5]}
-    assert codes(on_line(max_ride=4.0, **fields), [0, 1, 2, 3, 4, 0]) == []
-    problem = on_line(max_ride=3.9, **fields)
-    assert codes(problem, [0, 1, 2, 3, 4, 0]) == [("ride", 4)]
-    assert message(problem, [0, 1, 2, 3, 4, 0]) == (
-        "route 1: the ride from customer 1 to customer 4 takes 4 at least, limit is 3.9"
-    )
-    assert codes(problem, [0, 2, 1, 3, 4, 0]) == []
-    assert codes(problem, [0, 1, 4, 0], [0, 2, 3, 0]) == []
 
 
 def test_a_pickup_waits_for_the_window_of_its_delivery() -> None:
@@ -180,65 +227,14 @@ def test_rides_are_refused_next_to_rules_that_hide_them() -> None:
         on_line(pairs=[(1, 2)], max_ride=3, windows=several)
 
 
-# ------------------------------------------------------------------------------- order on a route
-
-
-def test_last_in_first_out() -> None:
-    problem = on_line(pairs=[(1, 3), (2, 4)], lifo=True)
-    assert codes(problem, [0, 1, 2, 4, 3, 0]) == []
-    assert codes(problem, [0, 1, 3, 2, 4, 0]) == []
-    assert codes(problem, [0, 1, 2, 3, 4, 0]) == [("lifo", 3)]
-    assert "customer 2 loaded lies on top" in message(problem, [0, 1, 2, 3, 4, 0])
-    # What the depot sends lies below everything; customer 4 receives nothing.
-    jobs = on_line(pairs=[(1, 3)], demand=[0, -1, 2, 1, 0], capacity=9, lifo=True)
-    assert codes(jobs, [0, 1, 2, 3, 4, 0]) == [("lifo", 2)]
-    assert codes(jobs, [0, 2, 1, 4, 3, 0]) == []
-
-
-def test_order_and_different_routes() -> None:
-    problem = on_line(order=[(3, 1)], different_routes=[(2, 4)])
-    assert codes(problem, [0, 3, 1, 2, 0], [0, 4, 0]) == []
-    assert codes(problem, [0, 1, 3, 2, 0], [0, 4, 0]) == [("order", 1)]
-    assert codes(problem, [0, 1, 2, 0], [0, 3, 4, 0]) == []
-    assert codes(problem, [0, 4, 3, 1, 2, 0]) == [("different_routes", 2)]
-    assert message(problem, [0, 4, 3, 1, 2, 0]) == (
-        "route 1 visits customers 4 and 2, expected them on different routes"
-    )
-
-
-def test_same_route() -> None:
-    problem = on_line(same_route=[(1, 3, 4)], penalty=[0, np.inf, np.inf, 5, np.inf])
-    assert codes(problem, [0, 1, 3, 4, 0], [0, 2, 0]) == []
-    assert codes(problem, [0, 1, 4, 0], [0, 2, 0]) == []
-    assert codes(problem, [0, 1, 2, 0], [0, 3, 4, 0]) == [("same_route", 3), ("same_route", 4)]
-
-
-def test_a_fixed_time_is_a_window_of_no_length() -> None:
-    windows = [[0, 100], [7, 7], [0, 100], [0, 100], [0, 100]]
-    problem = on_line(windows=windows)
-    stops = Solution.judged(problem, [[0, 1, 2, 3, 4, 0]]).plan.routes[0].stops
-    assert stops[1].reached + stops[1].waiting == 7
-    assert codes(problem, [0, 4, 3, 2, 1, 0]) == []  # at 7, by chance
-    assert codes(problem, [0, 4, 2, 3, 1, 0]) == [("window", 1)]
-
-
 # ----------------------------------------------------------------------------------------- groups
 
 
-def test_groups() -> None:
-    problem = on_line(groups=[(1, 2), Group((3, 4), required=False)])
-    assert codes(problem, [0, 1, 0]) == []
-    assert codes(problem, [0, 2, 3, 0]) == []
+def test_without_its_groups_everybody_must_be_served_again() -> None:
+    problem = on_line(**GROUPS)
     assert judge(problem, [[0, 2, 0]]).cost == 4.0
-    assert codes(problem, [0, 3, 0]) == [("group", 1)]
-    assert codes(problem, [0, 1, 2, 0]) == [("group", 2)]
-    assert codes(problem, [0, 1, 3, 0], [0, 4, 0]) == [("group", 4)]
-    assert message(problem, [0, 3, 0]) == (
-        "none of the group of customers 1, 2 is visited, expected one"
-    )
     assert problem.variant_name.endswith("(groups)")
-    # Without the groups everybody must be served again.
-    assert codes(problem.replace(groups=()), [0, 1, 2, 3, 4, 0]) == []
+    assert codes(problem.replace(groups=()), IN_ORDER) == []
     assert len(codes(problem.replace(groups=()), [0, 1, 0])) == 3
 
 
@@ -257,13 +253,6 @@ def test_the_referee_reports_every_term() -> None:
     assert ordered.to_dict()["totals"]["objective"] == [3.0, 14.0]
     both = on_line(objective=Objective(("vehicles",), {"cost": 1, "balance": 0.5}))
     assert judge(both, routes).objective == (3.0, 17.0)
-
-
-def test_waiting_and_service_count_in_the_makespan() -> None:
-    windows = [[0, 100], [10, 100], [0, 100], [0, 100], [0, 100]]
-    problem = on_line(windows=windows, service=[0, 2, 0, 0, 0], objective=("makespan",))
-    # It leaves at 9, so that nothing is waited for.
-    assert judge(problem, [[0, 1, 2, 3, 4, 0]]).objective == (10.0,)
 
 
 def test_priorities_decide_who_is_left_out() -> None:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import csv
 import json
 import sys
 from collections.abc import Callable
@@ -11,7 +10,6 @@ from xml.etree import ElementTree
 
 import pytest
 
-from spacevrp.formats import read_solution
 from spacevrp.problems.errors import FormatError, UnsupportedError
 from spacevrp.problems.problem import Problem
 from spacevrp.problems.solution import Solution
@@ -172,21 +170,6 @@ def test_vroom_tells_what_is_broken(four_customers: Build) -> None:
     tour = four_customers(depots=())
     with pytest.raises(UnsupportedError, match="a tour without one"):
         Solution.judged(tour, [[0, 1, 2, 3, 4]]).to_vroom()
-
-
-def test_files(timed: Solution, tmp_path: Path) -> None:
-    for suffix in (".sol", ".json", ".csv", ".txt"):
-        timed.save(tmp_path / f"plan{suffix}")
-    assert (tmp_path / "plan.sol").read_text() == "Route #1: 1 2\nCost 12\n"
-    (read,) = read_solution(tmp_path / "plan.json").instances
-    assert (read.routes, read.cost, read.feasible) == (timed.routes, 12, True)
-    with (tmp_path / "plan.csv").open(newline="") as stream:
-        rows = list(csv.DictReader(stream))
-    assert [row["arrival"] for row in rows] == ["08:00", "08:03", "09:14", "09:24"]
-    assert (tmp_path / "plan.txt").read_text() == f"{timed}\n"
-    flat = Problem.from_lonlat(PLACES)
-    Solution.judged(flat, [[0, 1, 2, 0]]).save(tmp_path / "plan.geojson")
-    assert json.loads((tmp_path / "plan.geojson").read_text())["type"] == "FeatureCollection"
 
 
 @pytest.mark.parametrize(

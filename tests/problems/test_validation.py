@@ -15,7 +15,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from spacevrp.problems.distances import Distances, Metric
-from spacevrp.problems.errors import ProblemError, SpacevrpError, VariantError
+from spacevrp.problems.errors import ProblemError, SpacevrpError
 from spacevrp.problems.problem import Problem
 
 INF, NAN = math.inf, math.nan
@@ -56,37 +56,25 @@ def blame(problem: Any, arguments: dict[str, Any]) -> ProblemError:
 ROWS: list[tuple[dict[str, Any], str, int | None, str]] = [
     # ---- shapes
     ({"demand": [0, 1, 2]}, "demand", None, "expected 5 numbers, one a node, received shape (3,)"),
-    ({"demand": 3}, "demand", None, "received shape ()"),
-    ({"demand": [[0, 1, 2, 3, 4]]}, "demand", None, "received shape (1, 5)"),
-    ({"service": []}, "service", None, "received shape (0,)"),
     ({"prize": [1] * 6}, "prize", None, "received shape (6,)"),
     ({"penalty": [1] * 4}, "penalty", None, "received shape (4,)"),
     ({"revealed_prize": [1] * 4}, "revealed_prize", None, "received shape (4,)"),
     ({"windows": [0, 1, 2, 3, 4]}, "windows", None, "expected shape (5, 2), received shape (5,)"),
-    ({"windows": [(0, 1, 2)] * 5}, "windows", None, "received shape (5, 3)"),
     ({"windows": [(0, 1), (0,)]}, "windows", 1, "numbers in a regular shape"),
     ({"durations": FULL[:3, :3]}, "durations", None, "expected 5 nodes, received 3 nodes"),
     ({"durations": FULL[:3]}, "durations", None, "a square matrix, received shape (3, 5)"),
     # ---- text, None and other things for numbers
     ({"demand": with_entry([0] * 5, 2, "7")}, "demand", 2, "a number, received '7'"),
-    ({"demand": ["0", "1", "2", "3", "4"]}, "demand", 0, "a number, received '0'"),
     ({"demand": "plenty"}, "demand", None, "a number, received 'plenty'"),
     ({"demand": with_entry([0] * 5, 3, None)}, "demand", 3, "a number, received None"),
     ({"demand": with_entry([0] * 5, 3, [1])}, "demand", 3, "numbers in a regular shape"),
     ({"demand": [True] * 5}, "demand", 0, "a number, received True"),
-    ({"demand": {1: 2}}, "demand", None, "a number, received {1: 2}"),
     ({"demand": np.ma.masked_array([0, 1, 2, 3, 4], [0, 1, 0, 0, 0])}, "demand", None, "masked"),
     ({"windows": with_entry([(0, 9)] * 5, 4, (0, "noon"))}, "windows", 4, "received 'noon'"),
-    ({"windows": with_entry([(0, 9)] * 5, 4, (0, "9"))}, "windows", 4, "received '9'"),
     ({"service": np.array([0, 1j, 0, 0, 0])}, "service", 0, "a number"),
     ({"capacity": "10"}, "capacity", None, "a number, received '10'"),
-    ({"capacity": None}, "capacity", None, "a number, received None"),
     ({"capacity": True}, "capacity", None, "a number, received True"),
-    ({"capacity": [10]}, "capacity", None, "a number, received [10]"),
-    ({"capacity": [[1, 2], [3]]}, "capacity", None, "a number, received"),
     ({"capacity": 10**400}, "capacity", None, "a number, received a huge whole number"),
-    ({"max_length": b"5"}, "max_length", None, "a number, received b'5'"),
-    ({"min_prize": object()}, "min_prize", None, "a number, received <object"),
     ({"name": 5}, "name", None, "expected text, received 5"),
     # ---- finiteness and signs
     ({"demand": with_entry([0] * 5, 2, NAN)}, "demand", 2, "a number, received nan"),
@@ -94,17 +82,13 @@ ROWS: list[tuple[dict[str, Any], str, int | None, str]] = [
     ({"demand": with_entry([0] * 5, 2, 1e300)}, "demand", 2, "below 1e+100, or inf, received 1e"),
     ({"service": with_entry([0] * 5, 1, -1)}, "service", 1, "at least 0, received -1.0"),
     ({"service": with_entry([0] * 5, 1, INF)}, "service", 1, "at least 0, received inf"),
-    ({"service": with_entry([0] * 5, 1, NAN)}, "service", 1, "received nan"),
     ({"prize": with_entry([0] * 5, 4, -0.5)}, "prize", 4, "at least 0, received -0.5"),
-    ({"prize": with_entry([0] * 5, 4, INF)}, "prize", 4, "received inf"),
     ({"revealed_prize": with_entry([0] * 5, 4, -1)}, "revealed_prize", 4, "at least 0"),
     ({"penalty": with_entry([INF] * 5, 3, -1)}, "penalty", 3, "at least 0, or inf, received -1.0"),
     ({"penalty": with_entry([INF] * 5, 3, NAN)}, "penalty", 3, "received nan"),
     ({"capacity": 0}, "capacity", None, "more than 0, received 0.0"),
-    ({"capacity": -5}, "capacity", None, "more than 0, received -5.0"),
     ({"capacity": NAN}, "capacity", None, "received nan"),
     ({"max_length": 0}, "max_length", None, "more than 0"),
-    ({"max_length": -INF}, "max_length", None, "more than 0, received -inf"),
     ({"max_length": 1e300}, "max_length", None, "below 1e+100, or inf"),
     ({"min_prize": -1}, "min_prize", None, "at least 0, received -1.0"),
     ({"min_prize": INF}, "min_prize", None, "a finite number"),
@@ -113,8 +97,6 @@ ROWS: list[tuple[dict[str, Any], str, int | None, str]] = [
     ({"demand": [0, 3, -11, 5, 6]}, "demand", 2, "at most the capacity 10.0, received -11.0"),
     ({"demand": [1, 3, 4, 5, 6]}, "demand", 0, "0 at a depot, received 1.0"),
     ({"load_rule": "double"}, "load_rule", None, "expected one of ('paper', 'single', 'separate')"),
-    ({"load_rule": 1}, "load_rule", None, "received 1"),
-    ({"load_rule": ["single"]}, "load_rule", None, "received ['single']"),
     # ---- windows
     (
         {"windows": [(0, 9), (0, 4), (5, 4), (0, 4), (0, 4)]},
@@ -122,7 +104,6 @@ ROWS: list[tuple[dict[str, Any], str, int | None, str]] = [
     ),
     ({"windows": with_entry([(0, 9)] * 5, 3, (NAN, 4))}, "windows", 3, "received nan"),
     ({"windows": with_entry([(0, 9)] * 5, 3, (INF, INF))}, "windows", 3, "a finite opening time"),
-    ({"windows": with_entry([(0, 9)] * 5, 3, (-INF, -INF))}, "windows", 3, "a finite opening time"),
     (  # from the depot (open at 0) it takes 1
         {"windows": with_entry([(0, 9)] * 5, 3, (0, 0.5))},
         *("windows", 3, "still open at 1, the earliest possible arrival, received closing at 0.5"),
@@ -153,21 +134,13 @@ ROWS: list[tuple[dict[str, Any], str, int | None, str]] = [
     ({"depots": (0, 2, 0)}, "depots", None, "each depot once, received (0, 2, 0)"),
     ({"depots": (0, 1, 2, 3, 4)}, "depots", None, "at least one customer, received depots only"),
     ({"depots": 1.0}, "depots", None, "node numbers, received 1.0"),
-    ({"depots": (0, 1.5)}, "depots", None, "whole node numbers, received 1.5"),
-    ({"depots": "0"}, "depots", None, "node numbers, received '0'"),
     ({"depots": ("0",)}, "depots", None, "whole node numbers, received '0'"),
-    ({"depots": True}, "depots", None, "whole node numbers, received True"),
-    ({"depots": (None,)}, "depots", None, "whole node numbers, received None"),
-    ({"depots": [[0]]}, "depots", None, "whole node numbers, received [0]"),
     # ---- routes
     ({"max_routes": 0}, "max_routes", None, "a whole number from 1"),
-    ({"max_routes": -2}, "max_routes", None, "received -2"),
     ({"max_routes": 2.0}, "max_routes", None, "a whole number or None, received 2.0"),
     ({"max_routes": True}, "max_routes", None, "received True"),
-    ({"max_routes": "3"}, "max_routes", None, "received '3'"),
     ({"max_routes": 10**30}, "max_routes", None, "a whole number from 1 to 1000000000"),
     ({"open_routes": "no"}, "open_routes", None, "True or False, received 'no'"),
-    ({"open_routes": 1}, "open_routes", None, "True or False, received 1"),
     ({"backhaul_last": 0}, "backhaul_last", None, "True or False, received 0"),
     ({"maximise_prize": "yes"}, "maximise_prize", None, "True or False, received 'yes'"),
     ({"maximise_prize": True, "max_length": INF}, "max_length", None, "a limit where prize is"),
@@ -186,17 +159,12 @@ def test_refused(change: dict[str, Any], field: str, node: int | None, fragment:
     ("change", "field", "node", "fragment"),
     [
         ({"pairs": [(1, 2), (3, 5)]}, "pairs", None, "0 to 4, received 5"),
-        ({"pairs": [(1, 2), (-1, 4)]}, "pairs", None, "0 to 4, received -1"),
         ({"pairs": [(1, 2), (2, 4)]}, "pairs", 2, "one pair a node, received several"),
         ({"pairs": [(1, 2), (3, 3)]}, "pairs", 3, "one pair a node"),
         ({"pairs": [(1, 2), (0, 4)]}, "pairs", 0, "customers, received a depot"),
         ({"pairs": [(1, 2, 3)]}, "pairs", None, "(pickup, delivery) node numbers"),
-        ({"pairs": [1, 2]}, "pairs", None, "(pickup, delivery) node numbers, received 1"),
         ({"pairs": 7}, "pairs", None, "received 7"),
-        ({"pairs": "12"}, "pairs", None, "received '12'"),
-        ({"pairs": ["12", "34"]}, "pairs", None, "received '12'"),
         ({"pairs": [(1.0, 2.0)]}, "pairs", None, "whole node numbers, received 1.0"),
-        ({"pairs": [(1, None)]}, "pairs", None, "whole node numbers, received None"),
         (
             {"pairs": [(2, 1), (3, 4)]},  # the wrong way round
             *("demand", 2, "a pickup (negative) equal to the delivery at node 1, received 3.0"),
@@ -337,13 +305,6 @@ def test_the_nearest_depot_decides() -> None:
     assert "still open at 4" in str(error)
 
 
-def test_limits_met_exactly_are_met() -> None:
-    Problem.from_coordinates(CROSS, max_length=2, demand=[0, 5, 5, 5, 5], capacity=5)
-    Problem.from_coordinates(CROSS, windows=[(0, 2), (0, 1), (1, 1), (0, 1), (0, 1)])
-    third = [(0, 0), (0.1, 0), (0.2, 0), (0.3, 0)]
-    Problem.from_coordinates(third, max_length=0.6)  # 0.3 + 0.3 in floats
-
-
 # ------------------------------------------------------------------------- declared variants
 
 
@@ -392,12 +353,6 @@ def test_a_declared_symmetric_variant_refuses_asymmetric_data() -> None:
     assert "a variant with asymmetric" in str(error)
     Problem.from_matrix(matrix, variant="ACVRP")
     Problem.from_matrix(FULL, variant="ACVRP")  # symmetric by chance
-
-
-@pytest.mark.parametrize("variant", ["CVRPX", "", 5, ["CVRP"]])
-def test_an_unknown_variant(variant: Any) -> None:
-    with pytest.raises(VariantError):
-        Problem.from_coordinates(CROSS, variant=variant)
 
 
 # ------------------------------------------------------------------------------ hostile users

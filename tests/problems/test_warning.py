@@ -40,19 +40,6 @@ def test_steps_that_are_left_out_are_named(maker: Any) -> None:
     assert problem.priority.tolist() == [0, 0, 100, 3]
 
 
-@pytest.mark.parametrize("priorities", [(None, None), (5, 5), (0, None)])
-def test_priorities_that_are_alike_change_nothing(priorities: tuple[int | None, ...]) -> None:
-    with warnings.catch_warnings():
-        warnings.simplefilter("error")
-        Problem.from_vroom(vroom(*priorities))
-
-
-@pytest.mark.parametrize("wrong", [101, -1, "high"])
-def test_a_priority_is_a_number_up_to_100(wrong: Any) -> None:
-    with pytest.raises(ProblemError, match="job 1, priority: expected"):
-        Problem.from_vroom(vroom(0, wrong))
-
-
 def test_service_in_numbers_beside_times_of_day_needs_a_unit() -> None:
     with pytest.warns(UnitWarning, match=r"service: 5 is 5 seconds, .* time_unit") as caught:
         problem = Problem.from_coordinates(POINTS, windows=DAY, service=[0, 5, 10])

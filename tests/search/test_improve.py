@@ -12,7 +12,7 @@ import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from native_problems import problems, random_plan
+from random_problems import problems, random_plan
 
 from spacevrp import native
 from spacevrp.generators import generate
@@ -22,7 +22,7 @@ from spacevrp.problems.solution import Solution
 from spacevrp.problems.variants import VARIANTS
 from spacevrp.problems.warning import RefusedWarning
 from spacevrp.search import Improved, Stop, improve
-from spacevrp.search.improve import CONSTRUCTIONS, rank, usual_starts
+from spacevrp.search.improve import rank
 from spacevrp.search.model import Native, solution_of
 
 Build = Callable[..., Problem]
@@ -45,13 +45,6 @@ def test_the_best_plan_of_four_customers(four_customers: Build) -> None:
         assert found.cost == 28
         assert found.feasible
         assert found.problem is problem
-
-
-def test_a_tour_without_a_depot(four_customers: Build) -> None:
-    problem = four_customers(depots=())
-    (found,) = improve([problem], [None], stop=SHORT)
-    assert (found.cost, sorted(found.routes[0])) == (20, [0, 1, 2, 3, 4])
-    assert found.feasible
 
 
 def test_a_customer_left_out_comes_in(four_customers: Build) -> None:
@@ -94,10 +87,6 @@ def test_a_plan_that_knows_no_problem_is_judged(four_customers: Build) -> None:
     assert found.cost == 20
 
 
-def test_nothing_to_do() -> None:
-    assert improve([], [], stop=SHORT) == []
-
-
 def test_constructions_to_begin_with(four_customers: Build) -> None:
     problem = four_customers(demand=[0, 6, 4, 3, 7], capacity=10)
     poor = Solution.judged(problem, [[0, node, 0] for node in (1, 2, 3, 4)])
@@ -105,12 +94,6 @@ def test_constructions_to_begin_with(four_customers: Build) -> None:
     assert found.cost == 28
     (usual,) = improve([problem], [poor], stop=Stop(iterations=0), starts="usual")
     assert usual.cost == 28
-
-
-def test_regret_is_usual_where_rules_bind() -> None:
-    bare, bound = (generate(name, 8, 1)[0] for name in ("CVRP", "CVRPTW"))
-    assert "regret" not in usual_starts(bare)
-    assert usual_starts(bound) == CONSTRUCTIONS
 
 
 # ------------------------------------------------------------------------------ what is refused
@@ -210,13 +193,6 @@ def test_never_worse_than_the_start(problem: Problem, seed: int) -> None:
     assert (judged.cost, judged.violations) == (found.cost, found.violations)
 
 
-@pytest.mark.slow
-@settings(max_examples=3000)
-@given(problem=problems, seed=st.integers(0, 10**6))
-def test_never_worse_than_the_start_for_many(problem: Problem, seed: int) -> None:
-    test_never_worse_than_the_start.hypothesis.inner_test(problem, seed)
-
-
 # -------------------------------------------------------------------------------- the same again
 
 
@@ -242,9 +218,3 @@ def test_a_problem_gets_the_same_plan_alone_and_among_others() -> None:
         for threads in (1, 2, 4):
             (alone,) = improve([problem], [None], stop=SHORT, seed=2, threads=threads)
             assert routes_of([alone]) == routes_of([plan])
-
-
-def test_another_seed_may_give_another_plan() -> None:
-    (problem,) = generate("CVRP", 40, 1, seed=8)
-    found = {improve([problem], [None], stop=SHORT, seed=seed)[0].routes for seed in range(5)}
-    assert len(found) > 1

@@ -13,10 +13,9 @@ from spacevrp.generators import generate
 from spacevrp.problems.distances import Metric
 from spacevrp.problems.errors import UnsupportedError
 from spacevrp.problems.problem import Problem
-from spacevrp.problems.solution import Solution
 from spacevrp.search import model as search_model
 from spacevrp.search import native_model
-from spacevrp.search.model import model_arguments, plan_of, solution_of
+from spacevrp.search.model import model_arguments
 
 Build = Callable[..., Problem]
 
@@ -48,47 +47,6 @@ def test_limits_get_half_of_the_slack(four_customers: Build) -> None:
     assert told["leaves_from"].tolist() == [2]
     assert told["fixed_cost"].tolist() == [7]
     assert told["timed"]
-
-
-def test_a_uniform_fleet_has_a_type_for_each_depot(four_customers: Build) -> None:
-    told = model_arguments(four_customers(depots=[0, 3], open_routes=True, max_routes=2))
-    assert told["start"].tolist() == [0, 3]
-    assert told["end"].tolist() == [-1, -1]
-    assert told["count"].tolist() == [-1, -1]
-    assert told["customers"].tolist() == [1, 2, 4]
-    assert told["max_routes"] == 2
-    assert not told["timed"]
-
-
-def test_skills_and_pins_are_told(four_customers: Build) -> None:
-    types = [{"forbidden": [2], "count": 3}, {"pinned": [1], "count": 1}]
-    told = model_arguments(four_customers(vehicles=types))
-    assert told["allowed"].tolist() == [[1, 0, 0, 1, 1], [1, 1, 1, 1, 1]]
-    assert told["pinned"] == [[], [1]]
-    assert told["count"].tolist() == [3, 1]
-    assert model_arguments(four_customers(vehicles=[{"count": 3}]))["allowed"] is None
-
-
-def test_pairs_are_told(four_customers: Build) -> None:
-    told = model_arguments(four_customers(pairs=[(2, 1), (3, 4)]))
-    assert told["partner"].tolist() == [-1, 2, 1, 4, 3]
-    assert told["is_pickup"].tolist() == [0, 0, 1, 1, 0]
-    assert told["load_rule"] == "pairs"
-
-
-@pytest.mark.parametrize(
-    ("rule", "expected"), [("paper", "single"), ("single", "single"), ("separate", "separate")]
-)
-def test_load_rules(four_customers: Build, rule: Any, expected: str) -> None:
-    assert model_arguments(four_customers(load_rule=rule))["load_rule"] == expected
-
-
-def test_the_prize_that_is_required(four_customers: Build) -> None:
-    fields = {"prize": [0, 1, 2, 3, 4], "penalty": [0, 1, 1, 1, 1]}
-    assert model_arguments(four_customers(**fields))["min_prize"] == 0.0
-    for wanted, least in ((7.0, 7.0), (50.0, 10.0)):  # at most all there is
-        told = model_arguments(four_customers(**fields, min_prize=wanted))
-        assert told["min_prize"] == pytest.approx(least - 0.5e-5 * wanted, abs=1e-12)
 
 
 def test_times_count_only_where_they_can_bind(four_customers: Build) -> None:
@@ -126,14 +84,6 @@ def test_large_problems_keep_their_coordinates(
     assert native_model(problem).model.evaluate(*plan)["cost"] == 3 + 4 + 7 + 8 + 4 + 4
 
 
-def test_durations_that_are_the_distances_are_told_once(four_customers: Build) -> None:
-    windows = [[0, 50]] * 5
-    problem = four_customers(windows=windows)
-    assert model_arguments(problem)["durations"] is None
-    other = Problem.from_matrix(problem.distances.matrix(), durations=np.ones((5, 5)), depots=[0])
-    assert model_arguments(other.replace(windows=windows))["durations"] is not None
-
-
 def test_of_unknown_prizes_the_search_knows_what_is_expected() -> None:
     (problem,) = generate("SPCTSP", 6, 1, seed=1)
     told, expected = model_arguments(problem), model_arguments(problem.as_expected())
@@ -144,22 +94,6 @@ def test_of_unknown_prizes_the_search_knows_what_is_expected() -> None:
 
 
 # ---------------------------------------------------------------------------------------- plans
-
-
-def test_plans_of_several_depots(four_customers: Build) -> None:
-    problem = four_customers(depots=[0, 3])
-    solution = Solution.judged(problem, [[3, 4, 3], [0, 0], [0, 1, 2, 0]])
-    assert plan_of(problem, solution) == ([[4], [1, 2]], [1, 0])
-    assert solution_of(problem, [[4], [], [1, 2]], [1, 0, 0]).routes == ((3, 4, 3), (0, 1, 2, 0))
-
-
-def test_plans_of_a_fleet_keep_their_vehicles(four_customers: Build) -> None:
-    problem = four_customers(vehicles=[{"name": "van"}, {"name": "bike", "open_route": True}])
-    solution = Solution.judged(problem, [[0, 1, 2], [0, 4, 3, 0]], ["bike", "van"])
-    plan = plan_of(problem, solution)
-    assert plan == ([[1, 2], [4, 3]], [1, 0])
-    again = solution_of(problem, *plan)
-    assert (again.routes, again.vehicles) == (solution.routes, (1, 0))
 
 
 def test_a_tour_of_one_node() -> None:

@@ -26,6 +26,15 @@ from spacevrp.serve.workers import AnySolver  # noqa: E402
 from spacevrp.solver import Solver  # noqa: E402
 
 PATIENCE = 60.0  # seconds; only a test that fails waits so long
+CORPUS = Path(__file__).parents[1] / "fuzz" / "corpus"
+# Four customers around node 0, as in tests/conftest.py; one vehicle goes 0-1-2-4-3-0.
+FOUR: dict[str, Any] = {
+    "coordinates": [[0, 0], [3, 0], [3, 4], [0, 4], [0, 8]],
+    "demand": [0, 1, 1, 1, 1],
+    "capacity": 9,
+}
+LOOP = 3 + 4 + 5 + 4 + 4
+LONG: dict[str, Any] = {"problem": FOUR, "time": 3000}
 
 
 class Server:

@@ -23,12 +23,7 @@ from spacevrp.many.worker import Worker, WorkerSettings
 from spacevrp.problems.errors import ProblemError, SpacevrpError
 from spacevrp.solver import NoPlanError, SolveParams, Solver
 
-FOUR: dict[str, Any] = {
-    "coordinates": [[0, 0], [3, 0], [3, 4], [0, 4], [0, 8]],
-    "demand": [0, 1, 1, 1, 1],
-    "capacity": 9,
-}
-LOOP = 20
+from .conftest import FOUR, LOOP
 
 
 class Actor:

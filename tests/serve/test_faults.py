@@ -13,15 +13,9 @@ from typing import Any
 import httpx
 import pytest
 
+from .conftest import CORPUS, FOUR, LONG, LOOP
+
 PATIENCE = 120.0
-CORPUS = Path(__file__).parents[1] / "fuzz" / "corpus"
-FOUR: dict[str, Any] = {
-    "coordinates": [[0, 0], [3, 0], [3, 4], [0, 4], [0, 8]],
-    "demand": [0, 1, 1, 1, 1],
-    "capacity": 9,
-}
-LOOP = 20
-LONG: dict[str, Any] = {"problem": FOUR, "time": 3000}
 
 
 def test_a_token_is_asked_for(serving: Any) -> None:

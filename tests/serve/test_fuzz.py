@@ -10,19 +10,13 @@ import json
 import os
 import random
 from collections import Counter
-from pathlib import Path
 from typing import Any
 from urllib.parse import quote
 
 import pytest
 
-CORPUS = Path(__file__).parents[1] / "fuzz" / "corpus"
-FOUR: dict[str, Any] = {
-    "coordinates": [[0, 0], [3, 0], [3, 4], [0, 4], [0, 8]],
-    "demand": [0, 1, 1, 1, 1],
-    "capacity": 9,
-}
-LOOP = 20
+from .conftest import CORPUS, FOUR, LOOP
+
 HOSTILE: tuple[Any, ...] = (
     *(None, True, -1, 0, 1.5, 1e308, 10**30, "", "x", "\ud800", "12:30", [], {}, [[]], [None]),
     *([[0, 1, 0]], [[0, "1", 0]], [{"stops": [{"node": 1}]}], {"routes": [[0, 99, 0]]}),

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-from pathlib import Path
 from typing import Any
 
 import pytest
@@ -11,17 +10,14 @@ import pytest
 from spacevrp.problems.problem import Problem
 from spacevrp.serve.openapi import PROBLEM, ROUTES, VROOM, openapi
 
-CORPUS = Path(__file__).parents[1] / "fuzz" / "corpus"
-# Four customers around node 0, as in tests/conftest.py; one vehicle goes 0-1-2-4-3-0.
-FOUR: dict[str, Any] = {"coordinates": PROBLEM["coordinates"], "demand": [0, 1, 1, 1, 1]}
-LOOP = 3 + 4 + 5 + 4 + 4
+from .conftest import CORPUS, FOUR, LONG, LOOP
+
 LONLAT: dict[str, Any] = {
     "lonlat": [[8.54, 47.37], [8.2, 47.4], [8.6, 47.2]],
     "demand": [0, 1, 1],
     "capacity": 2,
     "ids": ["depot", "<a>", "b"],
 }
-LONG: dict[str, Any] = {"problem": FOUR | {"capacity": 9}, "time": 3000}
 
 
 def events_of(server: Any, name: str, **headers: str) -> list[dict[str, Any]]:
@@ -36,7 +32,7 @@ def events_of(server: Any, name: str, **headers: str) -> list[dict[str, Any]]:
 
 
 def test_a_job_from_beginning_to_end(server: Any) -> None:
-    taken = server.http.post("/v1/jobs", json={"problem": FOUR | {"capacity": 9}, "seed": 3})
+    taken = server.http.post("/v1/jobs", json={"problem": FOUR, "seed": 3})
     assert taken.status_code == 202
     name = taken.json()["id"]
     assert taken.headers["location"] == f"/v1/jobs/{name}"
@@ -122,7 +118,7 @@ def test_every_example_of_the_openapi_document_is_taken(server: Any) -> None:
 def test_a_job_begins_with_a_plan(server: Any) -> None:
     """With no iterations of the search, and without the network, the plan stays as it is."""
     worse = [[0, 1, 0], [0, 2, 0], [0, 3, 0], [0, 4, 0]]
-    body = {"problem": FOUR | {"capacity": 9, "max_routes": 4}, "start": worse}
+    body = {"problem": FOUR | {"max_routes": 4}, "start": worse}
     told = events_of(server, name := server.take(body))
     first = next(one for one in told if one["event"] == "plan")
     assert first["stage"] == "start"
@@ -169,17 +165,6 @@ def test_a_job_that_waits_is_stopped_without_a_plan(serving: Any) -> None:
     assert server.http.delete(f"/v1/jobs/{first}").json()["cost"] == LOOP
 
 
-def test_unserved_stops_are_explained(server: Any) -> None:
-    """Customer 4 wants more than any vehicle holds."""
-    name = server.take(FOUR | {"demand": [0, 1, 1, 1, 7], "capacity": 3})
-    job = server.ended(name)
-    assert (job["state"], job["feasible"]) == ("done", False)
-    (left,) = job["plan"]["unserved"]
-    assert (left["node"], left["code"]) == (4, "capacity")
-    assert left["message"]
-    assert left["relaxation"]["changes"]
-
-
 def test_a_plan_in_every_format(server: Any) -> None:
     name = server.take(LONLAT | {"name": "three"})
     server.ended(name)
@@ -223,7 +208,7 @@ def test_small_problems_share_a_call(serving: Any) -> None:
 
 def test_results_expire_by_number_and_by_age(serving: Any) -> None:
     server = serving()  # which keeps more than these by itself
-    names = [server.take(FOUR | {"capacity": 9}) for _ in range(4)]
+    names = [server.take(FOUR) for _ in range(4)]
     for name in names:
         server.ended(name)
     server.until(lambda: not server.service.workers.jobs)
@@ -241,26 +226,6 @@ def test_the_page_and_its_headers(server: Any) -> None:
     assert "access-control-allow-origin" not in page.headers
     for path in ("/../app.py", "/%2e%2e/app.py", "/..%2fapp.py", "//etc/passwd", "/.git", "/x.js"):
         assert server.http.get(path).status_code == 404
-
-
-def test_assets_have_their_types(
-    server: Any, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    (tmp_path / "vendor").mkdir()
-    for name in ("index.html", "vendor/map.js", "vendor/map.css", "x.bin", ".hidden"):
-        (tmp_path / name).write_text("x")
-    monkeypatch.setattr("spacevrp.serve.assets.PAGE", tmp_path)
-    kinds = {
-        name: server.http.get(f"/{name}").headers["content-type"].partition(";")[0]
-        for name in ("", "vendor/map.js", "vendor/map.css", "x.bin", ".hidden")
-    }
-    assert kinds == {
-        "": "text/html",
-        "vendor/map.js": "text/javascript",
-        "vendor/map.css": "text/css",
-        "x.bin": "application/octet-stream",
-        ".hidden": "application/problem+json",
-    }
 
 
 def test_metrics_are_text_for_prometheus(server: Any) -> None:

@@ -14,7 +14,7 @@ from spacevrp.engines.base import Account
 from spacevrp.engines.progress import Progress
 from spacevrp.engines.settings import Settings
 from spacevrp.generators import generate
-from spacevrp.problems.deadline import Deadline, TimeIsUp
+from spacevrp.problems.deadline import Deadline
 from spacevrp.problems.problem import Problem
 from spacevrp.problems.solution import Solution
 from spacevrp.solver import Solver
@@ -165,11 +165,6 @@ def test_fleets_and_large_instances_stop_too(solver: Solver) -> None:
         outcome = solver.run(one, time=Deadline(10 * LOOK, clock), search=False, **more)
         assert outcome.results[0].is_legal
         assert clock.looks < 60
-
-
-def test_time_is_up_is_no_error_of_a_search() -> None:
-    with pytest.raises(TimeIsUp):
-        Deadline(0.0).check()
 
 
 def test_a_deadline_of_the_callers_ends_a_call_without_a_time(solver: Solver) -> None:

@@ -36,15 +36,6 @@ def test_a_capacity_that_cannot_bind_changes_nothing(solver: Solver) -> None:
     assert solver.solve(free).cost == pytest.approx(solver.solve(roomy).cost)
 
 
-def test_data_of_any_kind_can_be_solved_at_once(solver: Solver) -> None:
-    table = {"matrix": [[0, 3, 5], [4, 0, 2], [6, 1, 0]]}
-    one = solver.solve(table)
-    assert one.cost == 5 + 1 + 4
-    several = solver.solve([table, scattered(5)])
-    assert several[0].cost == one.cost
-    assert len(several) == 2
-
-
 def test_when_the_day_begins_does_not_matter(solver: Solver) -> None:
     windows = np.array([[0.0, 4.0]] + [[0.1 * k, 0.1 * k + 1.5] for k in range(12)])
     demand = [0.0] + [1.0] * 12

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from typing import Any
 
-import numpy as np
 import pytest
 
 import spacevrp
@@ -132,16 +131,6 @@ def test_without_the_compiled_module_the_networks_plans_come_with_a_note(
     assert caught[0].filename == __file__  # where the call is
 
 
-def test_and_dead_ends_give_the_legal_part_of_a_rollout(solver, monkeypatch):
-    monkeypatch.setattr(native, "core", None)
-    problem = Problem.from_coordinates(
-        [(0, 0), (0, 1), (1, 0), (1, 1)], demand=[0, 2, 2, 2], capacity=3, max_routes=2
-    )
-    plan = solver.solve(problem, partial=True)
-    assert plan.partial
-    assert len(plan.unserved) == 1
-
-
 # ------------------------------------------------------------------------------- what comes of it
 
 
@@ -198,32 +187,6 @@ def test_what_the_network_does_not_know_is_planned_without_it(
 
 
 @needs_search
-def test_service_and_waiting_split_a_route(solver: Solver) -> None:
-    """Both take 4 on the way and 6 in service; alone one takes 2 + 3, the other 4 + 3."""
-    fields = {"depots": [0], "service": [0, 3, 3]}
-    points = [(0, 0), (1, 0), (2, 0)]
-    for limit, routes in ((10.0, 1), (9.5, 2)):
-        problem = Problem.from_coordinates(points, vehicles=[{"max_duration": limit}], **fields)
-        plan = solver.solve(problem)
-        assert plan.feasible
-        assert len(plan.routes) == routes
-
-
-@needs_search
-def test_a_fleet_that_is_too_small_serves_as_many_as_it_can(solver: Solver) -> None:
-    """Two vehicles of 5 for loads of 4, 3, 2, 2 and 1: without one of them at the most."""
-    problem = Problem.from_coordinates(
-        [(0, 0), (1, 0), (0, 1), (2, 2), (3, 1), (1, 3)],
-        demand=[0, 4, 3, 2, 2, 1],
-        capacity=5,
-        max_routes=2,
-    )
-    plan = solver.solve(problem, augment=1, partial=True)
-    assert plan.is_legal
-    assert len(plan.unserved) == 1
-
-
-@needs_search
 def test_an_overloaded_day_leaves_out_the_fewest(solver: Solver) -> None:
     """From 0 to 10 there is time for the four at 1 to 4, or for the one at 5 with the others.
 
@@ -249,28 +212,6 @@ def test_visits_are_weighed_against_penalties(solver: Solver) -> None:
     # A required prize of two customers, whatever they cost.
     prizes = dear.replace(penalty=[0, 0.1, 0.1, 0.1], prize=[0, 1, 1, 1], min_prize=2.0)
     assert solver.solve(prizes, augment=1).plan.skipped == (3,)
-
-
-@needs_search
-def test_pins_stay_whatever_they_cost(solver: Solver) -> None:
-    problem = Problem.from_coordinates(
-        LINE, penalty=[0, 0.1, 0.1, 0.1], vehicles=[{"pinned": [3, 1]}]
-    )
-    (route,) = solver.solve(problem, augment=1).routes
-    assert route[:3] == (0, 3, 1)
-
-
-@needs_search
-@pytest.mark.parametrize("penalty", [0.05, 50.0])
-def test_all_or_none_are_worth_a_visit(solver: Solver, penalty: float) -> None:
-    rng = np.random.default_rng(2)
-    points = rng.random((13, 2)) + 5.0
-    points[0] = 0.0  # far away: every route takes more than 14
-    problem = Problem.from_coordinates(
-        points, demand=[0] + [2] * 12, capacity=8, penalty=np.full(13, penalty)
-    )
-    solution = solver.solve(problem, augment=2)
-    assert len(solution.plan.skipped) == (0 if penalty > 1 else 12)
 
 
 @pytest.mark.parametrize("name", ["PCTSP", "ASPCTSP"])

@@ -245,16 +245,6 @@ def _keeps_rules(problem: Problem, group: list[int]) -> bool:
     )
 
 
-def test_dead_ends_are_cut_back_to_where_they_were_legal() -> None:
-    # From node 3 nothing leads on, and the vehicle comes home from 1 and 2 only.
-    matrix = np.ones((4, 4))
-    matrix[3, :] = INF
-    matrix[3, 1] = 1.0
-    problem = Problem.from_matrix(matrix, demand=[0, 1, 1, 1], capacity=3, max_routes=1)
-    plan = best_partial(problem, [Candidate(INF, 0, np.array([0, 1, 2, 3, 3]))], problem)
-    assert plan.routes == ((0, 1, 2, 0),)
-
-
 def test_half_a_pair_is_taken_out() -> None:
     problem = Problem.from_coordinates(
         [(0, 0), (0, 1), (1, 0), (0, 2), (2, 0)],

@@ -7,7 +7,6 @@ from typing import Any
 import pytest
 import torch
 
-from spacevrp.arguments import add_protocol_option
 from spacevrp.decode import rollout, routes_of
 from spacevrp.engines import batching
 from spacevrp.engines.settings import Settings
@@ -20,7 +19,7 @@ from spacevrp.problems.errors import SpacevrpError
 from spacevrp.problems.problem import Problem
 from spacevrp.problems.solution import Solution
 from spacevrp.search import Improved
-from spacevrp.solver import PROTOCOLS, Solver
+from spacevrp.solver import Solver
 from spacevrp.tensors import stack
 
 
@@ -119,13 +118,6 @@ def test_large_instances_have_all_starts_and_moves(solver, model, monkeypatch):
         assert attempt.solutions[0].cost == pytest.approx(expected, rel=1e-5), name
 
 
-@pytest.mark.parametrize("open_routes", [False, True])
-def test_problems_that_no_variant_is_named_after_are_shown_as_they_are(solver, open_routes):
-    places = [(0, 0), (1, 0), (1, 1), (0, 1), (2, 2)]
-    problem = Problem.from_coordinates(places, open_routes=open_routes)
-    assert solver.solve(problem, protocol="paper").feasible
-
-
 @pytest.mark.parametrize(
     ("protocol", "options"),
     [
@@ -150,16 +142,6 @@ def test_what_agrees_with_a_protocol_is_none(solver: Solver) -> None:
         solver.solve(problem, protocol="paper", policy_heads=0.5)
     with pytest.raises(SpacevrpError, match="expected one of default, network, paper, received"):
         solver.solve(problem, protocol="papers")
-
-
-def test_commands_know_the_same_protocols() -> None:
-    import argparse
-
-    parser = argparse.ArgumentParser()
-    add_protocol_option(parser)
-    (option,) = (action for action in parser._actions if action.dest == "protocol")
-    assert option.choices is not None
-    assert set(option.choices) == set(PROTOCOLS)
 
 
 def test_the_time_of_the_search_is_not_the_referees(solver, monkeypatch):

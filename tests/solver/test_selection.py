@@ -41,6 +41,7 @@ def test_many_are_selected_as_each_alone() -> None:
     costs = [None if plan is None else plan.cost for plan, _, _ in together[:8]]
     assert costs == [16.0, 16.0, None, None, None, 2.0, 2.0, 4.0]
     assert [refused for _, _, refused in together[:8]] == [1, 0, 1, 0, 0, 0, 0, 0]
+    assert together[2][1].startswith("the best plan breaks a rule: route 1 leaves with a load of 4")
     assert select_all([]) == []
 
 

@@ -2,18 +2,15 @@
 
 from __future__ import annotations
 
-from itertools import pairwise
-
 import numpy as np
 import pytest
 
 import spacevrp
-from spacevrp.engines.grouping import group
 from spacevrp.generators import generate
 from spacevrp.model import SpaceModel
 from spacevrp.problems.errors import SpacevrpError
 from spacevrp.problems.problem import Problem
-from spacevrp.problems.reductions import other_reductions, plain_reduction
+from spacevrp.problems.reductions import plain_reduction
 from spacevrp.problems.referee import judge
 from spacevrp.problems.solution import Solution
 from spacevrp.solver import Solver
@@ -81,19 +78,6 @@ def test_the_function_and_the_class_agree(model: SpaceModel) -> None:
     assert spacevrp.solve(problem, weights=model, device="cpu", augment=2) == expected
 
 
-def test_a_matrix_with_missing_arcs(solver: Solver) -> None:
-    rng = np.random.default_rng(3)
-    matrix = rng.uniform(1, 9, (9, 9))
-    missing = rng.random((9, 9)) < 0.3
-    missing[0, :] = missing[:, 0] = False
-    matrix[missing] = np.inf
-    problem = Problem.from_matrix(matrix, demand=[0, *[2] * 8], capacity=6)
-    plan = solver.solve(problem)
-    assert plan.feasible
-    assert np.isfinite(plan.cost)
-    assert all(not missing[a, b] for r in plan.routes for a, b in pairwise(r))
-
-
 def test_durations_of_their_own(solver: Solver) -> None:
     # Near in distance, far in time: customers 1 and 2 cannot share a route.
     distances = [[0, 1, 1], [1, 0, 1], [1, 1, 0]]
@@ -136,21 +120,6 @@ def test_a_plan_that_the_referee_refuses_is_passed_over(solver: Solver) -> None:
     assert reason.startswith("the best plan breaks a rule: route 1 leaves with a load of 4")
 
 
-def test_where_the_model_saw_other_costs_all_candidates_are_compared() -> None:
-    """It holds the first for better, by the ways to the nearest depots; the referee does not."""
-    from spacevrp.inference.construct import Candidate
-
-    line = [(0, 0), (10, 0), (1, 0), (9, 0)]
-    problem = Problem.from_coordinates(line, depots=(0, 1), demand=[0, 0, 1, 1], capacity=2)
-    (reduction,) = other_reductions(problem)
-    across = Candidate(10.0, 0, np.array([0, 1, 2, 0]))
-    apart = Candidate(10.1, 1, np.array([0, 1, 0, 2, 0]))
-    solution, _, refused = select(problem, [across, apart], reduction)
-    assert solution is not None
-    assert solution.routes == ((0, 2, 0), (1, 3, 1))
-    assert (solution.cost, refused) == (4.0, 0)
-
-
 @pytest.mark.slow
 def test_the_decomposition_is_taken_where_it_is_better(solver, monkeypatch):
     """Never worse than without, better somewhere, and whole: judged like any other plan."""
@@ -180,17 +149,6 @@ def test_an_attempt_tells_what_failed_and_where_the_time_went(solver: Solver) ->
     assert seconds.searching > seconds.judging
 
 
-def test_instances_of_like_size_and_kind_are_solved_together() -> None:
-    problems = [
-        *generate("CVRP", 20, 1),
-        *generate("MDCVRP", 19, 1),  # as many nodes, but three depots
-        *generate("TSP", 60, 1),
-        *generate("ACVRPBTW", 21, 1),
-        *generate("PDTSP", 22, 1),
-    ]
-    assert group(problems, range(5), 8) == [(8, [0, 3, 4]), (8, [2]), (8, [1])]
-
-
 @pytest.mark.parametrize(
     ("arguments", "message"),
     [
@@ -204,15 +162,6 @@ def test_instances_of_like_size_and_kind_are_solved_together() -> None:
 def test_bad_arguments_are_named(solver, arguments, message):
     with pytest.raises(SpacevrpError, match=f"^{message}$"):
         solver.solve(generate("CVRP", 10), **arguments)  # type: ignore[call-overload]
-
-
-def test_what_is_no_problem_is_named(solver: Solver) -> None:
-    with pytest.raises(SpacevrpError, match="expected a Problem or several, received 3"):
-        solver.solve(3)  # type: ignore[call-overload]
-    with pytest.raises(SpacevrpError, match=r"problem, number 1: .*received 'CVRP'"):
-        solver.solve([generate("CVRP", 10)[0], "CVRP"])  # type: ignore[list-item]
-    with pytest.raises(SpacevrpError, match=r"received 'x\.vrp'; see spacevrp\.read"):
-        solver.solve("x.vrp")  # type: ignore[call-overload]
 
 
 # ------------------------------------------------------------------------- the second attempt

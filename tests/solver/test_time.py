@@ -115,17 +115,6 @@ def test_a_time_too_short_for_the_network_still_gives_a_plan(solver_of, fake, cl
     assert outcome.notes[0].startswith("begun without the network: the time was too short")
 
 
-@needs_search
-@pytest.mark.parametrize("starts", [None, 2])
-def test_large_instances_go_without_the_network(solver_of, fake, monkeypatch, starts):
-    """Unless something is said of its plans."""
-    monkeypatch.setattr("spacevrp.solver.effort.MOST_FOR_NETWORK", 10)
-    outcome = solver_of(fake).run(generate("CVRP", 12, 1), time=0.6, start_nodes=starts)
-    assert outcome.results[0].feasible
-    assert bool(fake.calls) == (starts is not None)
-    assert any("12 customers, begun without" in note for note in outcome.notes) == (starts is None)
-
-
 def test_a_partial_plan_says_why(solver_of: Any, fake: FakeEngine, clock: Clock) -> None:
     """The network comes to dead ends only, and the fleet is too small for all customers."""
     fake.stuck = True

@@ -78,11 +78,6 @@ def test_the_choice_is_by_what_is_expected(solver: Solver, monkeypatch: pytest.M
     assert attempt.solutions[0].hindsight == pytest.approx(4)
 
 
-def test_known_prizes_need_no_such_care(solver: Solver) -> None:
-    plan = solver.solve(two_ways(None), augment=1, protocol="network")
-    assert plan.expected is plan.hindsight is None
-
-
 def test_a_tour_of_everybody_is_compared_with_what_is_expected(solver, monkeypatch):
     monkeypatch.setattr(search, "_roll_out", go_straight)
     # East, or west, and home is expected to cost 2 + 9 + 9; the tour of everybody costs 6.

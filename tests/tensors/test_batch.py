@@ -7,7 +7,7 @@ import pytest
 import torch
 
 from spacevrp.problems.problem import Problem
-from spacevrp.tensors import PAIRED_LOAD, stack
+from spacevrp.tensors import stack
 
 
 def test_depots_come_first_then_customers_then_padding():
@@ -56,17 +56,6 @@ def test_lengths_and_times_are_in_units_and_goods_are_not():
     assert (float(batch.prize[0, 1]), float(batch.min_prize)) == (3.0, 2.0)
 
 
-def test_pairs_are_partners_by_position():
-    points = [(float(x), 0.0) for x in range(5)]
-    problem = Problem.from_coordinates(points, depots=(2,), pairs=((4, 0), (1, 3)))
-    batch = stack([problem])
-    # Positions: depot 2, then 0, 1, 3, 4.
-    assert batch.partner.tolist() == [[0, 4, 3, 2, 1]]
-    assert batch.is_pickup.tolist() == [[False, False, True, False, True]]
-    assert batch.is_delivery.tolist() == [[False, True, False, True, False]]
-    assert int(batch.load_rule) == PAIRED_LOAD
-
-
 def test_no_more_prize_is_demanded_than_there_is(four_customers):
     problem = four_customers(prize=[0, 1, 1, 1, 1], penalty=[0, 1, 1, 1, 1], min_prize=9.0)
     assert float(stack([problem]).min_prize) == 4.0
@@ -74,26 +63,6 @@ def test_no_more_prize_is_demanded_than_there_is(four_customers):
     assert float(stack([revealed]).min_prize) == 2.5
     assert stack([revealed]).prize[0].tolist() == [0, 1, 1, 1, 1]
     assert stack([revealed]).revealed_prize[0].tolist() == [0, 1, 0, 0, 1.5]
-
-
-def test_skipping_costs_nothing_where_prize_is_maximised(four_customers):
-    problem = four_customers(prize=[0, 1, 2, 3, 4], max_length=9.0, maximise_prize=True)
-    batch = stack([problem])
-    assert (batch.penalty == 0).all()
-    assert not batch.compulsory.any()
-
-
-def test_variants_of_different_sizes_share_a_batch(four_customers):
-    small = Problem.from_coordinates([(0.0, 0.0), (1.0, 0.0)], depots=())
-    slow = four_customers(durations=2 * np.array(four_customers().distances.matrix()))
-    batch = stack([small, slow])
-    assert (batch.size, batch.num_nodes) == (2, 5)
-    assert batch.is_node.sum(dim=1).tolist() == [2, 5]
-    assert batch.has_depot.tolist() == [False, True]
-    assert torch.equal(batch.duration[0], batch.distance[0])
-    in_their_units = batch.duration[1] * slow.unit_of_time, batch.distance[1] * slow.unit
-    assert torch.allclose(in_their_units[0], 2 * in_their_units[1])
-    assert batch.attributes[0].sum() == 0
 
 
 def test_selecting_repeating_and_converting(four_customers):

@@ -60,12 +60,6 @@ def test_settings() -> None:
     assert config.model.feedforward == 512
 
 
-def test_lists_will_do_in_python() -> None:
-    config = TrainConfig(variants=["CVRP"], sizes=[20, 30], betas=[0.8, 0.9])  # type: ignore[arg-type]
-    assert config == TrainConfig(variants=("CVRP",), sizes=(20, 30), betas=(0.8, 0.9))
-    hash(config)
-
-
 def test_settings_hold_together_not_one_by_one() -> None:
     # Three shards do not divide 128 instances, but they divide 96.
     config = TrainConfig().changed(["shards=3", "batch=96"])
@@ -90,17 +84,12 @@ def test_what_is_no_setting(setting: str) -> None:
             "arc_credit: expected 0 with the baseline `state`, received 0.5",
         ),
         ({"steps": 0}, "steps: expected a whole number of at least 1, received 0"),
-        ({"steps": 1.5}, "steps: expected a whole number"),
-        ({"seed": -1}, "seed: expected a whole number of at least 0"),
-        ({"learning_rate": float("inf")}, "learning_rate"),
         ({"clip": float("nan")}, "clip: expected a number of at least 0"),
         ({"sure": 0.1}, "sure: expected a number from 0.5 to 1, received 0.1"),
-        ({"depot_temperature": -1}, "depot_temperature: expected a number of at least 0"),
         ({"average": 1.0}, "average: expected a number from 0 to below 1"),
         ({"varied": 0.002}, "varied: expected 0, or at least 0.0042 for this batch"),
         ({"mixed": "yes"}, "mixed: expected true or false, received 'yes'"),
         ({"variants": "TSP"}, "variants: expected a list of names, received 'TSP'"),
-        ({"variants": []}, "variants: expected at least one variant"),
         ({"variants": ["TSP", "TSP"]}, "variants: expected each variant once"),
         ({"variants": ["FLYING"]}, "FLYING"),
         ({"extra": ["CVRPL"]}, "extra: expected some of ATSP, TSP.*received 'CVRPL'"),
@@ -108,7 +97,6 @@ def test_what_is_no_setting(setting: str) -> None:
         ({"sizes": 20}, "sizes: expected a list of numbers"),
         ({"sizes": [20, 2]}, "size: expected a whole number of at least 4"),
         ({"size": 7}, "size: expected an even number"),
-        ({"betas": [0.9]}, "betas: expected two numbers"),
         ({"betas": [0.9, 1.0]}, "betas: expected two numbers from 0 to below 1"),
         ({"shards": 3}, "shards: expected a divisor of the batch 128, received 3"),
         ({"optimizer": "sgd"}, "optimizer: expected one of muon, adamw, received 'sgd'"),

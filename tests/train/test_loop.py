@@ -19,7 +19,7 @@ from spacevrp.model.weights import load_weights
 from spacevrp.problems.errors import SpacevrpError
 from spacevrp.train import checkpoint
 from spacevrp.train.config import TrainConfig
-from spacevrp.train.loop import Outcome, _Loop, stream_seed, train
+from spacevrp.train.loop import Outcome, _Loop, train
 from spacevrp.train.mixes import choose_problem, choose_size
 from spacevrp.train.schedule import rate_factor
 from spacevrp.train.state import TrainState
@@ -98,17 +98,6 @@ def test_one_problem_a_batch(tiny: Build, tmp_path: Path) -> None:
         drawn.append(name)
     assert drawn == [config.variants[choose_problem(config, step)] for step in range(6)]
     assert len(set(drawn)) > 1
-
-
-def test_streams_differ_by_seed_step_and_shard() -> None:
-    seeds = {
-        stream_seed(seed, step, shard)
-        for seed in range(3)
-        for step in range(50)
-        for shard in range(4)
-    }
-    assert len(seeds) == 600
-    assert all(0 <= seed < 2**63 for seed in seeds)
 
 
 def test_sizes_are_drawn_from_the_list(tiny, tmp_path, monkeypatch):

@@ -28,12 +28,6 @@ def problems_of(config: TrainConfig, steps: int) -> list[list[int]]:
     ]
 
 
-def test_a_batch_as_large_as_usual_begins_with_the_first_problem_every_time() -> None:
-    config = TrainConfig()
-    assert problems_of(config, 3) == [[row % 12 for row in range(128)]] * 3
-    assert len(Mixes(config, 100).distinct) == 1
-
-
 @pytest.mark.parametrize("shards", [2, 4, 8, 24])
 def test_shards_go_on_where_the_one_before_ended(tiny: Build, shards: int) -> None:
     config = tiny(batch=24, shards=shards)

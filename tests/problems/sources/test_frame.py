@@ -3,8 +3,7 @@
 from __future__ import annotations
 
 import math
-import warnings
-from datetime import datetime, timedelta
+from datetime import datetime
 from typing import Any
 
 import numpy as np
@@ -179,12 +178,6 @@ def test_every_column_is_in_the_documentation() -> None:
     for names in COLUMNS.values():
         for name in names:
             assert f"`{name}`" in text, name
-
-
-def test_a_table_without_strangers_warns_of_nothing() -> None:
-    with warnings.catch_warnings():
-        warnings.simplefilter("error")
-        Problem.from_frame({**STOPS, "service": [timedelta(minutes=1)] * 4})
 
 
 LOADED = {"x": [0, 3, 0], "y": [0, 4, 4], "kg": [None, 20, 8], "m3": [0, 5, 2]}

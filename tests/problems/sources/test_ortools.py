@@ -61,13 +61,6 @@ def test_what_gets_on_board_is_what_leaves_the_customer() -> None:
     assert not any(math.copysign(1, zero) < 0 for zero in problem.demand[[0]])
 
 
-def test_code_becomes_keywords() -> None:
-    problem = Problem.from_ortools(DATA, max_length=30, penalty=[0, 9, 9, 9], ids=list("abcd"))
-    assert problem.max_length == 30
-    assert problem.penalty[2] == 9
-    assert problem.ids == ("a", "b", "c", "d")
-
-
 def test_places_and_ends() -> None:
     problem = Problem.from_ortools(
         {"locations": [(0, 0), (3, 4)], "num_vehicles": 1, "starts": [1], "ends": [1]}
@@ -149,16 +142,6 @@ def test_the_horizon_that_examples_put_into_code_is_a_shift() -> None:
     for end, feasible in ((30, True), (24, True), (23, False)):
         problem = Problem.from_ortools(TIMED, vehicles=[{"count": 4, "window": (0, end)}])
         assert Solution.judged(problem, PUBLISHED).feasible is feasible
-
-
-def test_the_official_example_is_solved() -> None:
-    pytest.importorskip("torch")
-    from spacevrp.solver import Solver
-
-    solution = Solver(device="cpu").solve(Problem.from_ortools(TIMED))
-    assert solution.feasible
-    assert solution.cost >= 71  # which OR-Tools' search found, and nobody beats
-    assert len(solution.routes) <= 4
 
 
 def test_answers_name_vehicles_as_the_dictionary_counts_them() -> None:

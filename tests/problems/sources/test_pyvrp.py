@@ -76,57 +76,19 @@ def test_a_model_is_as_good_as_its_data() -> None:
     assert not cost(model.data(), [[0, 1, 2]])[0]
 
 
-def test_everything_a_type_can_have() -> None:
-    kinds = [
-        pyvrp.VehicleType(
-            2, [5], fixed_cost=7, unit_distance_cost=3, max_distance=150, name="small",
-            tw_early=10, tw_late=900, start_late=50, reload_depots=[0], max_reloads=1,
-        ),
-        pyvrp.VehicleType(
-            1, [9], shift_duration=100, max_overtime=60, unit_overtime_cost=2,
-            unit_duration_cost=1, profile=1,
-        ),
-    ]  # fmt: skip
+def test_a_profile_without_roads_bars_its_vehicles() -> None:
     barred = matrix()
     barred[1, :] = barred[:, 1] = 2**44  # the second type may not serve the first client
     barred[1, 1] = 0
-    clients = [
-        pyvrp.Client(1, [2], release_time=20),
-        pyvrp.Client(2, [3], prize=11, required=False),
-        pyvrp.Client(3, [4], [1], tw_early=60, tw_late=400, service_duration=9),
-    ]
+    near = pyvrp.VehicleType(2, [9], name="near", max_distance=150)
     held = data(
-        clients=clients,
-        vehicle_types=kinds,
+        vehicle_types=[near, pyvrp.VehicleType(1, [9], profile=1)],
         distance_matrices=[matrix(), barred],
         duration_matrices=[matrix(), matrix()],
     )
-    problem = Problem.from_pyvrp(held)
-    small, large = problem.fleet
-    assert (small.name, small.leaves_from, small.back_by, small.latest_start) == (
-        "small",
-        10,
-        900,
-        50,
-    )
-    assert (small.reload_depots, small.max_reloads, small.max_length) == ((0,), 1, 150)
-    assert (large.max_duration, large.max_overtime, large.overtime_cost) == (100, 60, 2)
-    assert large.forbidden == {1}
-    for routes, kinds_of, ours in (
-        ([[0], [2]], [0, 1], [[0, 1, 0], [0, 3, 0]]),
-        ([[0], [1, 2]], [0, 1], [[0, 1, 0], [0, 2, 3, 0]]),
-        ([[0, 1], [2]], [0, 1], [[0, 1, 2, 0], [0, 3, 0]]),
-        ([[0, 1, 2]], [0], [[0, 1, 2, 3, 0]]),  # too much
-        ([["C0", "D0", "C2"]], [0], [[0, 1, 0, 3, 0]]),
-    ):
-        listed: list[Any] = [
-            [pyvrp.Activity(one) for one in route] if isinstance(route[0], str) else route
-            for route in routes
-        ]
-        plan = Solution.judged(problem, ours, kinds_of)
-        feasible, price = cost(held, listed, kinds_of)
-        assert plan.feasible == feasible, ours
-        assert plan.cost == price or not feasible, ours
+    first, second = Problem.from_pyvrp(held).fleet
+    assert (first.name, first.count, first.max_length) == ("near", 2, 150)
+    assert (first.forbidden, second.forbidden) == (frozenset(), {1})
 
 
 def test_shipments_groups_and_kinds_of_load() -> None:
@@ -228,6 +190,7 @@ def random_data(seed: int) -> Any:
             [int(draw.integers(6, 12))],
             fixed_cost=int(draw.integers(0, 30)),
             unit_distance_cost=int(draw.integers(1, 4)),
+            max_distance=int(draw.integers(180, 400)),
             unit_duration_cost=int(draw.integers(0, 3)),
             shift_duration=int(draw.integers(150, 300)),
             max_overtime=int(draw.integers(0, 80)),

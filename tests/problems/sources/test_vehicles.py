@@ -12,7 +12,6 @@ from spacevrp.cli.main import main
 from spacevrp.formats import FormatWarning, read, read_vehicles
 from spacevrp.problems.errors import FormatError, ProblemError
 from spacevrp.problems.problem import Problem
-from spacevrp.problems.solution import Solution
 from spacevrp.problems.sources import vehicles_from_table
 from spacevrp.problems.sources.frame import ColumnWarning
 
@@ -47,15 +46,6 @@ def test_a_table_of_vehicles_says_what_each_type_is() -> None:
     assert truck.leaves_from == 1
     (pause,) = truck.breaks
     assert (pause.duration, pause.windows) == (3, ((4, 9),))
-
-
-def test_plans_cost_what_the_table_says() -> None:
-    problem = Problem.from_frame(STOPS, vehicles=VANS)
-    plan = Solution.judged(problem, [[0, 1, 0], [0, 2, 3, 0]], [0, 1])
-    # 6 by a van, 5 and twice 12 by the truck.
-    assert (plan.feasible, plan.cost) == (True, 6 + 5 + 24)
-    wrong = Solution.judged(problem, [[0, 1, 0], [0, 2, 0], [0, 3, 0]], [0, 1, 0])
-    assert [(one.code, one.node) for one in wrong.violations] == [("vehicle", 3)]
 
 
 @pytest.mark.parametrize(

@@ -153,6 +153,7 @@ def test_places_without_a_matrix_need_a_speed() -> None:
         (changed(DOCUMENT, "jobs", 0, "location_index", to=None), ProblemError, "a row of the"),
         (changed(DOCUMENT, "jobs", 0, "time_windows", to=[[1]]), ProblemError, r"\[start, end\]"),
         (changed(DOCUMENT, "jobs", 0, to=7), ProblemError, "job 0: expected a table of keys"),
+        (changed(DOCUMENT, "vehicles", 0, "skills", to=[[1]]), ProblemError, "whole numbers"),
         (changed(DOCUMENT, "matrices", to={"bike": {}}), ProblemError, "expected profile 'car'"),
         (changed(DOCUMENT, "matrices", "car", to={}), ProblemError, "expected durations"),
         (changed(DOCUMENT, "matrices", "car", "durations", to=[[0]]), ProblemError, "0 to 0"),
@@ -241,33 +242,6 @@ def test_a_mixed_fleet() -> None:
     assert (last.name, last.end, last.max_length, last.forbidden) == ("4", None, 2000, {3})
 
 
-def test_vroom_itself_says_the_same_of_a_mixed_fleet(tmp_path: Path) -> None:
-    """Its own plan, by its own vehicles: legal here, at the same cost."""
-    vroom = pytest.importorskip("vroom", reason="an extra")
-    path = tmp_path / "mixed.json"
-    path.write_text(json.dumps(MIXED))
-    answer = vroom.Input.from_json(str(path)).solve(exploration_level=5, nb_threads=1).to_dict()
-    assert answer["summary"]["unassigned"] == 0
-    problem = Problem.from_vroom(MIXED)
-    names = {1: "1, 2", 2: "1, 2", 3: "lorry", 4: "4"}
-    routes, vehicles = [], []
-    for route in answer["routes"]:
-        vehicles.append(names[route["vehicle"]])
-        terms = next(one for one in problem.fleet if one.name == vehicles[-1])
-        stops = [problem.ids.index(step["id"]) for step in route["steps"] if step["type"] == "job"]
-        routes.append([terms.start, *stops, *([] if terms.end is None else [terms.end])])
-    solution = Solution.judged(problem, routes, vehicles)
-    assert solution.feasible
-    assert solution.cost == answer["summary"]["cost"]
-
-
-def test_an_odd_capacity_makes_a_type() -> None:
-    problem = Problem.from_vroom(changed(DOCUMENT, "vehicles", 1, "capacity", to=[6]))
-    assert [terms.capacities for terms in problem.fleet] == [(5,), (6,)]
-    assert problem.max_routes is None
-    assert problem.fleet_size == 2
-
-
 def test_answers_name_vehicles_and_tasks_as_the_document_does() -> None:
     """By hand: the lorry takes 13 and 14, vehicles 1 and 2 the others, in the order of the plan."""
     problem = Problem.from_vroom(MIXED)
@@ -343,13 +317,3 @@ def test_costs_of_their_own_are_no_times() -> None:
     assert problem.distances.between(0, 1) == 7
     assert problem.durations.between(0, 1) == 10
     assert [terms.fixed_cost for terms in problem.fleet] == [0, 90]
-
-
-def test_skills_that_are_no_numbers() -> None:
-    document = {
-        "vehicles": [{"id": 1, "start_index": 0, "end_index": 0, "skills": [[1]]}],
-        "jobs": [{"id": 1, "location_index": 1, "skills": [1]}],
-        "matrices": {"car": {"durations": [[0, 1], [1, 0]]}},
-    }
-    with pytest.raises(ProblemError, match="skills: expected whole numbers, received"):
-        Problem.from_vroom(document)

@@ -9,7 +9,7 @@ from typing import Any
 
 import numpy as np
 from hypothesis import strategies as st
-from native_problems import build
+from random_problems import build
 
 from spacevrp.problems.errors import ProblemError
 from spacevrp.problems.objective import TERMS, Objective
