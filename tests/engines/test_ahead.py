@@ -58,7 +58,7 @@ def test_the_source_works_in_a_thread_within_the_given_context() -> None:
 
 def test_a_block_prepared_ahead_is_the_block_that_is_taken() -> None:
     problems = generate("CVRP", 6, 5)
-    coming = Coming(problems, [None] * 5)
+    coming = Coming(problems)
     assert coming.take(0, 2).problems == problems[:2]
     coming.begin(2, 2)
     assert coming.take(2, 2).problems == problems[2:4]

@@ -92,7 +92,7 @@ def test_torch_is_asked_for_a_gpu_only_where_there_may_be_one(monkeypatch):
 
 @pytest.mark.parametrize("variant", VARIANTS)
 def test_the_same_plans(both: tuple[Solver, Solver], variant: str) -> None:
-    """With the usual samples, policy heads and other reductions of the problem."""
+    """With the usual samples and policy heads."""
     problems = generate(variant, 12, 2, seed=3)
     for options in ({"augment": 2}, {"augment": 2, "protocol": "paper"}, {"candidates": 5}):
         here, there = (

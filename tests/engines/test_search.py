@@ -12,30 +12,23 @@ from typing import Any
 import pytest
 import torch
 
-from spacevrp.decode import routes_of
 from spacevrp.decode.trace import Trace
 from spacevrp.engines import search
 from spacevrp.engines.devices import choose_device
-from spacevrp.engines.memory import Cut
 from spacevrp.engines.progress import Progress
 from spacevrp.engines.search import (
     Best,
     Moves,
-    Prepared,
     choose,
     choose_starts,
-    search_block,
     uses_kernel,
 )
-from spacevrp.engines.settings import Settings
 from spacevrp.env import Environment
 from spacevrp.env.returns import return_paths
 from spacevrp.generators import generate
 from spacevrp.model import ModelConfig, SpaceModel
 from spacevrp.problems.errors import SpacevrpError
 from spacevrp.problems.problem import Problem
-from spacevrp.problems.reductions import other_reductions
-from spacevrp.problems.referee import judge
 from spacevrp.solver import Solver
 from spacevrp.tensors import stack
 
@@ -49,28 +42,6 @@ def test_all_starts_and_some_spread_evenly() -> None:
     assert every[1].tolist() == 2 * list(range(1, 7))
     assert choose_starts(environment, 4).tolist() == [[1, 4, 7, 10], [1, 2, 4, 5]]
     assert choose_starts(environment, 99).tolist() == every.tolist()
-
-
-def test_what_the_network_is_shown_changes_moves_and_not_costs(model: SpaceModel) -> None:
-    """Shown the same it does the same; shown something else it is charged what is."""
-    problems = generate("PDCVRP", 20, 2)
-    settings = Settings(augmentations=2, starts=None, samples=0, seed=0)
-
-    def routes(shown: list[Problem] | None) -> list[list[tuple[float, list[int]]]]:
-        prepared = Prepared.of(problems, shown)
-        found = search_block(model, prepared, settings, Cut(2, 2, 20), lambda done: None)
-        return [[(c.cost, c.sequence.tolist()) for c in some] for some in found]
-
-    plain = routes(None)
-    assert routes(list(problems)) == plain
-    near = [reduction.shown for p in problems for reduction in other_reductions(p)[1:]]
-    other = routes([one for one in near if one is not None])
-    assert other != plain
-    for problem, some in zip(problems, other, strict=True):
-        for cost, sequence in some:
-            judged = judge(problem, routes_of(problem, sequence))
-            assert judged.feasible
-            assert judged.cost == pytest.approx(cost * problem.unit, rel=1e-5)
 
 
 def test_the_device_is_checked(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -201,7 +172,6 @@ from spacevrp.decode.fused import Launch
 from spacevrp.generators import generate
 from spacevrp.model import ModelConfig, SpaceModel
 from spacevrp.problems.problem import Problem
-from spacevrp.problems.reductions import other_reductions
 from spacevrp.problems.referee import judge
 from spacevrp.engines import search
 from spacevrp.solver import Solver

@@ -161,17 +161,11 @@ def test_ways_home_over_other_customers(bundled: SpaceModel, network_of: Of) -> 
     assert math.isinf(stuck[0].cost)
 
 
-def test_what_the_network_is_shown(bundled: SpaceModel, network_of: Of) -> None:
-    (problem,) = generate("CVRP", 10, 1, 1)
-    other = Problem.from_matrix(
-        problem.distances.matrix() * 2.0, depots=problem.depots, demand=problem.demand, capacity=99
-    )
-    shown = Prepared.of([problem], [other])
-    wanted = search_block(bundled, shown, Settings(), Cut(1, 1, 10**6), lambda _: None)
+def test_finished_rollouts_are_told(bundled: SpaceModel, network_of: Of) -> None:
     done: list[int] = []
-    got = construct(network_of(bundled), [problem], Settings(), shown=[other], report=done.append)
-    assert_same_best(wanted, list(got))
-    assert sum(done) > 0
+    settings = Settings(augmentations=2, starts=None, samples=0)
+    list(construct(network_of(bundled), generate("CVRP", 10, 3), settings, report=done.append))
+    assert sum(done) == 3 * 2 * 10
 
 
 def test_a_deadline(bundled: SpaceModel, network_of: Of) -> None:

@@ -437,13 +437,10 @@ def test_who_does_not_know_the_rules_does_not_take_the_problem(tmp_path: Path) -
     from spacevrp.arrays.fleet import fleet_view
     from spacevrp.arrays.rows import uniform_view
     from spacevrp.problems.canonical import canonical
-    from spacevrp.problems.reductions import decompose, other_reductions
 
     problem = line(setup=[0, 1, 1, 1, 0], depots=[0, 4], demand=[0, 1, 1, 1, 0])
     assert sheet_arguments(problem) is None
     assert canonical(problem) is problem
-    assert decompose(problem) is None
-    assert other_reductions(problem) == []
     for view in (uniform_view, fleet_view):
         with pytest.raises(UnsupportedError, match="a batch has no place for setup"):
             view(problem)

@@ -122,7 +122,7 @@ class FakeEngine:
         return None
 
     def search(
-        self, several: Sequence[Problem], shown: Any, settings: Settings, *_: Any
+        self, several: Sequence[Problem], settings: Settings, *_: Any
     ) -> Iterator[list[Candidate]]:
         self.calls.append(settings)
         for problem in several:

@@ -145,7 +145,7 @@ def test_the_augmentations_in_time_count(solver: Solver, monkeypatch: pytest.Mon
     def plans(augmentations: int, deadline: Deadline) -> list[list[int]]:
         settings = Settings(augmentations=augmentations, deadline=deadline)
         with Progress(1, False) as progress:
-            (found,) = solver.engine.search([problem], [None], settings, progress, Account())
+            (found,) = solver.engine.search([problem], settings, progress, Account())
         return [one.sequence.tolist() for one in found]
 
     monkeypatch.setattr(batching, "search_block", one_by_one)

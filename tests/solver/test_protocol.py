@@ -63,8 +63,7 @@ def test_nothing_but_the_networks_rollouts_runs(solver, monkeypatch):
 
         monkeypatch.setattr(f"spacevrp.solver.{name}", noted)
 
-    note("reduce.other_reductions", [])
-    note("reduce.decompose", None)
+    note("reduce.canonical", lambda problem: problem)
     note("improve.improve", lambda problems, plans: Improved(plans))
     monkeypatch.setattr("spacevrp.solver.solver.can_search", lambda problem: True)
     monkeypatch.setattr("spacevrp.native.core", object())
@@ -73,20 +72,18 @@ def test_nothing_but_the_networks_rollouts_runs(solver, monkeypatch):
     solver.run(problems, protocol="paper", **options)
     assert called == []
     solver.run(problems, protocol="network", **options)
-    assert set(called) == {"reduce.other_reductions", "reduce.decompose"}
+    assert set(called) == {"reduce.canonical"}
     called.clear()
     solver.run(problems, protocol="default", **options)
-    assert set(called) == {"improve.improve"}  # other forms do not pay where the search follows
+    assert set(called) == {"reduce.canonical", "improve.improve"}
 
 
 def test_augmentations_follow_the_distances(solver, monkeypatch):
     seen: list[tuple[str, int, float]] = []
 
-    def search(
-        self: Any, several: list[Problem], shown: Any, settings: Settings, progress: Any
-    ) -> Any:
+    def search(self: Any, several: list[Problem], settings: Settings, progress: Any) -> Any:
         seen.append((several[0].variant or "", settings.augmentations, settings.heads))
-        return original(self, several, shown, settings, progress)
+        return original(self, several, settings, progress)
 
     original = batching.Batcher.search
     monkeypatch.setattr(batching.Batcher, "search", search)

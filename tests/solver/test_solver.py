@@ -10,7 +10,6 @@ from spacevrp.generators import generate
 from spacevrp.model import SpaceModel
 from spacevrp.problems.errors import SpacevrpError
 from spacevrp.problems.problem import Problem
-from spacevrp.problems.reductions import plain_reduction
 from spacevrp.problems.referee import judge
 from spacevrp.problems.solution import Solution
 from spacevrp.solver import Solver
@@ -110,27 +109,13 @@ def test_a_plan_that_the_referee_refuses_is_passed_over(solver: Solver) -> None:
     overloaded = Candidate(11.0, 0, np.array([0, 1, 2, 0]))
     legal = Candidate(16.0, 1, np.array([0, 1, 0, 2, 0, 0]))
     stuck = Candidate(float("inf"), 2, np.array([0, 1, 1]))
-    reduction = plain_reduction(problem)
-    solution, reason, refused = select(problem, [overloaded, legal, stuck], reduction)
+    solution, reason, refused = select(problem, [overloaded, legal, stuck], problem)
     assert solution is not None
     assert solution.routes == ((0, 1, 0), (0, 2, 0))
     assert (solution.cost, reason, refused) == (16.0, "", 1)
-    solution, reason, refused = select(problem, [overloaded, stuck], reduction)
+    solution, reason, refused = select(problem, [overloaded, stuck], problem)
     assert (solution, refused) == (None, 1)
     assert reason.startswith("the best plan breaks a rule: route 1 leaves with a load of 4")
-
-
-@pytest.mark.slow
-def test_the_decomposition_is_taken_where_it_is_better(solver, monkeypatch):
-    """Never worse than without, better somewhere, and whole: judged like any other plan."""
-    problems = generate("MDCVRPBP", 30, 6)
-    found = solver.solve(problems, augment=2)
-    assert all(judge(p, s.routes).feasible for p, s in zip(problems, found, strict=True))
-    monkeypatch.setattr("spacevrp.solver.reduce.decompose", lambda problem: None)
-    without = solver.solve(problems, augment=2)
-    costs = [(a.cost, b.cost) for a, b in zip(found, without, strict=True)]
-    assert all(a <= b for a, b in costs)
-    assert any(a < b for a, b in costs)
 
 
 def test_an_attempt_tells_what_failed_and_where_the_time_went(solver: Solver) -> None:

@@ -57,14 +57,11 @@ class Engine(Protocol):
     def search(
         self,
         several: Sequence[Problem],
-        shown: Sequence[Problem | None],
         settings: Settings,
         progress: Progress,
         account: Account,
     ) -> Iterator[list[Candidate]]:
         """The candidates of each of a group of problems, in order, best first.
-
-        ``shown`` is what the network sees in their place, where that is something else.
 
         Raises
         ------

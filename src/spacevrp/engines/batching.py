@@ -31,8 +31,8 @@ _TIMED_INSTANCES = 16
 class Coming:
     """Problems of a group as tensors, block by block; the next while the device has the last."""
 
-    def __init__(self, problems: Sequence[Problem], shown: Sequence[Problem | None]) -> None:
-        self.problems, self._shown = problems, shown
+    def __init__(self, problems: Sequence[Problem]) -> None:
+        self.problems = problems
         self._next: tuple[tuple[int, int], Future[Prepared]] | None = None
         self._thread = ThreadPoolExecutor(1, "spacevrp-prepare")  # begins with the first task
 
@@ -50,12 +50,7 @@ class Coming:
         return self._prepare(position, most)
 
     def _prepare(self, position: int, most: int) -> Prepared:
-        block = self.problems[position : position + most]
-        seen = self._shown[position : position + most]
-        shown = None
-        if any(seen):
-            shown = [one or problem for one, problem in zip(seen, block, strict=True)]
-        return Prepared.of(block, shown)
+        return Prepared.of(self.problems[position : position + most])
 
 
 @dataclass
@@ -74,14 +69,12 @@ class Batcher:
     def search(
         self,
         several: Sequence[Problem],
-        shown: Sequence[Problem | None],
         settings: Settings,
         progress: Progress,
     ) -> Iterator[list[Candidate]]:
         """The candidates of each, in order, block by block; smaller ones if memory ends.
 
-        They belong to one group. ``shown`` is what the network sees in their place, where that is
-        something else.
+        They belong to one group.
         """
         if search_of(several[0], settings, self.device) is not None:
             yield from self._search_large(several, settings, progress)
@@ -94,7 +87,7 @@ class Batcher:
         budget = self.batch_memory or default_budget(self.device)
         if footprint.block(1, 1) > max(budget, available(self.device)):
             raise too_large(size, width, self.device, available(self.device))
-        coming = Coming(several, shown)
+        coming = Coming(several)
         position = 0
         while position < len(several):
             sizes = cut(

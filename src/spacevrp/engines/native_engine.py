@@ -58,7 +58,6 @@ class NativeEngine:
     def search(
         self,
         several: Sequence[Problem],
-        shown: Sequence[Problem | None],
         settings: Settings,
         progress: Progress,
         account: Account,
@@ -73,13 +72,13 @@ class NativeEngine:
         large = search_of(several[0], settings, self.device)
         if large is not None:
             note_left_out(several, settings, large, account.notes)
-        for problem, seen in zip(several, shown, strict=True):
+        for problem in several:
             lacking = self.lacks(problem, settings)
             if lacking is not None:
                 raise UnsupportedError(lacking)
             if self._why_torch(problem, settings) is not None:
                 with self._twin.at_work():
-                    yield from self._twin.search([problem], [seen], settings, progress, account)
+                    yield from self._twin.search([problem], settings, progress, account)
                 continue
             large = search_of(problem, settings, self.device)
             need, error = self._needs(problem, large)
@@ -92,9 +91,7 @@ class NativeEngine:
                 own = replace(own, starts=large.starts, choices=large.choices)
             began = time.perf_counter()
             try:
-                (found,) = construct(
-                    self._network, [problem], own, shown=[seen], report=progress.advance
-                )
+                (found,) = construct(self._network, [problem], own, report=progress.advance)
             except MemoryError:
                 raise error() from None
             account.seconds.searching += time.perf_counter() - began

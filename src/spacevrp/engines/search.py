@@ -46,25 +46,22 @@ class Prepared:
 
     problems: Sequence[Problem]
     batch: Batch
-    seen: Batch  # what the network sees: the same, or another form of the problems
     expected: Batch | None  # with the prizes that are expected, where visits reveal them
     seconds: float
 
     @classmethod
-    def of(cls, problems: Sequence[Problem], shown: Sequence[Problem] | None = None) -> Prepared:
-        """From the problems, and from what the network sees in their place."""
+    def of(cls, problems: Sequence[Problem]) -> Prepared:
+        """From the problems."""
         began = time.perf_counter()
         batch = stack(problems)
-        seen = batch if shown is None else stack(shown)
         expected = stack_expected(problems)
-        return cls(problems, batch, seen, expected, time.perf_counter() - began)
+        return cls(problems, batch, expected, time.perf_counter() - began)
 
     def to(self, device: torch.device) -> Prepared:
         """The same on the device."""
         batch = self.batch.to(device)
-        seen = batch if self.seen is self.batch else self.seen.to(device)
         expected = None if self.expected is None else self.expected.to(device)
-        return replace(self, batch=batch, seen=seen, expected=expected)
+        return replace(self, batch=batch, expected=expected)
 
 
 def search_block(
@@ -105,8 +102,7 @@ def _search(
     cut: Cut,
     report: Callable[[int], None],
 ) -> Foreseen:
-    problems, batch = prepared.problems, prepared.batch
-    seen, expected = prepared.seen, prepared.expected
+    problems, batch, expected = prepared.problems, prepared.batch, prepared.expected
     num_depots = max(len(problem.depots) for problem in problems)
     environment = Environment(batch, num_depots, direct_return=settings.direct_return)
     plan = RolloutPlan.of(environment, settings)
@@ -128,11 +124,9 @@ def _search(
         some = seeds[:, first_augmentation : first_augmentation + cut.augmentations]  # (I, v, M)
         augmentations = some.shape[1]
         there = environment if augmentations == 1 else with_augmentations(batch, augmentations)
-        repeated = there.batch
         planned = None if expected is None else with_augmentations(expected, augmentations)
-        visible = repeated if seen is batch else seen.repeat_interleave(augmentations)
         numbers = settings.numbered(first_augmentation, augmentations)
-        tables = encode(model, visible, some.flatten(0, 1), settings, numbers)
+        tables = encode(model, there.batch, some.flatten(0, 1), settings, numbers)
         nodes = likeliest_first(there, tables)  # (I v, N)
         begin = nodes.gather(1, plan.start.repeat_interleave(augmentations, dim=0))  # (I v, R)
         keys = plan.keys(settings.seed, numbers)

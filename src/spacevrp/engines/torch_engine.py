@@ -65,7 +65,6 @@ class TorchEngine:
     def search(
         self,
         several: Sequence[Problem],
-        shown: Sequence[Problem | None],
         settings: Settings,
         progress: Progress,
         account: Account,
@@ -74,7 +73,7 @@ class TorchEngine:
         batcher = Batcher(
             self.model, self.device, account.batch_memory, account.seconds, account.notes
         )
-        found = batcher.search(several, shown, settings, progress)
+        found = batcher.search(several, settings, progress)
         if self.device.type != "cuda":
             return found
         return ahead(found, _AHEAD, torch.cuda.device(self.device))

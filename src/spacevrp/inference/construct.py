@@ -55,7 +55,6 @@ def construct(
     problems: Sequence[Problem],
     settings: Settings,
     *,
-    shown: Sequence[Problem | None] | None = None,
     report: Callable[[int], None] | None = None,
 ) -> Iterator[list[Candidate]]:
     """Candidates of each problem in turn, best first; those of the augmentations that were in time.
@@ -65,8 +64,6 @@ def construct(
 
     Parameters
     ----------
-    shown
-        What the network sees in place of a problem, whose rules and costs hold all the same.
     report
         Called with the number of rollouts whenever some are finished.
 
@@ -76,13 +73,12 @@ def construct(
         When the deadline is over before there is any candidate of a problem.
     """
     kind: type[_Work]
-    for number, problem in enumerate(problems):
-        seen = problem if shown is None else shown[number] or problem
+    for problem in problems:
         if needs_fleet_rules(problem):
             kind = _FleetWork
         else:
             kind = _LargeWork if is_large(problem, settings.choices) else _UsualWork
-        yield kind(network, problem, seen, settings, report or (lambda rollouts: None)).run()
+        yield kind(network, problem, settings, report or (lambda rollouts: None)).run()
 
 
 @dataclass
@@ -91,7 +87,6 @@ class _Work:
 
     network: Network
     problem: Problem
-    shown: Problem  # what the network sees in its place
     settings: Settings
     report: Callable[[int], object]
 
@@ -125,14 +120,14 @@ class _Work:
         self.chosen.add(done, cost, rank)
         self.report(len(done.cost))
 
-    def tables(self, seen: Instance, numbers: range, *, zscore: bool = True) -> Tables:
+    def tables(self, instance: Instance, numbers: range, *, zscore: bool = True) -> Tables:
         """The tables of the augmentations of these numbers."""
         network, settings = self.network, self.settings
         seeds = seeds_of_augmentations(
-            seen.num_depots, seen.size, network.config, numbers.stop, settings.seed
+            instance.num_depots, instance.size, network.config, numbers.stop, settings.seed
         )
         heads = Heads(numbers, settings.heads)
-        of = (network, [seen], [seeds[numbers.start :]])
+        of = (network, [instance], [seeds[numbers.start :]])
         (tables,) = encode(*of, heads=heads, zscore=zscore, settings=settings)
         return tables
 
@@ -143,7 +138,6 @@ class _UsualWork(_Work):
     def __post_init__(self) -> None:
         problem, settings = self.problem, self.settings
         (self.instance,) = prepare([problem])
-        self.seen = self.instance if self.shown is problem else prepare([self.shown])[0]
         self.starts = Starts(self.instance, settings.direct_return)
         self.expected: Starts | None = None
         if problem.has_unknown_prizes:
@@ -166,7 +160,7 @@ class _UsualWork(_Work):
         own = place % together
         if own == 0:
             numbers = settings.numbers[place : place + together]
-            self._tables = self.tables(self.seen, numbers)
+            self._tables = self.tables(self.instance, numbers)
             self._order = self.starts.likeliest_first(self._tables)
         nodes = self._order[own][self.plan.start]
         draws = None if self.keys is None else Draws(self.keys[place], self.temperature)

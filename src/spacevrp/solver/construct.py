@@ -17,18 +17,16 @@ from spacevrp.engines.pruning import is_large
 from spacevrp.engines.settings import Seconds, Settings
 from spacevrp.inference.construct import Candidate
 from spacevrp.inference.heads import STRENGTH
-from spacevrp.inference.large import SMALL
 from spacevrp.problems.deadline import NEVER, Deadline, TimeIsUp
 from spacevrp.problems.explanation.insertions import Insertions, missing
 from spacevrp.problems.problem import Problem
-from spacevrp.problems.solution import Solution
 from spacevrp.solver.effort import BY_DESIGN, SEARCHED_AUGMENTATIONS
 from spacevrp.solver.params import SolveParams
 from spacevrp.solver.partial import best_partial
 from spacevrp.solver.pool import Pool
 from spacevrp.solver.protocol import Protocol
 from spacevrp.solver.reasons import fleet_too_small
-from spacevrp.solver.reduce import Task, Tasks, reduce
+from spacevrp.solver.reduce import Task, reduce
 from spacevrp.solver.rounds import rounds_in_time, seed_of_round
 from spacevrp.solver.selection import select, select_all
 
@@ -47,15 +45,8 @@ _SECONDS_A_PAIR = 1e-6
 # Problems, how they are planned, and the augmentations of those with symmetric distances and of the
 # others.
 Round = tuple[Sequence[int], Settings, tuple[int, int]]
-
-
-@dataclass
-class Made:
-    """What the tasks of a round came to, beside the plans that were offered."""
-
-    parts: dict[int, Solution] = field(default_factory=dict)  # by the identity of the task
-    # Of problems themselves: the rollouts that came to dead ends.
-    stuck: dict[int, tuple[Task, list[Candidate]]] = field(default_factory=dict)
+# By the number of a problem: the rollouts that came to dead ends.
+Stuck = dict[int, tuple[Task, list[Candidate]]]
 
 
 @dataclass
@@ -81,23 +72,22 @@ class Construct:
         account = Account(self.params.batch_memory, self.seconds, self.notes)
         for numbers, settings, augmentations in self._rounds(planned):
             self.rounds.append(replace(settings, augmentations=max(augmentations)))
-            tasks, made = self._reduce(numbers, settings, augmentations), Made()
-            for attempt, harder in self._attempts(tasks, settings, made):
+            tasks, stuck = self._reduce(numbers, augmentations), Stuck()
+            for attempt, harder in self._attempts(tasks, settings, stuck):
                 groups, total = self._groups(attempt, harder)
                 with Progress(total, self.show) as progress:
                     for some, alike in groups:
                         forms = [task.form for task in some]
-                        shown = [task.reduction.shown for task in some]
                         found: list[tuple[Task, list[Candidate]]] = []
                         with suppress(TimeIsUp):  # those that are there before are judged
-                            searched = self.engine.search(forms, shown, alike, progress, account)
+                            searched = self.engine.search(forms, alike, progress, account)
                             for one in zip(some, searched, strict=False):
                                 found.append(one)
                                 if len(found) == _JUDGED_TOGETHER:
-                                    self._judge(found, made)
+                                    self._judge(found, stuck)
                                     found = []
-                        self._judge(found, made)
-            self._accept_partial(numbers, made)
+                        self._judge(found, stuck)
+            self._accept_partial(numbers, stuck)
 
     # ------------------------------------------------------------------------- what is to be done
 
@@ -180,38 +170,25 @@ class Construct:
             return 0.0
         return _SECONDS_A_PAIR * self.pool.problems[number].size ** 2
 
-    def _reduce(
-        self, numbers: Sequence[int], settings: Settings, augmentations: tuple[int, int]
-    ) -> Tasks:
+    def _reduce(self, numbers: Sequence[int], augmentations: tuple[int, int]) -> list[Task]:
         """The forms in which the network plans the problems of a round."""
         began, problems = time.perf_counter(), self.pool.problems
-        tasks = reduce(
-            problems,
-            numbers,
-            [augmentations[problems[number].features.asymmetric] for number in numbers],
-            self.protocol,
-            reductions=self.protocol.reductions and self.searched.isdisjoint(numbers),
-            largest=SMALL if settings.choices is None else min(SMALL, settings.choices),
-        )
+        counts = [augmentations[problems[number].features.asymmetric] for number in numbers]
+        tasks = reduce(problems, numbers, counts, self.protocol)
         self.seconds.preparing += time.perf_counter() - began
         return tasks
 
     def _attempts(
-        self, tasks: Tasks, settings: Settings, made: Made
+        self, tasks: Sequence[Task], settings: Settings, stuck: Stuck
     ) -> Iterator[tuple[Sequence[Task], Settings]]:
         """All tasks; then one augmentation once more where all rollouts came to dead ends.
 
         In the second attempt other moves come from the samples.
         """
-        yield [*tasks.whole, *(part for _, _, some in tasks.parts for part in some)], settings
-        for number, split, some in tasks.parts:
-            own = [made.parts[id(part)].routes for part in some if id(part) in made.parts]
-            if len(own) == len(some):
-                problem = self.pool.problems[number]
-                self.pool.offer(number, Solution.judged(problem, split.together(own)))
+        yield tasks, settings
         hard = [
             task
-            for number, (task, _) in made.stuck.items()
+            for number, (task, _) in stuck.items()
             if not self.pool.complete(number) and self.needs_chance(number)
         ]
         for large, samples in ((False, _SECOND_SAMPLES), (True, _SECOND_SAMPLES_LARGE)):
@@ -266,45 +243,41 @@ class Construct:
 
     # ------------------------------------------------------------------------- what came of it
 
-    def _judge(self, found: Sequence[tuple[Task, list[Candidate]]], made: Made) -> None:
-        """Offer the best plan of each task; keep those of parts, and what came to dead ends."""
+    def _judge(self, found: Sequence[tuple[Task, list[Candidate]]], stuck: Stuck) -> None:
+        """Offer the best plan of each task; keep what came to dead ends."""
         began = time.perf_counter()
         cases = [
-            (task.problem, self._without_hindsight(task, candidates), task.reduction)
+            (task.problem, self._without_hindsight(task, candidates), task.form)
             for task, candidates in found
         ]
         selected = select_all(cases)
         self.seconds.judging += time.perf_counter() - began
-        for (task, _), (problem, candidates, reduction), (plan, reason, refused) in zip(
+        for (task, _), (problem, candidates, _), (plan, reason, refused) in zip(
             found, cases, selected, strict=True
         ):
             self.refused += refused
-            if problem is not self.pool.problems[task.number]:
-                if plan is not None:
-                    made.parts[id(task)] = plan
-                continue
             self.reached.add(task.number)
-            if plan is not None:
-                expected = None
-                if problem.has_unknown_prizes and reduction.exact:
-                    # Candidates are selected in their order: the first that passes is the plan.
-                    expected = candidates[refused].cost * problem.unit
-                self.pool.offer(task.number, plan, expected)
-            elif task.plain:
-                made.stuck.setdefault(task.number, (task, []))[1].extend(candidates)
+            if plan is None:
+                stuck.setdefault(task.number, (task, []))[1].extend(candidates)
                 self.reasons.setdefault(task.number, reason)
+                continue
+            expected = None
+            if problem.has_unknown_prizes and plan.routes:
+                # Candidates are selected in their order: the first that passes is the plan.
+                expected = candidates[refused].cost * problem.unit
+            self.pool.offer(task.number, plan, expected)
 
     def _without_hindsight(self, task: Task, candidates: list[Candidate]) -> list[Candidate]:
         """Those to choose from; what the best of the others costs is noted."""
         others = [candidate for candidate in candidates if candidate.hindsight]
         if others:
-            best = select(task.problem, others, task.reduction)[0]
+            best = select(task.problem, others, task.form)[0]
             if best is not None:
                 known = self.pool.hindsight.get(task.number, math.inf)
                 self.pool.hindsight[task.number] = min(best.cost, known)
         return [candidate for candidate in candidates if not candidate.hindsight]
 
-    def _accept_partial(self, numbers: Sequence[int], made: Made) -> None:
+    def _accept_partial(self, numbers: Sequence[int], stuck: Stuck) -> None:
         """Offer what is legal of the rollouts where none is complete."""
         began = time.perf_counter()
         for number in numbers:
@@ -313,8 +286,8 @@ class Construct:
                 continue
             problem = self.pool.problems[number]
             form, some = problem, list[Candidate]()
-            if number in made.stuck and not self.deadline.over:
-                task, some = made.stuck[number]
+            if number in stuck and not self.deadline.over:
+                task, some = stuck[number]
                 form = task.form
             # The sort is stable: of two that served as many, the better one stays first.
             candidates = sorted(some, key=lambda one: -len(np.unique(one.sequence)))

@@ -32,7 +32,7 @@ class Protocol:
     search
         Whether the compiled search follows.
     reductions
-        Whether the network may see a problem in another form, or depot by depot.
+        Whether the network sees a problem in its canonical form.
     pruned
         Whether large instances have fewer start nodes and moves to near customers alone.
     persist

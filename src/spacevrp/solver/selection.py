@@ -9,35 +9,32 @@ import numpy as np
 
 from spacevrp.arrays.routes import routes_of
 from spacevrp.inference.construct import Candidate
+from spacevrp.problems.canonical import Routes, restore
 from spacevrp.problems.judging import judge_all
 from spacevrp.problems.problem import Problem
-from spacevrp.problems.reductions import Reduction, Routes
 from spacevrp.problems.solution import Solution
 
 # The best candidate that the referee passes; why it passes none that is whole; the refused.
 Selected = tuple[Solution | None, str, int]
 
 
-def select(problem: Problem, candidates: Sequence[Candidate], reduction: Reduction) -> Selected:
+def select(problem: Problem, candidates: Sequence[Candidate], form: Problem) -> Selected:
     """The best candidate that the referee passes; why it passes none that is whole; the refused.
 
     Where all candidates are stuck there is no reason yet: the best partial plan tells it.
-    ``reduction`` is the problem as the model saw it.
+    ``form`` is the problem as the network saw it: plans cost the same there.
     Where all customers are optional, no route at all is a candidate, too: no rollout proposes it.
     """
-    return select_all([(problem, candidates, reduction)])[0]
+    return select_all([(problem, candidates, form)])[0]
 
 
-def select_all(cases: Sequence[tuple[Problem, Sequence[Candidate], Reduction]]) -> list[Selected]:
+def select_all(cases: Sequence[tuple[Problem, Sequence[Candidate], Problem]]) -> list[Selected]:
     """The same for several problems with their candidates, whose plans are judged together."""
     # The best come first, the stuck ones last.
     whole = [list(takewhile(_is_whole, candidates)) for _, candidates, _ in cases]
-    rows, plans = list[int](), list[Routes]()
-    for row, (some, (_, _, reduction)) in enumerate(zip(whole, cases, strict=True)):
-        # An exact reduction tells what plans cost: if the first of them passes, it is the best.
-        for candidate in some[:1] if reduction.exact else some:
-            rows.append(row)
-            plans.append(_routes(candidate, reduction))
+    # If the first of them passes, it is the best.
+    rows = [row for row, some in enumerate(whole) if some]
+    plans = [_routes(whole[row][0], *cases[row][::2]) for row in rows]
     optional = [row for row, (problem, _, _) in enumerate(cases) if _may_rest(problem)]
     judged = judge_all(
         [cases[row][0] for row in (*rows, *optional)], [*plans, *[()] * len(optional)]
@@ -46,37 +43,31 @@ def select_all(cases: Sequence[tuple[Problem, Sequence[Candidate], Reduction]]) 
     for row, solution in zip(rows, judged, strict=False):
         verdicts[row].append(solution)
     idle = dict(zip(optional, judged[len(rows) :], strict=True))
-    for row, (problem, _, reduction) in enumerate(cases):
-        for candidate in whole[row][len(verdicts[row]) :]:  # of an exact reduction, after the first
-            if any(one.feasible for one in verdicts[row]):
+    for row, (problem, _, form) in enumerate(cases):
+        for candidate in whole[row][1:]:
+            if verdicts[row][-1].feasible:
                 break
-            verdicts[row].append(Solution.judged(problem, _routes(candidate, reduction)))
-    return [
-        _chosen(verdicts[row], reduction, idle.get(row))
-        for row, (_, _, reduction) in enumerate(cases)
-    ]
+            verdicts[row].append(Solution.judged(problem, _routes(candidate, problem, form)))
+    return [_chosen(some, idle.get(row)) for row, some in enumerate(verdicts)]
 
 
-def _chosen(judged: Sequence[Solution], reduction: Reduction, idle: Solution | None) -> Selected:
-    passed = [one for one in judged if one.feasible]
+def _chosen(judged: Sequence[Solution], idle: Solution | None) -> Selected:
     refused = [one for one in judged if not one.feasible]
-    # Where the model saw another problem, to be refused is no surprise.
-    surprises = len(refused) if reduction.exact else 0
-    best = min(passed, key=lambda solution: solution.cost, default=None)
+    best = next((one for one in judged if one.feasible), None)
     if idle is not None and idle.feasible and (best is None or idle.cost < best.cost):
-        return idle, "", surprises
+        return idle, "", len(refused)
     if best is not None or not refused:
-        return best, "", surprises
-    reason = f"the best plan breaks a rule: {refused[0].violations[0].message}"
-    return None, reason, surprises
+        return best, "", len(refused)
+    return None, f"the best plan breaks a rule: {refused[0].violations[0].message}", len(refused)
 
 
 def _is_whole(candidate: Candidate) -> bool:
     return candidate.cost != float("inf")
 
 
-def _routes(candidate: Candidate, reduction: Reduction) -> Routes:
-    return reduction.map_back(routes_of(reduction.problem, candidate.sequence.tolist()))
+def _routes(candidate: Candidate, problem: Problem, form: Problem) -> Routes:
+    routes = routes_of(form, candidate.sequence.tolist())
+    return routes if form is problem else restore(problem, routes)
 
 
 def _may_rest(problem: Problem) -> bool:

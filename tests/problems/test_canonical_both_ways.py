@@ -1,4 +1,4 @@
-"""Reductions in both directions: no plan is lost on the way to the form, none is made up on it."""
+"""Canonical forms in both directions: no plan is lost on the way there, none is made up."""
 
 from __future__ import annotations
 
@@ -7,16 +7,11 @@ from collections.abc import Sequence
 import numpy as np
 import pytest
 
-from spacevrp.generators import generate
+from spacevrp.problems.canonical import canonical, restore
 from spacevrp.problems.problem import Problem
-from spacevrp.problems.reductions import Reduction, decompose, other_reductions, plain_reduction
 from spacevrp.problems.referee import around, judge, judge_route
-from spacevrp.problems.variants import VARIANTS
 
 Routes = list[tuple[int, ...]]
-
-# Variants of which there is another form, but for those where plans are judged as they are.
-NAMES = [name for name in VARIANTS if other_reductions(generate(name, 8, 1, 3)[0])]
 
 
 def random_plan(problem: Problem, rng: np.random.Generator) -> Routes | None:
@@ -48,55 +43,33 @@ def _is_legal(problem: Problem, stops: Sequence[int], number: int) -> bool:
     return not judge_route(problem, 1, around(stops, terms), terms)[1]
 
 
-def as_form(problem: Problem, form: Problem, routes: Routes) -> Routes:
-    """Routes of a problem as routes of its form, whose depots may be one, or there to return to."""
-    if not form.depots:
-        return [(routes[0][0], *(node for route in routes for node in route[1:-1]))]
-    merged = len(problem.depots) > 1 and len(form.depots) == 1
-    place = {node: node for node in range(problem.size)}
-    if merged:
-        place = {node: 1 + number for number, node in enumerate(problem.customers)}
-    depots = set(problem.depots)
-    mapped = []
-    for route in routes:
-        stops = [place[node] for node in route if node not in depots]
-        first = 0 if merged else route[0]
-        mapped.append((first, *stops) if form.open_routes else (first, *stops, first))
-    return mapped
+def as_form(form: Problem, routes: Routes) -> Routes:
+    """Routes of a problem as routes of its form, which may be a tour."""
+    if form.depots:
+        return routes
+    return [(routes[0][0], *(node for route in routes for node in route[1:-1]))]
 
 
-def compare(problem: Problem, reduction: Reduction, rng: np.random.Generator, times: int) -> int:
+def compare(problem: Problem, rng: np.random.Generator, times: int) -> int:
     """Random plans of both, each as a plan of the other; how many there were."""
-    form, found = reduction.problem, 0
+    form, found = canonical(problem), 0
     for _ in range(times):
         plan = random_plan(problem, rng)
         if plan is not None:
             found += 1
-            here, there = judge(problem, plan), judge(form, as_form(problem, form, plan))
+            here, there = judge(problem, plan), judge(form, as_form(form, plan))
             assert there.feasible, (plan, there.violations)
-            if reduction.exact:
-                # From another depot than the best it may cost more.
-                assert there.cost <= here.cost + 1e-9
-                again = judge(problem, reduction.map_back(as_form(problem, form, plan)))
-                assert again.feasible
-                assert again.cost == pytest.approx(there.cost)
+            assert there.cost <= here.cost + 1e-9
+            again = judge(problem, restore(problem, as_form(form, plan)))
+            assert again.feasible
+            assert again.cost == pytest.approx(there.cost)
         plan = random_plan(form, rng)
-        if plan is not None and reduction.exact:
+        if plan is not None:
             found += 1
-            there, here = judge(form, plan), judge(problem, reduction.map_back(plan))
+            there, here = judge(form, plan), judge(problem, restore(problem, plan))
             assert here.feasible, (plan, here.violations)
             assert here.cost == pytest.approx(there.cost)
     return found
-
-
-@pytest.mark.parametrize("name", NAMES)
-def test_named_variants(name: str) -> None:
-    found = 0
-    for seed in range(1, 4):
-        (problem,) = generate(name, 8, 1, seed)
-        rng = np.random.default_rng(seed)
-        found += sum(compare(problem, one, rng, 4) for one in other_reductions(problem))
-    assert found > 0
 
 
 def own_problem(rng: np.random.Generator) -> Problem:
@@ -132,12 +105,7 @@ def own_problem(rng: np.random.Generator) -> Problem:
 
 def test_problems_of_users() -> None:
     rng = np.random.default_rng(0)
-    found = 0
-    for _ in range(150):
-        problem = own_problem(rng)
-        for reduction in (plain_reduction(problem), *other_reductions(problem)):
-            found += compare(problem, reduction, rng, 2)
-    assert found > 100
+    assert sum(compare(own_problem(rng), rng, 2) for _ in range(150)) > 100
 
 
 def test_a_tour_passes_home_where_that_is_shorter() -> None:
@@ -145,35 +113,15 @@ def test_a_tour_passes_home_where_that_is_shorter() -> None:
     matrix = [[0, 1, 1, 9], [1, 0, 9, 9], [1, 9, 0, 1], [1, 9, 9, 0]]
     rng = np.random.default_rng(0)
     problem = Problem.from_matrix(matrix)
-    reduction = plain_reduction(problem)
-    assert reduction.problem.variant_name == "ATSP"
-    routes = reduction.map_back([(1, 2, 3, 0)])
+    form = canonical(problem)
+    assert form.variant_name == "ATSP"
+    routes = restore(problem, [(1, 2, 3, 0)])
     assert routes == ((0, 1, 0), (0, 2, 3, 0))
-    assert judge(problem, routes).cost == judge(reduction.problem, [(1, 2, 3, 0)]).cost == 5
-    assert compare(problem, reduction, rng, 5) == 10
+    assert judge(problem, routes).cost == judge(form, [(1, 2, 3, 0)]).cost == 5
+    assert compare(problem, rng, 5) == 10
     single = problem.replace(max_routes=1)
-    assert plain_reduction(single).map_back([(1, 2, 3, 0)]) == ((0, 1, 2, 3, 0),)
+    assert restore(single, [(1, 2, 3, 0)]) == ((0, 1, 2, 3, 0),)
     two = problem.replace(max_routes=2)  # which no tour can count
-    assert plain_reduction(two).problem.variant_name == "ACVRP"
+    assert canonical(two).variant_name == "ACVRP"
     for limited in (single, two):
-        assert compare(limited, plain_reduction(limited), rng, 5) > 0
-
-
-@pytest.mark.parametrize("name", ["MDCVRP", "MDCVRPBLTW", "MDOCVRPBP"])
-def test_plans_of_parts_are_plans_of_the_whole(name: str) -> None:
-    rng = np.random.default_rng(1)
-    for seed in range(1, 6):
-        (problem,) = generate(name, 9, 1, seed)
-        apart = decompose(problem)
-        if apart is None:
-            continue
-        plans = [random_plan(one, rng) for one in apart.problems]
-        if all(plan is not None for plan in plans):
-            whole = judge(problem, apart.together([plan for plan in plans if plan is not None]))
-            assert whole.feasible
-            costs = [
-                judge(one, plan).cost
-                for one, plan in zip(apart.problems, plans, strict=True)
-                if plan is not None
-            ]
-            assert whole.cost == pytest.approx(sum(costs))
+        assert compare(limited, rng, 5) > 0
