@@ -78,17 +78,6 @@ def test_the_choice_is_by_what_is_expected(solver: Solver, monkeypatch: pytest.M
     assert attempt.solutions[0].hindsight == pytest.approx(4)
 
 
-def test_a_tour_of_everybody_is_compared_with_what_is_expected(solver, monkeypatch):
-    monkeypatch.setattr(search, "_roll_out", go_straight)
-    # East, or west, and home is expected to cost 2 + 9 + 9; the tour of everybody costs 6.
-    problem = two_ways([0, 1, 1, 1]).replace(penalty=[0, 9, 9, 9], variant=None)
-    attempt = solver.run(problem, augment=1, sample=0, protocol="network")
-    (plan,) = attempt.solutions
-    assert plan.cost == pytest.approx(6)
-    assert plan.expected is None  # nothing can surprise it
-    assert plan.hindsight == pytest.approx(6)
-
-
 @pytest.mark.parametrize("options", [{}, {"candidates": 4}])
 def test_the_same_policy_is_chosen_whatever_is_revealed(solver, options):
     """What is expected of the chosen one depends on what is known beforehand alone."""

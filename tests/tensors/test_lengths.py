@@ -60,8 +60,8 @@ def test_who_is_asked_for(planar: bool) -> None:
     expected = torch.stack([matrix[0, 3, [1, 5, 3]], matrix[0, 0, [2, 2, 0]]])
     assert torch.allclose(between(lengths, origin.unsqueeze(-1), options)[0], expected)
     assert torch.allclose(columns_of(lengths, origin)[0], matrix[0][:, [3, 0]].T)
-    assert torch.allclose(from_first(lengths, 2)[0], matrix[0, :2])
-    assert torch.allclose(to_first(lengths, 2)[0], matrix[0, :, :2].T)
+    assert torch.allclose(from_first(lengths, 2), matrix[:, :2])
+    assert torch.allclose(to_first(lengths, 2), matrix[:, :, :2].transpose(1, 2))
 
 
 def test_directions_of_a_matrix() -> None:

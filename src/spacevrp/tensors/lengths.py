@@ -216,7 +216,7 @@ def columns_of(lengths: Lengths, nodes: Tensor) -> Tensor:
 def from_first(lengths: Lengths, count: int) -> Tensor:
     """Lengths (B, count, N) from the first nodes to all."""
     if isinstance(lengths, PlaneLengths):
-        return rows_of(lengths, _all_nodes(lengths)[0, :, :count])
+        return rows_of(lengths, _all_nodes(lengths)[:, 0, :count])
     return lengths[:, :count]
 
 
