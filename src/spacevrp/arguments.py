@@ -74,7 +74,7 @@ def add_protocol_option(parser: argparse._ActionsContainer, usual: str | None = 
         choices=("paper", "network", "default"),
         default=usual,
         help="paper: greedy rollouts of the base policy from all start nodes in 8 or 128 "
-        "augmentations, and nothing else; network: with policy heads, sampling and reductions; "
+        "augmentations, and nothing else; network: with policy heads and sampling; "
         f"default: with the compiled search, too; without this option: {usual or 'default'}",
     )
 

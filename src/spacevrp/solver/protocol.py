@@ -31,7 +31,7 @@ class Protocol:
         Sampled rollouts from each start node; 0 for greedy rollouts alone.
     search
         Whether the compiled search follows.
-    reductions
+    canonical
         Whether the network sees a problem in its canonical form.
     pruned
         Whether large instances have fewer start nodes and moves to near customers alone.
@@ -46,7 +46,7 @@ class Protocol:
     policy_heads: float | None = None
     num_samples: int | None = None
     search: bool | None = None
-    reductions: bool = True
+    canonical: bool = True
     pruned: bool = True
     persist: bool = True
     weights: str = DEFAULT_WEIGHTS
@@ -88,7 +88,7 @@ PROTOCOLS = {
             policy_heads=0.0,
             num_samples=0,
             search=False,
-            reductions=False,
+            canonical=False,
             pruned=False,
             persist=False,
             weights=PAPER_WEIGHTS,

@@ -35,7 +35,7 @@ def reduce(
         Task(
             number,
             problems[number],
-            canonical(problems[number]) if protocol.reductions else problems[number],
+            canonical(problems[number]) if protocol.canonical else problems[number],
             count,
         )
         for number, count in zip(numbers, augmentations, strict=True)
