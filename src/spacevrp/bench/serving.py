@@ -17,7 +17,7 @@ import socket
 import subprocess
 import sys
 import time
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from datetime import UTC, datetime
 from importlib.metadata import version
 from pathlib import Path
@@ -28,6 +28,7 @@ import numpy as np
 from spacevrp.arguments import at_least, parse_duration
 from spacevrp.bench.options import add_options, add_report_options, names_out_of, numbers
 from spacevrp.bench.records import command_line, machine, markdown_table, write_record
+from spacevrp.bench.suite_methods import own_version
 from spacevrp.problems.errors import SpacevrpError
 
 _SERVERS = ("spacevrp", "pyvroom")
@@ -91,9 +92,35 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 
 def run(args: argparse.Namespace) -> int:
-    """Measure, print and record."""
+    """Measure, print and record; what is measured is recorded at once."""
+    others = ("starlette", "uvicorn", *(name for name in args.servers if name == "pyvroom"))
+    record: dict[str, Any] = {
+        "command": command_line(),
+        "date": datetime.now(UTC).date().isoformat(),
+        "machine": machine("cpu"),
+        "load_average": {"begin": os.getloadavg()},
+        "versions": {"spacevrp": own_version()} | {name: version(name) for name in others},
+        "seconds": args.seconds,
+        "workers": args.workers,
+        "seed": args.seed,
+    }
     rows: list[dict[str, Any]] = []
-    before = os.getloadavg()
+    for row in _measured(args):
+        rows.append(row)
+        record["load_average"]["end"] = os.getloadavg()
+        if args.format == "table":
+            print("  ".join(f"{name} {_shown(value)}" for name, value in row.items()), flush=True)
+        if args.output is not None:
+            write_record(args.output, "serve", record, rows, _table(rows))
+    if args.format == "json":
+        print(json.dumps({**record, "rows": rows}, indent=1))
+    elif args.format == "markdown":
+        print(_table(rows))
+    return 0
+
+
+def _measured(args: argparse.Namespace) -> Iterator[dict[str, Any]]:
+    """Rows, one after the other."""
     for server in args.servers:
         process, port = _start(server, args.workers, args.batch)
         try:
@@ -105,33 +132,15 @@ def run(args: argparse.Namespace) -> int:
                 asyncio.run(load(port, bodies[:1], 1, 1.0))  # warm
                 told = asyncio.run(load(port, bodies, clients, args.seconds))
                 row = {"server": server, "part": part, "customers": size, "clients": clients}
-                rows.append(row | told | {"memory": _memory(process.pid)})
-                if args.format == "table":
-                    print("  ".join(f"{name} {_shown(value)}" for name, value in rows[-1].items()))
+                yield row | told | {"memory": _memory(process.pid)}
         finally:
             process.terminate()
             process.wait()
+
+
+def _table(rows: Sequence[dict[str, Any]]) -> str:
     cells = [[_shown(row[name]) for name in _COLUMNS] for row in rows]
-    text = f"# Serving\n\n{markdown_table(list(_COLUMNS.values()), cells)}\n{_NOTES}"
-    record = {
-        "command": command_line(),
-        "date": datetime.now(UTC).date().isoformat(),
-        "machine": machine("cpu"),
-        "load_average": {"begin": before, "end": os.getloadavg()},
-        "versions": {name: version(name) for name in ("spacevrp", "starlette", "uvicorn")},
-        "seconds": args.seconds,
-        "workers": args.workers,
-        "seed": args.seed,
-    }
-    if "pyvroom" in args.servers:
-        record["versions"]["pyvroom"] = version("pyvroom")
-    if args.format == "json":
-        print(json.dumps({**record, "rows": rows}, indent=1))
-    elif args.format == "markdown":
-        print(text)
-    if args.output is not None:
-        write_record(args.output, "serve", record, rows, text)
-    return 0
+    return f"# Serving\n\n{markdown_table(list(_COLUMNS.values()), cells)}\n{_NOTES}"
 
 
 def _shown(value: Any) -> str:

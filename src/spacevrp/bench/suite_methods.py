@@ -116,11 +116,11 @@ def _ours(solve: Solve, refuses: Callable[[Problem], str | None] = lambda proble
             return Found(None, 0.0, note=item.refused)
         return solve(item.problem, seconds, seed)
 
-    return Method(solve_item, _own_version, refuses)
+    return Method(solve_item, own_version, refuses)
 
 
 @cache
-def _own_version() -> str:
+def own_version() -> str:
     """The package's, and which build of the search it has."""
     from spacevrp import native
 
