@@ -36,7 +36,7 @@ SEEN = {
 }
 UNSEEN = {
     "paper": (PAPER / "unseen-paper.csv",),
-    "network": (PRODUCT / "space-110-v2-network.csv",),
+    "network": (PRODUCT / "unseen-network.csv",),
     "default": (PROTOCOLS / "unseen-default.csv",),
 }
 PUBLIC = ("CVRP", "OCVRP", "CVRPB", "CVRPL", "OCVRPB", "OCVRPL", "CVRPBL", "OCVRPBL")
