@@ -121,3 +121,12 @@ def test_huge_prizes_and_penalties_stay_finite() -> None:
     assert instance.prize.tolist() == [0.0, 1.0, 0.5]
     assert instance.min_prize == 1.0
     assert instance.penalty.tolist() == [0.0, pytest.approx(1e12), 3.0]
+
+
+def test_a_closing_time_beyond_float32_is_none() -> None:
+    """A warning of NumPy would fail the test."""
+    windows = [(0, 1e50), (0, 9), (0, 1e50)]
+    problem = Problem.from_coordinates([(0, 0), (3, 0), (0, 4)], windows=windows)
+    (instance,) = prepare([problem])
+    assert np.isinf(instance.closing[[0, 2]]).all()
+    assert instance.closing[1] == pytest.approx(9)

@@ -258,7 +258,7 @@ LIGHTER: list[dict[str, Any]] = [
     {"breaks": ()},
     {"latest_start": None},
     {"window": None},
-    {"service": {1: 0, 2: 0, 3: 0}},
+    {"service": {0: 0, 1: 0, 2: 0, 3: 0}},
 ]
 
 

@@ -109,9 +109,10 @@ def prepare(
         return []
     orders = [order_of(p, view.starts) for p, view in zip(problems, views, strict=True)]
     rows = padded_rows(problems, views, orders, max(map(len, orders)))
-    for name, values in rows.items():
-        if values.dtype == np.float64 and name in (*_OF_NODES, "attributes"):
-            rows[name] = values.astype(dtype)
+    with np.errstate(over="ignore"):  # a closing time beyond the range of float32 is none
+        for name, values in rows.items():
+            if values.dtype == np.float64 and name in (*_OF_NODES, "attributes"):
+                rows[name] = values.astype(dtype)
     return [
         _instance({n: v[number] for n, v in rows.items()}, *one, on_the_fly=on_the_fly, dtype=dtype)
         for number, one in enumerate(zip(problems, views, orders, strict=True))
