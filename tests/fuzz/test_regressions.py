@@ -8,6 +8,7 @@ import os
 import signal
 import subprocess
 import sys
+import warnings
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
@@ -250,3 +251,14 @@ def test_a_name_that_the_terminal_cannot_write(tmp_path: Path) -> None:
     )  # fmt: skip
     assert (done.returncode, done.stderr) == (0, "")
     assert r"caf\xe9" in done.stdout
+
+
+def test_limits_beyond_float32_do_not_warn(solver: Any) -> None:
+    """A duration of 1e50 limits nothing."""
+    vehicles = [{"capacity": 4, "max_duration": 1e50, "count": 2}, {"capacity": 9, "count": 1}]
+    problem = Problem.from_coordinates(
+        [(0, 0), (3, 0), (3, 4)], demand=[0, 2, 3], windows=[(0, 90)] * 3, vehicles=vehicles
+    )
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        assert solver.solve(problem, protocol="network").feasible

@@ -262,7 +262,7 @@ def long_run(tmp_path: Path) -> tuple[list[object], Path]:
     """Arguments of a run of many parts, which takes seconds."""
     batch, out = tmp_path / "batch.npz", tmp_path / "out"
     spacevrp.write(spacevrp.generate("CVRP", 30, 60), batch)
-    options = ["--set", "network=false", "--set", "iterations=1000", "--device", "cpu"]
+    options = ["--set", "network=false", "--set", "iterations=20000", "--device", "cpu"]
     return [batch, "--engine", "local", "--workers", 2, "--part-size", 2, *options, "-o", out], out
 
 

@@ -51,7 +51,8 @@ class Fleet:
                 dtype = np.int64
             elif name in _FLAGS:
                 dtype = np.bool_
-            vehicles[name] = np.asarray(value, dtype=dtype)[None]
+            with np.errstate(over="ignore"):  # a limit beyond the range of float32 is none
+                vehicles[name] = np.asarray(value, dtype=dtype)[None]
         return cls(instance, vehicles)
 
     @property
