@@ -254,8 +254,8 @@ def test_a_name_that_the_terminal_cannot_write(tmp_path: Path) -> None:
 
 
 def test_limits_beyond_float32_do_not_warn(solver: Any) -> None:
-    """A duration of 1e50 limits nothing."""
-    vehicles = [{"capacity": 4, "max_duration": 1e50, "count": 2}, {"capacity": 9, "count": 1}]
+    """A length of 1e50 limits nothing."""
+    vehicles = [{"capacity": 4, "max_length": 1e50, "count": 2}, {"capacity": 9, "count": 1}]
     problem = Problem.from_coordinates(
         [(0, 0), (3, 0), (3, 4)], demand=[0, 2, 3], windows=[(0, 90)] * 3, vehicles=vehicles
     )
