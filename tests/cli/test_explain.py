@@ -90,7 +90,7 @@ def test_what_solve_writes_is_explained_alike(short, weights, tmp_path, capsys):
     assert instance["unserved"] == entry["unserved"]
 
 
-def test_a_customer_whom_nobody_can_serve_is_left_out(weights, tmp_path, capsys):
+def test_a_customer_whom_no_vehicle_can_serve_is_left_out(weights, tmp_path, capsys):
     windows, code = [[0, 9], [0, 9], [0, 9], [0, 4]], "window"
     text = (
         "customer 3 cannot be served alone: straight from depot 0 it is reached at 5, the window "

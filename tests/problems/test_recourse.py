@@ -41,7 +41,7 @@ def most_nodes(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) 
     ("revealed", "planned", "visited", "added"),
     [
         ([0, 1, 1, 1], ((0, 1, 2, 0),), [0, 0, 1, 2], 0),
-        # 1 + 0.1 < 1.5, so node 3 is added although nobody could know that it pays.
+        # 1 + 0.1 < 1.5, so node 3 is added although no planner could know that it pays.
         ([0, 1, 0.1, 2], ((0, 1, 2, 0),), [0, 0, 1, 2, 3], 1),
         # From nowhere: node 1 costs 2 - 1, node 2 4 - 1; both are needed, node 3 is not.
         ([0, 0.8, 0.8, 9], (), [0, 0, 1, 2], 2),

@@ -16,7 +16,7 @@ from typing import Any
 
 import numpy as np
 
-from spacevrp.arrays.limits import Array
+from spacevrp.arrays.limits import Array, cast
 from spacevrp.arrays.plane import Plane
 from spacevrp.arrays.rows import (
     View,
@@ -109,10 +109,9 @@ def prepare(
         return []
     orders = [order_of(p, view.starts) for p, view in zip(problems, views, strict=True)]
     rows = padded_rows(problems, views, orders, max(map(len, orders)))
-    with np.errstate(over="ignore"):  # a closing time beyond the range of float32 is none
-        for name, values in rows.items():
-            if values.dtype == np.float64 and name in (*_OF_NODES, "attributes"):
-                rows[name] = values.astype(dtype)
+    for name, values in rows.items():
+        if values.dtype == np.float64 and name in (*_OF_NODES, "attributes"):
+            rows[name] = cast(values, dtype)
     return [
         _instance({n: v[number] for n, v in rows.items()}, *one, on_the_fly=on_the_fly, dtype=dtype)
         for number, one in enumerate(zip(problems, views, orders, strict=True))

@@ -128,3 +128,9 @@ def _in_small_steps(problem: Problem, amounts: Array, limits: Array) -> Amounts:
     most = float(capacities[np.isfinite(capacities)].max())
     alone = np.abs(amounts) <= largest * (1.0 + LOAD_TOLERANCE)
     return _steps(np.where(alone, np.clip(rounded, -most, most), rounded), capacities)
+
+
+def cast(values: Any, dtype: Any) -> Array:
+    """Numbers in the type of the network. A limit beyond its range is none."""
+    with np.errstate(over="ignore"):
+        return np.asarray(values).astype(dtype)

@@ -13,6 +13,7 @@ import numpy as np
 
 from spacevrp.arrays import LOAD_RULE_CODES, Instance, prepare
 from spacevrp.arrays.fleet import ANY_NUMBER, fleet_row, fleet_view
+from spacevrp.arrays.limits import cast
 from spacevrp.inference.keys import Mersenne
 from spacevrp.inference.rollouts import Draws, Trajectories, arguments_of
 from spacevrp.inference.settings import Settings
@@ -51,8 +52,7 @@ class Fleet:
                 dtype = np.int64
             elif name in _FLAGS:
                 dtype = np.bool_
-            with np.errstate(over="ignore"):  # a limit beyond the range of float32 is none
-                vehicles[name] = np.asarray(value, dtype=dtype)[None]
+            vehicles[name] = cast(value, dtype)[None]
         return cls(instance, vehicles)
 
     @property

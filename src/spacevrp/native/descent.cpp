@@ -31,6 +31,13 @@ enum Kind {
     OR_THREE_OPT,
 };
 
+// Stops that a relocation takes along behind the first.
+int followers(int kind) {
+    if (kind == RELOCATE || kind == RELOCATE_BEFORE)
+        return 0;
+    return kind == RELOCATE_THREE ? 2 : 1;
+}
+
 // Whether a move between two routes can gain anything, by the arcs that it replaces: most cannot,
 // and are not weighed. True where that is not seen at once.
 bool may_gain(const Plan &plan, int kind, Node u, Node v) {
@@ -55,9 +62,7 @@ bool may_gain(const Plan &plan, int kind, Node u, Node v) {
     case RELOCATE_TWO_REVERSED:
     case RELOCATE_THREE: {
         const bool turned = kind == RELOCATE_TWO_REVERSED;
-        const int last = kind == RELOCATE_THREE           ? pu + 2
-                         : kind == RELOCATE_TWO || turned ? pu + 1
-                                                          : pu;
+        const int last = pu + followers(kind);
         if (last > ra.size)
             return false;
         if (model.plain_load && std::abs(model.demand(u, 0)) > rb.spare)
@@ -240,10 +245,7 @@ bool Search::propose(int kind, Node u, Node v, double bound, Proposal &out) {
     case RELOCATE_TWO:
     case RELOCATE_TWO_REVERSED:
     case RELOCATE_THREE: {
-        const int more = kind == RELOCATE || kind == RELOCATE_BEFORE ? 0
-                         : kind == RELOCATE_THREE                    ? 2
-                                                                     : 1;
-        const int last = pu + more;
+        const int last = pu + followers(kind);
         const int after = kind == RELOCATE_BEFORE ? pv - 1 : pv;
         if (pu <= ra.pinned || last > ra.size || after < rb.pinned)
             return false;

@@ -1,7 +1,7 @@
 """Problems in, plans out: reduce, construct, improve, judge.
 
-:meth:`Solver.run` is the recipe. The network constructs plans of the problems, or of other forms of
-them (``reduce``); the compiled search improves them; the referee has judged every plan that is
+:meth:`Solver.run` is the recipe. The network constructs plans of the problems, in the form that it
+knows (``reduce``); the compiled search improves them; the referee has judged every plan that is
 returned. Each stage offers its plans to one pool, so that a call can end at any time with the best
 so far.
 """
