@@ -25,6 +25,15 @@ TABLES = ("gaps", "large", "cvrplib", "ablations", "comparisons")
 _REFERENCE_KEYS = {"CVRP": "ref_hgs", "OCVRP": "ref_lkh", "CVRPL": "ref_lkh"}
 _REFERENCE_KEY = "ref_or_tools_400s"
 _TABLE_OF_SIZE = {100: "gaps", 1000: "large"}
+# The paper's oracles, and who of ours takes their part: the first that models the variant exactly.
+# (An iterated local search for prize thresholds: only the approximate one is of that kind.)
+_STAND_INS = {
+    "LKH-3": ("lkh", "pyvrp", "ortools"),
+    "PyVRP": ("pyvrp", "ortools"),
+    "OR-Tools": ("ortools",),
+    "Compass": ("pyvrp", "ortools"),
+    "ILS": ("pyvrp-approximate", "ortools"),
+}
 
 
 @cache
@@ -61,3 +70,21 @@ def space_gap(variant: str, size: int = 100) -> float | None:
 def reference_key(variant: str) -> str:
     """Under which key the public sets hold the costs that the paper compares with."""
     return _REFERENCE_KEYS.get(variant, _REFERENCE_KEY)
+
+
+def cvrplib_gap(instance: str) -> float | None:
+    """What is printed for SPACE on an instance of set X or XXL; None where there is nothing."""
+    held = table("cvrplib")
+    printed = held["X"]["method"]["SPACE"].get(instance, {}).get("gap")
+    found: float | None = held["XXL"]["gap"]["SPACE"].get(instance) if printed is None else printed
+    return found
+
+
+def oracle(variant: str) -> str:
+    """Whose costs the paper compares with."""
+    return str(table("gaps")["oracle"][variant])
+
+
+def stand_ins(variant: str) -> tuple[str, ...]:
+    """Solvers of ours that may take the part of that oracle, the closest first."""
+    return _STAND_INS[oracle(variant)]

@@ -30,8 +30,7 @@ PAPER_SECONDS = 20.0
 _ABOUT = (
     "Costs, by the referee, on instances 0, 1, ... of spacevrp.generators.generate(variant, size, "
     "seed=seed). best: the best known; paper: by the paper-protocol oracle in its time. An entry "
-    "is [cost, number of the solver, seconds it was given]; tried: solver -> the most "
-    "seconds it was given for each instance."
+    "is [cost, number of the solver, seconds it was given]."
 )
 
 
@@ -60,8 +59,6 @@ class ReferenceSet:
 
     best: list[Reference | None] = field(default_factory=list)
     paper: list[Reference | None] = field(default_factory=list)
-    # The most seconds each solver was given, by name; 0 where it was not asked.
-    tried: dict[str, list[float]] = field(default_factory=dict)
 
     def known(self, kind: str) -> list[Reference]:
         """Those there are, of kind ``best`` or ``paper``."""
@@ -82,10 +79,6 @@ class References:
         """Those of the paper's kind of instances 0 to count - 1."""
         return [_at(self._held(name).paper, index) for index in range(count)]
 
-    def seconds_tried(self, name: SetName, index: int, solver: str) -> float:
-        """The most time that a solver was given for an instance."""
-        return _at(self._held(name).tried.get(solver, []), index) or 0.0
-
     def _held(self, name: SetName) -> ReferenceSet:
         return self.sets.get(name, ReferenceSet())
 
@@ -97,7 +90,6 @@ class References:
         ``paper`` is the same result as one of the paper's kind, where it is one.
         """
         held = self.sets.setdefault(name, ReferenceSet())
-        _take_more(held.tried.setdefault(reference.solver, []), index, reference.seconds)
         _take_better(held.paper, index, paper)
         return _take_better(held.best, index, reference)
 
@@ -108,9 +100,6 @@ class References:
             for mine, offered in ((held.best, theirs.best), (held.paper, theirs.paper)):
                 for index, entry in enumerate(offered):
                     _take_better(mine, index, entry)
-            for solver, seconds in theirs.tried.items():
-                for index, value in enumerate(seconds):
-                    _take_more(held.tried.setdefault(solver, []), index, value)
 
     # -------------------------------------------------------------------------------------- files
 
@@ -126,7 +115,6 @@ class References:
                 loaded.sets[name] = ReferenceSet(
                     best=[_entry(values, solvers) for values in row["best"]],
                     paper=[_entry(values, solvers) for values in row["paper"]],
-                    tried={solver: list(map(float, s)) for solver, s in row["tried"].items()},
                 )
         except OSError as error:
             raise FormatError(f"{path}: cannot be read: {error.strerror}") from None
@@ -148,10 +136,6 @@ class References:
                     "seed": name.seed,
                     "best": [_values(entry, numbers) for entry in held.best],
                     "paper": [_values(entry, numbers) for entry in held.paper],
-                    "tried": {
-                        solver: [_plain(seconds) for seconds in tried]
-                        for solver, tried in sorted(held.tried.items())
-                    },
                 }
             )
         lines = [f'"about": {json.dumps(_ABOUT)},']
@@ -200,21 +184,13 @@ def _at(values: Sequence[Any], index: int) -> Any:
     return values[index] if index < len(values) else None
 
 
-def _put(values: list[Any], index: int, value: Any, filling: Any) -> None:
-    values.extend([filling] * (index + 1 - len(values)))
-    values[index] = value
-
-
 def _take_better(held: list[Reference | None], index: int, offered: Reference | None) -> bool:
     known = _at(held, index)
     better = offered is not None and (known is None or offered.cost < known.cost)
     if better:
-        _put(held, index, offered, None)
+        held.extend([None] * (index + 1 - len(held)))
+        held[index] = offered
     return better
-
-
-def _take_more(tried: list[float], index: int, seconds: float) -> None:
-    _put(tried, index, max(seconds, _at(tried, index) or 0.0), 0.0)
 
 
 def _entry(values: Any, solvers: list[tuple[str, ...]]) -> Reference | None:
@@ -231,12 +207,8 @@ def _values(entry: Reference | None, numbers: dict[tuple[str, str, str], int]) -
     if entry is None:
         return None
     number = numbers.setdefault((entry.solver, entry.version, entry.note), len(numbers))
-    return [entry.cost, number, _plain(entry.seconds)]
-
-
-def _plain(seconds: float) -> float:
-    """Whole seconds without a point."""
-    return int(seconds) if seconds == int(seconds) else seconds
+    whole = entry.seconds == int(entry.seconds)  # written without a point
+    return [entry.cost, number, int(entry.seconds) if whole else entry.seconds]
 
 
 def _by_place(item: tuple[SetName, ReferenceSet]) -> tuple[int, int, int]:

@@ -11,7 +11,6 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
-from numpy.typing import NDArray
 
 from spacevrp.bench import paper, references
 from spacevrp.bench.references import Reference
@@ -33,13 +32,6 @@ class TestSet:
     problems: list[Problem]
     best: Costs  # the best known
     oracle: Costs  # of the paper-protocol oracle
-
-    @property
-    def reference(self) -> NDArray[np.float64] | None:
-        """The best known costs (B,), nan where there is none; None where there are none at all."""
-        if not any(self.best):
-            return None
-        return np.array([np.nan if one is None else one.cost for one in self.best])
 
 
 @dataclass(frozen=True, eq=False)
@@ -148,8 +140,8 @@ def read_set(path: Path, count: int = 0) -> TestSet:
     return TestSet(problems, oracle if any(oracle) else cheapest, oracle)
 
 
-def judged_cost(path: Path, problem: Problem) -> tuple[float, float | None]:
-    """What the plan of a .sol file costs by the referee, and by the file where it says."""
+def judged_cost(path: Path, problem: Problem) -> float:
+    """What the plan of a .sol file costs by the referee."""
     from spacevrp.formats import read_solution
     from spacevrp.problems.solution import Solution
 
@@ -157,4 +149,4 @@ def judged_cost(path: Path, problem: Problem) -> tuple[float, float | None]:
     plan = Solution.judged(problem, held.routes, held.vehicles)
     if not plan.feasible:
         raise FormatError(f"{path}: the plan breaks a rule: {plan.violations[0].message}")
-    return plan.cost, held.cost
+    return plan.cost

@@ -23,7 +23,7 @@ from spacevrp.arguments import above, at_least
 from spacevrp.bench.neighbours import Neighbours
 from spacevrp.bench.options import add_options, add_report_options
 from spacevrp.bench.records import command_line, processor
-from spacevrp.bench.suite_methods import OURS, Found, Item, Seconds, methods
+from spacevrp.bench.suite_methods import OURS, Found, Item, Setting, methods
 from spacevrp.bench.suite_table import (
     Row,
     compare_solvers,
@@ -53,6 +53,11 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         "that is not installed."
     )
     parser.add_argument("suite", choices=tuple(SUITES), metavar="SUITE", help=", ".join(SUITES))
+    add_options_of_runs(parser)
+
+
+def add_options_of_runs(parser: argparse.ArgumentParser) -> None:
+    """Declare which runs there are, and where their table goes."""
     patterns = {"metavar": "PATTERNS", "type": lambda text: tuple(text.split(","))}
     number = {"metavar": "N", "type": at_least(1)}
     add_options(
@@ -64,6 +69,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         },
         seeds={**number, "help": "runs of each instance"},
         count={"help": "instances of each class that are generated"},
+        size={"help": "customers of suites of all variants; default: 100"},
         solvers={
             **patterns,
             "help": "only these of the suite's, such as 'spacevrp*,pyvrp', or others by name: "
@@ -79,11 +85,32 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
             "default": os.environ.get("SPACEVRP_DATA"),
             "help": "where the folders of public data are; default: SPACEVRP_DATA",
         },
+        device={"default": "cpu", "help": "of our network"},
+        weights=None,
         stored={"action": "store_true", "help": "solve nothing: make the table of what is stored"},
     )
     add_report_options(
         parser, "SUITE", kept=False, more=f", and a line for each run in SUITE{LINES}"
     )
+
+
+@dataclass(frozen=True)
+class Alias:
+    """A command of its own for a suite."""
+
+    suite: str
+
+    def add_arguments(self, parser: argparse.ArgumentParser) -> None:
+        """Declare the arguments."""
+        parser.set_defaults(suite=self.suite)
+        add_options_of_runs(parser)
+
+    def run(self, args: argparse.Namespace) -> int:
+        """Run the suite."""
+        return run(args)
+
+
+CVRPLIB = Alias("cvrplib")
 
 
 def limits(text: str) -> tuple[str, ...]:
@@ -109,14 +136,14 @@ def run(args: argparse.Namespace) -> int:
         for solver in {one.solver for one in runs}:
             methods()[solver].version()  # raises where it is not installed
         found = list(_solve(runs, lines, args))
-    rows = table(found, public=suite.public)
+    rows = table(found, fixed=suite.fixed)
     record = {
         "benchmark": f"suite {args.suite}",
         "command": command_line(),
         "versions": sorted({f"{line['solver']} {line['version']}" for line in found}),
         "machine": {"processor": "; ".join(sorted({line["processor"] for line in found}))},
     }
-    notes = notes_of(rows, public=suite.public, whole=suite.whole)
+    notes = notes_of(rows, suite)
     layout = Layout(args.suite, suite.title, Row.columns(), notes)
     report = Report(layout, record, args, summary, below=compare_solvers)
     report.add(*rows)
@@ -153,6 +180,8 @@ class Run:
     solver: str
     limit: str
     seed: int
+    device: str = "cpu"
+    weights: str | None = None
 
     @property
     def seconds(self) -> float:
@@ -164,8 +193,12 @@ class Run:
     def subject(self) -> dict[str, Any]:
         """What tells it from all other runs."""
         one = self.instance
-        told = {"suite": self.suite, "class": one.problem_class, "instance": one.name}
-        return {**told, "solver": self.solver, "limit": self.limit, "seed": self.seed}
+        told: dict[str, Any] = {"suite": self.suite, "class": one.problem_class}
+        told["instance"] = one.name
+        told |= {"solver": self.solver, "limit": self.limit, "seed": self.seed}
+        asked = {"device": self.device, "weights": self.weights}
+        usual = {"device": "cpu", "weights": None}
+        return told | {name: value for name, value in asked.items() if value != usual[name]}
 
 
 def _runs(suite: Suite, args: argparse.Namespace) -> Iterator[Run]:
@@ -173,15 +206,14 @@ def _runs(suite: Suite, args: argparse.Namespace) -> Iterator[Run]:
     chosen = [one for one in suite.instances(args) if _wanted(one, args.only)]
     if not chosen:
         raise SpacevrpError(f"--only: expected names of {args.suite}, received none")
-    lines = _lines_asked(suite, args.solvers)
-    able: dict[Any, list[tuple[str, str]]] = {}
+    able: dict[Any, list[tuple[str, str]]] = {}  # limits and solvers
     for one in chosen:
         if (one.problem_class, one.size) not in able:
-            found = [_first_able(line, one) for line in lines]
+            lines = _lines_asked(suite.lines_of(one.problem_class), args.solvers)
             able[one.problem_class, one.size] = [
                 (limit, name)
-                for name, own in filter(None, found)
-                for limit in args.time or own or suite.limits
+                for name, own in filter(None, (_first_able(line, one) for line in lines))
+                for limit in args.time or ((own,) if own else suite.limits)
             ]
     pairs = {pair for pairs in able.values() for pair in pairs}
     for limit in sorted({limit for limit, _ in pairs}, key=length):
@@ -189,7 +221,7 @@ def _runs(suite: Suite, args: argparse.Namespace) -> Iterator[Run]:
             for one in chosen:
                 for at, name in able[one.problem_class, one.size]:
                     if at == limit:
-                        yield Run(args.suite, one, name, limit, seed)
+                        yield Run(args.suite, one, name, limit, seed, args.device, args.weights)
 
 
 def _matches(name: str, patterns: Sequence[str]) -> bool:
@@ -201,29 +233,25 @@ def _wanted(one: Instance, only: Sequence[str] | None) -> bool:
     return only is None or any(_matches(name, only) for name in names)
 
 
-def _lines_asked(suite: Suite, asked: Sequence[str] | None) -> list[Line]:
+def _lines_asked(lines: Sequence[Line], asked: Sequence[str] | None) -> list[Line]:
     """The suite's, without those that were not asked for, and others that were."""
     if asked is None:
-        return list(suite.lines)
-    named = [
-        entry if isinstance(entry, str) else entry[0] for line in suite.lines for entry in line
+        return list(lines)
+    named = {name for line in lines for name in line}
+    chosen: list[Line] = [
+        {name: own for name, own in line.items() if _matches(name, asked)} for line in lines
     ]
-    lines: list[Line] = [
-        tuple(e for e in line if _matches(e if isinstance(e, str) else e[0], asked))
-        for line in suite.lines
-    ]
-    return [*lines, *((name,) for name in asked if name in methods() and name not in named)]
+    return [*chosen, *({name: None} for name in asked if name in methods() and name not in named)]
 
 
-def _first_able(line: Line, one: Instance) -> tuple[str, tuple[str, ...]] | None:
+def _first_able(line: Line, one: Instance) -> tuple[str, str | None] | None:
     """The first of a line that can model the problem, and its own limit where it has one."""
     example = Item(None) if one.rules is None else one.rules()
-    for entry in line:
-        name, *own = (entry,) if isinstance(entry, str) else entry
+    for name, own in line.items():
         problem = example.problem if name.startswith(OURS) else example.given or example.problem
         reason = None if problem is None else methods()[name].refuses(problem)
         if reason is None:
-            return name, tuple(own)
+            return name, own
         print(f"{name} is left out on {one.problem_class}: {reason}", file=sys.stderr)
     return None
 
@@ -269,8 +297,9 @@ def measure(run: Run) -> dict[str, Any]:
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
         neighbours = Neighbours()
-        seconds = Seconds(run.seconds, SUITES[run.suite].whole)
-        found = methods()[run.solver].solve(item, seconds, run.seed)
+        whole = SUITES[run.suite].whole
+        setting = Setting(run.seconds, whole, run.device, run.weights)
+        found = methods()[run.solver].solve(item, setting, run.seed)
         return {**line_of(run, item, found), "others": neighbours.busy()}
 
 
@@ -279,7 +308,7 @@ def _load_libraries(solver: str) -> None:
     """Weights, too, by a tiny instance."""
     from spacevrp.generators import generate
 
-    methods()[solver].solve(Item(generate("CVRP", 10)[0]), Seconds(0.1), 1)
+    methods()[solver].solve(Item(generate("CVRP", 10)[0]), Setting(0.1), 1)
 
 
 def line_of(run: Run, item: Item, found: Found) -> dict[str, Any]:
@@ -302,19 +331,23 @@ def line_of(run: Run, item: Item, found: Found) -> dict[str, Any]:
 
 
 def better(run: Run, item: Item, found: Found) -> dict[str, Any] | None:
-    """A complete plan of ours that is better than the stored reference, as a result to merge."""
+    """A complete plan as a result to merge into the references, where it may be worth it.
+
+    It is where the suite keeps all, or where ours is better than the stored reference.
+    """
     from spacevrp.oracles import OracleResult
     from spacevrp.oracles.pool import Task, as_line, task_key
 
     plan, known, problem = found.plan, item.known, item.problem
-    ours = run.solver.startswith(OURS) and item.path is None
-    if not ours or plan is None or problem is None or known is None:
+    ours = run.solver.startswith(OURS)
+    if plan is None or problem is None or not plan.feasible or item.path is not None:
         return None
-    if not plan.feasible or plan.cost >= known:
+    if not SUITES[run.suite].keeps and not (ours and known is not None and plan.cost < known):
         return None
-    key = task_key(problem, OURS, run.seconds, 0, None)
-    result = OracleResult(plan, OURS, methods()[run.solver].version(), found.seconds, plan.cost)
-    return as_line(Task(0, key, problem, OURS, run.seconds, 0), result)
+    solver = OURS if ours else run.solver
+    key = task_key(problem, solver, run.seconds, 0, None)
+    result = OracleResult(plan, solver, methods()[run.solver].version(), found.seconds, plan.cost)
+    return as_line(Task(0, key, problem, solver, run.seconds, 0), result)
 
 
 # ------------------------------------------------------------------------------------------- lines

@@ -9,13 +9,15 @@ from typing import Any
 
 from spacevrp.bench.records import markdown_table
 from spacevrp.bench.suite_methods import OURS
+from spacevrp.bench.suites import Suite
 from spacevrp.bench.tables import TableRow, column, mean, most, number
 
 _LEVEL = 0.01  # percentage points
 NOTES = """\
 Each run has one core and one seed. "spacevrp" is the whole call of a loaded Solver with a time;
 otherwise "solver" names the start: "search" takes the better of savings and insertion, "network +
-search" the network's first plan. "limit s" are the seconds given for {scope}, or seconds a customer
+search" the network's first plan, "network" and "paper" are protocols that take as long as they
+take. "limit s" are the seconds given for {scope}, or seconds a customer
 (n). Every cost is the referee's{but}. "plans" are the runs with as few customers unserved as in the
 best known plan; "unserved" counts all that are left out, "-" where a run has no plan at all. "gap
 %" is that of the mean over the seeds to the best known cost of an instance, and the mean over the
@@ -73,25 +75,28 @@ class Row(TableRow):
         return super().text(name, form) or ("-" if name in _DASHED else "")
 
 
-def notes_of(rows: Sequence[Row], *, public: bool, whole: bool) -> str:
+def notes_of(rows: Sequence[Row], suite: Suite) -> str:
     """What the columns are."""
+    stored = "the plan that comes with the file" if suite.public else "the stored references"
     return NOTES.format(
-        scope="the whole call" if whole else "the search alone",
+        scope="the whole call" if suite.whole else "the search alone",
         but=", but for rows that say so" if any(row.note for row in rows) else "",
-        best="that of the plan that comes with the file, or else of these runs"
-        if public
-        else "that of the stored references or of these runs",
-        theirs=_READERS if public else "",
+        best=f"that of {stored}, or {'else ' * suite.fixed}of these runs",
+        theirs=_READERS if suite.public else "",
     )
 
 
 # --------------------------------------------------------------------------------------------- rows
 
 
-def table(lines: Iterable[Record], *, public: bool) -> list[Row]:
-    """Classes in the order of their names; in each, limits and solvers."""
+def table(lines: Iterable[Record], *, fixed: bool) -> list[Row]:
+    """Classes in the order of their names; in each, limits and solvers.
+
+    ``fixed``: gaps are to the best costs that the lines tell, and to the best of the lines only
+    where they tell none.
+    """
     held = list(lines)
-    best = _best_of(held, public=public)
+    best = _best_of(held, fixed=fixed)
     groups: dict[tuple[Any, ...], list[Record]] = {}
     for line in held:
         key = (line["class"], line.get("size"), line["limit"], line["solver"])
@@ -126,12 +131,12 @@ def _rank(line: Record) -> Rank | None:
     )
 
 
-def _best_of(lines: Iterable[Record], *, public: bool) -> dict[tuple[str, str], Rank]:
+def _best_of(lines: Iterable[Record], *, fixed: bool) -> dict[tuple[str, str], Rank]:
     """The best of each instance: fewest unserved, then cost; stored plans are complete."""
     best: dict[tuple[str, str], Rank] = {}
     for line in lines:
         known = None if line["best"] is None else (0, line["best"])
-        offered = [known] if public and known is not None else [known, _rank(line)]
+        offered = [known] if fixed and known is not None else [known, _rank(line)]
         for rank in filter(None, [*offered, best.get(_instance(line))]):
             best[_instance(line)] = min(rank, best.get(_instance(line), rank))
     return best

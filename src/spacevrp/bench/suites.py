@@ -5,13 +5,13 @@ from __future__ import annotations
 import argparse
 import re
 import warnings
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import lru_cache, partial
 from pathlib import Path
 
-from spacevrp.bench import references
-from spacevrp.bench.sets import TestSet, judged_cost, read_set
+from spacevrp.bench import paper, references
+from spacevrp.bench.sets import judged_cost
 from spacevrp.bench.suite_days import build_day
 from spacevrp.bench.suite_methods import (
     FROM_INSERTION,
@@ -24,6 +24,7 @@ from spacevrp.bench.suite_methods import (
     Item,
     count_customers,
 )
+from spacevrp.oracles import APPROXIMATE, BY_STRENGTH
 from spacevrp.problems.errors import SpacevrpError
 from spacevrp.problems.problem import Problem
 from spacevrp.problems.variants import VARIANTS, parse_variant
@@ -43,9 +44,12 @@ class Instance:
     rules: Callable[[], Item] | None = None  # one like it, to ask who can model such problems
 
 
-# Who takes part: of several in a line the first that can model the problem. Limits of their own
-# come with a name.
-Line = tuple[str | tuple[str, str], ...]
+# Who takes part, each with limits of its own or None: the first that can model the problem.
+Line = Mapping[str, str | None]
+
+
+def _each(*names: str) -> tuple[Line, ...]:
+    return tuple({name: None} for name in names)
 
 
 @dataclass(frozen=True)
@@ -55,12 +59,22 @@ class Suite:
     title: str
     instances: Callable[[argparse.Namespace], Iterator[Instance]]
     limits: tuple[str, ...]  # seconds, or seconds a customer with an n
-    lines: tuple[Line, ...]
+    lines: Sequence[Line] | Callable[[str], Sequence[Line]]  # for all classes, or by name
     count: int = 1  # of the instances of a line that are generated
     seeds: int = 1
     whole: bool = True  # limits are for whole calls, and not for the search alone
     plot: bool = False
-    public: bool = False  # gaps are to the plans that come with the files, better or worse
+    public: bool = False  # files, which may come with a plan
+    keeps: bool = False  # every plan, to be merged into the references
+
+    @property
+    def fixed(self) -> bool:
+        """Whether gaps are to the plans that are stored, better or worse."""
+        return self.public or self.keeps
+
+    def lines_of(self, problem_class: str) -> Sequence[Line]:
+        """Who takes part in a class."""
+        return self.lines(problem_class) if callable(self.lines) else self.lines
 
 
 # ----------------------------------------------------------------------------- generated instances
@@ -91,7 +105,11 @@ def _example(name: str) -> Item:
 
 def _variants(args: argparse.Namespace) -> Iterator[Instance]:
     for name in VARIANTS:
-        yield from _generated(name, 100, args.count)
+        yield from _generated(name, args.size or references.SIZE, args.count)
+
+
+def _paper_line(name: str) -> Sequence[Line]:
+    return [dict.fromkeys(paper.stand_ins(name))]
 
 
 _OF_FRONTIER = ("CVRP", "CVRPTW", "ACVRP", "ATSP", "OCVRP", "CVRPB", "MDCVRP", "PDCVRP", "OP")
@@ -99,6 +117,10 @@ _LARGER_OF_FRONTIER = ("CVRP", "ACVRPTW")
 _MANY = 500  # customers from which on half as many instances are taken
 _SIZES = (50, 100, 200, 500, 1000, 3000)
 _OF_STARTS = ("CVRP", "CVRPTW", "ACVRP", "OCVRP", "MDCVRP", "PDCVRP")
+
+
+def _first_plans(args: argparse.Namespace) -> Iterator[Instance]:
+    return _generated("CVRP", 100, args.count)
 
 
 def _frontier(args: argparse.Namespace) -> Iterator[Instance]:
@@ -195,26 +217,6 @@ def read_file(path: Path) -> Item:
         return Item(None, _stated_cost(path), path=path, refused=reason)
 
 
-def _first_plans(args: argparse.Namespace) -> Iterator[Instance]:
-    """The first instances of the public CVRP100, which is one file."""
-    path = _data_of(args) / "uniform100" / "CVRP.npz"
-    if not path.exists():
-        raise SpacevrpError(f"{args.suite}: expected the file {path}, found none")
-    for index in range(min(args.count, len(_public_set(path).problems))):
-        load = partial(_public_item, path, index)
-        yield Instance("CVRP", f"CVRP-i{index}", 100, load, 100)
-
-
-def _public_item(path: Path, index: int) -> Item:
-    known = _public_set(path).reference
-    return Item(_public_set(path).problems[index], None if known is None else float(known[index]))
-
-
-@lru_cache(maxsize=1)
-def _public_set(path: Path) -> TestSet:
-    return read_set(path)
-
-
 def _data_of(args: argparse.Namespace) -> Path:
     if args.data is None:
         raise SpacevrpError(f"{args.suite}: expected --data or SPACEVRP_DATA, received neither")
@@ -224,7 +226,7 @@ def _data_of(args: argparse.Namespace) -> Path:
 def _best_known(path: Path, problem: Problem) -> float | None:
     """The cost of the plan beside the file, by the referee; None where there is none."""
     beside = path.with_suffix(".sol")
-    return judged_cost(beside, problem)[0] if beside.exists() else None
+    return judged_cost(beside, problem) if beside.exists() else None
 
 
 def _stated_cost(path: Path) -> float | None:
@@ -240,29 +242,33 @@ def _solomon_class(path: Path) -> str:
     return path.stem if found is None else found[0].upper()
 
 
+def _cvrplib_class(path: Path) -> str:
+    """The set, and how many customers: the paper has two of the four."""
+    if path.name.startswith("X-"):
+        return "X 500-1000" if count_customers(path) >= 500 else "X 100-499"
+    return "XXL 3000-7000" if count_customers(path) <= 7000 else "XXL 10000-30000"
+
+
 def _public(title: str, pattern: str, class_of: Callable[[Path], str]) -> Suite:
     """By PyVRP's protocol."""
     instances = partial(_files, pattern, class_of)
-    return Suite(title, instances, ("2.4n",), ((OURS,), (PYVRP,)), seeds=10, public=True)
+    return Suite(title, instances, ("2.4n",), _each(OURS, PYVRP), seeds=10, public=True)
 
 
 # ------------------------------------------------------------------------------------------- suites
 
-_MODELLED: Line = (PYVRP, ("ortools", "10"))
+_MODELLED: Line = {PYVRP: None, "ortools": "10"}
+_STRONGEST: Line = dict.fromkeys(BY_STRENGTH)
 SUITES: dict[str, Suite] = {
     "pyvrp": _public("PyVRP's collection", "pyvrp/*/*.vrp", lambda path: path.parent.name),
     "vrptw": _public("Solomon and Gehring-Homberger", "vrptw/*[0-9].txt", _solomon_class),
     "pdptw": _public("Li and Lim", "pdptw/*.txt", _solomon_class),
-    "cvrplib": _public(
-        "CVRPLIB, X and XXL",
-        "cvrplib/*.vrp",
-        lambda path: "X" if path.name.startswith("X-") else "XXL",
-    ),
+    "cvrplib": _public("CVRPLIB, X and XXL", "cvrplib/*.vrp", _cvrplib_class),
     "first-plans": Suite(
         "From first plans, the search alone",
         _first_plans,
         ("0.01", "0.1", "1", "5"),
-        ((FROM_NETWORK,), (FROM_SAVINGS,), (PYVRP,)),
+        _each(FROM_NETWORK, FROM_SAVINGS, PYVRP),
         count=100,
         whole=False,
     ),
@@ -270,34 +276,45 @@ SUITES: dict[str, Suite] = {
         "Whole calls at equal time",
         _variants,
         ("1", "5"),
-        ((SEARCH,), (FROM_NETWORK,), _MODELLED),
+        (*_each(SEARCH, FROM_NETWORK), _MODELLED),
         count=16,
     ),
     "frontier": Suite(
         "Gap against seconds",
         _frontier,
         ("0.03", "0.1", "0.3", "1", "3", "10", "30"),
-        ((OURS,), (SEARCH,), (PYVRP,), ("vroom",), ("ortools",), ("lkh",)),
+        _each(OURS, SEARCH, PYVRP, "vroom", "ortools", "lkh"),
         count=8,
         plot=True,
     ),
-    "days": Suite("Days as people have them", _days, ("2",), ((SEARCH,), _MODELLED), count=4),
-    "roads": Suite(
-        "Streets and small fleets", _roads, ("2",), ((OURS,), (SEARCH,), (PYVRP,)), count=6
-    ),
+    "days": Suite("Days as people have them", _days, ("2",), (*_each(SEARCH), _MODELLED), count=4),
+    "roads": Suite("Streets and small fleets", _roads, ("2",), _each(OURS, SEARCH, PYVRP), count=6),
     "small": Suite(
-        "Many small problems", _small, ("0.01", "0.02"), ((SEARCH,), (OURS,), (PYVRP,)), count=200
+        "Many small problems", _small, ("0.01", "0.02"), _each(SEARCH, OURS, PYVRP), count=200
     ),
     "starts": Suite(
         "What a start is worth",
         _starts,
         ("0.1", "0.3", "1", "3", "10"),
-        (
-            *((FROM_NETWORK,), (FROM_SAVINGS,), (FROM_INSERTION,)),
-            *((PYVRP,), (PYVRP_AFTER_NETWORK,)),
-        ),
+        _each(FROM_NETWORK, FROM_SAVINGS, FROM_INSERTION, PYVRP, PYVRP_AFTER_NETWORK),
         count=2,
         whole=False,
         plot=True,
+    ),
+    "references": Suite(
+        "Reference costs",
+        _variants,
+        ("10",),
+        (_STRONGEST, *_each(*APPROXIMATE)),
+        count=32,
+        keeps=True,
+    ),
+    "paper-oracles": Suite(
+        "Costs by the paper's kind of oracle",
+        _variants,
+        (f"{references.PAPER_SECONDS:g}",),
+        _paper_line,
+        count=32,
+        keeps=True,
     ),
 }

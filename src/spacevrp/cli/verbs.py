@@ -82,7 +82,7 @@ BENCH = Subverbs(
         Verb("seen", "costs on the problems trained on", "spacevrp.bench.seen:SEEN"),
         Verb("unseen", "gaps on the 98 variants not trained on", "spacevrp.bench.gap_table:UNSEEN"),
         Verb("scale", "gaps with 1,000 customers", "spacevrp.bench.gap_table:SCALE"),
-        Verb("cvrplib", "gaps on the sets X and XXL", "spacevrp.bench.cvrplib"),
+        Verb("cvrplib", "the same as suite cvrplib", "spacevrp.bench.suite:CVRPLIB"),
         Verb("ablation", "models beside each other", "spacevrp.bench.ablation:ABLATION"),
         Verb("suite", "other solvers at equal time", "spacevrp.bench.suite"),
         Verb("references", "what good solvers pay", "spacevrp.bench.references_command"),

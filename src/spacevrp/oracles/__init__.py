@@ -7,6 +7,7 @@ from spacevrp.oracles.base import MissingSolverError, OracleDisagreement, Oracle
 from spacevrp.oracles.choice import (
     APPROXIMATE,
     AUTO,
+    BY_STRENGTH,
     ORACLES,
     choose_oracle,
     make_oracle,
@@ -17,6 +18,7 @@ from spacevrp.oracles.pool import Failure, solve_many
 __all__ = [
     "APPROXIMATE",
     "AUTO",
+    "BY_STRENGTH",
     "ORACLES",
     "Failure",
     "MissingSolverError",

@@ -23,7 +23,7 @@ ORACLES: dict[str, type[SolverOracle]] = {
 APPROXIMATE: dict[str, type[SolverOracle]] = {"pyvrp-approximate": PrizeSearchOracle}
 # The first that models a problem exactly is the strongest at a given time; the last models all
 # but vehicles that differ.
-_BY_STRENGTH = ("lkh", "pyvrp", "ortools-ils", "ortools")
+BY_STRENGTH = ("lkh", "pyvrp", "ortools-ils", "ortools")
 
 
 def make_oracle(name: str) -> SolverOracle:
@@ -36,10 +36,10 @@ def make_oracle(name: str) -> SolverOracle:
 
 def strongest(problem: Problem) -> str:
     """Name of the strongest oracle that models the problem exactly, installed or not."""
-    for name in _BY_STRENGTH:
+    for name in BY_STRENGTH:
         if ORACLES[name]().refuses(problem) is None:
             return name
-    reason = ORACLES[_BY_STRENGTH[-1]]().refuses(problem)
+    reason = ORACLES[BY_STRENGTH[-1]]().refuses(problem)
     raise UnsupportedError(f"no solver can model {reason} exactly ({problem.variant_name})")
 
 
